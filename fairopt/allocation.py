@@ -1,0 +1,264 @@
+"""The answer as data: tasks, prices and what follows from them. No solver object inside."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairopt import criteria, welfare
+from fairopt.check import Certificate
+from fairopt.errors import BadInput, Fault
+from fairopt.instance import Floats, Instance, _frozen
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class Blocked(NamedTuple):
+    """User `user` can get no more on `server` because `resource` is full there.
+
+    `worth` is the price of one more unit; None when no prices are known. A user at its own limit
+    has server and resource None.
+    """
+
+    user: str
+    server: str | None
+    resource: str | None
+    worth: float | None
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Allocation:
+    """An answer to (instance, notion), from fairopt or from anywhere, to be judged.
+
+    Parameters
+    ----------
+    instance : the cluster.
+    notion : a notion, or plain data {"name": ..., "parameters": {...}}.
+    tasks : (N, I), tasks of user n on server i (of the whole row).
+    prices : (I, R) >= 0, per unit of resource; None if unknown. With `limit_prices` they are
+        normalised so that sum count p c + sum limit_price limit = sum phi.
+    limit_prices : (N,) >= 0, per task allowed.
+    level_prices : (levels, I, R), the prices of each level of a max-min answer.
+    score : (N, I), the scores used; default those of the notion's criterion.
+    objective, equivalent : default computed from the shares where the notion is alpha-fair.
+    certificate : the verdict, once judged.
+    steps : what was tried, in order, as plain data.
+
+    Raises
+    ------
+    BadInput : arrays of a wrong shape, or entries that are not finite.
+    """
+
+    instance: Instance
+    notion: dict[str, Any]
+    tasks: Floats
+    prices: Floats | None
+    limit_prices: Floats | None
+    level_prices: Floats | None
+    score: Floats
+    objective: float | None
+    equivalent: float | None
+    certificate: Certificate | None
+    steps: tuple[dict[str, Any], ...]
+
+    def __init__(
+        self,
+        instance: Instance,
+        notion: Any,
+        tasks: ArrayLike,
+        prices: ArrayLike | None = None,
+        limit_prices: ArrayLike | None = None,
+        level_prices: ArrayLike | None = None,
+        score: ArrayLike | None = None,
+        objective: float | None = None,
+        equivalent: float | None = None,
+        certificate: Certificate | None = None,
+        steps: tuple[dict[str, Any], ...] = (),
+    ) -> None:
+        n, i, r = instance.shape
+        plain = dict(notion) if isinstance(notion, Mapping) else notion.plain()
+        plain = {"name": plain["name"], "parameters": dict(plain.get("parameters", {}))}
+        faults: list[Fault] = []
+        x = _checked("tasks", tasks, (n, i), faults, signed=True)
+        p = _checked("prices", prices, (i, r), faults)
+        mu = _checked("limit_prices", limit_prices, (n,), faults)
+        levels = _checked("level_prices", level_prices, (None, i, r), faults)
+        u = _checked("score", score, (n, i), faults)
+        if faults:
+            raise BadInput(faults)
+        if u is None:
+            given = getattr(notion, "criterion", None)
+            u = criteria.score(instance, given or plain["parameters"].get("criterion", "tasks"))
+        assert x is not None
+        for name, value in {
+            "instance": instance, "notion": plain, "tasks": _frozen(x),
+            "prices": None if p is None else _frozen(p),
+            "limit_prices": None if mu is None else _frozen(mu),
+            "level_prices": None if levels is None else _frozen(levels),
+            "score": _frozen(u), "objective": objective, "equivalent": equivalent,
+            "certificate": certificate, "steps": tuple(steps),
+        }.items():  # fmt: skip
+            object.__setattr__(self, name, value)
+        if "alpha" in plain["parameters"] and objective is None:
+            alpha = float(plain["parameters"]["alpha"])
+            inside = bool(plain["parameters"].get("weight_inside", False))
+            log_w = welfare.log_worth(instance.weight, alpha, inside)
+            object.__setattr__(self, "objective", welfare.objective(log_w, self.shares, alpha))
+            object.__setattr__(self, "equivalent", welfare.equivalent(log_w, self.shares, alpha))
+
+    @cached_property
+    def totals(self) -> Floats:
+        """(N,) tasks of each user, x_n."""
+        return _frozen(self.tasks.sum(axis=1))
+
+    @cached_property
+    def shares(self) -> Floats:
+        """(N,) s_n = sum_i u[n,i] x[n,i]."""
+        return _frozen((self.score * self.tasks).sum(axis=1))
+
+    @cached_property
+    def levels(self) -> Floats:
+        """(N,) U_n = s_n / phi_n."""
+        return _frozen(self.shares / self.instance.weight)
+
+    @cached_property
+    def used(self) -> Floats:
+        """(I, R) resource used on each row."""
+        return _frozen(self.instance.used(self.tasks))
+
+    @cached_property
+    def utilisation(self) -> Floats:
+        """(I, R) used / (count c); 0 where the row has none of the resource."""
+        pool = self.instance.pool
+        return _frozen(np.divide(self.used, pool, out=np.zeros_like(pool), where=pool > 0))
+
+    @cached_property
+    def blocked(self) -> tuple[Blocked, ...]:
+        """Who is stopped by which full resource on which server, user by user.
+
+        With prices: the servers where one more unit of share is cheapest for the user, and there
+        the resources that are full and make up the price. Without: every full resource the user
+        demands on a server it may use.
+        """
+        return tuple(_blocked(self))
+
+    def with_(self, **changes: Any) -> Allocation:
+        """A copy with some fields changed."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return Allocation(**{**fields, **changes})
+
+    def to_frame(self) -> DataFrame:
+        """One row per user and server with tasks > 0, as a pandas DataFrame (extra `frame`)."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            from fairopt.errors import MissingExtra
+
+            raise MissingExtra("to_frame needs pandas: pip install 'fairopt[frame]'") from error
+        n, i = np.nonzero(self.tasks)
+        return pd.DataFrame(
+            {
+                "user": [self.instance.users[k] for k in n],
+                "server": [self.instance.servers[k] for k in i],
+                "tasks": self.tasks[n, i],
+                "share": (self.score * self.tasks)[n, i],
+            }
+        )
+
+    def save(self, path: Any) -> None:
+        """Write the answer to a JSON file (fairopt/allocation/v1), whole or not at all."""
+        from fairopt.files import save
+
+        save(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Allocation):
+            return NotImplemented
+        return (
+            self.instance == other.instance
+            and self.notion == other.notion
+            and all(
+                np.array_equal(getattr(self, k), getattr(other, k))
+                if getattr(self, k) is not None and getattr(other, k) is not None
+                else getattr(self, k) is getattr(other, k)
+                for k in ("tasks", "prices", "limit_prices", "level_prices", "score")
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Allocation, tuple(getattr(self, name) for name in self.__dataclass_fields__))
+
+    def __repr__(self) -> str:
+        verdict = "not judged" if self.certificate is None else self.certificate.verdict
+        names = self.instance.users
+        shown = ", ".join(f"{u}: {t:.6g}" for u, t in list(zip(names, self.totals, strict=True))[:6])
+        more = f", {len(names) - 6} more" if len(names) > 6 else ""
+        return f"Allocation({self.notion['name']}, {{{shown}{more}}}, {verdict})"
+
+
+def _checked(
+    name: str,
+    given: ArrayLike | None,
+    shape: tuple[int | None, ...],
+    faults: list[Fault],
+    signed: bool = False,
+) -> Floats | None:
+    if given is None:
+        return None
+    try:
+        array = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        faults.append(Fault(name, f"something that is no array ({error})", "numbers"))
+        return None
+    wanted = tuple(a if w is None else w for a, w in zip(array.shape, shape, strict=False))
+    if array.shape != wanted or array.ndim != len(shape):
+        faults.append(Fault(name, f"shape {array.shape}", f"shape {shape}"))
+    elif not np.isfinite(array).all():
+        faults.append(Fault(name, "NaN or infinity", "finite numbers"))
+    elif not signed and (array < 0).any():
+        faults.append(Fault(name, f"{array.min():g}", "numbers >= 0"))
+    return array + 0.0
+
+
+def pair_cost(alloc: Allocation) -> Floats:
+    """(P,) price of one task of each eligible pair: sum_r p[i,r] d[n,r] + mu_n."""
+    assert alloc.prices is not None
+    n, i = alloc.instance.pairs
+    cost = np.einsum("pr,pr->p", alloc.prices[i], alloc.instance.pair_demand)
+    return cost if alloc.limit_prices is None else cost + alloc.limit_prices[n]
+
+
+def _blocked(alloc: Allocation) -> Any:
+    inst = alloc.instance
+    full = alloc.utilisation >= 1 - 1e-6
+    at_limit = alloc.totals >= inst.limit * (1 - 1e-6)
+    n, i = inst.pairs
+    stops = full[i] & (inst.pair_demand > 0)
+    if alloc.prices is not None:
+        price = pair_cost(alloc) / alloc.score[n, i]
+        cheapest = np.full(len(inst.users), np.inf)
+        np.minimum.at(cheapest, n, price)
+        money = alloc.prices[i] * inst.pair_demand / alloc.score[n, i][:, None]
+        near = price <= cheapest[n] * (1 + 1e-6)
+        stops &= near[:, None] & (money > 1e-9 * cheapest[n][:, None])
+    start = np.searchsorted(n, np.arange(len(inst.users) + 1))
+    for user, name in enumerate(inst.users):
+        if at_limit[user]:
+            mu = None if alloc.limit_prices is None else float(alloc.limit_prices[user])
+            yield Blocked(name, None, None, mu)
+            continue
+        for pair in range(start[user], start[user + 1]):
+            for r in np.flatnonzero(stops[pair]):
+                worth = None if alloc.prices is None else float(alloc.prices[i[pair], r])
+                yield Blocked(name, inst.servers[i[pair]], inst.resources[r], worth)
+
+
+__all__ = ["Allocation", "Blocked", "pair_cost"]

@@ -1,0 +1,111 @@
+"""Criterion scores u[n,i]: the share one task of user n on server i is worth.
+
+Each is a pure function (instance) -> (N, I), and CRITERIA is the one table of names. Scores are
+positive on eligible pairs and 0 elsewhere. Any callable of that form is a criterion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.instance import Floats, Instance
+
+Criterion = str | Callable[[Instance], Floats]
+
+
+def tasks(instance: Instance) -> Floats:
+    """u = 1: a share is the number of tasks (kesidis2018 (2), (15))."""
+    return np.ones(instance.shape[:2])
+
+
+def drf(instance: Instance) -> Floats:
+    """u[n,i] = max_r d[n,r] / sum_j c[j,r]: dominant share of the whole pool (kesidis2018 (9))."""
+    total = instance.pool.sum(axis=0)
+    return _largest_ratio(instance, np.broadcast_to(total, instance.capacity.shape))
+
+
+def dominant_share(instance: Instance) -> Floats:
+    """u[n,i] = max_r d[n,r] / c[i,r], of one machine (kesidis2018 (13), F_n of kesidis2016 (11))."""
+    return _largest_ratio(instance, instance.capacity)
+
+
+def tsf(instance: Instance) -> Floats:
+    """u = 1/h_n, h_n = sum_i min_r c[i,r]/d[n,r] over all servers, placement or not (khamse2016).
+
+    A server that lacks a demanded resource counts 0.
+    """
+    everywhere = instance.replace(placement=np.ones(instance.shape[:2]))
+    return np.broadcast_to(1.0 / everywhere.alone.sum(axis=1)[:, None], instance.shape[:2])
+
+
+def cdrf(instance: Instance) -> Floats:
+    """u = 1/gamma_n, gamma_n = sum_i gamma[n,i] over the eligible servers (khamse2016)."""
+    return np.broadcast_to(1.0 / instance.alone.sum(axis=1)[:, None], instance.shape[:2])
+
+
+def ps_dsf_sum(instance: Instance) -> Floats:
+    """u_n = sum_i max_r d[n,r]/c[i,r] delta[n,i], constant in i (kesidis2018 (12)).
+
+    A row of count k has k equal terms.
+    """
+    each = np.where(instance.eligible, _largest_ratio(instance, instance.capacity), 0.0)
+    return np.broadcast_to((each * instance.count).sum(axis=1)[:, None], instance.shape[:2])
+
+
+CRITERIA: dict[str, Callable[[Instance], Floats]] = {
+    "tasks": tasks,
+    "drf": drf,
+    "dominant-share": dominant_share,
+    "tsf": tsf,
+    "cdrf": cdrf,
+    "ps-dsf-sum": ps_dsf_sum,
+}
+
+
+def name_of(criterion: Criterion) -> str:
+    """The name a criterion is written down with."""
+    if isinstance(criterion, str):
+        return criterion
+    for name, function in CRITERIA.items():
+        if function is criterion:
+            return name
+    return str(getattr(criterion, "__name__", type(criterion).__name__))
+
+
+def score(instance: Instance, criterion: Criterion) -> Floats:
+    """The scores (N, I) of a criterion given by name or as a callable; 0 where not eligible.
+
+    Raises
+    ------
+    UsageError : the name is unknown.
+    BadInput : a callable gave a wrong shape, or scores that are not finite and > 0.
+    """
+    if isinstance(criterion, str):
+        if criterion not in CRITERIA:
+            raise UsageError(f"criterion: found {criterion!r}; wanted one of {', '.join(CRITERIA)}")
+        criterion = CRITERIA[criterion]
+    name = f"criterion {name_of(criterion)}"
+    u = np.asarray(criterion(instance), dtype=np.float64)
+    if u.shape != instance.shape[:2]:
+        raise BadInput([Fault(name, f"scores of shape {u.shape}", f"shape {instance.shape[:2]}")])
+    bad = instance.eligible & ~(np.isfinite(u) & (u > 0))
+    if bad.any():
+        raise BadInput(
+            Fault(f"{name}, user {instance.users[n]} on server {instance.servers[i]}",
+                  f"{u[n, i]:g}", "a finite score > 0")
+            for n, i in np.argwhere(bad)[:20]
+        )  # fmt: skip
+    return np.where(instance.eligible, u, 0.0)
+
+
+def _largest_ratio(instance: Instance, capacity: Floats) -> Floats:
+    """max over demanded resources of d[n,r] / capacity[i,r]; 0 where not eligible."""
+    n, i = instance.pairs
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = instance.pair_demand / capacity[i]
+    u = np.zeros(instance.shape[:2])
+    u[n, i] = np.where(instance.pair_demand > 0, ratio, 0.0).max(axis=1)
+    return u

@@ -1,0 +1,93 @@
+"""One tree of errors, one exit code each (DESIGN section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, order=True)
+class Fault:
+    """One fault of an input: where it is, what was found there, what was wanted."""
+
+    place: str
+    found: str
+    wanted: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: found {self.found}; wanted {self.wanted}"
+
+
+class FairoptError(Exception):
+    """Root of every error that fairopt raises on purpose."""
+
+    exit_code = 1
+
+
+class BadInput(FairoptError, ValueError):
+    """The input is wrong; `faults` lists everything that is wrong with it.
+
+    Parameters
+    ----------
+    faults : the faults, at least one, reported together.
+    source : the file (or "<stdin>") they stand in, if any.
+    """
+
+    exit_code = 2
+
+    def __init__(self, faults: Iterable[Fault], source: str | None = None) -> None:
+        self.faults = tuple(faults)
+        self.source = source
+        super().__init__(self._text())
+
+    def _text(self) -> str:
+        count = len(self.faults)
+        head = f"{count} fault{'s' if count != 1 else ''}"
+        if self.source is not None:
+            head = f"{self.source}: {head}"
+        return "\n".join([head, *(f"  {fault}" for fault in self.faults)])
+
+    def within(self, source: str) -> BadInput:
+        """The same faults, said to stand in the file `source`."""
+        return BadInput(self.faults, source)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.faults, self.source))
+
+
+class UsageError(FairoptError, ValueError):
+    """A call that makes no sense: an unknown name, options that exclude each other."""
+
+    exit_code = 2
+
+
+class MissingExtra(FairoptError, ImportError):
+    """An optional library that the call needs is not installed; the text says what to install."""
+
+    exit_code = 2
+
+
+class Infeasible(FairoptError):
+    """The notion's own constraints leave nothing but zero."""
+
+    exit_code = 3
+
+
+class NotCertified(FairoptError):
+    """No answer could be certified; `allocation` carries the best one, marked as such."""
+
+    exit_code = 4
+
+    def __init__(self, message: str, allocation: Any = None) -> None:
+        self.allocation = allocation
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (str(self), self.allocation))
+
+
+class SolverFailure(FairoptError):
+    """Every solver that was tried stopped without an answer."""
+
+    exit_code = 5
