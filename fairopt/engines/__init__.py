@@ -1,0 +1,1 @@
+"""Ways to compute an answer: the general solvers, and our own."""
