@@ -105,8 +105,8 @@ class Allocation:
             "certificate": certificate, "steps": tuple(steps),
         }.items():  # fmt: skip
             object.__setattr__(self, name, value)
-        if "alpha" in plain["parameters"] and objective is None:
-            alpha = float(plain["parameters"]["alpha"])
+        alpha = welfare.alpha_of(plain)
+        if alpha is not None and objective is None:
             inside = bool(plain["parameters"].get("weight_inside", False))
             log_w = welfare.log_worth(instance.weight, alpha, inside)
             object.__setattr__(self, "objective", welfare.objective(log_w, self.shares, alpha))

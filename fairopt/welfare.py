@@ -6,9 +6,24 @@ ever formed. alpha = 0 is efficiency, 1 proportional fairness.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from fairopt.instance import Floats
+
+ALPHA = {"throughput": 0.0, "proportional": 1.0}
+"""notions that are alpha-fairness with a fixed alpha"""
+
+
+def alpha_of(notion: Mapping[str, Any]) -> float | None:
+    """alpha of a notion given as plain data; None when it is not of the alpha-fair family."""
+    if notion["name"] in ALPHA:
+        return ALPHA[notion["name"]]
+    if notion["name"] == "alpha-fair":
+        return float(notion["parameters"]["alpha"])
+    return None
 
 
 def log_sum_exp(terms: Floats) -> float:

@@ -1,0 +1,94 @@
+"""The judge of throughput, proportional and alpha-fair answers (promises P1 and P2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.certificates import prices
+from fairopt.certificates.feasibility import feasibility, shrink
+from fairopt.certificates.guess import guess_prices
+from fairopt.certificates.witness import better
+from fairopt.certificates.words import notes
+from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
+from fairopt.instance import Floats
+
+TOLERANCE = 1e-6
+"""largest gap and residual of a certified answer"""
+PINNED = 1e-2
+"""a share proved only to a wider relative interval is not pinned"""
+
+
+def measure(alloc: Allocation) -> tuple[float, float]:
+    """(gap, worst residual) of an answer with prices: the two numbers of P2, without words."""
+    dual = prices.Duality.of(alloc, shrink(alloc))
+    return prices.gap(dual), float(prices.residual(dual).max())
+
+
+def judge(alloc: Allocation) -> Certificate:
+    """Certified: feasible, and gap and every user's residual at most 1e-6 at the given prices.
+
+    Without prices they are guessed. Refuted: not feasible, or a better feasible allocation was
+    found (the checks say how much of every share is lost at least and at most).
+    """
+    feasible = feasibility(alloc)
+    alloc = with_prices(alloc)
+    fits = all(check.holds for check in feasible)
+    factor = shrink(alloc)
+    dual = prices.Duality.of(alloc, factor)
+    gap = prices.gap(dual)
+    residual = prices.residual(dual)
+    worst = int(np.argmax(residual))
+    users = alloc.instance.users
+    checks = (
+        *feasible,
+        Check.of("gap", gap, TOLERANCE, "an equal rise of every share"),
+        Check.of("residual", residual[worst], TOLERANCE, users[worst]),
+    )
+    spans = prices.intervals(dual, gap)
+    loose = tuple(
+        name
+        for name, own, (low, high) in zip(users, residual, spans, strict=True)
+        if dual.alpha > 0 and (own > TOLERANCE or not high <= low * (1 + PINNED))
+    )
+    verdict, words = (CERTIFIED, []) if all(c.holds for c in checks) else (UNPROVED, [])
+    if not fits:
+        verdict = REFUTED
+        words.append("not feasible: it needs to be scaled by %.9g to fit" % factor)
+    if gap > TOLERANCE:
+        lost = float(np.expm1(better(alloc, dual.log_w, dual.alpha)[1]))
+        if lost > 1e-9:
+            verdict = REFUTED
+            words.append(
+                f"a better feasible allocation exists: at least {100 * lost:.4g} %, "
+                f"at most {100 * gap:.4g} % of every share is lost"
+            )
+            # the answer must fall short of optimal by no more than what is lost for sure
+            checks = (*checks, Check.of("no better allocation", lost, TOLERANCE, "equal rise of every share"))
+    words.extend(notes(alloc))
+    return Certificate(verdict, gap, float(residual[worst]), loose, checks, spans, tuple(words))
+
+
+def with_prices(alloc: Allocation) -> Allocation:
+    """The answer with prices: its own, else the better of a guess and equal money per resource."""
+    if alloc.prices is not None and alloc.prices.any():
+        return alloc
+    dual = prices.Duality.of(alloc.with_(prices=np.ones(alloc.instance.pool.shape)))
+    with np.errstate(divide="ignore"):
+        log_worth = dual.log_w - dual.alpha * np.log(dual.share)
+    p, mu = guess_prices(alloc, log_worth)
+    pool = alloc.instance.pool
+    even = np.divide(1.0, pool, out=np.zeros_like(pool), where=pool > 0)
+    tried = [alloc.with_(prices=even)]
+    if p.any() or mu.any():
+        tried.append(alloc.with_(prices=p, limit_prices=mu))
+    return min(tried, key=lambda a: measure(a)[0])
+
+
+def normalised(alloc: Allocation, p: Floats, mu: Floats) -> tuple[Floats, Floats]:
+    """Prices scaled so that sum count p c + sum mu limit = sum phi (DESIGN section 2)."""
+    inst = alloc.instance
+    limit = np.where(mu > 0, inst.limit, 0.0)
+    money = float((p * inst.pool).sum() + mu @ limit)
+    factor = float(inst.weight.sum()) / money
+    return p * factor, mu * factor

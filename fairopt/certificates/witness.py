@@ -1,0 +1,88 @@
+"""A better feasible allocation, for refuting an answer: searched with SciPy, checked in NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt import welfare
+from fairopt.allocation import Allocation
+from fairopt.instance import Floats
+
+LARGEST = 20_000
+"""pairs above which no witness is searched"""
+
+
+def better(alloc: Allocation, log_w: Floats, alpha: float, rounds: int = 60) -> tuple[Floats, float]:
+    """Tasks (N, I) of a feasible allocation of larger equivalent share, and log of the ratio.
+
+    Conditional gradients: the best vertex for the marginal worths at the present point, then an
+    exact search on the segment. The ratio is computed in NumPy from the tasks returned; 0 when
+    nothing better was found.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array, vstack
+
+    inst = alloc.instance
+    n, i = inst.pairs
+    users, servers, resources = inst.shape
+    if len(n) > LARGEST:
+        return alloc.tasks, 0.0
+    pool = np.where(inst.pool > 0, inst.pool, 1.0)
+    u = alloc.score[n, i]
+    pair = np.arange(len(n))
+    use = coo_array(
+        ((inst.pair_demand / pool[i]).ravel(),
+         ((i[:, None] * resources + np.arange(resources)).ravel(), np.repeat(pair, resources))),
+        shape=(servers * resources, len(n)),
+    )  # fmt: skip
+    limited = np.isfinite(inst.limit)
+    cap = coo_array((1.0 / inst.limit[n[limited[n]]], (n[limited[n]], pair[limited[n]])),
+                    shape=(users, len(n)))  # fmt: skip
+    left = vstack([use, cap]).tocsr()
+    start = np.maximum(alloc.tasks[n, i], 0.0)
+    over = float((left @ start).max())
+    start = start / max(over, 1.0)
+    x = start
+    base = welfare.log_equivalent(log_w, np.bincount(n, u * start, users), alpha)
+
+    def value(tasks: Floats) -> float:
+        return welfare.log_equivalent(log_w, np.bincount(n, u * tasks, users), alpha)
+
+    if not np.isfinite(base):  # somebody has nothing: begin inside
+        even = inst.alone[n, i] / (users * np.bincount(n, minlength=users)[n] * resources)
+        x = 0.9 * start + 0.1 * even / max(float((left @ even).max()), 1.0)
+    size = np.maximum(inst.alone[n, i], 1e-300)
+    for _ in range(rounds):
+        share = np.bincount(n, u * x, users)
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            slope = log_w[n] - alpha * np.log(share[n]) + np.log(u * size)
+        gain = np.exp(np.maximum(slope - slope.max(), -600.0))
+        found = linprog(-gain, A_ub=left.multiply(size[None, :]).tocsr(), b_ub=np.ones(left.shape[0]),
+                        method="highs")  # fmt: skip
+        if found.x is None:
+            break
+        target = np.maximum(found.x, 0.0) * size
+        target = target / max(float((left @ target).max()), 1.0)
+        step = _best_step(lambda t, a=x, b=target: value(a + t * (b - a)))
+        moved = x + step * (target - x)
+        if not value(moved) > value(x):
+            break
+        x = moved
+    x = x / max(float((left @ x).max()), 1.0)
+    tasks = np.zeros((users, servers))
+    tasks[n, i] = x
+    gained = value(x) - base
+    return (tasks, gained) if gained > 0 else (alloc.tasks, 0.0)
+
+
+def _best_step(value: object) -> float:
+    """The maximiser of a concave function on [0, 1], by golden sections."""
+    assert callable(value)
+    low, high, golden = 0.0, 1.0, (5**0.5 - 1) / 2
+    for _ in range(60):
+        a, b = high - golden * (high - low), low + golden * (high - low)
+        if value(a) < value(b):
+            low = a
+        else:
+            high = b
+    return (low + high) / 2

@@ -1,0 +1,27 @@
+"""Who is stopped by which resource on which server, and what one more unit is worth, in words."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from fairopt.allocation import Allocation
+
+MOST = 200
+"""users told one by one"""
+
+
+def notes(alloc: Allocation) -> list[str]:
+    """One sentence a user; after MOST of them a count of the rest."""
+    total = float(alloc.instance.weight.sum())
+    lines = []
+    for user, stops in groupby(alloc.blocked, key=lambda b: b.user):
+        if len(lines) == MOST:
+            lines.append(f"and {len(alloc.instance.users) - MOST} more users")
+            break
+        parts = []
+        for stop in stops:
+            worth = "" if not stop.worth else f", one more unit raises every share by {stop.worth / total:.3g} of it"
+            what = "its own limit" if stop.server is None else f"{stop.resource} on {stop.server}"
+            parts.append(what + worth)
+        lines.append(f"{user} is stopped by " + "; by ".join(parts))
+    return lines

@@ -1,0 +1,51 @@
+"""The table of notions: one line each, name to class."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from fairopt.errors import UsageError
+from fairopt.notions.alpha_fair import AlphaFair
+from fairopt.notions.notion import Notion
+from fairopt.notions.proportional import ProportionalFair
+from fairopt.notions.throughput import Throughput
+
+NOTIONS: dict[str, type[Notion]] = {
+    notion.name: notion
+    for notion in (
+        Throughput,
+        ProportionalFair,
+        AlphaFair,
+    )
+}
+
+
+def make(name: str, **parameters: Any) -> Notion:
+    """The notion of that name with these parameters.
+
+    Raises
+    ------
+    UsageError : an unknown name, a parameter the notion does not take, or one it needs.
+    BadInput : a parameter out of range.
+
+    Examples
+    --------
+    >>> make("alpha-fair", alpha=2)
+    AlphaFair(alpha=2.0, criterion='tasks', weight_inside=False)
+    """
+    if name not in NOTIONS:
+        raise UsageError(f"notion: found {name!r}; wanted one of {', '.join(NOTIONS)}")
+    notion = NOTIONS[name]
+    known = [f.name for f in fields(notion)]  # type: ignore[arg-type]
+    unknown = [key for key in parameters if key not in known]
+    if unknown:
+        takes = ", ".join(known) or "no parameters"
+        raise UsageError(f"notion {name}: found parameter {', '.join(unknown)}; it takes {takes}")
+    try:
+        return notion(**parameters)
+    except TypeError as error:
+        raise UsageError(f"notion {name}: {error}") from error
+
+
+__all__ = ["NOTIONS", "AlphaFair", "Notion", "ProportionalFair", "Throughput", "make"]

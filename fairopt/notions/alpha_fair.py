@@ -1,0 +1,89 @@
+"""Alpha-fairness: one parameter from efficiency (0) over proportional fairness (1) to max-min."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fairopt import welfare
+from fairopt.criteria import Criterion
+from fairopt.errors import BadInput, Fault
+from fairopt.instance import Floats, Instance
+from fairopt.notions.notion import Notion
+from fairopt.program import Program, feasible_set
+
+
+@dataclass(frozen=True)
+class AlphaFair(Notion):
+    r"""Weighted alpha-fair allocation of shares.
+
+    .. math:: \max_{x \ge 0} \sum_n \phi_n g_\alpha(s_n), \quad g_1 = \log, \quad
+              g_\alpha(s) = \frac{s^{1-\alpha}}{1-\alpha}, \quad s_n = \sum_i u_{n,i} x_{n,i},
+
+              \sum_n d_{n,r} x_{n,i} \le c_{i,r}, \quad x_{n,i} = 0 \text{ if not eligible}
+
+    The s_n are unique when alpha > 0; x need not be.
+
+    Parameters
+    ----------
+    alpha : >= 0, dimensionless; 0 is efficiency, 1 proportional fairness, large alpha max-min.
+    criterion : the score u[n,i] (N, I), share of one task; a name of `fairopt.criteria` or a callable.
+    weight_inside : maximise sum phi_n g(s_n / phi_n) instead: only then is the limit for large
+        alpha the weighted max-min.
+
+    Raises
+    ------
+    BadInput : alpha is negative or not finite.
+
+    References
+    ----------
+    kesidis2018 (15), Proposition 2; kesidis2016 Claims 4, 5.
+    """
+
+    name: ClassVar[str] = "alpha-fair"
+    summary: ClassVar[str] = "max sum phi_n g_alpha(s_n), any alpha >= 0 (kesidis2018 (15))"
+    alpha: float
+    criterion: Criterion = "tasks"
+    weight_inside: bool = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, (int, float, np.number)):
+            raise BadInput([Fault("alpha", repr(self.alpha), "a finite number >= 0")])
+        object.__setattr__(self, "alpha", float(self.alpha))
+        if not (np.isfinite(self.alpha) and self.alpha >= 0):
+            raise BadInput([Fault("alpha", f"{self.alpha:g}", "a finite number >= 0")])
+        if not isinstance(self.weight_inside, bool):
+            raise BadInput([Fault("weight_inside", repr(self.weight_inside), "true or false")])
+
+    def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
+        space = feasible_set(instance, score, unit)
+        worth = worth_in(unit, instance, self.alpha, self.weight_inside)
+        gain, definition = g(space.share, self.alpha)
+        return Program(worth @ gain, space, definition)
+
+
+def worth_in(unit: Floats, instance: Instance, alpha: float, weight_inside: bool) -> Floats:
+    """(N,) W unit^(1-alpha), what a user's term weighs in its own unit; the largest is 1."""
+    log_w = welfare.log_worth(instance.weight, alpha, weight_inside) + (1 - alpha) * np.log(unit)
+    return np.exp(log_w - log_w.max())
+
+
+def g(share: Any, alpha: float) -> tuple[Any, list[Any]]:
+    """g_alpha of a cvxpy expression, and the constraints that define it.
+
+    In exponential cones alone, which every conic solver has: t <= s^(1-alpha) is
+    alpha t log t + (1-alpha) t log(t/s) <= 0 for 0 < alpha < 1.
+    """
+    import cvxpy as cp
+
+    if alpha == 0:
+        return share, []
+    if alpha == 1:
+        return cp.log(share), []
+    if alpha > 1:
+        return cp.exp((1 - alpha) * cp.log(share)) / (1 - alpha), []
+    t = cp.Variable(share.shape, name="t")
+    below = alpha * cp.rel_entr(t, 1) + (1 - alpha) * cp.rel_entr(t, share) <= 0
+    return t / (1 - alpha), [below.set_label("t <= s^(1-alpha)")]

@@ -1,0 +1,38 @@
+"""Efficiency: as many (weighted) tasks as possible, whoever gets them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fairopt.instance import Floats, Instance
+from fairopt.notions.notion import Notion
+from fairopt.program import Program, feasible_set
+
+
+@dataclass(frozen=True)
+class Throughput(Notion):
+    r"""Largest weighted number of tasks.
+
+    .. math:: \max_{x \ge 0} \sum_n \phi_n \sum_i x_{n,i}, \quad
+              \sum_n d_{n,r} x_{n,i} \le c_{i,r}, \quad x_{n,i} = 0 \text{ if not eligible}
+
+    Only the objective is unique. This is alpha-fairness with alpha = 0.
+
+    References
+    ----------
+    kesidis2018 (2), (17).
+    """
+
+    name: ClassVar[str] = "throughput"
+    summary: ClassVar[str] = "max sum phi_n x_n (kesidis2018 (2))"
+    criterion: ClassVar[str] = "tasks"
+    alpha: ClassVar[float] = 0.0
+    weight_inside: ClassVar[bool] = False
+
+    def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
+        space = feasible_set(instance, score, unit)
+        worth = instance.weight * unit
+        return Program((worth / np.max(worth)) @ space.share, space)

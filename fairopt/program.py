@@ -1,0 +1,108 @@
+"""The feasible set, stated once for every convex program, and the program a notion makes of it.
+
+Only eligible pairs are variables. Every program is stated in natural units, whatever the user's:
+a capacity row is 1, and a pair is counted in units of its user's share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from fairopt.instance import Floats, Instance, Ints
+
+
+@dataclass(frozen=True)
+class FeasibleSet:
+    """x >= 0 on eligible pairs, sum_n d[n,r] x[n,i] <= count_i c[i,r], sum_i x[n,i] <= limit_n.
+
+    Parameters
+    ----------
+    y : cvxpy variable (P,), tasks of each eligible pair in units of `unit[n] / u[n,i]`.
+    share : cvxpy expression (N,), s_n / unit_n.
+    capacity, limits : the two cvxpy constraints (limits None where nobody has one).
+    rows : server and resource of each capacity row. limited : users of the limit rows.
+    pair_unit : (P,) tasks in one unit of y.
+    """
+
+    y: Any
+    share: Any
+    capacity: Any
+    limits: Any
+    rows: tuple[Ints, Ints]
+    limited: Ints
+    pair_unit: Floats
+
+    @property
+    def constraints(self) -> list[Any]:
+        return [self.capacity] if self.limits is None else [self.capacity, self.limits]
+
+
+def usage_matrix(instance: Instance) -> tuple[csr_array, tuple[Ints, Ints]]:
+    """(rows, P) part of the row's capacity one task of each pair uses, and (server, resource) of rows.
+
+    Only resources that somebody eligible demands there make a row.
+    """
+    _, i = instance.pairs
+    pair, r = np.nonzero(instance.pair_demand)
+    resources = instance.shape[2]
+    keys, row = np.unique(i[pair] * resources + r, return_inverse=True)
+    use = instance.pair_demand[pair, r] / instance.pool[i[pair], r]
+    matrix = csr_array(coo_array((use, (row, pair)), shape=(len(keys), len(i))))
+    return matrix, (keys // resources, keys % resources)
+
+
+def limit_matrix(instance: Instance) -> tuple[csr_array, Ints]:
+    """(users with a limit, P) part of the limit one task uses, and those users."""
+    n, _ = instance.pairs
+    limited = np.flatnonzero(np.isfinite(instance.limit))
+    position = np.full(instance.shape[0], -1)
+    position[limited] = np.arange(len(limited))
+    pair = np.flatnonzero(position[n] >= 0)
+    entries = (1.0 / instance.limit[n[pair]], (position[n[pair]], pair))
+    return csr_array(coo_array(entries, shape=(len(limited), len(n)))), limited
+
+
+def feasible_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet:
+    """The feasible set with shares counted in `unit` (N,).
+
+    Parameters
+    ----------
+    instance : the cluster.
+    score : (N, I), share of one task.
+    unit : (N,) > 0, a share of about the size expected of each user.
+    """
+    import cvxpy as cp
+
+    n, i = instance.pairs
+    pair_unit = unit[n] / score[n, i]
+    y = cp.Variable(len(n), nonneg=True, name="y")
+    usage, rows = usage_matrix(instance)
+    capacity = (usage.multiply(pair_unit[None, :]).tocsr() @ y <= 1).set_label("capacity")
+    most, limited = limit_matrix(instance)
+    limits = None
+    if len(limited):
+        limits = (most.multiply(pair_unit[None, :]).tocsr() @ y <= 1).set_label("limit")
+    of_user = csr_array(coo_array((np.ones(len(n)), (n, np.arange(len(n)))), shape=(instance.shape[0], len(n))))
+    return FeasibleSet(y, of_user @ y, capacity, limits, rows, limited, pair_unit)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A concave objective over the feasible set; always a maximisation, so duals are prices.
+
+    `definition` holds further constraints that define terms of the objective.
+    """
+
+    objective: Any
+    space: FeasibleSet
+    definition: list[Any] = field(default_factory=list)
+
+    def problem(self) -> Any:
+        import cvxpy as cp
+
+        constraints = [*self.space.constraints, *self.definition]
+        return cp.Problem(cp.Maximize(self.objective), constraints)
