@@ -1,0 +1,104 @@
+"""The command line: finds the command, and turns every error into a message and an exit code.
+
+Exit codes: 0 ok and certified; 1 internal error; 2 bad input or usage; 3 infeasible; 4 not
+certified; 5 solver failure; 130 interrupted. A closed pipe ends quietly with 0.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from fairopt import __version__
+from fairopt.commands import COMMANDS
+from fairopt.errors import FairoptError
+
+EXIT_INTERNAL = 1
+EXIT_INTERRUPTED = 130
+DEBUG = "FAIROPT_DEBUG"
+"""the environment variable that asks for tracebacks"""
+
+
+class _Lazy(click.Group):
+    """A group that knows its commands by name and imports one when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"fairopt.commands.{COMMANDS[cmd_name][0]}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # from the table: click would import every command for its first line of help
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", message="fairopt %(version)s")
+def cli() -> None:
+    """Fair allocation of many resources on heterogeneous servers, with answers that prove
+    themselves.
+
+    Results go to stdout, progress and errors to stderr; "-" as a file is stdin.
+
+    Exit codes: 0 ok and certified, 1 internal error, 2 bad input or usage, 3 infeasible,
+    4 not certified, 5 solver failure, 130 interrupted.
+    """
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line `arguments` (without the program's name); returns the exit code."""
+    try:
+        with cli.make_context("fairopt", list(arguments)) as context:
+            code = cli.invoke(context)
+        sys.stdout.flush()
+        return int(code or 0)
+    except click.exceptions.Exit as asked:
+        sys.stdout.flush()
+        return asked.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except FairoptError as error:
+        if os.environ.get(DEBUG):
+            raise
+        print(f"fairopt: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Entry point of the `fairopt` script: runs, and exits with the code of DESIGN section 4."""
+    if "_FAIROPT_COMPLETE" in os.environ:  # shell completion, which click answers itself
+        cli.main(prog_name="fairopt")
+    try:
+        code = run(sys.argv[1:] if arguments is None else arguments)
+    except (KeyboardInterrupt, click.Abort):
+        print("fairopt: interrupted", file=sys.stderr)
+        code = EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # whoever read our output has enough; Python must not complain when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception as error:
+        if os.environ.get(DEBUG):
+            raise
+        said = " ".join(str(error).split()) or "no message"
+        print(
+            f"fairopt: internal error: {type(error).__name__}: {said} (set {DEBUG}=1 for details)",
+            file=sys.stderr,
+        )
+        code = EXIT_INTERNAL
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+"""The commands, one file each; each is imported only when it is run or asked for help.
+
+COMMANDS is the one table. To add a command: a file with a click command named `command`, which
+returns its exit code (None is 0), and a line here.
+"""
+
+from __future__ import annotations
+
+# name -> (module below fairopt.commands, one line for `fairopt --help`)
+COMMANDS: dict[str, tuple[str, str]] = {
+    "solve": ("solve", "Allocate fairly, with prices and a certificate."),
+    "verify": ("verify", "Judge a saved answer, whoever made it; no solver involved."),
+    "models": ("models", "List the models shipped with fairopt."),
+}
