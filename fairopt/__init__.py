@@ -23,7 +23,7 @@ _PUBLIC = {
     "load": "files",
     "models": "files",
     "certify": "certificates",
-    "solve": "solve",
+    "solve": "solving",
     "Throughput": "notions",
     "AlphaFair": "notions",
     "ProportionalFair": "notions",

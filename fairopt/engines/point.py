@@ -1,0 +1,84 @@
+"""What every engine is asked, and what it answers: arrays over eligible pairs, nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt import welfare
+from fairopt.instance import Floats, Instance, Ints
+
+
+@dataclass(frozen=True)
+class Question:
+    """max sum W g_alpha(s_n) over one connected part, in natural units.
+
+    Parameters
+    ----------
+    instance : the part. score : (N, I).
+    alpha : >= 0. log_w : (N,) log W.
+    """
+
+    instance: Instance
+    score: Floats
+    alpha: float
+    log_w: Floats
+
+    @property
+    def pairs(self) -> tuple[Ints, Ints]:
+        return self.instance.pairs
+
+    @property
+    def use(self) -> Floats:
+        """(P, R) part of the row's capacity that one task of the pair uses."""
+        _, i = self.pairs
+        pool = self.instance.pool
+        return self.instance.pair_demand / np.where(pool > 0, pool, 1.0)[i]
+
+    @property
+    def worth_per_task(self) -> Floats:
+        """(P,) score of each pair."""
+        n, i = self.pairs
+        return self.score[n, i]
+
+    def at(self, alpha: float, log_w: Floats) -> Question:
+        return Question(self.instance, self.score, alpha, log_w)
+
+    @classmethod
+    def of(cls, instance: Instance, score: Floats, alpha: float, inside: bool) -> Question:
+        return cls(instance, score, alpha, welfare.log_worth(instance.weight, alpha, inside))
+
+
+@dataclass(frozen=True)
+class Point:
+    """Tasks x (P,), money of each full row (I, R) and of each limit (N,), up to a common factor.
+
+    The money of a row is its price times its pool, of a limit its price times the limit.
+    """
+
+    x: Floats
+    rows: Floats
+    limits: Floats
+
+    def tasks(self, instance: Instance) -> Floats:
+        """(N, I), made feasible exactly: each server's, then each user's, tasks scaled to fit."""
+        n, i = instance.pairs
+        users, servers, resources = instance.shape
+        x = np.where(np.isfinite(self.x), np.maximum(self.x, 0.0), 0.0)
+        pool = np.where(instance.pool > 0, instance.pool, 1.0)
+        use = np.zeros((servers, resources))
+        np.add.at(use, i, x[:, None] * instance.pair_demand)
+        x = x / np.maximum((use / pool).max(axis=1), 1.0)[i]
+        x = x / np.maximum(np.bincount(n, x, users) / instance.limit, 1.0)[n]
+        tasks = np.zeros((users, servers))
+        tasks[n, i] = x
+        return tasks
+
+    def prices(self, instance: Instance) -> tuple[Floats, Floats]:
+        """Prices per unit (I, R) and per task allowed (N,), up to a common factor."""
+        pool = np.where(instance.pool > 0, instance.pool, 1.0)
+        rows = np.where(instance.pool > 0, np.maximum(self.rows, 0.0), 0.0)
+        limited = np.isfinite(instance.limit)
+        limits = np.where(limited, np.maximum(self.limits, 0.0), 0.0)
+        return rows / pool, limits / np.where(limited, instance.limit, 1.0)

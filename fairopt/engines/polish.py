@@ -1,0 +1,352 @@
+r"""Newton on the optimality conditions of an active set, in logarithms of tasks and money.
+
+For held pairs H, full rows F and users at their limit L the conditions are as many as the unknowns
+
+.. math:: \log c_h = \log W_n + \log u_h - \alpha \log s_n \; (h \in H), \qquad
+          \log \sum_h x_h b_{h,f} = 0 \; (f \in F), \qquad \log (x_n / L_n) = 0 \; (n \in L),
+
+c_h = sum_f p_f b_{h,f} + mu_n with b the part of the row's capacity one task uses. In logarithms
+every row of the Jacobian sums to about 1 or alpha, whatever the units, weights and prices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import lstsq
+from scipy.sparse import block_array, coo_array, csc_array, eye_array
+from scipy.sparse.linalg import splu
+
+from fairopt.engines.point import Point, Question
+from fairopt.instance import Bools, Floats
+
+CONVERGED = 1e-12
+DENSE = 500
+"""unknowns up to which the Newton step is a dense least-norm solution"""
+ROUNDS = 40
+"""changes of the active set"""
+
+
+@dataclass(frozen=True)
+class _State:
+    """Logarithms of x (P,), money per row (I R,) and per limit (N,), and what is active."""
+
+    x: Floats
+    row: Floats
+    limit: Floats
+    held: Bools
+    full: Bools
+    capped: Bools
+
+
+def polish(question: Question, point: Point) -> Point | None:
+    """The solution of the optimality conditions near a point, or None when Newton finds none."""
+    frame = _Frame(question)
+    state = frame.start(point)
+    found = frame.settle(state) if state is not None else None
+    return None if found is None else frame.point(found)
+
+
+def walk(question: Question, start: Question, point: Point, most: int = 200) -> Point | None:
+    """From the answer of an easier question to the one asked, alpha and log W moved step by step.
+
+    Each step is a `polish` from the last; it is halved when that fails and grows when it works.
+    """
+    frame = _Frame(start)
+    state = frame.start(point)
+    if state is None or (state := frame.settle(state)) is None:
+        return None
+    done, step = 0.0, 0.25
+    for _ in range(most):
+        ahead = min(1.0, done + step)
+        # alpha moves geometrically: 5 to 10 is as far as 50 to 100
+        low, high = max(start.alpha, 1e-3), max(question.alpha, 1e-3)
+        alpha = question.alpha if ahead == 1 else low * (high / low) ** ahead
+        log_w = (1 - ahead) * start.log_w + ahead * question.log_w
+        moved = _Frame(question.at(alpha, log_w), frame)
+        found = moved.settle(moved.follow(state, frame))
+        if found is None:
+            step /= 2
+            if step < 1e-4:
+                return None
+            continue
+        state, frame, done, step = found, moved, ahead, min(2 * step, 0.5)
+        if done == 1:
+            return frame.point(state)
+    return None
+
+
+class _Frame:
+    """The fixed arrays of a question: uses b, scores u, indices of pairs, users and rows."""
+
+    def __init__(self, question: Question, like: _Frame | None = None) -> None:
+        self.question = question
+        inst = question.instance
+        self.users, self.servers, self.resources = inst.shape
+        self.alpha, self.log_w = question.alpha, question.log_w
+        if like is not None:
+            self.n, self.i, self.u, self.use = like.n, like.i, like.u, like.use
+            self.pair, self.row, self.b, self.log_size = like.pair, like.row, like.b, like.log_size
+            return
+        self.n, self.i = question.pairs
+        self.u, self.use = question.worth_per_task, question.use
+        self.pair, r = np.nonzero(self.use)
+        self.row = self.i[self.pair] * self.resources + r
+        self.b = self.use[self.pair, r]
+        self.log_size = np.log(inst.alone[self.n, self.i])
+
+    # -- evaluation -----------------------------------------------------------------------
+
+    def shares(self, x: Floats) -> Floats:
+        return np.bincount(self.n, self.u * x, self.users)
+
+    def costs(self, state: _State) -> Floats:
+        """(P,) money one task of each pair costs."""
+        money = np.where(state.full, np.exp(state.row), 0.0)
+        cost = np.bincount(self.pair, self.b * money[self.row], len(self.n))
+        limit = self.question.instance.limit
+        mu = np.where(state.capped, np.exp(state.limit), 0.0) / np.where(np.isfinite(limit), limit, 1.0)
+        return cost + mu[self.n]
+
+    def used(self, x: Floats) -> Floats:
+        return np.bincount(self.row, self.b * x[self.pair], self.servers * self.resources)
+
+    def point(self, state: _State) -> Point:
+        rows = np.where(state.full, np.exp(state.row), 0.0).reshape(self.servers, self.resources)
+        limits = np.where(state.capped, np.exp(state.limit), 0.0)
+        return Point(np.where(state.held, np.exp(state.x), 0.0), rows, limits)
+
+    # -- the active set -------------------------------------------------------------------
+
+    def start(self, point: Point) -> _State | None:
+        """Logarithms and a first active set: what is larger, a task's part of its user's share or
+        the part by which its price is above the cheapest; a row's part of the money of its users
+        or its room."""
+        x = np.maximum(point.x, 1e-14 * np.exp(self.log_size))
+        money = np.maximum(point.rows.ravel(), 0.0)
+        share = self.shares(x)
+        limit = self.question.instance.limit
+        at = np.where(np.isfinite(limit), limit, 1.0)
+        mu = np.where(np.isfinite(limit), np.maximum(point.limits, 0.0), 0.0) / at
+        cost = np.bincount(self.pair, self.b * money[self.row], len(self.n)) + mu[self.n]
+        if not (cost > 0).all():
+            cost = np.maximum(cost, 1e-300)
+        per_share = cost / self.u
+        cheapest = np.full(self.users, np.inf)
+        np.minimum.at(cheapest, self.n, per_share)
+        part = self.u * x / share[self.n]
+        dear = 1.0 - cheapest[self.n] / per_share
+        held = part > dear
+        paid = np.zeros(self.servers * self.resources)
+        worth = self.b * money[self.row] / cost[self.pair] * part[self.pair]
+        np.maximum.at(paid, self.row, worth)
+        full = (paid > np.maximum(1.0 - self.used(x), 0.0)) & (money > 0)
+        totals = np.bincount(self.n, x, self.users)
+        paid_limit = mu / np.maximum(cheapest, 1e-300)
+        capped = np.isfinite(limit) & (paid_limit > 1.0 - totals / at) & (mu > 0)
+        # money in the scale of the conditions: p b = W u s^-alpha
+        with np.errstate(divide="ignore"):
+            log_q = self.log_w - self.alpha * np.log(share)
+            shift = float(np.median(log_q - np.log(np.maximum(cheapest, 1e-300))))
+            state = _State(
+                np.log(x), np.log(np.maximum(money, 1e-300)) + shift,
+                np.log(np.maximum(point.limits, 1e-300)) + shift, held, full, capped,
+            )  # fmt: skip
+        return state if np.isfinite(shift) else None
+
+    def follow(self, state: _State, before: _Frame) -> _State:
+        """The state with its money moved to the scale of this frame's question."""
+        share = self.shares(np.where(state.held, np.exp(state.x), 0.0))
+        served = share > 0
+        log_s = np.log(np.where(served, share, 1.0))
+        moved = (self.log_w - self.alpha * log_s) - (before.log_w - before.alpha * log_s)
+        # each row by the mean over its holders: exact when holders move alike
+        held = state.held[self.pair]
+        weight = np.where(held, self.b * np.exp(np.where(state.held, state.x, -700.0))[self.pair], 0.0)
+        size = self.servers * self.resources
+        total = np.bincount(self.row, weight, size)
+        mean = np.bincount(self.row, weight * moved[self.n[self.pair]], size)
+        shift = np.divide(mean, total, out=np.zeros(size), where=total > 0)
+        return replace(state, row=state.row + shift, limit=state.limit + moved)
+
+    def settle(self, state: _State) -> _State | None:
+        """Newton, then pairs and rows added or dropped where the conditions ask, until none do."""
+        seen: set[bytes] = set()
+        for _ in range(ROUNDS):
+            found = self._newton(state)
+            if found is None:
+                return None
+            changed = self._change(found)
+            if changed is None:
+                return found
+            key = np.packbits(np.concatenate([changed.held, changed.full, changed.capped])).tobytes()
+            if key in seen:
+                return found
+            seen.add(key)
+            state = changed
+        return None
+
+    def _change(self, state: _State) -> _State | None:
+        """The state with a mended active set; None when nothing needs mending."""
+        x = np.where(state.held, np.exp(state.x), 0.0)
+        share = self.shares(x)
+        cost = self.costs(state) / self.u
+        with np.errstate(divide="ignore"):
+            worth = self.log_w - self.alpha * np.log(share)
+            cheap = ~state.held & (np.log(cost) < worth[self.n] - 1e-10)
+            part = self.u * x / share[self.n]
+        gone = state.held & (part < 1e-10)
+        used = self.used(x)
+        over = ~state.full & (used > 1 + 1e-10)
+        paid = np.zeros(len(used))
+        money = np.where(state.full, np.exp(state.row), 0.0)
+        fraction = self.b * money[self.row] / np.maximum((cost * self.u)[self.pair], 1e-300)
+        np.maximum.at(paid, self.row, np.where(state.held[self.pair], fraction, 0.0))
+        free = state.full & (paid < 1e-10)
+        limit = self.question.instance.limit
+        beyond = ~state.capped & (np.bincount(self.n, x, self.users) > limit * (1 + 1e-10))
+        mu = np.where(state.capped, np.exp(state.limit), 0.0) / np.where(np.isfinite(limit), limit, 1.0)
+        q = np.full(self.users, np.inf)
+        np.minimum.at(q, self.n, cost)
+        eased = state.capped & (mu < 1e-10 * q)
+        if not (cheap.any() or gone.any() or over.any() or free.any() or beyond.any() or eased.any()):
+            return None
+        held = (state.held | cheap) & ~gone
+        # a user must keep something
+        alone = np.bincount(self.n, held, self.users) == 0
+        if alone.any():
+            best = np.lexsort((-part, self.n))
+            first = best[np.unique(self.n[best], return_index=True)[1]]
+            held[first[alone]] = True
+        entering = np.log(1e-3 * np.maximum(share, 1e-300)[self.n] / self.u)
+        # a row that enters gets a small part of what its users pay there
+        dearest = np.full(len(used), -np.inf)
+        holders = state.held[self.pair]
+        pays = np.log(np.maximum((cost * self.u)[self.pair], 1e-300)) - np.log(self.b)
+        np.maximum.at(dearest, self.row, np.where(holders, pays, -np.inf))
+        small = np.where(np.isfinite(dearest), dearest, 0.0) + np.log(1e-2)
+        return _State(
+            np.where(cheap, entering, state.x), np.where(over, small, state.row),
+            np.where(beyond, np.log(1e-2 * q * np.where(np.isfinite(limit), limit, 1.0)), state.limit),
+            held, (state.full | over) & ~free, (state.capped | beyond) & ~eased,
+        )  # fmt: skip
+
+    # -- Newton ---------------------------------------------------------------------------
+
+    def _newton(self, state: _State, most: int = 60) -> _State | None:
+        held, full, capped = np.flatnonzero(state.held), np.flatnonzero(state.full), np.flatnonzero(state.capped)
+        for _ in range(most):
+            residual, jacobian = self._system(state, held, full, capped)
+            size = float(np.abs(residual).max(initial=0.0))
+            if not np.isfinite(size):
+                return None
+            if size <= CONVERGED:
+                return state
+            step = _least_norm(jacobian, -residual)
+            if step is None:
+                return None
+            # far away a full step would overflow: no logarithm moves by more than 2 at once
+            length = min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
+            for _ in range(6):
+                moved = self._moved(state, held, full, capped, length * step)
+                new = self._system(moved, held, full, capped, derivative=False)[0]
+                if np.linalg.norm(new) <= (1 - 1e-4 * length) * np.linalg.norm(residual):
+                    break
+                length /= 3
+            else:
+                # no progress: rounding, if it is small
+                return state if size <= 1e-9 else None
+            state = moved
+        return state if size <= 1e-9 else None
+
+    @staticmethod
+    def _moved(state: _State, held: Floats, full: Floats, capped: Floats, step: Floats) -> _State:
+        x, row, limit = state.x.copy(), state.row.copy(), state.limit.copy()
+        a, b = len(held), len(held) + len(full)
+        x[held] += step[:a]
+        row[full] += step[a:b]
+        limit[capped] += step[b:]
+        return replace(state, x=x, row=row, limit=limit)
+
+    def _system(
+        self, state: _State, held: Floats, full: Floats, capped: Floats, derivative: bool = True
+    ) -> tuple[Floats, csc_array | None]:
+        with np.errstate(all="ignore"):
+            x = np.where(state.held, np.exp(state.x), 0.0)
+            share, cost, used = self.shares(x), self.costs(state), self.used(x)
+            totals = np.bincount(self.n, x, self.users)
+            limit = self.question.instance.limit
+            n = self.n[held]
+            residual = np.concatenate([
+                np.log(cost[held]) - self.log_w[n] - np.log(self.u[held]) + self.alpha * np.log(share[n]),
+                np.log(used[full]),
+                np.log(totals[capped] / limit[capped]),
+            ])  # fmt: skip
+            if not derivative or not np.isfinite(residual).all():
+                return residual, None
+            return residual, self._jacobian(state, x, share, cost, used, totals, held, full, capped)
+
+    def _jacobian(
+        self, state: _State, x: Floats, share: Floats, cost: Floats, used: Floats, totals: Floats,
+        held: Floats, full: Floats, capped: Floats,
+    ) -> csc_array:  # fmt: skip
+        a, b = len(held), len(full)
+        at_pair = np.full(len(self.n), -1)
+        at_pair[held] = np.arange(a)
+        at_row = np.full(self.servers * self.resources, -1)
+        at_row[full] = np.arange(b)
+        at_user = np.full(self.users, -1)
+        at_user[capped] = np.arange(len(capped))
+        n = self.n[held]
+        # money of the rows and limits in a pair's cost; tasks in a row's use
+        both = (at_pair[self.pair] >= 0) & (at_row[self.row] >= 0)
+        pair, row, use = self.pair[both], self.row[both], self.b[both]
+        in_cost = use * np.exp(state.row[row]) / cost[pair]
+        in_use = use * x[pair] / used[row]
+        # share of its user's share in each held pair, once for every held pair of the user
+        order = np.argsort(n, kind="stable")
+        counts = np.bincount(n, minlength=self.users)
+        left, right = _same_user(order, counts)
+        in_share = self.alpha * self.u[held[right]] * x[held[right]] / share[n[right]]
+        mine = at_user[n] >= 0
+        capped_pairs = np.flatnonzero(mine)
+        limit = self.question.instance.limit
+        in_limit_cost = np.exp(state.limit[n[mine]]) / limit[n[mine]] / cost[held[mine]]
+        in_limit = x[held[mine]] / totals[n[mine]]
+        values = [in_share, in_cost, in_use, in_limit_cost, in_limit]
+        down = [left, at_pair[pair], a + at_row[row], capped_pairs, a + b + at_user[n[mine]]]
+        across = [right, a + at_row[row], at_pair[pair], a + b + at_user[n[mine]], capped_pairs]
+        size = a + b + len(capped)
+        entries = (np.concatenate(values), (np.concatenate(down), np.concatenate(across)))
+        return csc_array(coo_array(entries, shape=(size, size)))
+
+
+def _same_user(order: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    """All (left, right) positions of held pairs that share a user."""
+    ends = np.cumsum(counts)
+    starts = ends - counts
+    each = np.repeat(counts, counts)  # for every held pair in user order, how many its user has
+    left = np.repeat(order, each)
+    first = np.repeat(np.repeat(starts, counts), each)
+    offset = np.arange(len(left)) - np.repeat(np.cumsum(each) - each, each)
+    return left, order[first + offset]
+
+
+def _least_norm(jacobian: csc_array | None, right: Floats) -> Floats | None:
+    """A least-squares step of (nearly) least norm; tasks need not be unique."""
+    if jacobian is None:
+        return None
+    size = len(right)
+    if size <= DENSE:
+        try:
+            return np.asarray(lstsq(jacobian.toarray(), right, cond=1e-13, lapack_driver="gelsy", check_finite=True)[0])
+        except (np.linalg.LinAlgError, ValueError):
+            return None
+    # quasi-definite: min |J y - r|^2 + (1e-7 |y|)^2; Newton corrects what it bends
+    system = block_array([[eye_array(size), jacobian], [jacobian.T, -1e-14 * eye_array(size)]], format="csc")
+    try:
+        step = splu(system).solve(np.concatenate([right, np.zeros(size)]))[size:]
+    except RuntimeError:
+        return None
+    return step if np.isfinite(step).all() else None

@@ -1,0 +1,65 @@
+"""Natural units: about the share each user will get, so that every number in a program is near 1."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, csr_array, hstack, vstack
+
+from fairopt.engines.point import Question
+from fairopt.instance import Floats
+from fairopt.program import limit_matrix, usage_matrix
+
+
+def alone(question: Question) -> Floats:
+    """(N,) share of each user alone on all its servers, its limit kept."""
+    n, _ = question.pairs
+    u, inst = question.worth_per_task, question.instance
+    best = np.zeros(inst.shape[0])
+    np.maximum.at(best, n, u)
+    everything = np.bincount(n, u * inst.alone[question.pairs], inst.shape[0])
+    return np.minimum(everything, best * inst.limit)
+
+
+def max_min(question: Question) -> Floats:
+    """(N,) min(W^(1/alpha) L, the share the limit allows), L the max-min level for weights W^(1/alpha).
+
+    One linear program; users that their limit holds below the level are set aside and it is
+    solved again, a few times. When it fails, equal parts of `alone`.
+    """
+    inst, (n, _) = question.instance, question.pairs
+    u, full = question.worth_per_task, alone(question)
+    alpha = max(question.alpha, 1.0)
+    log_v = question.log_w / alpha
+    # counted in parts of what each could have alone: all numbers of the program near 1
+    size = full[n] / u
+    weight = np.exp(log_v - np.log(full) - (log_v - np.log(full)).max())
+    weight = np.maximum(weight, 1e-8)
+    usage = usage_matrix(inst)[0].multiply(size[None, :])
+    most = limit_matrix(inst)[0].multiply(size[None, :])
+    rows = vstack([usage, most]).tocsr()
+    users = inst.shape[0]
+    of_user = csr_array(coo_array((np.ones(len(n)), (n, np.arange(len(n)))), shape=(users, len(n))))
+    held = np.ones(users, bool)
+    level, unit = 0.0, full / users
+    for _ in range(4):
+        column = np.where(held, weight, 0.0)
+        # level in units of the equal part
+        lower = hstack([-of_user, csr_array(column[:, None] / (weight[held].max() * users))])
+        above = hstack([rows, csr_array((rows.shape[0], 1))])
+        goal = np.zeros(len(n) + 1)
+        goal[-1] = -1.0
+        found = linprog(goal, vstack([above, lower]).tocsr(),
+                        np.concatenate([np.ones(rows.shape[0]), np.zeros(users)]), method="highs")  # fmt: skip
+        if found.x is None or not found.x[-1] > 0:
+            break
+        level = found.x[-1] / (weight[held].max() * users)
+        best = np.zeros(users)
+        np.maximum.at(best, n, u)
+        wanted = np.exp(log_v - np.log(full) - (log_v - np.log(full)).max()) * level * full
+        unit = np.minimum(wanted, best * inst.limit)
+        beyond = held & (wanted > best * inst.limit)
+        if not beyond.any() or beyond.sum() == held.sum():
+            break
+        held &= ~beyond
+    return np.maximum(unit, 1e-14 * full)

@@ -1,0 +1,170 @@
+"""The ladder for alpha-fair questions: program, polish, judge; next rung until certified."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+from fairopt.allocation import Allocation
+from fairopt.certificates.alpha_fair import TOLERANCE, measure, normalised
+from fairopt.certificates.prices import Duality, log_scale
+from fairopt.engines import conic, units
+from fairopt.engines.point import Point, Question
+from fairopt.engines.polish import polish, walk
+from fairopt.errors import SolverFailure, UsageError
+from fairopt.instance import Floats, Instance
+from fairopt.notions import AlphaFair
+
+STEEPEST = 5.0
+"""alpha above 10 is climbed to from here: programs of larger alpha end in wrong answers"""
+DECADES = 1.0
+"""spread of weights of the easy question a walk starts from"""
+EXCELLENT = 1e-9
+
+
+def alpha_fair(
+    instance: Instance, notion: Any, score: Floats, solver: str, gap: float, polished: bool
+) -> Allocation:
+    """The best answer of the ladder, part by part, with prices for the whole."""
+    alpha, inside = float(notion.alpha), bool(notion.weight_inside)
+    rungs = conic.ladder(solver, linear=alpha == 0)
+    if solver == "highs" and alpha > 0:
+        raise UsageError("solver: highs states linear programs only; wanted clarabel, ecos or scs")
+    tasks = np.zeros(instance.shape[:2])
+    p, mu = np.zeros(instance.pool.shape), np.zeros(instance.shape[0])
+    steps: list[dict[str, Any]] = []
+    scales: list[float] = []
+    parts = instance.parts()
+    for number, (users, servers) in enumerate(parts):
+        part = instance if len(parts) == 1 and len(servers) == instance.shape[1] else instance.select(users, servers)
+        where = np.ix_(users, servers)
+        part_score = score[where]
+        best, tried = _Ladder(part, notion, part_score, polished, gap).climb(rungs)
+        steps.extend({"part": number, **step} for step in tried)
+        tasks[where] = best.tasks
+        assert best.prices is not None and best.limit_prices is not None
+        p[servers], mu[users] = best.prices, best.limit_prices
+        scales.append(log_scale(Duality.of(best)))
+    finite = [s for s in scales if np.isfinite(s)]
+    top = max(finite, default=0.0)
+    for (users, servers), scale in zip(parts, scales, strict=True):
+        # one common scale of money: exp underflows only where the part's money is below 1e-308
+        factor = np.exp(scale - top) if np.isfinite(scale) else 1.0
+        p[servers] *= factor
+        mu[users] *= factor
+    whole = Allocation(instance, notion, tasks, p, mu, score=score)
+    p, mu = normalised(whole, p, mu)
+    return whole.with_(prices=p, limit_prices=mu, steps=tuple(steps))
+
+
+class _Ladder:
+    """One part on its way to a certified answer."""
+
+    def __init__(
+        self, instance: Instance, notion: Any, score: Floats, polished: bool, gap: float
+    ) -> None:
+        self.instance, self.notion, self.score = instance, notion, score
+        self.polished, self.gap = polished, min(gap, TOLERANCE)
+        self.question = Question.of(instance, score, float(notion.alpha), bool(notion.weight_inside))
+        self.best: Allocation | None = None
+        self.error = np.inf
+        self.steps: list[dict[str, Any]] = []
+
+    def climb(self, rungs: tuple[conic.Settings, ...]) -> tuple[Allocation, list[dict[str, Any]]]:
+        """Rungs until certified; then, with polish, walks from easier questions."""
+        failures: list[str] = []
+        for settings in rungs:
+            try:
+                self._rung(settings)
+            except SolverFailure as failure:
+                failures.append(str(failure))
+                self.steps.append({"step": settings.label, "status": "failed"})
+            if self.error <= self.gap:
+                break
+            if self.polished and self._easier(settings):
+                break
+        if self.best is None:
+            raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
+        return self.best, self.steps
+
+    def _rung(self, settings: conic.Settings) -> None:
+        alpha = self.question.alpha
+        if alpha > 10:
+            easy = self.question.at(STEEPEST, self.question.log_w * STEEPEST / alpha
+                                    if self.notion.weight_inside else self.question.log_w)  # fmt: skip
+            point, status = self._program(settings, easy)
+            self._judge(f"{settings.label} at alpha {STEEPEST:g}", point, status)
+            if self.polished:
+                self._judge(f"climb from alpha {STEEPEST:g}", walk(self.question, easy, point))
+            return
+        point, status = self._program(settings, self.question)
+        self._judge(settings.label, point, status)
+        if self.polished and self.error > 0:
+            self._judge("polish", polish(self.question, point))
+
+    def _easier(self, settings: conic.Settings) -> bool:
+        """Walk from moderate alpha and weights; whether that certified an answer."""
+        question = self.question
+        spread = float(np.ptp(question.log_w))
+        alpha = min(max(question.alpha, 0.5), STEEPEST)
+        shrink = min(1.0, DECADES * np.log(10) / spread) if spread > 0 else 1.0
+        easy = question.at(alpha, question.log_w * shrink)
+        try:
+            point, _ = self._program(settings, easy)
+        except SolverFailure:
+            return False
+        self._judge("walk from an easier question", walk(question, easy, point))
+        return self.error <= self.gap
+
+    def _program(self, settings: conic.Settings, question: Question) -> tuple[Point, str]:
+        """The notion's program, or its alpha-fair form for the easier question."""
+        notion, instance = self.notion, self.instance
+        if question is not self.question:
+            # the easier weights as weights outside: W = phi
+            w = np.exp(question.log_w - question.log_w.max())
+            instance = self.instance.replace(weight=np.maximum(w, 1e-290))
+            notion = AlphaFair(question.alpha)
+        if question.alpha == 0:
+            unit = units.alone(question)
+        elif question.alpha < 1:
+            unit = self._proportional_unit(settings, question)
+        else:
+            unit = units.max_min(question)
+        return conic.run(notion.program(instance, self.score, unit), instance, settings)
+
+    def _proportional_unit(self, settings: conic.Settings, question: Question) -> Floats:
+        """Shares of the proportionally fair answer: the unit for alpha < 1."""
+        point, _ = self._program(settings, question.at(1.0, question.log_w))
+        polished = polish(question.at(1.0, question.log_w), point) if self.polished else None
+        n, _ = question.pairs
+        share = np.bincount(n, (polished or point).x * question.worth_per_task, self.instance.shape[0])
+        return np.maximum(share, 1e-12 * units.alone(question))
+
+    def _judge(self, label: str, point: Point | None, status: str = "") -> None:
+        """Keep the point if the certificate finds it better than all before."""
+        step: dict[str, Any] = {"step": label, **({"status": status} if status else {})}
+        self.steps.append(step)
+        if point is None:
+            step["status"] = "found nothing"
+            return
+        p, mu = point.prices(self.instance)
+        if not (p.any() or mu.any()):
+            step["status"] = "no prices"
+            return
+        p, mu = _within_floats(p, mu)
+        alloc = Allocation(self.instance, self.notion, point.tasks(self.instance), p, mu, score=self.score)
+        alloc = alloc.with_(**dict(zip(("prices", "limit_prices"), normalised(alloc, p, mu), strict=True)))
+        gap, residual = measure(alloc)
+        step["gap"], step["residual"] = gap, residual
+        if self.best is None or max(gap, residual) < self.error:
+            self.best, self.error = alloc, max(gap, residual)
+
+
+def _within_floats(p: Floats, mu: Floats) -> tuple[Floats, Floats]:
+    top = max(float(p.max()), float(mu.max()))
+    return p / top, mu / top
+
+
+

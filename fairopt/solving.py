@@ -1,0 +1,83 @@
+"""From (instance, notion) to a judged Allocation: the one way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from fairopt import criteria
+from fairopt.allocation import Allocation
+from fairopt.certificates import certify
+from fairopt.errors import NotCertified, UsageError
+from fairopt.instance import Instance
+from fairopt.notions import Notion
+
+SOLVERS = ("auto", "clarabel", "ecos", "scs", "highs")
+
+
+def solve(
+    instance: Instance,
+    notion: Notion,
+    solver: str = "auto",
+    gap: float = 1e-6,
+    uncertified: str = "raise",
+    polish: bool = True,
+) -> Allocation:
+    """The allocation a notion asks for, with prices and a certificate.
+
+    Parts that share no server are solved apart; each part goes down a ladder of solvers until
+    its answer is certified. Every step is recorded in `steps`. Answers are deterministic.
+
+    Parameters
+    ----------
+    instance : the cluster.
+    notion : what fair means.
+    solver : "auto", or one solver, which is then tried alone.
+    gap : the largest gap and residual accepted (at most 1e-6: what "certified" means).
+    uncertified : "raise" NotCertified, which carries the answer, or "return" it marked as such.
+    polish : Newton on the optimality conditions after each solver.
+
+    Raises
+    ------
+    NotCertified : no step gave an answer that the certificate accepts.
+    SolverFailure : no step gave an answer at all.
+    UsageError : an unknown solver, or one that cannot state the notion.
+    MissingExtra : the named solver is not installed.
+    """
+    if solver not in SOLVERS:
+        raise UsageError(f"solver: found {solver!r}; wanted one of {', '.join(SOLVERS)}")
+    if uncertified not in ("raise", "return"):
+        raise UsageError(f"uncertified: found {uncertified!r}; wanted 'raise' or 'return'")
+    if not 0 < gap <= 1e-6:
+        raise UsageError(f"gap: found {gap!r}; wanted a number above 0, at most 1e-6")
+    # one BLAS thread: two on a busy two-core machine are ten times slower
+    with threadpool_limits(1):
+        alloc = _answer(instance, notion, solver, gap, polish)
+        certificate = certify(alloc)
+        alloc = alloc.with_(certificate=certificate)
+    if (not certificate.certified or max(certificate.gap, certificate.residual) > gap) and (
+        uncertified == "raise"
+    ):
+        raise NotCertified(
+            f"{notion.name}: {certificate.verdict}, gap {certificate.gap:.2g}, residual "
+            f"{certificate.residual:.2g}; not pinned: {_listed(certificate.undetermined)}",
+            alloc,
+        )
+    return alloc
+
+
+def _answer(instance: Instance, notion: Any, solver: str, gap: float, polish: bool) -> Allocation:
+    if hasattr(notion, "alpha"):
+        from fairopt.fair import alpha_fair
+
+        score = criteria.score(instance, notion.criterion)
+        return alpha_fair(instance, notion, score, solver, gap, polish)
+    raise UsageError(f"notion {notion.name}: no way to solve it")
+
+
+def _listed(names: tuple[str, ...], most: int = 8) -> str:
+    if not names:
+        return "nobody"
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
