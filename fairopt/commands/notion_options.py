@@ -1,0 +1,117 @@
+"""The options of the notions, made from the table NOTIONS: a new notion brings its own along."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, Field, fields
+from typing import Any
+
+import click
+
+from fairopt.cases import Case
+from fairopt.criteria import CRITERIA
+from fairopt.errors import UsageError
+from fairopt.files import Model
+from fairopt.notions import NOTIONS, Notion, make
+
+DEFAULT = Case("notion", "proportional")
+"""what is solved when neither the user nor the model says"""
+UNNAMED = "alpha-fair"
+"""the notion meant by its options alone: --alpha 2 needs no --notion"""
+
+
+def parameters_of(notion: type[Notion]) -> dict[str, Field[Any]]:
+    """The dataclass fields of a notion, by name."""
+    return {f.name: f for f in fields(notion)}  # type: ignore[arg-type]
+
+
+def flag(name: str) -> str:
+    """The option that sets a parameter."""
+    return "--" + name.replace("_", "-")
+
+
+def options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --notion and one option for each parameter that any notion takes."""
+    takers: dict[str, list[str]] = {}
+    kinds: dict[str, Field[Any]] = {}
+    for name, notion in NOTIONS.items():
+        for key, field in parameters_of(notion).items():
+            takers.setdefault(key, []).append(name)
+            kinds.setdefault(key, field)
+    for key in reversed(takers):
+        command = _option(key, kinds[key], takers[key])(command)
+    return click.option(
+        "--notion", metavar="NAME", help="A notion of the list below; default the model's own."
+    )(command)
+
+
+def _option(name: str, field: Field[Any], takers: list[str]) -> Callable[..., Any]:
+    help_text = f"For {', '.join(takers)}."
+    if name == "criterion":
+        help_text += f" One of {', '.join(CRITERIA)}."
+    if field.default is not MISSING and not isinstance(field.default, bool):
+        help_text += f" Default {field.default}."
+    annotation = str(getattr(field.type, "__name__", field.type))
+    if annotation == "bool":
+        return click.option(flag(name), name, is_flag=True, default=None, help=help_text)
+    kind = {"float": click.FLOAT, "int": click.INT}.get(annotation, click.STRING)
+    return click.option(flag(name), name, type=kind, metavar=_letter(name), help=help_text)
+
+
+def _letter(name: str) -> str:
+    return name.split("_")[-1].upper()[:9]
+
+
+def listed() -> str:
+    """The notions with one line each, for the help text."""
+    width = max(map(len, NOTIONS))
+    return "\n".join(f"  {name:<{width}}  {notion.summary}" for name, notion in NOTIONS.items())
+
+
+def chosen(model: Model, name: str | None, case: int | None, given: Mapping[str, Any]) -> Notion:
+    """The notion meant by the options, and by the model's cases where they leave it open.
+
+    Parameters
+    ----------
+    model : its first case that is a notion is the default.
+    name : --notion.
+    case : --case, counted from 1.
+    given : the parameters set on the command line, by Python name.
+
+    Raises
+    ------
+    UsageError : an option that the notion does not take, or a case that is no notion.
+    BadInput : a parameter out of range.
+    """
+    if name is not None and case is not None:
+        raise UsageError("--notion and --case exclude each other: a case names its own notion")
+    if name is not None:
+        base = Case("notion", name)
+    elif case is not None:
+        base = _case(model, case)
+    else:
+        base = next((c for c in model.cases if c.kind == "notion"), DEFAULT)
+        if base.name in NOTIONS and set(given) - set(parameters_of(NOTIONS[base.name])):
+            takes = parameters_of(NOTIONS[UNNAMED])
+            base = Case("notion", UNNAMED) if set(given) <= set(takes) else base
+    if base.name in NOTIONS:
+        takes = parameters_of(NOTIONS[base.name])
+        wrong = [flag(key) for key in given if key not in takes]
+        needed = [flag(k) for k, f in takes.items()
+                  if f.default is MISSING and k not in {**base.parameters, **given}]  # fmt: skip
+        if wrong:
+            known = ", ".join(map(flag, takes)) or "no option of its own"
+            raise UsageError(f"{', '.join(wrong)}: {base.name} does not take it; it takes {known}")
+        if needed:
+            raise UsageError(f"{base.name} needs {', '.join(needed)}")
+    return make(base.name, **{**base.parameters, **given})
+
+
+def _case(model: Model, number: int) -> Case:
+    if not 1 <= number <= len(model.cases):
+        count = len(model.cases)
+        raise UsageError(f"--case: found {number}; the model has {count or 'no'} cases, from 1")
+    case = model.cases[number - 1]
+    if case.kind != "notion":
+        raise UsageError(f"--case: case {number} is {case.kind} {case.name!r}; wanted a notion")
+    return case

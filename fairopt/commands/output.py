@@ -1,0 +1,30 @@
+"""Where the commands leave their results: stdout, or a file written whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from fairopt import storage
+
+
+def _early(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Refuse a file that cannot be made before any work is done."""
+    if value is not None and value != storage.STDIN:
+        if Path(value).is_dir():
+            raise click.BadParameter(f"{value} is a folder; wanted the name of a file")
+        storage.check_folder(Path(value))
+    return value
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+out = click.option(
+    "-o", "--output", "path", metavar="FILE", callback=_early,
+    help="Write the JSON object to FILE, whole or not at all.",
+)  # fmt: skip
+
+
+def to_stdout(text: str) -> None:
+    """Write `text` to stdout, with one newline at its end."""
+    storage.write_text(storage.STDIN, text.rstrip("\n") + "\n")

@@ -1,0 +1,69 @@
+"""fairopt solve: a model in, an allocation with prices and a certificate out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fairopt import files
+from fairopt.commands import notion_options, output
+from fairopt.errors import NotCertified
+
+
+@click.command(
+    "solve",
+    epilog=f"\b\nNotions:\n{notion_options.listed()}",
+    context_settings={"max_content_width": 100},
+)
+@click.argument("model")
+@notion_options.options
+@click.option("--case", type=int, metavar="K", help="The model's case number K, from 1.")
+@click.option("--solver", default="auto", show_default=True, metavar="NAME",
+              help="auto, clarabel, ecos or scs; a named one is tried alone.")  # fmt: skip
+@click.option("--gap", type=float, default=1e-6, show_default=True,
+              help="Certify when gap and residual are at most this.")  # fmt: skip
+@output.as_json
+@output.out
+def command(
+    model: str,
+    notion: str | None,
+    case: int | None,
+    solver: str,
+    gap: float,
+    as_json: bool,
+    path: str | None,
+    **parameters: Any,
+) -> int:
+    """Allocate the resources of MODEL fairly, and prove it.
+
+    MODEL is a file, a folder of CSV files, the name of a shipped model (`fairopt models`), or "-"
+    for a model file on stdin. Without --notion the model's first case is solved, without cases
+    proportional fairness; --alpha alone means alpha-fair.
+
+    Exit code 0 means certified; 4 means that the answer shown is not.
+    """
+    problem = files.read(model)
+    given = {key: value for key, value in parameters.items() if value is not None}
+    wanted = notion_options.chosen(problem, notion, case, given)
+    # late: this brings the solvers
+    from fairopt import solve
+
+    complaint = None
+    try:
+        answer = solve(problem.instance, wanted, solver=solver, gap=gap)
+    except NotCertified as error:
+        if error.allocation is None:
+            raise
+        answer, complaint = error.allocation, error
+    if path is not None:
+        files.save(answer, path)
+    if as_json:
+        output.to_stdout(files.dumps(answer))
+    else:
+        from fairopt.report.tables import allocation_text
+
+        output.to_stdout(allocation_text(answer, title=problem.title or problem.name))
+    if complaint is not None:
+        raise complaint
+    return 0

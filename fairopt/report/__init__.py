@@ -1,0 +1,1 @@
+"""Answers for people to read: tables in text."""
