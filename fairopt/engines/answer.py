@@ -1,0 +1,26 @@
+"""What an engine hands to `solve`: arrays and plain data, not yet judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from fairopt.instance import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """An answer in the user's units.
+
+    Parameters
+    ----------
+    tasks : (N, I), tasks of user n on the whole row i.
+    prices : (I, R) per unit of resource; None where the notion has none.
+    limit_prices : (N,) per task allowed; None where the notion has none.
+    steps : what was done, as plain data (rounds, order, remarks).
+    """
+
+    tasks: Floats
+    prices: Floats | None = None
+    limit_prices: Floats | None = None
+    steps: tuple[dict[str, Any], ...] = ()

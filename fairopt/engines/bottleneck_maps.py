@@ -1,0 +1,132 @@
+"""Bottleneck max fairness by maps of users to bottlenecks: enumeration and a mixed-integer program.
+
+bonald2015 section 3.3: for every map, the phi that make each mapped resource full and its mapped
+users equal and maximal there; keep the feasible ones. A user may also be mapped to its limit.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+
+from fairopt.errors import SolverFailure, UsageError
+from fairopt.instance import Floats, Instance
+
+MAPS = 50_000
+"""most maps the enumeration tries"""
+Point = tuple[Floats, tuple[int, ...]]
+
+
+def one_pool(instance: Instance) -> Floats:
+    """(N, R) part of the pool one task uses.
+
+    Raises
+    ------
+    UsageError : more than one server; bottleneck max fairness is defined for one pool.
+    """
+    if len(instance.servers) != 1:
+        raise UsageError(
+            f"bmf: found {len(instance.servers)} servers; wanted one (bonald2015 defines bottleneck "
+            "max fairness for one pool; ps-dsf has a bottleneck at every server)"
+        )
+    return instance.pair_demand / np.where(instance.pool > 0, instance.pool, 1.0)
+
+
+def at_map(
+    part: Floats, weight: Floats, limit: Floats, map_: tuple[int, ...], gain: Floats
+) -> Floats | None:
+    """Tasks (N,) of largest gain that are fair with the bottlenecks `map_`; None if there are none.
+
+    With the map fixed the levels theta of the mapped resources solve a linear program of at most R
+    variables: phi_i = w_i theta_map(i) / a_i,map(i), mapped resources full, nobody above theta.
+    """
+    from scipy.optimize import linprog
+
+    users, resources = part.shape
+    j = np.array(map_)
+    capped = j == resources
+    mapped = np.unique(j[~capped])
+    column = {int(r): k for k, r in enumerate(mapped)}
+    tasks = np.zeros((users, len(mapped) + 1))  # tasks = tasks[:, :-1] @ theta + tasks[:, -1]
+    tasks[capped, -1] = limit[capped]
+    for n in np.flatnonzero(~capped):
+        tasks[n, column[int(j[n])]] = weight[n] / part[n, j[n]]
+    use = part.T @ tasks
+    share = (part / weight[:, None])[:, :, None] * tasks[:, None, :]
+    if not len(mapped):
+        return limit.copy() if (use[:, -1] <= 1 + 1e-12).all() else None
+    most = [(share[:, r], column[int(r)]) for r in mapped]
+    rows = [use[:, :-1]]
+    right = [1.0 - use[:, -1]]
+    for rise, k in most:
+        rows.append(rise[:, :-1] - np.eye(len(mapped))[k])
+        right.append(-rise[:, -1])
+    bounded = np.isfinite(limit)
+    rows.append(tasks[bounded, :-1] / limit[bounded, None])
+    right.append(1.0 - tasks[bounded, -1] / limit[bounded])
+    # a slack of 1e-9 where the linear system meets an inequality exactly; the judge has the last word
+    result = linprog(
+        -(gain @ tasks[:, :-1]), A_ub=np.vstack(rows), b_ub=np.concatenate(right) + 1e-10,
+        A_eq=use[mapped, :-1], b_eq=1.0 - use[mapped, -1], bounds=(0, None), method="highs",
+    )  # fmt: skip
+    if result.status != 0:
+        return None
+    return np.asarray(tasks[:, :-1] @ result.x + tasks[:, -1])
+
+
+def choices(part: Floats, limit: Floats) -> list[list[int]]:
+    """Per user the bottlenecks it can have: demanded resources, and R for its own limit."""
+    resources = part.shape[1]
+    return [
+        [*np.flatnonzero(part[n] > 0).tolist(), *([resources] if np.isfinite(limit[n]) else [])]
+        for n in range(len(part))
+    ]
+
+
+def enumerate_all(part: Floats, weight: Floats, limit: Floats) -> list[Point]:
+    """Every corner of the set of BMF answers seen by maps: distinct tasks, each with one map.
+
+    Where a map leaves a whole segment, both its ends (least and most tasks) are given.
+
+    Raises
+    ------
+    UsageError : more maps than `MAPS`.
+    """
+    sets = choices(part, limit)
+    number = int(np.prod([len(s) for s in sets], dtype=object))
+    if number > MAPS:
+        raise UsageError(f"bmf: found {number} maps of users to bottlenecks; wanted at most {MAPS}")
+    found: list[Point] = []
+    ones = np.ones(len(part))
+    for map_ in product(*sets):
+        for sign in (1.0, -1.0):
+            tasks = at_map(part, weight, limit, map_, sign * ones)
+            if tasks is None:
+                break
+            if all(np.abs(tasks - t).max() > 1e-8 * np.abs(t).max() for t, _ in found):
+                found.append((tasks, map_))
+    return found
+
+
+def by_program(part: Floats, weight: Floats, limit: Floats, gain: Floats) -> Point:
+    """The BMF answer of largest gain, by the mixed-integer program of `notions.bottleneck`.
+
+    The program finds the map; the tasks are then solved for with the map fixed, so they do not
+    carry the solver's integer tolerance.
+
+    Raises
+    ------
+    SolverFailure : HiGHS found no map, or one that no tasks fit.
+    """
+    from fairopt.notions.bottleneck import program
+
+    problem, boolean = program(part, weight, limit, gain)
+    problem.solve(solver="HIGHS")
+    if boolean.value is None:
+        raise SolverFailure(f"bmf: HiGHS says {problem.status}")
+    map_ = tuple(int(k) for k in np.argmax(boolean.value, axis=1))
+    tasks = at_map(part, weight, limit, map_, gain)
+    if tasks is None:
+        raise SolverFailure("bmf: the bottlenecks HiGHS chose fit no allocation")
+    return tasks, map_
