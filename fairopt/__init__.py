@@ -24,6 +24,7 @@ _PUBLIC = {
     "models": "files",
     "certify": "certificates",
     "solve": "solving",
+    "fill": "filling",
     "Throughput": "notions",
     "AlphaFair": "notions",
     "ProportionalFair": "notions",

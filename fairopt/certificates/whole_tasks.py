@@ -1,0 +1,169 @@
+"""Judge of whole-task fillings: feasible machine by machine, whole, and nothing more fits.
+
+What is proved is maximality of the packing (no task can be added), not that the scheduler's order
+was kept: the order is in the trace, the packing in steps[...]["machines"].
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.certificates.feasibility import TOLERANCE, feasibility
+from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
+from fairopt.instance import Floats, Instance
+
+_WHOLE = 1e-9
+
+
+class _Packing(NamedTuple):
+    """`count` machines of row `row` that hold `tasks` {user position: tasks} each."""
+
+    row: int
+    count: int
+    tasks: dict[int, float]
+
+
+def judge(alloc: Allocation) -> Certificate:
+    """Judge an answer of progressive filling.
+
+    Checks: feasibility of the rows; whole multiples of the increment; that the stated packing of
+    rows with several machines adds up and keeps every single machine's capacity; and that no
+    further task of a user below its limit fits on any machine (not for selection best-fit-any,
+    whose rule passes users over although another machine has room).
+
+    Returns
+    -------
+    Certificate : refuted when one more task fits (that allocation is the better one); unproved
+        when a check fails otherwise, or when rows of several machines come without their packing.
+        `gap` is the largest relative rise of a user's tasks that one more task would mean.
+    """
+    inst = alloc.instance
+    parameters = alloc.notion["parameters"]
+    step = float(parameters.get("increment", 1.0))
+    checks = list(feasibility(alloc))
+    off = np.abs(alloc.tasks / step - np.rint(alloc.tasks / step)) / (1 + alloc.tasks / step)
+    n, i = np.unravel_index(int(off.argmax()), off.shape)
+    place = f"{inst.users[n]} at {inst.servers[i]}" if off[n, i] > 0 else ""
+    checks.append(Check.of(f"whole multiples of {step:g}", float(off.max()), _WHOLE, place))
+    packings, missing = _packings(alloc, step, checks)
+    notes: list[str] = []
+    if missing:
+        notes.append(
+            f"how the machines of {', '.join(missing[:3])} are packed is not stated: their single "
+            "machines are not judged"
+        )
+    gap = 0.0
+    if parameters.get("selection") == "best-fit-any":
+        notes.append("best-fit-any passes users over: that nothing more fits is not claimed")
+    else:
+        found = _one_more(alloc, packings, step)
+        if found is not None:
+            user, server = found
+            held = float(alloc.totals[user])
+            gap = step / held if held > 0 else np.inf
+            name = f"one more task of {inst.users[user]} fits at {inst.servers[server]}"
+            checks.append(Check.of("nothing more fits", 1.0, 0.0, name))
+        else:
+            checks.append(Check.of("nothing more fits", 0.0, 0.0))
+    sound = all(check.holds for check in checks if check.name != "nothing more fits")
+    if gap > 0 and sound:
+        verdict = REFUTED
+    else:
+        verdict = CERTIFIED if sound and gap == 0 and not missing else UNPROVED
+    bad = [check.residual for check in checks if not check.holds]
+    return Certificate(
+        verdict, gap, max(bad, default=0.0), checks=tuple(checks), notes=tuple(notes)
+    )
+
+
+def _packings(
+    alloc: Allocation, step: float, checks: list[Check]
+) -> tuple[list[_Packing], list[str]]:
+    """Every packing in use, empty machines too; names of the rows whose packing is not stated."""
+    inst = alloc.instance
+    stated: dict[str, Any] = {}
+    for entry in alloc.steps:
+        stated = entry.get("machines", stated)
+    place = {name: n for n, name in enumerate(inst.users)}
+    found: list[_Packing] = []
+    missing: list[str] = []
+    worst_sum, sum_at, worst_use, use_at = 0.0, "", 0.0, ""
+    for i, name in enumerate(inst.servers):
+        count = int(inst.count[i])
+        held = {int(n): float(alloc.tasks[n, i]) for n in np.flatnonzero(alloc.tasks[:, i])}
+        if count == 1 or not held:
+            found.append(_Packing(i, count, held))
+            continue
+        if name not in stated:
+            missing.append(name)
+            continue
+        mine = [
+            _Packing(i, int(k["count"]), {place[u]: float(x) for u, x in k["tasks"].items()})
+            for k in stated[name]
+        ]
+        total = np.zeros(len(inst.users))
+        for packing in mine:
+            for n, x in packing.tasks.items():
+                total[n] += packing.count * x
+            use = -_room(inst, packing) / np.where(inst.capacity[i] > 0, inst.capacity[i], 1.0)
+            if float(use.max()) > worst_use:
+                worst_use, use_at = float(use.max()), f"a machine of {name}"
+        machines = sum(packing.count for packing in mine)
+        off = float(np.abs(total - alloc.tasks[:, i]).max()) / step
+        off = np.inf if machines > count or min(k.count for k in mine) < 1 else off
+        negative = any(x < 0 for k in mine for x in k.tasks.values())
+        if off > worst_sum or negative:
+            worst_sum, sum_at = (np.inf if negative else off), name
+        found.extend(mine)
+        if machines < count:
+            found.append(_Packing(i, count - machines, {}))
+    if stated or (inst.count > 1).any():
+        checks.append(Check.of("packing adds up", worst_sum, _WHOLE, sum_at))
+        checks.append(Check.of("capacity of every machine", worst_use, TOLERANCE, use_at))
+    return found, missing
+
+
+def _demand(inst: Instance, row: int) -> Floats:
+    """(N, R) demand of one task on a row."""
+    return inst.demand if inst.demand.ndim == 2 else inst.demand[:, row]
+
+
+def _room(inst: Instance, packing: _Packing) -> Floats:
+    """(R,) what one machine of the packing has left; negative when it is exceeded."""
+    room = inst.capacity[packing.row].copy()
+    demand = _demand(inst, packing.row)
+    for n, x in packing.tasks.items():
+        room -= x * demand[n]
+    return room
+
+
+def _one_more(alloc: Allocation, packings: list[_Packing], step: float) -> tuple[int, int] | None:
+    """(user, row) of a task that still fits, if there is one."""
+    inst = alloc.instance
+    below = alloc.totals + step <= inst.limit * (1 + 1e-12)
+    for packing in packings:
+        i = packing.row
+        room, need = _room(inst, packing), _demand(inst, i) * step
+        band = 1e-9 * inst.capacity[i]
+        open_to = below & inst.eligible[:, i] & (need <= room + band).all(axis=1)
+        for n in np.flatnonzero(open_to):
+            # within rounding of an exact fit the decimals as written decide
+            if (need[n] <= room - band).all() or _fits_exactly(inst, packing, int(n), step):
+                return int(n), i
+    return None
+
+
+def _fits_exactly(inst: Instance, packing: _Packing, user: int, step: float) -> bool:
+    demand = _demand(inst, packing.row)
+    size = Fraction(repr(step))
+    units = {n: round(x / step) for n, x in packing.tasks.items()}
+    units[user] = units.get(user, 0) + 1
+    for r, c in enumerate(inst.capacity[packing.row].tolist()):
+        used = sum((Fraction(repr(float(demand[n, r]))) * k for n, k in units.items()), Fraction())
+        if used * size > Fraction(repr(c)):
+            return False
+    return True

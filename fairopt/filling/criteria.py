@@ -1,0 +1,126 @@
+r"""Criteria of progressive filling: the level one more increment is weighed with.
+
+A user's criterion on a machine is progress / phi times a factor. Each factor below is a function
+(cluster, kind, shapes (K,), residual (K, R)) -> (K,); CRITERIA is the one table. Factors never
+fall while filling, which is what lets old values serve as lower bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt import criteria
+from fairopt.filling.cluster import Cluster
+from fairopt.instance import Floats, Ints
+
+Factor = Callable[[Cluster, int, Ints, Floats], Floats]
+
+FIXED, MACHINE, POOL = "fixed", "machine", "pool"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A criterion: its factor, what moves the factor (nothing, the machine, the pool), source."""
+
+    name: str
+    factor: Factor
+    moved_by: str
+    source: str
+
+
+def largest_ratio(need: Floats, have: Floats) -> Floats:
+    """max over demanded resources of need / have; +inf where a demanded resource is used up."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(need > 0, need / np.maximum(have, 0.0), 0.0)
+    return np.asarray(ratio.max(axis=-1))
+
+
+def _need(cluster: Cluster, kind: int, shapes: Ints) -> Floats:
+    return cluster.demand[kind, shapes] if cluster.by_server else cluster.demand[kind]
+
+
+def drf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+    """max_r d / sum_j c[j,r] (kesidis2018 (9))."""
+    return largest_ratio(_need(cluster, kind, shapes), cluster.total) + np.zeros(len(shapes))
+
+
+def ps_dsf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+    """max_r d / c[j,r], the virtual dominant share (khamse2016; kesidis2018 section IV, K)."""
+    return largest_ratio(_need(cluster, kind, shapes), cluster.capacity[shapes])
+
+
+def tsf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+    """1 / h, h = all the tasks the empty cluster holds, placement or not (khamse2016)."""
+    return np.full(len(shapes), _constant(cluster, kind, criteria.tsf))
+
+
+def cdrf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+    """1 / gamma, gamma = all the tasks of the empty eligible machines (khamse2016)."""
+    return np.full(len(shapes), _constant(cluster, kind, criteria.cdrf))
+
+
+def rps_dsf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+    """max_r d / (c[j,r] - use[j,r]) (kesidis2018 section IV, K~); +inf where nothing is left."""
+    return largest_ratio(_need(cluster, kind, shapes), residual)
+
+
+def rdrf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+    """max_r d / what the whole pool has left of r."""
+    return largest_ratio(_need(cluster, kind, shapes), cluster.left) + np.zeros(len(shapes))
+
+
+def rtsf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+    """1 / tasks that what is left of all machines would hold, placement or not, in fractions."""
+    return np.full(len(shapes), _room_left(cluster, kind, False))
+
+
+def rcdrf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+    """1 / tasks that what is left of the eligible machines would hold, in fractions."""
+    return np.full(len(shapes), _room_left(cluster, kind, True))
+
+
+CRITERIA = {
+    "drf": Rule("drf", drf, FIXED, "kesidis2018 (9)"),
+    "tsf": Rule("tsf", tsf, FIXED, "khamse2016 section II, TSF"),
+    "cdrf": Rule("cdrf", cdrf, FIXED, "khamse2016 section II, CDRF"),
+    "ps-dsf": Rule("ps-dsf", ps_dsf, FIXED, "kesidis2018 section IV, K"),
+    "rdrf": Rule("rdrf", rdrf, POOL, "drf over what is left"),
+    "rtsf": Rule("rtsf", rtsf, POOL, "tsf over what is left"),
+    "rcdrf": Rule("rcdrf", rcdrf, POOL, "cdrf over what is left"),
+    "rps-dsf": Rule("rps-dsf", rps_dsf, MACHINE, "kesidis2018 section IV, K~"),
+}
+
+
+def table(cluster: Cluster, rule: Rule) -> Floats:
+    """(kinds, S) factors on empty machines: all there is to know of a fixed criterion."""
+    shapes = np.arange(len(cluster.capacity))
+    kinds = range(len(cluster.demand))
+    return np.stack([rule.factor(cluster, k, shapes, cluster.capacity) for k in kinds])
+
+
+def gain(cluster: Cluster, rule: Rule) -> Floats | None:
+    """(kinds, S) what one increment adds to a user's progress; None where it is 1 everywhere.
+
+    The dominant share of a pool adds up over machines where a task costs differently by machine,
+    so the factors themselves are then the gains.
+    """
+    return table(cluster, rule) if cluster.by_server and rule.name == "drf" else None
+
+
+def _constant(cluster: Cluster, kind: int, criterion: Callable[..., Floats]) -> float:
+    store = cluster.__dict__.setdefault("constants", {})
+    if criterion not in store:
+        store[criterion] = criterion(cluster.instance)[cluster.user_of_kind, 0]
+    return float(store[criterion][kind]) * cluster.increment
+
+
+def _room_left(cluster: Cluster, kind: int, placed: bool) -> float:
+    need = cluster.demand[kind, cluster.shape] if cluster.by_server else cluster.demand[kind]
+    ratio = largest_ratio(need, cluster.residual)
+    if placed:
+        ratio = ratio[cluster.eligible[kind, cluster.shape]]
+    room = float(np.divide(1.0, ratio, out=np.zeros_like(ratio), where=ratio > 0).sum())
+    return 1.0 / room if room > 0 else np.inf

@@ -1,0 +1,71 @@
+"""Demands and capacities as whole numbers, so that filling never rounds."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from fairopt.instance import Floats, Instance
+
+SLACK = 1e-10
+"""relative room given where the numbers have no common unit; below promise P1's 1e-9"""
+_EXACT = 2**53
+_MANY = 20_000
+
+
+def scaled(instance: Instance, increment: float) -> tuple[Floats, Floats, Floats, bool]:
+    """Demand of one increment and capacity, in a unit in which both are whole numbers.
+
+    Every number is read as the shortest decimal that writes it, so 0.1 is one tenth and ten tasks
+    of 0.1 fit in 1. Floats then hold the whole numbers exactly, since they stay below 2^53.
+
+    Parameters
+    ----------
+    instance : the cluster.
+    increment : tasks given at a time, > 0.
+
+    Returns
+    -------
+    demand : (N, R) or (N, I, R), of one increment.
+    capacity : (I, R), of one machine.
+    slack : (I, R), what a fit may lack: 0 where the unit was found, else 1e-10 of the capacity.
+    exact : whether every resource has such a unit.
+    """
+    demand, capacity = instance.demand.copy(), instance.capacity.copy()
+    slack = np.zeros_like(capacity)
+    exact = True
+    for r in range(capacity.shape[1]):
+        each, inverse = np.unique(demand[..., r], return_inverse=True)
+        have, back = np.unique(capacity[:, r], return_inverse=True)
+        whole = _whole(each.tolist(), have.tolist(), increment)
+        if whole is None:
+            exact = False
+            demand[..., r] *= increment
+            slack[:, r] = SLACK * capacity[:, r]
+        else:
+            demand[..., r] = np.asarray(whole[0])[inverse].reshape(demand.shape[:-1])
+            capacity[:, r] = np.asarray(whole[1])[back]
+    return demand, capacity, slack, exact
+
+
+def _whole(
+    demand: list[float], capacity: list[float], increment: float
+) -> tuple[list[float], list[float]] | None:
+    if len(demand) + len(capacity) > _MANY:
+        return None
+    step = Fraction(repr(float(increment)))
+    fractions = [Fraction(repr(v)) * step for v in demand] + [Fraction(repr(v)) for v in capacity]
+    unit = 1
+    for value in fractions:
+        unit = math.lcm(unit, value.denominator)
+        if unit > _EXACT**2:
+            return None
+    numbers = [int(value * unit) for value in fractions]
+    common = math.gcd(*numbers) or 1
+    numbers = [value // common for value in numbers]
+    if max(numbers) >= _EXACT:
+        return None
+    floats = [float(value) for value in numbers]
+    return floats[: len(demand)], floats[len(demand) :]

@@ -1,0 +1,94 @@
+"""Server selections: which machine the next increment goes to.
+
+Two families. *User first* (joint, first-fit, best-fit, best-fit-any): the user of smallest
+criterion among those whose task fits somewhere, then its machine. *Server first* (random-server,
+rrr, in-order): a machine, then the user of smallest criterion there whose task fits.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from fairopt.filling.cluster import Cluster
+from fairopt.filling.states import States
+from fairopt.instance import Floats, Ints
+
+SELECTIONS = {
+    "joint": "the pair (user, machine) of smallest criterion",
+    "first-fit": "the user, then the first machine where its task fits",
+    "best-fit": "the user, then the best shape match among machines where its task fits",
+    "best-fit-any": "the user, then the best shape match full or not; passed over if it is full",
+    "random-server": "a uniformly random machine for every increment, then the user",
+    "rrr": "every machine once per round, rounds in random order, then the user",
+    "in-order": "machines one after another, each until nothing fits, then the next",
+}
+
+
+def shape_distance(cluster: Cluster, states: States, kind: int, which: Ints) -> Floats:
+    """sum_r |d~_r/d~_1 - cbar_r/cbar_1| (DRFH; the Mesos code of kesidis2018).
+
+    d~ is the demand and cbar the residual, both divided by the pool's total; component 1 is the
+    first resource that the user demands. +inf where a machine has none of it left.
+    """
+    total = np.where(cluster.total > 0, cluster.total, 1.0)
+    need = cluster.demand[kind, states.shape[which]] if cluster.by_server else cluster.demand[kind]
+    need = need / total
+    have = states.residual(which) / total
+    one = int(np.flatnonzero(np.atleast_2d(need).max(axis=0) > 0)[0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        off = np.abs(need / need[..., one : one + 1] - have / have[:, one : one + 1]).sum(axis=1)
+    return np.where((have[:, one] > 0) & ~np.isnan(off), off, np.inf)
+
+
+def first_of_least(states: States, which: Ints, value: Floats) -> int:
+    """Position of the first machine among the states of least value, ties to 1e-12."""
+    near = which[value <= value.min() * (1 + 1e-12)]
+    return int(states.first[near].min())
+
+
+# -- the order in which server-first selections visit machines ---------------------------------
+
+class Open:
+    """The machines on which something may still fit; one is drawn or closed in constant time."""
+
+    def __init__(self, machines: int) -> None:
+        self.list = list(range(machines))
+        self._where = list(range(machines))
+
+    def __contains__(self, position: int) -> bool:
+        return self._where[position] >= 0
+
+    def close(self, position: int) -> None:
+        at, last = self._where[position], self.list.pop()
+        if last != position:
+            self.list[at] = last
+            self._where[last] = at
+        self._where[position] = -1
+
+
+Visit = Callable[[Open, random.Random], Iterator[int]]
+"""(open machines, generator) -> positions, for as long as a machine is open"""
+
+
+def random_server(machines: Open, draw: random.Random) -> Iterator[int]:
+    while machines.list:
+        yield machines.list[draw.randrange(len(machines.list))]
+
+
+def rounds(machines: Open, draw: random.Random) -> Iterator[int]:
+    while machines.list:
+        tour = sorted(machines.list)
+        draw.shuffle(tour)
+        yield from tour
+
+
+def in_order(machines: Open, draw: random.Random) -> Iterator[int]:
+    for position in range(len(machines.list)):
+        while position in machines:
+            yield position
+
+
+VISITS: dict[str, Visit] = {"random-server": random_server, "rrr": rounds, "in-order": in_order}

@@ -1,0 +1,74 @@
+"""Many runs of a random scheduler: mean, population sd and interval of tasks and unused capacity."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.filling.filler import Filler
+from fairopt.instance import Floats, Instance
+
+_NORMAL = 1.959963984540054
+"""97.5% point of the normal distribution"""
+
+
+@dataclass(frozen=True)
+class Trials:
+    """Statistics over trials.
+
+    Parameters
+    ----------
+    trials : how many runs.
+    mean, sd : (N, I) of the tasks; sd is the population's (divided by the number of trials).
+    unused, unused_sd : (I, R) of the capacity left on the whole row.
+    total, total_sd : of the sum of all tasks.
+    """
+
+    trials: int
+    mean: Floats
+    sd: Floats
+    unused: Floats
+    unused_sd: Floats
+    total: float
+    total_sd: float
+
+    @property
+    def interval(self) -> Floats:
+        """(2, N, I) 95% confidence interval of the mean tasks."""
+        half = _NORMAL * self.sd / np.sqrt(self.trials)
+        return np.stack([self.mean - half, self.mean + half])
+
+    @property
+    def unused_interval(self) -> Floats:
+        """(2, I, R) 95% confidence interval of the mean unused capacity."""
+        half = _NORMAL * self.unused_sd / np.sqrt(self.trials)
+        return np.stack([self.unused - half, self.unused + half])
+
+
+def run_trials(
+    instance: Instance,
+    scheduler: str,
+    selection: str | None = None,
+    trials: int = 200,
+    seed: int = 0,
+    increment: float = 1.0,
+    user_tie: str = "highest",
+    server_tie: str = "lowest",
+) -> Trials:
+    """Fill `trials` times from empty, all draws from one generator of the seed."""
+    filler = Filler(instance, scheduler, selection, seed, increment, user_tie, server_tie)
+    draw = random.Random(seed)
+    tasks = np.empty((trials, *instance.shape[:2]))
+    unused = np.empty((trials, *instance.capacity.shape))
+    for k in range(trials):
+        filler.cluster.clear()
+        filler.run(draw)
+        tasks[k] = filler.cluster.tasks()
+        unused[k] = instance.pool - instance.used(tasks[k])
+    total = tasks.sum(axis=(1, 2))
+    return Trials(
+        trials, tasks.mean(axis=0), tasks.std(axis=0), unused.mean(axis=0), unused.std(axis=0),
+        float(total.mean()), float(total.std()),
+    )  # fmt: skip
