@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
+from fairopt.filling.churn import Churned, Event, Moment, churn, events
 from fairopt.filling.criteria import CRITERIA
 from fairopt.filling.filler import Filler, fill
+from fairopt.filling.optimum import Optimum, optimum
 from fairopt.filling.schedulers import SCHEDULERS, Scheduler
 from fairopt.filling.selection import SELECTIONS
 from fairopt.filling.trials import Trials, run_trials
 
-__all__ = ["CRITERIA", "SCHEDULERS", "SELECTIONS", "Filler", "Scheduler", "Trials", "fill", "run_trials"]
+__all__ = [
+    "CRITERIA",
+    "SCHEDULERS",
+    "SELECTIONS",
+    "Churned",
+    "Event",
+    "Filler",
+    "Moment",
+    "Optimum",
+    "Scheduler",
+    "Trials",
+    "churn",
+    "events",
+    "fill",
+    "optimum",
+    "run_trials",
+]
