@@ -16,6 +16,12 @@ JUDGES = {
     "throughput": "alpha_fair:judge",
     "proportional": "alpha_fair:judge",
     "alpha-fair": "alpha_fair:judge",
+    "ps-dsf": "per_server:judge",
+    "per-server-drf": "per_server_drf:judge",
+    "drf-hug": "per_server_drf:judge",
+    "bmf": "bottleneck:judge",
+    "equal-m": "pools:judge_equal",
+    "sum-m": "pools:judge_sum",
     "fill:": "whole_tasks:judge",
 }
 

@@ -41,7 +41,8 @@ def judge(alloc: Allocation) -> Certificate:
         checks.append(
             Check.of("time", max(0.0, float(over[worst])), 1e-9, inst.servers[worst])
         )
-        names, theorem = ("time",), "Theorem 2: time is full and goes to the lowest levels"
+        names: tuple[str, ...] = ("time",)
+        theorem = "Theorem 2: time is full and goes to the lowest levels"
     else:
         part, names = parts(inst), inst.resources
         theorem = "Theorem 1: a bottleneck for every user at every eligible server"
@@ -87,7 +88,7 @@ def by_bottlenecks(
     with np.errstate(over="ignore"):
         short = np.maximum(0.0, 1.0 - alloc.totals / inst.limit)
     residual = np.minimum(residual, short[:, None])
-    n, i = np.unravel_index(int(np.argmax(residual)), residual.shape)
+    n, i = divmod(int(np.argmax(residual)), residual.shape[1])
     witness = ""
     if residual[n, i] > 0:
         witness = f"{inst.users[n]} at {inst.servers[i]}, nearest bottleneck {names[where[n, i]]}"
@@ -106,7 +107,7 @@ def verdict(checks: list[Check], worst: float) -> str:
 
 
 def bottleneck_distance(part: Floats, held: Floats, amount: Floats, level: Floats) -> Floats:
-    """(K, R) how far resource r of one server is from being user n's bottleneck; inf if not demanded.
+    """(K, R) how far r is from being user n's bottleneck on one server; inf if not demanded.
 
     Parameters
     ----------

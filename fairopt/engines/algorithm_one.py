@@ -18,7 +18,7 @@ from fairopt.engines.refill import normalised, server_order
 from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance
 
-STEPS = 200_000
+STEPS = 50_000
 """most steps over all servers before giving up"""
 SAME = 1e-9
 """levels closer than this, relative, are one level; resources fuller than 1 less this are full"""

@@ -27,8 +27,8 @@ def one_pool(instance: Instance) -> Floats:
     """
     if len(instance.servers) != 1:
         raise UsageError(
-            f"bmf: found {len(instance.servers)} servers; wanted one (bonald2015 defines bottleneck "
-            "max fairness for one pool; ps-dsf has a bottleneck at every server)"
+            f"bmf: found {len(instance.servers)} servers; wanted one (bonald2015 defines "
+            "bottleneck max fairness for one pool; ps-dsf has a bottleneck at every server)"
         )
     return instance.pair_demand / np.where(instance.pool > 0, instance.pool, 1.0)
 
@@ -65,12 +65,12 @@ def at_map(
     bounded = np.isfinite(limit)
     rows.append(tasks[bounded, :-1] / limit[bounded, None])
     right.append(1.0 - tasks[bounded, -1] / limit[bounded])
-    # a slack of 1e-9 where the linear system meets an inequality exactly; the judge has the last word
+    # a slack of 1e-10: mapped users meet their own inequalities exactly; the judge has the last word
     result = linprog(
         -(gain @ tasks[:, :-1]), A_ub=np.vstack(rows), b_ub=np.concatenate(right) + 1e-10,
         A_eq=use[mapped, :-1], b_eq=1.0 - use[mapped, -1], bounds=(0, None), method="highs",
     )  # fmt: skip
-    if result.status != 0:
+    if result.status != 0 or result.x is None:
         return None
     return np.asarray(tasks[:, :-1] @ result.x + tasks[:, -1])
 

@@ -27,7 +27,7 @@ class FixedPoint:
     tasks : (N, I). order : the order of servers that first led here.
     from_nothing : whether that run started with no tasks, so that `order` alone reproduces it.
     hits : how many runs ended here.
-    dominated_by : positions, in the list returned, of points that give nobody less and somebody more.
+    dominated_by : positions, in the list returned, of points that give nobody less, somebody more.
     """
 
     tasks: Floats
@@ -87,7 +87,8 @@ def _start(instance: Instance, random: np.random.Generator) -> Floats:
     """Random tasks within the limits; capacities are met by the first round."""
     x = instance.alone * random.random(instance.shape[:2]) ** 3
     total = x.sum(axis=1)
-    shrink = np.minimum(1.0, np.divide(instance.limit, total, out=np.ones_like(total), where=total > 0))
+    most = np.divide(instance.limit, total, out=np.ones_like(total), where=total > 0)
+    shrink = np.minimum(1.0, most)
     return x * shrink[:, None]
 
 

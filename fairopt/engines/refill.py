@@ -52,7 +52,8 @@ def server_order(instance: Instance, order: tuple[str, ...] | None) -> list[int]
         return list(range(len(instance.servers)))
     if sorted(order) != sorted(instance.servers):
         raise UsageError(
-            f"order: found {', '.join(order)}; wanted every server once: {', '.join(instance.servers)}"
+            f"order: found {', '.join(order)}; "
+            f"wanted every server once: {', '.join(instance.servers)}"
         )
     position = {name: k for k, name in enumerate(instance.servers)}
     return [position[name] for name in order]

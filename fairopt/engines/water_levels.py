@@ -1,7 +1,7 @@
-"""Bottleneck max fairness of one pool by its R water levels (bonald2015; DESIGN section 7).
+"""Bottleneck max fairness of one pool by its R water levels (bonald2015).
 
-At a solution user i gets phi_i = min(limit_i, w_i min_j theta_j / a_ij) for R levels theta, infinite
-where the resource is not full: R unknowns however many users there are. Gauss-Seidel over the
+At a solution user i gets phi_i = min(limit_i, w_i min_j theta_j / a_ij) for R levels theta, which
+are infinite where the resource is not full: R unknowns however many users there are. Gauss-Seidel over the
 resources, each level exact by one sort. Convergence is proved for nothing above R = 2: the sweeps
 are bounded and the answer is judged by the definition.
 """
@@ -74,7 +74,7 @@ def solve(instance: Any, notion: Any) -> Answer:
     if method == "levels":
         tasks, theta, sweeps = water_levels(part, instance.weight, instance.limit)
         levels = {r: float(t) for r, t in zip(instance.resources, theta, strict=True) if t < np.inf}
-        remark = "unique" if instance.shape[2] <= 2 else "others may exist; state an objective to choose"
+        remark = "unique" if instance.shape[2] <= 2 else "others may exist; an objective chooses"
         step = {"engine": "water-levels", "sweeps": sweeps, "levels": levels, "remark": remark}
         return Answer(tasks[:, None], steps=(step,))
     gain = notion.gain(instance)

@@ -93,12 +93,13 @@ def program(part: Floats, weight: Floats, limit: Floats, gain: Floats) -> tuple[
     bottleneck = cp.Variable((users, resources + 1), boolean=True)
     bounded = np.isfinite(limit)
     limits = np.where(bounded, limit, unit) / unit
+    at_limit = np.where(bounded, np.minimum(limits, 2.0), 0.0)
     rules = [
         use.T @ phi <= 1,
         phi <= np.where(bounded, limits, 1.0),
         cp.sum(bottleneck, axis=1) == 1,
         bottleneck[:, resources] <= bounded,
-        phi >= cp.multiply(np.where(bounded, np.minimum(limits, 2.0), 0.0), bottleneck[:, resources]),
+        phi >= cp.multiply(at_limit, bottleneck[:, resources]),
     ]
     for j in range(resources):
         mine = bottleneck[:, j]
@@ -109,4 +110,5 @@ def program(part: Floats, weight: Floats, limit: Floats, gain: Floats) -> tuple[
             use[:, j] @ phi >= mine,
         ]
     worth = gain * unit
-    return cp.Problem(cp.Maximize((worth / np.abs(worth).max()) @ phi), [*rules, top <= 1]), bottleneck
+    goal = cp.Maximize((worth / np.abs(worth).max()) @ phi)
+    return cp.Problem(goal, [*rules, top <= 1]), bottleneck

@@ -24,5 +24,5 @@ class HandOutDRF(Notion):
     """
 
     name: ClassVar[str] = "drf-hug"
-    summary: ClassVar[str] = "DRF per pool, then the rest up to the dominant share (kesidis2016 sec. 2)"
+    summary: ClassVar[str] = "DRF per pool, the rest handed out to the dominant share (kesidis2016)"
     procedure_path: ClassVar[str] = "fairopt.engines.per_server:solve_hug"
