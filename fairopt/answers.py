@@ -24,6 +24,7 @@ from fairopt.reading import (
     listed,
     names,
     nearest,
+    number,
     shown,
     table,
     tables_by_name,
@@ -82,11 +83,10 @@ def loads(content: str, source: str = "answer") -> Allocation:
     if "instance" not in data:
         faults.stop()
     answer, inst = _answer(data, faults)
-    notion, certificate = answer["notion"], answer.pop("certificate")
+    certificate, name = answer.pop("certificate"), answer.pop("criterion")
     objective, equivalent = answer.pop("objective"), answer.pop("equivalent")
     steps = tuple(listed(data.get("steps", []), "steps", faults))
-    name = notion["parameters"].get("criterion", "tasks")
-    if answer["score"] is None and name not in criteria.CRITERIA:
+    if name and answer["score"] is None and name not in criteria.CRITERIA:
         wanted = f"{nearest(str(name), criteria.CRITERIA)}; or `score` beside it"
         faults.add("notion.parameters.criterion", shown(name), wanted)
     faults.stop()
@@ -130,7 +130,8 @@ def _answer(data: Mapping[str, Any], faults: Faults) -> tuple[dict[str, Any], In
     given = table(data["instance"], "instance", faults)
     plain = _as_model(given, faults)
     users, servers, resources = plain.pop("names")
-    found: dict[str, Any] = {"notion": _notion(data.get("notion", {}), faults)}
+    found: dict[str, Any] = {}
+    found["notion"], found["criterion"] = _notion(data.get("notion", {}), faults)
     user, server, resource = ("user", users), ("server", servers), ("resource", resources)
     for key, outer, inner, wanted in (
         ("tasks", user, server, FINITE),
@@ -200,7 +201,8 @@ def _as_model(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     return {**plain, "resources": list(known[2])}
 
 
-def _notion(given: Any, faults: Faults) -> dict[str, Any]:
+def _notion(given: Any, faults: Faults) -> tuple[dict[str, Any], str]:
+    """The notion as plain data, and its criterion."""
     notion = table(given, "notion", faults)
     known_keys(notion, ("name", "parameters"), "notion", faults)
     if isinstance(given, Mapping) and "name" not in notion and given:
@@ -210,8 +212,15 @@ def _notion(given: Any, faults: Faults) -> dict[str, Any]:
         plain = value if isinstance(value, list) else [value]
         if not all(isinstance(v, str | int | float | bool) for v in plain):
             faults.add(f"notion.parameters.{key}", shown(value), "a text, number, true or false")
+    # the three that judges dispatch on
+    if "alpha" in parameters:
+        number(parameters["alpha"], "notion.parameters.alpha", faults)
+    criterion = text(parameters.get("criterion", "tasks"), "notion.parameters.criterion", faults)
+    if not isinstance(parameters.get("weight_inside", False), bool):
+        found = shown(parameters["weight_inside"])
+        faults.add("notion.parameters.weight_inside", found, "true or false")
     name = text(notion.get("name", ""), "notion.name", faults)
-    return {"name": name, "parameters": dict(parameters)}
+    return {"name": name, "parameters": dict(parameters)}, criterion
 
 
 def _any_number(value: Any, place: str, faults: Faults) -> float:

@@ -84,15 +84,15 @@ def read(path: str | os.PathLike[str]) -> Model:
         return _parse(_text(given), "<stdin>", "stdin")
     found = Path(given)
     name = found.stem
-    if not (found / "model.toml").exists() and not found.is_file():
+    if not os.path.isfile(found / "model.toml") and not os.path.isfile(found):
         shipped = dict(_shipped())
         if given in shipped:
             name, found = given, shipped[given]
-        elif not _exists(found) and not _looks_like_path(given):
+        elif not os.path.exists(found) and not _looks_like_path(given):
             raise UsageError(
                 f"model: found {given!r}; wanted a file, or {_near_models(given, shipped)}"
             )
-    if found.is_dir():
+    if os.path.isdir(found):
         return _folder(found, name)
     return _parse(_text(found), storage.source_name(found), name)
 
@@ -152,13 +152,6 @@ def _shipped() -> Iterator[tuple[str, Path]]:
     found += [(p.parent, p.parent) for p in root.rglob("model.toml")]
     for name, path in sorted(found):
         yield name.relative_to(root).as_posix(), path
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except (OSError, ValueError):
-        return True  # too long or with a NUL: opening it says what is wrong
 
 
 def _looks_like_path(given: str) -> bool:

@@ -57,7 +57,9 @@ def test_weights_span_the_decades_and_default_to_one() -> None:
 def test_zero_demand_is_the_share_of_zeros() -> None:
     inst = random_instance(1000, 2, 4, seed=5, zero_demand=0.5)
     assert (inst.demand == 0).mean() == pytest.approx(0.5, abs=0.04)
-    assert (random_instance(50, 2, 4, seed=5, zero_demand=1.0).demand > 0).sum(axis=1).tolist() == [1] * 50
+    assert (random_instance(50, 2, 4, seed=5, zero_demand=1.0).demand > 0).sum(axis=1).tolist() == [
+        1
+    ] * 50
 
 
 def test_limits_are_given_to_a_share_of_the_users() -> None:

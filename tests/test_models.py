@@ -1,4 +1,4 @@
-"""Every shipped model reads, round-trips and gives the answers it states; every invalid one its message."""
+"""Every shipped model gives the answers it states; every invalid one its message."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_has_title_and_source_and_round_trips(name: str, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_prices_stated_are_normalised(name: str) -> None:
-    """sum count p c + sum limit_price limit = sum phi: stated prices are checked by hand once more."""
+    """sum count p c = sum phi where nobody has a limit."""
     model = fo.read(name)
     inst = model.instance
     for case in model.cases:
