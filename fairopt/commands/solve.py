@@ -63,7 +63,8 @@ def command(
     else:
         from fairopt.report.tables import allocation_text
 
-        output.to_stdout(allocation_text(answer, title=problem.title or problem.name))
+        title = problem.title or problem.name
+        output.to_stdout(allocation_text(answer, title, accepted=complaint is None))
     if complaint is not None:
         raise complaint
     return 0

@@ -23,20 +23,22 @@ STOPS = 3
 """most servers named where a user is stopped"""
 
 
-def allocation_text(alloc: Allocation, title: str = "") -> str:
+def allocation_text(alloc: Allocation, title: str = "", accepted: bool = True) -> str:
     """Totals and who is stopped by what, how full each resource is at what price, the verdict.
 
     Parameters
     ----------
     alloc : the answer, judged or not.
     title : of the model, for the first line.
+    accepted : False marks an answer as not certified, even where its certificate passes (a gap
+        smaller than that of the certificate was asked for).
 
     Returns
     -------
     str : at most 40 lines of 100 columns, without colour.
     """
     parts = [*([_clip(title)] if title else []), _headline(alloc), "", _users(alloc), ""]
-    return "\n".join([*parts, _servers(alloc), "", _verdict(alloc)])
+    return "\n".join([*parts, _servers(alloc), "", _verdict(alloc, accepted)])
 
 
 def models_text(shipped: Iterable[Any]) -> str:
@@ -122,12 +124,16 @@ def _servers(alloc: Allocation) -> str:
     return text
 
 
-def _verdict(alloc: Allocation) -> str:
+def _verdict(alloc: Allocation, accepted: bool) -> str:
     """One line, then one for each check that fails and for the users not pinned."""
     certificate = alloc.certificate
     if certificate is None:
         return "NOT JUDGED"
-    verdict = certificate.verdict if certificate.certified else f"NOT CERTIFIED, {certificate.verdict}"
+    verdict = certificate.verdict
+    if not certificate.certified:
+        verdict = f"NOT CERTIFIED, {verdict}"
+    elif not accepted:
+        verdict = "NOT CERTIFIED as asked"
     lines = [
         f"{verdict}: gap {certificate.gap:.1e}, residual {certificate.residual:.1e}; "
         f"{sum(c.holds for c in certificate.checks)} of {len(certificate.checks)} checks hold"

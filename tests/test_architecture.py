@@ -1,0 +1,164 @@
+"""Imports go one way (DESIGN section 3), and nothing heavy is imported before it is needed."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import fairopt
+
+PACKAGE = Path(fairopt.__file__).parent
+
+# from the ground up; a module imports those of lower layers, and of its own package, only
+LAYERS = (
+    ("errors",),
+    ("check", "storage"),
+    ("instance",),
+    ("reading", "criteria", "welfare", "generate"),
+    ("cases", "tables", "folders"),
+    ("answers",),
+    ("results",),
+    ("files",),
+    ("allocation",),
+    ("certificates", "filling"),
+    ("program",),
+    ("notions",),
+    ("reduce",),
+    ("engines",),
+    ("lexicographic",),
+    ("fair",),
+    ("solving",),
+    ("properties",),
+    ("sweep", "compare", "propositions", "dynamics"),
+    ("connect", "plan"),
+    ("report",),
+    ("commands",),
+    ("cli",),
+)
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+
+# the judge and the judged share no code above the data, not even late
+JUDGES = {"allocation", "certificates", "filling"}
+SOLVERS = {"program", "notions", "reduce", "engines", "lexicographic"}
+HEAVY = {"cvxpy", "clarabel", "ecos", "scs", "highspy", "pandas", "pyarrow", "matplotlib", "dask"}
+
+
+def modules() -> list[Path]:
+    return sorted(p for p in PACKAGE.rglob("*.py") if "models" not in p.parts[-2:])
+
+
+def part(path: Path) -> str:
+    """The module or package directly below fairopt that a file belongs to."""
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def imports(tree: ast.Module, late: bool = False) -> Iterator[str]:
+    """Absolute names of what is imported: at module level, or with `late` anywhere."""
+    nodes = list(ast.walk(tree)) if late else list(_top(tree.body))
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide the order"
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Statements run on import: not inside functions, not under TYPE_CHECKING."""
+    for node in body:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        yield node
+        if isinstance(node, ast.If | ast.Try | ast.With | ast.ClassDef):
+            for inner in ("body", "orelse", "finalbody"):
+                yield from _top(getattr(node, inner, []))
+            for handler in getattr(node, "handlers", []):
+                yield from _top(handler.body)
+
+
+def own(names: Iterator[str]) -> set[str]:
+    """The parts of fairopt among imported names."""
+    found = {name.split(".")[1] for name in names if name.startswith("fairopt.")}
+    return {name for name in found if name in RANK}
+
+
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def test_every_module_has_its_place():
+    parts = {part(p) for p in modules()} - {"__init__"}
+    assert parts <= set(RANK), f"name them in LAYERS: {sorted(parts - set(RANK))}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_down(path):
+    here = part(path)
+    below = own(imports(parsed(path))) - {here}
+    if here == "__init__":
+        assert not below
+        return
+    up = {name for name in below if RANK[name] >= RANK[here]}
+    assert not up, f"fairopt.{here} imports {sorted(up)}, which stand beside or above it"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_judge_and_judged_are_apart(path):
+    here, tree = part(path), parsed(path)
+    if here in JUDGES:
+        assert not own(imports(tree, late=True)) & SOLVERS
+    if here in SOLVERS:
+        assert not own(imports(tree)) & JUDGES
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_heavy_imports_are_late(path):
+    tops = {name.split(".")[0] for name in imports(parsed(path))}
+    assert not tops & HEAVY
+    if part(path) == "certificates":
+        everywhere = {name.split(".")[0] for name in imports(parsed(path), late=True)}
+        assert not everywhere & HEAVY
+        assert "scipy" not in tops
+
+
+def test_the_order_is_checked_for_real():
+    """The test above sees what it should: an import up, hidden in a `try`, but not a late one."""
+    tree = ast.parse(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from fairopt import cli\n"
+        "try:\n    from fairopt import solving\nexcept ImportError:\n    import fairopt.report\n"
+        "def late():\n    from fairopt import engines\n"
+    )
+    assert own(imports(tree)) == {"solving", "report"}
+    assert own(imports(tree, late=True)) == {"solving", "report", "engines", "cli"}
+
+
+def loaded(code: str, tmp_path: Path) -> set[str]:
+    """Top-level packages that a fresh interpreter has loaded after `code`."""
+    tell = "import sys; print(' '.join(sorted({m.split('.')[0] for m in sys.modules})))"
+    run = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{tell}"], capture_output=True, text=True, cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)}, check=True,
+    )  # fmt: skip
+    return set(run.stdout.splitlines()[-1].split())
+
+
+def test_import_is_light(tmp_path):
+    assert not loaded("import fairopt", tmp_path) & {*HEAVY, "scipy", "numpy", "rich"}
+
+
+def test_help_is_light(tmp_path):
+    code = "from fairopt.cli import run\nassert run(['--help']) == 0"
+    assert not loaded(code, tmp_path) & {*HEAVY, "scipy", "numpy", "rich"}
+
+
+def test_instances_need_no_solver(tmp_path):
+    code = "import fairopt as fo\nfo.Allocation(fo.Instance([[1]], [[2]]), fo.ProportionalFair(), [[2]])"
+    assert not loaded(code, tmp_path) & HEAVY

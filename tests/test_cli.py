@@ -1,0 +1,317 @@
+"""The command line: exit codes, streams, and errors that say what to do."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import fairopt as fo
+from fairopt import cli, errors
+from fairopt.commands import COMMANDS
+from fairopt.notions import NOTIONS
+
+ROOT = Path(fo.__file__).parent.parent
+MODEL = """
+title = "Nine cores, eighteen gigabytes"
+resources = ["cpu", "memory"]
+[servers.S]
+capacity = { cpu = 9.0, memory = 18.0 }
+[users.A]
+demand = { cpu = 1.0, memory = 4.0 }
+[users.B]
+demand = { cpu = 3.0, memory = 1.0 }
+weight = 2.0
+"""
+CASES = """
+[[case]]
+notion = "alpha-fair"
+alpha = 3.0
+[[case]]
+notion = "throughput"
+[[case]]
+scheduler = "drf"
+"""
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "model.toml"
+    path.write_text(MODEL)
+    return str(path)
+
+
+@pytest.fixture
+def with_cases(tmp_path):
+    path = tmp_path / "cases.toml"
+    path.write_text(MODEL + CASES)
+    return str(path)
+
+
+def main(*arguments):
+    with pytest.raises(SystemExit) as left:
+        cli.main(list(arguments))
+    return left.value.code
+
+
+def program(*arguments, **options):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
+    return subprocess.run(
+        [sys.executable, "-m", "fairopt.cli", *arguments],
+        capture_output=True, text=True, env=environment, timeout=120, **options,
+    )  # fmt: skip
+
+
+# -- solve ------------------------------------------------------------------------------------
+
+
+def test_solve_prints_a_certified_answer(model, capsys):
+    assert main("solve", model) == 0
+    out = capsys.readouterr()
+    assert "Nine cores" in out.out and "\ncertified: gap" in out.out
+    assert out.err == ""
+
+
+def test_solve_json_is_one_object_that_verifies(model, tmp_path, capsys):
+    assert main("solve", model, "--json") == 0
+    text = capsys.readouterr().out
+    assert json.loads(text)["schema"] == "fairopt/allocation/v1"
+    saved = tmp_path / "answer.json"
+    saved.write_text(text)
+    assert main("verify", str(saved)) == 0
+    assert capsys.readouterr().out.startswith("certified: gap")
+    assert fo.certify(fo.load(saved)).certified
+
+
+def test_same_input_same_bytes(model, tmp_path):
+    first, second = tmp_path / "1.json", tmp_path / "2.json"
+    for path in (first, second):
+        assert main("solve", model, "--alpha", "2", "-o", str(path)) == 0
+    assert first.read_bytes() == second.read_bytes()
+
+
+def notion_of(capsys, *arguments):
+    assert main("solve", *arguments, "--json") == 0
+    return json.loads(capsys.readouterr().out)["notion"]
+
+
+def test_which_notion_is_meant(model, with_cases, capsys):
+    assert notion_of(capsys, model)["name"] == "proportional"
+    plain = notion_of(capsys, model, "--alpha", "2")
+    assert (plain["name"], plain["parameters"]["alpha"]) == ("alpha-fair", 2.0)
+    assert notion_of(capsys, with_cases)["parameters"]["alpha"] == 3.0
+    assert notion_of(capsys, with_cases, "--alpha", "4")["parameters"]["alpha"] == 4.0
+    assert notion_of(capsys, with_cases, "--weight-inside")["parameters"]["weight_inside"] is True
+    assert notion_of(capsys, with_cases, "--case", "2")["name"] == "throughput"
+    assert notion_of(capsys, with_cases, "--notion", "proportional")["name"] == "proportional"
+    named = notion_of(capsys, model, "--notion", "proportional", "--criterion", "drf")
+    assert named["parameters"]["criterion"] == "drf"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--notion", "throughput", "--alpha", "2"], "--alpha: throughput does not take it"),
+        (["--notion", "proportional", "--alpha", "2"], "it takes --criterion"),
+        (["--notion", "alpha-fair"], "alpha-fair needs --alpha"),
+        (["--notion", "nash"], "proportional"),
+        (["--alpha", "-1"], "alpha: found -1"),
+        (["--alpha", "nan"], "alpha: found nan"),
+        (["--alpha", "two"], "not a valid float"),
+        (["--criterion", "height"], "dominant-share"),
+        (["--solver", "abacus"], "clarabel"),
+        (["--gap", "0"], "gap: found 0.0"),
+        (["--case", "1"], "no cases"),
+        (["--case", "1", "--notion", "throughput"], "exclude each other"),
+        (["--nonsense"], "No such option"),
+    ],
+)
+def test_usage_errors(model, arguments, says, capsys):
+    assert main("solve", model, *arguments) == 2
+    out = capsys.readouterr()
+    assert out.out == "" and says in out.err and "Traceback" not in out.err
+
+
+def test_case_that_is_no_notion(with_cases, capsys):
+    assert main("solve", with_cases, "--case", "3") == 2
+    assert "scheduler 'drf'; wanted a notion" in capsys.readouterr().err
+
+
+def test_not_certified_is_shown_marked_and_exits_4(model, capsys):
+    assert main("solve", model, "--gap", "1e-30") == 4
+    out = capsys.readouterr()
+    assert "NOT CERTIFIED" in out.out and "A " in out.out
+    assert out.err.startswith("fairopt: proportional")
+
+
+def test_help_lists_the_notions(capsys):
+    assert main("solve", "--help") == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name, notion in NOTIONS.items():
+        assert any(re.match(rf" +{name} +\S", x) and notion.summary in x for x in lines)
+
+
+# -- files and streams ------------------------------------------------------------------------
+
+
+def test_stdin(model):
+    solved = program("solve", "-", "--json", input=MODEL)
+    assert solved.returncode == 0
+    judged = program("verify", "-", input=solved.stdout)
+    assert judged.returncode == 0 and judged.stdout.startswith("certified")
+
+
+def test_output_is_refused_before_solving(model, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("fairopt.files.read", lambda path: pytest.fail("too late"))
+    assert main("solve", model, "-o", str(tmp_path / "missing" / "answer.json")) == 2
+    assert "does not exist" in capsys.readouterr().err
+    assert main("solve", model, "-o", str(tmp_path)) == 2
+    assert "is a folder" in capsys.readouterr().err
+
+
+def test_output_is_whole_or_not_at_all(model, tmp_path, monkeypatch, capsys):
+    target = tmp_path / "answer.json"
+    target.write_text("before")
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert main("solve", model, "-o", str(target)) == 2
+    assert "No space left" in capsys.readouterr().err
+    assert target.read_text() == "before"
+    assert {p.name for p in tmp_path.iterdir()} == {"answer.json", "model.toml"}
+
+
+def test_closed_pipe_is_quiet(model):
+    for arguments in (["solve", model], ["--help"], ["models"]):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fairopt.cli", *arguments], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )  # fmt: skip
+        process.stdout.close()
+        complaint = process.stderr.read()
+        process.stderr.close()
+        assert (process.wait(), complaint) == (0, b"")
+
+
+@pytest.mark.parametrize("content", ["", "title = ", "\x00\x01", "[users]\n[users]\n"])
+def test_junk_is_refused(content, tmp_path, capsys):
+    path = tmp_path / "junk.toml"
+    path.write_text(content)
+    assert main("solve", str(path)) == 2
+    err = capsys.readouterr().err
+    assert "junk.toml" in err and "found" in err and "Traceback" not in err
+
+
+def test_missing_and_folders(tmp_path, capsys):
+    assert main("solve", str(tmp_path / "none.toml")) == 2
+    assert main("solve", str(tmp_path)) == 2
+    assert main("verify", str(tmp_path)) == 2
+    assert main("verify", str(tmp_path / "none.json")) == 2
+    assert capsys.readouterr().out == ""
+
+
+# -- verify -----------------------------------------------------------------------------------
+
+
+def test_verify_imports_no_solver(model, tmp_path):
+    """With solvers that cannot be imported, every notion is built and an answer is judged."""
+    saved = tmp_path / "answer.json"
+    assert main("solve", model, "-o", str(saved)) == 0
+    stubs = tmp_path / "stubs"
+    stubs.mkdir()
+    for name in ("cvxpy", "clarabel", "ecos", "scs", "highspy", "pandas", "matplotlib"):
+        (stubs / f"{name}.py").write_text("raise ImportError('not here')\n")
+    path = {"PYTHONPATH": f"{stubs}{os.pathsep}{ROOT}"}
+    judged = program("verify", str(saved), env=path)
+    assert (judged.returncode, judged.stderr) == (0, "")
+    assert judged.stdout.startswith("certified")
+    assert program("solve", model, env=path).returncode != 0  # the stubs are in force
+    built = program("solve", "--help", env=path)
+    assert built.returncode == 0 and all(name in built.stdout for name in NOTIONS)
+
+
+def test_verify_refutes_and_says_so(tmp_path, capsys):
+    inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]])
+    spoiled = tmp_path / "spoiled.json"
+    fo.Allocation(inst, fo.ProportionalFair(), [[3.0], [1.0]]).save(spoiled)
+    assert main("verify", str(spoiled)) == 4
+    assert capsys.readouterr().out.startswith("refuted")
+    assert main("verify", str(spoiled), "--json") == 4
+    plain = json.loads(capsys.readouterr().out)
+    assert plain["certificate"]["verdict"] == "refuted"
+
+
+def test_verify_does_not_believe_the_file(model, tmp_path, capsys):
+    assert main("solve", model, "--json") == 0
+    plain = json.loads(capsys.readouterr().out)
+    plain["tasks"]["A"]["S"] *= 0.9
+    claimed = tmp_path / "claimed.json"
+    claimed.write_text(json.dumps(plain))
+    assert main("verify", str(claimed)) == 4
+    assert "the file says certified" in capsys.readouterr().err
+
+
+# -- models, help, and the one place of errors ------------------------------------------------
+
+
+def test_models(capsys):
+    assert main("models", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["models"]
+    assert {row["name"] for row in rows} == {shipped.name for shipped in fo.models()} != set()
+    assert main("models") == 0
+    assert all(row["name"] in capsys.readouterr().out for row in rows[:1])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help(name, capsys):
+    assert main(name, "--help") == 0
+    assert capsys.readouterr().out.startswith(f"Usage: fairopt {name}")
+
+
+def test_bare_and_unknown(capsys):
+    assert main() == 2
+    assert main("sovle") == 2
+    assert main("--version") == 0
+    assert capsys.readouterr().out == f"fairopt {fo.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (errors.Infeasible("nothing is left"), 3),
+        (errors.NotCertified("not sure"), 4),
+        (errors.SolverFailure("all stopped"), 5),
+        (errors.MissingExtra("pip install 'fairopt[frame]'"), 2),
+        (RuntimeError("two\nlines"), 1),
+        (KeyboardInterrupt(), 130),
+        (BrokenPipeError(), 0),
+    ],
+)
+def test_exit_codes(error, code, monkeypatch, capfd):
+    def fail():
+        raise error
+
+    monkeypatch.setattr("fairopt.files.models", fail)
+    assert main("models") == code
+    said = capfd.readouterr()
+    assert said.out == "" and "Traceback" not in said.err
+    assert said.err.count("\n") == (code != 0)
+    if code == 1:
+        assert "RuntimeError: two lines" in said.err and "FAIROPT_DEBUG=1" in said.err
+
+
+def test_debug_shows_the_traceback(monkeypatch):
+    def fail():
+        raise RuntimeError("deep inside")
+
+    monkeypatch.setattr("fairopt.files.models", fail)
+    monkeypatch.setenv("FAIROPT_DEBUG", "1")
+    with pytest.raises(RuntimeError):
+        cli.main(["models"])
