@@ -160,6 +160,21 @@ def test_dash_is_standard_input_and_output(
     assert files.load("-") == alloc
 
 
+def test_a_truncated_file_is_refused_or_another_model(tmp_path: Path) -> None:
+    whole = (files.shipped_root() / "kesidis2016" / "no-penalty.toml").read_bytes()
+    model = fo.read("kesidis2016/no-penalty")
+    refused = 0
+    for size in range(0, len(whole) - 1, 23):
+        path = tmp_path / "cut.toml"
+        path.write_bytes(whole[:size])
+        try:
+            assert fo.read(path) != model
+        except fo.BadInput as error:
+            assert error.source == "cut.toml"
+            refused += 1
+    assert refused > 20
+
+
 def test_missing_files_folders_and_names(tmp_path: Path) -> None:
     for read in (fo.read, files.load):
         with pytest.raises(fo.BadInput, match=r"no.toml: 1 fault\n  file: found nothing there"):
@@ -211,13 +226,12 @@ def test_a_file_goes_before_a_shipped_name(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_output_folder_that_does_not_exist_writes_nothing(tmp_path: Path) -> None:
     model = fo.read("edge/one-user")
     alloc = fo.Allocation(model.instance, {"name": "proportional"}, [[5.0, 4.0]])
-    for write in (
-        lambda: fo.write(model, tmp_path / "no" / "m.toml"),
-        lambda: fo.write(model, tmp_path / "no" / "folder"),
-        lambda: alloc.save(tmp_path / "no" / "a.json"),
-    ):
-        with pytest.raises(fo.UsageError, match="the folder .*no does not exist"):
-            write()
+    gone = "the folder .*no does not exist"
+    for name in ("m.toml", "folder"):
+        with pytest.raises(fo.UsageError, match=gone):
+            fo.write(model, tmp_path / "no" / name)
+    with pytest.raises(fo.UsageError, match=gone):
+        alloc.save(tmp_path / "no" / "a.json")
     assert list(tmp_path.iterdir()) == []
 
 
