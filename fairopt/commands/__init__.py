@@ -10,5 +10,6 @@ from __future__ import annotations
 COMMANDS: dict[str, tuple[str, str]] = {
     "solve": ("solve", "Allocate fairly, with prices and a certificate."),
     "verify": ("verify", "Judge a saved answer, whoever made it; no solver involved."),
+    "fill": ("fill", "Place whole tasks one at a time, by the papers' schedulers."),
     "models": ("models", "List the models shipped with fairopt."),
 }

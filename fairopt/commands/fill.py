@@ -1,0 +1,164 @@
+"""fairopt fill: whole tasks, one at a time, by one scheduler or by all of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from fairopt import files
+from fairopt.commands import output
+
+FORMATS = ("terminal", "markdown", "latex", "csv")
+FLUID = ("max-min", "ps-dsf", "proportional", "throughput")
+
+
+@click.command("fill", context_settings={"max_content_width": 100})
+@click.argument("model")
+@click.option("--scheduler", default="rps-dsf", show_default=True, metavar="NAME",
+              help="drf, tsf, cdrf, bf-drf, ps-dsf, rps-dsf, rrr-ps-dsf, rrr-rps-dsf, ...")
+@click.option("--selection", metavar="NAME",
+              help="joint, first-fit, best-fit, best-fit-any, random-server, rrr, in-order; "
+                   "default the scheduler's own.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random draws.")
+@click.option("--trials", type=click.IntRange(min=1), metavar="T",
+              help="Statistics over T runs; with --all default 200.")
+@click.option("--all", "everyone", is_flag=True,
+              help="Every scheduler, the fluid notions and the integer optimum side by side.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal",
+              show_default=True, help="Of the tables.")
+@output.as_json
+@output.out  # fmt: skip
+def command(
+    model: str,
+    scheduler: str,
+    selection: str | None,
+    seed: int,
+    trials: int | None,
+    everyone: bool,
+    form: str,
+    as_json: bool,
+    path: str | None,
+) -> int:
+    """Place whole tasks in MODEL, one at a time, none taken back.
+
+    Without --trials and --all one filling is shown and judged; -o saves it, for `verify`. With
+    them a table of means, population standard deviations and 95% intervals. Exit code 0; 4 when
+    the filling shown is not certified or a fluid notion of --all is not.
+    """
+    problem = files.read(model)
+    inst = problem.instance
+    if everyone:
+        data, tables = _everyone(inst, 200 if trials is None else trials, seed)
+    elif trials is not None:
+        data, tables = _statistics(inst, scheduler, selection, trials, seed)
+    else:
+        return _one(problem, scheduler, selection, seed, form, as_json, path)
+    from fairopt import storage
+    from fairopt.filling.compared import text
+
+    dump = json.dumps({"schema": "fairopt/fill/v1", "seed": seed, **data}, indent=2)
+    if path is not None:
+        storage.write_text(path, dump + "\n")
+    shown = "\n\n".join(text(head, lines, form).rstrip("\n") for head, lines in tables)
+    output.to_stdout(dump if as_json else shown)
+    return 4 if any(row.get("certified") is False for row in data.get("rows", [])) else 0
+
+
+def _one(
+    problem: Any, scheduler: str, selection: str | None, seed: int, form: str, as_json: bool,
+    path: str | None,
+) -> int:  # fmt: skip
+    from fairopt.certificates import certify
+    from fairopt.filling import fill
+    from fairopt.filling.compared import text
+
+    answer = fill(problem.instance, scheduler, selection, seed)
+    answer = answer.with_(certificate=certify(answer))
+    if path is not None:
+        files.save(answer, path)
+    if as_json:
+        output.to_stdout(files.dumps(answer))
+    elif form != "terminal":
+        inst, stopped = answer.instance, answer.steps[0]["stopped"]
+        lines = [
+            [user, *(f"{x:g}" for x in answer.tasks[n]), stopped[user]]
+            for n, user in enumerate(inst.users)
+        ]
+        output.to_stdout(text(["user", *inst.servers, "stopped by"], lines, form))
+    else:
+        from fairopt.report.tables import allocation_text
+
+        output.to_stdout(allocation_text(answer, title=problem.title or problem.name))
+    certificate = answer.certificate
+    return 0 if certificate is not None and certificate.certified else 4
+
+
+def _statistics(
+    inst: Any, scheduler: str, selection: str | None, trials: int, seed: int
+) -> tuple[dict[str, Any], list[Any]]:
+    from fairopt.filling import run_trials
+    from fairopt.filling.compared import statistics
+    from fairopt.filling.schedulers import find
+
+    stats = run_trials(inst, scheduler, selection, trials, seed)
+    tasks, unused = statistics(inst, stats)
+    data = {
+        "scheduler": scheduler, "selection": find(scheduler, selection)[1], "trials": trials,
+        "tasks": tasks, "unused": unused, "total": {"mean": stats.total, "sd": stats.total_sd},
+    }  # fmt: skip
+    numbers = ("mean", "sd", "low", "high")
+    heads = ["tasks of", "on"], ["unused on", "of"]
+    tables = []
+    for head, entries in zip(heads, (tasks, unused), strict=True):
+        lines = [
+            [str(v) if k not in numbers else f"{v:.6g}" for k, v in entry.items()]
+            for entry in entries
+        ]
+        tables.append(([*head, "mean", "sd", "95% from", "to"], lines))
+    tables[0][1].append(["total", "", f"{stats.total:.6g}", f"{stats.total_sd:.6g}", "", ""])
+    return data, tables
+
+
+def _everyone(inst: Any, trials: int, seed: int) -> tuple[dict[str, Any], list[Any]]:
+    from fairopt.filling.compared import rows
+
+    table = [*rows(inst, trials, seed), *_fluid(inst)]
+    users = inst.users[:6]
+    more = [f"{len(inst.users) - 6} more"] if len(inst.users) > 6 else []
+    lines = []
+    for row in table:
+        tasks = row["tasks"]
+        cells = ["-" if tasks is None else f"{tasks[user]:.6g}" for user in users]
+        rest = ["-" if tasks is None else f"{sum(list(tasks.values())[6:]):.6g}"] if more else []
+        total = f"<= {row['bound']:g}" if row["total"] is None else f"{row['total']:.6g}"
+        lines.append([row["name"], row["selection"], *cells, *rest, total, f"{row['sd']:.4g}"])
+    head = ["scheduler", "selection", *users, *more, "total", "sd of total"]
+    return {"trials": trials, "rows": table}, [(head, lines)]
+
+
+def _fluid(inst: Any) -> list[dict[str, Any]]:
+    """A row for each fluid notion that this build knows."""
+    from fairopt import solve
+    from fairopt.errors import FairoptError
+    from fairopt.notions import NOTIONS, make
+
+    table: list[dict[str, Any]] = []
+    for name in FLUID:
+        if name not in NOTIONS:
+            continue
+        row: dict[str, Any] = {"name": name, "trials": 1, "sd": 0.0}
+        try:
+            answer = solve(inst, make(name), uncertified="return")
+        except FairoptError as error:
+            failed = {"selection": "failed", "tasks": None, "total": None, "bound": float("nan")}
+            table.append({**row, **failed, "certified": False, "error": str(error)})
+            continue
+        certified = answer.certificate is not None and answer.certificate.certified
+        tasks = dict(zip(inst.users, answer.totals.tolist(), strict=True))
+        table.append(
+            {**row, "selection": "fluid" if certified else "fluid, not certified",
+             "tasks": tasks, "total": float(answer.totals.sum()), "certified": certified}
+        )  # fmt: skip
+    return table

@@ -1,0 +1,94 @@
+"""All schedulers side by side, with the fluid notions and the integer optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairopt.filling.optimum import optimum
+from fairopt.filling.schedulers import SCHEDULERS, find
+from fairopt.filling.trials import Trials, run_trials
+from fairopt.instance import Instance
+
+
+def rows(instance: Instance, trials: int = 200, seed: int = 0) -> list[dict[str, Any]]:
+    """One row a scheduler, then the integer optimum: name, selection, tasks by user, total, sd.
+
+    Deterministic schedulers are run once. Fluid notions are added by the command line, which may
+    import the solvers.
+    """
+    table: list[dict[str, Any]] = []
+    for name in SCHEDULERS:
+        _, selection = find(name, None)
+        runs = trials if selection in ("random-server", "rrr") else 1
+        stats = run_trials(instance, name, trials=runs, seed=seed)
+        table.append(
+            {
+                "name": f"fill:{name}", "selection": selection, "trials": runs,
+                "tasks": dict(zip(instance.users, stats.mean.sum(axis=1).tolist(), strict=True)),
+                "total": stats.total, "sd": stats.total_sd,
+            }
+        )  # fmt: skip
+    best = optimum(instance)
+    tasks = None if best.allocation is None else best.allocation.totals.tolist()
+    table.append(
+        {
+            "name": "integer optimum", "selection": "" if best.proved else "not proved",
+            "trials": 1, "total": best.total, "sd": 0.0, "bound": best.bound,
+            "tasks": None if tasks is None else dict(zip(instance.users, tasks, strict=True)),
+        }
+    )  # fmt: skip
+    return table
+
+
+def statistics(instance: Instance, stats: Trials) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Plain rows of the tasks by user and server, and of the unused capacity."""
+    low, high = stats.interval
+    tasks = [
+        {"user": user, "server": server, "mean": float(stats.mean[n, i]),
+         "sd": float(stats.sd[n, i]), "low": float(low[n, i]), "high": float(high[n, i])}
+        for n, user in enumerate(instance.users)
+        for i, server in enumerate(instance.servers)
+        if instance.eligible[n, i]
+    ]  # fmt: skip
+    low, high = stats.unused_interval
+    unused = [
+        {"server": server, "resource": resource, "mean": float(stats.unused[i, r]),
+         "sd": float(stats.unused_sd[i, r]), "low": float(low[i, r]), "high": float(high[i, r])}
+        for i, server in enumerate(instance.servers)
+        for r, resource in enumerate(instance.resources)
+    ]  # fmt: skip
+    return tasks, unused
+
+
+def text(head: Sequence[str], lines: Sequence[Sequence[str]], form: str) -> str:
+    """A table as terminal, markdown, latex or csv text."""
+    if form == "csv":
+        import csv
+        import io
+
+        out = io.StringIO()
+        csv.writer(out, lineterminator="\n").writerows([head, *lines])
+        return out.getvalue()
+    if form == "markdown":
+        bars = [["---"] * len(head)]
+        return "\n".join("| " + " | ".join(row) + " |" for row in [list(head), *bars, *lines])
+    if form == "latex":
+        body = [" & ".join(_tex(cell) for cell in row) + r" \\" for row in [head, *lines]]
+        begin = rf"\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}"
+        return "\n".join([begin, body[0], r"\hline", *body[1:], r"\end{tabular}"])
+    width = [max(len(row[k]) for row in [head, *lines]) for k in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(w) if k == 0 else cell.rjust(w)
+            for k, (cell, w) in enumerate(zip(row, width, strict=True))
+        ).rstrip()
+        for row in [head, *lines]
+    )
+
+
+def _tex(cell: str) -> str:
+    cell = cell.replace("\\", r"\textbackslash ")
+    for mark in "&%$#_{}":
+        cell = cell.replace(mark, "\\" + mark)
+    return cell
