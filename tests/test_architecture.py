@@ -159,6 +159,9 @@ def test_help_is_light(tmp_path):
     assert not loaded(code, tmp_path) & {*HEAVY, "scipy", "numpy", "rich"}
 
 
-def test_instances_need_no_solver(tmp_path):
-    code = "import fairopt as fo\nfo.Allocation(fo.Instance([[1]], [[2]]), fo.ProportionalFair(), [[2]])"
+def test_the_judge_needs_no_solver(tmp_path):
+    code = (
+        "import fairopt as fo\n"
+        "fo.certify(fo.Allocation(fo.Instance([[1]], [[2]]), fo.ProportionalFair(), [[2]]))"
+    )
     assert not loaded(code, tmp_path) & HEAVY

@@ -8,19 +8,21 @@ from itertools import groupby
 from typing import Any
 
 from rich import box
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 
-from fairopt.allocation import Allocation
+from fairopt.allocation import Allocation, Blocked
 
 WIDTH = 100
 """columns, whatever the terminal: the same answer prints the same text"""
 ROWS = 12
 """longest table printed whole; a longer one shows ROWS - 2 rows and how many more there are"""
-COLUMNS = 4
-"""most resources shown side by side"""
 STOPS = 3
 """most servers named where a user is stopped"""
+NAME = 24
+"""longest name printed whole"""
+GAP = 2
+"""columns between columns"""
 
 
 def allocation_text(alloc: Allocation, title: str = "", accepted: bool = True) -> str:
@@ -59,7 +61,7 @@ def _headline(alloc: Allocation) -> str:
     users, servers, resources = inst.shape
     machines = int(inst.count.sum())
     settings = ", ".join(f"{k}={_plain(v)}" for k, v in alloc.notion["parameters"].items())
-    rows = _count(servers, "server") + (f" ({machines} machines)" if machines != servers else "")
+    rows = _count(servers, "server") + (f" ({machines:,} machines)" if machines != servers else "")
     return _clip(
         f"{alloc.notion['name']}{f' ({settings})' if settings else ''}: "
         f"{_count(users, 'user')}, {rows}, {_count(resources, 'resource')}"
@@ -67,61 +69,79 @@ def _headline(alloc: Allocation) -> str:
 
 
 def _users(alloc: Allocation) -> str:
-    """Total, share and stops of each user."""
+    """Total, share and stops of each user; shares that are the totals are left out."""
     inst = alloc.instance
-    columns = ["user", "weight", "tasks", "share", "stopped by"]
-    same = bool((alloc.shares == alloc.totals).all())
+    columns = {"weight": inst.weight, "tasks": alloc.totals, "share": alloc.shares}
+    if (alloc.shares == alloc.totals).all():
+        del columns["share"]
     shown = _shown(len(inst.users))
     stops = {name: list(rows) for name, rows in groupby(alloc.blocked, key=lambda b: b.user)}
-    rows = []
-    for n in range(shown):
-        name = inst.users[n]
-        numbers = [number(v[n]) for v in (inst.weight, alloc.totals, alloc.shares)]
-        rows.append([name, *numbers, _stopped(stops.get(name, []))])
-    if same:  # shares counted in tasks say nothing new
-        columns.remove("share")
-        rows = [row[:3] + row[4:] for row in rows]
-    return _table(columns, rows, len(inst.users) - shown, left=(0, len(columns) - 1))
+    rows = [
+        [_name(inst.users[n]), *(number(values[n]) for values in columns.values())]
+        for n in range(shown)
+    ]
+    heads = ["user", *columns]
+    room = WIDTH - _width(heads, rows) - GAP
+    for n, row in enumerate(rows):
+        row.append(_stopped(stops.get(inst.users[n], []), room))
+    return _table([*heads, "stopped by"], rows, len(inst.users) - shown, left=(0, len(heads)))
 
 
-def _stopped(stops: Sequence[Any]) -> str:
-    """Stops grouped by resource: "memory on A, B and 2 more; cpu on C"."""
-    parts = []
-    where: dict[str | None, list[str]] = {}
+def _stopped(stops: Sequence[Blocked], room: int) -> str:
+    """Stops by resource, as many servers named as there is room for.
+
+    "memory on A, B and 2 more; cpu on C", "cpu, memory on A", "its own limit", or "-".
+    """
+    where: dict[str, list[str]] = {}
     for stop in stops:
+        if stop.resource is None:
+            return "its own limit"
         where.setdefault(stop.resource, []).append(stop.server or "")
+    alike: dict[tuple[str, ...], list[str]] = {}
     for resource, servers in where.items():
-        if resource is None:
-            parts.append("its own limit")
-            continue
-        more = f" and {len(servers) - STOPS} more" if len(servers) > STOPS else ""
-        parts.append(f"{resource} on {', '.join(servers[:STOPS])}{more}")
-    return "; ".join(parts) or "-"
+        alike.setdefault(tuple(servers), []).append(resource)
+    for most in range(STOPS, 0, -1):
+        text = "; ".join(
+            f"{', '.join(resources)} on {_listed(servers, most)}"
+            for servers, resources in alike.items()
+        )
+        if len(text) <= room:
+            break
+    return text or "-"
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(map(_name, names[:most])) + more
 
 
 def _servers(alloc: Allocation) -> str:
     """How full each resource of each server is, and its price where one is known."""
     inst = alloc.instance
-    resources = inst.resources[:COLUMNS]
-    counted = bool((inst.count > 1).any())
-    columns = ["server", *(["machines"] if counted else [])]
-    for name in resources:
-        columns += [f"{name} used", *(["price"] if alloc.prices is not None else [])]
     shown = _shown(len(inst.servers))
-    rows = []
-    for i in range(shown):
-        row = [inst.servers[i], *([str(inst.count[i])] if counted else [])]
-        for r in range(len(resources)):
-            missing = inst.pool[i, r] == 0
-            row.append("-" if missing else f"{100 * alloc.utilisation[i, r]:.2f}%")
-            if alloc.prices is not None:
-                row.append("-" if missing else number(alloc.prices[i, r]))
-        rows.append(row)
-    text = _table(columns, rows, len(inst.servers) - shown, left=(0,))
-    hidden = inst.resources[COLUMNS:]
-    if hidden:
-        text += "\n" + _clip(f"{_count(len(hidden), 'more resource')}: {', '.join(hidden)}")
-    return text
+    head = ["server"]
+    rows = [[_name(name)] for name in inst.servers[:shown]]
+    if (inst.count > 1).any():
+        head.append("machines")
+        rows = [[*row, f"{inst.count[i]:,}"] for i, row in enumerate(rows)]
+    fit = 0
+    for r, name in enumerate(inst.resources):
+        wider = [*head, f"{_name(name)} used", *(["price"] if alloc.prices is not None else [])]
+        longer = [row + _cells(alloc, i, r) for i, row in enumerate(rows)]
+        if r and _width(wider, longer) > WIDTH:
+            break
+        head, rows, fit = wider, longer, r + 1
+    text = _table(head, rows, len(inst.servers) - shown, left=(0,))
+    hidden = inst.resources[fit:]
+    return f"{text}\n{_clip('not shown: ' + ', '.join(hidden))}" if hidden else text
+
+
+def _cells(alloc: Allocation, i: int, r: int) -> list[str]:
+    missing = alloc.instance.pool[i, r] == 0
+    cells = ["-" if missing else f"{100 * alloc.utilisation[i, r]:.2f}%"]
+    if alloc.prices is not None:
+        cells.append("-" if missing else number(alloc.prices[i, r]))
+    return cells
 
 
 def _verdict(alloc: Allocation, accepted: bool) -> str:
@@ -143,9 +163,7 @@ def _verdict(alloc: Allocation, accepted: bool) -> str:
             where = f" ({check.witness})" if check.witness else ""
             lines.append(f"  {check.name}: {check.residual:.2g} > {check.tolerance:.0e}{where}")
     if certificate.undetermined:
-        names = certificate.undetermined
-        more = f" and {len(names) - STOPS} more" if len(names) > STOPS else ""
-        lines.append(f"  not pinned: {', '.join(names[:STOPS])}{more}")
+        lines.append(f"  not pinned: {_listed(certificate.undetermined, STOPS)}")
     return "\n".join(_clip(line) for line in lines[:6])
 
 
@@ -154,6 +172,10 @@ def _verdict(alloc: Allocation, accepted: bool) -> str:
 
 def _shown(size: int) -> int:
     return size if size <= ROWS else ROWS - 2
+
+
+def _name(name: str) -> str:
+    return name if len(name) <= NAME else name[: NAME - 1] + "…"
 
 
 def _count(size: int, word: str) -> str:
@@ -169,15 +191,23 @@ def _clip(line: str) -> str:
     return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
 
 
+def _width(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Columns that a table takes."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return sum(widths) + GAP * (len(widths) - 1)
+
+
 def _table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], more: int, left: tuple[int, ...]
 ) -> str:
     """An aligned table; columns `left` to the left, numbers to the right."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    last = len(columns) - 1
     for k, name in enumerate(columns):
-        table.add_column(
-            name, justify="left" if k in left else "right", no_wrap=True, overflow="ellipsis"
-        )
+        side: JustifyMethod = "left" if k in left else "right"
+        # only the last column gives way when the line is full
+        least = None if k == last else max(map(len, [name, *(row[k] for row in rows)]))
+        table.add_column(name, justify=side, no_wrap=True, overflow="ellipsis", min_width=least)
     for row in rows:
         table.add_row(*row)
     # no colour, markup or emoji: a user may well be called ":fire:" or "[bold]"

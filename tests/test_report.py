@@ -1,0 +1,83 @@
+"""Tables in text: 40 lines of 100 columns at most, plain, and true to the numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt.report.tables import allocation_text, models_text
+
+
+def answer(users=2, servers=1, resources=2, names=None):
+    rng = np.random.default_rng(1)
+    inst = fo.Instance(
+        rng.uniform(1, 2, (users, resources)), rng.uniform(5, 9, (servers, resources)), users=names
+    )
+    share = inst.alone / users
+    prices = np.ones(inst.capacity.shape)
+    alloc = fo.Allocation(inst, fo.ProportionalFair(), share, prices)
+    return alloc.with_(certificate=fo.certify(alloc))
+
+
+@pytest.mark.parametrize("size", [(1, 1, 1), (2, 1, 2), (60, 50, 3), (13, 12, 40), (500, 3, 2)])
+def test_fits_the_page(size):
+    lines = allocation_text(answer(*size), title="long " * 60).splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 100
+    assert all(line == line.rstrip() and line.isprintable() for line in lines)
+
+
+def test_shipped_cluster_fits_the_page():
+    model = fo.read("real/google2011")
+    text = allocation_text(fo.solve(model.instance, fo.ProportionalFair()), model.title)
+    assert len(text.splitlines()) <= 40 and max(map(len, text.splitlines())) <= 100
+    assert "\ncertified: gap" in text and "12,583 machines" in text
+
+
+def test_small_is_shown_whole_and_long_is_counted():
+    text = allocation_text(answer(12, 12, 1))
+    assert all(f"\n{name} " in text for name in [*answer(12, 12, 1).instance.users, "s12"])
+    assert "\n... " not in text
+    text = allocation_text(answer(60, 50, 1))
+    assert "\n... 50 more\n" in text and "\n... 40 more\n" in text
+    assert "\nu10 " in text and "\nu11 " not in text
+
+
+def test_numbers_are_those_of_the_answer():
+    inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"], resources=["cpu", "mem"])
+    text = allocation_text(fo.Allocation(inst, fo.ProportionalFair(), [[3.0], [2.0]]))
+    assert text.splitlines()[2:] == [
+        "user  weight  tasks  stopped by",
+        "───────────────────────────────",
+        "A          1      3  cpu on s1",
+        "B          1      2  cpu on s1",
+        "",
+        "server  cpu used  mem used",
+        "──────────────────────────",
+        "s1       100.00%    77.78%",
+        "",
+        "NOT JUDGED",
+    ]
+
+
+def test_odd_names_stay_as_they_are():
+    names = ["[bold]A[/bold]", ":fire:", "x" * 300]
+    text = allocation_text(answer(3, names=names))
+    assert "\n[bold]A[/bold] " in text and "\n:fire: " in text and "x" * 23 + "…" in text
+    assert "\x1b" not in text
+
+
+def test_uncertified_is_marked():
+    wrong = answer(3, 2)
+    assert not wrong.certificate.certified
+    assert "\nNOT CERTIFIED, " in allocation_text(wrong)
+    right = fo.solve(wrong.instance, fo.ProportionalFair())
+    assert "\ncertified: " in allocation_text(right)
+    assert "\nNOT CERTIFIED as asked: " in allocation_text(right, accepted=False)
+
+
+def test_models_text():
+    shipped = fo.models()
+    lines = models_text(shipped).splitlines()
+    assert len(lines) == 2 * len(shipped) and max(map(len, lines)) <= 100
+    assert all(any(x.startswith(f"{m.name}: ") for x in lines) for m in shipped)
