@@ -10,18 +10,15 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates.alpha_fair import TOLERANCE, measure, normalised
 from fairopt.certificates.prices import Duality, log_scale
-from fairopt.engines import conic, units
+from fairopt.engines import central, conic, units
 from fairopt.engines.point import Point, Question
-from fairopt.engines.polish import polish, walk
+from fairopt.engines.polish import polish
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair
 
-STEEPEST = 5.0
-"""alpha above 10 is climbed to from here: programs of larger alpha end in wrong answers"""
-DECADES = 1.0
-"""spread of weights of the easy question a walk starts from"""
-EXCELLENT = 1e-9
+STEEPEST = 10.0
+"""programs of larger alpha end in wrong answers labelled optimal: the central path climbs there"""
 
 
 def alpha_fair(
@@ -70,11 +67,16 @@ class _Ladder:
         self.question = Question.of(instance, score, float(notion.alpha), bool(notion.weight_inside))
         self.best: Allocation | None = None
         self.error = np.inf
+        self.tried = False
         self.steps: list[dict[str, Any]] = []
 
     def climb(self, rungs: tuple[conic.Settings, ...]) -> tuple[Allocation, list[dict[str, Any]]]:
-        """Rungs until certified; then, with polish, walks from easier questions."""
+        """Rungs until certified, with polish also the central path."""
         failures: list[str] = []
+        # where programs are known to end wrong, the path in alpha and weights goes first
+        steep = self.polished and (self.question.alpha > STEEPEST or np.ptp(self.question.log_w) > 14)
+        if steep and self._central():
+            return self._found()
         for settings in rungs:
             try:
                 self._rung(settings)
@@ -83,46 +85,36 @@ class _Ladder:
                 self.steps.append({"step": settings.label, "status": "failed"})
             if self.error <= self.gap:
                 break
-            if self.polished and self._easier(settings):
+            if self.polished and not steep and not self.tried and self._central():
                 break
         if self.best is None:
             raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
+        return self._found()
+
+    def _found(self) -> tuple[Allocation, list[dict[str, Any]]]:
+        assert self.best is not None
         return self.best, self.steps
 
     def _rung(self, settings: conic.Settings) -> None:
-        alpha = self.question.alpha
-        if alpha > 10:
-            easy = self.question.at(STEEPEST, self.question.log_w * STEEPEST / alpha
-                                    if self.notion.weight_inside else self.question.log_w)  # fmt: skip
-            point, status = self._program(settings, easy)
-            self._judge(f"{settings.label} at alpha {STEEPEST:g}", point, status)
-            if self.polished:
-                self._judge(f"climb from alpha {STEEPEST:g}", walk(self.question, easy, point))
-            return
         point, status = self._program(settings, self.question)
         self._judge(settings.label, point, status)
         if self.polished and self.error > 0:
             self._judge("polish", polish(self.question, point))
 
-    def _easier(self, settings: conic.Settings) -> bool:
-        """Walk from moderate alpha and weights; whether that certified an answer."""
-        question = self.question
-        spread = float(np.ptp(question.log_w))
-        alpha = min(max(question.alpha, 0.5), STEEPEST)
-        shrink = min(1.0, DECADES * np.log(10) / spread) if spread > 0 else 1.0
-        easy = question.at(alpha, question.log_w * shrink)
-        try:
-            point, _ = self._program(settings, easy)
-        except SolverFailure:
-            return False
-        self._judge("walk from an easier question", walk(question, easy, point))
+    def _central(self) -> bool:
+        """The central path, polished; whether that certified an answer."""
+        self.tried = True
+        point = central.follow(self.question)
+        self._judge("central path", point)
+        if point is not None:
+            self._judge("polish", polish(self.question, point))
         return self.error <= self.gap
 
     def _program(self, settings: conic.Settings, question: Question) -> tuple[Point, str]:
-        """The notion's program, or its alpha-fair form for the easier question."""
+        """The notion's program; for the unit of alpha < 1, its proportional form."""
         notion, instance = self.notion, self.instance
         if question is not self.question:
-            # the easier weights as weights outside: W = phi
+            # W = phi: the weight outside
             w = np.exp(question.log_w - question.log_w.max())
             instance = self.instance.replace(weight=np.maximum(w, 1e-290))
             notion = AlphaFair(question.alpha)

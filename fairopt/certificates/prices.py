@@ -21,7 +21,7 @@ from fairopt.errors import UsageError
 from fairopt.instance import Floats
 
 NEGLIGIBLE = 1e-9
-"""shares below this part of what the user could have alone count as zero (promise P2)"""
+"""shares below this part of what the user could have alone, times its due, count as zero (P2)"""
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,22 @@ class Duality:
             budget += float((alloc.limit_prices[priced] * inst.limit[priced]).sum())
         alone = np.zeros(len(inst.users))
         np.maximum.at(alone, n, (u * inst.alone)[n, i])
+        log_w = welfare.log_worth(inst.weight, alpha, inside)
         return cls(
-            alloc, alpha, welfare.log_worth(inst.weight, alpha, inside),
-            np.maximum(alloc.shares, 0.0) * shrink, cost, cheapest, budget, NEGLIGIBLE * alone,
+            alloc, alpha, log_w, np.maximum(alloc.shares, 0.0) * shrink, cost, cheapest, budget,
+            NEGLIGIBLE * alone * _due(log_w, alpha),
         )  # fmt: skip
+
+
+def _due(log_w: Floats, alpha: float) -> Floats:
+    """(N,) W^(1/alpha) / sum W^(1/alpha): the part of a shared pool that weights alone would give.
+
+    A user of weight 1e-12 is due 1e-12 of a pool it shares; that is not nothing.
+    """
+    if alpha == 0:
+        return np.ones_like(log_w)
+    log_v = log_w / alpha
+    return np.exp(np.maximum(log_v - welfare.log_sum_exp(log_v), -600.0))
 
 
 def log_scale(dual: Duality) -> float:

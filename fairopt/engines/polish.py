@@ -43,38 +43,10 @@ class _State:
 def polish(question: Question, point: Point) -> Point | None:
     """The solution of the optimality conditions near a point, or None when Newton finds none."""
     frame = _Frame(question)
-    state = frame.start(point)
-    found = frame.settle(state) if state is not None else None
-    return None if found is None else frame.point(found)
-
-
-def walk(question: Question, start: Question, point: Point, most: int = 200) -> Point | None:
-    """From the answer of an easier question to the one asked, alpha and log W moved step by step.
-
-    Each step is a `polish` from the last; it is halved when that fails and grows when it works.
-    """
-    frame = _Frame(start)
-    state = frame.start(point)
-    if state is None or (state := frame.settle(state)) is None:
-        return None
-    done, step = 0.0, 0.25
-    for _ in range(most):
-        ahead = min(1.0, done + step)
-        # alpha moves geometrically: 5 to 10 is as far as 50 to 100
-        low, high = max(start.alpha, 1e-3), max(question.alpha, 1e-3)
-        alpha = question.alpha if ahead == 1 else low * (high / low) ** ahead
-        log_w = (1 - ahead) * start.log_w + ahead * question.log_w
-        moved = _Frame(question.at(alpha, log_w), frame)
-        found = moved.settle(moved.follow(state, frame))
-        if found is None:
-            step /= 2
-            if step < 1e-4:
-                return None
-            continue
-        state, frame, done, step = found, moved, ahead, min(2 * step, 0.5)
-        if done == 1:
-            return frame.point(state)
-    return None
+    with np.errstate(all="ignore"):  # logarithms of nothing are told apart by isfinite
+        state = frame.start(point)
+        found = frame.settle(state) if state is not None else None
+        return None if found is None else frame.point(found)
 
 
 class _Frame:
@@ -103,7 +75,7 @@ class _Frame:
 
     def costs(self, state: _State) -> Floats:
         """(P,) money one task of each pair costs."""
-        money = np.where(state.full, np.exp(state.row), 0.0)
+        money = np.where(state.full, np.exp(np.minimum(state.row, 600.0)), 0.0)
         cost = np.bincount(self.pair, self.b * money[self.row], len(self.n))
         limit = self.question.instance.limit
         mu = np.where(state.capped, np.exp(state.limit), 0.0) / np.where(np.isfinite(limit), limit, 1.0)
@@ -154,21 +126,6 @@ class _Frame:
                 np.log(np.maximum(point.limits, 1e-300)) + shift, held, full, capped,
             )  # fmt: skip
         return state if np.isfinite(shift) else None
-
-    def follow(self, state: _State, before: _Frame) -> _State:
-        """The state with its money moved to the scale of this frame's question."""
-        share = self.shares(np.where(state.held, np.exp(state.x), 0.0))
-        served = share > 0
-        log_s = np.log(np.where(served, share, 1.0))
-        moved = (self.log_w - self.alpha * log_s) - (before.log_w - before.alpha * log_s)
-        # each row by the mean over its holders: exact when holders move alike
-        held = state.held[self.pair]
-        weight = np.where(held, self.b * np.exp(np.where(state.held, state.x, -700.0))[self.pair], 0.0)
-        size = self.servers * self.resources
-        total = np.bincount(self.row, weight, size)
-        mean = np.bincount(self.row, weight * moved[self.n[self.pair]], size)
-        shift = np.divide(mean, total, out=np.zeros(size), where=total > 0)
-        return replace(state, row=state.row + shift, limit=state.limit + moved)
 
     def settle(self, state: _State) -> _State | None:
         """Newton, then pairs and rows added or dropped where the conditions ask, until none do."""
