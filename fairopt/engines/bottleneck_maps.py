@@ -65,7 +65,7 @@ def at_map(
     bounded = np.isfinite(limit)
     rows.append(tasks[bounded, :-1] / limit[bounded, None])
     right.append(1.0 - tasks[bounded, -1] / limit[bounded])
-    # a slack of 1e-10: mapped users meet their own inequalities exactly; the judge has the last word
+    # a slack of 1e-10: mapped users meet their inequalities exactly; the judge has the last word
     result = linprog(
         -(gain @ tasks[:, :-1]), A_ub=np.vstack(rows), b_ub=np.concatenate(right) + 1e-10,
         A_eq=use[mapped, :-1], b_eq=1.0 - use[mapped, -1], bounds=(0, None), method="highs",

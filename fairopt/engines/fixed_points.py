@@ -89,7 +89,8 @@ def _start(instance: Instance, random: np.random.Generator) -> Floats:
     total = x.sum(axis=1)
     most = np.divide(instance.limit, total, out=np.ones_like(total), where=total > 0)
     shrink = np.minimum(1.0, most)
-    return x * shrink[:, None]
+    start: Floats = x * shrink[:, None]
+    return start
 
 
 def _dominates(a: Floats, b: Floats) -> bool:

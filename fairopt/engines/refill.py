@@ -84,6 +84,7 @@ def refill(
     unit = np.where(instance.eligible, instance.alone, 1.0)
     history: list[tuple[Floats, Floats]] = []
     moved = best = np.inf
+    safe, rest, pause = x, PLAIN, MEMORY
     for done in range(1, rounds + 1):
         before = x.copy()
         for i in busy:
@@ -92,12 +93,16 @@ def refill(
         moved = float((np.abs(x - before) / np.where(total > 0, total, 1.0)[:, None]).max())
         if moved <= STILL:
             return x, done
-        if done > PLAIN:
-            if moved > 2 * best:
-                history.clear()  # the set of frozen users changed: forget the old directions
-            best = min(best, moved) if history else moved
-            history = [*history[-MEMORY:], (x / unit, (x - before) / unit)]
-            x = _extrapolated(history, instance) * unit
+        if done <= rest:
+            continue
+        if history and moved > 2 * best:
+            # the set of frozen users changed: back to the last good point, and plainly for a while
+            x, history, best, rest = safe.copy(), [], np.inf, done + pause
+            pause = min(2 * pause, rounds)
+            continue
+        best, safe = min(best, moved), x.copy()
+        history = [*history[-MEMORY:], (x / unit, (x - before) / unit)]
+        x = _extrapolated(history, instance) * unit
     raise SolverFailure(
         f"ps-dsf: refilling the servers did not settle in {rounds} rounds "
         f"(last round moved a user by {moved:.2g} of its total); try another order of the servers"
@@ -105,7 +110,7 @@ def refill(
 
 
 def _extrapolated(history: list[tuple[Floats, Floats]], instance: Instance) -> Floats:
-    """Next point by Anderson's mixing of the last rounds, cut back to x >= 0.
+    """Next point by Anderson's mixing of the last rounds, cut back to 0 <= x <= gamma.
 
     Only a start for the next plain round, which alone decides whether the answer stands still:
     long chains of servers would need thousands of plain rounds.
@@ -117,7 +122,7 @@ def _extrapolated(history: list[tuple[Floats, Floats]], instance: Instance) -> F
     points = np.array([(after - x)[instance.eligible] for x, _ in history[:-1]]).T
     mix, *_ = np.linalg.lstsq(steps, step[instance.eligible], rcond=1e-10)
     new = after.copy()
-    new[instance.eligible] = np.maximum(after[instance.eligible] - points @ mix, 0.0)
+    new[instance.eligible] = np.clip(after[instance.eligible] - points @ mix, 0.0, 1.0)
     return new
 
 
