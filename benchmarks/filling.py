@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.filling import SCHEDULERS, SELECTIONS, Filler
+from fairopt.filling import SCHEDULERS, Filler
 from fairopt.instance import Instance
 
 # cpu, memory, count
@@ -30,6 +30,7 @@ GOOGLE = [
     (0.25, 0.25, 126), (0.50, 0.12, 52), (0.50, 0.03, 5), (0.50, 0.97, 5), (1.00, 0.50, 3),
     (0.50, 0.06, 1),
 ]  # fmt: skip
+SHORT = 200
 COMPARED = [
     ("drf", "first-fit"), ("ps-dsf", "joint"), ("rps-dsf", "joint"), ("bf-drf", "best-fit"),
 ]  # fmt: skip
@@ -95,10 +96,13 @@ def main() -> None:
     for name, scheduler in SCHEDULERS.items():
         filler = Filler(inst, name)
         start = time.perf_counter()
-        filler.run(random.Random(0))
+        # these two look at every machine for every kind of user: cut short, and said so
+        short = name in ("rtsf", "rcdrf")
+        filler.run(random.Random(0), budget=SHORT if short else np.inf)
         took, tasks = time.perf_counter() - start, sum(filler.cluster.units)
         label = f"{name}, {scheduler.selection}"
-        print(f"{label:24}{tasks:9d}{took:9.2f}{tasks / took:10.0f}", flush=True)
+        note = "  (stopped early)" if short else ""
+        print(f"{label:24}{tasks:9d}{took:9.2f}{tasks / took:10.0f}{note}", flush=True)
     print(f"\nfirst {options.compare} increments, median of {options.repeat}, whole call")
     print(f"{'scheduler':24}{'ours s':>9}{'plain s':>9}{'ratio':>8}  same users in order")
     for name, selection in COMPARED:
@@ -121,15 +125,15 @@ def main() -> None:
         print(f"{label:24}{fast:9.3f}{slow:9.3f}{slow / fast:8.1f}  {same}", flush=True)
     if options.wide:
         wide()
-    assert set(s for _, s in COMPARED) <= set(SELECTIONS)
 
 
 def wide() -> None:
     """1,000 different users and 10,000 different machines: no grouping helps."""
     draw = np.random.default_rng(1)
     inst = Instance(
-        draw.integers(1, 200, size=(1000, 2)) / 1000, draw.integers(250, 1001, size=(10000, 2)) / 1000
-    )  # fmt: skip
+        draw.integers(1, 200, size=(1000, 2)) / 1000,
+        draw.integers(250, 1001, size=(10000, 2)) / 1000,
+    )
     print("\n1,000 users x 10,000 different machines, whole filling")
     for name in ("ps-dsf", "rps-dsf"):
         start = time.perf_counter()

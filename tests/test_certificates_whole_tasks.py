@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_filling import clusters
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
 from fairopt.filling import SCHEDULERS, SELECTIONS, fill
 from fairopt.instance import Instance
-from test_filling import clusters
 
 FILLED = {"name": "fill:rps-dsf", "parameters": {"increment": 1.0}}
 
@@ -48,7 +48,8 @@ def test_a_row_that_fits_only_in_the_sum_is_not_certified():
     # three tasks of 3 fit into 2 x 5 in the sum, not machine by machine
     inst = Instance([[3.0]], [[5.0]], count=[2])
     assert certify(fill(inst)).certified
-    steps = ({"machines": {"s1": [{"count": 1, "tasks": {"u1": 2}}, {"count": 1, "tasks": {"u1": 1}}]}},)
+    packed = [{"count": 1, "tasks": {"u1": 2}}, {"count": 1, "tasks": {"u1": 1}}]
+    steps = ({"machines": {"s1": packed}},)
     verdict = certify(Allocation(inst, FILLED, [[3]], steps=steps))
     assert not verdict.certified
     assert any(c.name == "capacity of every machine" and not c.holds for c in verdict.checks)

@@ -181,7 +181,7 @@ def test_start_that_does_not_fit_is_refused(kesidis):
 def test_demand_that_depends_on_the_server():
     demand = [[[1.0], [2.0]], [[2.0], [1.0]]]
     inst = Instance(demand, [[10.0], [10.0]])
-    # u2's first task goes to s1, where it costs 2: at zero tasks all pairs tie, the first server wins
+    # at zero tasks all pairs tie and the first server wins: u2's first task goes to s1, at cost 2
     assert fill(inst, "rps-dsf").tasks.tolist() == [[8, 0], [1, 10]]
     done = fill(inst, "drf", "first-fit")
     assert (done.used <= 10).all()

@@ -20,10 +20,10 @@ _WHOLE = 1e-9
 
 
 class _Packing(NamedTuple):
-    """`count` machines of row `row` that hold `tasks` {user position: tasks} each."""
+    """`machines` machines of row `row` that hold `tasks` {user position: tasks} each."""
 
     row: int
-    count: int
+    machines: int
     tasks: dict[int, float]
 
 
@@ -108,13 +108,13 @@ def _packings(
         total = np.zeros(len(inst.users))
         for packing in mine:
             for n, x in packing.tasks.items():
-                total[n] += packing.count * x
+                total[n] += packing.machines * x
             use = -_room(inst, packing) / np.where(inst.capacity[i] > 0, inst.capacity[i], 1.0)
             if float(use.max()) > worst_use:
                 worst_use, use_at = float(use.max()), f"a machine of {name}"
-        machines = sum(packing.count for packing in mine)
+        machines = sum(packing.machines for packing in mine)
         off = float(np.abs(total - alloc.tasks[:, i]).max()) / step
-        off = np.inf if machines > count or min(k.count for k in mine) < 1 else off
+        off = np.inf if machines > count or min(k.machines for k in mine) < 1 else off
         negative = any(x < 0 for k in mine for x in k.tasks.values())
         if off > worst_sum or negative:
             worst_sum, sum_at = (np.inf if negative else off), name
@@ -129,15 +129,15 @@ def _packings(
 
 def _demand(inst: Instance, row: int) -> Floats:
     """(N, R) demand of one task on a row."""
-    return inst.demand if inst.demand.ndim == 2 else inst.demand[:, row]
+    return np.asarray(inst.demand if inst.demand.ndim == 2 else inst.demand[:, row])
 
 
 def _room(inst: Instance, packing: _Packing) -> Floats:
     """(R,) what one machine of the packing has left; negative when it is exceeded."""
-    room = inst.capacity[packing.row].copy()
+    room: Floats = inst.capacity[packing.row].copy()
     demand = _demand(inst, packing.row)
     for n, x in packing.tasks.items():
-        room -= x * demand[n]
+        room = room - x * demand[n]
     return room
 
 

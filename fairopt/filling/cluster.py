@@ -71,7 +71,7 @@ class Cluster:
 
     def need(self, kind: int, shape: int) -> Floats:
         """(R,) demand of one increment of a kind on a shape."""
-        return self.demand[kind, shape] if self.by_server else self.demand[kind]
+        return np.asarray(self.demand[kind, shape] if self.by_server else self.demand[kind])
 
     def needs(self, shape: int) -> Floats:
         """(kinds, R) demands on a shape."""
@@ -175,8 +175,8 @@ class Cluster:
                     for n, k in held.items():
                         self._give(n, i, k, [position], faults)
             else:
-                for n in np.flatnonzero(units[:, i]):
-                    self._give(int(n), i, int(units[n, i]), free, faults)
+                for user in np.flatnonzero(units[:, i]).tolist():
+                    self._give(user, i, int(units[user, i]), free, faults)
         if faults:
             raise BadInput(faults)
 
@@ -202,7 +202,8 @@ def rounded(score: float) -> float:
 def _alike(columns: Sequence[Any]) -> tuple[Ints, Ints]:
     """(first row of every different kind, kind of every row), kinds in order of appearance."""
     seen: dict[bytes, int] = {}
-    first, label = [], []
+    first: list[int] = []
+    label: list[int] = []
     tables = [np.ascontiguousarray(c) for c in columns]
     for k in range(len(tables[0])):
         key = b"".join(t[k].tobytes() for t in tables)

@@ -41,7 +41,10 @@ def rows(instance: Instance, trials: int = 200, seed: int = 0) -> list[dict[str,
     return table
 
 
-def statistics(instance: Instance, stats: Trials) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+Rows = list[dict[str, Any]]
+
+
+def statistics(instance: Instance, stats: Trials) -> tuple[Rows, Rows]:
     """Plain rows of the tasks by user and server, and of the unused capacity."""
     low, high = stats.interval
     tasks = [

@@ -39,7 +39,7 @@ def largest_ratio(need: Floats, have: Floats) -> Floats:
 
 
 def _need(cluster: Cluster, kind: int, shapes: Ints) -> Floats:
-    return cluster.demand[kind, shapes] if cluster.by_server else cluster.demand[kind]
+    return np.asarray(cluster.demand[kind, shapes] if cluster.by_server else cluster.demand[kind])
 
 
 def drf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:

@@ -79,7 +79,7 @@ def optimum(instance: Instance, time_limit: float = 60.0) -> Optimum:
         .min(axis=1) + 1e-9
     )  # fmt: skip
     answer = milp(
-        -np.ones(size), integrality=np.ones(size), bounds=Bounds(0, most),
+        -np.ones(size), integrality=np.ones(size, dtype=np.int64), bounds=Bounds(0, most),
         constraints=LinearConstraint(rows, -np.inf, high),
         options={"time_limit": time_limit, "mip_rel_gap": 0.0},
     )  # fmt: skip

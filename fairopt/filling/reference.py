@@ -122,5 +122,6 @@ class Plain:
             level = [
                 self.units[n].sum() / self.inst.weight[n] * self._factor(n, j) for n in users
             ]
-            return users[next(k for k, v in enumerate(level) if v <= min(level) * (1 + 2.0**-40))], j
+            near = min(level) * (1 + 2.0**-40)
+            return users[next(k for k, v in enumerate(level) if v <= near)], j
         return None

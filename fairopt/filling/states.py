@@ -53,10 +53,7 @@ class States:
         """Indices of the states in which one more increment of a kind fits."""
         c, k = self.cluster, self.size
         mask: Bools | None = None
-        if c.by_server:
-            need = c.demand[kind, self.shape[:k]].T
-        else:
-            need = c.demand[kind][:, None]
+        need = c.demand[kind, self.shape[:k]].T if c.by_server else c.demand[kind][:, None]
         for r in range(len(self.room)):
             ok = self.room[r, :k] >= need[r]
             mask = ok if mask is None else np.logical_and(mask, ok, out=mask)

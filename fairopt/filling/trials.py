@@ -1,4 +1,4 @@
-"""Many runs of a random scheduler: mean, population sd and interval of tasks and unused capacity."""
+"""Many runs of a random scheduler: mean, population sd, interval of tasks, unused capacity."""
 
 from __future__ import annotations
 

@@ -100,22 +100,21 @@ class UserFirst:
     def _level(self, n: int) -> tuple[float, int] | None:
         """The user's criterion at its best machine and that machine; None when nothing fits."""
         kind, progress = self._kind[n], self.progress[n]
-        pool = self.rule.moved_by == POOL
-        if progress == 0 or pool or self.selection == "first-fit":
+        if progress == 0 or self.rule.moved_by == POOL:
             first = self._first_fit(kind)
             if first is None:
                 return None
             if progress == 0:
                 return 0.0, first
-        if pool:
-            factor, position = self._pool_factor(kind), first
+            best = self._pool_factor(kind), first
         else:
-            best = self._least(kind)
-            if best is None:
+            least = self._least(kind)
+            if least is None:
                 return None
-            factor, position = best
-            if self.selection == "first-fit":
-                position = first
+            best = least
+        factor, position = best
+        if self.selection == "first-fit":
+            position = self._first_fit(kind) or 0
         if self.gain is not None:
             factor = 1.0
         return rounded(progress * factor / self._weight[n]), position
