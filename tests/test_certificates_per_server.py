@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from per_server_cases import figure_1, random_instance
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
@@ -12,7 +13,6 @@ from fairopt.instance import Instance
 from fairopt.notions.equal_m import EqualTasks
 from fairopt.notions.ps_dsf import PerServerDominantShare
 from fairopt.notions.sum_m import CommonTasks
-from tests.per_server_cases import figure_1, random_instance
 
 RDM = PerServerDominantShare()
 TDM = PerServerDominantShare("tdm")

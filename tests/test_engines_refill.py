@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from per_server_cases import figure_1, figure_2, figure_4, random_instance, section_5
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
@@ -13,7 +14,6 @@ from fairopt.instance import Instance
 from fairopt.notions.drf_hug import HandOutDRF
 from fairopt.notions.per_server_drf import PerServerDRF
 from fairopt.notions.ps_dsf import PerServerDominantShare, transformed
-from tests.per_server_cases import figure_1, figure_2, figure_4, random_instance, section_5
 
 RDM = PerServerDominantShare()
 TDM = PerServerDominantShare("tdm")

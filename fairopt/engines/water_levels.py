@@ -2,8 +2,8 @@
 
 At a solution user i gets phi_i = min(limit_i, w_i min_j theta_j / a_ij) for R levels theta, which
 are infinite where the resource is not full: R unknowns however many users there are.
-Gauss-Seidel over the resources, each level exact by one sort. Convergence is proved for nothing above R = 2: the sweeps
-are bounded and the answer is judged by the definition.
+Gauss-Seidel over the resources, each level exact by one sort. Convergence is not proved for R >= 3:
+the sweeps are bounded and the answer is judged by the definition.
 """
 
 from __future__ import annotations
