@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -11,7 +12,7 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import certify
 from fairopt.errors import NotCertified, UsageError
 from fairopt.instance import Instance
-from fairopt.notions import Notion
+from fairopt.notions import AlphaFair, Notion, ProportionalFair, Throughput
 
 SOLVERS = ("auto", "clarabel", "ecos", "scs", "highs")
 
@@ -68,12 +69,28 @@ def solve(
 
 
 def _answer(instance: Instance, notion: Any, solver: str, gap: float, polish: bool) -> Allocation:
-    if hasattr(notion, "alpha"):
+    """The answer by the notion's own way: a program, an equal program, a sequence, a procedure."""
+    if isinstance(notion, (Throughput, ProportionalFair, AlphaFair)):
         from fairopt.fair import alpha_fair
 
         score = criteria.score(instance, notion.criterion)
         return alpha_fair(instance, notion, score, solver, gap, polish)
-    raise UsageError(f"notion {notion.name}: no way to solve it")
+    reduced = getattr(notion, "reduces_to", lambda _: None)(instance)
+    if reduced is not None:
+        other = _answer(*reduced, solver, gap, polish)
+        # the prices are of the other problem's resources
+        return Allocation(instance, notion, other.tasks, steps=other.steps)
+    path = getattr(notion, "procedure_path", None)
+    if path is None:
+        raise UsageError(f"notion {notion.name}: no way to solve it is known")
+    if solver != "auto":
+        raise UsageError(f"solver: found {solver!r}; notion {notion.name} is a procedure, wanted auto")
+    module, function = path.split(":")
+    answer = getattr(importlib.import_module(module), function)(instance, notion)
+    return Allocation(
+        instance, notion, answer.tasks, answer.prices, answer.limit_prices,
+        level_prices=getattr(answer, "level_prices", None), steps=answer.steps,
+    )  # fmt: skip
 
 
 def _listed(names: tuple[str, ...], most: int = 8) -> str:

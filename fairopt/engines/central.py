@@ -18,7 +18,6 @@ from __future__ import annotations
 from copy import copy
 
 import numpy as np
-from scipy.linalg import lu_factor, lu_solve
 from scipy.sparse import block_array, csr_array, eye_array
 from scipy.sparse.linalg import splu
 
@@ -272,9 +271,10 @@ class _Path:
         free = csr_array((-np.exp(slack - second), (np.arange(rows), np.arange(rows))), shape=(rows, rows))
         matrix = block_array([[first / steep, costs / steep], [below, free]], format="csc")
         try:
+            if not np.isfinite(matrix.data).all():
+                return None
             if self.size <= DENSE:
-                lu = lu_factor(matrix.toarray(), check_finite=False)
-                step = lu_solve(lu, right, check_finite=False)
+                step = np.linalg.solve(matrix.toarray(), right)
             else:
                 step = splu(matrix).solve(right)
         except (RuntimeError, ValueError, np.linalg.LinAlgError):

@@ -7,8 +7,14 @@ from typing import Any
 
 from fairopt.errors import UsageError
 from fairopt.notions.alpha_fair import AlphaFair
+from fairopt.notions.bottleneck import BottleneckMaxFair
+from fairopt.notions.drf_hug import HandOutDRF
+from fairopt.notions.equal_m import EqualTasks
 from fairopt.notions.notion import Notion
+from fairopt.notions.per_server_drf import PerServerDRF
 from fairopt.notions.proportional import ProportionalFair
+from fairopt.notions.ps_dsf import PerServerDominantShare
+from fairopt.notions.sum_m import CommonTasks
 from fairopt.notions.throughput import Throughput
 
 NOTIONS: dict[str, type[Notion]] = {
@@ -17,6 +23,12 @@ NOTIONS: dict[str, type[Notion]] = {
         Throughput,
         ProportionalFair,
         AlphaFair,
+        PerServerDominantShare,
+        PerServerDRF,
+        HandOutDRF,
+        EqualTasks,
+        CommonTasks,
+        BottleneckMaxFair,
     )
 }
 
@@ -48,4 +60,17 @@ def make(name: str, **parameters: Any) -> Notion:
         raise UsageError(f"notion {name}: {error}") from error
 
 
-__all__ = ["NOTIONS", "AlphaFair", "Notion", "ProportionalFair", "Throughput", "make"]
+__all__ = [
+    "NOTIONS",
+    "AlphaFair",
+    "BottleneckMaxFair",
+    "CommonTasks",
+    "EqualTasks",
+    "HandOutDRF",
+    "Notion",
+    "PerServerDRF",
+    "PerServerDominantShare",
+    "ProportionalFair",
+    "Throughput",
+    "make",
+]
