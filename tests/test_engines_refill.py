@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from per_server_cases import figure_1, figure_2, figure_4, random_instance, section_5
 
+import fairopt as fo
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
 from fairopt.engines import algorithm_one, fixed_points, per_server, refill
@@ -90,6 +91,19 @@ def test_tdm_is_proportional_fairness_of_the_transformed_instance() -> None:
             part /= np.maximum(part.sum(axis=0), 1e-300)
             other = (part * time.alone).sum(axis=1)
             assert inst.weight @ (other / best) <= inst.weight.sum() * (1 + 1e-9)
+
+
+def test_tdm_program_agrees_with_its_refill_on_100_random_instances() -> None:
+    """Without limits x_n is unique; with limits the program is certified and has the larger sum."""
+    for seed in range(100):
+        inst = random_instance(seed, limits=seed % 2 == 1)
+        program, level = fo.solve(inst, TDM), solved(inst, TDM)
+        assert program.certificate is not None
+        assert program.certificate.certified
+        if seed % 2 == 0:
+            assert program.totals == pytest.approx(level.totals, rel=1e-7)
+        ours = inst.weight @ np.log(program.totals)
+        assert ours >= inst.weight @ np.log(level.totals) - 1e-9
 
 
 def test_algorithm_one_in_rounds_and_asynchronous_is_certified() -> None:

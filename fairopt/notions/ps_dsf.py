@@ -27,9 +27,12 @@ class PerServerDominantShare(Notion):
               \text{tdm: } \sum_n x_{n,i} / \gamma_{n,i} \le 1
 
     For tdm this is exactly the program max sum phi_n log x_n under the tdm constraint, and x_n is
-    unique. For rdm several answers may exist and one may even dominate another: the order of the
-    servers is part of the notion and chooses, and the result says so;
-    `fairopt.engines.fixed_points.search` looks for others.
+    unique, and where users have limits the answer is that of the program (Theorem 2, which exempts
+    users at their limits, then admits others).
+
+    For rdm several answers may exist and one may even dominate another: the order of the servers is
+    part of the notion and chooses, and the result says so; `fairopt.engines.fixed_points.search`
+    looks for others.
 
     Parameters
     ----------
