@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from fairopt import criteria, welfare
 from fairopt.check import Certificate
 from fairopt.errors import BadInput, Fault
-from fairopt.instance import Floats, Instance, _frozen
+from fairopt.instance import Floats, Instance, frozen
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -52,7 +52,8 @@ class Allocation:
 
     Raises
     ------
-    BadInput : arrays of a wrong shape, or entries that are not finite.
+    BadInput : arrays of a wrong shape, entries that are not finite, negative prices or scores,
+        a score of 0 where the user is eligible.
     """
 
     instance: Instance
@@ -90,6 +91,8 @@ class Allocation:
         mu = _checked("limit_prices", limit_prices, (n,), faults)
         levels = _checked("level_prices", level_prices, (None, i, r), faults)
         u = _checked("score", score, (n, i), faults)
+        if u is not None and not faults and (instance.eligible & ~(u > 0)).any():
+            faults.append(Fault("score", "0 where a user is eligible", "numbers > 0"))
         if faults:
             raise BadInput(faults)
         if u is None:
@@ -97,11 +100,11 @@ class Allocation:
             u = criteria.score(instance, given or plain["parameters"].get("criterion", "tasks"))
         assert x is not None
         for name, value in {
-            "instance": instance, "notion": plain, "tasks": _frozen(x),
-            "prices": None if p is None else _frozen(p),
-            "limit_prices": None if mu is None else _frozen(mu),
-            "level_prices": None if levels is None else _frozen(levels),
-            "score": _frozen(u), "objective": objective, "equivalent": equivalent,
+            "instance": instance, "notion": plain, "tasks": frozen(x),
+            "prices": None if p is None else frozen(p),
+            "limit_prices": None if mu is None else frozen(mu),
+            "level_prices": None if levels is None else frozen(levels),
+            "score": frozen(u), "objective": objective, "equivalent": equivalent,
             "certificate": certificate, "steps": tuple(steps),
         }.items():  # fmt: skip
             object.__setattr__(self, name, value)
@@ -115,28 +118,28 @@ class Allocation:
     @cached_property
     def totals(self) -> Floats:
         """(N,) tasks of each user, x_n."""
-        return _frozen(self.tasks.sum(axis=1))
+        return frozen(self.tasks.sum(axis=1))
 
     @cached_property
     def shares(self) -> Floats:
         """(N,) s_n = sum_i u[n,i] x[n,i]."""
-        return _frozen((self.score * self.tasks).sum(axis=1))
+        return frozen((self.score * self.tasks).sum(axis=1))
 
     @cached_property
     def levels(self) -> Floats:
         """(N,) U_n = s_n / phi_n."""
-        return _frozen(self.shares / self.instance.weight)
+        return frozen(self.shares / self.instance.weight)
 
     @cached_property
     def used(self) -> Floats:
         """(I, R) resource used on each row."""
-        return _frozen(self.instance.used(self.tasks))
+        return frozen(self.instance.used(self.tasks))
 
     @cached_property
     def utilisation(self) -> Floats:
         """(I, R) used / (count c); 0 where the row has none of the resource."""
         pool = self.instance.pool
-        return _frozen(np.divide(self.used, pool, out=np.zeros_like(pool), where=pool > 0))
+        return frozen(np.divide(self.used, pool, out=np.zeros_like(pool), where=pool > 0))
 
     @cached_property
     def blocked(self) -> tuple[Blocked, ...]:
@@ -199,7 +202,8 @@ class Allocation:
     def __repr__(self) -> str:
         verdict = "not judged" if self.certificate is None else self.certificate.verdict
         names = self.instance.users
-        shown = ", ".join(f"{u}: {t:.6g}" for u, t in list(zip(names, self.totals, strict=True))[:6])
+        first = list(zip(names, self.totals, strict=True))[:6]
+        shown = ", ".join(f"{user}: {total:.6g}" for user, total in first)
         more = f", {len(names) - 6} more" if len(names) > 6 else ""
         return f"Allocation({self.notion['name']}, {{{shown}{more}}}, {verdict})"
 
@@ -232,8 +236,10 @@ def pair_cost(alloc: Allocation) -> Floats:
     """(P,) price of one task of each eligible pair: sum_r p[i,r] d[n,r] + mu_n."""
     assert alloc.prices is not None
     n, i = alloc.instance.pairs
-    cost = np.einsum("pr,pr->p", alloc.prices[i], alloc.instance.pair_demand)
-    return cost if alloc.limit_prices is None else cost + alloc.limit_prices[n]
+    cost: Floats = np.einsum("pr,pr->p", alloc.prices[i], alloc.instance.pair_demand)
+    if alloc.limit_prices is not None:
+        cost = cost + alloc.limit_prices[n]
+    return cost
 
 
 def _blocked(alloc: Allocation) -> Any:

@@ -28,7 +28,7 @@ def drf(instance: Instance) -> Floats:
 
 
 def dominant_share(instance: Instance) -> Floats:
-    """u[n,i] = max_r d[n,r] / c[i,r], of one machine (kesidis2018 (13), F_n of kesidis2016 (11))."""
+    """u[n,i] = max_r d[n,r] / c[i,r] of one machine (kesidis2018 (13), F_n of kesidis2016 (11))."""
     return _largest_ratio(instance, instance.capacity)
 
 

@@ -42,7 +42,7 @@ class FeasibleSet:
 
 
 def usage_matrix(instance: Instance) -> tuple[csr_array, tuple[Ints, Ints]]:
-    """(rows, P) part of the row's capacity one task of each pair uses, and (server, resource) of rows.
+    """(rows, P) part of a row's capacity one task of each pair uses; server, resource of each row.
 
     Only resources that somebody eligible demands there make a row.
     """
@@ -86,7 +86,8 @@ def feasible_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet
     limits = None
     if len(limited):
         limits = (most.multiply(pair_unit[None, :]).tocsr() @ y <= 1).set_label("limit")
-    of_user = csr_array(coo_array((np.ones(len(n)), (n, np.arange(len(n)))), shape=(instance.shape[0], len(n))))
+    entries = (np.ones(len(n)), (n, np.arange(len(n))))
+    of_user = csr_array(coo_array(entries, shape=(instance.shape[0], len(n))))
     return FeasibleSet(y, of_user @ y, capacity, limits, rows, limited, pair_unit)
 
 

@@ -29,7 +29,8 @@ class AlphaFair(Notion):
     Parameters
     ----------
     alpha : >= 0, dimensionless; 0 is efficiency, 1 proportional fairness, large alpha max-min.
-    criterion : the score u[n,i] (N, I), share of one task; a name of `fairopt.criteria` or a callable.
+    criterion : the score u[n,i] (N, I), share of one task; a name of `fairopt.criteria` or a
+        callable.
     weight_inside : maximise sum phi_n g(s_n / phi_n) instead: only then is the limit for large
         alpha the weighted max-min.
 
@@ -67,7 +68,8 @@ class AlphaFair(Notion):
 def worth_in(unit: Floats, instance: Instance, alpha: float, weight_inside: bool) -> Floats:
     """(N,) W unit^(1-alpha), what a user's term weighs in its own unit; the largest is 1."""
     log_w = welfare.log_worth(instance.weight, alpha, weight_inside) + (1 - alpha) * np.log(unit)
-    return np.exp(log_w - log_w.max())
+    worth: Floats = np.exp(log_w - log_w.max())
+    return worth
 
 
 def g(share: Any, alpha: float) -> tuple[Any, list[Any]]:

@@ -1,0 +1,217 @@
+"""What can be wrong with an instance: every fault of the input, each with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fairopt.errors import BadInput, Fault
+
+if TYPE_CHECKING:
+    from fairopt.instance import Instance
+
+_Floats = NDArray[np.float64]
+_Arrays = tuple[_Floats, _Floats, NDArray[np.bool_], _Floats, _Floats, NDArray[np.int64]]
+
+
+def shaped(
+    demand: ArrayLike,
+    capacity: ArrayLike,
+    placement: ArrayLike | None,
+    weight: ArrayLike | None,
+    limit: ArrayLike | None,
+    count: ArrayLike | None,
+    faults: list[Fault],
+) -> _Arrays:
+    """The six arrays with their final shapes and types.
+
+    Entries of placement and count that make no sense are added to `faults` and stand as true and 1.
+
+    Raises
+    ------
+    BadInput : something is no array of numbers or has a wrong shape; nothing else can be judged.
+    """
+    wrong: list[Fault] = []
+    d, c = _array("demand", demand, wrong), _array("capacity", capacity, wrong)
+    if d is not None and d.ndim not in (2, 3):
+        wanted = "(users, resources) or (users, servers, resources)"
+        wrong.append(Fault("demand", f"shape {d.shape}", wanted))
+        d = None
+    if c is not None and c.ndim != 2:
+        wrong.append(Fault("capacity", f"shape {c.shape}", "(servers, resources)"))
+        c = None
+    users = None if d is None else d.shape[0]
+    servers, resources = (None, None) if c is None else c.shape
+    for name, size in (("users", users), ("servers", servers), ("resources", resources)):
+        if size == 0:
+            wrong.append(Fault(name, "none", "at least one"))
+    if d is not None and resources is not None and d.shape[-1] != resources:
+        wrong.append(Fault("demand", f"{d.shape[-1]} resources", f"{resources}, as in capacity"))
+    if d is not None and d.ndim == 3 and servers is not None and d.shape[1] != servers:
+        wrong.append(Fault("demand", f"{d.shape[1]} servers", f"{servers}, as in capacity"))
+    arrays = [
+        _filled(name, value, shape, default, wrong)
+        for name, value, shape, default in (
+            ("placement", placement, (users, servers), 1.0),
+            ("weight", weight, (users,), 1.0),
+            ("limit", limit, (users,), np.inf),
+            ("count", count, (servers,), 1.0),
+        )
+    ]
+    if wrong or d is None or c is None:
+        raise BadInput(wrong)
+    delta, phi, most, machines = arrays
+    odd = ~np.isin(delta, (0.0, 1.0))
+    faults.extend(
+        Fault(f"placement[{n},{i}]", f"{delta[n, i]:g}", "true or false")
+        for n, i in np.argwhere(odd)
+    )
+    bad = ~((machines >= 1) & (machines == np.floor(machines)) & (machines < 2**53))
+    faults.extend(
+        Fault(f"count[{i}]", f"{machines[i]:g}", "a whole number >= 1")
+        for i in np.flatnonzero(bad)
+    )
+    delta, machines = np.where(odd, 1.0, delta), np.where(bad, 1.0, machines)
+    # + 0.0 turns -0.0 into 0.0: equal instances have equal bytes
+    return (
+        d + 0.0, c + 0.0, delta.astype(np.bool_), phi + 0.0, most + 0.0, machines.astype(np.int64),
+    )  # fmt: skip
+
+
+def _array(name: str, given: ArrayLike, faults: list[Fault]) -> _Floats | None:
+    try:
+        raw = np.asarray(given)
+        if raw.dtype.kind not in "biufO":  # NumPy would read numbers out of text and dates
+            raise TypeError(f"entries of type {raw.dtype}")
+        if raw.dtype.kind == "O" and any(isinstance(entry, str) for entry in raw.flat):
+            raise TypeError("text among the numbers")
+        with np.errstate(all="raise"):
+            return np.array(raw, dtype=np.float64)
+    except (TypeError, ValueError, FloatingPointError, OverflowError) as error:
+        faults.append(Fault(name, f"something that is no array of numbers ({error})", "numbers"))
+        return None
+
+
+def _filled(
+    name: str,
+    given: ArrayLike | None,
+    shape: tuple[int | None, ...],
+    default: float,
+    faults: list[Fault],
+) -> _Floats:
+    """The array given, or one of the default; sizes not known (None) are not checked."""
+    array = None if given is None else _array(name, given, faults)
+    if array is None:
+        return np.full([size or 0 for size in shape], default)
+    known = None not in shape
+    if array.ndim != len(shape) or (known and array.shape != shape):
+        wanted = f"shape {shape}" if known else f"{len(shape)} dimensions"
+        faults.append(Fault(name, f"shape {array.shape}", wanted))
+    return array
+
+
+def named(
+    kind: str, given: Sequence[str] | None, letter: str, size: int, faults: list[Fault]
+) -> tuple[str, ...]:
+    """The names given, or letter1, letter2, ..., also in place of names that are no good."""
+    default = tuple(f"{letter}{k + 1}" for k in range(size))
+    if given is None:
+        return default
+    if isinstance(given, str) or not np.iterable(given):
+        found = f"the text {given!r}" if isinstance(given, str) else repr(given)
+        faults.append(Fault(kind, found, "a list of names"))
+        return default
+    names = list(given)
+    if len(names) != size:
+        faults.append(Fault(kind, f"{len(names)} names", f"{size}"))
+    seen: set[str] = set()
+    for k, name in enumerate(names):
+        if not isinstance(name, str) or not name or not name.isprintable():
+            faults.append(Fault(f"{kind}[{k}]", f"the name {name!r}", "a printable text"))
+        elif name in seen:
+            found = f"the name {name!r} a second time"
+            faults.append(Fault(f"{kind}[{k}]", found, "every name once"))
+        else:
+            seen.add(str(name))
+    return tuple(str(name) for name in names) if len(names) == size else default
+
+
+def value_faults(inst: Instance) -> Iterator[Fault]:
+    """Numbers out of range, each named by user, server and resource."""
+    d, c = inst.demand, inst.capacity
+    for where in np.argwhere(_improper(d)):
+        n, r = where[0], where[-1]
+        place = f"users.{inst.users[n]}.demand.{inst.resources[r]}"
+        if d.ndim == 3:
+            server = inst.servers[where[1]]
+            place = f"users.{inst.users[n]}.demand_on.{server}.{inst.resources[r]}"
+        yield Fault(place, f"{d[tuple(where)]:g}", "a finite number >= 0")
+    for i, r in np.argwhere(_improper(c)):
+        place = f"servers.{inst.servers[i]}.capacity.{inst.resources[r]}"
+        yield Fault(place, f"{c[i, r]:g}", "a finite number >= 0")
+    for n in np.flatnonzero(~(np.isfinite(inst.weight) & (inst.weight > 0))):
+        yield Fault(f"users.{inst.users[n]}.weight", f"{inst.weight[n]:g}", "a finite number > 0")
+    for n in np.flatnonzero(~(inst.limit > 0)):
+        yield Fault(f"users.{inst.users[n]}.limit", f"{inst.limit[n]:g}", "a number > 0")
+
+
+def _improper(amounts: _Floats) -> NDArray[np.bool_]:
+    bad: NDArray[np.bool_] = ~(np.isfinite(amounts) & (amounts >= 0))
+    return bad
+
+
+def eligibility_faults(inst: Instance) -> Iterator[Fault]:
+    """Users who demand nothing, users eligible nowhere (and why), ratios beyond floating point.
+
+    Only of users and servers whose numbers make sense: the others are named by `value_faults`.
+    """
+    d = inst.demand
+    sound = np.logical_not(_improper(d).reshape(len(d), -1).any(axis=1))
+    if d.ndim == 2:
+        idle = np.logical_not((d > 0).any(axis=1))
+        for n in np.flatnonzero(idle & sound):
+            place = f"users.{inst.users[n]}.demand"
+            yield Fault(place, "nothing demanded", "at least one resource > 0")
+    else:
+        nothing = np.logical_not((d > 0).any(axis=2)) & inst.placement & sound[:, None]
+        idle = nothing.any(axis=1)
+        for n, i in np.argwhere(nothing):
+            place = f"users.{inst.users[n]}.demand_on.{inst.servers[i]}"
+            found = "nothing demanded where the user may run"
+            yield Fault(place, found, "at least one resource > 0")
+    if _improper(inst.capacity).any():
+        return
+    sound &= ~idle
+    for n in np.flatnonzero(sound & ~inst.eligible.any(axis=1)):
+        reasons = [_why_not(inst, int(n), i) for i in range(min(len(inst.servers), 4))]
+        if len(inst.servers) > 4:
+            reasons.append(f"and {len(inst.servers) - 4} more")
+        yield Fault(
+            f"users.{inst.users[n]}", "eligible on no server: " + "; ".join(reasons),
+            "a server that placement allows and that has every demanded resource",
+        )  # fmt: skip
+    most = float(inst.capacity.max(initial=0.0)) * float(inst.count.max(initial=1))
+    if not most < 1e250:
+        yield Fault("capacity", f"{most:g}", "less than 1e250 (choose a larger unit)")
+    extreme = inst.eligible & ~((inst.alone < 1e150) & (inst.alone > 1e-150)) & sound[:, None]
+    for n, i in np.argwhere(extreme)[:20]:
+        yield Fault(
+            f"users.{inst.users[n]}.demand",
+            f"{inst.alone[n, i]:g} tasks alone on {inst.servers[i]}",
+            "between 1e-150 and 1e150 (floating point ends there)",
+        )
+
+
+def _why_not(inst: Instance, n: int, i: int) -> str:
+    if not inst.placement[n, i]:
+        return f"{inst.servers[i]} is not allowed by placement"
+    d: Any = inst.demand[n, i] if inst.demand.ndim == 3 else inst.demand[n]
+    missing = [
+        name
+        for k, name in enumerate(inst.resources)
+        if d[k] > 0 and inst.capacity[i, k] == 0
+    ]
+    return f"{inst.servers[i]} has no {' and no '.join(missing) or 'usable capacity'}"
