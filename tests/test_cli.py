@@ -156,6 +156,37 @@ def test_help_lists_the_notions(capsys):
         assert any(re.match(rf" +{name} +\S", x) and notion.summary in x for x in lines)
 
 
+@pytest.mark.parametrize("name", ["edge/bytes-and-cores", "edge/limits", "edge/tiny-and-huge"])
+def test_capacity_and_limits_are_kept(name, capsys, tmp_path):
+    """Promise P1, on the saved answer: in the user's units, to one part in 1e9."""
+    saved = tmp_path / "answer.json"
+    main("solve", name, "-o", str(saved))
+    answer = fo.load(saved)
+    assert (answer.utilisation <= 1 + 1e-9).all()
+    assert (answer.totals <= answer.instance.limit * (1 + 1e-9)).all()
+    assert (answer.tasks >= 0).all() and (answer.tasks[~answer.instance.eligible] == 0).all()
+    capsys.readouterr()
+
+
+def test_threads_are_controlled(model, monkeypatch, capsys):
+    """Promise P6: while solving, every BLAS in the process has one thread."""
+    from threadpoolctl import threadpool_info
+
+    from fairopt import solving
+
+    seen = []
+    inside = solving._answer
+
+    def watched(*arguments):
+        seen.extend(pool["num_threads"] for pool in threadpool_info())
+        return inside(*arguments)
+
+    monkeypatch.setattr(solving, "_answer", watched)
+    assert main("solve", model) == 0
+    assert seen and set(seen) == {1}
+    capsys.readouterr()
+
+
 # -- files and streams ------------------------------------------------------------------------
 
 

@@ -155,7 +155,7 @@ def _verdict(alloc: Allocation, accepted: bool) -> str:
     elif not accepted:
         verdict = "NOT CERTIFIED as asked"
     lines = [
-        f"{verdict}: gap {certificate.gap:.1e}, residual {certificate.residual:.1e}; "
+        f"{verdict}: gap {_small(certificate.gap)}, residual {_small(certificate.residual)}; "
         f"{sum(c.holds for c in certificate.checks)} of {len(certificate.checks)} checks hold"
     ]
     for check in certificate.checks:
@@ -180,6 +180,11 @@ def _name(name: str) -> str:
 
 def _count(size: int, word: str) -> str:
     return f"{size} {word}{'' if size == 1 else 's'}"
+
+
+def _small(value: float) -> str:
+    """A gap: what stands below 1e-12 is rounding, and differs from machine to machine."""
+    return "< 1e-12" if value < 1e-12 else f"{value:.1e}"
 
 
 def _plain(value: Any) -> str:
