@@ -28,6 +28,7 @@ _PUBLIC = {
     "Throughput": "notions",
     "AlphaFair": "notions",
     "ProportionalFair": "notions",
+    "MaxMin": "notions",
     "PerServerDominantShare": "notions",
     "PerServerDRF": "notions",
     "BottleneckMaxFair": "notions",

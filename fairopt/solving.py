@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -12,7 +13,7 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import certify
 from fairopt.errors import NotCertified, UsageError
 from fairopt.instance import Instance
-from fairopt.notions import AlphaFair, Notion, ProportionalFair, Throughput
+from fairopt.notions import AlphaFair, MaxMin, Notion, ProportionalFair, Throughput
 
 SOLVERS = ("auto", "clarabel", "ecos", "scs", "highs")
 
@@ -24,6 +25,7 @@ def solve(
     gap: float = 1e-6,
     uncertified: str = "raise",
     polish: bool = True,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Allocation:
     """The allocation a notion asks for, with prices and a certificate.
 
@@ -38,6 +40,7 @@ def solve(
     gap : the largest gap and residual accepted (at most 1e-6: what "certified" means).
     uncertified : "raise" NotCertified, which carries the answer, or "return" it marked as such.
     polish : Newton on the optimality conditions after each solver.
+    progress : called with (done, of) while a long sequence of programs is solved.
 
     Raises
     ------
@@ -54,7 +57,7 @@ def solve(
         raise UsageError(f"gap: found {gap!r}; wanted a number above 0, at most 1e-6")
     # one BLAS thread: two on a busy two-core machine are ten times slower
     with threadpool_limits(1):
-        alloc = _answer(instance, notion, solver, gap, polish)
+        alloc = _answer(instance, notion, solver, gap, polish, progress)
         certificate = certify(alloc)
         alloc = alloc.with_(certificate=certificate)
     if (not certificate.certified or max(certificate.gap, certificate.residual) > gap) and (
@@ -68,7 +71,14 @@ def solve(
     return alloc
 
 
-def _answer(instance: Instance, notion: Any, solver: str, gap: float, polish: bool) -> Allocation:
+def _answer(
+    instance: Instance,
+    notion: Any,
+    solver: str,
+    gap: float,
+    polish: bool,
+    progress: Callable[[int, int], None] | None = None,
+) -> Allocation:
     """The answer by the notion's own way: a program, an equal program, a sequence, a procedure."""
     if isinstance(notion, (Throughput, ProportionalFair, AlphaFair)):
         from fairopt.fair import alpha_fair
@@ -80,6 +90,8 @@ def _answer(instance: Instance, notion: Any, solver: str, gap: float, polish: bo
         other = _answer(*reduced, solver, gap, polish)
         # the prices are of the other problem's resources
         return Allocation(instance, notion, other.tasks, steps=other.steps)
+    if isinstance(notion, MaxMin):
+        return _levels(instance, notion, solver, progress)
     path = getattr(notion, "procedure_path", None)
     if path is None:
         raise UsageError(f"notion {notion.name}: no way to solve it is known")
@@ -91,6 +103,23 @@ def _answer(instance: Instance, notion: Any, solver: str, gap: float, polish: bo
         instance, notion, answer.tasks, answer.prices, answer.limit_prices,
         level_prices=getattr(answer, "level_prices", None), steps=answer.steps,
     )  # fmt: skip
+
+
+def _levels(
+    instance: Instance,
+    notion: MaxMin,
+    solver: str,
+    progress: Callable[[int, int], None] | None,
+) -> Allocation:
+    from fairopt.lexicographic import max_min
+
+    if solver not in ("auto", "highs"):
+        raise UsageError(f"solver: found {solver!r}; notion max-min wants auto or highs")
+    score = criteria.score(instance, notion.criterion)
+    found = max_min(instance, notion, score, progress)
+    return Allocation(
+        instance, notion, found.tasks, score=score, level_prices=found.level_prices, steps=found.steps
+    )
 
 
 def _listed(names: tuple[str, ...], most: int = 8) -> str:

@@ -16,6 +16,7 @@ JUDGES = {
     "throughput": "alpha_fair:judge",
     "proportional": "alpha_fair:judge",
     "alpha-fair": "alpha_fair:judge",
+    "max-min": "levels:judge",
     "ps-dsf": "per_server:judge",
     "per-server-drf": "per_server_drf:judge",
     "drf-hug": "per_server_drf:judge",

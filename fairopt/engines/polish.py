@@ -200,7 +200,7 @@ class _Frame:
                 return None
             if size <= CONVERGED:
                 return state
-            step = _least_norm(jacobian, -residual)
+            step = least_norm(jacobian, -residual)
             if step is None:
                 return None
             # far away a full step would overflow: no logarithm moves by more than 2 at once
@@ -290,20 +290,22 @@ def _same_user(order: Floats, counts: Floats) -> tuple[Floats, Floats]:
     return left, order[first + offset]
 
 
-def _least_norm(jacobian: csc_array | None, right: Floats) -> Floats | None:
-    """A least-squares step of (nearly) least norm; tasks need not be unique."""
-    if jacobian is None:
+def least_norm(jacobian: csc_array | None, right: Floats) -> Floats | None:
+    """A least-squares solution of (nearly) least norm; tasks need not be unique."""
+    if jacobian is None or not (np.isfinite(jacobian.data).all() and np.isfinite(right).all()):
         return None
-    size = len(right)
-    if size <= DENSE:
+    down, across = jacobian.shape
+    if max(down, across) <= DENSE:
         try:
-            return np.asarray(lstsq(jacobian.toarray(), right, cond=1e-13, lapack_driver="gelsy", check_finite=True)[0])
+            return np.asarray(lstsq(jacobian.toarray(), right, cond=1e-13, lapack_driver="gelsy")[0])
         except (np.linalg.LinAlgError, ValueError):
             return None
-    # quasi-definite: min |J y - r|^2 + (1e-7 |y|)^2; Newton corrects what it bends
-    system = block_array([[eye_array(size), jacobian], [jacobian.T, -1e-14 * eye_array(size)]], format="csc")
+    # quasi-definite: min |J y - r|^2 + (1e-7 |y|)^2; the caller's rounds correct what it bends
+    system = block_array(
+        [[eye_array(down), jacobian], [jacobian.T, -1e-14 * eye_array(across)]], format="csc"
+    )
     try:
-        step = splu(system).solve(np.concatenate([right, np.zeros(size)]))[size:]
+        step = splu(system).solve(np.concatenate([right, np.zeros(across)]))[down:]
     except RuntimeError:
         return None
     return step if np.isfinite(step).all() else None

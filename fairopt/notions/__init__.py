@@ -10,6 +10,7 @@ from fairopt.notions.alpha_fair import AlphaFair
 from fairopt.notions.bottleneck import BottleneckMaxFair
 from fairopt.notions.drf_hug import HandOutDRF
 from fairopt.notions.equal_m import EqualTasks
+from fairopt.notions.max_min import MaxMin
 from fairopt.notions.notion import Notion
 from fairopt.notions.per_server_drf import PerServerDRF
 from fairopt.notions.proportional import ProportionalFair
@@ -23,6 +24,7 @@ NOTIONS: dict[str, type[Notion]] = {
         Throughput,
         ProportionalFair,
         AlphaFair,
+        MaxMin,
         PerServerDominantShare,
         PerServerDRF,
         HandOutDRF,
@@ -67,6 +69,7 @@ __all__ = [
     "CommonTasks",
     "EqualTasks",
     "HandOutDRF",
+    "MaxMin",
     "Notion",
     "PerServerDRF",
     "PerServerDominantShare",
