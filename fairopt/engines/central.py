@@ -66,7 +66,7 @@ def _descend(
     path: _Path, state: Floats, aims: Floats, tau: float, last: float
 ) -> tuple[Floats, Floats, float] | None:
     """(state, targets, tau) at tau = last or as near as Newton gets."""
-    factor, before, waited = 0.2, tau, 0
+    factor, before, waited, met = 0.2, tau, 0, aims
     reached: Floats | None = None
     for _ in range(300):
         found, rounds = path.newton(state, aims, tau)
@@ -76,13 +76,13 @@ def _descend(
                 if tau < 1e-9:
                     return None
                 continue
-            # too far: shorten the stride
+            # too far: shorten the stride, of targets and of tau
             factor = factor**0.5
-            if factor > 0.97:
+            if factor > 0.99:
                 break
-            tau = before * factor
+            tau, aims = before * factor, met + (aims - met) / 2
             continue
-        reached, state, before = found, found, tau
+        reached, state, before, met = found, found, tau, aims
         moved = path.aims(state, aims)
         far = float(np.abs(moved - aims).max()) >= 0.9 * MOST
         aims = moved
@@ -211,7 +211,7 @@ class _Path:
         return found if before is None else before + np.clip(found - before, -MOST, MOST)
 
     def newton(
-        self, state: Floats, aims: Floats, tau: float, most: int = 40
+        self, state: Floats, aims: Floats, tau: float, most: int = 80
     ) -> tuple[Floats | None, int]:
         """The point at tau, and how many steps it took; None when Newton does not get there."""
         enough = min(1e-3, max(1e-9, tau))
