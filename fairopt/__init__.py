@@ -25,6 +25,7 @@ _PUBLIC = {
     "certify": "certificates",
     "solve": "solving",
     "fill": "filling",
+    "fixed_points": "engines.fixed_points",
     "Throughput": "notions",
     "AlphaFair": "notions",
     "ProportionalFair": "notions",

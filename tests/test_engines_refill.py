@@ -132,7 +132,7 @@ def test_search_finds_several_fixed_points_and_marks_the_dominated() -> None:
     several = dominated = 0
     for seed in range(40):
         inst = random_instance(seed, limits=True)
-        points = fixed_points.search(inst, trials=10)
+        points = fixed_points.fixed_points(inst, trials=10)
         several += len(points) > 1
         for point in points:
             assert certify(Allocation(inst, RDM, point.tasks)).certified

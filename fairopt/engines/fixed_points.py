@@ -37,11 +37,19 @@ class FixedPoint:
     dominated_by: tuple[int, ...] = ()
 
 
-def search(instance: Instance, trials: int = 50, seed: int = 0) -> list[FixedPoint]:
+def fixed_points(instance: Instance, trials: int = 50, seed: int = 0) -> list[FixedPoint]:
     """Distinct fixed points found, most tasks first (in units of what each user could run alone).
 
     Trial 0 is the instance's own order from nothing; odd trials take a random order from nothing,
-    even ones also a random start. Runs that hit the bound on rounds are left out.
+    even ones also a random start. Runs that hit the bound on rounds are left out. Reached as
+    `fo.fixed_points(instance)`.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> points = fo.fixed_points(fo.read("khamse2016/figure-1").instance, trials=4)
+    >>> [round(float(total), 6) for total in points[0].tasks.sum(axis=1)]
+    [3.0, 3.0, 6.0]
 
     Raises
     ------

@@ -31,8 +31,7 @@ class PerServerDominantShare(Notion):
     users at their limits, then admits others).
 
     For rdm several answers may exist and one may even dominate another: the order of the servers is
-    part of the notion and chooses, and the result says so; `fairopt.engines.fixed_points.search`
-    looks for others.
+    part of the notion and chooses, and the result says so; `fairopt.fixed_points` looks for others.
 
     Parameters
     ----------
