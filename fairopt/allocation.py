@@ -249,10 +249,11 @@ def _blocked(alloc: Allocation) -> Any:
     n, i = inst.pairs
     stops = full[i] & (inst.pair_demand > 0)
     if alloc.prices is not None:
-        price = pair_cost(alloc) / alloc.score[n, i]
+        with np.errstate(over="ignore"):  # prices from anywhere; what is infinite stops nobody
+            price = pair_cost(alloc) / alloc.score[n, i]
+            money = alloc.prices[i] * inst.pair_demand / alloc.score[n, i][:, None]
         cheapest = np.full(len(inst.users), np.inf)
         np.minimum.at(cheapest, n, price)
-        money = alloc.prices[i] * inst.pair_demand / alloc.score[n, i][:, None]
         near = price <= cheapest[n] * (1 + 1e-6)
         stops &= near[:, None] & (money > 1e-9 * cheapest[n][:, None])
     start = np.searchsorted(n, np.arange(len(inst.users) + 1))

@@ -177,7 +177,7 @@ def eligibility_faults(inst: Instance) -> Iterator[Fault]:
             yield Fault(place, "nothing demanded", "at least one resource > 0")
     else:
         nothing = np.logical_not((d > 0).any(axis=2)) & inst.placement & sound[:, None]
-        idle = nothing.any(axis=1)
+        idle = np.asarray(nothing.any(axis=1))
         for n, i in np.argwhere(nothing):
             place = f"users.{inst.users[n]}.demand_on.{inst.servers[i]}"
             found = "nothing demanded where the user may run"

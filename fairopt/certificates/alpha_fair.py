@@ -22,7 +22,12 @@ PINNED = 1e-2
 def measure(alloc: Allocation) -> tuple[float, float]:
     """(gap, worst residual) of an answer with prices: the two numbers of P2, without words."""
     dual = prices.Duality.of(alloc, shrink(alloc))
-    return prices.gap(dual), float(prices.residual(dual).max())
+    return _gap(dual), float(prices.residual(dual).max())
+
+
+def _gap(dual: prices.Duality) -> float:
+    """The better of two bounds: the closed form, and the tangent at the answer."""
+    return min(prices.gap(dual), prices.second_opinion(dual))
 
 
 def judge(alloc: Allocation) -> Certificate:
@@ -36,7 +41,7 @@ def judge(alloc: Allocation) -> Certificate:
     fits = all(check.holds for check in feasible)
     factor = shrink(alloc)
     dual = prices.Duality.of(alloc, factor)
-    gap = prices.gap(dual)
+    gap = _gap(dual)
     residual = prices.residual(dual)
     worst = int(np.argmax(residual))
     users = alloc.instance.users
@@ -45,37 +50,42 @@ def judge(alloc: Allocation) -> Certificate:
         Check.of("gap", gap, TOLERANCE, "an equal rise of every share"),
         Check.of("residual", residual[worst], TOLERANCE, users[worst]),
     )
-    spans = prices.intervals(dual, gap)
+    # the losses of the intervals are those of the closed form
+    spans = prices.intervals(dual, prices.gap(dual))
     loose = tuple(
         name
         for name, own, (low, high) in zip(users, residual, spans, strict=True)
         if dual.alpha > 0 and (own > TOLERANCE or not high <= low * (1 + PINNED))
     )
-    verdict, words = (CERTIFIED, []) if all(c.holds for c in checks) else (UNPROVED, [])
+    verdict = CERTIFIED if all(c.holds for c in checks) else UNPROVED
+    words: list[str] = []
     if not fits:
         verdict = REFUTED
-        words.append("not feasible: it needs to be scaled by %.9g to fit" % factor)
+        scaled = f": it needs to be scaled by {factor:.9g} to fit" if factor < 1 else ""
+        words.append(f"not feasible{scaled}")
     if gap > TOLERANCE:
         lost = float(np.expm1(better(alloc, dual.log_w, dual.alpha)[1]))
-        if lost > 1e-9:
+        checks = (*checks, Check.of("no better allocation", lost, TOLERANCE, "every share at once"))
+        if lost > TOLERANCE:
             verdict = REFUTED
             words.append(
                 f"a better feasible allocation exists: at least {100 * lost:.4g} %, "
                 f"at most {100 * gap:.4g} % of every share is lost"
+                if np.isfinite(lost)
+                else "a better feasible allocation exists: it leaves nobody with nothing"
             )
-            # the answer must fall short of optimal by no more than what is lost for sure
-            checks = (*checks, Check.of("no better allocation", lost, TOLERANCE, "equal rise of every share"))
     words.extend(notes(alloc))
     return Certificate(verdict, gap, float(residual[worst]), loose, checks, spans, tuple(words))
 
 
 def with_prices(alloc: Allocation) -> Allocation:
     """The answer with prices: its own, else the better of a guess and equal money per resource."""
-    if alloc.prices is not None and alloc.prices.any():
+    limited = alloc.limit_prices is not None and bool(alloc.limit_prices.any())
+    if alloc.prices is not None and (alloc.prices.any() or limited):
         return alloc
     dual = prices.Duality.of(alloc.with_(prices=np.ones(alloc.instance.pool.shape)))
     with np.errstate(divide="ignore"):
-        log_worth = dual.log_w - dual.alpha * np.log(dual.share)
+        log_worth = dual.log_w - (dual.alpha * np.log(dual.share) if dual.alpha else 0.0)
     p, mu = guess_prices(alloc, log_worth)
     pool = alloc.instance.pool
     even = np.divide(1.0, pool, out=np.zeros_like(pool), where=pool > 0)

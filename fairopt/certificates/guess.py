@@ -7,9 +7,12 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.instance import Floats
 
+LARGEST = 20_000_000
+"""entries of the matrix (pairs x prices) above which nothing is guessed"""
+
 
 def guess_prices(alloc: Allocation, log_worth: Floats) -> tuple[Floats, Floats]:
-    """Prices (I, R) and limit prices (N,) that make held pairs cost their worth, as nearly as can be.
+    """Prices (I, R) and limit prices (N,) that make held pairs cost their worth, or nearly.
 
     Non-negative least squares of three wishes, each in money of the user: a held pair costs what
     a unit of share is worth to its user (log_worth, (N,), up to a common constant), a pair not
@@ -33,12 +36,13 @@ def guess_prices(alloc: Allocation, log_worth: Floats) -> tuple[Floats, Floats]:
     column = np.full((servers, resources), -1)
     column[tuple(priced.T)] = np.arange(len(priced))
     size = len(priced) + len(limited)
-    if size == 0:
+    if size == 0 or size * len(n) > LARGEST:
         return np.zeros((servers, resources)), np.zeros(users)
     # unit of a price: money of the whole row; of a user: its worth per share
-    log_money = log_worth - np.max(log_worth[np.isfinite(log_worth)], initial=-np.inf)
-    worth = np.maximum(np.exp(np.nan_to_num(log_money, neginf=-700.0)), 1e-250)
-    scale = np.zeros(size)
+    # a user with nothing, whose worth is infinite, counts like the dearest of the others
+    known = np.isfinite(log_worth)
+    log_money = log_worth - np.max(log_worth[known], initial=-np.inf) if known.any() else log_worth
+    worth = np.exp(np.clip(log_money, -575.0, 0.0))
     matrix = np.zeros((len(n), size))
     for k, (server, resource) in enumerate(priced):
         on = i == server
@@ -56,7 +60,10 @@ def guess_prices(alloc: Allocation, log_worth: Floats) -> tuple[Floats, Floats]:
     for _ in range(8):
         left = np.vstack([matrix[chosen], 10.0 * idle])
         right = np.concatenate([np.ones(int(chosen.sum())), np.zeros(size)])
-        solution, _ = nnls(left, right, maxiter=50 * size)
+        try:
+            solution, _ = nnls(left, right, maxiter=50 * size)
+        except RuntimeError:  # no end in sight: the prices so far will do
+            break
         short = ~chosen & (matrix @ solution < 1 - 1e-9)
         if not short.any():
             break

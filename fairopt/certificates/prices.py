@@ -5,20 +5,22 @@ For ANY prices p[i,r] >= 0 and mu_n >= 0 on limits, with
 .. math:: q_n = \min_i \frac{\sum_r p_{i,r} d_{n,r} + \mu_n}{u_{n,i}}, \qquad
           B = \sum_{i,r} k_i c_{i,r} p_{i,r} + \sum_n \mu_n L_n
 
-(k the count, L the limit) every feasible x has sum_n q_n s_n <= B. All functions work in logarithms, so no alpha,
-weight or unit over- or underflows.
+(k the count, L the limit) every feasible x has sum_n q_n s_n <= B. All functions work in
+logarithms, so no alpha, weight or unit over- or underflows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairopt import welfare
 from fairopt.allocation import Allocation, pair_cost
+from fairopt.certificates.universal import universal_bound
 from fairopt.errors import UsageError
-from fairopt.instance import Floats
+from fairopt.instance import Floats, Ints
 
 NEGLIGIBLE = 1e-9
 """shares below this part of what the user could have alone, times its due, count as zero (P2)"""
@@ -31,6 +33,7 @@ class Duality:
     Parameters
     ----------
     alloc : the answer, with prices; share (N,) its shares, shrunk to be exactly feasible.
+    shrink : the factor they were shrunk by.
     log_w : (N,) log W. alpha : >= 0.
     cost : (P,) price of one unit of share on each eligible pair; cheapest (N,) = q.
     budget : B. floor : (N,) the share that still counts as zero.
@@ -44,6 +47,7 @@ class Duality:
     cheapest: Floats
     budget: float
     floor: Floats
+    shrink: float
 
     @classmethod
     def of(cls, alloc: Allocation, shrink: float = 1.0) -> Duality:
@@ -54,20 +58,21 @@ class Duality:
             raise UsageError(f"notion {alloc.notion['name']!r} is not alpha-fair")
         inside = bool(parameters.get("weight_inside", False))
         n, i = inst.pairs
-        cost = pair_cost(alloc) / u[n, i]
+        assert alloc.prices is not None
+        with np.errstate(over="ignore"):  # an infinite budget proves nothing, and is said to
+            cost = pair_cost(alloc) / u[n, i]
+            budget = float((alloc.prices * inst.pool).sum())
+            if alloc.limit_prices is not None:
+                priced = alloc.limit_prices > 0
+                budget += float((alloc.limit_prices[priced] * inst.limit[priced]).sum())
         cheapest = np.full(len(inst.users), np.inf)
         np.minimum.at(cheapest, n, cost)
-        assert alloc.prices is not None
-        budget = float((alloc.prices * inst.pool).sum())
-        if alloc.limit_prices is not None:
-            priced = alloc.limit_prices > 0
-            budget += float((alloc.limit_prices[priced] * inst.limit[priced]).sum())
         alone = np.zeros(len(inst.users))
         np.maximum.at(alone, n, (u * inst.alone)[n, i])
         log_w = welfare.log_worth(inst.weight, alpha, inside)
         return cls(
             alloc, alpha, log_w, np.maximum(alloc.shares, 0.0) * shrink, cost, cheapest, budget,
-            NEGLIGIBLE * alone * _due(log_w, alpha),
+            NEGLIGIBLE * alone * _due(log_w, alpha), shrink,
         )  # fmt: skip
 
 
@@ -104,13 +109,14 @@ def gap(dual: Duality) -> float:
     """Bound on how much every share could rise at once: E(optimum) <= (1 + gap) E(answer).
 
     alpha = 1: log(1+gap) = sum phi log(phi B / (Phi q s)) / Phi; else
-    1 + gap = B (A^alpha / sum W s^(1-alpha))^(1/(1-alpha)); alpha = 0: throughput, see there.
+    1 + gap = B (A^alpha / sum W s^(1-alpha))^(1/(1-alpha)). alpha = 0 has no such form: there
+    it is the `second_opinion`.
     """
     alpha = dual.alpha
     if not (dual.budget > 0 and np.isfinite(dual.budget)):
         return np.inf
     if alpha == 0:
-        return _throughput_gap(dual)
+        return second_opinion(dual)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         log_s, log_q = np.log(dual.share), np.log(dual.cheapest)
         if alpha == 1:
@@ -124,27 +130,22 @@ def gap(dual: Duality) -> float:
     return max(found, 0.0) if not np.isnan(found) else np.inf
 
 
-def _throughput_gap(dual: Duality) -> float:
-    """Bound of sum W s by B, the prices raised where a pair is cheaper than it is worth.
+def second_opinion(dual: Duality) -> float:
+    """The same bound by the tangent of log E at the answer (SYSTEMS A2.1).
 
-    Where a pair is short, the price of its largest d/c rises by what is missing: scaling all
-    prices up fails over twelve decades of weights.
+    E is concave and homogeneous, so E(x') / E(x) <= sum_n w_n s'_n / s_n with the weights
+    w_n = W s^(1-alpha) / sum W s^(1-alpha). For alpha = 0 this is exact in the prices.
     """
-    inst = dual.alloc.instance
+    inst, alloc, alpha = dual.alloc.instance, dual.alloc, dual.alpha
     n, i = inst.pairs
-    worth = np.exp(dual.log_w - dual.log_w.max())
-    value = float(worth @ dual.share)
-    if not value > 0:
-        return np.inf
-    u = dual.alloc.score[n, i]
-    scale = value / dual.budget
-    missing = np.maximum((worth[n] - scale * dual.cost) * u, 0.0)
-    ratio = inst.pair_demand / np.where(inst.pair_demand > 0, inst.pool[i], 1.0)
-    largest = ratio.argmax(axis=1)
-    raised = np.zeros(inst.pool.shape)
-    # money of the whole row: raise of the price times its pool
-    np.maximum.at(raised, (i, largest), missing / ratio[np.arange(len(n)), largest])
-    return max((scale * dual.budget + float(raised.sum())) / value - 1.0, 0.0)
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore", under="ignore"):
+        log_s = np.log(dual.share)
+        terms = dual.log_w if alpha == 1 else dual.log_w + (1 - alpha) * log_s
+        log_slope = dual.log_w - (alpha * log_s if alpha else 0.0) - welfare.log_sum_exp(terms)
+        gradient = np.exp(log_slope)[n] * alloc.score[n, i]
+    held = np.maximum(alloc.tasks, 0.0) * dual.shrink
+    assert alloc.prices is not None
+    return universal_bound(inst, gradient, held, alloc.prices, alloc.limit_prices)
 
 
 def residual(dual: Duality) -> Floats:
@@ -165,12 +166,12 @@ def residual(dual: Duality) -> Floats:
             log_gap_w = dual.log_w - log_t - log_q
             # unserved users may find every pair too dear; served ones must pay their worth
             served = dual.share > dual.floor
-            error = np.where(served, np.abs(np.expm1(log_gap_w)), np.maximum(np.expm1(log_gap_w), 0.0))
+            error = np.expm1(log_gap_w)
+            error = np.where(served, np.abs(error), np.maximum(error, 0.0))
         else:
             wanted = np.exp((dual.log_w - log_q - log_t) / alpha)
             error = held / np.maximum(wanted, dual.floor) - 1.0
-        limit_share = np.where(np.isfinite(inst.limit), inst.limit, np.inf)
-        at_limit = dual.alloc.totals >= limit_share * (1 - 1e-9)
+        at_limit = dual.alloc.totals >= inst.limit * (1 - 1e-9)
         error = np.where(at_limit, np.maximum(error, 0.0), np.abs(error)) if alpha else error
         tasks = np.maximum(dual.alloc.tasks[n, i], 0.0)
         share = tasks * dual.alloc.score[n, i]
@@ -187,8 +188,8 @@ def residual(dual: Duality) -> Floats:
     return np.where(np.isfinite(total), total, np.inf)
 
 
-def _sum(index: np.ndarray, values: Floats, size: int) -> Floats:  # type: ignore[type-arg]
-    return np.bincount(index, weights=values, minlength=size)
+def _sum(index: Ints, values: Floats, size: int) -> Floats:
+    return np.asarray(np.bincount(index, weights=values, minlength=size), dtype=np.float64)
 
 
 def intervals(dual: Duality, bound: float) -> tuple[tuple[float, float], ...]:
@@ -207,13 +208,13 @@ def intervals(dual: Duality, bound: float) -> tuple[tuple[float, float], ...]:
         # absolute gap = value (expm1((1-alpha) log(1+gap)) / (1-alpha)), in logarithms
         rise = np.log1p(bound)
         factor = rise if alpha == 1 else np.expm1((1 - alpha) * rise) / (1 - alpha)
-        log_gap = value + np.log(factor) if alpha != 1 else welfare.log_sum_exp(dual.log_w) + np.log(factor)
+        log_gap = np.log(factor) + (welfare.log_sum_exp(dual.log_w) if alpha == 1 else value)
         log_s0 = (dual.log_w - np.log(dual.cheapest) - log_scale(dual)) / alpha
         eps0 = np.maximum(np.exp(log_gap - dual.log_w - (1 - alpha) * log_s0), 1e-14)
-        low0, high0 = _bracket(lambda t: _loss(t, alpha), eps0)
+        low0, high0 = _bracket(lambda log_t: _loss(log_t, alpha), eps0)
         eps1 = np.maximum(np.exp(log_gap - dual.log_w - (1 - alpha) * log_s), 1e-14)
-        # around the answer: tau = s/s*, loss W s^(1-a) tau^(a-1) loss(tau)
-        low1, high1 = _bracket(lambda t: np.exp((alpha - 1) * np.log(t)) * _loss(t, alpha), eps1)
+        # around the answer: tau = s/s*
+        low1, high1 = _bracket(lambda log_t: _loss_from(log_t, alpha), eps1)
         lowest = np.fmax(np.exp(log_s0) * low0, dual.share / high1)
         highest = np.fmin(np.exp(log_s0) * high0, dual.share / low1)
     return tuple(
@@ -221,23 +222,34 @@ def intervals(dual: Duality, bound: float) -> tuple[tuple[float, float], ...]:
     )
 
 
-def _loss(t: Floats, alpha: float) -> Floats:
-    """g(1) + g'(1)(t - 1) - g(t) >= 0."""
-    log_t = np.log(t)
+def _loss(log_t: Floats, alpha: float) -> Floats:
+    """g(1) + g'(1)(t - 1) - g(t) >= 0: the loss at s* = t s0 in the tangent at s0."""
     if alpha == 1:
-        return t - 1 - log_t
-    return (t - 1) - np.expm1((1 - alpha) * log_t) / (1 - alpha)
+        return np.expm1(log_t) - log_t
+    return np.expm1(log_t) - np.expm1((1 - alpha) * log_t) / (1 - alpha)
 
 
-def _bracket(loss: object, eps: Floats) -> tuple[Floats, Floats]:
-    """The ends t <= 1 <= t of {loss(t) <= eps}, by bisection of log t; 0 or inf where it is open."""
-    assert callable(loss)
+def _loss_from(log_t: Floats, alpha: float) -> Floats:
+    """t^(alpha-1) _loss(t) >= 0: the loss at s = t s* in the tangent at s*, in units of W s^(1-a).
+
+    Written out, because the product is 0 times infinity far away.
+    """
+    if alpha == 1:
+        return _loss(log_t, 1.0)
+    rise = np.exp((alpha - 1) * log_t) * np.expm1(log_t)
+    loss = rise - np.expm1((alpha - 1) * log_t) / (alpha - 1)
+    # only far above, where both terms overflow
+    return np.where(np.isnan(loss), np.inf, loss)
+
+
+def _bracket(loss: Callable[[Floats], Floats], eps: Floats) -> tuple[Floats, Floats]:
+    """The ends t <= 1 <= t of {loss(log t) <= eps}, by bisection; 0 or inf where it is open."""
     ends = []
     for sign in (-1.0, 1.0):
         inside, outside = np.zeros_like(eps), np.full_like(eps, 600.0)
         for _ in range(80):
             middle = (inside + outside) / 2
-            ok = loss(np.exp(sign * middle)) <= eps
+            ok = loss(sign * middle) <= eps
             inside, outside = np.where(ok, middle, inside), np.where(ok, outside, middle)
         ends.append(np.where(inside > 599, np.exp(sign * np.inf), np.exp(sign * outside)))
     return ends[0], ends[1]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from fairopt import welfare
@@ -12,7 +15,9 @@ LARGEST = 20_000
 """pairs above which no witness is searched"""
 
 
-def better(alloc: Allocation, log_w: Floats, alpha: float, rounds: int = 60) -> tuple[Floats, float]:
+def better(
+    alloc: Allocation, log_w: Floats, alpha: float, rounds: int = 60
+) -> tuple[Floats, float]:
     """Tasks (N, I) of a feasible allocation of larger equivalent share, and log of the ratio.
 
     Conditional gradients: the best vertex for the marginal worths at the present point, then an
@@ -43,28 +48,33 @@ def better(alloc: Allocation, log_w: Floats, alpha: float, rounds: int = 60) -> 
     over = float((left @ start).max())
     start = start / max(over, 1.0)
     x = start
-    base = welfare.log_equivalent(log_w, np.bincount(n, u * start, users), alpha)
+
+    def shares(tasks: Floats) -> Floats:
+        return np.asarray(np.bincount(n, u * tasks, users), dtype=np.float64)
 
     def value(tasks: Floats) -> float:
-        return welfare.log_equivalent(log_w, np.bincount(n, u * tasks, users), alpha)
+        return welfare.log_equivalent(log_w, shares(tasks), alpha)
 
-    if not np.isfinite(base):  # somebody has nothing: begin inside
+    base = value(start)
+    if alpha > 0 and not (shares(start) > 0).all():
+        # somebody has nothing: begin inside, where slopes are finite
         even = inst.alone[n, i] / (users * np.bincount(n, minlength=users)[n] * resources)
         x = 0.9 * start + 0.1 * even / max(float((left @ even).max()), 1.0)
-    size = np.maximum(inst.alone[n, i], 1e-300)
+    size = inst.alone[n, i]
+    scaled: Any = left.multiply(size[None, :]).tocsr()
     for _ in range(rounds):
-        share = np.bincount(n, u * x, users)
+        share = shares(x)
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
-            slope = log_w[n] - alpha * np.log(share[n]) + np.log(u * size)
+            slope = log_w[n] + np.log(u * size)
+            if alpha > 0:
+                slope = slope - alpha * np.log(share[n])
         gain = np.exp(np.maximum(slope - slope.max(), -600.0))
-        found = linprog(-gain, A_ub=left.multiply(size[None, :]).tocsr(), b_ub=np.ones(left.shape[0]),
-                        method="highs")  # fmt: skip
+        found = linprog(-gain, A_ub=scaled, b_ub=np.ones(left.shape[0]), method="highs")
         if found.x is None:
             break
         target = np.maximum(found.x, 0.0) * size
         target = target / max(float((left @ target).max()), 1.0)
-        step = _best_step(lambda t, a=x, b=target: value(a + t * (b - a)))
-        moved = x + step * (target - x)
+        moved = x + _best_step(value, x, target) * (target - x)
         if not value(moved) > value(x):
             break
         x = moved
@@ -75,13 +85,12 @@ def better(alloc: Allocation, log_w: Floats, alpha: float, rounds: int = 60) -> 
     return (tasks, gained) if gained > 0 else (alloc.tasks, 0.0)
 
 
-def _best_step(value: object) -> float:
-    """The maximiser of a concave function on [0, 1], by golden sections."""
-    assert callable(value)
+def _best_step(value: Callable[[Floats], float], x: Floats, target: Floats) -> float:
+    """The best point of a concave function on the way from x (0) to target (1), golden sections."""
     low, high, golden = 0.0, 1.0, (5**0.5 - 1) / 2
     for _ in range(60):
         a, b = high - golden * (high - low), low + golden * (high - low)
-        if value(a) < value(b):
+        if value(x + a * (target - x)) < value(x + b * (target - x)):
             low = a
         else:
             high = b

@@ -13,15 +13,17 @@ MOST = 200
 def notes(alloc: Allocation) -> list[str]:
     """One sentence a user; after MOST of them a count of the rest."""
     total = float(alloc.instance.weight.sum())
-    lines = []
+    lines: list[str] = []
     for user, stops in groupby(alloc.blocked, key=lambda b: b.user):
         if len(lines) == MOST:
             lines.append(f"and {len(alloc.instance.users) - MOST} more users")
             break
         parts = []
         for stop in stops:
-            worth = "" if not stop.worth else f", one more unit raises every share by {stop.worth / total:.3g} of it"
             what = "its own limit" if stop.server is None else f"{stop.resource} on {stop.server}"
-            parts.append(what + worth)
+            if stop.worth:
+                gain = stop.worth / total
+                what += f", one more unit raises every share by {gain:.3g} of it"
+            parts.append(what)
         lines.append(f"{user} is stopped by " + "; by ".join(parts))
     return lines

@@ -1,0 +1,463 @@
+"""The judge of the alpha-fair family: right answers, and answers spoiled in every way."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairopt as fo
+from fairopt import welfare
+from fairopt.certificates import prices
+from fairopt.certificates.alpha_fair import measure, with_prices
+from fairopt.certificates.feasibility import feasibility
+from fairopt.certificates.witness import better
+from fairopt.errors import BadInput, UsageError
+
+NOTIONS = [
+    fo.Throughput(), fo.AlphaFair(0.5), fo.ProportionalFair(), fo.AlphaFair(2),
+    fo.AlphaFair(2, weight_inside=True), fo.AlphaFair(50, "drf"),
+]  # fmt: skip
+
+
+def failed(certificate):
+    return {check.name for check in certificate.checks if not check.holds}
+
+
+def check(certificate, name):
+    return next(c for c in certificate.checks if c.name == name)
+
+
+def cluster(limit=None):
+    """Three users of two resources on two servers; the third may use only one."""
+    return fo.Instance(
+        [[1, 4], [3, 1], [2, 2]], [[9, 18], [12, 6]], placement=[[1, 1], [1, 1], [0, 1]],
+        weight=[1, 2, 0.5], limit=limit, users=["a", "b", "c"], resources=["cpu", "memory"],
+    )  # fmt: skip
+
+
+def spoiled(alloc, **changes):
+    return alloc.with_(certificate=None, objective=None, equivalent=None, **changes)
+
+
+def judged(alloc, **changes):
+    return fo.certify(spoiled(alloc, **changes))
+
+
+@lru_cache
+def _solved(notion, limit):
+    return fo.solve(cluster(limit and list(limit)), notion)
+
+
+def solved(notion, limit=None):
+    return _solved(notion, limit and tuple(limit))
+
+
+@pytest.fixture(scope="module")
+def right():
+    return fo.solve(cluster(), fo.ProportionalFair())
+
+
+# -- right answers ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("notion", NOTIONS, ids=str)
+@pytest.mark.parametrize("limit", [None, [1.5, np.inf, 0.25], [0.5, 0.5, 0.5]])
+def test_right_answers_are_certified(notion, limit):
+    alloc = solved(notion, limit)
+    found = judged(alloc)
+    assert found.certified and not failed(found)
+    assert found.gap <= 1e-9 and found.residual <= 1e-9
+    # the scale of prices is nobody's business
+    again = judged(alloc, prices=alloc.prices * 1e-7, limit_prices=alloc.limit_prices * 1e-7)
+    assert again.certified
+    for share, (low, high) in zip(alloc.shares, found.intervals, strict=True):
+        assert low <= share <= high
+        if alloc.notion["parameters"].get("alpha") in (0.5, 2.0):
+            assert high <= low * 1.001 and not found.undetermined
+
+
+def test_the_verdict_in_words(right):
+    text = right.certificate.explain()
+    assert text.startswith("certified: gap ")
+    for name in ("tasks >= 0", "placement", "capacity", "limit", "gap", "residual"):
+        assert f"  ok   {name}: " in text
+    worth = re.search(r"c is stopped by \w+ on s2, one more unit raises every share by (\S+)", text)
+    assert worth
+    assert float(worth[1]) == pytest.approx(right.prices[1].max() / 3.5, rel=1e-2)
+
+
+def test_a_price_is_what_one_more_unit_is_worth(right):
+    """The words are true: give a little more and E rises by price / sum phi."""
+    step = 1e-4
+    for i in range(2):
+        for r in range(2):
+            capacity = np.array(right.instance.capacity)
+            capacity[i, r] += step
+            more = fo.solve(right.instance.replace(capacity=capacity), fo.ProportionalFair())
+            rise = np.log(more.equivalent / right.equivalent) / step
+            assert rise == pytest.approx(right.prices[i, r] / 3.5, rel=1e-3, abs=1e-9)
+
+
+# -- not feasible -----------------------------------------------------------------------------
+
+
+def test_capacity_exceeded_by_two_parts_in_a_billion(right):
+    grown = judged(right, tasks=right.tasks * (1 + 2e-9))
+    assert grown.verdict == "refuted" and failed(grown) == {"capacity"}
+    assert re.fullmatch(r"s[12] at (cpu|memory)", check(grown, "capacity").witness)
+    assert any("not feasible: it needs to be scaled by 0.99999999" in note for note in grown.notes)
+    assert judged(right, tasks=right.tasks * (1 + 0.5e-9)).certified
+
+
+def test_negative_tasks_and_tasks_out_of_place(right):
+    tasks = np.array(right.tasks)
+    tasks[2, 0] = 1e-12
+    found = judged(right, tasks=tasks)
+    assert found.verdict == "refuted" and "placement" in failed(found)
+    assert check(found, "placement").witness == "c at s1"
+    tasks = np.array(right.tasks)
+    tasks[1] += [1e-7, -tasks[1, 1] - 1e-7]
+    found = judged(right, tasks=tasks)
+    assert found.verdict == "refuted" and "tasks >= 0" in failed(found)
+    assert check(found, "tasks >= 0").witness == "b at s2"
+    assert not any("scaled by 1 to" in note for note in found.notes)
+
+
+def test_a_resource_that_is_not_there_is_used():
+    inst = fo.Instance([[1, 0], [0, 1]], [[1, 0], [1, 1]])
+    alloc = fo.Allocation(inst, fo.ProportionalFair(), [[1, 1], [1e-12, 1]])
+    found = fo.certify(alloc)
+    assert found.verdict == "refuted" and {"placement", "capacity"} <= failed(found)
+    assert check(found, "capacity").witness == "s1 at r2"
+
+
+def test_limit_exceeded():
+    alloc = fo.solve(cluster([1.5, np.inf, 0.25]), fo.ProportionalFair())
+    inst = alloc.instance.replace(limit=[1.5, np.inf, 0.25 * (1 - 2e-9)])
+    found = fo.certify(fo.Allocation(inst, fo.ProportionalFair(), alloc.tasks, alloc.prices))
+    assert found.verdict == "refuted" and "limit" in failed(found)
+    assert check(found, "limit").witness == "c"
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("field", ["tasks", "prices", "limit_prices", "score"])
+def test_numbers_that_are_none_are_refused(right, field, bad):
+    array = np.array(getattr(right, field))
+    array.flat[0] = bad
+    with pytest.raises(BadInput, match=f"{field}: found NaN or infinity"):
+        spoiled(right, **{field: array})
+
+
+# -- not optimal: what a gap alone would pass -------------------------------------------------
+
+
+def test_one_of_a_thousand_equal_users_cut():
+    inst = fo.Instance(np.ones((1000, 1)), [[1000.0]])
+    tasks = np.ones((1000, 1))
+    tasks[7] = 0.96
+    tasks[np.arange(1000) != 7] += 0.04 / 999
+    cut = fo.Allocation(inst, fo.ProportionalFair(), tasks, [[1.0]])
+    found = fo.certify(cut)
+    assert not found.certified
+    assert check(found, "residual").witness == "u8"
+    assert found.residual == pytest.approx(0.04, rel=1e-6)
+    assert found.gap < 1e-5  # an average hides it
+    whole = fo.certify(fo.Allocation(inst, fo.ProportionalFair(), np.ones((1000, 1)), [[1.0]]))
+    assert whole.certified
+
+
+@pytest.mark.parametrize("factor", [0.1, 19])
+def test_the_light_user_beside_a_heavy_one(factor):
+    weight = np.array([1e-6, 1.0, 1e6])
+    inst = fo.Instance(np.ones((3, 1)), [[1.0]], weight=weight)
+    due = weight / weight.sum()
+    tasks = due.copy()
+    tasks[0] *= factor
+    tasks[2] -= tasks[0] - due[0]
+    p = [[weight.sum()]]
+    assert fo.certify(fo.Allocation(inst, fo.ProportionalFair(), due[:, None], p)).certified
+    found = fo.certify(fo.Allocation(inst, fo.ProportionalFair(), tasks[:, None], p))
+    assert found.verdict == "unproved" and found.gap < 1e-9
+    assert failed(found) == {"residual"}
+    assert "u1" in found.undetermined and "u3" not in found.undetermined
+    assert found.residual == pytest.approx(abs(factor - 1), rel=1e-3)
+
+
+def test_the_rich_half_left_idle():
+    """At alpha = 50 the welfare of a user a thousand times richer does not show."""
+    inst = fo.Instance([[1], [1]], [[1], [1000]], placement=[[1, 0], [0, 1]])
+    notion = fo.AlphaFair(50)
+    alloc = fo.solve(inst, notion)
+    assert alloc.totals == pytest.approx([1, 1000], rel=1e-12)
+    idle = judged(alloc, tasks=[[1, 0], [0, 500]])
+    assert idle.gap < 1e-12 and not idle.certified
+    assert failed(idle) == {"residual"} and check(idle, "residual").witness == "u2"
+    assert idle.undetermined == ("u2",)
+    # without prices too
+    bare = judged(alloc, tasks=[[1, 0], [0, 500]], prices=None, limit_prices=None)
+    assert not bare.certified
+
+
+def test_figure_1_of_khamse2016_with_user_3_short():
+    inst = fo.read("khamse2016/figure-1").instance
+    notion = fo.AlphaFair(50)
+    alloc = fo.solve(inst, notion)
+    assert alloc.certificate.certified
+    tasks = np.array(alloc.tasks)
+    third = tasks[2] * (5.03 / tasks[2].sum())
+    tasks[2] = third
+    short = judged(alloc, tasks=tasks)
+    assert short.gap < 1e-9 and not short.certified
+    assert check(short, "residual").witness == inst.users[2]
+    # what it is short of, and as much again for prices of what it leaves lying
+    assert short.residual == pytest.approx(2 * (1 - 5.03 / 6), rel=1e-6)
+    assert inst.users[2] in short.undetermined
+
+
+@pytest.mark.parametrize("notion", NOTIONS, ids=str)
+def test_a_tenth_of_everything_left_lying(notion):
+    alloc = solved(notion)
+    found = judged(alloc, tasks=alloc.tasks * 0.9)
+    assert found.verdict == "refuted"
+    lost = check(found, "no better allocation").residual
+    assert lost <= found.gap * (1 + 1e-9)
+    assert found.gap == pytest.approx(1 / 9, rel=1e-6)
+    assert lost == pytest.approx(1 / 9, rel=0.05)
+    assert {"gap", "residual", "no better allocation"} <= failed(found)
+
+
+@pytest.mark.parametrize("notion", NOTIONS, ids=str)
+def test_a_user_with_nothing(notion):
+    alloc = solved(notion)
+    tasks = np.array(alloc.tasks)
+    tasks[1] = 0
+    found = judged(alloc, tasks=tasks)
+    assert found.verdict == "refuted"
+    bare = judged(alloc, tasks=tasks, prices=None, limit_prices=None)
+    assert bare.verdict == "refuted"
+
+
+@pytest.mark.parametrize("notion", NOTIONS, ids=str)
+def test_nobody_has_anything(notion):
+    found = fo.certify(fo.Allocation(cluster(), notion, np.zeros((3, 2))))
+    assert found.verdict == "refuted" and found.gap == np.inf
+
+
+# -- prices wrong or missing ------------------------------------------------------------------
+
+
+def test_money_on_a_resource_that_is_not_full():
+    inst = fo.Instance([[1, 1], [1, 1]], [[2, 100]])
+    alloc = fo.Allocation(inst, fo.ProportionalFair(), [[1], [1]], [[1.0, 0.0]])
+    assert fo.certify(alloc).certified
+    found = judged(alloc, prices=[[1.0, 0.001]])
+    assert not found.certified and {"gap", "residual"} <= failed(found)
+
+
+def test_money_on_a_resource_not_full_that_the_bound_does_not_see():
+    """The limit of a light user is priced although it is far from it: only the residual tells."""
+    inst = fo.Instance([[1]] * 2, [[2]], weight=[1, 1e-9], limit=[np.inf, 1e-8])
+    due = 2 / (1 + 1e-9) * np.array([1, 1e-9])
+    alloc = fo.Allocation(inst, fo.ProportionalFair(), due[:, None], [[(1 + 1e-9) / 2]])
+    assert fo.certify(alloc).certified
+    found = judged(alloc, limit_prices=[0, 0.5])
+    assert found.gap < 1e-7
+    assert not found.certified and "residual" in failed(found)
+
+
+def test_one_price_doubled(right):
+    for i, r in np.argwhere(right.prices > 1e-6):
+        p = np.array(right.prices)
+        p[i, r] *= 2
+        found = judged(right, prices=p)
+        assert found.verdict == "unproved" and {"gap", "residual"} <= failed(found)
+        assert check(found, "no better allocation").holds
+
+
+def test_no_price_at_all_is_no_price_known(right):
+    assert judged(right, prices=np.zeros((2, 2)), limit_prices=None).certified
+
+
+@pytest.mark.parametrize("notion", NOTIONS, ids=str)
+@pytest.mark.parametrize("limit", [None, [1.5, np.inf, 0.25], [0.5, 0.5, 0.5]])
+def test_prices_are_guessed(notion, limit):
+    alloc = solved(notion, limit)
+    bare = judged(alloc, prices=None, limit_prices=None)
+    assert bare.certified, bare.explain()
+
+
+def test_prices_of_limits_alone_are_kept():
+    """Everybody at its limit: nothing is full, and the answer's own limit prices are judged."""
+    alloc = fo.solve(cluster([0.5, 0.5, 0.5]), fo.ProportionalFair())
+    own = spoiled(alloc, prices=np.zeros((2, 2)), limit_prices=[2, 4, 1])
+    assert with_prices(own) is own
+    assert fo.certify(own).certified
+    assert not judged(own, limit_prices=[2, 4, 0]).certified
+
+
+def test_prices_beyond_floating_point_prove_nothing(right):
+    found = judged(right, prices=np.full((2, 2), 1e308))
+    assert not found.certified and found.gap == np.inf
+
+
+def test_a_notion_without_a_judge():
+    inst = fo.Instance([[1]], [[1]])
+    with pytest.raises(UsageError, match="certificates are known for"):
+        fo.certify(fo.Allocation(inst, {"name": "unheard-of"}, [[1]]))
+    with pytest.raises(UsageError, match="not alpha-fair"):
+        measure(fo.Allocation(inst, {"name": "ps-dsf"}, [[1]], [[1]]))
+
+
+# -- printed allocations ----------------------------------------------------------------------
+
+PRINTED = {
+    "kesidis2016/no-penalty": (
+        np.array([[0.4, 0.375], [0.4, 0.375], [0.4, 0.375]]),
+        np.exp((-0.437690 + 0.764677) / 3) - 1,
+    ),
+    "kesidis2016/placement": (
+        np.array([[0, 0.4574], [0.5, 0.2713], [0.5, 0.2713]]),
+        np.exp((-1.216395 + 1.301529) / 3) - 1,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_printed_allocations_of_kesidis2016_are_refuted(name):
+    inst = fo.read(name).instance
+    dominant, rise = PRINTED[name]
+    notion = fo.ProportionalFair("dominant-share")
+    score = fo.Allocation(inst, notion, np.zeros(inst.shape[:2])).score
+    tasks = np.divide(dominant, score, out=np.zeros_like(dominant), where=score > 0)
+    # as printed, rounded: pushed back into the capacities
+    over = (inst.used(tasks) / inst.pool).max()
+    assert over < 1.0005
+    found = fo.certify(fo.Allocation(inst, notion, tasks / max(over, 1)))
+    assert found.verdict == "refuted"
+    words = "\n".join(found.notes)
+    said = re.search(r"at least (\S+) %, at most (\S+) % of every share is lost", words)
+    assert said, words
+    least, most = float(said[1]) / 100, float(said[2]) / 100
+    assert least <= rise * 1.01 and most >= rise * 0.99 and least > 0.5 * rise
+    optimum = fo.solve(inst, notion)
+    for share, (low, high) in zip(optimum.shares, found.intervals, strict=True):
+        assert low <= share <= high
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_the_better_allocation_is_feasible_and_better(name):
+    inst = fo.read(name).instance
+    notion = fo.ProportionalFair("dominant-share")
+    start = fo.solve(inst, notion)
+    start = spoiled(start, tasks=start.tasks * [[0.9], [0.7], [0.8]])
+    tasks, log_ratio = better(start, np.zeros(3), 1.0)
+    found = spoiled(start, tasks=tasks)
+    assert all(c.holds for c in feasibility(found))
+    assert np.log(found.equivalent / start.equivalent) == pytest.approx(log_ratio, abs=1e-12)
+    assert log_ratio > 0.15
+
+
+def test_the_optimum_of_4_1_is_certified_with_its_rational_prices():
+    inst = fo.read("kesidis2016/no-penalty").instance
+    notion = fo.ProportionalFair("dominant-share")
+    shares = np.array([[40 / 51, 0], [58 / 153, 112 / 153], [35 / 153, 235 / 459]])
+    score = fo.Allocation(inst, notion, np.zeros((3, 2))).score
+    money = np.array([[3 / 4, 9 / 10], [0, 27 / 20]]) / inst.pool
+    found = fo.certify(fo.Allocation(inst, notion, shares / score, money))
+    assert found.certified and found.gap < 1e-14 and found.residual < 1e-14
+
+
+# -- what the bound promises ------------------------------------------------------------------
+
+
+@st.composite
+def questions(draw):
+    n, i, r = (draw(st.integers(1, 3)) for _ in range(3))
+    amounts = st.sampled_from([0.0, 0.1, 0.5, 1.0, 3.0])
+    demand = np.array(draw(st.lists(amounts, min_size=n * r, max_size=n * r))).reshape(n, r)
+    demand[:, 0] += 0.25
+    some = st.floats(0.1, 10)
+    capacity = np.array(draw(st.lists(some, min_size=i * r, max_size=i * r))).reshape(i, r)
+    limit = draw(st.lists(st.sampled_from([np.inf, 0.5, 2.0]), min_size=n, max_size=n))
+    weight = draw(st.lists(some, min_size=n, max_size=n))
+    inst = fo.Instance(demand, capacity, weight=weight, limit=limit)
+    notion = fo.AlphaFair(
+        draw(st.sampled_from([0.0, 0.3, 0.99, 1.0, 1.01, 2.0, 10.0])),
+        draw(st.sampled_from(["tasks", "drf", "dominant-share"])),
+        draw(st.booleans()),
+    )
+    return inst, notion
+
+
+def feasible(draw, inst):
+    """Some feasible tasks, not always full."""
+    n, i, _ = inst.shape
+    part = st.one_of(st.just(0.0), st.floats(0.001, 1))
+    x = np.array(draw(st.lists(part, min_size=n * i, max_size=n * i))).reshape(n, i) * inst.alone
+    over = max((inst.used(x) / inst.pool).max(), (x.sum(axis=1) / inst.limit).max(), 1.0)
+    return x / over
+
+
+@given(questions(), st.data())
+def test_any_prices_bound_every_feasible_point(question, data):
+    """E(x') <= (1 + gap) E(x) for random x, x' and prices, by both bounds."""
+    inst, notion = question
+    n, i, r = inst.shape
+    money = st.one_of(st.just(0.0), st.floats(1e-3, 1e3))
+    p = np.array(data.draw(st.lists(money, min_size=i * r, max_size=i * r))).reshape(i, r)
+    mu = np.array(data.draw(st.lists(money, min_size=n, max_size=n)))
+    mu = np.where(np.isfinite(inst.limit), mu, 0)
+    here, there = (
+        fo.Allocation(inst, notion, feasible(data.draw, inst), p, mu) for _ in range(2)
+    )
+    dual = prices.Duality.of(here)
+    for bound in (prices.gap(dual), prices.second_opinion(dual)):
+        if np.isfinite(bound):
+            assert there.equivalent <= here.equivalent * (1 + bound) * (1 + 1e-9)
+
+
+@settings(max_examples=8)
+@given(questions(), st.data())
+def test_intervals_contain_the_optimum(question, data):
+    inst, notion = question
+    best = fo.solve(inst, notion, uncertified="return")
+    alloc = fo.Allocation(inst, notion, feasible(data.draw, inst), best.prices, best.limit_prices)
+    for found in (fo.certify(alloc), judged(alloc, prices=None, limit_prices=None)):
+        for share, (low, high) in zip(best.shares, found.intervals, strict=True):
+            assert low * (1 - 1e-6) <= share <= high * (1 + 1e-6)
+        assert best.equivalent <= alloc.equivalent * (1 + found.gap) * (1 + 1e-9) or (
+            found.gap == np.inf
+        )
+
+
+def test_intervals_of_a_far_answer_are_open_not_wrong():
+    """At alpha = 50 a poor answer proves no upper end, however far the answer is away."""
+    inst = fo.Instance([[1], [1]], [[1], [1e9]], placement=[[1, 0], [0, 1]])
+    notion = fo.AlphaFair(50)
+    alloc = fo.Allocation(inst, notion, [[0.5, 0], [0, 1.0]], [[1], [1e-9]])
+    for share, (low, high) in zip((1.0, 1e9), fo.certify(alloc).intervals, strict=True):
+        assert low <= share <= high
+
+
+def test_the_intervals_of_two_solvers_overlap():
+    inst = cluster()
+    notion = fo.AlphaFair(2)
+    found = [
+        fo.solve(inst, notion, solver=s, uncertified="return", polish=False).certificate
+        for s in ("clarabel", "scs")
+    ]
+    for (a, b), (c, d) in zip(found[0].intervals, found[1].intervals, strict=True):
+        assert max(a, c) <= min(b, d)
+        assert b < a * 1.1 and d < c * 1.1
+
+
+def test_equivalent_is_what_the_gap_speaks_of(right):
+    half = spoiled(right, tasks=right.tasks / 2)
+    log_w = welfare.log_worth(right.instance.weight, 1.0, False)
+    assert welfare.equivalent(log_w, half.shares, 1.0) == pytest.approx(right.equivalent / 2)
+    assert measure(half)[0] == pytest.approx(1.0, rel=1e-9)
