@@ -1,0 +1,51 @@
+"""No justified complaints: everybody holds its part of some full resource that it demands."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.check import Check
+
+TOLERANCE = 1e-6
+
+
+def no_justified_complaints(alloc: Allocation) -> Check:
+    r"""Every user holds at least phi_n / sum phi of some full resource that it demands.
+
+    .. math:: \forall n \ \exists i, r: \quad d_{n,r} > 0, \quad \sum_m x_{m,i} d_{m,r} = c_{i,r},
+              \quad x_{n,i} d_{n,r} \ge \frac{\phi_n}{\sum_m \phi_m} c_{i,r}
+
+    Dolev et al. (2012) state it for one pool; here the resource of each server where the user is
+    eligible counts by itself, which on several servers is a weak demand. A user at its limit does
+    not complain.
+
+    Returns
+    -------
+    Check : residual of a user is the least over its resources of max(part of the resource that
+        is free, part of its due there that it lacks), the largest over users; tolerance 1e-6.
+    """
+    inst = alloc.instance
+    entitled = inst.weight / inst.weight.sum()
+    pool = np.where(inst.pool > 0, inst.pool, 1.0)
+    free = 1.0 - alloc.utilisation
+    demand = inst.demand_by_server
+    worst, witness = 0.0, ""
+    for n, name in enumerate(inst.users):
+        mine = inst.eligible[n]
+        if not mine.any() or alloc.totals[n] >= inst.limit[n] * (1 - TOLERANCE):
+            continue
+        need = demand[n, mine]
+        part = alloc.tasks[n, mine, None] * need / pool[mine]
+        off = np.where(need > 0, np.maximum(free[mine], 1.0 - part / entitled[n]), np.inf)
+        least = float(off.min())
+        if least > worst:
+            worst = least
+            i, r = np.unravel_index(int(off.argmin()), off.shape)
+            server = inst.servers[int(np.flatnonzero(mine)[i])]
+            witness = (
+                f"{name} is entitled to {entitled[n]:.4g} of a full resource; the nearest is "
+                f"{inst.resources[r]} on {server}, of which it holds {part[i, r]:.4g} while "
+                f"{max(float(free[mine][i, r]), 0.0):.4g} is free"
+            )
+    return Check.of("no-justified-complaints", worst, TOLERANCE, witness)

@@ -1,0 +1,48 @@
+"""Envy-freeness: nobody could run more with what another holds, scaled by their weights."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.check import Check
+
+TOLERANCE = 1e-6
+
+
+def envy_free(alloc: Allocation) -> Check:
+    r"""No user prefers another's holdings, scaled by the weights, to its own.
+
+    .. math:: x_n \ge \min\Big(\ell_n, \frac{\phi_n}{\phi_m} \sum_i \delta_{n,i}
+              \min_{r: d_{n,r} > 0} \frac{x_{m,i} d_{m,r}}{d_{n,r}}\Big) \quad \forall m
+
+    (khamse2016, with limits). Costs N^2 I R operations.
+
+    Returns
+    -------
+    Check : residual is the largest part of the tasks another's holdings would give that the
+        envious user lacks; tolerance 1e-6.
+    """
+    inst = alloc.instance
+    demand = inst.demand_by_server
+    held = np.maximum(alloc.tasks, 0.0)[:, :, None] * demand
+    worst, witness = 0.0, ""
+    for n, name in enumerate(inst.users):
+        mine = inst.eligible[n]
+        if not mine.any():
+            continue
+        need = demand[n, mine]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            each = np.where(need > 0, held[:, mine] / need, np.inf).min(axis=2)
+        would = inst.weight[n] / inst.weight * each.sum(axis=1)
+        would = np.minimum(would, inst.limit[n])
+        would[n] = 0.0
+        m = int(would.argmax())
+        lack = (would[m] - alloc.totals[n]) / would[m] if would[m] > 0 else 0.0
+        if lack > worst:
+            worst = float(lack)
+            witness = (
+                f"{name} has {alloc.totals[n]:.6g} tasks; what {inst.users[m]} holds, by weight, "
+                f"would give it {would[m]:.6g}"
+            )
+    return Check.of("envy-free", worst, TOLERANCE, witness)

@@ -1,0 +1,34 @@
+"""Sharing incentive: nobody is worse off than with its own part of every server."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.check import Check
+
+TOLERANCE = 1e-6
+
+
+def sharing_incentive(alloc: Allocation) -> Check:
+    r"""Every user has what its part of every server, alone, would give it.
+
+    .. math:: x_n \ge \min\Big(\ell_n, \frac{\phi_n}{\sum_m \phi_m} \sum_i \gamma_{n,i}\Big)
+
+    with gamma over the servers where the user is eligible (khamse2016, with limits).
+
+    Returns
+    -------
+    Check : residual is the largest part of its due that a user lacks; tolerance 1e-6.
+    """
+    inst = alloc.instance
+    due = np.minimum(inst.limit, inst.weight / inst.weight.sum() * inst.alone.sum(axis=1))
+    lack = (due - alloc.totals) / due
+    n = int(lack.argmax())
+    witness = ""
+    if lack[n] > 0:
+        witness = (
+            f"{inst.users[n]} has {alloc.totals[n]:.6g} tasks; "
+            f"its part of every server gives {due[n]:.6g}"
+        )
+    return Check.of("sharing-incentive", max(float(lack[n]), 0.0), TOLERANCE, witness)
