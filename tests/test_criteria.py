@@ -1,0 +1,111 @@
+"""Criterion scores against their formulas, worked by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt import criteria
+from fairopt.errors import BadInput, UsageError
+
+
+def cluster(count=(1, 1)):
+    """khamse2016 Figure 1 with rounder numbers: the second server has no r3."""
+    return fo.Instance(
+        [[1, 2, 10], [1, 2, 0]], [[9, 12, 100], [12, 12, 0]], count=count, users=["a", "b"]
+    )
+
+
+BY_HAND = {
+    "tasks": [[1, 0], [1, 1]],
+    # the whole pool: 21, 24, 100
+    "drf": [[10 / 100, 0], [2 / 24, 2 / 24]],
+    "dominant-share": [[2 / 12, 0], [2 / 12, 2 / 12]],
+    # h = (6, 12)
+    "tsf": [[1 / 6, 0], [1 / 12, 1 / 12]],
+    "cdrf": [[1 / 6, 0], [1 / 12, 1 / 12]],
+    "ps-dsf-sum": [[2 / 12, 0], [4 / 12, 4 / 12]],
+}
+
+
+def test_every_criterion_is_worked_by_hand():
+    assert set(BY_HAND) == set(criteria.CRITERIA)
+
+
+@pytest.mark.parametrize("name", BY_HAND)
+def test_formulas(name):
+    assert criteria.score(cluster(), name) == pytest.approx(np.array(BY_HAND[name], float))
+
+
+def test_placement_counts_for_cdrf_and_not_for_tsf():
+    inst = cluster().replace(placement=[[1, 1], [0, 1]])
+    assert criteria.score(inst, "tsf")[1].tolist() == [0, 1 / 12]
+    assert criteria.score(inst, "cdrf")[1].tolist() == [0, 1 / 6]
+    assert criteria.score(inst, "ps-dsf-sum")[1] == pytest.approx([0, 2 / 12])
+
+
+@pytest.mark.parametrize("name", criteria.CRITERIA)
+def test_a_row_of_count_k_is_k_rows(name):
+    row = cluster(count=(3, 2))
+    written = fo.Instance(
+        row.demand, row.capacity[[0, 0, 0, 1, 1]], users=["a", "b"]
+    )  # fmt: skip
+    assert criteria.score(row, name)[:, [0, 0, 0, 1, 1]] == pytest.approx(
+        criteria.score(written, name), rel=1e-15
+    )
+
+
+def test_demand_by_server():
+    demand = np.array([[[1, 2], [4, 1]]])
+    inst = fo.Instance(demand, [[10, 10], [10, 10]])
+    assert criteria.score(inst, "dominant-share").tolist() == [[0.2, 0.4]]
+    assert criteria.score(inst, "drf").tolist() == [[0.1, 0.2]]
+
+
+def test_a_callable_is_a_criterion():
+    def twice(instance):
+        return 2 * np.ones(instance.shape[:2])
+
+    assert criteria.score(cluster(), twice).tolist() == [[2, 0], [2, 2]]
+    alloc = fo.solve(cluster(), fo.ProportionalFair(twice))
+    assert alloc.certificate.certified and alloc.notion["parameters"]["criterion"] == "twice"
+    assert alloc.shares == pytest.approx(2 * alloc.totals)
+
+
+def test_names():
+    assert criteria.name_of("drf") == "drf"
+    assert criteria.name_of(criteria.dominant_share) == "dominant-share"
+    assert criteria.name_of(criteria.CRITERIA["ps-dsf-sum"]) == "ps-dsf-sum"
+
+    class Own:
+        def __call__(self, instance):
+            return np.ones(instance.shape[:2])
+
+    assert criteria.name_of(Own()) == "Own"
+
+
+def test_an_unknown_name_lists_the_known():
+    with pytest.raises(UsageError, match="found 'cpu'; wanted one of tasks, drf, dominant-share"):
+        criteria.score(cluster(), "cpu")
+
+
+@pytest.mark.parametrize(
+    ("scores", "found"),
+    [
+        (np.ones(2), "scores of shape (2,)"),
+        (np.ones((2, 3)), "scores of shape (2, 3)"),
+        ([[0, 0], [1, 1]], "user a on server s1: found 0; wanted a finite score > 0"),
+        ([[1, 0], [1, -2]], "user b on server s2: found -2"),
+        ([[1, 0], [np.nan, 1]], "user b on server s1: found nan"),
+        ([[np.inf, 0], [1, 1]], "user a on server s1: found inf"),
+    ],
+)
+def test_bad_callables_are_refused(scores, found):
+    with pytest.raises(BadInput) as error:
+        criteria.score(cluster(), lambda _: scores)
+    assert found in str(error.value)
+
+
+def test_scores_where_nobody_is_eligible_do_not_matter():
+    assert criteria.score(cluster(), lambda _: [[1, -7], [1, 1]])[0].tolist() == [1, 0]
