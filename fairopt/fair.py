@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-
 from fairopt.allocation import Allocation
 from fairopt.certificates.alpha_fair import TOLERANCE, measure, normalised
 from fairopt.certificates.prices import Duality, log_scale
@@ -25,7 +24,7 @@ def alpha_fair(
     instance: Instance, notion: Any, score: Floats, solver: str, gap: float, polished: bool
 ) -> Allocation:
     """The best answer of the ladder, part by part, with prices for the whole."""
-    alpha, inside = float(notion.alpha), bool(notion.weight_inside)
+    alpha = float(notion.alpha)
     rungs = conic.ladder(solver, linear=alpha == 0)
     if solver == "highs" and alpha > 0:
         raise UsageError("solver: highs states linear programs only; wanted clarabel, ecos or scs")
@@ -35,7 +34,11 @@ def alpha_fair(
     scales: list[float] = []
     parts = instance.parts()
     for number, (users, servers) in enumerate(parts):
-        part = instance if len(parts) == 1 and len(servers) == instance.shape[1] else instance.select(users, servers)
+        part = (
+            instance
+            if len(parts) == 1 and len(servers) == instance.shape[1]
+            else instance.select(users, servers)
+        )
         where = np.ix_(users, servers)
         part_score = score[where]
         best, tried = _Ladder(part, notion, part_score, polished, gap).climb(rungs)
@@ -64,7 +67,9 @@ class _Ladder:
     ) -> None:
         self.instance, self.notion, self.score = instance, notion, score
         self.polished, self.gap = polished, min(gap, TOLERANCE)
-        self.question = Question.of(instance, score, float(notion.alpha), bool(notion.weight_inside))
+        self.question = Question.of(
+            instance, score, float(notion.alpha), bool(notion.weight_inside)
+        )
         self.best: Allocation | None = None
         self.error = np.inf
         self.tried = False
@@ -74,7 +79,9 @@ class _Ladder:
         """Rungs until certified, with polish also the central path."""
         failures: list[str] = []
         # where programs are known to end wrong, the path in alpha and weights goes first
-        steep = self.polished and (self.question.alpha > STEEPEST or np.ptp(self.question.log_w) > 14)
+        steep = self.polished and (
+            self.question.alpha > STEEPEST or np.ptp(self.question.log_w) > 14
+        )
         if steep and self._central():
             return self._found()
         for settings in rungs:
@@ -131,7 +138,9 @@ class _Ladder:
         point, _ = self._program(settings, question.at(1.0, question.log_w))
         polished = polish(question.at(1.0, question.log_w), point) if self.polished else None
         n, _ = question.pairs
-        share = np.bincount(n, (polished or point).x * question.worth_per_task, self.instance.shape[0])
+        share = np.bincount(
+            n, (polished or point).x * question.worth_per_task, self.instance.shape[0]
+        )
         return np.maximum(share, 1e-12 * units.alone(question))
 
     def _judge(self, label: str, point: Point | None, status: str = "") -> None:
@@ -146,8 +155,12 @@ class _Ladder:
             step["status"] = "no prices"
             return
         p, mu = _within_floats(p, mu)
-        alloc = Allocation(self.instance, self.notion, point.tasks(self.instance), p, mu, score=self.score)
-        alloc = alloc.with_(**dict(zip(("prices", "limit_prices"), normalised(alloc, p, mu), strict=True)))
+        alloc = Allocation(
+            self.instance, self.notion, point.tasks(self.instance), p, mu, score=self.score
+        )
+        alloc = alloc.with_(
+            **dict(zip(("prices", "limit_prices"), normalised(alloc, p, mu), strict=True))
+        )
         gap, residual = measure(alloc)
         step["gap"], step["residual"] = gap, residual
         if self.best is None or max(gap, residual) < self.error:
@@ -157,6 +170,3 @@ class _Ladder:
 def _within_floats(p: Floats, mu: Floats) -> tuple[Floats, Floats]:
     top = max(float(p.max()), float(mu.max()))
     return p / top, mu / top
-
-
-

@@ -34,7 +34,10 @@ class Levels:
 
 
 def max_min(
-    instance: Instance, notion: Any, score: Floats, progress: Callable[[int, int], None] | None = None
+    instance: Instance,
+    notion: Any,
+    score: Floats,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Levels:
     """All levels: a program each, frozen users kept exactly where they were, with no slack.
 
@@ -56,7 +59,8 @@ def max_min(
     while free.any():
         # free users in units of about what their weight will give them, so that slopes are near 1
         ratio = np.where(free, instance.weight / alone, 0.0)
-        unit = np.where(free, alone * np.maximum(ratio / ratio.max(), 1e-6), np.maximum(level, 1e-12 * alone))
+        wide = alone * np.maximum(ratio / ratio.max(), 1e-6)
+        unit = np.where(free, wide, np.maximum(level, 1e-12 * alone))
         program = notion.step(instance, score, unit, free, level)
         point, status = conic.run(program, instance, _HIGHS)
         worth = np.abs(np.asarray(program.definition[0].dual_value, dtype=np.float64).ravel())
@@ -95,7 +99,7 @@ def _polished(
     level free: the programs' own tolerances disappear.
     """
     n, i = instance.pairs
-    y: Floats | None = last.x
+    y = last.x
     value = level / instance.weight
     order = np.argsort(value, kind="stable")
     new = np.concatenate([[True], np.diff(value[order]) > 1e-9 * value[order][1:]])
@@ -105,9 +109,10 @@ def _polished(
     priced = np.max(prices, axis=0)[rows] > 0
     best = Point(last.x, np.zeros(instance.pool.shape), np.zeros(instance.shape[0])).tasks(instance)
     for _ in range(3):
-        y = _correct(instance, score, y, group, usage[priced], value)
-        if y is None:
+        moved = _correct(instance, score, y, group, usage[priced], value)
+        if moved is None:
             return best
+        y = moved
         value = np.bincount(n, y * score[n, i], instance.shape[0]) / instance.weight
     return Point(y, np.zeros(instance.pool.shape), np.zeros(instance.shape[0])).tasks(instance)
 
@@ -137,4 +142,3 @@ def _correct(
     moved = y.copy()
     moved[held] = np.maximum(y[held] * (1 + step[: len(held)]), 0.0)
     return moved
-

@@ -87,7 +87,7 @@ def _answer(
         return alpha_fair(instance, notion, score, solver, gap, polish)
     reduced = getattr(notion, "reduces_to", lambda _: None)(instance)
     if reduced is not None:
-        other = _answer(*reduced, solver, gap, polish)
+        other = _answer(reduced[0], reduced[1], solver, gap, polish)
         # the prices are of the other problem's resources
         return Allocation(instance, notion, other.tasks, steps=other.steps)
     if isinstance(notion, MaxMin):
@@ -96,7 +96,7 @@ def _answer(
     if path is None:
         raise UsageError(f"notion {notion.name}: no way to solve it is known")
     if solver != "auto":
-        raise UsageError(f"solver: found {solver!r}; notion {notion.name} is a procedure, wanted auto")
+        raise UsageError(f"solver: found {solver!r}; {notion.name} is a procedure, wanted auto")
     module, function = path.split(":")
     answer = getattr(importlib.import_module(module), function)(instance, notion)
     return Allocation(
@@ -118,8 +118,9 @@ def _levels(
     score = criteria.score(instance, notion.criterion)
     found = max_min(instance, notion, score, progress)
     return Allocation(
-        instance, notion, found.tasks, score=score, level_prices=found.level_prices, steps=found.steps
-    )
+        instance, notion, found.tasks, level_prices=found.level_prices, score=score,
+        steps=found.steps,
+    )  # fmt: skip
 
 
 def _listed(names: tuple[str, ...], most: int = 8) -> str:

@@ -48,7 +48,9 @@ def rooms(alloc: Allocation) -> Floats:
         np.minimum.at(q, n, cost / u)
         paid = q * share
         for user in np.flatnonzero(capped):
-            paid[user] = _credit(cost[n == user], u[n == user], float(share[user]), float(inst.limit[user]))
+            paid[user] = _credit(
+                cost[n == user], u[n == user], float(share[user]), float(inst.limit[user])
+            )
         budget = float((prices * inst.pool).sum())
         below = np.cumsum(paid[order])[last - 1]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -59,7 +61,7 @@ def rooms(alloc: Allocation) -> Floats:
 
 
 def _credit(cost: Floats, u: Floats, share: float, limit: float) -> float:
-    """Largest q(mu) s - mu limit over prices mu >= 0 of the user's own limit: what it surely pays."""
+    """Largest q(mu) s - mu limit over prices mu >= 0 of the user's limit: what it surely pays."""
     best = float((cost / u).min()) * share
     for a in range(len(u)):
         for b in range(a):
@@ -89,7 +91,8 @@ def judge(alloc: Allocation) -> Certificate:
         verdict = REFUTED
     loose = tuple(name for name, r in zip(users, room, strict=True) if not r <= TOLERANCE)
     spans = tuple(
-        (float(s), float(s * (1 + r))) for s, r in zip(np.maximum(alloc.shares, 0), room, strict=True)
+        (float(s), float(s * (1 + r)))
+        for s, r in zip(np.maximum(alloc.shares, 0), room, strict=True)
     )
     return Certificate(
         verdict, float(room[lowest]), float(room[worst]), loose, checks, spans, tuple(notes(alloc))

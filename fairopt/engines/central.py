@@ -1,16 +1,17 @@
 r"""A central path whose every target is relative to the user it concerns, in logarithms.
 
-A limit is a row like a capacity. For a parameter tau, unknowns log x (pairs) and log pi (money of rows):
+A limit is a row like a capacity. For a parameter tau, unknowns log x (pairs) and log pi (money
+of rows):
 
 .. math::
    c_h = W_n u_h s_n^{-\alpha} + \tau m_n / x_h, \qquad used_f + \tau M_f / \pi_f = 1
 
 with c_h the money a task of pair h costs. For fixed targets m, M > 0 this is the one maximiser of
 sum W g(s) + tau (sum m_n log x_h + sum M_f log slack_f), so it exists and Newton finds it. An
-ordinary interior method has all targets equal and so loses the users whose money is small; here m_n
-is the money of the user, W s^(1-alpha), and M_f the mean (harmonic, by use) of those who use the row, taken anew from the
-present point whenever tau falls. In the end every user is tau from ITS optimum, whatever weights,
-units and alpha.
+ordinary interior method has all targets equal and so loses the users whose money is small; here
+m_n is the money of the user, W s^(1-alpha), and M_f the mean (harmonic, by use) of those who use
+the row, taken anew from the present point whenever tau falls. In the end every user is tau from
+ITS optimum, whatever weights, units and alpha.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 from copy import copy
 
 import numpy as np
-from scipy.sparse import block_array, csr_array, eye_array
+from scipy.sparse import block_array, csr_array
 from scipy.sparse.linalg import splu
 
 from fairopt.engines.point import Point, Question
@@ -101,13 +102,22 @@ def _descend(
 
 
 def _move(
-    path: _Path, target: float, log_v: tuple[Floats, Floats], state: Floats, aims: Floats, tau: float
+    path: _Path,
+    target: float,
+    log_v: tuple[Floats, Floats],
+    state: Floats,
+    aims: Floats,
+    tau: float,
 ) -> tuple[_Path, Floats, Floats] | None:
     """The path of the exponent and weights asked for, and its point at tau, in steps."""
     done, step, first = 0.0, 0.34, path.alpha
     while done < 1:
         ahead = min(1.0, done + step)
-        alpha = first * (target / first) ** ahead if target > first else first + ahead * (target - first)
+        alpha = (
+            first * (target / first) ** ahead
+            if target > first
+            else first + ahead * (target - first)
+        )
         alpha = target if ahead == 1 else alpha
         next_path = path.at(alpha, max(alpha, 1.0) * ((1 - ahead) * log_v[0] + ahead * log_v[1]))
         shift = path.carry(state, next_path)
@@ -131,7 +141,7 @@ def _move(
 
 
 class _Path:
-    """The conditions for one exponent; state = (log x, log pi), limits being rows like capacities."""
+    """The conditions for one exponent; state = (log x, log pi), limits being rows too."""
 
     def __init__(self, question: Question) -> None:
         inst = question.instance
@@ -180,13 +190,13 @@ class _Path:
         return np.concatenate([x, _lse(self.row, money[self.pair], self.rows)])
 
     def carry(self, state: Floats, other: _Path) -> tuple[Floats, Floats]:
-        """How state and targets move with exponent and weights: money of rows as that of their payers."""
+        """How state and targets move with the question: money of rows as that of their payers."""
         x = state[: self.pairs]
         share = _lse(self.n, self.log_u + x, self.users)
         moved = other.log_w - self.log_w + (self.alpha - other.alpha) * share
         paid = np.exp(self.log_b + x[self.pair])
-        rows = np.bincount(self.row, paid * moved[self.n[self.pair]], self.rows)
-        rows /= np.bincount(self.row, paid, self.rows)
+        money = np.bincount(self.row, paid * moved[self.n[self.pair]], self.rows)
+        rows = money / np.bincount(self.row, paid, self.rows)
         return np.concatenate([np.zeros(self.pairs), rows]), np.concatenate([moved[self.n], rows])
 
     def point(self, state: Floats) -> Point:
@@ -195,7 +205,9 @@ class _Path:
         rows[self.keys] = money[: len(self.keys)]
         limits = np.zeros(self.users)
         limits[self.limited] = money[len(self.keys) :]
-        return Point(np.exp(state[: self.pairs]), rows.reshape(self.servers, self.resources), limits)
+        return Point(
+            np.exp(state[: self.pairs]), rows.reshape(self.servers, self.resources), limits
+        )
 
     # -- Newton -------------------------------------------------------------------------------
 
@@ -236,7 +248,9 @@ class _Path:
             state, residual, parts, norm = moved, new, new_parts, new_norm
         return None, most
 
-    def _residual(self, state: Floats, aims: Floats, tau: float) -> tuple[Floats, tuple[Floats, ...]]:
+    def _residual(
+        self, state: Floats, aims: Floats, tau: float
+    ) -> tuple[Floats, tuple[Floats, ...]]:
         x, money = state[: self.pairs], state[self.pairs :]
         share = _lse(self.n, self.log_u + x, self.users)
         price = self.log_b + money[self.row]
@@ -268,7 +282,9 @@ class _Path:
         costs = csr_array((np.exp(log_in_cost), (self.pair, self.row)), shape=(pairs, rows))
         used = np.exp(self.log_b + x[self.pair] - second[self.row])
         below = csr_array((used, (self.row, self.pair)), shape=(rows, pairs))
-        free = csr_array((-np.exp(slack - second), (np.arange(rows), np.arange(rows))), shape=(rows, rows))
+        free = csr_array(
+            (-np.exp(slack - second), (np.arange(rows), np.arange(rows))), shape=(rows, rows)
+        )
         matrix = block_array([[first / steep, costs / steep], [below, free]], format="csc")
         try:
             if not np.isfinite(matrix.data).all():

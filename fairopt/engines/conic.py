@@ -34,6 +34,11 @@ def _clarabel(label: str, tolerance: float, **more: Any) -> Settings:
     return Settings(label, "CLARABEL", tuple(options.items()))
 
 
+def _ecos(label: str, tolerance: float) -> Settings:
+    tolerances = tuple((name, tolerance) for name in ("abstol", "reltol", "feastol"))
+    return Settings(label, "ECOS", (*tolerances, ("max_iters", 400)))
+
+
 _LADDERS: dict[str, tuple[Settings, ...]] = {
     "clarabel": (
         _clarabel("clarabel", 1e-11),
@@ -42,8 +47,8 @@ _LADDERS: dict[str, tuple[Settings, ...]] = {
                   iterative_refinement_max_iter=50, equilibrate_max_scaling=1e8),
     ),
     "ecos": (
-        Settings("ecos", "ECOS", (("abstol", 1e-11), ("reltol", 1e-11), ("feastol", 1e-11), ("max_iters", 400))),
-        Settings("ecos, looser", "ECOS", (("abstol", 1e-8), ("reltol", 1e-8), ("feastol", 1e-8), ("max_iters", 400))),
+        _ecos("ecos", 1e-11),
+        _ecos("ecos, looser", 1e-8),
     ),
     "scs": (
         Settings("scs", "SCS", (("eps_abs", 1e-9), ("eps_rel", 1e-9), ("max_iters", 20_000))),
@@ -96,7 +101,9 @@ def run(program: Program, instance: Instance, settings: Settings) -> tuple[Point
     limits = np.zeros(users)
     if space.limits is not None:
         limits[space.limited] = _dual(space.limits)
-    return Point(np.maximum(space.y.value, 0.0) * space.pair_unit, rows, limits), str(problem.status)
+    return Point(np.maximum(space.y.value, 0.0) * space.pair_unit, rows, limits), str(
+        problem.status
+    )
 
 
 def _dual(constraint: Any) -> Floats:

@@ -19,7 +19,7 @@ from scipy.sparse import block_array, coo_array, csc_array, eye_array
 from scipy.sparse.linalg import splu
 
 from fairopt.engines.point import Point, Question
-from fairopt.instance import Bools, Floats
+from fairopt.instance import Bools, Floats, Ints
 
 CONVERGED = 1e-12
 DENSE = 500
@@ -52,15 +52,11 @@ def polish(question: Question, point: Point) -> Point | None:
 class _Frame:
     """The fixed arrays of a question: uses b, scores u, indices of pairs, users and rows."""
 
-    def __init__(self, question: Question, like: _Frame | None = None) -> None:
+    def __init__(self, question: Question) -> None:
         self.question = question
         inst = question.instance
         self.users, self.servers, self.resources = inst.shape
         self.alpha, self.log_w = question.alpha, question.log_w
-        if like is not None:
-            self.n, self.i, self.u, self.use = like.n, like.i, like.u, like.use
-            self.pair, self.row, self.b, self.log_size = like.pair, like.row, like.b, like.log_size
-            return
         self.n, self.i = question.pairs
         self.u, self.use = question.worth_per_task, question.use
         self.pair, r = np.nonzero(self.use)
@@ -71,18 +67,20 @@ class _Frame:
     # -- evaluation -----------------------------------------------------------------------
 
     def shares(self, x: Floats) -> Floats:
-        return np.bincount(self.n, self.u * x, self.users)
+        return _sums(self.n, self.u * x, self.users)
 
     def costs(self, state: _State) -> Floats:
         """(P,) money one task of each pair costs."""
         money = np.where(state.full, np.exp(np.minimum(state.row, 600.0)), 0.0)
         cost = np.bincount(self.pair, self.b * money[self.row], len(self.n))
         limit = self.question.instance.limit
-        mu = np.where(state.capped, np.exp(state.limit), 0.0) / np.where(np.isfinite(limit), limit, 1.0)
+        mu = np.where(state.capped, np.exp(state.limit), 0.0) / np.where(
+            np.isfinite(limit), limit, 1.0
+        )
         return cost + mu[self.n]
 
     def used(self, x: Floats) -> Floats:
-        return np.bincount(self.row, self.b * x[self.pair], self.servers * self.resources)
+        return _sums(self.row, self.b * x[self.pair], self.servers * self.resources)
 
     def point(self, state: _State) -> Point:
         rows = np.where(state.full, np.exp(state.row), 0.0).reshape(self.servers, self.resources)
@@ -114,7 +112,7 @@ class _Frame:
         worth = self.b * money[self.row] / cost[self.pair] * part[self.pair]
         np.maximum.at(paid, self.row, worth)
         full = (paid > np.maximum(1.0 - self.used(x), 0.0)) & (money > 0)
-        totals = np.bincount(self.n, x, self.users)
+        totals = _sums(self.n, x, self.users)
         paid_limit = mu / np.maximum(cheapest, 1e-300)
         capped = np.isfinite(limit) & (paid_limit > 1.0 - totals / at) & (mu > 0)
         # money in the scale of the conditions: p b = W u s^-alpha
@@ -137,7 +135,9 @@ class _Frame:
             changed = self._change(found)
             if changed is None:
                 return found
-            key = np.packbits(np.concatenate([changed.held, changed.full, changed.capped])).tobytes()
+            key = np.packbits(
+                np.concatenate([changed.held, changed.full, changed.capped])
+            ).tobytes()
             if key in seen:
                 return found
             seen.add(key)
@@ -163,11 +163,15 @@ class _Frame:
         free = state.full & (paid < 1e-10)
         limit = self.question.instance.limit
         beyond = ~state.capped & (np.bincount(self.n, x, self.users) > limit * (1 + 1e-10))
-        mu = np.where(state.capped, np.exp(state.limit), 0.0) / np.where(np.isfinite(limit), limit, 1.0)
+        mu = np.where(state.capped, np.exp(state.limit), 0.0) / np.where(
+            np.isfinite(limit), limit, 1.0
+        )
         q = np.full(self.users, np.inf)
         np.minimum.at(q, self.n, cost)
         eased = state.capped & (mu < 1e-10 * q)
-        if not (cheap.any() or gone.any() or over.any() or free.any() or beyond.any() or eased.any()):
+        if not (
+            cheap.any() or gone.any() or over.any() or free.any() or beyond.any() or eased.any()
+        ):
             return None
         held = (state.held | cheap) & ~gone
         # a user must keep something
@@ -183,16 +187,18 @@ class _Frame:
         pays = np.log(np.maximum((cost * self.u)[self.pair], 1e-300)) - np.log(self.b)
         np.maximum.at(dearest, self.row, np.where(holders, pays, -np.inf))
         small = np.where(np.isfinite(dearest), dearest, 0.0) + np.log(1e-2)
+        first_mu = np.log(1e-2 * q * np.where(np.isfinite(limit), limit, 1.0))
         return _State(
             np.where(cheap, entering, state.x), np.where(over, small, state.row),
-            np.where(beyond, np.log(1e-2 * q * np.where(np.isfinite(limit), limit, 1.0)), state.limit),
+            np.where(beyond, first_mu, state.limit),
             held, (state.full | over) & ~free, (state.capped | beyond) & ~eased,
         )  # fmt: skip
 
     # -- Newton ---------------------------------------------------------------------------
 
     def _newton(self, state: _State, most: int = 60) -> _State | None:
-        held, full, capped = np.flatnonzero(state.held), np.flatnonzero(state.full), np.flatnonzero(state.capped)
+        held, full = np.flatnonzero(state.held), np.flatnonzero(state.full)
+        capped = np.flatnonzero(state.capped)
         for _ in range(most):
             residual, jacobian = self._system(state, held, full, capped)
             size = float(np.abs(residual).max(initial=0.0))
@@ -218,7 +224,7 @@ class _Frame:
         return state if size <= 1e-9 else None
 
     @staticmethod
-    def _moved(state: _State, held: Floats, full: Floats, capped: Floats, step: Floats) -> _State:
+    def _moved(state: _State, held: Ints, full: Ints, capped: Ints, step: Floats) -> _State:
         x, row, limit = state.x.copy(), state.row.copy(), state.limit.copy()
         a, b = len(held), len(held) + len(full)
         x[held] += step[:a]
@@ -227,16 +233,16 @@ class _Frame:
         return replace(state, x=x, row=row, limit=limit)
 
     def _system(
-        self, state: _State, held: Floats, full: Floats, capped: Floats, derivative: bool = True
+        self, state: _State, held: Ints, full: Ints, capped: Ints, derivative: bool = True
     ) -> tuple[Floats, csc_array | None]:
         with np.errstate(all="ignore"):
             x = np.where(state.held, np.exp(state.x), 0.0)
             share, cost, used = self.shares(x), self.costs(state), self.used(x)
-            totals = np.bincount(self.n, x, self.users)
+            totals = _sums(self.n, x, self.users)
             limit = self.question.instance.limit
             n = self.n[held]
             residual = np.concatenate([
-                np.log(cost[held]) - self.log_w[n] - np.log(self.u[held]) + self.alpha * np.log(share[n]),
+                np.log(cost[held] / self.u[held]) - self.log_w[n] + self.alpha * np.log(share[n]),
                 np.log(used[full]),
                 np.log(totals[capped] / limit[capped]),
             ])  # fmt: skip
@@ -246,7 +252,7 @@ class _Frame:
 
     def _jacobian(
         self, state: _State, x: Floats, share: Floats, cost: Floats, used: Floats, totals: Floats,
-        held: Floats, full: Floats, capped: Floats,
+        held: Ints, full: Ints, capped: Ints,
     ) -> csc_array:  # fmt: skip
         a, b = len(held), len(full)
         at_pair = np.full(len(self.n), -1)
@@ -279,7 +285,11 @@ class _Frame:
         return csc_array(coo_array(entries, shape=(size, size)))
 
 
-def _same_user(order: Floats, counts: Floats) -> tuple[Floats, Floats]:
+def _sums(index: Ints, values: Floats, size: int) -> Floats:
+    return np.asarray(np.bincount(index, values, size), dtype=np.float64)
+
+
+def _same_user(order: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """All (left, right) positions of held pairs that share a user."""
     ends = np.cumsum(counts)
     starts = ends - counts
@@ -297,7 +307,9 @@ def least_norm(jacobian: csc_array | None, right: Floats) -> Floats | None:
     down, across = jacobian.shape
     if max(down, across) <= DENSE:
         try:
-            return np.asarray(lstsq(jacobian.toarray(), right, cond=1e-13, lapack_driver="gelsy")[0])
+            return np.asarray(
+                lstsq(jacobian.toarray(), right, cond=1e-13, lapack_driver="gelsy")[0]
+            )
         except (np.linalg.LinAlgError, ValueError):
             return None
     # quasi-definite: min |J y - r|^2 + (1e-7 |y|)^2; the caller's rounds correct what it bends

@@ -1,6 +1,8 @@
-"""Natural units: about the share each user will get, so that every number in a program is near 1."""
+"""Natural units: about the share each user will get, so that a program's numbers are near 1."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -22,7 +24,7 @@ def alone(question: Question) -> Floats:
 
 
 def max_min(question: Question) -> Floats:
-    """(N,) min(W^(1/alpha) L, the share the limit allows), L the max-min level for weights W^(1/alpha).
+    """(N,) min(W^(1/alpha) L, the share the limit allows), L the max-min level for these weights.
 
     One linear program; users that their limit holds below the level are set aside and it is
     solved again, a few times. When it fails, equal parts of `alone`.
@@ -49,8 +51,9 @@ def max_min(question: Question) -> Floats:
         above = hstack([rows, csr_array((rows.shape[0], 1))])
         goal = np.zeros(len(n) + 1)
         goal[-1] = -1.0
-        found = linprog(goal, vstack([above, lower]).tocsr(),
-                        np.concatenate([np.ones(rows.shape[0]), np.zeros(users)]), method="highs")  # fmt: skip
+        right = np.concatenate([np.ones(rows.shape[0]), np.zeros(users)])
+        both: Any = vstack([above, lower]).tocsr()
+        found = linprog(goal, both, right, method="highs")
         if found.x is None or not found.x[-1] > 0:
             break
         level = found.x[-1] / (weight[held].max() * users)
