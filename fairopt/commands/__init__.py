@@ -10,6 +10,7 @@ from __future__ import annotations
 COMMANDS: dict[str, tuple[str, str]] = {
     "solve": ("solve", "Allocate fairly, with prices and a certificate."),
     "verify": ("verify", "Judge a saved answer, whoever made it; no solver involved."),
+    "compare": ("compare", "Every notion and every scheduler on one model, side by side."),
     "fill": ("fill", "Place whole tasks one at a time, by the papers' schedulers."),
     "models": ("models", "List the models shipped with fairopt."),
 }

@@ -1,0 +1,110 @@
+"""fairopt compare: every notion and every scheduler on one model, side by side."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from fairopt import files
+from fairopt.commands import output
+
+FORMATS = ("terminal", "markdown", "latex", "csv")
+USERS = 4
+"""most users with a column each; of more, the totals are in --json alone"""
+REASON = 76
+"""longest reason printed whole"""
+
+
+@click.command("compare", context_settings={"max_content_width": 100})
+@click.argument("model")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the random schedulers.")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal",
+              show_default=True, help="Of the table.")
+@output.as_json
+@output.out  # fmt: skip
+def command(model: str, seed: int, form: str, as_json: bool, path: str | None) -> int:
+    """Every notion and every scheduler on MODEL: a row each.
+
+    Tasks of each user (up to four users), efficiency (sum of weighted tasks), use of the resources
+    (mean over resources), least and most level x_n / (weight * tasks alone), the properties that
+    fail, and the certificate. Notions that refuse the model say why. Exit code 4 if a row that has
+    an answer is not certified, or a solver failed.
+    """
+    from fairopt import compare
+    from fairopt.filling.compared import text
+
+    problem = files.read(model)
+    table = compare.rows(problem.instance, seed)
+    dump = json.dumps(
+        {"schema": "fairopt/compare/v1", "model": problem.name, "seed": seed,
+         "rows": [_finite(row) for row in table]}, indent=2,
+    )  # fmt: skip
+    if path is not None:
+        from fairopt import storage
+
+        storage.write_text(path, dump + "\n")
+    if as_json:
+        output.to_stdout(dump)
+    else:
+        lines, notes = _lines(problem.instance, table)
+        shown = [text(lines[0], lines[1:], form).rstrip("\n")]
+        if notes and form in ("terminal", "markdown"):
+            bullet = "- " if form == "markdown" else ""
+            shown.append("\n".join(bullet + note for note in notes))
+        output.to_stdout("\n\n".join(shown))
+    return 0 if all(compare.accepted(row) for row in table) else 4
+
+
+def _lines(inst: Any, table: list[dict[str, Any]]) -> tuple[list[list[str]], list[str]]:
+    """The table with its head, and below it the reasons of the rows without an answer."""
+    from fairopt.report.tables import number
+
+    users = inst.users if len(inst.users) <= USERS else ()
+    head = ["notion or scheduler", *users, "efficiency", "used", "least", "most", "fails",
+            "certificate"]  # fmt: skip
+    lines, notes = [head], []
+    for row in table:
+        values = ", ".join(_plain(v) for v in row["parameters"].values())
+        name = f"{row['name']} ({values})" if values else row["name"]
+        if row["status"] != "answered":
+            empty = ["-"] * (len(head) - 2)
+            lines.append([name, *empty, row["status"]])
+            notes.append(f"{name} {row['status']}: {_short(row['reason'])}")
+            continue
+        used = list(row["utilisation"].values())
+        lines.append(
+            [name, *(number(row["totals"][user]) for user in users), number(row["efficiency"]),
+             f"{100 * sum(used) / len(used):.1f}%", f"{row['least']:.4g}", f"{row['most']:.4g}",
+             " ".join(SHORT.get(name, name) for name in row["fails"]) or "-", row["verdict"]]
+        )  # fmt: skip
+    failing = {name for row in table for name in row.get("fails", ())}
+    if failing:
+        notes.insert(0, ", ".join(f"{v} {k}" for k, v in SHORT.items() if k in failing))
+    return lines, notes
+
+
+SHORT = {
+    "sharing-incentive": "SI", "envy-free": "EF", "pareto-optimal": "PO", "bottleneck-fair": "BF",
+    "single-resource-fair": "SRF", "no-justified-complaints": "NJC",
+}  # fmt: skip
+"""what the column of failing properties says"""
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _short(reason: str) -> str:
+    words = " ".join(reason.split())
+    return words if len(words) <= REASON else words[: REASON - 3] + "..."
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity and no NaN: null instead."""
+    if isinstance(value, dict):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, float) and not -float("inf") < value < float("inf"):
+        return None
+    return value

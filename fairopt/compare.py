@@ -1,0 +1,98 @@
+"""Every notion and every scheduler on one instance, side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairopt.allocation import Allocation
+from fairopt.certificates import certify
+from fairopt.errors import BadInput, FairoptError, Infeasible, UsageError
+from fairopt.instance import Instance
+from fairopt.properties import PROPERTIES
+
+SETTINGS: dict[str, tuple[dict[str, Any], ...]] = {
+    "alpha-fair": ({"alpha": 2.0},),
+    "max-min": ({"criterion": "drf"}, {"criterion": "tsf"}, {"criterion": "cdrf"}),
+    "ps-dsf": ({"division": "rdm"}, {"division": "tdm"}),
+}
+"""parameters compared, by notion; a notion that is not named is compared with its defaults"""
+
+
+def rows(instance: Instance, seed: int = 0) -> list[dict[str, Any]]:
+    """One row a notion of NOTIONS, then one a scheduler of SCHEDULERS, as plain data.
+
+    Parameters
+    ----------
+    instance : the cluster.
+    seed : of the schedulers' random draws; each fills once.
+
+    Returns
+    -------
+    list of dict : `name`, `parameters`, `status`. Status "answered" comes with `totals` {user:
+        tasks}, `efficiency` sum phi_n x_n, `utilisation` {resource: used / capacity of all
+        servers}, `least` and `most` of the levels x_n / (phi_n sum_i gamma[n,i]) (one scale for
+        all rows, whatever the notion's own criterion), `fails` (names of properties),
+        `properties` {name: {holds, residual, witness}}, `verdict`, `gap`, `residual`. Status
+        "refused" (the notion is not for this instance) and "failed" (no answer) come with
+        `reason`.
+    """
+    from fairopt.filling import SCHEDULERS, fill
+    from fairopt.notions import NOTIONS, make
+    from fairopt.solving import solve
+
+    table: list[dict[str, Any]] = []
+    for name in NOTIONS:
+        for parameters in SETTINGS.get(name, ({},)):
+            row = {"name": name, "parameters": parameters}
+            try:
+                answer = solve(instance, make(name, **parameters), uncertified="return")
+            except (BadInput, UsageError, Infeasible) as error:
+                table.append({**row, "status": "refused", "reason": str(error)})
+            except FairoptError as error:
+                table.append({**row, "status": "failed", "reason": str(error)})
+            else:
+                table.append({**row, **judged(answer)})
+    for name in SCHEDULERS:
+        row = {"name": f"fill:{name}"}
+        try:
+            answer = fill(instance, name, seed=seed)
+        except (BadInput, UsageError) as error:
+            table.append({**row, "parameters": {}, "status": "refused", "reason": str(error)})
+            continue
+        selection = {"selection": answer.notion["parameters"]["selection"]}
+        table.append({**row, "parameters": selection, **judged(answer)})
+    return table
+
+
+def judged(answer: Allocation) -> dict[str, Any]:
+    """The columns of `rows` for one answer."""
+    inst = answer.instance
+    certificate = answer.certificate or certify(answer)
+    used, there = answer.used.sum(axis=0), inst.pool.sum(axis=0)
+    # one scale for all notions: the part of what the user could have alone, by weight
+    level = answer.totals / inst.alone.sum(axis=1) / inst.weight
+    checks = {name: judge(answer) for name, judge in PROPERTIES.items()}
+    return {
+        "status": "answered",
+        "totals": dict(zip(inst.users, answer.totals.tolist(), strict=True)),
+        "efficiency": float(inst.weight @ answer.totals),
+        "utilisation": {
+            name: float(used[r] / there[r]) if there[r] > 0 else 0.0
+            for r, name in enumerate(inst.resources)
+        },
+        "least": float(level.min()),
+        "most": float(level.max()),
+        "fails": [name for name, check in checks.items() if not check.holds],
+        "properties": {
+            name: {"holds": check.holds, "residual": check.residual, "witness": check.witness}
+            for name, check in checks.items()
+        },
+        "verdict": certificate.verdict,
+        "gap": certificate.gap,
+        "residual": certificate.residual,
+    }
+
+
+def accepted(row: dict[str, Any]) -> bool:
+    """Whether a row is certified, or the notion is not for this instance."""
+    return bool(row["status"] == "refused" or row.get("verdict") == "certified")
