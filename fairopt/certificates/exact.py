@@ -106,10 +106,14 @@ def exact_gap(alloc: Allocation) -> Fraction:
     if alpha == 0:
         inside = bool(alloc.notion["parameters"].get("weight_inside", False))
         worth = [Fraction(1)] * users if inside else case.weight
-        case.raise_to(prices, mu, worth)
         total = sum((w * s for w, s in zip(worth, share, strict=True)), _ZERO)
         if total <= 0:
             raise NotCertified("exact gap: nobody has any share", alloc)
+        # at the scale at which the budget is what the answer is worth, then raised where short
+        scale = total / (_budget(case, prices, mu, limited) or total)
+        prices = [[p * scale for p in row] for row in prices]
+        mu = [m * scale for m in mu]
+        case.raise_to(prices, mu, worth)
         return _budget(case, prices, mu, limited) / total - 1
     paid = [case.cheapest(prices, n, mu[n]) * share[n] for n in range(users)]
     if min(paid) <= 0:
