@@ -61,7 +61,8 @@ def max_min(question: Question) -> Floats:
         np.maximum.at(best, n, u)
         wanted = np.exp(log_v - np.log(full) - (log_v - np.log(full)).max()) * level * full
         unit = np.minimum(wanted, best * inst.limit)
-        beyond = held & (wanted > best * inst.limit)
+        # the program keeps every limit, so a user can be at it, never above
+        beyond = held & (wanted >= best * inst.limit * (1 - 1e-9))
         if not beyond.any() or beyond.sum() == held.sum():
             break
         held &= ~beyond

@@ -1,0 +1,52 @@
+"""The one text of the feasible set, and the programs made of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt import criteria
+from fairopt.program import feasible_set, limit_matrix, usage_matrix
+
+MODELS = ["edge/limits", "edge/demand-by-server", "edge/zero-capacity", "edge/servers-only-some"]
+NOTIONS = [fo.Throughput(), fo.ProportionalFair("drf"), *(fo.AlphaFair(a) for a in (0, 0.5, 1, 7))]
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("notion", NOTIONS, ids=repr)
+def test_programs_are_disciplined_and_have_only_eligible_pairs(name: str, notion: Any) -> None:
+    inst = fo.read(name).instance
+    program = notion.program(inst, criteria.score(inst, "tasks"), np.ones(inst.shape[0]))
+    problem = program.problem()
+    assert problem.is_dcp()
+    assert program.space.y.size == int(inst.eligible.sum())
+    # besides the pairs only what defines s^(1-alpha)
+    extra = [v for v in problem.variables() if v is not program.space.y]
+    assert sum(v.size for v in extra) in (0, inst.shape[0])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_set_is_the_instance_s_own(name: str) -> None:
+    """Usage, limits and shares of some tasks, against the instance's, in uneven units."""
+    inst = fo.read(name).instance
+    score = criteria.score(inst, "dominant-share")
+    unit = np.linspace(0.5, 2.0, inst.shape[0])
+    space = feasible_set(inst, score, unit)
+    tasks = np.arange(1.0, inst.eligible.size + 1).reshape(inst.shape[:2]) * inst.eligible
+    space.y.value = tasks[inst.pairs] / space.pair_unit
+    np.testing.assert_allclose(space.share.value * unit, (score * tasks).sum(axis=1), rtol=1e-12)
+    usage, (server, resource) = usage_matrix(inst)
+    part = inst.used(tasks)[server, resource] / inst.pool[server, resource]
+    np.testing.assert_allclose(usage @ tasks[inst.pairs], part, rtol=1e-12)
+    # every row that somebody uses is there
+    used = inst.used(tasks) > 0
+    assert set(zip(server, resource, strict=True)) == set(zip(*np.nonzero(used), strict=True))
+    most, limited = limit_matrix(inst)
+    assert list(limited) == list(np.flatnonzero(np.isfinite(inst.limit)))
+    np.testing.assert_allclose(
+        most @ tasks[inst.pairs], tasks.sum(axis=1)[limited] / inst.limit[limited], rtol=1e-12
+    )
+    assert (space.limits is None) == (len(limited) == 0)
