@@ -79,7 +79,7 @@ def _descend(
                 continue
             # too far: shorten the stride, of targets and of tau
             factor = factor**0.5
-            if factor > 0.99:
+            if factor > 0.97:
                 break
             tau, aims = before * factor, met + (aims - met) / 2
             continue
@@ -223,7 +223,7 @@ class _Path:
         return found if before is None else before + np.clip(found - before, -MOST, MOST)
 
     def newton(
-        self, state: Floats, aims: Floats, tau: float, most: int = 80
+        self, state: Floats, aims: Floats, tau: float, most: int = 60
     ) -> tuple[Floats | None, int]:
         """The point at tau, and how many steps it took; None when Newton does not get there."""
         enough = min(1e-3, max(1e-9, tau))
