@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from fairopt.generate import random_instance
 from fairopt.report.tables import allocation_text, models_text
 
 
@@ -81,3 +82,21 @@ def test_models_text():
     lines = models_text(shipped).splitlines()
     assert len(lines) == 2 * len(shipped) and max(map(len, lines)) <= 100
     assert all(any(x.startswith(f"{m.name}: ") for x in lines) for m in shipped)
+
+
+def test_levels_of_max_min_are_shown_and_fit_the_page():
+    inst = fo.Instance(
+        [[1, 0], [1, 0], [0, 1]], [[4, 9]], limit=[1, np.inf, np.inf], resources=["cpu", "mem"]
+    )
+    text = allocation_text(fo.solve(inst, fo.MaxMin("tasks")))
+    table = text[text.index("step") : text.index("\n\ncertified")].splitlines()
+    assert [" ".join(line.split()) for line in (table[0], *table[2:])] == [
+        "step level stops full",
+        "1 1 u1 limit of u1",
+        "2 3 u2 cpu on s1",
+        "3 9 u3 mem on s1",
+    ]
+    large = random_instance(50, 20, 3, density=0.1, seed=4, zero_demand=0.2)
+    text = allocation_text(fo.solve(large, fo.MaxMin("drf")), title="many levels")
+    assert len(text.splitlines()) <= 40 and max(map(len, text.splitlines())) <= 100
+    assert "\n... 8 more\n\ncertified" in text

@@ -51,11 +51,19 @@ def _option(name: str, field: Field[Any], takers: list[str]) -> Callable[..., An
         help_text += f" One of {', '.join(CRITERIA)}."
     if field.default is not MISSING and not isinstance(field.default, bool):
         help_text += f" Default {field.default}."
-    annotation = str(getattr(field.type, "__name__", field.type))
+    annotation = str(getattr(field.type, "__name__", field.type)).removesuffix(" | None")
     if annotation == "bool":
         return click.option(flag(name), name, is_flag=True, default=None, help=help_text)
+    if annotation.startswith("tuple"):
+        return click.option(flag(name), name, callback=_split, metavar="A,B,...", help=help_text)
     kind = {"float": click.FLOAT, "int": click.INT}.get(annotation, click.STRING)
     return click.option(flag(name), name, type=kind, metavar=_letter(name), help=help_text)
+
+
+def _split(
+    context: click.Context, option: click.Parameter, value: str | None
+) -> tuple[str, ...] | None:
+    return None if value is None else tuple(part.strip() for part in value.split(","))
 
 
 def _letter(name: str) -> str:

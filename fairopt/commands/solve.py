@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import notion_options, output
+from fairopt.commands import notion_options, output, progress
 from fairopt.errors import NotCertified
 
 
@@ -20,7 +20,7 @@ from fairopt.errors import NotCertified
 @notion_options.options
 @click.option("--case", type=int, metavar="K", help="The model's case number K, from 1.")
 @click.option("--solver", default="auto", show_default=True, metavar="NAME",
-              help="auto, clarabel, ecos or scs; a named one is tried alone.")  # fmt: skip
+              help="auto, clarabel, ecos, scs or highs; a named one is tried alone.")  # fmt: skip
 @click.option("--gap", type=float, default=1e-6, show_default=True,
               help="Certify when gap and residual are at most this.")  # fmt: skip
 @output.as_json
@@ -51,7 +51,8 @@ def command(
 
     complaint = None
     try:
-        answer = solve(problem.instance, wanted, solver=solver, gap=gap)
+        with progress.shown(wanted.name) as told:
+            answer = solve(problem.instance, wanted, solver=solver, gap=gap, progress=told)
     except NotCertified as error:
         if error.allocation is None:
             raise

@@ -17,6 +17,12 @@ WIDTH = 100
 """columns, whatever the terminal: the same answer prints the same text"""
 ROWS = 12
 """longest table printed whole; a longer one shows ROWS - 2 rows and how many more there are"""
+FEWER = 8
+"""the same where the levels of a max-min answer must fit on the page too"""
+LEVEL_ROOM = 50
+"""columns for what is full at a level, about"""
+LINES = 40
+"""lines of a page"""
 STOPS = 3
 """most servers named where a user is stopped"""
 NAME = 24
@@ -27,6 +33,8 @@ GAP = 2
 
 def allocation_text(alloc: Allocation, title: str = "", accepted: bool = True) -> str:
     """Totals and who is stopped by what, how full each resource is at what price, the verdict.
+
+    A max-min answer also shows its levels: the value, who froze there, and what was full.
 
     Parameters
     ----------
@@ -39,8 +47,13 @@ def allocation_text(alloc: Allocation, title: str = "", accepted: bool = True) -
     -------
     str : at most 40 lines of 100 columns, without colour.
     """
-    parts = [*([_clip(title)] if title else []), _headline(alloc), "", _users(alloc), ""]
-    return "\n".join([*parts, _servers(alloc), "", _verdict(alloc, accepted)])
+    for rows in (ROWS, FEWER):
+        parts = [*([_clip(title)] if title else []), _headline(alloc), "", _users(alloc, rows), ""]
+        levels = _levels(alloc, rows)
+        text = "\n".join([*parts, _servers(alloc, rows), "", *levels, _verdict(alloc, accepted)])
+        if not levels or text.count("\n") < LINES:
+            break
+    return text
 
 
 def models_text(shipped: Iterable[Any]) -> str:
@@ -68,13 +81,13 @@ def _headline(alloc: Allocation) -> str:
     )
 
 
-def _users(alloc: Allocation) -> str:
+def _users(alloc: Allocation, most: int) -> str:
     """Total, share and stops of each user; shares that are the totals are left out."""
     inst = alloc.instance
     columns = {"weight": inst.weight, "tasks": alloc.totals, "share": alloc.shares}
     if (alloc.shares == alloc.totals).all():
         del columns["share"]
-    shown = _shown(len(inst.users))
+    shown = _shown(len(inst.users), most)
     stops = {name: list(rows) for name, rows in groupby(alloc.blocked, key=lambda b: b.user)}
     rows = [
         [_name(inst.users[n]), *(number(values[n]) for values in columns.values())]
@@ -115,10 +128,10 @@ def _listed(names: Sequence[str], most: int) -> str:
     return ", ".join(map(_name, names[:most])) + more
 
 
-def _servers(alloc: Allocation) -> str:
+def _servers(alloc: Allocation, most: int) -> str:
     """How full each resource of each server is, and its price where one is known."""
     inst = alloc.instance
-    shown = _shown(len(inst.servers))
+    shown = _shown(len(inst.servers), most)
     head = ["server"]
     rows = [[_name(name)] for name in inst.servers[:shown]]
     if (inst.count > 1).any():
@@ -142,6 +155,21 @@ def _cells(alloc: Allocation, i: int, r: int) -> list[str]:
     if alloc.prices is not None:
         cells.append("-" if missing else number(alloc.prices[i, r]))
     return cells
+
+
+def _levels(alloc: Allocation, most: int) -> list[str]:
+    """The levels of a max-min answer in order, and an empty line; nothing for other answers."""
+    steps = [step for step in alloc.steps if step.get("step") == "level"]
+    if not steps:
+        return []
+    rows = []
+    for k, step in enumerate(steps[: _shown(len(steps), most)]):
+        stops = [Blocked("", server, resource, None) for server, resource in step["full"]]
+        held = f"limit of {_listed(step['at limit'], 1)}; " if step["at limit"] else ""
+        cells = [str(k + 1), number(step["level"]), _listed(step["users"], 2)]
+        rows.append([*cells, (held + _stopped(stops, LEVEL_ROOM - len(held))).removesuffix("; -")])
+    text = _table(["step", "level", "stops", "full"], rows, len(steps) - len(rows), left=(2, 3))
+    return [text, ""]
 
 
 def _verdict(alloc: Allocation, accepted: bool) -> str:
@@ -170,8 +198,8 @@ def _verdict(alloc: Allocation, accepted: bool) -> str:
 # -- plain text -------------------------------------------------------------------------------
 
 
-def _shown(size: int) -> int:
-    return size if size <= ROWS else ROWS - 2
+def _shown(size: int, most: int) -> int:
+    return size if size <= most else most - 2
 
 
 def _name(name: str) -> str:
