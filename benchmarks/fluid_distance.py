@@ -8,8 +8,8 @@ smallest increment is not rounding: tasks are not taken back.
     python benchmarks/fluid_distance.py [--instances 40] [-o docs/results/fluid-distance.md]
 
 Distance of an instance: the largest, and the mean, over users of |x_n - fluid_n| / fluid_n; and
-with its sign sum x / sum fluid - 1. Only certified fluid answers are compared. An increment is a part
-of one task; a user has a few whole tasks, so that increment 1 is mostly rounding.
+with its sign sum x / sum fluid - 1. Only certified fluid answers are compared. An increment is a
+part of one task; a user has a few whole tasks, so that increment 1 is mostly rounding.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -44,7 +45,7 @@ PAIRS: list[tuple[str, str, Notion]] = [
     ("cdrf", "random-server", fo.MaxMin("cdrf")),
     ("cdrf", "best-fit", fo.MaxMin("cdrf")),
 ]
-FAMILIES = {
+FAMILIES: dict[str, dict[str, Any]] = {
     "one server": {"users": 5, "servers": 1, "resources": 3},
     "three servers": {"users": 5, "servers": 3, "resources": 3, "density": 0.7},
 }
@@ -110,13 +111,14 @@ def page(size: int) -> str:
     head.append(f"{INCREMENTS[-1]:g}: sum")
     parts = [
         "# How far each scheduler stays from its fluid notion\n",
-        f"Written by `python benchmarks/fluid_distance.py --instances {size}`: {size} seeded random\n"
-        "instances a family, 5 users, 3 resources, zero demands with chance 0.2, weights over 0.6\n"
-        "decades, and with three servers placement of density 0.7. In percent, per increment (part\n"
-        "of a task): median / 90th percentile over instances of the largest, and of the mean,\n"
-        "relative difference of a user's total from the fluid one; last, with its sign, the median\n"
-        f"change of the sum of tasks. Random selections: mean of {DRAWS} draws at increments above\n"
-        "0.05, else one draw. What does not vanish with the increment is not rounding.\n",
+        f"Written by `python benchmarks/fluid_distance.py --instances {size}`: {size} seeded\n"
+        "random instances a family, 5 users, 3 resources, zero demands with chance 0.2, weights\n"
+        "over 0.6 decades, and with three servers placement of density 0.7. In percent, per\n"
+        "increment (part of a task): median / 90th percentile over instances of the largest, and\n"
+        "of the mean, relative difference of a user's total from the fluid one; last, with its\n"
+        "sign, the median change of the sum of tasks. Random selections: mean of "
+        f"{DRAWS} draws at\nincrements above 0.05, else one draw. What does not vanish with the "
+        "increment is not rounding.\n",
     ]
     for family in FAMILIES:
         lines, left_out = measured(family, size)
