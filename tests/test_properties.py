@@ -84,7 +84,10 @@ def test_complaint_of_a_user_whose_dominant_resource_is_not_full():
     # of r2, which is full, it holds a tenth of its due; r1 is nearest, and that much is free
     assert check.residual == pytest.approx(1 - 0.35 - 2 * 0.004825)
     assert "r1 on s1" in check.witness
-    assert not failing(given(fo.Instance([[1, 4], [3, 1]], [[9, 18]]), [[3], [2]]))
+    # DRF leaves A a third of the CPU, the one full resource; proportional fairness fills both
+    pool = fo.read("ghodsi2011/example").instance
+    assert failing(given(pool, [[3], [2]])) == {"no-justified-complaints"}
+    assert not failing(given(pool, [[45 / 11], [18 / 11]]))
 
 
 def test_weights_scale_what_is_due_and_envied():
