@@ -8,6 +8,7 @@ from engine_cases import ONE_RESOURCE, TWO_SERVERS, judged, question
 
 import fairopt as fo
 from fairopt.engines import central
+from fairopt.engines.polish import polish
 
 
 def test_one_resource() -> None:
@@ -30,6 +31,9 @@ def test_weights_over_twelve_decades() -> None:
     asked = question(fo.Instance(demand, [[10.0, 10.0]], weight=[1e-6, 1, 1e6]), 1.0)
     found = central.follow(asked)
     assert found is not None and judged(asked, found).residual < 1e-4
+    # a row with room for no more than the lightest user's tasks is told from a full one
+    mended = polish(asked, found)
+    assert mended is not None and judged(asked, mended).certified
 
 
 def test_a_short_path_ends_tau_from_the_optimum() -> None:

@@ -24,6 +24,8 @@ from fairopt.instance import Bools, Floats, Ints
 CONVERGED = 1e-12
 DENSE = 500
 """unknowns up to which the Newton step is a dense least-norm solution"""
+SPARE = 4
+"""rows tried without when Newton finds nothing"""
 ROUNDS = 40
 """changes of the active set"""
 
@@ -129,7 +131,7 @@ class _Frame:
         """Newton, then pairs and rows added or dropped where the conditions ask, until none do."""
         seen: set[bytes] = set()
         for _ in range(ROUNDS):
-            found = self._newton(state)
+            found = self._newton(state) or self._one_row_less(state)
             if found is None:
                 return None
             changed = self._change(found)
@@ -142,6 +144,19 @@ class _Frame:
                 return found
             seen.add(key)
             state = changed
+        return None
+
+    def _one_row_less(self, state: _State) -> _State | None:
+        """Newton without one of the rows that have most room: a row taken for full may be almost
+        full only, for no more than a light user's tasks."""
+        room = 1.0 - self.used(np.where(state.held, np.exp(state.x), 0.0))
+        rows = np.flatnonzero(state.full & (room > 1e-14))
+        for row in rows[np.argsort(-room[rows], kind="stable")][:SPARE]:
+            full = state.full.copy()
+            full[row] = False
+            found = self._newton(replace(state, full=full))
+            if found is not None:
+                return found
         return None
 
     def _change(self, state: _State) -> _State | None:

@@ -51,16 +51,17 @@ def max_min(question: Question) -> Floats:
         above = hstack([rows, csr_array((rows.shape[0], 1))])
         goal = np.zeros(len(n) + 1)
         goal[-1] = -1.0
-        right = np.concatenate([np.ones(rows.shape[0]), np.zeros(users)])
+        # a user set aside keeps what its limit allows
+        right = np.concatenate([np.ones(rows.shape[0]), np.where(held, 0.0, -unit / full)])
         both: Any = vstack([above, lower]).tocsr()
         found = linprog(goal, both, right, method="highs")
         if found.x is None or not found.x[-1] > 0:
-            break
+            break  # nothing more to gain: the last unit stands
         level = found.x[-1] / (weight[held].max() * users)
         best = np.zeros(users)
         np.maximum.at(best, n, u)
         wanted = np.exp(log_v - np.log(full) - (log_v - np.log(full)).max()) * level * full
-        unit = np.minimum(wanted, best * inst.limit)
+        unit = np.where(held, np.minimum(wanted, best * inst.limit), unit)
         # the program keeps every limit, so a user can be at it, never above
         beyond = held & (wanted >= best * inst.limit * (1 - 1e-9))
         if not beyond.any() or beyond.sum() == held.sum():
