@@ -92,7 +92,7 @@ def test_has_title_and_source_and_round_trips(name: str, tmp_path: Path) -> None
     assert model.title and model.source and model.cases and model.name == name
     # the first case is what `fairopt solve MODEL` solves
     assert model.cases[0].kind == "notion"
-    assert model.cases[0].name in ("proportional", "alpha-fair", "throughput")
+    assert model.cases[0].name in notions.NOTIONS
     fo.write(model, tmp_path / "again.toml")
     assert fo.read(tmp_path / "again.toml") == model
     fo.write(model, tmp_path / "folder")
