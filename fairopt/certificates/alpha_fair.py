@@ -9,7 +9,7 @@ from fairopt.certificates import prices
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.guess import guess_prices
 from fairopt.certificates.witness import better
-from fairopt.certificates.words import notes
+from fairopt.certificates.words import listed, notes
 from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.instance import Floats
 
@@ -64,7 +64,8 @@ def judge(alloc: Allocation) -> Certificate:
         scaled = f": it needs to be scaled by {factor:.9g} to fit" if factor < 1 else ""
         words.append(f"not feasible{scaled}")
     if gap > TOLERANCE:
-        lost = float(np.expm1(better(alloc, dual.log_w, dual.alpha)[1]))
+        found, rise = better(alloc, dual.log_w, dual.alpha)
+        lost = float(np.expm1(rise))
         checks = (*checks, Check.of("no better allocation", lost, TOLERANCE, "every share at once"))
         if lost > TOLERANCE:
             verdict = REFUTED
@@ -74,6 +75,7 @@ def judge(alloc: Allocation) -> Certificate:
                 if np.isfinite(lost)
                 else "a better feasible allocation exists: it leaves nobody with nothing"
             )
+            words.append("it is, user by user and server by server: " + listed(alloc, found))
     words.extend(notes(alloc))
     return Certificate(verdict, gap, float(residual[worst]), loose, checks, spans, tuple(words))
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from itertools import groupby
 
+import numpy as np
+
 from fairopt.allocation import Allocation
+from fairopt.instance import Floats
 
 MOST = 200
 """users told one by one"""
@@ -27,3 +30,14 @@ def notes(alloc: Allocation) -> list[str]:
             parts.append(what)
         lines.append(f"{user} is stopped by " + "; by ".join(parts))
     return lines
+
+
+def listed(alloc: Allocation, tasks: Floats, most: int = 12) -> str:
+    """Tasks (N, I) in words, enough digits to check them; at most so many users."""
+    inst = alloc.instance
+    lines = []
+    for name, row in zip(inst.users[:most], tasks, strict=False):
+        held = [f"{row[i]:.7g} on {inst.servers[i]}" for i in np.flatnonzero(row)]
+        lines.append(f"{name} {' + '.join(held) or 0}")
+    more = len(inst.users) - most
+    return "; ".join(lines) + (f"; and {more} more users" if more > 0 else "")
