@@ -26,7 +26,7 @@ LAYERS = (
     ("results",),
     ("files",),
     ("allocation",),
-    ("certificates", "filling"),
+    ("certificates", "filling", "measures"),
     ("program",),
     ("notions",),
     ("reduce",),
