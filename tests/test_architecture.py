@@ -20,7 +20,7 @@ LAYERS = (
     ("errors",),
     ("check", "storage", "instance_faults"),
     ("instance",),
-    ("reading", "criteria", "welfare", "generate"),
+    ("reading", "criteria", "welfare", "generate", "shrinking"),
     ("cases", "tables", "folders"),
     ("answers",),
     ("results",),
