@@ -93,6 +93,16 @@ def measure(
     dict : name -> finite number, or None where undefined (nobody offers the resource, everybody
         has nothing, a number beyond floating point). One key `utilisation.NAME` a resource.
     """
+    # numbers beyond floating point become None below, without a warning
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = _measured(allocation, best_throughput)
+    return {
+        name: value if value is not None and math.isfinite(value) else None
+        for name, value in found.items()
+    }
+
+
+def _measured(allocation: Allocation, best_throughput: float | None) -> dict[str, float | None]:
     inst, levels = allocation.instance, allocation.levels
     dominant = criteria.dominant_share(inst) * allocation.tasks
     total = efficiency(allocation)
@@ -110,10 +120,7 @@ def measure(
     if best_throughput is not None:
         found["price_of_fairness"] = price_of_fairness(total, best_throughput)
     found["blocked_users"] = blocked_users(allocation)
-    return {
-        name: value if value is not None and math.isfinite(value) else None
-        for name, value in found.items()
-    }
+    return found
 
 
 # -- one function a measure -------------------------------------------------------------------
@@ -132,7 +139,9 @@ def sqrt_var_f(instance: Instance, dominant: Floats) -> float:
     dominant : (N, I), u[n,i] x[n,i] with the scores of `criteria.dominant_share`: a row of k
         machines holds k equal terms of F_n (kesidis2016 (11), (16)).
     """
-    return _deviation(dominant.sum(axis=1) / instance.weight)
+    f = dominant.sum(axis=1) / instance.weight
+    away = f - f.sum() / len(f)
+    return math.sqrt(float(away @ away) / len(f))
 
 
 def sqrt_sum_v(instance: Instance, dominant: Floats) -> float:
@@ -143,18 +152,14 @@ def sqrt_sum_v(instance: Instance, dominant: Floats) -> float:
 
     Parameters
     ----------
-    dominant : (N, I), as for `sqrt_var_f`.
+    dominant : (N, I), as for `sqrt_var_f`; 0 where not eligible.
     """
     eligible, count = instance.eligible, instance.count
-    share = np.where(eligible, dominant / count, 0.0)
-    scale = _largest(share)
-    if scale == 0.0:
-        return 0.0
-    share = share / scale
     size = np.maximum(eligible.sum(axis=0), 1)
-    away = np.where(eligible, share - share.sum(axis=0) / size, 0.0)
-    v = np.einsum("ni,ni->i", away, away) / size
-    return scale * math.sqrt(float(v @ count))
+    share = dominant / count
+    away = (share - share.sum(axis=0) / size) * eligible
+    v = (away * away).sum(axis=0) / size
+    return math.sqrt(float(v @ count))
 
 
 def utilisation(allocation: Allocation) -> list[float | None]:
@@ -168,18 +173,15 @@ def jain(levels: Floats) -> float | None:
 
     None when every level is 0.
     """
-    scale = _largest(levels)
-    if scale == 0.0:
-        return None
-    level = levels / scale
-    return float(level.sum() ** 2 / (len(level) * (level @ level)))
+    total, squares = float(levels.sum()), float(levels @ levels)
+    return total * total / (len(levels) * squares) if squares > 0 else None
 
 
 def nash_welfare(shares: Floats, weight: Floats) -> float:
     """Weighted geometric mean of the shares, in logarithms; 0 when somebody has nothing."""
     if float(shares.min()) <= 0.0:
         return 0.0
-    part = weight / _largest(weight)
+    part = weight / weight.max()
     return math.exp(float(part @ np.log(shares)) / float(part.sum()))
 
 
@@ -200,20 +202,6 @@ def blocked_users(allocation: Allocation) -> int:
     free = np.zeros(len(inst.users), dtype=bool)
     free[n[~stopped]] = True
     return int((~free | (allocation.totals >= inst.limit * (1 - FULL))).sum())
-
-
-def _largest(values: Floats) -> float:
-    return float(np.abs(values).max())
-
-
-def _deviation(values: Floats) -> float:
-    """Standard deviation with 1/N, scaled first so that squares neither over- nor underflow."""
-    scale = _largest(values)
-    if scale == 0.0:
-        return 0.0
-    scaled = values / scale
-    away = scaled - scaled.sum() / len(scaled)
-    return scale * math.sqrt(float(away @ away) / len(scaled))
 
 
 # -- trade-offs between two measures ----------------------------------------------------------
