@@ -21,7 +21,7 @@ from fairopt.reading import (
     text,
 )
 
-KINDS = ("notion", "scheduler", "simulate")
+KINDS = ("notion", "scheduler", "simulate", "proposition")
 _ROWS = ("expect", "printed", "accepts", "refuses")
 _EXPECTED = (
     "objective", "totals", "shares", "levels", "tasks", "dominant_shares", "prices", "rates",
@@ -37,8 +37,8 @@ class Case:
 
     Parameters
     ----------
-    kind : "notion", "scheduler" or "simulate".
-    name : of the notion, the scheduler, or what is simulated.
+    kind : "notion", "scheduler", "simulate" or "proposition".
+    name : of the notion, the scheduler, what is simulated, or the statement.
     parameters : by their Python names; the notion itself checks them.
     expect : the true answer: objective, totals, shares, levels, tasks, dominant_shares, prices,
         rates, by name; `tolerance` (absolute) and `source`.

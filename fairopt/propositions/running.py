@@ -1,0 +1,216 @@
+"""All statements over many trials, on any executor, resumable; the same seed, the same table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, as_completed
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairopt import __version__
+from fairopt.errors import UsageError
+from fairopt.files import Model
+from fairopt.propositions import PROPOSITIONS, selected
+from fairopt.propositions.counterexamples import model_of
+from fairopt.propositions.journal import Journal
+from fairopt.propositions.statement import Statement
+from fairopt.propositions.trials import chunk, label, resolved, shrunk
+
+CHUNK = 25
+"""trials of one piece of work: long beside what sending it costs, short beside a progress bar"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the trials say about a statement, or about it without one of its hypotheses.
+
+    Parameters
+    ----------
+    name, words, source, reading : of the statement.
+    without : the hypothesis broken on purpose; "" where all are met.
+    trials : how many. held, violated : of them.
+    undecided : how many trials said nothing, by reason.
+    margin, witness : of the worst trial decided; margin None when none was.
+    counterexample : the smallest found, shrunk, as a model that replays; None if none was found.
+    """
+
+    name: str
+    words: str
+    source: str
+    reading: str
+    without: str
+    trials: int
+    held: int
+    violated: int
+    undecided: dict[str, int] = field(default_factory=dict)
+    margin: float | None = None
+    witness: str = ""
+    counterexample: Model | None = None
+
+    @property
+    def label(self) -> str:
+        return label(self.name, self.without)
+
+    @property
+    def refuted(self) -> bool:
+        """A counterexample was found although all hypotheses were met."""
+        return self.violated > 0 and not self.without
+
+
+Told = Callable[[int, int], None]
+Work = tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]
+
+
+def run(
+    names: Iterable[str | Statement] | None = None,
+    trials: int = 1000,
+    seed: int = 0,
+    executor: Executor | None = None,
+    resume: str | None = None,
+    progress: Told | None = None,
+) -> list[Row]:
+    """Try statements on random instances; each once as it is, and once without each hypothesis.
+
+    Parameters
+    ----------
+    names : of statements, or of works, or statements themselves; None is the whole table.
+    trials : of every row.
+    seed : >= 0. Equal seeds give equal rows, whatever the executor.
+    executor : any of concurrent.futures; None works in this process.
+    resume : a JSON-lines file that every finished piece of work is added to; what is in it
+        already is not done again.
+    progress : called with (done, of) pieces of work.
+
+    Raises
+    ------
+    UsageError : an unknown name, fewer than one trial, a negative seed, a file that is no journal.
+    """
+    if trials < 1 or seed < 0:
+        wanted = "at least 1 trial and a seed of at least 0"
+        raise UsageError(f"propositions: found {trials} trials, seed {seed}; wanted {wanted}")
+    given = None if names is None else list(names)
+    plan = [
+        (statement, without)
+        for statement in _statements(given)
+        for without in ("", *resolved(statement).breakable())
+    ]
+    starts = range(0, trials, CHUNK)
+    work: list[Work] = [
+        (chunk, (statement, without, seed, k, min(k + CHUNK, trials)))
+        for statement, without in plan
+        for k in starts
+    ]
+    with Journal(resume) as journal:
+        pieces = _done(work, executor, journal, progress, len(work) + len(plan))
+        per = len(starts)
+        counted = [_merged(pieces[k * per : (k + 1) * per]) for k in range(len(plan))]
+        found = [k for k, total in enumerate(counted) if total["smallest"] is not None]
+        shrinking: list[Work] = [
+            (shrunk, (*plan[k], seed, counted[k]["smallest"][1])) for k in found
+        ]
+        told = _ahead(progress, len(work) + len(plan) - len(found))
+        least = _done(shrinking, executor, journal, told, len(found))
+        if progress is not None:
+            progress(len(work) + len(plan), len(work) + len(plan))
+    smallest = dict(zip(found, least, strict=True))
+    return [
+        _row(resolved(statement), without, trials, counted[k], smallest.get(k))
+        for k, (statement, without) in enumerate(plan)
+    ]
+
+
+def _statements(given: list[str | Statement] | None) -> list[str | Statement]:
+    """Names where a worker can look them up, in the table's order; then statements of others."""
+    if given is None:
+        return list(selected())
+    own: list[str | Statement] = [s for s in given if isinstance(s, Statement)]
+    named = [s for s in given if isinstance(s, str)]
+    return [*(selected(named) if named else ()), *own]
+
+
+def _key(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
+    statement, *rest = arguments
+    name = statement.name if isinstance(statement, Statement) else statement
+    return json.dumps([__version__, function.__name__, name, *rest])
+
+
+def _done(
+    work: list[Work],
+    executor: Executor | None,
+    journal: Journal,
+    progress: Told | None,
+    of: int,
+) -> list[dict[str, Any]]:
+    """The results of all pieces of work in their order, journal first."""
+    keys = [_key(*piece) for piece in work]
+    results = {key: journal.known[key] for key in keys if key in journal.known}
+    missing = [(key, piece) for key, piece in zip(keys, work, strict=True) if key not in results]
+    for key, result in _computed(missing, executor):
+        results[key] = result
+        journal.add(key, result)
+        if progress is not None:
+            progress(len(results), of)
+    return [results[key] for key in keys]
+
+
+def _computed(
+    missing: list[tuple[str, Work]], executor: Executor | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(key, result) of each piece as it is finished."""
+    if executor is None:
+        for key, (function, arguments) in missing:
+            yield key, function(*arguments)
+        return
+    futures: dict[Future[dict[str, Any]], str] = {
+        executor.submit(function, *arguments): key for key, (function, arguments) in missing
+    }
+    try:
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    finally:  # interrupted, or one failed: what has not begun is not begun
+        for future in futures:
+            future.cancel()
+
+
+def _ahead(progress: Told | None, before: int) -> Told | None:
+    """Progress of a second lot of work, counted on from the first."""
+    if progress is None:
+        return None
+    return lambda done, of: progress(before + done, before + of)
+
+
+def _merged(pieces: list[dict[str, Any]]) -> dict[str, Any]:
+    """The counts of several chunks as one."""
+    undecided: dict[str, int] = {}
+    for piece in pieces:
+        for reason, times in piece["undecided"].items():
+            undecided[reason] = undecided.get(reason, 0) + times
+    worst = [piece["worst"] for piece in pieces if piece["worst"] is not None]
+    smallest = [piece["smallest"] for piece in pieces if piece["smallest"] is not None]
+    return {
+        "held": sum(piece["held"] for piece in pieces),
+        "violated": sum(piece["violated"] for piece in pieces),
+        "undecided": undecided,
+        "worst": min(worst, default=None, key=lambda w: (w[0], w[1])),
+        "smallest": min(smallest, default=None),
+    }
+
+
+def _row(
+    statement: Statement,
+    without: str,
+    trials: int,
+    total: dict[str, Any],
+    least: dict[str, Any] | None,
+) -> Row:
+    worst = total["worst"]
+    return Row(
+        statement.name, statement.words, statement.source, statement.reading, without, trials,
+        total["held"], total["violated"], total["undecided"],
+        None if worst is None else worst[0], "" if worst is None else worst[2],
+        None if least is None else model_of(statement, without, least),
+    )  # fmt: skip
+
+
+__all__ = ["PROPOSITIONS", "Row", "run"]

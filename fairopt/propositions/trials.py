@@ -1,0 +1,153 @@
+"""One trial, a chunk of trials, and the shrinking of a counterexample: what a worker does.
+
+Every trial's randomness comes from (statement, broken hypothesis, seed, number of the trial), so
+that neither the chunks nor the workers change a digit. What is returned is plain data.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairopt.check import Check
+from fairopt.errors import FairoptError
+from fairopt.instance import Instance
+from fairopt.propositions.statement import Statement, Undecided
+
+ATTEMPTS = 200
+"""instances drawn for one trial until one meets the hypotheses"""
+BUDGET = 300
+"""checks spent on shrinking one counterexample"""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The outcome of one trial; `check` is None where nothing was decided, and `reason` why."""
+
+    instance: Instance | None
+    seed: int
+    check: Check | None
+    reason: str = ""
+
+    @property
+    def violated(self) -> bool:
+        return self.check is not None and not self.check.holds
+
+
+def label(name: str, without: str) -> str:
+    """What a row of the table is called."""
+    return f"{name} without {without}" if without else name
+
+
+def trial(statement: Statement, without: str, seed: int, number: int) -> Trial:
+    """Trial `number` of a statement, or of a statement without one of its hypotheses."""
+    word = hashlib.sha256(label(statement.name, without).encode()).digest()[:8]
+    entropy = [int.from_bytes(word, "little"), seed, number]
+    state = np.random.SeedSequence(entropy).generate_state(2)
+    rng, own = np.random.default_rng(int(state[0])), int(state[1])
+    draw = statement.generator(without)
+    for _ in range(ATTEMPTS):
+        instance = draw(rng)
+        if statement.meets(instance, without):
+            return judged(statement, instance, own)
+    return Trial(None, own, None, "no instance met the hypotheses")
+
+
+def judged(statement: Statement, instance: Instance, seed: int) -> Trial:
+    """The statement's check of one instance; errors of solvers and NaN decide nothing."""
+    try:
+        check = statement.check(instance, seed)
+    except Undecided as error:
+        return Trial(instance, seed, None, str(error))
+    except FairoptError as error:
+        return Trial(instance, seed, None, type(error).__name__)
+    if math.isnan(check.margin):
+        return Trial(instance, seed, None, "a check that is not a number")
+    return Trial(instance, seed, check)
+
+
+def chunk(
+    statement: Statement | str, without: str, seed: int, start: int, stop: int
+) -> dict[str, Any]:
+    """Trials start..stop-1, counted.
+
+    Returns
+    -------
+    dict : held, violated, undecided {reason: count}, worst [margin, trial, witness] or None,
+        smallest [size, trial] of the counterexamples or None.
+    """
+    found = resolved(statement)
+    held, violated = 0, 0
+    undecided: dict[str, int] = {}
+    worst: list[Any] | None = None
+    smallest: list[int] | None = None
+    for number in range(start, stop):
+        one = trial(found, without, seed, number)
+        if one.check is None or one.instance is None:
+            undecided[one.reason] = undecided.get(one.reason, 0) + 1
+            continue
+        margin = one.check.margin
+        if worst is None or margin < worst[0]:
+            worst = [margin, number, one.check.witness]
+        if one.violated:
+            violated += 1
+            size = math.prod(one.instance.shape)
+            smallest = min(smallest or [size, number], [size, number])
+        else:
+            held += 1
+    return {
+        "held": held, "violated": violated, "undecided": undecided, "worst": worst,
+        "smallest": smallest,
+    }  # fmt: skip
+
+
+def shrunk(
+    statement: Statement | str, without: str, seed: int, number: int, budget: int = BUDGET
+) -> dict[str, Any]:
+    """The counterexample of trial `number`, made smaller while it stays one.
+
+    Returns
+    -------
+    dict : instance (its fields as lists), seed of the check, trial, margin, tolerance, witness.
+    """
+    from fairopt.shrinking import shrink
+
+    found = resolved(statement)
+    first = trial(found, without, seed, number)
+    assert first.instance is not None and first.violated
+
+    def still_bad(instance: Instance) -> bool:
+        return found.meets(instance, without) and judged(found, instance, first.seed).violated
+
+    instance = shrink(first.instance, still_bad, budget)
+    last = judged(found, instance, first.seed)
+    check = last.check
+    if check is None or check.holds:  # not a counterexample: keep the one that is
+        instance, check = first.instance, first.check
+    assert check is not None
+    return {
+        "instance": plain(instance), "seed": first.seed, "trial": number,
+        "margin": check.margin, "tolerance": check.tolerance, "witness": check.witness,
+    }  # fmt: skip
+
+
+def plain(instance: Instance) -> dict[str, Any]:
+    """The fields of an instance as lists; `Instance(**plain(instance))` is the instance."""
+    fields = {name: getattr(instance, name) for name in instance.__dataclass_fields__}
+    return {
+        name: value.tolist() if isinstance(value, np.ndarray) else list(value)
+        for name, value in fields.items()
+    }
+
+
+def resolved(statement: Statement | str) -> Statement:
+    """A statement of the table by its name; workers are sent names where they can be."""
+    if isinstance(statement, Statement):
+        return statement
+    from fairopt.propositions import find
+
+    return find(statement)
