@@ -17,7 +17,14 @@ if TYPE_CHECKING:
 
 # name -> "module:function", the function giving the Statement of that name
 PROPOSITIONS: dict[str, str] = {
+    "kesidis2018/definition-1-printed": "kesidis2018_definition:definition_1_printed",
+    "kesidis2018/definition-1": "kesidis2018_definition:definition_1",
+    "kesidis2018/definition-1-necessary": "kesidis2018_definition:definition_1_necessary",
+    "kesidis2018/proposition-1-fills": "kesidis2018:proposition_1_fills",
+    "kesidis2018/proposition-1-unique": "kesidis2018:proposition_1_unique",
     "kesidis2018/proposition-2": "kesidis2018:proposition_2",
+    "kesidis2018/corollary-1": "kesidis2018:corollary_1",
+    "kesidis2018/corollary-1-constant": "kesidis2018:corollary_1_constant",
 }
 
 _PUBLIC = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -54,19 +53,29 @@ def rounded(inst: Instance, rng: np.random.Generator) -> Instance:
     return changed.replace(limit=part * changed.alone.sum(axis=1))
 
 
-def alike(inst: Instance, rng: np.random.Generator, **changes: Any) -> Instance:
-    """Users in one to N groups: those of a group have the same demand, and a group its own servers.
+@dataclass(frozen=True)
+class Alike(Small):
+    """Small instances in which users who share a server have equal demand and server sets.
 
-    The instances that satisfy (14) of kesidis2018 and of kesidis2016: users who share a server
-    have equal demand and equal server sets.
+    Users fall into groups, and every server belongs to one group: (14) of kesidis2018.
     """
-    users, servers, _ = inst.shape
-    group = rng.integers(min(users, servers), size=users)
-    home = rng.permutation(np.resize(np.unique(group), servers))
-    first = np.array([int(np.flatnonzero(group == g)[0]) for g in group])
-    return inst.replace(
-        demand=inst.demand[first], placement=home[None, :] == group[:, None], **changes
-    )
+
+    def __call__(self, rng: np.random.Generator) -> Instance:
+        inst = super().__call__(rng)
+        users, servers, _ = inst.shape
+        group = rng.integers(min(users, servers), size=users)
+        home = rng.permutation(np.resize(np.unique(group), servers))
+        first = [int(np.flatnonzero(group == g)[0]) for g in group]
+        return inst.replace(demand=inst.demand[first], placement=home == group[:, None])
+
+
+@dataclass(frozen=True)
+class EqualServers(Small):
+    """Small instances whose servers all have the capacity of the first."""
+
+    def __call__(self, rng: np.random.Generator) -> Instance:
+        inst = super().__call__(rng)
+        return inst.replace(capacity=np.repeat(inst.capacity[:1], inst.shape[1], axis=0))
 
 
 # -- hypotheses --------------------------------------------------------------------------------

@@ -1,18 +1,68 @@
-"""kesidis2018: Definition 1 in both readings, Propositions 1 and 2, Corollary 1."""
+"""kesidis2018: Propositions 1 and 2, Corollary 1. Definition 1 has a file of its own."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from fairopt import criteria
 from fairopt.check import Check
 from fairopt.instance import Floats, Instance
-from fairopt.notions import AlphaFair
+from fairopt.notions import AlphaFair, MaxMin, ProportionalFair
 from fairopt.propositions import draws
+from fairopt.propositions.kesidis2018_definition import CRITERIA, FOURTEEN
 from fairopt.propositions.linear import excess
-from fairopt.propositions.statement import Statement, certified
+from fairopt.propositions.statement import Hypothesis, Statement, certified
 
 ALPHAS = (0.5, 1.0, 2.0, 5.0)
-CRITERIA = ("tasks", "drf", "dominant-share", "ps-dsf-sum")
+NO_LIMITS = Hypothesis("no limits", draws.no_limits, draws.Small(limits=0.8))
+
+
+def proposition_1_fills() -> Statement:
+    """A maximiser of sum phi_n g(U_n) fills a resource on every server that some user may use."""
+    return Statement(
+        name="kesidis2018/proposition-1-fills",
+        words="a maximiser of sum phi_n g(U_n) has a full resource on every usable server",
+        source="kesidis2018 Proposition 1, (5), (6)",
+        draw=draws.Small(zero_demand=0.2),
+        check=_fills,
+        hypotheses=(NO_LIMITS,),
+    )
+
+
+def _fills(inst: Instance, seed: int) -> Check:
+    rng = np.random.default_rng(seed)
+    alpha, criterion = float(rng.choice(ALPHAS)), str(rng.choice(CRITERIA))
+    best = certified(inst, AlphaFair(alpha, criterion, weight_inside=True))
+    free = np.where(inst.eligible.any(axis=0), 1 - best.utilisation.max(axis=1), 0.0)
+    i = int(free.argmax())
+    witness = f"alpha {alpha:g}, {criterion}: {free[i]:.4g} of {inst.servers[i]} is free"
+    return Check.of("a full resource on every server", max(float(free[i]), 0.0), 1e-5, witness)
+
+
+def proposition_1_unique() -> Statement:
+    """With (14) the U-MMF levels are those of every maximiser of (5), whatever g."""
+    return Statement(
+        name="kesidis2018/proposition-1-unique",
+        words="every strictly concave g gives the same maximiser levels U of (5), the U-MMF ones",
+        source="kesidis2018 Proposition 1, (5), (14)",
+        draw=draws.Alike(),
+        check=_same_for_every_g,
+        hypotheses=(FOURTEEN,),
+    )
+
+
+def _same_for_every_g(inst: Instance, seed: int) -> Check:
+    rng = np.random.default_rng(seed)
+    alpha, criterion = float(rng.choice(ALPHAS)), str(rng.choice(CRITERIA))
+    level = certified(inst, AlphaFair(alpha, criterion, weight_inside=True)).levels
+    mmf = certified(inst, MaxMin(criterion)).levels
+    apart = np.abs(level - mmf) / np.maximum(level, mmf)
+    n = int(apart.argmax())
+    witness = (
+        f"{criterion}: U of {inst.users[n]} is {level[n]:.6g} for alpha {alpha:g}, "
+        f"{mmf[n]:.6g} for U-MMF"
+    )
+    return Check.of("the same levels", float(apart[n]), 1e-4, witness)
 
 
 def proposition_2() -> Statement:
@@ -22,29 +72,80 @@ def proposition_2() -> Statement:
         words="x* maximises sum phi_n g_a(x_n) iff no feasible x has "
         "sum phi_n (x_n - x*_n) / (x*_n)^a > 0",
         source="kesidis2018 Proposition 2, (15), (16)",
-        draw=draws.Small(limits=0.2),
-        check=_variational,
+        draw=draws.Small(zero_demand=0.2, limits=0.2),
+        check=_variational_tasks,
     )
 
 
-def _variational(inst: Instance, seed: int) -> Check:
-    """At the certified optimum the best linear form gains nothing; elsewhere it gains."""
-    rng = np.random.default_rng(seed)
-    alpha = float(rng.choice(ALPHAS))
-    best = certified(inst, AlphaFair(alpha))
-    gain = excess(inst, _slope(inst, best.totals, alpha), best.tasks)
-    # the other way: where the objective is lower, the optimum itself violates (16)
-    other = draws.scattered(inst, rng)
-    form = _slope(inst, other.sum(axis=1), alpha)
-    there = float((form * best.tasks).sum() / (form * other).sum()) - 1.0
-    apart = float(np.abs(best.totals / other.sum(axis=1) - 1.0).max())
-    missed = 0.0 if there > 0 or apart < 1e-3 else apart
-    witness = f"alpha {alpha:g}: gain {gain:.2g} at the optimum, {there:.2g} at a random point"
+def corollary_1() -> Statement:
+    """U* maximises sum phi_n log U_n iff sum phi_n (U_n - U*_n) / U*_n <= 0 for feasible U."""
+    return Statement(
+        name="kesidis2018/corollary-1",
+        words="U* maximises sum phi_n log U_n iff no feasible U has "
+        "sum phi_n (U_n - U*_n) / U*_n > 0",
+        source="kesidis2018 Corollary 1",
+        draw=draws.Small(zero_demand=0.2, limits=0.2),
+        check=_variational_levels,
+    )
+
+
+def _variational_tasks(inst: Instance, seed: int) -> Check:
+    alpha = float(np.random.default_rng(seed).choice(ALPHAS))
+    return _variational(inst, seed, alpha, "tasks")
+
+
+def _variational_levels(inst: Instance, seed: int) -> Check:
+    return _variational(inst, seed, 1.0, str(np.random.default_rng(seed).choice(CRITERIA)))
+
+
+def _variational(inst: Instance, seed: int, alpha: float, criterion: str) -> Check:
+    """At the certified optimum the best linear form gains nothing; away from it, it gains."""
+    best = certified(inst, AlphaFair(alpha, criterion))
+    gain = excess(inst, _slope(inst, best.score, best.tasks, alpha), best.tasks)
+    # the other way: at any other point the optimum itself violates (16)
+    other = draws.scattered(inst, np.random.default_rng(seed))
+    slope = _slope(inst, best.score, other, alpha)
+    there = float((slope * best.tasks).sum() / (slope * other).sum()) - 1.0
+    apart = float(np.abs((best.score * other).sum(axis=1) / best.shares - 1.0).max())
+    missed = apart if there <= 0 and apart > 1e-3 else 0.0
+    witness = (
+        f"alpha {alpha:g}, {criterion}: gain {gain:.2g} at the optimum, {there:.2g} at a point "
+        f"{apart:.2g} away"
+    )
     return Check.of("(16)", max(gain, missed), 1e-5, witness)
 
 
-def _slope(inst: Instance, total: Floats, alpha: float) -> Floats:
-    """(N, I) phi_n / x_n^a up to a common factor; no over- or underflow."""
-    log_slope = np.log(inst.weight) - alpha * np.log(total)
-    slope = np.exp(log_slope - log_slope.max())
-    return np.where(inst.eligible, slope[:, None], 0.0)
+def _slope(inst: Instance, score: Floats, tasks: Floats, alpha: float) -> Floats:
+    """(N, I) phi_n u[n,i] / s_n^a up to a common factor; no over- or underflow."""
+    log_slope = np.log(inst.weight) - alpha * np.log((score * tasks).sum(axis=1))
+    slope: Floats = score * np.exp(log_slope - log_slope.max())[:, None]
+    return slope
+
+
+def corollary_1_constant() -> Statement:
+    """For u constant in i, the maximiser of sum phi_n log U_n is that of (15) with a = 1."""
+    return Statement(
+        name="kesidis2018/corollary-1-constant",
+        words="max sum phi_n log U_n and max sum phi_n log x_n have the same totals x_n",
+        source="kesidis2018 Corollary 1, (13)",
+        draw=draws.EqualServers(),
+        check=_proportional_alike,
+        hypotheses=(Hypothesis("u constant in i", constant_score, draws.Small(servers=(2, 3))),),
+    )
+
+
+def constant_score(inst: Instance) -> bool:
+    """The dominant share u[n,i] of one task is the same on every server of a user."""
+    u = criteria.score(inst, "dominant-share")
+    most = u.max(axis=1, keepdims=True)
+    return bool(np.where(inst.eligible, most - u <= 1e-12 * most, True).all())
+
+
+def _proportional_alike(inst: Instance, seed: int) -> Check:
+    del seed  # nothing is drawn
+    levels = certified(inst, ProportionalFair("dominant-share")).totals
+    tasks = certified(inst, ProportionalFair()).totals
+    apart = np.abs(levels - tasks) / np.maximum(levels, tasks)
+    n = int(apart.argmax())
+    witness = f"{inst.users[n]} has {levels[n]:.6g} tasks by U, {tasks[n]:.6g} by x"
+    return Check.of("the same totals", float(apart[n]), 1e-4, witness)

@@ -11,7 +11,7 @@ from typing import Any
 from fairopt import __version__
 from fairopt.errors import UsageError
 from fairopt.files import Model
-from fairopt.propositions import PROPOSITIONS, selected
+from fairopt.propositions import selected
 from fairopt.propositions.counterexamples import model_of
 from fairopt.propositions.journal import Journal
 from fairopt.propositions.statement import Statement
@@ -213,4 +213,4 @@ def _row(
     )  # fmt: skip
 
 
-__all__ = ["PROPOSITIONS", "Row", "run"]
+__all__ = ["Row", "run"]
