@@ -24,6 +24,7 @@ _PUBLIC = {
     "models": "files",
     "certify": "certificates",
     "solve": "solving",
+    "sweep": "sweeping",
     "fill": "filling",
     "fixed_points": "engines.fixed_points",
     "Throughput": "notions",

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
-from threadpoolctl import threadpool_limits
-
-from fairopt import criteria
+from fairopt import criteria, threads
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
+from fairopt.certificates.alpha_fair import normalised
 from fairopt.errors import NotCertified, UsageError
-from fairopt.instance import Instance
+from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair, MaxMin, Notion, ProportionalFair, Throughput
+from fairopt.reduce import reduce as reducing
 
+Way = tuple[str, float, bool, Callable[[int, int], None] | None]
+"""how to solve: solver, gap, polish, progress"""
 SOLVERS = ("auto", "clarabel", "ecos", "scs", "highs")
 
 
@@ -26,11 +28,12 @@ def solve(
     uncertified: str = "raise",
     polish: bool = True,
     progress: Callable[[int, int], None] | None = None,
+    reduce: bool = True,
 ) -> Allocation:
     """The allocation a notion asks for, with prices and a certificate.
 
-    Parts that share no server are solved apart; each part goes down a ladder of solvers until
-    its answer is certified. Every step is recorded in `steps`. Answers are deterministic.
+    Identical users and servers are solved as one. Parts that share no server are solved apart; each
+    part goes down a ladder of solvers until its answer is certified. Every step is recorded in `steps`. Answers are deterministic.
 
     Parameters
     ----------
@@ -41,6 +44,7 @@ def solve(
     uncertified : "raise" NotCertified, which carries the answer, or "return" it marked as such.
     polish : Newton on the optimality conditions after each solver.
     progress : called with (done, of) while a long sequence of programs is solved.
+    reduce : merge identical users and servers before solving, exactly, and split the answer after.
 
     Raises
     ------
@@ -49,15 +53,12 @@ def solve(
     UsageError : an unknown solver, or one that cannot state the notion.
     MissingExtra : the named solver is not installed.
     """
-    if solver not in SOLVERS:
-        raise UsageError(f"solver: found {solver!r}; wanted one of {', '.join(SOLVERS)}")
+    check_settings(solver, gap)
     if uncertified not in ("raise", "return"):
         raise UsageError(f"uncertified: found {uncertified!r}; wanted 'raise' or 'return'")
-    if not 0 < gap <= 1e-6:
-        raise UsageError(f"gap: found {gap!r}; wanted a number above 0, at most 1e-6")
-    # one BLAS thread: two on a busy two-core machine are ten times slower
-    with threadpool_limits(1):
-        alloc = _answer(instance, notion, solver, gap, polish, progress)
+    with threads.one():
+        way = solver, gap, polish, progress
+        alloc = (_reduced if reduce else _answer)(instance, notion, _score(instance, notion), *way)
         certificate = certify(alloc)
         alloc = alloc.with_(certificate=certificate)
     if (not certificate.certified or max(certificate.gap, certificate.residual) > gap) and (
@@ -71,9 +72,44 @@ def solve(
     return alloc
 
 
+def check_settings(solver: str, gap: float) -> None:
+    """Raise UsageError for settings that no instance and no notion can be solved with."""
+    if solver not in SOLVERS:
+        raise UsageError(f"solver: found {solver!r}; wanted one of {', '.join(SOLVERS)}")
+    if not 0 < gap <= 1e-6:
+        raise UsageError(f"gap: found {gap!r}; wanted a number above 0, at most 1e-6")
+
+
+def _score(instance: Instance, notion: Any) -> Floats | None:
+    """(N, I) scores of the notion's criterion; None where it has none."""
+    criterion = getattr(notion, "criterion", None)
+    return None if criterion is None else criteria.score(instance, criterion)
+
+
+def _reduced(
+    instance: Instance, notion: Any, score: Floats | None, *way: Unpack[Way]
+) -> Allocation:
+    """The answer of the smaller problem, split among the users and servers of this one."""
+    small = reducing(instance, notion, score)
+    found = _answer(small.instance, small.notion, small.score, *way)
+    if not small.steps:
+        return found
+    tasks, p, mu, levels = small.expand(
+        found.tasks, found.prices, found.limit_prices, found.level_prices
+    )
+    alloc = Allocation(
+        instance, notion, tasks, p, mu, levels, score, steps=small.renamed(found.steps)
+    )
+    if p is None or mu is None or not (p.any() or mu.any()):
+        return alloc
+    p, mu = normalised(alloc, p, mu)
+    return alloc.with_(prices=p, limit_prices=mu)
+
+
 def _answer(
     instance: Instance,
     notion: Any,
+    score: Floats | None,
     solver: str,
     gap: float,
     polish: bool,
@@ -83,15 +119,16 @@ def _answer(
     if isinstance(notion, (Throughput, ProportionalFair, AlphaFair)):
         from fairopt.fair import alpha_fair
 
-        score = criteria.score(instance, notion.criterion)
+        assert score is not None
         return alpha_fair(instance, notion, score, solver, gap, polish)
     reduced = getattr(notion, "reduces_to", lambda _: None)(instance)
     if reduced is not None:
-        other = _answer(reduced[0], reduced[1], solver, gap, polish)
+        other = _answer(*reduced, _score(*reduced), solver, gap, polish)
         # the prices are of the other problem's resources
         return Allocation(instance, notion, other.tasks, steps=other.steps)
     if isinstance(notion, MaxMin):
-        return _levels(instance, notion, solver, progress)
+        assert score is not None
+        return _levels(instance, notion, score, solver, progress)
     path = getattr(notion, "procedure_path", None)
     if path is None:
         raise UsageError(f"notion {notion.name}: no way to solve it is known")
@@ -108,6 +145,7 @@ def _answer(
 def _levels(
     instance: Instance,
     notion: MaxMin,
+    score: Floats,
     solver: str,
     progress: Callable[[int, int], None] | None,
 ) -> Allocation:
@@ -115,7 +153,6 @@ def _levels(
 
     if solver not in ("auto", "highs"):
         raise UsageError(f"solver: found {solver!r}; notion max-min wants auto or highs")
-    score = criteria.score(instance, notion.criterion)
     found = max_min(instance, notion, score, progress)
     return Allocation(
         instance, notion, found.tasks, level_prices=found.level_prices, score=score,

@@ -73,9 +73,22 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     ------
     UsageError : the folder does not exist, or the file cannot be written.
     """
+    if os.fspath(path) == STDIN:
+        sys.stdout.write(text)
+        return
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file of bytes whole or not at all; "-" is standard output.
+
+    Raises
+    ------
+    UsageError : as of `write_text`.
+    """
     path = os.fspath(path)
     if path == STDIN:
-        sys.stdout.write(text)
+        sys.stdout.buffer.write(content)
         return
     target = Path(os.path.realpath(path))  # replace what a link points to, not the link
     check_folder(target)
@@ -84,11 +97,11 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     temporary = None
     try:
         if target.exists() and not stat.S_ISREG(target.stat().st_mode):
-            target.write_text(text, encoding="utf-8")  # a pipe or device cannot be replaced
+            target.write_bytes(content)  # a pipe or device cannot be replaced
             return
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
+        with open(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.chmod(temporary, _mode(target))

@@ -18,7 +18,7 @@ PACKAGE = Path(fairopt.__file__).parent
 # from the ground up; a module imports those of lower layers, and of its own package, only
 LAYERS = (
     ("errors",),
-    ("check", "storage", "instance_faults"),
+    ("check", "storage", "instance_faults", "threads"),
     ("instance",),
     ("reading", "criteria", "welfare", "generate", "shrinking"),
     ("cases", "tables", "folders"),
@@ -35,7 +35,7 @@ LAYERS = (
     ("fair",),
     ("solving",),
     ("properties",),
-    ("sweep", "compare", "propositions", "dynamics"),
+    ("sweeping", "compare", "propositions", "dynamics"),
     ("connect", "plan"),
     ("report",),
     ("commands",),

@@ -1,0 +1,189 @@
+"""A grid: every combination of values of a notion's parameters and of numbers of the instance."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from fairopt.errors import BadInput, FairoptError, Fault
+from fairopt.instance import Instance
+from fairopt.notions import NOTIONS, Notion, make
+from fairopt.reading import nearest
+from fairopt.sweeping.axis import MOST
+
+Setter = Callable[[Instance, Any], dict[str, Any]]
+KINDS = {
+    "weight": ("users",), "limit": ("users",), "count": ("servers",),
+    "capacity": ("servers", "resources"), "demand": ("users", "resources"),
+}  # fmt: skip
+"""numbers of an instance that can be swept, written weight.USER, capacity.SERVER.RESOURCE, ..."""
+DEDUCED = ("alpha-fair", "tradeoff")
+"""notions meant by the names of their parameters alone, in this order"""
+SHOWN = 20
+
+
+def grid(
+    instance: Instance, notion: Notion, over: Mapping[str, Sequence[Any]]
+) -> tuple[list[tuple[Instance, Notion]], list[dict[str, Any]]]:
+    """Every combination of values, the last name fastest, for `fo.sweep(None, pairs, ...)`.
+
+    Parameters
+    ----------
+    instance, notion : what the values that are not swept are taken from.
+    over : name -> values. A name is a parameter of the notion ("t_drf", "alpha"), or weight.USER,
+        limit.USER, count.SERVER, capacity.SERVER.RESOURCE or demand.USER.RESOURCE.
+
+    Returns
+    -------
+    The pairs (instance, notion), and beside each the values that make it, by name.
+
+    Raises
+    ------
+    BadInput : with every unknown name and every value out of range.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> pairs, parameters = grid(inst, fo.AlphaFair(1), {"weight.A": [1, 2], "alpha": [1, 2]})
+    >>> parameters[1]
+    {'weight.A': 1, 'alpha': 2}
+    >>> fo.sweep(None, pairs, parameters=parameters)
+    Sweep(4 points over weight.A, alpha, 4 certified)
+    """
+    faults = name_faults(instance, type(notion), list(over))
+    size = math.prod(len(values) for values in over.values())
+    if size > MOST:
+        faults.append(Fault("--over", f"{size} combinations", f"at most {MOST}"))
+    if not faults:
+        faults = [*_value_faults(instance, notion, over)]
+    if faults:
+        raise BadInput(faults[:SHOWN])
+    found, labels = [], []
+    instances: dict[tuple[Any, ...], Instance] = {}
+    own = parameters_of(type(notion))
+    base = {name: getattr(notion, name) for name in own}
+    for values in itertools.product(*over.values()):
+        label = dict(zip(over, values, strict=True))
+        numbers = {name: value for name, value in label.items() if name not in own}
+        key = tuple(numbers.values())
+        if key not in instances:
+            instances[key] = _changed(instance, numbers)
+        parameters = {**base, **{k: v for k, v in label.items() if k in own}}
+        found.append((instances[key], make(notion.name, **parameters)))
+        labels.append(label)
+    return found, labels
+
+
+def parameters_of(notion: type[Notion]) -> tuple[str, ...]:
+    """Names of the parameters of a notion."""
+    return tuple(f.name for f in fields(notion))  # type: ignore[arg-type]
+
+
+def deduced(names: Sequence[str]) -> str | None:
+    """The notion meant by names of parameters alone: t_drf is the trade-off, alpha alpha-fair."""
+    for name in DEDUCED:
+        if name in NOTIONS and names and set(names) <= set(parameters_of(NOTIONS[name])):
+            return name
+    return None
+
+
+def of_instance(name: str) -> bool:
+    """Whether a name is written like a number of the instance, not like a parameter."""
+    return "." in name
+
+
+def name_faults(instance: Instance, notion: type[Notion], names: Sequence[str]) -> list[Fault]:
+    """The names that neither the notion nor the instance knows."""
+    own = parameters_of(notion)
+    found: list[Fault] = []
+    for name in names:
+        if name in own:
+            continue
+        if of_instance(name):
+            found.extend(_path_faults(instance, name))
+        else:
+            wanted = f"a parameter of {notion.name} ({', '.join(own) or 'it has none'}), or one "
+            wanted += f"of {', '.join(_pattern(kind) for kind in KINDS)}"
+            found.append(Fault(f"--over {name}", "a name that nothing here has", wanted))
+    return found
+
+
+def _pattern(kind: str) -> str:
+    return ".".join([kind, *(axis[:-1].upper() for axis in KINDS[kind])])
+
+
+def _path_faults(instance: Instance, name: str) -> Iterator[Fault]:
+    kind = name.split(".")[0]
+    if kind not in KINDS:
+        wanted = f"one of {', '.join(_pattern(kind) for kind in KINDS)}"
+        yield Fault(f"--over {name}", f"{kind!r}", wanted)
+    elif _position(instance, name) is None:
+        rest = name.split(".", 1)[1]
+        known = [".".join(names) for names in _all_names(instance, kind)]
+        yield Fault(f"--over {name}", repr(rest), nearest(rest, known))
+
+
+def _all_names(instance: Instance, kind: str) -> Iterator[tuple[str, ...]]:
+    return itertools.product(*(getattr(instance, axis) for axis in KINDS[kind]))
+
+
+def _position(instance: Instance, name: str) -> tuple[int, ...] | None:
+    """Where in the array the number stands; names may hold dots themselves."""
+    kind, rest = name.split(".", 1)
+    if len(KINDS[kind]) == 1:
+        names = getattr(instance, KINDS[kind][0])
+        return (names.index(rest),) if rest in names else None
+    rows, columns = (getattr(instance, axis) for axis in KINDS[kind])
+    for k, mark in enumerate(rest):
+        if mark == "." and rest[:k] in rows and rest[k + 1 :] in columns:
+            return rows.index(rest[:k]), columns.index(rest[k + 1 :])
+    return None
+
+
+def _changed(instance: Instance, numbers: Mapping[str, Any]) -> Instance:
+    """The instance with these numbers in it, validated again."""
+    if not numbers:
+        return instance
+    changes: dict[str, Any] = {}
+    for name, value in numbers.items():
+        kind = name.split(".")[0]
+        if kind not in changes:
+            # whole numbers are for the instance to insist on
+            changes[kind] = getattr(instance, kind).astype(float)
+        where = _position(instance, name)
+        assert where is not None
+        if kind == "demand" and instance.demand.ndim == 3:
+            changes[kind][where[0], :, where[1]] = value
+        else:
+            changes[kind][where] = value
+    return instance.replace(**changes)
+
+
+def _value_faults(
+    instance: Instance, notion: Notion, over: Mapping[str, Sequence[Any]]
+) -> Iterator[Fault]:
+    """Values that are out of range whatever the others are."""
+    own = parameters_of(type(notion))
+    base = {name: getattr(notion, name) for name in own}
+    for name, values in over.items():
+        for value in values:
+            try:
+                if name in own:
+                    make(notion.name, **{**base, name: value})
+                elif isinstance(value, str):
+                    yield Fault(f"--over {name}", repr(value), "a number")
+                else:
+                    _changed(instance, {name: value})
+            except BadInput as error:
+                said = "; ".join(f"{fault.place}: wanted {fault.wanted}" for fault in error.faults)
+                yield Fault(f"--over {name}", _shown(value), said)
+            except (FairoptError, TypeError, ValueError) as error:
+                yield Fault(f"--over {name}", _shown(value), str(error))
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else repr(value)

@@ -1,0 +1,148 @@
+"""What a sweep is asked for, as plain data, and the key that stands for each point of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import metadata
+from typing import Any, NamedTuple
+
+from fairopt import criteria
+from fairopt.errors import BadInput, FairoptError, Fault, UsageError
+from fairopt.instance import Instance
+from fairopt.notions import NOTIONS, Notion, make
+
+LIBRARIES = ("numpy", "scipy", "cvxpy", "clarabel", "ecos", "scs", "highspy")
+"""what may change the last digits of an answer besides fairopt itself"""
+
+
+class Point(NamedTuple):
+    """One solve of a sweep.
+
+    `order` is what a worker gets: plain data, or the notion itself where a callable of the user's
+    is in it. `key` is None there.
+    """
+
+    instance: Instance
+    order: Any
+    plain: dict[str, Any]
+    parameters: dict[str, Any]
+    key: str | None
+
+
+def points_of(
+    instance: Instance | None,
+    wanted: Iterable[Any],
+    parameters: Iterable[Mapping[str, Any]] | None,
+    settings: Mapping[str, Any],
+) -> list[Point]:
+    """The points of a sweep in input order.
+
+    Raises
+    ------
+    BadInput : an entry that is no notion and no (instance, notion) pair, or the number of
+        `parameters` differs.
+    """
+    pairs: list[tuple[Instance, Notion]] = []
+    faults: list[Fault] = []
+    for k, entry in enumerate(wanted):
+        pair = isinstance(entry, tuple) and len(entry) == 2
+        inst, notion = entry if pair else (instance, entry)
+        if isinstance(inst, Instance) and isinstance(notion, Notion):
+            pairs.append((inst, notion))
+        elif isinstance(notion, Notion) and inst is None:
+            faults.append(Fault(f"notions[{k}]", "a notion without an instance",
+                                "(instance, notion), as sweep got no instance"))  # fmt: skip
+        else:
+            kind = type(entry).__name__
+            faults.append(Fault(f"notions[{k}]", kind, "a notion, or (instance, notion)"))
+    labels = None if parameters is None else [dict(each) for each in parameters]
+    if labels is not None and not faults and len(labels) != len(pairs):
+        faults.append(Fault("parameters", f"{len(labels)}", f"one a point, {len(pairs)}"))
+    if faults:
+        raise BadInput(faults[:20])
+    digests: dict[int, str] = {}
+    found: list[Point] = []
+    for k, (inst, notion) in enumerate(pairs):
+        if id(inst) not in digests:
+            digests[id(inst)] = inst.digest()
+        plain = native(notion.plain())
+        own = keyable(notion, plain)
+        key = key_of(digests[id(inst)], plain, settings) if own else None
+        label = native(labels[k]) if labels is not None else dict(plain["parameters"])
+        found.append(Point(inst, plain if own else notion, plain, label, key))
+    return found
+
+
+def keyable(notion: Notion, plain: Mapping[str, Any]) -> bool:
+    """Whether name and parameters say everything: no callable of the user's, no class of his."""
+    if NOTIONS.get(notion.name) is not type(notion):
+        return False
+    criterion = getattr(notion, "criterion", None)
+    if callable(criterion) and criterion not in criteria.CRITERIA.values():
+        return False
+    return _comes_back(notion, plain)
+
+
+def _comes_back(notion: Notion, plain: Mapping[str, Any]) -> bool:
+    try:
+        return bool(native(rebuilt(plain).plain()) == plain)
+    except FairoptError:
+        return False
+
+
+def rebuilt(plain: Mapping[str, Any]) -> Notion:
+    """The notion of its plain data."""
+    parameters = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in plain["parameters"].items()
+    }
+    return make(plain["name"], **parameters)
+
+
+def refuse_unkeyed(points: Iterable[Point]) -> None:
+    """Raise UsageError where a point cannot be found again in a resume file."""
+    without = [(k, p) for k, p in enumerate(points) if p.key is None]
+    if without:
+        k, point = without[0]
+        raise UsageError(
+            f"resume: notions[{k}] ({point.plain['name']}) holds a function or a class of your "
+            "own, whose text no file can stand for; name a criterion of fairopt.criteria, or "
+            "sweep without resume"
+        )
+
+
+def key_of(digest: str, plain: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
+    """SHA-256 of instance, notion, settings, and the versions of fairopt and of the solvers."""
+    content = {
+        "instance": digest, "notion": plain, "settings": dict(settings), "versions": versions()
+    }  # fmt: skip
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Versions of fairopt and of every library that has a part in an answer, here."""
+    from fairopt import __version__
+
+    found = {"fairopt": __version__}
+    for name in LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            found[name] = "none"
+    return found
+
+
+def native(value: Any) -> Any:
+    """The value as JSON holds it: lists for tuples, Python numbers for NumPy's."""
+    if isinstance(value, Mapping):
+        return {str(k): native(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [native(v) for v in value]
+    if hasattr(value, "tolist"):  # a NumPy number or array
+        return native(value.tolist())
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return repr(value)

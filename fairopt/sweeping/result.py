@@ -1,0 +1,190 @@
+"""What a sweep found: rows as plain data, and ways to tabulate, filter and save them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairopt import measures, storage
+from fairopt.errors import MissingExtra, UsageError
+from fairopt.sweeping.journal import encoded
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SCHEMA = "fairopt/sweep/v1"
+FORMATS = (".csv", ".json", ".parquet")
+_SINGLE = ("status", "verdict", "certified", "gap", "residual", "objective", "equivalent")
+_BY_USER = {"totals": "total", "shares": "share", "levels": "level"}
+
+
+@dataclass(frozen=True, repr=False)
+class Sweep:
+    """The rows of a sweep, in input order.
+
+    Parameters
+    ----------
+    rows : plain data, with keys `index`; `parameters` (what was swept); `notion` {"name",
+        "parameters"}; `status` "answered", "refused" (not for this instance), "infeasible",
+        "failed" (no solver found an answer) or "error" (anything else, tried again on resume);
+        `verdict`, `certified`, `gap`, `residual` of the certificate; `objective`, `equivalent`;
+        `totals`, `shares`, `levels` {user: number}; `measures` {name: number or None}; `reason`
+        ("" where answered).
+    """
+
+    rows: tuple[dict[str, Any], ...]
+
+    @cached_property
+    def swept(self) -> tuple[str, ...]:
+        """Names of the parameters that vary; all of them where none does."""
+        names = dict.fromkeys(name for row in self.rows for name in row["parameters"])
+        varying = tuple(
+            name for name in names if len({repr(r["parameters"].get(name)) for r in self.rows}) > 1
+        )
+        return varying or tuple(names)
+
+    @property
+    def certified(self) -> bool:
+        """Whether every row is answered and certified."""
+        return all(row["certified"] for row in self.rows)
+
+    def frontier(
+        self, x: str, y: str, lowest: Sequence[str] | None = None
+    ) -> list[Mapping[str, Any]]:
+        """The certified rows that no other beats in both measures, by x and then y.
+
+        Parameters
+        ----------
+        x, y : names of measures, such as "efficiency" and "sqrt_var_f".
+        lowest : those of the two of which less is better; default by `fairopt.measures`.
+
+        Raises
+        ------
+        UsageError : an unknown name, or one that has no better end.
+        """
+        rows = [row for row in self.rows if row["certified"]]
+        return measures.frontier(rows, x, y, lowest)
+
+    def flat(self) -> list[dict[str, Any]]:
+        """The rows with one column a number: parameters, verdict, measures, level.USER, ...
+
+        Every row has every column; None where the row has no such number.
+        """
+        wide = [_flat(row) for row in self.rows]
+        # a failed row knows no measures and no users: columns in the order they belong together
+        names = [
+            dict.fromkeys(key for groups in wide for key in groups[k])
+            for k in range(len(wide[0]) if wide else 0)
+        ]
+        return [
+            {key: group.get(key) for group, keys in zip(groups, names, strict=True) for key in keys}
+            for groups in wide
+        ]
+
+    def to_frame(self) -> DataFrame:
+        """`flat` as a pandas DataFrame (extra `frame`)."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtra("to_frame needs pandas: pip install 'fairopt[frame]'") from error
+        return pd.DataFrame(self.flat())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the rows to NAME.csv, NAME.json or NAME.parquet, whole or not at all.
+
+        Raises
+        ------
+        UsageError : another ending, or a file that cannot be written.
+        MissingExtra : Parquet without pandas and pyarrow (extra `frame`).
+        """
+        ending = form_of(path)
+        if ending == ".csv":
+            storage.write_text(path, self.to_csv())
+        elif ending == ".json":
+            storage.write_text(path, self.to_json())
+        else:
+            storage.write_bytes(path, self._parquet())
+
+    def to_csv(self) -> str:
+        """`flat` as CSV text; numbers are written with all their digits."""
+        out = io.StringIO()
+        flat = self.flat()
+        writer = csv.writer(out, lineterminator="\n")
+        if flat:
+            writer.writerow(flat[0])
+            writer.writerows([_cell(value) for value in row.values()] for row in flat)
+        return out.getvalue()
+
+    def to_json(self) -> str:
+        """The rows as one JSON object, a row a line; infinities are the texts inf and -inf."""
+        head = f'{{"schema": "{SCHEMA}", "swept": {encoded(self.swept)}, "rows": ['
+        return head + "".join(
+            ("\n" if k == 0 else ",\n") + encoded(row) for k, row in enumerate(self.rows)
+        ) + "\n]}\n"  # fmt: skip
+
+    def _parquet(self) -> bytes:
+        need_parquet()
+        frame = self.to_frame()
+        for name in frame.columns:
+            kinds = {type(value) for value in frame[name] if value is not None}
+            if len(kinds) > 1 and not kinds <= {int, float}:
+                frame[name] = frame[name].map(lambda v: None if v is None else str(v))
+        out = io.BytesIO()
+        frame.to_parquet(out, engine="pyarrow", index=False)
+        return out.getvalue()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        count = sum(row["certified"] for row in self.rows)
+        over = f" over {', '.join(self.swept)}" if self.swept else ""
+        return f"Sweep({len(self.rows)} points{over}, {count} certified)"
+
+
+def form_of(path: str | os.PathLike[str]) -> str:
+    """The ending that says how to write the rows.
+
+    Raises
+    ------
+    UsageError : none of FORMATS.
+    """
+    ending = Path(os.fspath(path)).suffix.lower()
+    if ending not in FORMATS:
+        raise UsageError(f"output: found {os.fspath(path)!r}; wanted a name ending in "
+                         f"{', '.join(FORMATS)}")  # fmt: skip
+    return ending
+
+
+def need_parquet() -> None:
+    """Raise MissingExtra unless Parquet can be written."""
+    for name in ("pandas", "pyarrow"):
+        if find_spec(name) is None:
+            raise MissingExtra(f"Parquet needs {name}: pip install 'fairopt[frame]'")
+
+
+def _flat(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The columns of one row, in groups that stay together."""
+    by_user = [
+        {f"{word}.{user}": value for user, value in row[key].items()}
+        for key, word in _BY_USER.items()
+    ]
+    return [
+        {"index": row["index"]}, row["parameters"], {"notion": row["notion"]["name"]},
+        {key: row[key] for key in _SINGLE}, row["measures"], *by_user, {"reason": row["reason"]},
+    ]  # fmt: skip
+
+
+def _cell(value: Any) -> Any:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value) if isinstance(value, float) else value

@@ -1,0 +1,242 @@
+"""The driver: which points are still to be solved, by whom, and where finished ones go."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from typing import Any
+
+from fairopt.errors import UsageError
+from fairopt.instance import Instance
+from fairopt.sweeping.journal import Journal
+from fairopt.sweeping.points import Point, points_of, refuse_unkeyed, versions
+from fairopt.sweeping.result import Sweep
+from fairopt.sweeping.worker import Chunk, empty, solve_chunk
+
+SECONDS = 0.25
+"""a chunk takes about this long: handing it over costs little, and little is lost with it"""
+LARGEST = 256
+"""most points in a chunk"""
+Finish = Callable[[int, dict[str, Any]], None]
+
+
+def sweep(
+    instance: Instance | None,
+    notions: Iterable[Any],
+    executor: Executor | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+    *,
+    solver: str = "auto",
+    gap: float = 1e-6,
+    polish: bool = True,
+    measures: bool = True,
+    parameters: Iterable[Mapping[str, Any]] | None = None,
+) -> Sweep:
+    """Solve, judge and measure many points; one row each, in input order.
+
+    Every point is solved cold, so its digits depend on nothing but itself: not on the order of
+    points, the number of workers, the executor, or what was resumed. A point that fails is a row
+    with its reason.
+
+    Parameters
+    ----------
+    instance : the cluster of every notion that comes without one; None if all come in pairs.
+    notions : notions, or pairs (instance, notion), or both.
+    executor : any `concurrent.futures.Executor`: a ProcessPoolExecutor (use the start method
+        spawn), Dask's `client.get_executor()`, ...; None solves here. It is not shut down.
+    resume : a file of JSON lines: what it holds is not solved again, what finishes is appended.
+        Points are found again by the content of instance, notion and settings and the versions
+        of fairopt and the solvers. Rows that failed for reasons outside the point are not kept.
+    progress : called here with (done, of), first with what `resume` holds already.
+    solver, gap, polish : as of `fairopt.solve`.
+    measures : also compute `fairopt.measures.measure` of every answer.
+    parameters : what was swept, one mapping a point, for the rows' "parameters"; default the
+        parameters of the notion.
+
+    Returns
+    -------
+    Sweep : `.rows`, and ways to draw, save and tabulate them.
+
+    Raises
+    ------
+    BadInput : entries of `notions` that are neither a notion nor a pair.
+    UsageError : an unknown solver or gap; a resume file that is none or is in use; a callable
+        criterion with `resume`; a worker with other versions than here.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> inst = fo.read("kesidis2016/no-penalty").instance
+    >>> found = fo.sweep(inst, [fo.AlphaFair(a) for a in (0.5, 1, 2)])
+    >>> found
+    Sweep(3 points over alpha, 3 certified)
+    >>> [round(row["totals"]["n1"], 3) for row in found.rows]
+    [3.411, 2.916, 2.7]
+    """
+    settings = {"solver": solver, "gap": gap, "polish": polish}
+    _sensible(settings)
+    points = points_of(instance, notions, parameters, {**settings, "measures": measures})
+    journal = None
+    if resume is not None:
+        refuse_unkeyed(points)
+        journal = Journal(resume)
+    try:
+        rows = _Run(points, settings, measures, journal, progress).rows(executor)
+    finally:
+        if journal is not None:
+            journal.close()
+    return Sweep(
+        tuple(
+            {"index": k, "parameters": point.parameters, "notion": point.plain, **row}
+            for k, (point, row) in enumerate(zip(points, rows, strict=True))
+        )
+    )
+
+
+def _sensible(settings: Mapping[str, Any]) -> None:
+    from fairopt.solving import check_settings
+
+    check_settings(settings["solver"], settings["gap"])
+
+
+class _Run:
+    """One sweep under way."""
+
+    def __init__(
+        self,
+        points: Sequence[Point],
+        settings: Mapping[str, Any],
+        measures: bool,
+        journal: Journal | None,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self.points, self.settings, self.measures = points, settings, measures
+        self.journal, self.progress = journal, progress
+        self.found: list[dict[str, Any] | None] = [None] * len(points)
+        self.done = 0
+        # points that ask the same are solved once
+        self.same: dict[str, list[int]] = {}
+        for k, point in enumerate(points):
+            self.same.setdefault(point.key or f"#{k}", []).append(k)
+
+    def rows(self, executor: Executor | None) -> list[dict[str, Any]]:
+        todo = []
+        for key, positions in self.same.items():
+            if self.journal is not None and key in self.journal.rows:
+                self._keep(positions, self.journal.rows[key])
+            else:
+                todo.append(positions[0])
+        if self.progress is not None:
+            self.progress(self.done, len(self.points))
+        if executor is None:
+            for k in todo:
+                rows, _ = solve_chunk(self.chunk([k]))
+                self.finish(k, rows[0])
+        elif todo:
+            _Spread(executor, self.chunk, self.finish).run(todo)
+        return [row for row in self.found if row is not None]
+
+    def chunk(self, positions: Sequence[int]) -> Chunk:
+        """The points as plain data, each instance once."""
+        place: dict[int, int] = {}
+        instances: list[Instance] = []
+        orders: list[tuple[int, Any]] = []
+        for k in positions:
+            point = self.points[k]
+            if id(point.instance) not in place:
+                place[id(point.instance)] = len(instances)
+                instances.append(point.instance)
+            orders.append((place[id(point.instance)], point.order))
+        return Chunk(instances, orders, self.settings, self.measures, versions())
+
+    def finish(self, k: int, row: dict[str, Any]) -> None:
+        """Write the point down, then count it."""
+        key = self.points[k].key
+        if self.journal is not None and key is not None:
+            self.journal.add(key, self.points[k].plain, row)
+        self._keep(self.same[key or f"#{k}"], row)
+        if self.progress is not None:
+            self.progress(self.done, len(self.points))
+
+    def _keep(self, positions: Sequence[int], row: dict[str, Any]) -> None:
+        for k in positions:
+            self.found[k] = row
+        self.done += len(positions)
+
+
+class _Spread:
+    """Chunks over an executor: a few in flight, sized by how long the last ones took."""
+
+    def __init__(
+        self, executor: Executor, chunk: Callable[[Sequence[int]], Chunk], finish: Finish
+    ) -> None:
+        self.executor, self.chunk, self.finish = executor, chunk, finish
+        self.workers = _workers(executor)
+        self.size = 1
+        self.queue: deque[int] = deque()
+        self.alone: deque[int] = deque()
+        """points of chunks that were lost, tried once more, one by one"""
+        self.flight: dict[Future[Any], list[int]] = {}
+
+    def run(self, todo: Sequence[int]) -> None:
+        self.queue.extend(todo)
+        try:
+            while self.queue or self.alone or self.flight:
+                self._submit()
+                for future in wait(self.flight, return_when=FIRST_COMPLETED).done:
+                    self._take(self.flight.pop(future), future)
+        except BaseException:
+            for future in self.flight:
+                future.cancel()
+            raise
+
+    def _submit(self) -> None:
+        while (self.queue or self.alone) and len(self.flight) < 2 * self.workers + 1:
+            batch = self._batch()
+            try:
+                self.flight[self.executor.submit(solve_chunk, self.chunk(batch))] = batch
+            except Exception as error:  # it takes no more work: broken, or shut down
+                self._lost([*batch, *self.alone, *self.queue], error)
+                self.queue.clear()
+                self.alone.clear()
+
+    def _batch(self) -> list[int]:
+        if self.alone:
+            return [self.alone.popleft()]
+        share = math.ceil(len(self.queue) / (2 * self.workers))
+        return [self.queue.popleft() for _ in range(min(self.size, share))]
+
+    def _take(self, batch: list[int], future: Future[Any]) -> None:
+        try:
+            rows, seconds = future.result()
+        except UsageError:  # this worker cannot do it, for no point
+            raise
+        except Exception as error:  # the worker died, or the way to it or back failed
+            if len(batch) > 1 and not isinstance(error, BrokenExecutor):
+                self.alone.extend(batch)
+            else:
+                self._lost(batch, error)
+            return
+        self.size = max(1, min(LARGEST, int(SECONDS * len(batch) / max(seconds, 1e-9))))
+        for k, row in zip(batch, rows, strict=True):
+            self.finish(k, row)
+
+    def _lost(self, batch: Sequence[int], error: BaseException) -> None:
+        said = " ".join(str(error).split()) or "no message"
+        for k in batch:
+            self.finish(k, empty("error", f"executor: {type(error).__name__}: {said}"))
+
+
+def _workers(executor: Executor) -> int:
+    """How many points the executor can solve at a time; a guess where it does not say."""
+    most = getattr(executor, "_max_workers", None)
+    if isinstance(most, int):
+        return max(1, most)
+    client = getattr(executor, "_client", None)  # Dask: threads of all its workers
+    if client is not None and hasattr(client, "nthreads"):
+        return max(1, int(sum(client.nthreads().values())))
+    return os.cpu_count() or 1
