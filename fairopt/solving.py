@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any, Unpack
+from typing import Any
 
 from fairopt import criteria, threads
 from fairopt.allocation import Allocation
@@ -33,7 +33,8 @@ def solve(
     """The allocation a notion asks for, with prices and a certificate.
 
     Identical users and servers are solved as one. Parts that share no server are solved apart; each
-    part goes down a ladder of solvers until its answer is certified. Every step is recorded in `steps`. Answers are deterministic.
+    part goes down a ladder of solvers until its answer is certified. Every step is recorded in
+    `steps`. Answers are deterministic.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def _score(instance: Instance, notion: Any) -> Floats | None:
 
 
 def _reduced(
-    instance: Instance, notion: Any, score: Floats | None, *way: Unpack[Way]
+    instance: Instance, notion: Any, score: Floats | None, *way: *Way
 ) -> Allocation:
     """The answer of the smaller problem, split among the users and servers of this one."""
     small = reducing(instance, notion, score)
@@ -123,7 +124,8 @@ def _answer(
         return alpha_fair(instance, notion, score, solver, gap, polish)
     reduced = getattr(notion, "reduces_to", lambda _: None)(instance)
     if reduced is not None:
-        other = _answer(*reduced, _score(*reduced), solver, gap, polish)
+        same, simple = reduced
+        other = _answer(same, simple, _score(same, simple), solver, gap, polish)
         # the prices are of the other problem's resources
         return Allocation(instance, notion, other.tasks, steps=other.steps)
     if isinstance(notion, MaxMin):

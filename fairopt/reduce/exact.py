@@ -1,0 +1,56 @@
+"""Products of floating-point numbers compared as real numbers, without error.
+
+a b is fl(a b) + e with both parts floating-point numbers (Dekker 1971, by Veltkamp's splitting), so
+two products are equal, or ordered, exactly when these pairs are. Where a part would over- or
+underflow nothing is claimed: the answer is False.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.instance import Bools, Floats
+
+SPLITTER = 2.0**27 + 1.0
+SMALLEST, LARGEST = 1e-280, 1e280
+"""a product outside has parts that floating point cannot hold, or nearly"""
+
+
+def equal_products(a: Floats, b: Floats, c: Floats, d: Floats) -> Bools:
+    """Whether a b = c d exactly, for numbers >= 0; False also where that cannot be told."""
+    left, right = _product(a, b), _product(c, d)
+    found: Bools = (left[0] == right[0]) & (left[1] == right[1])
+    return found
+
+
+def at_most(a: Floats, b: Floats, c: Floats, d: Floats) -> Bools:
+    """Whether a b <= c d exactly, for numbers >= 0; False also where that cannot be told.
+
+    Rounding is monotone, so only products that round to the same number are looked at closely.
+    """
+    with np.errstate(over="ignore", under="ignore"):
+        left, right = np.broadcast_arrays(a * b, c * d)
+    found: Bools = (left < right) & (right < np.inf)
+    tie = left == right
+    if tie.any():
+        parts = [np.broadcast_to(part, tie.shape)[tie] for part in (a, b, c, d)]
+        found[tie] = _product(*parts[:2])[1] <= _product(*parts[2:])[1]
+    return found
+
+
+def _product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """fl(a b) and the error a b - fl(a b); the error is nan where it is not known."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        p = a * b
+        a_high, a_low = _split(a)
+        b_high, b_low = _split(b)
+        error = a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
+    known = ((p > SMALLEST) & (p < LARGEST)) | (a == 0) | (b == 0)
+    return p, np.where(known, error, np.nan)
+
+
+def _split(a: Floats) -> tuple[Floats, Floats]:
+    """Two halves of 26 bits whose sum is a."""
+    t = SPLITTER * a
+    high = t - (t - a)
+    return high, a - high
