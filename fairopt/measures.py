@@ -261,7 +261,7 @@ def frontier(
 
 def value(row: Mapping[str, Any], name: str) -> float | None:
     """A measure of a row; None where it is missing, None or not finite."""
-    found = (row.get("measures") or {}).get(name, row.get(name))
+    found = _numbers(row).get(name)
     if not isinstance(found, (int, float)) or not math.isfinite(found):
         return None
     return float(found)
@@ -290,9 +290,14 @@ def about(name: str) -> Measure | None:
     return MEASURES.get("utilisation" if name.startswith("utilisation.") else name)
 
 
+def _numbers(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The measures of a row, which may stand in "measures" or be the row itself."""
+    return (row["measures"] or {}) if "measures" in row else row
+
+
 def _known(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> None:
     """Refuse a name that no row has, naming those there are."""
-    there = dict.fromkeys(name for row in rows for name in (row.get("measures") or row))
+    there = dict.fromkeys(name for row in rows for name in _numbers(row))
     for name in names:
         if there and name not in there:
             raise UsageError(f"measure: found {name!r}; wanted one of {', '.join(there)}")

@@ -1,0 +1,186 @@
+"""Lines against a parameter: a line for each user or resource, named where it ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from fairopt.report.plot_data import Line, Panel, scale
+from fairopt.report.plot_style import GREY, axis, clipped, legend, mark, note
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NAMED = 8
+"""most lines named where they end; more have a legend"""
+TOLD_APART = 28
+"""most lines with a look of their own; more are all grey but the first and last at the end"""
+MARKED = 8
+"""markers on a long line, about; a short one is marked at every point"""
+WIDTH, HEIGHT, COLUMNS = 5.2, 3.3, 3
+"""inches of one panel, and panels side by side"""
+APART = 10.0
+"""points between names, at least"""
+
+
+def draw_lines(
+    panels: Sequence[Panel], xlabel: str, ylabel: str, top: float | None = None
+) -> Figure:
+    """The picture of some panels, on one pair of scales.
+
+    Parameters
+    ----------
+    panels : at most six, each with the same lines in the same order.
+    xlabel, ylabel : with units.
+    top : upper end of the y axis; default what the lines need.
+    """
+    from matplotlib.figure import Figure
+
+    columns = min(len(panels), COLUMNS)
+    rows = math.ceil(len(panels) / columns)
+    size = (WIDTH, HEIGHT) if columns == 1 else (3.1 * columns, 2.6 * rows)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    used = list(grid.flat)[: len(panels)]
+    for spare in list(grid.flat)[len(panels) :]:
+        spare.set_visible(False)
+    limits(used[0], panels, top)
+    entries: list[tuple[Any, str]] = []
+    for k, (axes, panel) in enumerate(zip(used, panels, strict=True)):
+        handles = [draw(axes, line, n, f"{k}-{n}", len(panel.lines))
+                   for n, line in enumerate(panel.lines)]  # fmt: skip
+        if NAMED < len(handles) <= TOLD_APART and not entries:
+            entries = [(h, clipped(line.name))
+                       for h, line in zip(handles, panel.lines, strict=True)]  # fmt: skip
+        for x in panel.failed:
+            axes.plot([x], [0.0], marker="x", color="black", markersize=5, clip_on=False,
+                      transform=axes.get_xaxis_transform(), zorder=5)  # fmt: skip
+        if panel.title:
+            axes.set_title(panel.title, parse_math=False)
+        if k % columns == 0:
+            axis(axes, "y", ylabel)
+        if k + columns >= len(panels):
+            axis(axes, "x", xlabel)
+            axes.tick_params(labelbottom=True)
+    entries += notes(panels)
+    legend(figure, entries)
+    figure.draw_without_rendering()  # heights are known now
+    for axes, panel in zip(used, panels, strict=True):
+        name_ends(axes, named(panel.lines))
+    return figure
+
+
+def limits(axes: Axes, panels: Sequence[Panel], top: float | None) -> None:
+    """The scales, which all panels share."""
+    grid = sorted({x for panel in panels for x in panel.lines[0].x})
+    kind = scale(grid)
+    if kind == "symlog":
+        axes.set_xscale("symlog", linthresh=next(x for x in grid if x > 0), linscale=0.6)
+    else:
+        axes.set_xscale(kind)
+    if kind != "linear":
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    low, high = grid[0], grid[-1]
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    axes.set_xlim(low, high)
+    there = [y for panel in panels for line in panel.lines for y in line.y if y is not None]
+    least, most = min(there), max(there)
+    if top is not None:
+        axes.set_ylim(min(0.0, least), max(top, most * 1.02))
+        return
+    room = 0.06 * (most - least) or 0.05 * abs(most) or 1.0
+    # from zero, unless the lines would be squeezed into a strip at the top
+    axes.set_ylim(0.0 if 0 <= least < 0.6 * most else least - room, most + room)
+
+
+def draw(axes: Axes, line: Line, k: int, gid: str, lines: int) -> Any:
+    """One line: filled markers where certified, hollow ones at every point that is not."""
+    look = mark(k) if lines <= TOLD_APART else {"color": GREY, "marker": "o", "linestyle": "-"}
+    gap = [math.nan if y is None else y for y in line.y]
+    thin = 1.5 if lines <= TOLD_APART else 0.7
+    every = max(1, math.ceil(len(gap) / MARKED))
+    filled = [j for j, ok in enumerate(line.certified) if ok and (j + k) % every == 0]
+    if lines > TOLD_APART:
+        filled = []
+    (drawn,) = axes.plot(
+        line.x, gap, linewidth=thin, markersize=4.5, markevery=filled, clip_on=False,
+        zorder=3, gid=f"line-{gid}", **look,
+    )  # fmt: skip
+    hollow = [j for j, ok in enumerate(line.certified) if not ok]
+    if hollow:
+        axes.plot(
+            [line.x[j] for j in hollow], [gap[j] for j in hollow], linestyle="", markersize=5.5,
+            marker=look["marker"], markerfacecolor="white", markeredgecolor=look["color"],
+            markeredgewidth=1.2, clip_on=False, zorder=4, gid=f"hollow-{gid}",
+        )  # fmt: skip
+    return drawn
+
+
+def notes(panels: Sequence[Panel]) -> list[tuple[Any, str]]:
+    """What the special marks mean, where there are any."""
+    found = []
+    lines = [line for panel in panels for line in panel.lines]
+    if len(panels[0].lines) > TOLD_APART:
+        words = f"{len(panels[0].lines)} lines; those least and most at the end are named"
+        found.append(note("", words))
+    if any(y is not None and not ok for line in lines
+           for y, ok in zip(line.y, line.certified, strict=True)):  # fmt: skip
+        found.append(note("o", "hollow: not certified"))
+    if any(panel.failed for panel in panels):
+        found.append(note("x", "no answer"))
+    return found
+
+
+def named(lines: Sequence[Line]) -> list[tuple[float, str, str]]:
+    """(height, name, colour) of the lines to be named where they end."""
+    ends = []
+    for k, line in enumerate(lines):
+        last = [y for y in line.y if y is not None]
+        if last:
+            ends.append((last[-1], clipped(line.name), str(mark(k)["color"])))
+    if len(lines) <= NAMED:
+        return ends
+    if len(lines) <= TOLD_APART:
+        return []
+    ends.sort()
+    return [(y, name, "#404040") for y, name, _ in (ends[0], ends[-1])]
+
+
+def name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
+    """Names right of the picture, pushed apart, each tied to the end of its line."""
+    if not ends:
+        return
+    ends = sorted(ends, key=lambda end: end[0])
+    points = 72.0 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
+    want = [float(axes.transData.transform((1.0, y))[1]) * points for y, _, _ in ends]
+    floor = float(axes.bbox.y0) * points
+    place = spread(want, APART, floor, floor + float(axes.bbox.height) * points)
+    for (y, name, colour), at, to in zip(ends, want, place, strict=True):
+        axes.annotate(
+            name, (1.0, y), xycoords=("axes fraction", "data"), xytext=(14.0, to - at),
+            textcoords="offset points", va="center", ha="left", color=colour, fontsize=8.5,
+            annotation_clip=False, parse_math=False,
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6,
+                        "shrinkA": 1.0, "shrinkB": 3.0, "relpos": (0.0, 0.5)},
+        )  # fmt: skip
+
+
+def spread(want: Sequence[float], apart: float, low: float, high: float) -> list[float]:
+    """Places as near as can be to those wanted (ascending), `apart` at least, within bounds.
+
+    Neighbours that are too near become a block around the mean of what they want.
+    """
+    blocks: list[tuple[float, int]] = []  # mean wanted by its first member, size
+    for k, place in enumerate(want):
+        first, size = place - k * apart, 1
+        while blocks and blocks[-1][0] >= first:
+            other, more = blocks.pop()
+            first = (first * size + other * more) / (size + more)
+            size += more
+        blocks.append((first, size))
+    top = high - (len(want) - 1) * apart
+    firsts = [max(low, min(first, top)) for first, size in blocks for _ in range(size)]
+    return [first + k * apart for k, first in enumerate(firsts)]

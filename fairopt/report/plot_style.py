@@ -1,0 +1,168 @@
+"""How plots look: colours safe for the colour-blind, words on axes, files of the same bytes."""
+
+from __future__ import annotations
+
+import io
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fairopt import storage
+from fairopt.errors import MissingExtra, UsageError
+from fairopt.measures import about
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Okabe and Ito (2008), yellow left out: it does not show on white
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+DASHES: tuple[Any, ...] = (
+    "-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 1, 1, 1, 1, 1)),
+    (0, (8, 2)), (0, (2, 2)),
+)  # fmt: skip
+GREY = "#8C8C8C"
+STYLE: Any = {
+    "figure.dpi": 100, "savefig.dpi": 200, "font.family": ["DejaVu Sans"], "font.size": 9,
+    "axes.labelsize": 9, "axes.titlesize": 9, "xtick.labelsize": 8, "ytick.labelsize": 8,
+    "legend.fontsize": 8, "legend.frameon": False, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.linewidth": 0.8, "axes.grid": True, "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.6, "axes.axisbelow": True, "lines.linewidth": 1.5,
+    "svg.fonttype": "none", "svg.hashsalt": "fairopt", "pdf.fonttype": 42,
+    "path.simplify": False,
+}  # fmt: skip
+METADATA: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+"""what would make the bytes depend on the day or the version is left out"""
+
+MEASURES = {
+    "efficiency": "efficiency Σ φ x (weighted tasks)",
+    "sqrt_var_f": "√var F over users (dominant shares)",
+    "sqrt_sum_v": "√Σ V within servers (dominant shares)",
+    "min_level": "lowest level (shares of the criterion)",
+    "max_level": "highest level (shares of the criterion)",
+    "jain": "Jain's index of the levels",
+    "nash_welfare": "Nash welfare (shares of the criterion)",
+    "price_of_fairness": "price of fairness (part of the largest efficiency)",
+    "blocked_users": "blocked users",
+}
+PARAMETERS = {
+    "t_pf": "t_pf, weight of var F (no unit)",
+    "t_drf": "t_drf, weight of Σ V (no unit)",
+    "alpha": "alpha (no unit)",
+}
+NAME = 24
+"""longest name drawn whole"""
+
+
+def axis_words(name: str, labels: Mapping[str, str] | None) -> str:
+    """What stands on the axis of a parameter or measure."""
+    if labels and name in labels:
+        return labels[name]
+    if name in PARAMETERS:
+        return PARAMETERS[name]
+    known = about(name)
+    if known is None:
+        return clipped(name)
+    if name in MEASURES:
+        return MEASURES[name]
+    return f"{clipped(name.removeprefix('utilisation.'))} used ({known.unit})"
+
+
+def clipped(name: str) -> str:
+    """A name on one line, of readable length."""
+    name = " ".join(str(name).split())
+    return name if len(name) <= NAME else name[: NAME - 1] + "…"
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Matplotlib in this style, whatever the user's own settings are; they come back after.
+
+    Raises
+    ------
+    MissingExtra : matplotlib is not installed.
+    """
+    try:
+        import matplotlib as mpl
+    except ImportError as error:
+        raise MissingExtra("plot needs matplotlib: pip install 'fairopt[plot]'") from error
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(STYLE)
+        yield
+
+
+def file_format(path: str | os.PathLike[str]) -> str:
+    """png, pdf or svg, by the end of the name.
+
+    Raises
+    ------
+    UsageError : another ending.
+    """
+    ending = Path(os.fspath(path)).suffix.lower().removeprefix(".")
+    if ending not in METADATA:
+        raise UsageError(
+            f"plot: found {Path(os.fspath(path)).name!r}; wanted a name that ends in "
+            f"{', '.join('.' + known for known in METADATA)}"
+        )
+    return ending
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write the picture whole or not at all; the same picture is the same bytes."""
+    ending = file_format(path)
+    buffer = io.BytesIO()
+    with warnings.catch_warnings():
+        # a name in a script that the font lacks shows boxes, which is no reason to stop
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+        figure.savefig(buffer, format=ending, metadata=METADATA[ending])
+    storage.write_bytes(path, buffer.getvalue())
+
+
+def mark(k: int) -> dict[str, Any]:
+    """Colour, marker and line style of the k-th line; all three differ for seven lines."""
+    size = len(COLOURS)
+    return {
+        "color": COLOURS[k % size],
+        "marker": MARKERS[k % size],
+        "linestyle": DASHES[(k + k // size) % size],
+    }
+
+
+def legend(figure: Figure, entries: Sequence[tuple[Any, str]]) -> None:
+    """A legend below the picture; names are shown as they are, not read as formulas."""
+    if not entries:
+        return
+    longest = max(len(words) for _, words in entries)
+    columns = max(1, min(len(entries), int(figure.get_figwidth() * 72 / (5 * longest + 48))))
+    lines = -(-len(entries) // columns)
+    figure.set_figheight(figure.get_figheight() + 0.19 * max(0, lines - 1))
+    drawn = figure.legend(
+        [handle for handle, _ in entries], ["x"] * len(entries), loc="outside lower center",
+        ncols=columns, handlelength=2.6, columnspacing=1.6,
+    )  # fmt: skip
+    for text, (_, words) in zip(drawn.get_texts(), entries, strict=True):
+        text.set_parse_math(False)
+        text.set_text(words)
+
+
+def note(marker: str, words: str, edge: str = "#404040", fill: str = "white") -> tuple[Any, str]:
+    """A legend entry for a kind of point."""
+    from matplotlib.lines import Line2D
+
+    handle = Line2D([], [], linestyle="", marker=marker, markersize=5, markeredgecolor=edge,
+                    markerfacecolor=fill)  # fmt: skip
+    return handle, words
+
+
+def axis(axes: Axes, side: str, words: str) -> None:
+    """Name the x or y axis; the words are no formula."""
+    (axes.set_xlabel if side == "x" else axes.set_ylabel)(words, parse_math=False)
