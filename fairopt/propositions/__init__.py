@@ -25,6 +25,13 @@ PROPOSITIONS: dict[str, str] = {
     "kesidis2018/proposition-2": "kesidis2018:proposition_2",
     "kesidis2018/corollary-1": "kesidis2018:corollary_1",
     "kesidis2018/corollary-1-constant": "kesidis2018:corollary_1_constant",
+    "ours/tdm-is-proportional": "ours:tdm_is_proportional",
+    "ours/merging-users": "ours:merging_users",
+    "ours/merging-servers": "ours:merging_servers",
+    "ours/universal-bound": "ours_prices:universal",
+    "ours/alpha-fair-bound": "ours_prices:closed_form",
+    "ours/share-intervals": "ours_prices:intervals",
+    "ours/max-min-rooms": "ours_prices:rooms",
 }
 
 _PUBLIC = {

@@ -83,8 +83,8 @@ class Statement:
         return all(h.holds(instance) == (h.name != without) for h in self.hypotheses)
 
 
-def certified(instance: Instance, notion: Notion) -> Allocation:
-    """The certified answer of a notion.
+def certified(instance: Instance, notion: Notion, reduce: bool = True) -> Allocation:
+    """The certified answer of a notion; `reduce` as in `solve`.
 
     Raises
     ------
@@ -93,6 +93,6 @@ def certified(instance: Instance, notion: Notion) -> Allocation:
     from fairopt.solving import solve
 
     try:
-        return solve(instance, notion)
+        return solve(instance, notion, reduce=reduce)
     except FairoptError as error:
         raise Undecided(f"{notion.name}: {type(error).__name__}") from error

@@ -1,0 +1,183 @@
+"""Ours: what any prices prove, right or wrong prices alike (weak duality)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt import welfare
+from fairopt.allocation import Allocation
+from fairopt.certificates import levels, prices
+from fairopt.certificates.universal import universal_bound
+from fairopt.check import Check
+from fairopt.instance import Floats, Instance
+from fairopt.notions import AlphaFair, MaxMin
+from fairopt.propositions import draws
+from fairopt.propositions.linear import Polytope
+from fairopt.propositions.statement import Statement, certified
+
+ALPHAS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
+CRITERIA = ("tasks", "drf", "dominant-share", "ps-dsf-sum")
+DRAW = draws.Small(zero_demand=0.2, limits=0.3)
+
+
+def universal() -> Statement:
+    """f(x') <= f(x) + B - sum G x for concave f, prices scaled up until p d + mu >= G = df/dx."""
+    return Statement(
+        name="ours/universal-bound",
+        words="concave f(x') <= f(x) + (B - sum G x) for every feasible x' and any prices that "
+        "cover G = df/dx",
+        source="ours, price bounds 1",
+        draw=DRAW,
+        check=_universal,
+    )
+
+
+def _universal(inst: Instance, seed: int) -> Check:
+    best, point, alpha = _setting(inst, seed, ALPHAS)
+    n, i = inst.pairs
+    log_w = _log_worth(point)
+    log_slope = log_w - alpha * np.log(point.shares)
+    top = log_slope.max()
+    gradient = np.exp(log_slope - top)[n] * point.score[n, i]
+    assert point.prices is not None
+    bound = universal_bound(inst, gradient, point.tasks, point.prices, point.limit_prices)
+    money = float(gradient @ point.tasks[n, i])
+    # f in units of e^top: W (g(s') - g(s)) user by user
+    with np.errstate(divide="ignore"):
+        ratio = np.log(best.shares) - np.log(point.shares)
+    rise = ratio if alpha == 1 else np.expm1((1 - alpha) * ratio) / (1 - alpha)
+    gained = float((np.exp(log_slope - top) * point.shares * rise).sum())
+    witness = f"alpha {alpha:g}: the optimum gains {gained / money:.6g}, bound {bound / money:.6g}"
+    return Check.of("gain <= bound", max((gained - bound) / money, 0.0), 1e-9, witness)
+
+
+def closed_form() -> Statement:
+    """E(x') <= (1 + gap) E(x), the gap in closed form at the best common scale of the prices."""
+    return Statement(
+        name="ours/alpha-fair-bound",
+        words="E(x') <= (1 + gap) E(x) for every feasible x' and any prices, gap in closed form "
+        "at their best scale",
+        source="ours, price bounds 2",
+        draw=DRAW,
+        check=_closed_form,
+    )
+
+
+def _closed_form(inst: Instance, seed: int) -> Check:
+    best, point, alpha = _setting(inst, seed, ALPHAS)
+    log_w = _log_worth(point)
+    rise = welfare.log_equivalent(log_w, best.shares, alpha) - welfare.log_equivalent(
+        log_w, point.shares, alpha
+    )
+    bound = float(np.log1p(prices.gap(prices.Duality.of(point))))
+    gained, most = np.expm1(rise), np.expm1(bound)
+    witness = f"alpha {alpha:g}: the optimum has {gained:.6g} more, bound {most:.6g}"
+    return Check.of("log E gained <= log(1 + gap)", max(rise - bound, 0.0), 1e-9, witness)
+
+
+def intervals() -> Statement:
+    """Every optimum's share of user n lies in the interval that prices and gap prove."""
+    return Statement(
+        name="ours/share-intervals",
+        words="every optimum has s_n within the interval proved at any x by any prices",
+        source="ours, price bounds 3",
+        draw=DRAW,
+        check=_intervals,
+    )
+
+
+def _intervals(inst: Instance, seed: int) -> Check:
+    best, point, alpha = _setting(inst, seed, ALPHAS[1:])
+    dual = prices.Duality.of(point)
+    low, high = np.array(prices.intervals(dual, prices.gap(dual))).T
+    outside = np.maximum(low / best.shares, best.shares / high) - 1.0
+    n = int(outside.argmax())
+    witness = (
+        f"alpha {alpha:g}: {inst.users[n]} has {best.shares[n]:.6g} at the optimum, interval "
+        f"{low[n]:.6g} to {high[n]:.6g}"
+    )
+    return Check.of("within its interval", max(float(outside[n]), 0.0), 1e-5, witness)
+
+
+def rooms() -> Statement:
+    """User n rises by at most room_n while nobody of no higher level falls, at any x and prices."""
+    return Statement(
+        name="ours/max-min-rooms",
+        words="no user n can rise by more than room_n, from any prices, while nobody with "
+        "U_m <= U_n falls",
+        source="ours, price bounds 4",
+        draw=DRAW,
+        check=_rooms,
+    )
+
+
+def _rooms(inst: Instance, seed: int) -> Check:
+    """Against the linear program of the largest rise, for the user of smallest room and another."""
+    rng = np.random.default_rng(seed)
+    point = _levelled(inst, MaxMin(str(rng.choice(CRITERIA))), rng)
+    room = levels.rooms(point)
+    n, i = inst.pairs
+    share = np.zeros((inst.shape[0], len(n)))
+    share[n, np.arange(len(n))] = point.score[n, i]
+    worst, witness = 0.0, ""
+    free = np.flatnonzero((point.totals < inst.limit * (1 - 1e-6)) & np.isfinite(room))
+    tried = [*free[np.argsort(room[free])][:1], *rng.permutation(free)[:1]]
+    for user in dict.fromkeys(tried):
+        kept = point.levels <= point.levels[user] * (1 + 1e-9)
+        floor = point.shares[kept] * (1 - 1e-9)
+        better = Polytope(inst).best(share[user], floor=(share[kept], floor))
+        if better is None:
+            continue
+        rise = float((point.score[user] * better[user]).sum() / point.shares[user]) - 1.0
+        if rise - room[user] > worst:
+            worst = rise - float(room[user])
+            witness = f"{inst.users[user]} can rise by {rise:.6g}, its room is {room[user]:.6g}"
+    return Check.of("rise <= room", worst, 1e-6, witness)
+
+
+def _levelled(inst: Instance, notion: MaxMin, rng: np.random.Generator) -> Allocation:
+    """A feasible point with prices of levels: near the max-min answer's, or any."""
+    other = draws.scattered(inst, rng)
+    if rng.random() < 0.5:
+        best = certified(inst, notion)
+        assert best.level_prices is not None
+        part = rng.uniform(0.0, 0.1)
+        tasks = (1 - part) * best.tasks + part * other
+        return Allocation(inst, notion, tasks, level_prices=_noisy(best.level_prices, rng))
+    money = rng.exponential(size=(2, *inst.pool.shape))
+    return Allocation(inst, notion, other, level_prices=money * (rng.random(money.shape) < 0.8))
+
+
+def _noisy(array: Floats, rng: np.random.Generator) -> Floats:
+    """Every entry about a tenth off."""
+    noisy: Floats = array * np.exp(rng.normal(scale=0.1, size=array.shape))
+    return noisy
+
+
+def _setting(
+    inst: Instance, seed: int, alphas: tuple[float, ...]
+) -> tuple[Allocation, Allocation, float]:
+    """A certified optimum, another feasible point with prices near or far, and alpha."""
+    rng = np.random.default_rng(seed)
+    alpha, criterion = float(rng.choice(alphas)), str(rng.choice(CRITERIA))
+    notion = AlphaFair(alpha, criterion, weight_inside=bool(rng.integers(2)))
+    best = certified(inst, notion)
+    other = draws.scattered(inst, rng)
+    limited = np.isfinite(inst.limit)
+    if rng.random() < 0.5:  # near the optimum, where the bounds are tight
+        part = rng.uniform(0.0, 0.1)
+        tasks = (1 - part) * best.tasks + part * other
+        assert best.prices is not None and best.limit_prices is not None
+        p, mu = _noisy(best.prices, rng), _noisy(best.limit_prices, rng)
+    else:
+        tasks = other
+        p = rng.exponential(size=inst.pool.shape) * (rng.random(inst.pool.shape) < 0.8)
+        mu = rng.exponential(size=limited.shape) * limited
+    return best, Allocation(inst, notion, tasks, p, mu), alpha
+
+
+def _log_worth(alloc: Allocation) -> Floats:
+    parameters = alloc.notion["parameters"]
+    return welfare.log_worth(
+        alloc.instance.weight, parameters["alpha"], parameters["weight_inside"]
+    )
