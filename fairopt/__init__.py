@@ -31,6 +31,7 @@ _PUBLIC = {
     "AlphaFair": "notions",
     "ProportionalFair": "notions",
     "MaxMin": "notions",
+    "Tradeoff": "notions",
     "PerServerDominantShare": "notions",
     "PerServerDRF": "notions",
     "BottleneckMaxFair": "notions",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairopt import criteria, welfare
+from fairopt import criteria, penalties, welfare
 from fairopt.check import Certificate
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats, Instance, frozen
@@ -46,7 +46,8 @@ class Allocation:
     limit_prices : (N,) >= 0, per task allowed.
     level_prices : (levels, I, R), the prices of each level of a max-min answer.
     score : (N, I), the scores used; default those of the notion's criterion.
-    objective, equivalent : default computed from the shares where the notion is alpha-fair.
+    objective, equivalent : default computed from the shares where the notion is alpha-fair (the
+        trade-off has no equivalent).
     certificate : the verdict, once judged.
     steps : what was tried, in order, as plain data.
 
@@ -97,7 +98,8 @@ class Allocation:
             raise BadInput(faults)
         if u is None:
             given = getattr(notion, "criterion", None)
-            u = criteria.score(instance, given or plain["parameters"].get("criterion", "tasks"))
+            own = "dominant-share" if plain["name"] == penalties.NAME else "tasks"
+            u = criteria.score(instance, given or plain["parameters"].get("criterion", own))
         assert x is not None
         for name, value in {
             "instance": instance, "notion": plain, "tasks": frozen(x),
@@ -108,6 +110,9 @@ class Allocation:
             "certificate": certificate, "steps": tuple(steps),
         }.items():  # fmt: skip
             object.__setattr__(self, name, value)
+        if plain["name"] == penalties.NAME and objective is None:
+            value = penalties.objective(instance, u * x, penalties.Terms.of(plain))
+            object.__setattr__(self, "objective", value)
         alpha = welfare.alpha_of(plain)
         if alpha is not None and objective is None:
             inside = bool(plain["parameters"].get("weight_inside", False))

@@ -12,7 +12,7 @@ from fairopt.certificates import certify
 from fairopt.certificates.alpha_fair import normalised
 from fairopt.errors import NotCertified, UsageError
 from fairopt.instance import Floats, Instance
-from fairopt.notions import AlphaFair, MaxMin, Notion, ProportionalFair, Throughput
+from fairopt.notions import AlphaFair, MaxMin, Notion, ProportionalFair, Throughput, Tradeoff
 from fairopt.reduce import reduce as reducing
 
 Way = tuple[str, float, bool, Callable[[int, int], None] | None]
@@ -122,6 +122,10 @@ def _answer(
 
         assert score is not None
         return alpha_fair(instance, notion, score, solver, gap, polish)
+    if isinstance(notion, Tradeoff):
+        from fairopt.trading import tradeoff
+
+        return tradeoff(instance, notion, solver, gap, polish)
     reduced = getattr(notion, "reduces_to", lambda _: None)(instance)
     if reduced is not None:
         same, simple = reduced

@@ -17,6 +17,7 @@ JUDGES = {
     "proportional": "alpha_fair:judge",
     "alpha-fair": "alpha_fair:judge",
     "max-min": "levels:judge",
+    "tradeoff": "tradeoff:judge",
     "ps-dsf": "per_server:judge",
     "per-server-drf": "per_server_drf:judge",
     "drf-hug": "per_server_drf:judge",

@@ -17,6 +17,7 @@ from fairopt.notions.proportional import ProportionalFair
 from fairopt.notions.ps_dsf import PerServerDominantShare
 from fairopt.notions.sum_m import CommonTasks
 from fairopt.notions.throughput import Throughput
+from fairopt.notions.tradeoff import Tradeoff
 
 NOTIONS: dict[str, type[Notion]] = {
     notion.name: notion
@@ -25,6 +26,7 @@ NOTIONS: dict[str, type[Notion]] = {
         ProportionalFair,
         AlphaFair,
         MaxMin,
+        Tradeoff,
         PerServerDominantShare,
         PerServerDRF,
         HandOutDRF,
@@ -75,5 +77,6 @@ __all__ = [
     "PerServerDominantShare",
     "ProportionalFair",
     "Throughput",
+    "Tradeoff",
     "make",
 ]

@@ -1,0 +1,106 @@
+"""The judge of trade-off answers (kesidis2016 (16)), soft and hard forms (promises P1, P2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.certificates.feasibility import feasibility, shrink
+from fairopt.certificates.tradeoff_bound import Proof, Sheet, prove
+from fairopt.certificates.tradeoff_guess import guessed
+from fairopt.certificates.tradeoff_hard import equalities
+from fairopt.certificates.tradeoff_witness import better
+from fairopt.certificates.universal import universal_bound
+from fairopt.certificates.words import listed, notes
+from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
+from fairopt.penalties import Terms
+
+TOLERANCE = 1e-6
+"""largest gap and residual of a certified answer"""
+
+
+def measure(alloc: Allocation) -> tuple[float, float]:
+    """(gap, worst residual) of an answer with prices: the two numbers of P2, without words."""
+    sheet = Sheet(alloc, Terms.of(alloc.notion), shrink(alloc))
+    proof = proved(sheet)
+    return sheet.gap(proof.rise), float(proof.residual.max())
+
+
+def proved(sheet: Sheet) -> Proof:
+    """The better of the two bounds, at the scale of prices where they buy what the answer is worth.
+
+    When that does not certify, other scales are tried: the bound is convex in the scale.
+    """
+    _, budget = sheet.priced()
+    if not (0 < budget < np.inf):
+        return Proof(np.inf, np.full(sheet.users, np.inf))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
+        scale = max(sheet.money(), 1e-12 * float(sheet.v @ sheet.held)) / budget
+        proof = prove(sheet, scale)
+        if sheet.gap(proof.rise) > TOLERANCE:
+            low, high, golden = -3.0, 3.0, (5**0.5 - 1) / 2
+            for _ in range(40):
+                a, b = high - golden * (high - low), low + golden * (high - low)
+                first, second = prove(sheet, scale * np.exp(a)), prove(sheet, scale * np.exp(b))
+                low, high = (low, b) if first.rise < second.rise else (a, high)
+                proof = min(proof, first, second, key=lambda p: p.rise)
+            proof = Proof(min(proof.rise, _tangent(sheet)), proof.residual)
+    return proof
+
+
+def _tangent(sheet: Sheet) -> float:
+    """The universal bound at the answer's slopes (A2.1); inf for the hard forms."""
+    if sheet.terms.equal_across or sheet.terms.equal_within or (sheet.level <= 0).any():
+        return np.inf
+    alloc = sheet.alloc
+    assert alloc.prices is not None
+    held = np.maximum(alloc.tasks, 0.0) * sheet.shrink
+    slopes = sheet.gradient() * sheet.u
+    return universal_bound(alloc.instance, slopes, held, alloc.prices, alloc.limit_prices)
+
+
+def judge(alloc: Allocation) -> Certificate:
+    """Certified: feasible, and gap and every user's residual at most 1e-6 at the given prices.
+
+    Without prices they are guessed. Refuted: not feasible, or a better feasible allocation was
+    found and compared in NumPy.
+    """
+    terms = Terms.of(alloc.notion)
+    if alloc.prices is None or not (
+        alloc.prices.any() or (alloc.limit_prices is not None and alloc.limit_prices.any())
+    ):
+        alloc = guessed(alloc, terms)
+    factor = shrink(alloc)
+    sheet = Sheet(alloc, terms, factor)
+    kept = (*feasibility(alloc), *equalities(sheet))
+    proof = proved(sheet)
+    gap, residual = sheet.gap(proof.rise), proof.residual
+    worst = int(np.argmax(residual))
+    users = alloc.instance.users
+    checks = (
+        *kept,
+        Check.of("gap", gap, TOLERANCE, "an equal rise of every share"),
+        Check.of("residual", residual[worst], TOLERANCE, users[worst]),
+    )
+    loose = tuple(name for name, own in zip(users, residual, strict=True) if not own <= TOLERANCE)
+    verdict = CERTIFIED if all(c.holds for c in checks) else UNPROVED
+    words: list[str] = []
+    if not all(c.holds for c in kept):
+        verdict = REFUTED
+        scaled = f": it needs to be scaled by {factor:.9g} to fit" if factor < 1 else ""
+        words.append(f"not feasible{scaled}")
+    elif gap > TOLERANCE:
+        found, rise = better(alloc, terms)
+        lost = sheet.gap(rise)
+        checks = (*checks, Check.of("no better allocation", lost, TOLERANCE, "every share at once"))
+        if lost > TOLERANCE:
+            verdict = REFUTED
+            words.append(
+                f"a better feasible allocation exists: its objective is worth {100 * lost:.4g} % "
+                f"more of every share, and none is worth more than {100 * gap:.4g} %"
+            )
+            words.append("it is, user by user and server by server: " + listed(alloc, found))
+    words.extend(notes(alloc))
+    return Certificate(
+        verdict, gap, float(residual[worst]), loose, checks, (), tuple(words)
+    )

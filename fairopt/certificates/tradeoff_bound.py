@@ -1,0 +1,244 @@
+r"""What prices prove about an answer to the trade-off (16) of kesidis2016 (SYSTEMS A2.5).
+
+For ANY prices p >= 0 (c_h the price of one unit of dominant share on pair h, B the value of all
+capacity and limits), any *pulls* P_n with sum 0 and e_h with sum 0 on each server, let
+m_n = min_h (c_h + e_h) and q_n = phi_n m_n + P_n. No feasible allocation is better than the answer
+by more than
+
+.. math::
+   \sum_n \ell_n(F_n, q_n) + (B - \sum_h c_h a_h) + \sum_h a_h (c_h + e_h - m_n)
+   + \tfrac{1}{2w} |P - w z|^2 + \sum_i \tfrac{1}{2 w_i} |e_i - w_i y_i|^2
+
+with z = F - mean F, y_i = a_i - mean a_i, w = 2 t_PF/N, w_i = 2 t_DRF/(k_i |E_i|) and
+l_n(F, q) = sup_f (phi_n g(f) - q f) - phi_n g(F) + q F. Every term is >= 0 and belongs to a user
+or a row; the proof and the hard forms are in docs/maths/tradeoff.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.allocation import Allocation, pair_cost
+from fairopt.instance import Floats
+from fairopt.penalties import Terms
+
+NEGLIGIBLE = 1e-9
+"""shares below this part of what the user could have alone count as zero (P2)"""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """A bound and the residuals it leaves.
+
+    Parameters
+    ----------
+    rise : most that any feasible objective can be above the answer's, in units of
+        sum phi size^(1-alpha). residual : (N,), each user's own relative distance.
+    """
+
+    rise: float
+    residual: Floats
+
+
+class Sheet:
+    """An answer on pairs, in units that keep numbers near 1.
+
+    n, i (P,) users and servers; a (P,) dominant shares and level (N,) = F, both counted in `size`;
+    phi (N,) weights with sum 1, unit (N,) dominant share in a level of 1; w_f and w (P,) the forces of the variances; most (N,) the level a
+    user could have alone; cost (P,) and budget in an arbitrary unit of money.
+    """
+
+    def __init__(self, alloc: Allocation, terms: Terms, shrink: float = 1.0) -> None:
+        inst = alloc.instance
+        self.alloc, self.terms, self.alpha, self.shrink = alloc, terms, terms.alpha, shrink
+        self.n, self.i = inst.pairs
+        self.users, self.servers, _ = inst.shape
+        u = alloc.score[self.n, self.i]
+        a = np.maximum(alloc.tasks[self.n, self.i], 0.0) * u * shrink
+        dearest = np.zeros(self.users)
+        np.maximum.at(dearest, self.n, u)
+        alone = self.per_user(u * inst.alone[self.n, self.i])
+        most = np.minimum(alone, dearest * inst.limit) / inst.weight
+        level = self.per_user(a) / inst.weight
+        held = np.maximum(level, NEGLIGIBLE * most)
+        self.size = float(np.exp(np.log(held).mean()))
+        self.u, self.a, self.level = u / self.size, a / self.size, level / self.size
+        self.most, self.held = most / self.size, held / self.size
+        self.unit = inst.weight
+        self.phi = inst.weight / inst.weight.sum()
+        worth = self.size ** (1 + self.alpha) / float(inst.weight.sum())
+        self.eligible = np.bincount(self.i, minlength=self.servers)
+        self.machines = inst.count[self.i] * self.eligible[self.i]
+        self.w_f = 2 * terms.t_pf * worth / self.users
+        self.w = 2 * terms.t_drf * worth / self.machines
+        self.z = self.level - self.level.mean()
+        self.y = self.centred(self.a)
+        with np.errstate(divide="ignore", over="ignore"):
+            self.v = self.phi * self.held**-self.alpha if self.alpha else self.phi
+
+    def per_user(self, x: Floats) -> Floats:
+        return np.asarray(np.bincount(self.n, x, self.users), dtype=np.float64)
+
+    def centred(self, x: Floats) -> Floats:
+        """x (P,) less its mean on each server."""
+        total = np.bincount(self.i, x, self.servers)
+        return np.asarray(x - (total / np.maximum(self.eligible, 1))[self.i], dtype=np.float64)
+
+    def priced(self) -> tuple[Floats, float]:
+        """(c_h, B) in the answer's own unit of money."""
+        alloc, inst = self.alloc, self.alloc.instance
+        assert alloc.prices is not None
+        with np.errstate(over="ignore", invalid="ignore"):
+            budget = float((alloc.prices * inst.pool).sum())
+            if alloc.limit_prices is not None:
+                on = alloc.limit_prices > 0
+                budget += float(alloc.limit_prices[on] @ inst.limit[on])
+            return pair_cost(alloc) / self.u, budget
+
+    def gradient(self) -> Floats:
+        """(P,) slope of the soft objective in one unit of dominant share, at the answer."""
+        return (self.v - self.w_f * self.z)[self.n] / self.unit[self.n] - self.w * self.y
+
+    def money(self) -> float:
+        """What the answer is worth at its own slopes: sum of gradient times a, without loss."""
+        penalty = self.w_f * float(self.z @ self.z) + float(self.w @ (self.y * self.y))
+        return float(self.v @ self.level) - penalty
+
+    def gap(self, rise: float) -> float:
+        """The equal relative change of every share that is worth `rise`."""
+        rise = max(rise, 0.0)
+        if self.alpha == 1:
+            return float(np.expm1(rise))
+        total = float(self.phi @ self.held ** (1 - self.alpha)) / (1 - self.alpha)
+        if 1 + rise / total <= 0:
+            return np.inf
+        return float(np.expm1(np.log1p(rise / total) / (1 - self.alpha)))
+
+
+def prove(sheet: Sheet, scale: float) -> Proof:
+    """The best proof at prices scaled by `scale` over the choices of pulls known."""
+    cost, budget = sheet.priced()
+    cost, budget = cost * scale, budget * scale
+    if sheet.terms.equal_across or sheet.terms.equal_within:
+        from fairopt.certificates.tradeoff_hard import prove_hard
+
+        return prove_hard(sheet, cost, budget)
+    pull, e = sheet.w_f * sheet.z, sheet.w * sheet.y
+    tried = [soft(sheet, cost, budget, pull, e)]
+    if sheet.w_f > 0:
+        m = cheapest(sheet, cost + e)
+        better = sheet.v - sheet.unit * m
+        tried.append(soft(sheet, cost, budget, better - better.mean(), e))
+    if sheet.w.any():
+        m = (sheet.v - pull) / sheet.unit
+        held = sheet.a > NEGLIGIBLE * sheet.held[sheet.n]
+        wanted = sheet.centred(np.where(held, m[sheet.n] - cost, e))
+        tried.append(soft(sheet, cost, budget, pull, wanted))
+    return Proof(
+        min(proof.rise for proof in tried),
+        min((proof.residual for proof in tried), key=lambda r: float(r.max())),
+    )
+
+
+def soft(sheet: Sheet, cost: Floats, budget: float, pull: Floats, e: Floats) -> Proof:
+    """The bound of the module for the pulls given; `pull` sums to 0, e to 0 on each server."""
+    n, a, unit = sheet.n, sheet.a, sheet.unit
+    full = cost + e
+    m = cheapest(sheet, full)
+    q = unit * m + pull
+    excess = full - m[n]
+    off_f, off = _off(pull, sheet.w_f, sheet.z), _off(e, sheet.w, sheet.y)
+    losses = loss(sheet, q)
+    idle = budget - float(cost @ a)
+    rise = (
+        float(losses.sum()) + max(idle, 0.0) + float(excess @ a)
+        + sheet.w_f * float(off_f @ off_f) / 2 + float(sheet.w @ (off * off)) / 2
+    )  # fmt: skip
+    # every term once more, relative to the user
+    own = sheet.v * sheet.held
+    share = unit * sheet.held
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        above = np.where(sheet.w > 0, np.minimum(a, excess / sheet.w) / share[n], np.inf)
+    above = np.fmin(above, a * excess / own[n])
+    moved = np.abs(off_f) / sheet.held + sheet.per_user(np.abs(off)) / share
+    residual = curve(sheet, q) + sheet.per_user(above) + moved + idle_money(sheet, cost) / own
+    return Proof(_finite(rise), np.where(np.isfinite(residual), residual, np.inf))
+
+
+def _off(pull: Floats, w: Floats | float, away: Floats) -> Floats:
+    """pull / w - away: how far deviations are from what the pulls mean; 0 where w is 0."""
+    some = np.asarray(w) > 0
+    return np.where(some, np.divide(pull, w, out=np.zeros_like(pull), where=some) - away, 0.0)
+
+
+def _finite(rise: float) -> float:
+    return rise if np.isfinite(rise) else np.inf
+
+
+def cheapest(sheet: Sheet, full: Floats) -> Floats:
+    """(N,) the cheapest unit of share."""
+    found = np.full(sheet.users, np.inf)
+    np.minimum.at(found, sheet.n, full)
+    return found
+
+
+def loss(sheet: Sheet, q: Floats) -> Floats:
+    """(N,) l_n(F_n, q_n), the sup taken over levels the user could have alone."""
+    alpha, phi, f, most = sheet.alpha, sheet.phi, sheet.level, sheet.most
+    if alpha == 0:
+        return np.maximum(phi - q, 0.0) * most + (q - phi) * f
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        best = np.minimum(np.where(q > 0, (phi / q) ** (1 / alpha), np.inf), most)
+        log_r = np.log(f / best)
+        slope = phi * best**-alpha
+        # sup at `best`: q = slope inside, q < slope where the user could not have more
+        found = slope * best * tangent_loss(log_r, alpha) + (slope - q) * (best - f)
+    return np.where(np.isnan(found), np.inf, np.maximum(found, 0.0))
+
+
+def tangent_loss(log_r: Floats, alpha: float) -> Floats:
+    """g(1) + (r - 1) - g(r) >= 0."""
+    if alpha == 1:
+        return np.asarray(np.expm1(log_r) - log_r, dtype=np.float64)
+    return np.asarray(
+        np.expm1(log_r) - np.expm1((1 - alpha) * log_r) / (1 - alpha), dtype=np.float64
+    )
+
+
+def curve(sheet: Sheet, q: Floats) -> Floats:
+    """(N,) |F / F0 - 1|, F0 = (phi/q)^(1/alpha) the level the user wants at q.
+
+    A user at its limit errs only by F > F0. alpha = 0: |q - phi| / phi for who holds something,
+    else how far phi is above q.
+    """
+    phi, f, alpha = sheet.phi, sheet.held, sheet.alpha
+    some = sheet.level > NEGLIGIBLE * sheet.most
+    if alpha == 0:
+        error = (phi - q) / phi
+        return np.where(some, np.abs(error), np.maximum(error, 0.0))
+    with np.errstate(divide="ignore", over="ignore"):
+        wanted = np.where(q > 0, (phi / q) ** (1 / alpha), np.inf)
+        error = f / np.maximum(wanted, NEGLIGIBLE * sheet.most) - 1.0
+    error = np.where(np.isinf(wanted), np.inf, error)
+    inst = sheet.alloc.instance
+    at_limit = sheet.alloc.totals >= inst.limit * (1 - 1e-9)
+    return np.where(at_limit, np.maximum(np.where(np.isinf(wanted), 0.0, error), 0.0),
+                    np.abs(error))  # fmt: skip
+
+
+def idle_money(sheet: Sheet, cost: Floats) -> Floats:
+    """(N,) what each user pays for resources that are not full and limits not reached."""
+    alloc, inst = sheet.alloc, sheet.alloc.instance
+    assert alloc.prices is not None
+    n, i = sheet.n, sheet.i
+    slack = np.clip(1.0 - alloc.utilisation, 0.0, 1.0)
+    idle = ((alloc.prices * slack)[i] * inst.pair_demand).sum(axis=1)
+    if alloc.limit_prices is not None and alloc.limit_prices.any():
+        room = np.clip(1.0 - alloc.totals / inst.limit, 0.0, 1.0)
+        idle = idle + (alloc.limit_prices * room)[n]
+    first = pair_cost(alloc)
+    part = np.divide(idle, first, out=np.zeros_like(idle), where=first > 0)
+    return sheet.per_user(part * cost * sheet.a)
+

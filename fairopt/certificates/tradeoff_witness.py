@@ -1,0 +1,125 @@
+"""A better feasible answer to (16), for refuting one: searched with SciPy, checked in NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairopt import penalties
+from fairopt.allocation import Allocation
+from fairopt.instance import Floats
+from fairopt.penalties import Terms
+
+LARGEST = 20_000
+"""pairs above which no witness is searched"""
+
+
+def better(alloc: Allocation, terms: Terms, rounds: int = 80) -> tuple[Floats, float]:
+    """Tasks (N, I) of a feasible allocation of larger objective, and by how much it is larger.
+
+    The rise is in units of sum phi size^(1-alpha) as in `tradeoff_bound`, computed in NumPy from
+    the tasks returned; 0 when nothing better was found. Conditional gradients: the best vertex for
+    the slopes at the present point, then a search on the way there.
+    """
+    from scipy.optimize import linprog
+
+    from fairopt.certificates.tradeoff_bound import Sheet
+
+    inst = alloc.instance
+    n, i = inst.pairs
+    if len(n) > LARGEST:
+        return alloc.tasks, 0.0
+    rows, equal = _rows(alloc, terms)
+    size = inst.alone[n, i]
+    start = np.maximum(alloc.tasks[n, i], 0.0)
+    start = start / max(float((rows @ (start / size)).max()), 1.0)
+    unit = Sheet(alloc, terms).size
+
+    def spread(x: Floats) -> Floats:
+        tasks = np.zeros(inst.shape[:2])
+        tasks[n, i] = x
+        return tasks
+
+    def value(x: Floats) -> float:
+        return _scaled(alloc, terms, spread(x), unit)
+
+    base, x = value(start), start
+    if not np.isfinite(base):  # somebody has nothing: begin inside, where slopes are finite
+        x = 0.9 * start + 0.1 * size / max(float(rows.sum(axis=1).max()), 1.0)
+    for _ in range(rounds):
+        sheet = Sheet(alloc.with_(tasks=spread(x)), terms)
+        gain = sheet.gradient() * sheet.u * size
+        top = float(np.abs(gain).max())
+        if not (np.isfinite(top) and top > 0):
+            break
+        found: Any = linprog(
+            -gain / top, A_ub=rows, b_ub=np.ones(len(rows)), A_eq=equal,
+            b_eq=None if equal is None else np.zeros(len(equal)), method="highs",
+        )  # fmt: skip
+        if found.x is None:
+            break
+        target = np.maximum(found.x, 0.0)
+        target = target / max(float((rows @ target).max()), 1.0) * size
+        moved = x + _best_step(value, x, target) * (target - x)
+        if not value(moved) > value(x):
+            break
+        x = moved
+    x = x / max(float((rows @ (x / size)).max()), 1.0)
+    gained = value(x) - base
+    return (spread(x), gained) if gained > 0 else (alloc.tasks, 0.0)
+
+
+def _scaled(alloc: Allocation, terms: Terms, tasks: Floats, unit: float) -> float:
+    """(16) in units of sum phi unit^(1-alpha), levels counted in `unit`."""
+    inst = alloc.instance
+    worth = unit ** (1 + terms.alpha) / float(inst.weight.sum())
+    dominant = alloc.score * tasks / unit
+    scaled = Terms(terms.alpha, terms.t_pf * worth, terms.t_drf * worth, False, False)
+    level = dominant.sum(axis=1) / inst.weight
+    gain = penalties.omega(inst, level, terms.alpha) / float(inst.weight.sum())
+    if scaled.t_pf:
+        gain -= scaled.t_pf * penalties.across(level)
+    if scaled.t_drf:
+        gain -= scaled.t_drf * float(penalties.within(inst, dominant).sum())
+    return gain
+
+
+def _rows(alloc: Allocation, terms: Terms) -> tuple[Floats, Floats | None]:
+    """Capacities and limits (K, P) in parts of what each pair could have alone; hard forms (E, P)."""
+    inst = alloc.instance
+    n, i = inst.pairs
+    users, servers, resources = inst.shape
+    pairs, size = np.arange(len(n)), inst.alone[n, i]
+    use = np.zeros((servers, resources, len(n)))
+    pool = np.where(inst.pool > 0, inst.pool, np.inf)
+    use[i, :, pairs] = inst.pair_demand / pool[i] * size[:, None]
+    limits = np.zeros((users, len(n)))
+    limits[n, pairs] = size / inst.limit[n]
+    rows = np.vstack([use.reshape(servers * resources, -1), limits[np.isfinite(inst.limit)]])
+    share = alloc.score[n, i] * size
+    equal = []
+    if terms.equal_across:
+        level = np.zeros((users, len(n)))
+        level[n, pairs] = share / inst.weight[n]
+        equal.append(level[1:] - level[0])
+    if terms.equal_within:
+        first = {int(server): int(np.flatnonzero(i == server)[0]) for server in np.unique(i)}
+        for h in pairs:
+            if first[int(i[h])] != h:
+                row = np.zeros(len(n))
+                row[h], row[first[int(i[h])]] = share[h], -share[first[int(i[h])]]
+                equal.append(row[None, :])
+    return rows, np.vstack(equal) if equal else None
+
+
+def _best_step(value: Any, x: Floats, target: Floats) -> float:
+    """The best point of a concave function on the way from x (0) to target (1), golden sections."""
+    low, high, golden = 0.0, 1.0, (5**0.5 - 1) / 2
+    for _ in range(70):
+        a, b = high - golden * (high - low), low + golden * (high - low)
+        if value(x + a * (target - x)) < value(x + b * (target - x)):
+            low = a
+        else:
+            high = b
+    return (low + high) / 2

@@ -1,0 +1,70 @@
+r"""What the hard forms (14) and (15) of kesidis2016 leave together.
+
+With one share b_i for every eligible user of server i and one level L, sum_{i in E(n)} b_i =
+phi_n L for every user: a cone. Its widest point tells which servers can be used at all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairopt.errors import Infeasible
+from fairopt.instance import Bools, Floats, Instance
+
+MANY = 60
+"""users above which the conflict is not reduced to the fewest"""
+
+
+def usable(instance: Instance) -> Bools:
+    """(I,) servers that can hold something under both equalities.
+
+    Raises
+    ------
+    Infeasible : none; the message names the fewest users that exclude each other.
+    """
+    users = np.arange(instance.shape[0])
+    found = _widest(instance, users)
+    if found.any():
+        return found
+    conflict = list(users)
+    if len(conflict) <= MANY:
+        for user in users:
+            rest = [n for n in conflict if n != user]
+            if rest and not _widest(instance, np.array(rest)).any():
+                conflict = rest
+    raise Infeasible(_told(instance, conflict))
+
+
+def _widest(instance: Instance, users: Any) -> Bools:
+    """(I,) the largest support of b >= 0 with sum_{i in E(n)} b_i = phi_n L for these users."""
+    from scipy.optimize import linprog
+
+    may: Floats = instance.eligible[users].astype(np.float64)
+    open_ = instance.eligible.any(axis=0)
+    _, servers = may.shape
+    # unknowns b, 0 <= t <= 1 with t <= b, and L
+    equal = np.hstack([may / instance.weight[users, None], np.zeros_like(may),
+                       -np.ones((len(users), 1))])  # fmt: skip
+    equal /= np.abs(equal).max(axis=1, keepdims=True)
+    below = np.hstack([-np.eye(servers), np.eye(servers), np.zeros((servers, 1))])
+    goal = np.concatenate([np.zeros(servers), -np.ones(servers), [0.0]])
+    bounds = [(0, None if on else 0) for on in open_] + [(0, 1)] * servers + [(0, None)]
+    found = linprog(goal, below, np.zeros(servers), equal, np.zeros(len(users)), bounds,
+                    method="highs")  # fmt: skip
+    if found.x is None or not found.x[-1] > 1e-9:
+        return np.zeros(servers, bool)
+    return np.asarray(found.x[servers : 2 * servers] > 1e-6)
+
+
+def _told(instance: Instance, conflict: list[int], most: int = 8) -> str:
+    lines = []
+    for n in conflict[:most]:
+        where = ", ".join(instance.servers[i] for i in np.flatnonzero(instance.eligible[n]))
+        lines.append(f"{instance.users[n]} (weight {instance.weight[n]:g}, on {where})")
+    more = f"; and {len(conflict) - most} more users" if len(conflict) > most else ""
+    return (
+        "equal levels (14) with equal shares on each server (15) leave nothing but zero: no shares "
+        f"of these servers give these users the same level: {'; '.join(lines)}{more}"
+    )

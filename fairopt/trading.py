@@ -1,0 +1,136 @@
+"""The ladder for the trade-off (16) of kesidis2016: our method, then the program, then judge."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairopt import criteria
+from fairopt.allocation import Allocation
+from fairopt.certificates.alpha_fair import normalised
+from fairopt.certificates.tradeoff import TOLERANCE, measure
+from fairopt.engines import tradeoff as interior
+from fairopt.engines.point import Point
+from fairopt.errors import SolverFailure, UsageError
+from fairopt.instance import Floats, Instance
+from fairopt.notions import AlphaFair, Tradeoff
+from fairopt.penalties import Terms
+
+
+def tradeoff(
+    instance: Instance, notion: Tradeoff, solver: str, gap: float, polished: bool
+) -> Allocation:
+    """The best answer of the ladder, with prices for the whole.
+
+    Raises
+    ------
+    Infeasible : the hard forms leave nothing but zero.
+    SolverFailure : no step gave an answer.
+    UsageError : a solver that cannot state the program.
+    """
+    ladder = _Ladder(instance, notion, min(gap, TOLERANCE))
+    if ladder.terms.equal_across and ladder.terms.equal_within:
+        from fairopt.engines.equalities import usable
+
+        # servers that the equalities empty are left out: a method from inside cannot reach them
+        ladder.within(usable(instance))
+    if solver == "auto":
+        ladder.own()
+        if ladder.error > ladder.gap and ladder.plain:
+            ladder.same_as_alpha_fair(gap, polished)
+    if ladder.error > ladder.gap:
+        ladder.programs(solver)
+    if ladder.best is None:
+        raise SolverFailure("no solver gave an answer: " + "; ".join(ladder.failures))
+    return ladder.best.with_(steps=tuple(ladder.steps))
+
+
+class _Ladder:
+    """One question on its way to a certified answer."""
+
+    def __init__(self, instance: Instance, notion: Tradeoff, gap: float) -> None:
+        self.instance, self.notion, self.gap = instance, notion, gap
+        self.terms = Terms.of(notion.plain())
+        self.score = criteria.score(instance, "dominant-share")
+        self.inner = instance
+        self.best: Allocation | None = None
+        self.error = np.inf
+        self.steps: list[dict[str, Any]] = []
+        self.failures: list[str] = []
+
+    @property
+    def plain(self) -> bool:
+        """Whether (16) is alpha-fairness of F, with no penalty and no equality."""
+        terms = self.terms
+        return not (terms.t_pf or terms.t_drf or terms.equal_across or terms.equal_within)
+
+    def within(self, usable: Any) -> None:
+        """Solve on these servers (I,) alone; the judge still sees all of them."""
+        if not usable.all():
+            self.inner = self.instance.replace(placement=self.instance.placement & usable)
+
+    def own(self) -> None:
+        self._judge("interior point", interior.follow(self.inner, self._score(), self.terms))
+
+    def same_as_alpha_fair(self, gap: float, polished: bool) -> None:
+        from fairopt.fair import alpha_fair
+
+        other = AlphaFair(self.terms.alpha, "dominant-share", weight_inside=True)
+        try:
+            found = alpha_fair(self.instance, other, self.score, "auto", gap, polished)
+        except SolverFailure as failure:
+            self.failures.append(str(failure))
+            return
+        self.steps.extend(found.steps)
+        assert found.prices is not None and found.limit_prices is not None
+        self._keep({"step": "alpha-fair"}, found.tasks, found.prices, found.limit_prices)
+
+    def programs(self, solver: str) -> None:
+        """Rungs of the program until certified."""
+        from fairopt.engines import conic, units
+        from fairopt.engines.point import Question
+
+        linear = self.terms.alpha == 0 and not (self.terms.t_pf or self.terms.t_drf)
+        if solver == "highs" and not linear:
+            raise UsageError(
+                "solver: highs states linear programs only; wanted clarabel, ecos or scs"
+            )
+        score = self._score()
+        unit = units.max_min(Question.of(self.inner, score, max(self.terms.alpha, 1.0), True))
+        for settings in conic.ladder(solver, linear):
+            try:
+                program = self.notion.program(self.inner, score, unit)
+                point, status = conic.run(program, self.inner, settings)
+            except SolverFailure as failure:
+                self.failures.append(str(failure))
+                self.steps.append({"step": settings.label, "status": "failed"})
+                continue
+            self._judge(settings.label, point, status)
+            if self.error <= self.gap:
+                break
+
+    def _score(self) -> Floats:
+        return np.where(self.inner.eligible, self.score, 0.0)
+
+    def _judge(self, label: str, point: Point | None, status: str = "") -> None:
+        step: dict[str, Any] = {"step": label, **({"status": status} if status else {})}
+        if point is None:
+            self.steps.append({**step, "status": "found nothing"})
+            return
+        p, mu = point.prices(self.inner)
+        if not (p.any() or mu.any()):
+            self.steps.append({**step, "status": "no prices"})
+            return
+        self._keep(step, point.tasks(self.inner), p, mu)
+
+    def _keep(self, step: dict[str, Any], tasks: Floats, p: Floats, mu: Floats) -> None:
+        """Keep the answer if the certificate finds it better than all before."""
+        alloc = Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
+        p, mu = normalised(alloc, p, mu)
+        alloc = alloc.with_(prices=p, limit_prices=mu)
+        step["gap"], step["residual"] = measure(alloc)
+        self.steps.append(step)
+        error = max(step["gap"], step["residual"])
+        if self.best is None or error < self.error:
+            self.best, self.error = alloc, error
