@@ -79,7 +79,7 @@ def test_fifty_users_on_one_resource_are_one_level(weighted: bool) -> None:
     """Letting the others drop 0.1% each would let any one rise by 5%: nobody looks saturated."""
     weight = np.arange(1.0, 51.0) if weighted else np.ones(50)
     inst = fo.Instance(np.ones((50, 1)), [[10.0]], weight=weight)
-    alloc = fo.solve(inst, fo.MaxMin("tasks"))
+    alloc = fo.solve(inst, fo.MaxMin("tasks"), reduce=False)
     assert len(alloc.steps) == 1
     assert set(alloc.steps[0]["users"]) == set(inst.users)
     np.testing.assert_allclose(alloc.totals, 10 * weight / weight.sum(), rtol=1e-12)

@@ -23,6 +23,8 @@ from fairopt.errors import NotCertified
               help="auto, clarabel, ecos, scs or highs; a named one is tried alone.")  # fmt: skip
 @click.option("--gap", type=float, default=1e-6, show_default=True,
               help="Certify when gap and residual are at most this.")  # fmt: skip
+@click.option("--reduce/--no-reduce", default=True, show_default=True,
+              help="Solve identical users and servers as one (exact), or every one.")  # fmt: skip
 @output.as_json
 @output.out
 def command(
@@ -31,6 +33,7 @@ def command(
     case: int | None,
     solver: str,
     gap: float,
+    reduce: bool,
     as_json: bool,
     path: str | None,
     **parameters: Any,
@@ -52,7 +55,8 @@ def command(
     complaint = None
     try:
         with progress.shown(wanted.name) as told:
-            answer = solve(problem.instance, wanted, solver=solver, gap=gap, progress=told)
+            answer = solve(problem.instance, wanted, solver=solver, gap=gap, progress=told,
+                           reduce=reduce)  # fmt: skip
     except NotCertified as error:
         if error.allocation is None:
             raise

@@ -48,7 +48,8 @@ def allocation_text(alloc: Allocation, title: str = "", accepted: bool = True) -
     str : at most 40 lines of 100 columns, without colour.
     """
     for rows in (ROWS, FEWER):
-        parts = [*([_clip(title)] if title else []), _headline(alloc), "", _users(alloc, rows), ""]
+        head = [*([_clip(title)] if title else []), _headline(alloc), *_reduced(alloc)]
+        parts = [*head, "", _users(alloc, rows), ""]
         levels = _levels(alloc, rows)
         text = "\n".join([*parts, _servers(alloc, rows), "", *levels, _verdict(alloc, accepted)])
         if not levels or text.count("\n") < LINES:
@@ -79,6 +80,20 @@ def _headline(alloc: Allocation) -> str:
         f"{alloc.notion['name']}{f' ({settings})' if settings else ''}: "
         f"{_count(users, 'user')}, {rows}, {_count(resources, 'resource')}"
     )
+
+
+def _reduced(alloc: Allocation) -> list[str]:
+    """One line on what was solved in place of the instance; nothing when it was solved as it is."""
+    for step in alloc.steps:
+        if step.get("step") == "reduce":
+            (users, groups), (servers, rows) = step["users"], step["servers"]
+            line = (
+                f"{_count(users, 'user')} and {_count(servers, 'server')} "
+                f"solved as {groups:,} and {rows:,}"
+            )
+            never = step.get("never full")
+            return [_clip(line + (f", {_listed(never, STOPS)} never full" if never else ""))]
+    return []
 
 
 def _users(alloc: Allocation, most: int) -> str:
@@ -207,7 +222,7 @@ def _name(name: str) -> str:
 
 
 def _count(size: int, word: str) -> str:
-    return f"{size} {word}{'' if size == 1 else 's'}"
+    return f"{size:,} {word}{'' if size == 1 else 's'}"
 
 
 def _small(value: float) -> str:
