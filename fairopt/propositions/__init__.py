@@ -43,6 +43,7 @@ _PUBLIC = {
     "Row": "running",
     "replay": "counterexamples",
     "save": "counterexamples",
+    "made_folder": "counterexamples",
 }
 
 __all__ = ["PROPOSITIONS", "find", "selected", *_PUBLIC]

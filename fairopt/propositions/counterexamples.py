@@ -49,11 +49,7 @@ def save(rows: list[Row], folder: str | os.PathLike[str]) -> dict[str, Path]:
     ------
     UsageError : the folder cannot be made or written in.
     """
-    root = Path(folder)
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"counterexamples: {root} cannot be made ({error.strerror})") from None
+    root = made_folder(folder)
     files = {}
     for row in rows:
         if row.counterexample is not None:
@@ -61,6 +57,20 @@ def save(rows: list[Row], folder: str | os.PathLike[str]) -> dict[str, Path]:
             write(row.counterexample, path)
             files[row.label] = path
     return files
+
+
+def made_folder(folder: str | os.PathLike[str]) -> Path:
+    """The folder, made if it is not there.
+
+    Raises
+    ------
+    UsageError : it cannot be.
+    """
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"counterexamples: {folder} cannot be made ({error.strerror})") from None
+    return Path(folder)
 
 
 def replay(model: Model | str | os.PathLike[str]) -> list[tuple[str, Check]]:

@@ -4,65 +4,90 @@ from __future__ import annotations
 
 import json
 import os
-from types import TracebackType
-from typing import Any, TextIO
+from typing import IO, Any
 
 from fairopt.errors import UsageError
+
+HEAD = json.dumps({"schema": "fairopt/propositions-work/v1"}) + "\n"
 
 
 class Journal:
     """The results known from a file, and where new ones are added; without a file, nothing.
 
-    A last line cut short by a kill is dropped.
+    The first line says what the file is, so that nobody else's file is touched; a last line cut
+    short by a kill is taken off.
 
     Raises
     ------
-    UsageError : the file is something else, or cannot be opened.
+    UsageError : the file is something else, another run holds it, or it cannot be used.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
-        self.path = None if path is None else os.fspath(path)
         self.known: dict[str, Any] = {}
-        self._file: TextIO | None = None
-
-    def __enter__(self) -> Journal:
-        if self.path is None:
-            return self
+        self._file: IO[bytes] | None = None
+        if path is None:
+            return
+        name = os.fspath(path)
         try:
-            file = open(self.path, "a+", encoding="utf-8")
+            self._file = open(name, "a+b")  # noqa: SIM115 - closed by __exit__
+            _hold(self._file, name)
+            self._read(name)
         except OSError as error:
-            raise UsageError(f"resume: {self.path} cannot be used ({error.strerror})") from None
-        self._file = file
-        file.seek(0)
-        whole = 0
-        for number, line in enumerate(iter(file.readline, ""), 1):
-            if not line.endswith("\n"):
+            self.__exit__()
+            raise UsageError(f"resume: {name} cannot be used ({error.strerror})") from None
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def add(self, key: str, result: Any) -> None:
+        """Write a result down at once: a kill after this returns does not lose it."""
+        self.known[key] = result
+        self._append(json.dumps({"key": key, "result": result}) + "\n")
+
+    def _append(self, line: str) -> None:
+        if self._file is not None:
+            self._file.write(line.encode())
+            self._file.flush()
+
+    def _read(self, name: str) -> None:
+        assert self._file is not None
+        self._file.seek(0)
+        first = self._file.readline(len(HEAD))
+        if first != HEAD.encode():
+            # nothing, or a head cut short, is ours to write
+            if not HEAD.encode().startswith(first):
+                wanted = "a file that --resume made, or a name where nothing is"
+                raise UsageError(f"resume: {name} is another kind of file; wanted {wanted}")
+            self._file.truncate(0)
+            self._append(HEAD)
+            return
+        whole = len(HEAD)
+        for line in self._file:
+            if not line.endswith(b"\n"):
                 break
+            whole += len(line)
             try:
                 entry = json.loads(line)
                 self.known[entry["key"]] = entry["result"]
             except (ValueError, TypeError, KeyError):
-                file.close()
-                wanted = "a file that --resume wrote"
-                raise UsageError(
-                    f"resume: {self.path}, line {number}: found other text; wanted {wanted}"
-                ) from None
-            whole = file.tell()
-        file.truncate(whole)
+                continue  # done again
+        self._file.truncate(whole)
+
+    def __enter__(self) -> Journal:
         return self
 
-    def add(self, key: str, result: Any) -> None:
-        """Write a result down at once."""
-        self.known[key] = result
-        if self._file is not None:
-            self._file.write(json.dumps({"key": key, "result": result}) + "\n")
-            self._file.flush()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
+
+
+def _hold(file: IO[bytes], name: str) -> None:
+    """Keep other runs off the file, where the system can."""
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - no such lock on this system
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise UsageError(f"resume: another run is writing {name}") from None
