@@ -239,10 +239,10 @@ def frontier(
     [2.0, 3.0]
     """
     rows = list(rows)
+    known(rows, (x, y))
     sign = [1.0 if less_is_better(name, lowest) else -1.0 for name in (x, y)]
     if lowest is not None and not set(lowest) <= {x, y}:
         raise UsageError(f"lowest: found {', '.join(lowest)}; wanted some of {x}, {y}")
-    _known(rows, (x, y))
     points = []
     for row in rows:
         a, b = value(row, x), value(row, y)
@@ -276,13 +276,13 @@ def less_is_better(name: str, lowest: Iterable[str] | None = None) -> bool:
     """
     if lowest is not None:
         return name in lowest
-    known = about(name)
-    if known is None or known.better is None:
+    entry = about(name)
+    if entry is None or entry.better is None:
         raise UsageError(
             f"measure {name}: found no better end; wanted lowest=[...] naming those of which less "
             "is better"
         )
-    return known.better == "lowest"
+    return entry.better == "lowest"
 
 
 def about(name: str) -> Measure | None:
@@ -295,8 +295,11 @@ def _numbers(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return (row["measures"] or {}) if "measures" in row else row
 
 
-def _known(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> None:
-    """Refuse a name that no row has, naming those there are."""
+def known(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> None:
+    """Raise UsageError for a measure that no row has, naming those there are.
+
+    Rows without any (failed solves) say nothing about names.
+    """
     there = dict.fromkeys(name for row in rows for name in _numbers(row))
     for name in names:
         if there and name not in there:

@@ -61,7 +61,7 @@ def slow(alloc):
 
 
 @given(instances(), st.integers(0, 1000))
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_measures_are_their_definitions(inst, seed):
     inst = inst.replace(count=1 + inst.count % 3)
     rng = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairopt.errors import UsageError
-from fairopt.measures import frontier, less_is_better, value
+from fairopt.measures import frontier, known, less_is_better, value
 from fairopt.report.plot_data import Row, parameters, series, shown, varied
 from fairopt.report.plot_style import GREY, axis, clipped, legend, mark, note
 
@@ -39,6 +39,7 @@ def draw_frontier(
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
+    known(rows, (x, y))
     there = [row for row in rows if not math.isnan(sum(place(row, x, y)))]
     best = frontier([row for row in rows if sure(row)], x, y, lowest)
     if not there:

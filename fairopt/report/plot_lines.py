@@ -102,9 +102,10 @@ def draw(axes: Axes, line: Line, k: int, gid: str, lines: int) -> Any:
     gap = [math.nan if y is None else y for y in line.y]
     thin = 1.5 if lines <= TOLD_APART else 0.7
     every = max(1, math.ceil(len(gap) / MARKED))
-    filled = [j for j, ok in enumerate(line.certified) if ok and (j + k) % every == 0]
-    if lines > TOLD_APART:
-        filled = []
+    filled = [
+        j for j, ok in enumerate(line.certified)
+        if ok and (alone(line.y, j) or ((j + k) % every == 0 and lines <= TOLD_APART))
+    ]  # fmt: skip
     (drawn,) = axes.plot(
         line.x, gap, linewidth=thin, markersize=4.5, markevery=filled, clip_on=False,
         zorder=3, gid=f"line-{gid}", **look,
@@ -117,6 +118,12 @@ def draw(axes: Axes, line: Line, k: int, gid: str, lines: int) -> Any:
             markeredgewidth=1.2, clip_on=False, zorder=4, gid=f"hollow-{gid}",
         )  # fmt: skip
     return drawn
+
+
+def alone(y: Sequence[float | None], j: int) -> bool:
+    """Whether no line reaches a point: without a marker nobody would see it."""
+    near = [y[k] for k in (j - 1, j + 1) if 0 <= k < len(y)]
+    return all(neighbour is None for neighbour in near)
 
 
 def notes(panels: Sequence[Panel]) -> list[tuple[Any, str]]:

@@ -94,7 +94,9 @@ def styled() -> Iterator[None]:
         import matplotlib as mpl
     except ImportError as error:
         raise MissingExtra("plot needs matplotlib: pip install 'fairopt[plot]'") from error
-    with mpl.rc_context():
+    with mpl.rc_context(), warnings.catch_warnings():
+        # a name in a script that the font lacks shows boxes, which is no reason to stop
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         mpl.rcdefaults()
         mpl.rcParams.update(STYLE)
         yield
@@ -120,10 +122,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     """Write the picture whole or not at all; the same picture is the same bytes."""
     ending = file_format(path)
     buffer = io.BytesIO()
-    with warnings.catch_warnings():
-        # a name in a script that the font lacks shows boxes, which is no reason to stop
-        warnings.filterwarnings("ignore", message="Glyph .* missing from font")
-        figure.savefig(buffer, format=ending, metadata=METADATA[ending])
+    figure.savefig(buffer, format=ending, metadata=METADATA[ending])
     storage.write_bytes(path, buffer.getvalue())
 
 
