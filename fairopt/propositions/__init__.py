@@ -32,6 +32,7 @@ PROPOSITIONS: dict[str, str] = {
     "ours/alpha-fair-bound": "ours_prices:closed_form",
     "ours/share-intervals": "ours_prices:intervals",
     "ours/max-min-rooms": "ours_prices:rooms",
+    "ours/tradeoff-bound": "ours_tradeoff:bound",
 }
 
 _PUBLIC = {
