@@ -64,8 +64,8 @@ def drawn(tmp_path, rows, **options):
 
 def markers(svg, gid):
     """How many markers were drawn under an id."""
-    part = svg.split(f'<g id="{gid}">')[1].split("<g id=")[0]
-    return part.count("<use ")
+    parts = svg.split(f'<g id="{gid}">')[1:]
+    return sum(part.split("<g id=")[0].count("<use ") for part in parts)
 
 
 @pytest.mark.parametrize("ending", ["png", "pdf", "svg"])
@@ -150,6 +150,16 @@ def test_a_second_parameter_is_a_panel_or_a_colour(rows, tmp_path):
     assert "line-1-0" not in ids and "t_pf = 5" not in texts
     _, texts, ids = drawn(tmp_path, both, kind="shares", over="t_pf", where={"alpha": 1})
     assert "t_pf, weight of var F (no unit)" in texts
+
+
+def test_notions_are_told_apart(rows, tmp_path):
+    both = [{**r, "notion": {"name": name}} for name in ("max-min", "tradeoff") for r in rows]
+    for kind in ("frontier", "shares"):
+        _, texts, _ = drawn(tmp_path, both, kind=kind)
+        assert {"notion = max-min", "notion = tradeoff"} <= texts
+    alone = [{**r, "parameters": {}} for r in both[5:7]]
+    _, texts, _ = drawn(tmp_path, alone)
+    assert {"notion = max-min", "notion = tradeoff", "better ↖"} <= texts
 
 
 @pytest.mark.parametrize(("users", "named"), [(8, "ends"), (9, "legend"), (40, "two")])

@@ -36,7 +36,7 @@ class Panel(NamedTuple):
 
 
 def rows_of(sweep: Any) -> list[Row]:
-    """The rows of a sweep, or those given.
+    """The rows of a sweep, or those given; where notions differ, they are a parameter too.
 
     Raises
     ------
@@ -48,7 +48,13 @@ def rows_of(sweep: Any) -> list[Row]:
     rows = list(rows)
     if not rows or not all(isinstance(row, Mapping) for row in rows):
         raise UsageError(f"plot: found {len(rows)} rows; wanted at least one, each a mapping")
-    return rows
+    names = [(row.get("notion") or {}).get("name") for row in rows]
+    if len(set(names)) < 2:
+        return rows
+    return [
+        {**row, "parameters": {"notion": name, **parameters(row)}}
+        for row, name in zip(rows, names, strict=True)
+    ]
 
 
 def chosen(rows: Sequence[Row], where: Mapping[str, Any] | None) -> list[Row]:
@@ -150,12 +156,18 @@ def panels(
 
 
 def series(rows: Sequence[Row]) -> tuple[str | None, list[Any]]:
-    """A second parameter of few values, to tell points apart by; None where there is none."""
+    """A parameter of few values to tell points apart by, besides a number that varies.
+
+    None where there is none.
+    """
     found = varied(rows)
-    if len(found) < 2:
+    if len(found) == 1 and all(is_number(v) for v in next(iter(found.values()))):
         return None, []
-    name = min(found, key=lambda k: len(found[k]))
-    return (name, found[name]) if 2 <= len(found[name]) <= SERIES else (None, [])
+    few = [name for name in found if 2 <= len(found[name]) <= SERIES]
+    if not few:
+        return None, []
+    name = min(few, key=lambda k: len(found[k]))
+    return name, found[name]
 
 
 def scale(grid: Sequence[float]) -> str:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SIZE = (5.2, 3.8)
 """inches"""
+LONGEST = 60
+"""characters of a label; a longer one would cover the points"""
 
 
 def draw_frontier(
@@ -96,12 +98,14 @@ def points(
         }  # fmt: skip
         for kind, (these, fill, edge, order) in kinds.items():
             at = [place(row, x, y) for row in these]
+            if not at:
+                continue
             (drawn,) = axes.plot(
                 [a for a, _ in at], [b for _, b in at], linestyle="", marker=look["marker"],
                 markersize=size, markeredgecolor=edge, markeredgewidth=1.0,
                 markerfacecolor=fill, zorder=order, gid=f"points-{k}{kind}",
             )  # fmt: skip
-            if at and name is None and kind == "":
+            if name is None and kind == "":
                 entries.append((drawn, "other points"))
         if name is not None and of:
             handle = note(look["marker"], "", look["color"], look["color"])[0]
@@ -120,8 +124,7 @@ def label_ends(
         row = best[k]
         words = ", ".join(f"{clipped(name)} = {shown(parameters(row)[name])}"
                           for name in names if name in parameters(row))  # fmt: skip
-        words = words or str((row.get("notion") or {}).get("name", ""))
-        if not words:
+        if not words or len(words) > LONGEST:
             continue
         left, above = k == 0, at[k][1] == top
         axes.annotate(
