@@ -11,32 +11,60 @@ from typing import Any
 from threadpoolctl import ThreadpoolController
 
 _LOCK = threading.Lock()
+_here = threading.local()
 _found: tuple[int, Any] = (-1, None)
 _inside = 0
-_limits: Any = None
+_first: Any = None
+"""what was before the first thread came in"""
 
 
 @contextmanager
 def one() -> Iterator[None]:
     """One BLAS thread inside: two on a busy two-core machine are ten times slower.
 
-    The number is the process's, so the first to enter sets it and the last to leave restores it.
-    Looking for the libraries takes as long as a small solve; it is done again only when modules
-    were imported since.
+    The number mostly belongs to the process, so what was before the first thread came in is
+    restored when the last has left. Looking for the libraries takes as long as a small solve; it
+    is done again only when modules were imported since.
     """
-    global _inside, _limits
-    with _LOCK:
-        if _inside == 0:
-            _limits = _controller().limit(limits=1)
-        _inside += 1
+    if getattr(_here, "inside", False):
+        yield
+        return
+    _enter()
+    _here.inside = True
     try:
         yield
     finally:
-        with _LOCK:
-            _inside -= 1
-            if _inside == 0:
-                _limits.restore_original_limits()
-                _limits = None
+        _here.inside = False
+        _leave()
+
+
+def _enter() -> None:
+    global _inside, _first
+    with _LOCK:
+        controller = _controller()
+        _open(controller)
+        limits = controller.limit(limits=1)
+        _first = limits if _inside == 0 else _first
+        _inside += 1
+
+
+def _leave() -> None:
+    global _inside, _first
+    with _LOCK:
+        _inside -= 1
+        if _inside == 0:
+            _open(_found[1])
+            _first.restore_original_limits()
+            _open(_found[1])
+            _first = None
+
+
+def _open(controller: Any) -> None:
+    """Let this thread set the number too: newer threadpoolctl keeps it for one."""
+    for library in controller.lib_controllers:
+        clear = getattr(library, "clear_controlling_thread", None)
+        if clear is not None:
+            clear(force=True)
 
 
 def _controller() -> Any:

@@ -9,7 +9,7 @@ import click
 from fairopt import storage
 
 
-def _early(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+def early(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
     """Refuse a file that cannot be made before any work is done."""
     if value is not None and value != storage.STDIN:
         if Path(value).is_dir():
@@ -20,7 +20,7 @@ def _early(context: click.Context, option: click.Parameter, value: str | None) -
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 out = click.option(
-    "-o", "--output", "path", metavar="FILE", callback=_early,
+    "-o", "--output", "path", metavar="FILE", callback=early,
     help="Write the JSON object to FILE, whole or not at all.",
 )  # fmt: skip
 

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
+from difflib import get_close_matches
 from typing import Any
 
 from fairopt.errors import BadInput, FairoptError, Fault
@@ -54,14 +55,9 @@ def grid(
     >>> fo.sweep(None, pairs, parameters=parameters)
     Sweep(4 points over weight.A, alpha, 4 certified)
     """
-    faults = name_faults(instance, type(notion), list(over))
-    size = math.prod(len(values) for values in over.values())
-    if size > MOST:
-        faults.append(Fault("--over", f"{size} combinations", f"at most {MOST}"))
-    if not faults:
-        faults = [*_value_faults(instance, notion, over)]
+    faults = faults_of(instance, notion, over)
     if faults:
-        raise BadInput(faults[:SHOWN])
+        raise BadInput(faults)
     found, labels = [], []
     instances: dict[tuple[Any, ...], Instance] = {}
     own = parameters_of(type(notion))
@@ -96,20 +92,36 @@ def of_instance(name: str) -> bool:
     return "." in name
 
 
-def name_faults(instance: Instance, notion: type[Notion], names: Sequence[str]) -> list[Fault]:
-    """The names that neither the notion nor the instance knows."""
-    own = parameters_of(notion)
+def faults_of(
+    instance: Instance, notion: Notion, over: Mapping[str, Sequence[Any]]
+) -> list[Fault]:
+    """Everything wrong with a grid: names nobody knows, values out of range, too many points."""
     found: list[Fault] = []
-    for name in names:
-        if name in own:
-            continue
-        if of_instance(name):
-            found.extend(_path_faults(instance, name))
-        else:
-            wanted = f"a parameter of {notion.name} ({', '.join(own) or 'it has none'}), or one "
-            wanted += f"of {', '.join(_pattern(kind) for kind in KINDS)}"
-            found.append(Fault(f"--over {name}", "a name that nothing here has", wanted))
-    return found
+    size = math.prod(len(values) for values in over.values())
+    if size > MOST:
+        found.append(Fault("--over", f"{size} combinations", f"at most {MOST}"))
+    own = parameters_of(type(notion))
+    for name, values in over.items():
+        wrong = [*_name_faults(instance, notion, own, name)]
+        found.extend(wrong or itertools.islice(_value_faults(instance, notion, name, values), 8))
+    return found[:SHOWN]
+
+
+def _name_faults(
+    instance: Instance, notion: Notion, own: Sequence[str], name: str
+) -> Iterator[Fault]:
+    if name in own:
+        return
+    if of_instance(name):
+        yield from _path_faults(instance, name)
+        return
+    # a slip of the pen is seen even where the notion meant has no such parameter
+    everyone = {key: each.name for each in NOTIONS.values() for key in parameters_of(each)}
+    close = [f"{key} of {everyone[key]}" for key in get_close_matches(name, everyone, 1, 0.6)
+             if key not in own]  # fmt: skip
+    known = nearest(name, [*own, *(_pattern(kind) for kind in KINDS)])
+    wanted = f"{', '.join([*close, known])} (parameters of {notion.name}, and numbers of the model)"
+    yield Fault(f"--over {name}", "a name that nothing here has", wanted)
 
 
 def _pattern(kind: str) -> str:
@@ -164,25 +176,24 @@ def _changed(instance: Instance, numbers: Mapping[str, Any]) -> Instance:
 
 
 def _value_faults(
-    instance: Instance, notion: Notion, over: Mapping[str, Sequence[Any]]
+    instance: Instance, notion: Notion, name: str, values: Sequence[Any]
 ) -> Iterator[Fault]:
-    """Values that are out of range whatever the others are."""
+    """Values that are out of range whatever the other parameters are."""
     own = parameters_of(type(notion))
-    base = {name: getattr(notion, name) for name in own}
-    for name, values in over.items():
-        for value in values:
-            try:
-                if name in own:
-                    make(notion.name, **{**base, name: value})
-                elif isinstance(value, str):
-                    yield Fault(f"--over {name}", repr(value), "a number")
-                else:
-                    _changed(instance, {name: value})
-            except BadInput as error:
-                said = "; ".join(f"{fault.place}: wanted {fault.wanted}" for fault in error.faults)
-                yield Fault(f"--over {name}", _shown(value), said)
-            except (FairoptError, TypeError, ValueError) as error:
-                yield Fault(f"--over {name}", _shown(value), str(error))
+    base = {key: getattr(notion, key) for key in own}
+    for value in values:
+        try:
+            if name in own:
+                make(notion.name, **{**base, name: value})
+            elif isinstance(value, str):
+                yield Fault(f"--over {name}", repr(value), "a number")
+            else:
+                _changed(instance, {name: value})
+        except BadInput as error:
+            said = "; ".join(fault.wanted for fault in error.faults)
+            yield Fault(f"--over {name}", _shown(value), said)
+        except (FairoptError, TypeError, ValueError) as error:
+            yield Fault(f"--over {name}", _shown(value), str(error))
 
 
 def _shown(value: Any) -> str:

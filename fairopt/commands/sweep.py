@@ -1,0 +1,120 @@
+"""fairopt sweep: one model over a grid of parameters, a row a point."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fairopt import files
+from fairopt.commands import (
+    notion_options,
+    output,
+    progress,
+    sweep_grid,
+    sweep_table,
+    sweep_workers,
+)
+from fairopt.errors import UsageError
+
+EXIT_INTERRUPTED = 130
+KINDS = ("frontier", "shares", "utilisation")
+
+
+@click.command("sweep", context_settings={"max_content_width": 100})
+@click.argument("model")
+@click.option("--over", "over", multiple=True, metavar="NAME=VALUES",
+              help="What to sweep, the last one fastest. VALUES is START:STOP:COUNT (both ends), "
+                   "log:START:STOP:COUNT or a list A,B,C; NAME a parameter of the notion (alpha, "
+                   "t_pf, t_drf, ...) or weight.USER, limit.USER, count.SERVER, "
+                   "capacity.SERVER.RESOURCE, demand.USER.RESOURCE.")
+@notion_options.options
+@click.option("--case", type=int, metavar="K", help="The model's case number K, from 1.")
+@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True,
+              metavar="N", help="Processes here. The output does not depend on it.")
+@click.option("--dask", metavar="ADDRESS", help="Solve on the Dask cluster of that scheduler.")
+@click.option("--resume", metavar="FILE",
+              help="Keep every finished point in FILE; skip those it holds already.")
+@click.option("--plot", "picture", metavar="FILE", help="Draw into FILE (.png, .pdf or .svg).")
+@click.option("--plot-kind", "kind", type=click.Choice(KINDS), help="What to draw.")
+@click.option("--solver", default="auto", show_default=True, metavar="NAME",
+              help="auto, clarabel, ecos, scs or highs; a named one is tried alone.")
+@click.option("--gap", type=float, default=1e-6, show_default=True,
+              help="Certify when gap and residual are at most this.")
+@click.option("--format", "form", type=click.Choice(sweep_table.FORMATS), default="terminal",
+              show_default=True, help="Of the table on stdout; csv has every column.")
+@output.as_json
+@click.option("-o", "--output", "path", metavar="FILE", callback=output.early,
+              help="Write every row to FILE (.csv, .json or .parquet), whole or not at all.")
+# fmt: skip
+def command(
+    model: str,
+    over: tuple[str, ...],
+    notion: str | None,
+    case: int | None,
+    jobs: int,
+    dask: str | None,
+    resume: str | None,
+    picture: str | None,
+    kind: str | None,
+    solver: str,
+    gap: float,
+    form: str,
+    as_json: bool,
+    path: str | None,
+    **parameters: Any,
+) -> int:
+    """Solve, judge and measure MODEL for every combination of the values given by --over.
+
+    The notion is --notion, the model's own where it takes what is swept, or the one meant by the
+    names: t_pf and t_drf the trade-off, alpha alpha-fairness. The table goes to stdout, or with -o
+    every number of it to a file. A point without an answer is a row that says why. Ctrl-C keeps
+    what is done when --resume is given. Exit code 4 if a row is not certified.
+    """
+    sweep_workers.check(jobs, dask)
+    sweep_table.check(path, picture)
+    problem = files.read(model)
+    given = {key: value for key, value in parameters.items() if value is not None}
+    pairs, labels = sweep_grid.points(problem, over, notion, case, given)
+    from fairopt import sweep
+
+    done = _Done(len(pairs))
+    try:
+        with (
+            sweep_workers.executor(jobs, dask, len(pairs)) as executor,
+            progress.shown("sweep", "points", left=True) as told,
+        ):
+            found = sweep(
+                None, pairs, executor, resume, done.then(told),
+                solver=solver, gap=gap, parameters=labels,
+            )  # fmt: skip
+    except KeyboardInterrupt:
+        click.echo(f"fairopt: interrupted: {done.said(resume)}", err=True)
+        return EXIT_INTERRUPTED
+    reasons = {row["reason"] for row in found.rows}
+    if len(reasons) == 1 and all(row["status"] == "refused" for row in found.rows):
+        raise UsageError(reasons.pop())
+    sweep_table.out(found, problem, path, picture, kind, form, as_json)
+    return 0 if found.certified else 4
+
+
+class _Done:
+    """How many points are done, for whoever interrupts."""
+
+    def __init__(self, of: int) -> None:
+        self.done, self.of = 0, of
+
+    def then(self, told: Any) -> Any:
+        def count(done: int, of: int) -> None:
+            self.done = done
+            if told is not None:
+                told(done, of)
+
+        return count
+
+    def said(self, resume: str | None) -> str:
+        if resume is None:
+            return (f"{self.done} of {self.of} points were done and are lost; "
+                    "--resume FILE keeps them next time")  # fmt: skip
+        return (f"{self.done} of {self.of} points are done and kept in {resume}; "
+                "the same command goes on from there")  # fmt: skip

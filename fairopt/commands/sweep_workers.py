@@ -1,0 +1,69 @@
+"""Who solves the points of `fairopt sweep`: this process, several here, or a Dask cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from importlib.util import find_spec
+
+from fairopt.errors import MissingExtra, UsageError
+
+
+def check(jobs: int, dask: str | None) -> None:
+    """Refuse what cannot work before anything is solved."""
+    if dask is None:
+        return
+    if jobs > 1:
+        raise UsageError("-j and --dask exclude each other: the cluster has its own workers")
+    if find_spec("distributed") is None:
+        raise MissingExtra("--dask needs distributed: pip install 'fairopt[dask]'")
+
+
+@contextmanager
+def executor(jobs: int, dask: str | None, points: int) -> Iterator[Executor | None]:
+    """The executor asked for; None is this process. When interrupted nothing is waited for."""
+    if dask is not None:
+        with _dask(dask) as found:
+            yield found
+    elif min(jobs, points) > 1:
+        with _processes(min(jobs, points)) as found:
+            yield found
+    else:
+        yield None
+
+
+@contextmanager
+def _processes(workers: int) -> Iterator[Executor]:
+    # spawn: a fork would copy the locks of whatever threads the solvers have started
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    # Ctrl-C reaches every process of the terminal; only this one should speak of it. What is
+    # ignored here is ignored by the processes started here.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        pool.submit(int)  # spawned workers all start with the first task
+    finally:
+        signal.signal(signal.SIGINT, before)
+    try:
+        yield pool
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
+    pool.shutdown()
+
+
+@contextmanager
+def _dask(address: str) -> Iterator[Executor]:
+    from distributed import Client
+
+    try:
+        client = Client(address)
+    except (OSError, ValueError, TypeError) as error:
+        said = " ".join(str(error).split())
+        raise UsageError(f"--dask: found no scheduler at {address!r} ({said})") from None
+    with client:
+        yield client.get_executor()
