@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairopt.report.plot_data import Line, Panel, scale
 from fairopt.report.plot_style import GREY, axis, clipped, legend, mark, note
@@ -141,37 +141,58 @@ def notes(panels: Sequence[Panel]) -> list[tuple[Any, str]]:
     return found
 
 
-def named(lines: Sequence[Line]) -> list[tuple[float, str, str]]:
-    """(height, name, colour) of the lines to be named where they end."""
+class End(NamedTuple):
+    """Where a line ends, and what is written there; `marker` tells lines that meet apart."""
+
+    y: float
+    name: str
+    colour: str
+    marker: str
+
+
+def named(lines: Sequence[Line]) -> list[End]:
+    """The lines to be named where they end."""
     ends = []
     for k, line in enumerate(lines):
         last = [y for y in line.y if y is not None]
         if last:
-            ends.append((last[-1], clipped(line.name), str(mark(k)["color"])))
+            ends.append(End(last[-1], clipped(line.name), mark(k)["color"], mark(k)["marker"]))
     if len(lines) <= NAMED:
         return ends
     if len(lines) <= TOLD_APART:
         return []
-    ends.sort()
-    return [(y, name, "#404040") for y, name, _ in (ends[0], ends[-1])]
+    ends.sort(key=lambda end: end.y)
+    return [end._replace(colour="#404040", marker="") for end in (ends[0], ends[-1])]
 
 
-def name_ends(axes: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
+def name_ends(axes: Axes, ends: Sequence[End]) -> None:
     """Names right of the picture, pushed apart, each tied to the end of its line."""
+    from matplotlib.transforms import ScaledTranslation
+
     if not ends:
         return
-    ends = sorted(ends, key=lambda end: end[0])
-    points = 72.0 / axes.get_figure(root=True).dpi  # type: ignore[union-attr]
-    want = [float(axes.transData.transform((1.0, y))[1]) * points for y, _, _ in ends]
+    ends = sorted(ends, key=lambda end: end.y)
+    figure = axes.get_figure(root=True)
+    assert figure is not None
+    points = 72.0 / figure.dpi
+    want = [float(axes.transData.transform((1.0, end.y))[1]) * points for end in ends]
     floor = float(axes.bbox.y0) * points
     place = spread(want, APART, floor, floor + float(axes.bbox.height) * points)
-    for (y, name, colour), at, to in zip(ends, want, place, strict=True):
+    for end, at, to in zip(ends, want, place, strict=True):
+        up = to - at
         axes.annotate(
-            name, (1.0, y), xycoords=("axes fraction", "data"), xytext=(14.0, to - at),
-            textcoords="offset points", va="center", ha="left", color=colour, fontsize=8.5,
+            "", (1.0, end.y), xycoords=("axes fraction", "data"), xytext=(15.0, up),
+            textcoords="offset points", annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": end.colour, "linewidth": 0.6,
+                        "shrinkA": 0.0, "shrinkB": 3.0},
+        )  # fmt: skip
+        here = ScaledTranslation(15.0 / 72, up / 72, figure.dpi_scale_trans)
+        axes.plot([1.0], [end.y], transform=axes.get_yaxis_transform() + here, clip_on=False,
+                  marker=end.marker, markersize=4.5, color=end.colour, gid="name")  # fmt: skip
+        axes.annotate(
+            end.name, (1.0, end.y), xycoords=("axes fraction", "data"), xytext=(21.0, up),
+            textcoords="offset points", va="center", ha="left", color=end.colour, fontsize=8.5,
             annotation_clip=False, parse_math=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6,
-                        "shrinkA": 1.0, "shrinkB": 3.0, "relpos": (0.0, 0.5)},
         )  # fmt: skip
 
 
