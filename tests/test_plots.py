@@ -162,6 +162,26 @@ def test_notions_are_told_apart(rows, tmp_path):
     assert {"notion = max-min", "notion = tradeoff", "better ↖"} <= texts
 
 
+def test_rows_of_other_parameters_are_not_lost(rows, tmp_path):
+    other = {**rows[0], "parameters": {"criterion": ["a", "b"]}}
+    mixed = [*({**r, "parameters": {**r["parameters"], "criterion": "c"}} for r in rows), other]
+    svg, texts, _ = drawn(tmp_path, mixed, kind="frontier")
+    assert {"criterion = c", "criterion = ['a', 'b']"} <= texts
+    count = sum(markers(svg, f"points-{k}{kind}") for k in (0, 1) for kind in ("", "-frontier"))
+    assert count == len(mixed)
+    _, texts, _ = drawn(tmp_path, mixed, kind="shares", over="alpha")
+    assert "1 of 7 have no alpha" in texts
+
+
+def test_a_share_beyond_floating_point_is_no_answer(rows, tmp_path):
+    huge = [{**r, "shares": dict.fromkeys(INST.users, math.inf)} if k == 2 else r
+            for k, r in enumerate(rows)]  # fmt: skip
+    _, texts, _ = drawn(tmp_path, huge)
+    assert "no answer" in texts
+    with pytest.raises(fo.UsageError, match="found no row with an answer"):
+        plot([huge[2], {**huge[2], "parameters": {"alpha": 2.0}}], tmp_path / "p.svg")
+
+
 @pytest.mark.parametrize(("users", "named"), [(8, "ends"), (9, "legend"), (40, "two")])
 def test_many_users_are_all_drawn(rows, tmp_path, users, named):
     names = [f"user {k:02d}" for k in range(users)]

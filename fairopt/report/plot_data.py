@@ -79,7 +79,7 @@ def parameters(row: Row) -> Mapping[str, Any]:
 
 def values(rows: Sequence[Row], name: str) -> list[Any]:
     """Distinct values of a parameter; numbers from low to high, else in input order."""
-    found = dict.fromkeys(_key(parameters(row)[name]) for row in rows if name in parameters(row))
+    found = dict.fromkeys(key(parameters(row)[name]) for row in rows if name in parameters(row))
     return sorted(found) if all(map(is_number, found)) else list(found)
 
 
@@ -128,14 +128,14 @@ def panels(
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         if is_number(parameters(row).get(over)):
-            setting = tuple(_key(parameters(row).get(name)) for name in others)
+            setting = tuple(key(parameters(row).get(name)) for name in others)
             groups.setdefault(setting, []).append(row)
     if len(groups) > PANELS:
         raise UsageError(
             f"plot: found {len(groups)} settings of {', '.join(others)}; wanted at most {PANELS}: "
             "choose with where={...}, or draw the frontier"
         )
-    names = dict.fromkeys(name for row in rows for name in pick(row))
+    names = dict.fromkeys(name for row in rows for name, y in pick(row).items() if is_number(y))
     if not names:
         raise UsageError("plot: found no row with an answer; wanted at least one")
     found = []
@@ -150,7 +150,11 @@ def panels(
         sure = [bool(row.get("certified", True)) for row in group]
         lines = [Line(name, at, [number(pick(row).get(name)) for row in group], sure)
                  for name in names]  # fmt: skip
-        failed = [x for x, row in zip(at, group, strict=True) if not pick(row)]
+        failed = [
+            x
+            for x, row in zip(at, group, strict=True)
+            if not any(map(is_number, pick(row).values()))
+        ]
         found.append(Panel(title, lines, failed))
     return found
 
@@ -163,7 +167,10 @@ def series(rows: Sequence[Row]) -> tuple[str | None, list[Any]]:
     found = varied(rows)
     if len(found) == 1 and all(is_number(v) for v in next(iter(found.values()))):
         return None, []
-    few = [name for name in found if 2 <= len(found[name]) <= SERIES]
+    few = [
+        name for name in found
+        if 2 <= len(found[name]) <= SERIES and all(name in parameters(row) for row in rows)
+    ]  # fmt: skip
     if not few:
         return None, []
     name = min(few, key=lambda k: len(found[k]))
@@ -205,6 +212,6 @@ def _same(a: Any, b: Any) -> bool:
     return math.isclose(a, b, rel_tol=1e-9) if is_number(a) and is_number(b) else bool(a == b)
 
 
-def _key(found: Any) -> Any:
+def key(found: Any) -> Any:
     """Something that can be a key of a dict, and prints the same."""
     return found if found is None or isinstance(found, (int, float, str)) else str(found)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairopt.errors import UsageError
 from fairopt.measures import frontier, known, less_is_better, value
-from fairopt.report.plot_data import Row, parameters, series, shown, varied
+from fairopt.report.plot_data import Row, key, parameters, series, shown, varied
 from fairopt.report.plot_style import GREY, axis, clipped, legend, mark, note
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def points(
     entries: list[tuple[Any, str]] = []
     for k, wanted in enumerate(values or [None]):
         look = mark(k) if name else {"color": GREY, "marker": "o"}
-        of = [row for row in rows if name is None or parameters(row).get(name) == wanted]
+        of = [row for row in rows if name is None or key(parameters(row)[name]) == wanted]
         kinds = {  # fill, edge, in front of
             "": ([r for r in of if sure(r) and id(r) not in on], look["color"], look["color"], 2),
             "-hollow": ([r for r in of if not sure(r)], "white", look["color"], 4),

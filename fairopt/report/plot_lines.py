@@ -26,7 +26,7 @@ APART = 10.0
 
 
 def draw_lines(
-    panels: Sequence[Panel], xlabel: str, ylabel: str, top: float | None = None
+    panels: Sequence[Panel], xlabel: str, ylabel: str, top: float | None = None, more: str = ""
 ) -> Figure:
     """The picture of some panels, on one pair of scales.
 
@@ -35,6 +35,7 @@ def draw_lines(
     panels : at most six, each with the same lines in the same order.
     xlabel, ylabel : with units.
     top : upper end of the y axis; default what the lines need.
+    more : a last word for the legend.
     """
     from matplotlib.figure import Figure
 
@@ -64,7 +65,7 @@ def draw_lines(
         if k + columns >= len(panels):
             axis(axes, "x", xlabel)
             axes.tick_params(labelbottom=True)
-    entries += notes(panels)
+    entries += notes(panels) + ([note("", more)] if more else [])
     legend(figure, entries)
     figure.draw_without_rendering()  # heights are known now
     for axes, panel in zip(used, panels, strict=True):

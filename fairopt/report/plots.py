@@ -14,6 +14,7 @@ from fairopt.report.plot_data import (
     is_number,
     panels,
     parameter_of,
+    parameters,
     rows_of,
     varied,
 )  # fmt: skip
@@ -86,8 +87,10 @@ def plot(
             label = share_words(rows) if kind == "shares" else "used (part of the capacity)"
             found = panels(rows, over, pick, clipped)
             top = 1.0 if kind == "utilisation" else None
-            figure = draw_lines(found, axis_words(over, labels),
-                                (labels or {}).get(kind, label), top)  # fmt: skip
+            without = sum(not is_number(parameters(row).get(over)) for row in rows)
+            more = f"{without} of {len(rows)} have no {clipped(over)}" if without else ""
+            title = (labels or {}).get(kind, label)
+            figure = draw_lines(found, axis_words(over, labels), title, top, more)
         save(figure, path)
 
 
@@ -126,8 +129,8 @@ def share_words(rows: Sequence[Row]) -> str:
         notion = row.get("notion") or {}
         own = getattr(NOTIONS.get(notion.get("name", "")), "criterion", None)
         given = {**(notion.get("parameters") or {}), **(row.get("parameters") or {})}
-        found.add(given.get("criterion", own))
+        found.add(str(given.get("criterion", own) or ""))
     if len(found) != 1:
         return "share"
     criterion = found.pop()
-    return SHARES.get(str(criterion), f"share ({criterion})" if criterion else "share")
+    return SHARES.get(criterion, f"share ({clipped(criterion)})" if criterion else "share")
