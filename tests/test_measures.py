@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from strategies import instances
 
 import fairopt as fo
 from fairopt.measures import MEASURES, about, frontier, measure
-from strategies import instances
 
 TASKS = {"name": "proportional"}
 NO_PENALTY = fo.read("kesidis2016/no-penalty").instance
@@ -102,6 +102,18 @@ def test_section_4_1_of_kesidis2016():
     assert best["sqrt_var_f"] == pytest.approx(np.std([40 / 51, 10 / 9, 20 / 27]), abs=1e-9)
     assert best["max_level"] == pytest.approx(10 / 9) and best["blocked_users"] == 3
     assert best["nash_welfare"] == pytest.approx((8000 / 12393) ** (1 / 3))
+
+
+def test_the_trade_off_maximises_these_very_variances():
+    """kesidis2016 (16) from the measures is the objective the notion reports."""
+    inst = fo.read("kesidis2016/placement").instance
+    inst = inst.replace(count=[2, *[1] * (inst.shape[1] - 1)], weight=1 + np.arange(inst.shape[0]))
+    answer = fo.solve(inst, fo.Tradeoff(t_pf=2.0, t_drf=7.0))
+    found = measure(answer)
+    penalty = 2 * found["sqrt_var_f"] ** 2 + 7 * found["sqrt_sum_v"] ** 2
+    assert min(found["sqrt_var_f"], found["sqrt_sum_v"]) > 0.01
+    omega = inst.weight @ np.log(answer.levels)
+    assert answer.objective == pytest.approx(omega - penalty, rel=1e-12)
 
 
 def test_every_measure_is_described_and_in_order():
