@@ -32,6 +32,7 @@ _PUBLIC = {
     "ProportionalFair": "notions",
     "MaxMin": "notions",
     "Tradeoff": "notions",
+    "best_support": "supports",
     "PerServerDominantShare": "notions",
     "PerServerDRF": "notions",
     "BottleneckMaxFair": "notions",

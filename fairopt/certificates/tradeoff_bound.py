@@ -26,6 +26,8 @@ from fairopt.penalties import Terms
 
 NEGLIGIBLE = 1e-9
 """shares below this part of what the user could have alone count as zero (P2)"""
+SHARP = 1e-9
+"""a proof this good needs no other choice of pulls"""
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,8 @@ class Sheet:
     """An answer on pairs, in units that keep numbers near 1.
 
     n, i (P,) users and servers; a (P,) dominant shares and level (N,) = F, both counted in `size`;
-    phi (N,) weights with sum 1, unit (N,) dominant share in a level of 1; w_f and w (P,) the forces of the variances; most (N,) the level a
-    user could have alone; cost (P,) and budget in an arbitrary unit of money.
+    phi (N,) weights with sum 1, unit (N,) dominant share in a level of 1; w_f and w (P,) the
+    forces of the variances; most (N,) the level a user could have alone.
     """
 
     def __init__(self, alloc: Allocation, terms: Terms, shrink: float = 1.0) -> None:
@@ -99,12 +101,14 @@ class Sheet:
 
     def gradient(self) -> Floats:
         """(P,) slope of the soft objective in one unit of dominant share, at the answer."""
-        return (self.v - self.w_f * self.z)[self.n] / self.unit[self.n] - self.w * self.y
+        worth = (self.v - self.w_f * self.z) / self.unit
+        found: Floats = worth[self.n] - self.w * self.y
+        return found
 
     def money(self) -> float:
         """What the answer is worth at its own slopes: sum of gradient times a, without loss."""
         penalty = self.w_f * float(self.z @ self.z) + float(self.w @ (self.y * self.y))
-        return float(self.v @ self.level) - penalty
+        return float(self.v @ self.level - penalty)
 
     def gap(self, rise: float) -> float:
         """The equal relative change of every share that is worth `rise`."""
@@ -127,6 +131,8 @@ def prove(sheet: Sheet, scale: float) -> Proof:
         return prove_hard(sheet, cost, budget)
     pull, e = sheet.w_f * sheet.z, sheet.w * sheet.y
     tried = [soft(sheet, cost, budget, pull, e)]
+    if max(tried[0].rise, float(tried[0].residual.max())) <= SHARP:
+        return tried[0]
     if sheet.w_f > 0:
         m = cheapest(sheet, cost + e)
         better = sheet.v - sheet.unit * m
@@ -188,7 +194,8 @@ def loss(sheet: Sheet, q: Floats) -> Floats:
     """(N,) l_n(F_n, q_n), the sup taken over levels the user could have alone."""
     alpha, phi, f, most = sheet.alpha, sheet.phi, sheet.level, sheet.most
     if alpha == 0:
-        return np.maximum(phi - q, 0.0) * most + (q - phi) * f
+        linear: Floats = np.maximum(phi - q, 0.0) * most + (q - phi) * f
+        return linear
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         best = np.minimum(np.where(q > 0, (phi / q) ** (1 / alpha), np.inf), most)
         log_r = np.log(f / best)
@@ -216,7 +223,7 @@ def curve(sheet: Sheet, q: Floats) -> Floats:
     phi, f, alpha = sheet.phi, sheet.held, sheet.alpha
     some = sheet.level > NEGLIGIBLE * sheet.most
     if alpha == 0:
-        error = (phi - q) / phi
+        error: Floats = (phi - q) / phi
         return np.where(some, np.abs(error), np.maximum(error, 0.0))
     with np.errstate(divide="ignore", over="ignore"):
         wanted = np.where(q > 0, (phi / q) ** (1 / alpha), np.inf)

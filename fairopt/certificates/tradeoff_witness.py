@@ -86,7 +86,7 @@ def _scaled(alloc: Allocation, terms: Terms, tasks: Floats, unit: float) -> floa
 
 
 def _rows(alloc: Allocation, terms: Terms) -> tuple[Floats, Floats | None]:
-    """Capacities and limits (K, P) in parts of what each pair could have alone; hard forms (E, P)."""
+    """Capacities and limits (K, P), hard forms (E, P), of pairs in what each could have alone."""
     inst = alloc.instance
     n, i = inst.pairs
     users, servers, resources = inst.shape

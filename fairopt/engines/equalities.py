@@ -28,9 +28,9 @@ def usable(instance: Instance) -> Bools:
     found = _widest(instance, users)
     if found.any():
         return found
-    conflict = list(users)
+    conflict: list[int] = users.tolist()
     if len(conflict) <= MANY:
-        for user in users:
+        for user in users.tolist():
             rest = [n for n in conflict if n != user]
             if rest and not _widest(instance, np.array(rest)).any():
                 conflict = rest
@@ -42,7 +42,7 @@ def _widest(instance: Instance, users: Any) -> Bools:
     from scipy.optimize import linprog
 
     may: Floats = instance.eligible[users].astype(np.float64)
-    open_ = instance.eligible.any(axis=0)
+    open_ = np.flatnonzero(instance.eligible.any(axis=0)).tolist()
     _, servers = may.shape
     # unknowns b, 0 <= t <= 1 with t <= b, and L
     equal = np.hstack([may / instance.weight[users, None], np.zeros_like(may),
@@ -50,7 +50,8 @@ def _widest(instance: Instance, users: Any) -> Bools:
     equal /= np.abs(equal).max(axis=1, keepdims=True)
     below = np.hstack([-np.eye(servers), np.eye(servers), np.zeros((servers, 1))])
     goal = np.concatenate([np.zeros(servers), -np.ones(servers), [0.0]])
-    bounds = [(0, None if on else 0) for on in open_] + [(0, 1)] * servers + [(0, None)]
+    shares = [(0, None if i in open_ else 0) for i in range(servers)]
+    bounds = [*shares, *[(0, 1)] * servers, (0, None)]
     found = linprog(goal, below, np.zeros(servers), equal, np.zeros(len(users)), bounds,
                     method="highs")  # fmt: skip
     if found.x is None or not found.x[-1] > 1e-9:

@@ -19,7 +19,6 @@ positive definite system in users and rows.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,9 +28,15 @@ from fairopt.instance import Floats, Instance
 from fairopt.penalties import Terms
 
 MOST = 80
+EASY = 2.0
+"""alpha up to which no strides are needed"""
+STRIDE = 2.0
+HALF_WAY = 1e-2
 DAMPING = 1e-8
 LAST = 1e-13
 """complementarity, relative to all money, at the end of the path; below it digits are lost"""
+LIGHTEST = 1e-9
+"""part of the mean money below which users are no longer told apart"""
 ENOUGH = 2e-13
 """relative errors at which nothing is left to gain"""
 
@@ -39,17 +44,31 @@ GOOD = 1e-10
 """relative errors at which the first step that gains nothing ends the path"""
 
 
-@dataclass(frozen=True)
 class State:
-    """The unknowns; see the module."""
+    """The unknowns of the module, in one array: a, s, nu, price, v are positive, p and e free."""
 
-    a: Floats
-    s: Floats
-    nu: Floats
-    price: Floats
-    v: Floats
-    p: Floats
-    e: Floats
+    def __init__(self, whole: Floats, size: tuple[int, int, int]) -> None:
+        """size: pairs, rows, users."""
+        pairs, rows, users = size
+        b, c = pairs + rows, 2 * (pairs + rows)
+        k = c + users
+        self.whole, self.size, self.positive = whole, size, k
+        self.a, self.s = whole[:pairs], whole[pairs:b]
+        self.nu, self.price = whole[b : b + pairs], whole[b + pairs : c]
+        self.v, self.p, self.e = whole[c:k], whole[k : k + users], whole[k + users :]
+
+    @classmethod
+    def of(cls, *parts: Floats) -> State:
+        size = len(parts[0]), len(parts[1]), len(parts[4])
+        return cls(np.concatenate(parts), size)
+
+    def moved(self, step: State, length: float) -> State:
+        return State(self.whole + length * step.whole, self.size)
+
+    def reach(self, step: State) -> float:
+        """The longest step that takes nothing that must be positive below 0."""
+        k = self.positive
+        return 1.0 / max(float((-step.whole[:k] / self.whole[:k]).max()), 1e-300)
 
 
 def follow(instance: Instance, score: Floats, terms: Terms) -> Point | None:
@@ -74,14 +93,14 @@ class _Centring:
     def __init__(self, group: Any, w: Floats) -> None:
         """group (size, groups) of 0 and 1; w (size,)."""
         self.group, self.w = group, w
-        self.count = group.sum(axis=0)
-        self.hard = bool(np.isinf(w).any())
+        self.mean = group / group.sum(axis=0)
         self.none = not w.any()
         self.inverse = 1.0 / w
 
     def away(self, x: Floats) -> Floats:
         """C x."""
-        return np.asarray(x - self.group @ ((x @ self.group) / self.count), dtype=np.float64)
+        found: Floats = x - self.group @ (x @ self.mean)
+        return found
 
     def prepare(self, delta: Floats) -> None:
         self.delta = delta
@@ -102,45 +121,60 @@ class _Centring:
         if self.none:
             return np.zeros_like(away)
         mean = (self.delta * self.f * away) @ self.group / (self.delta * self.f @ self.group)
-        return np.asarray(self.f * (away - self.group @ mean), dtype=np.float64)
+        found: Floats = self.f * (away - self.group @ mean)
+        return found
+
+    def pull(self, moved: Floats, away: Floats, stiff: Floats, balance: Floats) -> Floats:
+        """Change of a pull: w times deviations where w is weak, else what the balance leaves."""
+        if self.none:
+            return np.zeros_like(moved)
+        weak = self.w < stiff
+        own = np.where(weak, self.w, 0.0) * (self.away(moved) + away)
+        return np.where(weak, own, self.away(balance))
+
+    def error(self, away: Floats, stiff: Floats) -> Floats:
+        """Deviations not explained by pulls, less where w is weak beside `stiff`."""
+        return away / (1.0 + stiff * self.inverse)
 
 
 class _Method:
     """The data of one question in natural units, and Newton's method on its path."""
 
     def __init__(self, instance: Instance, score: Floats, terms: Terms) -> None:
-        self.instance, self.alpha = instance, max(terms.alpha, 1e-8)
+        self.instance, self.terms = instance, terms
         n, i = instance.pairs
+        self.n = n
         users, servers, resources = instance.shape
         pairs = np.arange(len(n))
         self.u = score[n, i]
         pool = np.where(instance.pool > 0, instance.pool, np.inf)
         use = np.zeros((len(n), servers, resources))
         use[pairs, i] = instance.pair_demand / pool[i] / self.u[:, None]
-        use = use.reshape(len(n), -1)
-        self.rows = np.flatnonzero(use.any(axis=0))
+        columns = use.reshape(len(n), -1)
+        self.rows = np.flatnonzero(columns.any(axis=0))
         self.limited = np.flatnonzero(np.isfinite(instance.limit))
         limits = (n[:, None] == self.limited) / (self.u[:, None] * instance.limit[self.limited])
         self.on = np.zeros((len(n), servers))
         self.on[pairs, i] = 1.0
         self.on = self.on[:, self.on.any(axis=0)]
-        self.use = np.concatenate([use[:, self.rows], limits], axis=1)
+        self.use = np.concatenate([columns[:, self.rows], limits], axis=1)
         self.a0 = self._begin(n, i)
-        level = np.bincount(n, self.a0, users) / instance.weight
-        self.size = float(np.exp(np.log(level).mean()))
-        self.of_user = np.zeros((len(n), users))
-        self.of_user[pairs, n] = 1.0 / instance.weight[n] / self.size
-        # the objective in units of sum phi size^(1-alpha)
         self.weight = instance.weight / instance.weight.sum()
-        worth = self.size ** (terms.alpha - 1) / float(instance.weight.sum())
-        across = 2 * terms.t_pf * worth * self.size**2 / users
-        within = 2 * terms.t_drf * worth / (instance.count[i] * np.bincount(i)[i])
-        self.across = _Centring(
-            np.ones((users, 1)), np.full(users, np.inf if terms.equal_across else across)
-        )
-        self.within = _Centring(
-            self.on, np.full(len(n), np.inf) if terms.equal_within else within
-        )
+        self.levels = np.zeros((len(n), users))
+        self.levels[pairs, n] = 1.0 / instance.weight[n]
+        self.machines = instance.count[i] * np.bincount(i)[i]
+        self.count_in(np.exp(np.log(self.a0 @ self.levels).mean()), min(terms.alpha, EASY))
+
+    def count_in(self, size: float, alpha: float) -> None:
+        """Levels in `size`, the objective in sum phi size^(1-alpha), and g that of `alpha`."""
+        terms, users = self.terms, len(self.weight)
+        self.size, self.alpha = float(size), max(alpha, 1e-8)
+        self.of_user = self.levels / self.size
+        worth = self.size ** (alpha - 1) / float(self.instance.weight.sum())
+        across = np.inf if terms.equal_across else 2 * terms.t_pf * worth * self.size**2 / users
+        within = np.inf if terms.equal_within else 2 * terms.t_drf * worth / self.machines
+        self.across = _Centring(np.ones((users, 1)), np.full(users, across))
+        self.within = _Centring(self.on, np.full(len(self.n), 1.0) * within)
         self.both = np.concatenate([self.of_user, self.use], axis=1)
 
     def _begin(self, n: Any, i: Any) -> Floats:
@@ -167,30 +201,55 @@ class _Method:
         rows = np.asarray((self.use > 0).sum(axis=1), dtype=np.float64)
         price = ((money / rows) @ (self.use > 0)) * 2.0
         nu = np.maximum(self.use @ price - self.of_user @ v, 0.2 * (self.of_user @ v))
-        return State(a, s, nu, price, v, np.zeros_like(v), np.zeros_like(a))
+        return State.of(a, s, nu, price, v, np.zeros_like(v), np.zeros_like(a))
 
     # -- the path -----------------------------------------------------------------------------
 
     def run(self) -> State:
+        """The end of the path; a large alpha is reached in strides, each half-way to its end."""
+        state = self.start()
+        while self.alpha < self.terms.alpha:
+            state = self._raised(self.descend(state, HALF_WAY))
+        return self.descend(state, ENOUGH)
+
+    def descend(self, state: State, enough: float) -> State:
         """Predictor and corrector until nothing more is gained; the best state on the way."""
-        state = best = self.start()
-        least, worse = np.inf, 0
+        best, least, worse = state, np.inf, 0
         for _ in range(MOST):
-            error = self.error(state)
+            left = self.residuals(state)
+            error = self.error(state, left)
             if not np.isfinite(error):
                 break
             if error < least:
                 best, least, worse = state, error, 0
             else:
                 worse += 1
-            if least <= ENOUGH or worse > (1 if least <= GOOD else 8):
+            if least <= enough or worse > (1 if least <= GOOD else 8):
                 break
-            moved = self.step(state)
+            moved = self.step(state, left)
             if moved is None:
                 break
             state = moved
-        self.least = least
         return best
+
+    def _raised(self, z: State) -> State:
+        """The state at a larger alpha, every price moved as the worth of those who pay it."""
+        before, level = self.of_user @ z.v, z.a @ self.levels
+        alpha = min(self.terms.alpha, STRIDE * self.alpha)
+        # the equally distributed equivalent
+        low = float(level.min())
+        mean = float(self.weight @ (level / low) ** (1 - alpha))
+        self.count_in(low * mean ** (1 / (1 - alpha)), alpha)
+        v = self.weight * (z.a @ self.of_user) ** -self.alpha
+        moved = (self.of_user @ v) / before
+        paid = (z.a * before) @ self.use
+        rows = ((z.a * before * moved) @ self.use) / paid
+        p, e = np.zeros_like(z.p), np.zeros_like(z.e)
+        if not (self.across.none or self.terms.equal_across):
+            p = self.across.w * self.across.away(level) / self.size
+        if not (self.within.none or self.terms.equal_within):
+            e = self.within.w * self.within.away(z.a)
+        return State.of(z.a, z.s, z.nu * moved, z.price * rows, v, p, e)
 
     def residuals(self, z: State) -> tuple[Floats, ...]:
         level = z.a @ self.of_user
@@ -206,21 +265,21 @@ class _Method:
             if not self.within.none else np.zeros_like(z.a),
         )  # fmt: skip
 
-    def error(self, z: State) -> float:
+    def error(self, z: State, left: tuple[Floats, ...]) -> float:
         """Largest error: money relative to all money, rows to 1, levels and shares to the mean."""
-        level, dual, primal, curve, across, within = self.residuals(z)
+        level, dual, primal, curve, across, within = left
         money = float(z.v @ level)
         return max(
             float(np.abs(dual * z.a).sum()) / money,
             float(np.abs(primal).max()),
             float(np.abs(curve).max()),
-            float(np.abs(across).max() / level.mean()),
-            float(np.abs(within).max() / z.a.max()),
+            float(np.abs(self.across.error(across, z.v / level)).max() / level.max()),
+            float(np.abs(self.within.error(within, z.v[self.n])).max() / z.a.max()),
             float(z.a @ z.nu + z.s @ z.price) / money,
         )
 
-    def step(self, z: State) -> State | None:
-        level, dual, primal, curve, across, within = self.residuals(z)
+    def step(self, z: State, left: tuple[Floats, ...]) -> State | None:
+        level, dual, primal, curve, across, within = left
         slope = self.alpha * z.v / level
         self.across.prepare(slope)
         # a little more than nu / a: where pairs are held that goes to 0 and the digits of all
@@ -248,27 +307,34 @@ class _Method:
             dlevel = da @ self.of_user
             dv = -slope * dlevel - z.v * bend
             dnu = (pairs - z.nu * da) / z.a
-            dp = np.zeros_like(dv) if self.across.none else force + dv
-            de = np.zeros_like(da)
-            if not self.within.none:
-                de = self.within.away(dual + dnu - self.both @ found)
-            return State(da, ds, dnu, dprice, dv, dp, de)
+            dp = self.across.pull(dlevel, across, slope, force + dv)
+            de = self.within.pull(da, within, z.v[self.n], dual + dnu - self.both @ found)
+            return State.of(da, ds, dnu, dprice, dv, dp, de)
 
+        pairs_due, rows_due = self._due(z, level)
         aim = direction(-z.a * z.nu, -z.s * z.price, curve)
-        ahead = _moved(z, aim, min(1.0, _reach(z, aim)))
-        left = float(ahead.a @ ahead.nu + ahead.s @ ahead.price) / products
+        ahead = z.moved(aim, min(1.0, z.reach(aim)))
+        rest = float(ahead.a @ ahead.nu + ahead.s @ ahead.price) / products
         money = float(z.v @ level) / products
-        centre = max(mean * min(1.0, (left / mean) ** 3), LAST * money)
+        centre = max(mean * min(1.0, (rest / mean) ** 3), LAST * money)
         dlevel = aim.a @ self.of_user
         second = (aim.v / z.v) ** 2 / 2 + self.alpha * (dlevel / level) ** 2 / 2
         go = direction(
-            centre - z.a * z.nu - _clipped(aim.a * aim.nu, mean),
-            centre - z.s * z.price - _clipped(aim.s * aim.price, mean),
+            centre * pairs_due - z.a * z.nu - _clipped(aim.a * aim.nu, mean * pairs_due),
+            centre * rows_due - z.s * z.price - _clipped(aim.s * aim.price, mean * rows_due),
             curve - np.minimum(second, 0.5),
         )
         # the nearer the end, the nearer to a bound a step may go
         far = max(mean / money, float(np.abs(curve).max()))
-        return _moved(z, go, min(1.0, (1 - min(0.1, max(far, 1e-6))) * _reach(z, go)))
+        return z.moved(go, min(1.0, (1 - min(0.1, max(far, 1e-6))) * z.reach(go)))
+
+    def _due(self, z: State, level: Floats) -> tuple[Floats, Floats]:
+        """What each product is to be at the centre, relative to the mean: the money of the pair's
+        user, and the mean (harmonic, by use) of those who use the row. Equal targets would lose
+        the users whose money is small."""
+        money = z.v * level
+        own = np.minimum(np.maximum(money * len(money) / money.sum(), LIGHTEST), 1.0)[self.n]
+        return own, (z.a @ self.use) / ((z.a / own) @ self.use)
 
     def _system(self, z: State) -> Any:
         """Solver of the positive definite system in users and rows, scaled to unit diagonal."""
@@ -301,7 +367,7 @@ class _Method:
 
     def point(self, z: State) -> Point | None:
         """In tasks and money of rows."""
-        if not np.isfinite(self.error(z)):
+        if not np.isfinite(z.whole).all():
             return None
         users, servers, resources = self.instance.shape
         money = np.zeros(servers * resources)
@@ -311,21 +377,5 @@ class _Method:
         return Point(z.a / self.u, money.reshape(servers, resources), limits)
 
 
-def _moved(z: State, d: State, length: float) -> State:
-    return State(
-        z.a + length * d.a, z.s + length * d.s, z.nu + length * d.nu,
-        z.price + length * d.price, z.v + length * d.v, z.p + length * d.p, z.e + length * d.e,
-    )  # fmt: skip
-
-
-def _reach(z: State, d: State) -> float:
-    """The longest step that takes nothing that must be positive below 0."""
-    worst = max(
-        float((-step / now).max())
-        for now, step in ((z.a, d.a), (z.s, d.s), (z.nu, d.nu), (z.price, d.price), (z.v, d.v))
-    )
-    return 1.0 / max(worst, 1e-300)
-
-
-def _clipped(x: Floats, mean: float) -> Floats:
-    return np.clip(x, -mean * 10, mean * 10)
+def _clipped(x: Floats, size: Floats) -> Floats:
+    return np.minimum(np.maximum(x, -10 * size), 10 * size)
