@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from fairopt import criteria, penalties, welfare
 from fairopt.check import Certificate
 from fairopt.errors import BadInput, Fault
-from fairopt.instance import Floats, Instance, frozen
+from fairopt.instance import Bools, Floats, Instance, Ints, frozen, is_sealed, sealed
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -92,7 +93,7 @@ class Allocation:
         mu = _checked("limit_prices", limit_prices, (n,), faults)
         levels = _checked("level_prices", level_prices, (None, i, r), faults)
         u = _checked("score", score, (n, i), faults)
-        if u is not None and not faults and (instance.eligible & ~(u > 0)).any():
+        if u is not None and not faults and not _positive(u, instance):
             faults.append(Fault("score", "0 where a user is eligible", "numbers > 0"))
         if faults:
             raise BadInput(faults)
@@ -102,12 +103,9 @@ class Allocation:
             u = criteria.score(instance, given or plain["parameters"].get("criterion", own))
         assert x is not None
         for name, value in {
-            "instance": instance, "notion": plain, "tasks": frozen(x),
-            "prices": None if p is None else frozen(p),
-            "limit_prices": None if mu is None else frozen(mu),
-            "level_prices": None if levels is None else frozen(levels),
-            "score": frozen(u), "objective": objective, "equivalent": equivalent,
-            "certificate": certificate, "steps": tuple(steps),
+            "instance": instance, "notion": plain, "tasks": x, "prices": p, "limit_prices": mu,
+            "level_prices": levels, "score": frozen(u), "objective": objective,
+            "equivalent": equivalent, "certificate": certificate, "steps": tuple(steps),
         }.items():  # fmt: skip
             object.__setattr__(self, name, value)
         if plain["name"] == penalties.NAME and objective is None:
@@ -128,7 +126,10 @@ class Allocation:
     @cached_property
     def shares(self) -> Floats:
         """(N,) s_n = sum_i u[n,i] x[n,i]."""
-        return frozen((self.score * self.tasks).sum(axis=1))
+        share = np.empty(len(self.instance.users))
+        for users in self.instance.blocks():
+            share[users] = (self.score[users] * self.tasks[users]).sum(axis=1)
+        return sealed(share)
 
     @cached_property
     def levels(self) -> Floats:
@@ -154,10 +155,17 @@ class Allocation:
         the resources that are full and make up the price. Without: every full resource the user
         demands on a server it may use.
         """
-        return tuple(_blocked(self))
+        return tuple(_each_blocked(self))
 
     def with_(self, **changes: Any) -> Allocation:
         """A copy with some fields changed."""
+        if changes.keys() <= {"certificate", "steps"}:
+            # nothing else follows from these two: what was checked and computed is kept
+            copy = object.__new__(Allocation)
+            copy.__dict__.update(self.__dict__)
+            copy.__dict__.update(changes)
+            copy.__dict__["steps"] = tuple(copy.steps)
+            return copy
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return Allocation(**{**fields, **changes})
 
@@ -207,7 +215,7 @@ class Allocation:
     def __repr__(self) -> str:
         verdict = "not judged" if self.certificate is None else self.certificate.verdict
         names = self.instance.users
-        first = list(zip(names, self.totals, strict=True))[:6]
+        first = islice(zip(names, self.totals, strict=True), 6)
         shown = ", ".join(f"{user}: {total:.6g}" for user, total in first)
         more = f", {len(names) - 6} more" if len(names) > 6 else ""
         return f"Allocation({self.notion['name']}, {{{shown}{more}}}, {verdict})"
@@ -220,57 +228,116 @@ def _checked(
     faults: list[Fault],
     signed: bool = False,
 ) -> Floats | None:
+    """The array given, sealed, with 0.0 for -0.0; its faults are added."""
     if given is None:
         return None
     try:
-        array = np.array(given, dtype=np.float64)
+        array = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError) as error:
         faults.append(Fault(name, f"something that is no array ({error})", "numbers"))
         return None
     wanted = tuple(a if w is None else w for a, w in zip(array.shape, shape, strict=False))
     if array.shape != wanted or array.ndim != len(shape):
         faults.append(Fault(name, f"shape {array.shape}", f"shape {shape}"))
-    elif not np.isfinite(array).all():
+    elif array.size and not (np.isfinite(array.min()) and np.isfinite(array.max())):
         faults.append(Fault(name, "NaN or infinity", "finite numbers"))
-    elif not signed and (array < 0).any():
+    elif not signed and array.min(initial=0.0) < 0:
         faults.append(Fault(name, f"{array.min():g}", "numbers >= 0"))
-    return array + 0.0
+    # an array passed on from one answer to the next is sealed already
+    return array if is_sealed(array) else sealed(array + 0.0)
+
+
+def _positive(score: Floats, inst: Instance) -> bool:
+    """Whether every eligible pair has a score above 0."""
+    return all(
+        bool((score[users] > 0)[inst.eligible[users]].all()) for users in inst.blocks()
+    )
+
+
+def task_cost(
+    inst: Instance, prices: Floats, users: slice, limit_prices: Floats | None = None
+) -> Floats:
+    """(users, I) price of one task: sum_r p[i,r] d[n,r] + mu_n, eligible or not.
+
+    Summed resource by resource, not as a matrix product, so that it does not depend on which
+    users stand together, to the last bit.
+    """
+    demand = inst.demand[users]
+    columns = demand if demand.ndim == 3 else demand[:, None, :]
+    cost: Floats = columns[:, :, 0] * prices[:, 0]
+    part = np.empty_like(cost)
+    for r in range(1, prices.shape[1]):
+        cost += np.multiply(columns[:, :, r], prices[:, r], out=part)
+    if limit_prices is not None:
+        cost += limit_prices[users, None]
+    return cost
 
 
 def pair_cost(alloc: Allocation) -> Floats:
     """(P,) price of one task of each eligible pair: sum_r p[i,r] d[n,r] + mu_n."""
     assert alloc.prices is not None
-    n, i = alloc.instance.pairs
-    cost: Floats = np.einsum("pr,pr->p", alloc.prices[i], alloc.instance.pair_demand)
-    if alloc.limit_prices is not None:
-        cost = cost + alloc.limit_prices[n]
-    return cost
+    inst = alloc.instance
+    return np.concatenate(
+        [
+            task_cost(inst, alloc.prices, users, alloc.limit_prices)[inst.eligible[users]]
+            for users in inst.blocks()
+        ]
+    )
 
 
-def _blocked(alloc: Allocation) -> Any:
+class Stops(NamedTuple):
+    """What stops one user: its own limit, or (K,) full resources of servers."""
+
+    user: int
+    at_limit: bool
+    servers: Ints
+    resources: Ints
+
+
+def each_stopped(alloc: Allocation) -> Iterator[Stops]:
+    """What stops each user, in order, worked out as it is asked for; users with room left out."""
     inst = alloc.instance
     full = alloc.utilisation >= 1 - 1e-6
     at_limit = alloc.totals >= inst.limit * (1 - 1e-6)
-    n, i = inst.pairs
-    stops = full[i] & (inst.pair_demand > 0)
-    if alloc.prices is not None:
-        with np.errstate(over="ignore"):  # prices from anywhere; what is infinite stops nobody
-            price = pair_cost(alloc) / alloc.score[n, i]
-            money = alloc.prices[i] * inst.pair_demand / alloc.score[n, i][:, None]
-        cheapest = np.full(len(inst.users), np.inf)
-        np.minimum.at(cheapest, n, price)
-        near = price <= cheapest[n] * (1 + 1e-6)
-        stops &= near[:, None] & (money > 1e-9 * cheapest[n][:, None])
-    start = np.searchsorted(n, np.arange(len(inst.users) + 1))
-    for user, name in enumerate(inst.users):
-        if at_limit[user]:
+    for users in inst.blocks():
+        stops = _stops(alloc, users, full) & ~at_limit[users, None, None]
+        n, i, r = np.nonzero(stops)
+        first = np.searchsorted(n, np.arange(users.stop - users.start + 1)).tolist()
+        for k, limited in enumerate(at_limit[users].tolist()):
+            if limited or first[k] < first[k + 1]:
+                own = slice(first[k], first[k + 1])
+                yield Stops(users.start + k, limited, i[own], r[own])
+
+
+def _each_blocked(alloc: Allocation) -> Iterator[Blocked]:
+    inst = alloc.instance
+    for user, at_limit, servers, resources in each_stopped(alloc):
+        name = inst.users[user]
+        if at_limit:
             mu = None if alloc.limit_prices is None else float(alloc.limit_prices[user])
             yield Blocked(name, None, None, mu)
-            continue
-        for pair in range(start[user], start[user + 1]):
-            for r in np.flatnonzero(stops[pair]):
-                worth = None if alloc.prices is None else float(alloc.prices[i[pair], r])
-                yield Blocked(name, inst.servers[i[pair]], inst.resources[r], worth)
+        for i, r in zip(servers.tolist(), resources.tolist(), strict=True):
+            worth = None if alloc.prices is None else float(alloc.prices[i, r])
+            yield Blocked(name, inst.servers[i], inst.resources[r], worth)
 
 
-__all__ = ["Allocation", "Blocked", "pair_cost"]
+def _stops(alloc: Allocation, users: slice, full: Bools) -> Bools:
+    """(users, I, R) whether this full resource is what stops the user on this server."""
+    inst = alloc.instance
+    demand = inst.demand_by_server[users]
+    eligible = inst.eligible[users]
+    stops = full & (demand > 0) & eligible[:, :, None]
+    if alloc.prices is None:
+        return stops
+    # prices from anywhere; what is infinite stops nobody
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        u = np.where(eligible, alloc.score[users], 1.0)
+        price = task_cost(inst, alloc.prices, users, alloc.limit_prices) / u
+        cheapest = np.where(eligible, price, np.inf).min(axis=1, keepdims=True)
+        money = alloc.prices * demand / u[:, :, None]
+        near = price <= cheapest * (1 + 1e-6)
+        stops &= near[:, :, None] & (money > 1e-9 * cheapest[:, :, None])
+    return stops
+
+
+__all__ = ["Allocation", "Blocked", "Stops", "each_stopped", "pair_cost", "task_cost"]

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+_Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 CERTIFIED = "certified"
 REFUTED = "refuted"
@@ -40,6 +47,65 @@ class Check:
         return self.tolerance - self.margin
 
 
+class Intervals(Sequence[tuple[float, float]]):
+    """(lowest, highest) of each user, computed when first looked at.
+
+    Equal to, and hashed like, the tuple of pairs; copies and pickles carry the numbers.
+
+    Parameters
+    ----------
+    size : how many users.
+    ends : gives the lowest (N,) and the highest (N,).
+    """
+
+    def __init__(self, size: int, ends: Callable[[], _Ends]) -> None:
+        self._size, self._compute = size, ends
+
+    @cached_property
+    def ends(self) -> _Ends:
+        """lowest (N,) and highest (N,)."""
+        lowest, highest = self._compute()
+        return np.asarray(lowest, dtype=np.float64), np.asarray(highest, dtype=np.float64)
+
+    @overload
+    def __getitem__(self, k: int) -> tuple[float, float]: ...
+    @overload
+    def __getitem__(self, k: slice) -> tuple[tuple[float, float], ...]: ...
+    def __getitem__(self, k: Any) -> Any:
+        low, high = self.ends
+        if isinstance(k, slice):
+            return tuple(zip(low[k].tolist(), high[k].tolist(), strict=True))
+        return float(low[k]), float(high[k])
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[tuple[float, float]]:
+        low, high = self.ends
+        return zip(low.tolist(), high.tolist(), strict=True)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.stack(self.ends, axis=1).astype(dtype or np.float64)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Intervals | tuple):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_known_intervals, self.ends)
+
+    def __repr__(self) -> str:
+        return f"Intervals({len(self)} users)"
+
+
+def _known_intervals(lowest: NDArray[np.float64], highest: NDArray[np.float64]) -> Intervals:
+    return Intervals(len(lowest), lambda: (lowest, highest))
+
+
 @dataclass(frozen=True)
 class Certificate:
     """The verdict on an allocation, computed from its numbers alone.
@@ -60,7 +126,7 @@ class Certificate:
     residual: float
     undetermined: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
-    intervals: tuple[tuple[float, float], ...] = field(default=(), repr=False)
+    intervals: Sequence[tuple[float, float]] = field(default=(), repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
 
     @property

@@ -11,14 +11,14 @@ from collections.abc import Callable
 import numpy as np
 
 from fairopt.errors import BadInput, Fault, UsageError
-from fairopt.instance import Floats, Instance
+from fairopt.instance import Floats, Instance, sealed
 
 Criterion = str | Callable[[Instance], Floats]
 
 
 def tasks(instance: Instance) -> Floats:
     """u = 1: a share is the number of tasks (kesidis2018 (2), (15))."""
-    return np.ones(instance.shape[:2])
+    return np.broadcast_to(1.0, instance.shape[:2])
 
 
 def drf(instance: Instance) -> Floats:
@@ -91,14 +91,23 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
     u = np.asarray(criterion(instance), dtype=np.float64)
     if u.shape != instance.shape[:2]:
         raise BadInput([Fault(name, f"scores of shape {u.shape}", f"shape {instance.shape[:2]}")])
+    found = np.empty(instance.shape[:2])
+    for users in instance.blocks():
+        eligible = instance.eligible[users]
+        found[users] = np.where(eligible, u[users], 0.0)
+        if (eligible & ~(np.isfinite(found[users]) & (found[users] > 0))).any():
+            raise BadInput(_bad_scores(instance, u, name))
+    return sealed(found)
+
+
+def _bad_scores(instance: Instance, u: Floats, name: str) -> list[Fault]:
+    """The first twenty scores that are not finite and > 0 where the user is eligible."""
     bad = instance.eligible & ~(np.isfinite(u) & (u > 0))
-    if bad.any():
-        raise BadInput(
-            Fault(f"{name}, user {instance.users[n]} on server {instance.servers[i]}",
-                  f"{u[n, i]:g}", "a finite score > 0")
-            for n, i in np.argwhere(bad)[:20]
-        )  # fmt: skip
-    return np.where(instance.eligible, u, 0.0)
+    return [
+        Fault(f"{name}, user {instance.users[n]} on server {instance.servers[i]}",
+              f"{u[n, i]:g}", "a finite score > 0")
+        for n, i in np.argwhere(bad)[:20]
+    ]  # fmt: skip
 
 
 def _largest_ratio(instance: Instance, capacity: Floats) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -18,6 +18,9 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 _T = TypeVar("_T", bound=np.generic)
+
+BLOCK = 2**16
+"""pairs worked on at a time: some temporaries of half a megabyte fit in a core's cache"""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -82,8 +85,8 @@ class Instance:
             )
         ]
         fields = {
-            "demand": frozen(d), "capacity": frozen(c), "placement": frozen(delta),
-            "weight": frozen(phi), "limit": frozen(most), "count": frozen(machines),
+            "demand": sealed(d), "capacity": sealed(c), "placement": sealed(delta),
+            "weight": sealed(phi), "limit": sealed(most), "count": sealed(machines),
             "users": names[0], "servers": names[1], "resources": names[2],
         }  # fmt: skip
         for name, value in fields.items():
@@ -103,30 +106,45 @@ class Instance:
     @cached_property
     def pool(self) -> Floats:
         """(I, R) capacity of the whole row, count_i c[i,r]."""
-        return frozen(self.capacity * self.count[:, None])
+        return sealed(self.capacity * self.count[:, None])
 
     @cached_property
     def alone(self) -> Floats:
         """gamma (N, I): most tasks of user n alone on the whole row i; 0 where not eligible."""
-        with np.errstate(over="ignore"):  # refused by the faults of the input
-            return frozen(_alone(self) * self.count[None, :])
+        return sealed(_alone(self))
 
     @cached_property
     def eligible(self) -> Bools:
         """(N, I): placement allows it and every demanded resource is there."""
-        return frozen(self.alone > 0)
+        return sealed(self.alone > 0)
+
+    @cached_property
+    def everywhere(self) -> bool:
+        """Whether every user is eligible on every server."""
+        return bool(self.eligible.all())
+
+    def blocks(self) -> Iterator[slice]:
+        """Ranges of users, in order, of so few pairs each that temporaries stay in the cache."""
+        users, servers, _ = self.shape
+        step = max(1, BLOCK // servers)
+        for start in range(0, users, step):
+            yield slice(start, min(start + step, users))
 
     @cached_property
     def pairs(self) -> tuple[Ints, Ints]:
         """Users (P,) and servers (P,) of the eligible pairs, in row order."""
-        n, i = np.nonzero(self.eligible)
-        return frozen(n.astype(np.int64)), frozen(i.astype(np.int64))
+        users, servers, _ = self.shape
+        held = [np.count_nonzero(self.eligible[k], axis=1) for k in self.blocks()]
+        n = np.repeat(np.arange(users), np.concatenate(held))
+        i = np.flatnonzero(self.eligible) - n * servers
+        return sealed(n), sealed(i)
 
     @cached_property
     def pair_demand(self) -> Floats:
         """(P, R) demand of one task of each eligible pair."""
         n, i = self.pairs
-        return frozen(self.demand[n] if self.demand.ndim == 2 else self.demand[n, i])
+        by_user = self.demand.ndim == 2
+        return sealed(np.take(self.demand, n, axis=0) if by_user else self.demand[n, i])
 
     @property
     def demand_by_server(self) -> Floats:
@@ -149,17 +167,15 @@ class Instance:
 
         A server that nobody may use belongs to no part.
         """
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        n, i = self.pairs
         users, servers, _ = self.shape
-        graph = coo_array((np.ones(len(n)), (n, users + i)), shape=(users + servers,) * 2)
-        _, label = connected_components(graph, directed=False)
-        found = dict.fromkeys(label[:users].tolist())
-        return [
-            (np.flatnonzero(label[:users] == k), np.flatnonzero(label[users:] == k)) for k in found
-        ]
+        if self.everywhere:
+            return [(np.arange(users), np.arange(servers))]
+        n, i = self.pairs
+        # a user joins all its servers to its first one
+        first = i[np.searchsorted(n, np.arange(users))]
+        label = _joined(first[n], i, servers)
+        rows = _grouped(label)
+        return [(own, rows[part]) for part, own in _grouped(label[first]).items()]
 
     def select(self, users: ArrayLike, servers: ArrayLike) -> Instance:
         """The sub-instance of the given user and server positions, in that order."""
@@ -167,7 +183,8 @@ class Instance:
         demand = self.demand[n] if self.demand.ndim == 2 else self.demand[np.ix_(n, i)]
         return Instance(
             demand, self.capacity[i], self.placement[np.ix_(n, i)], self.weight[n], self.limit[n],
-            self.count[i], [self.users[k] for k in n], [self.servers[k] for k in i], self.resources,
+            self.count[i], [self.users[k] for k in n.tolist()],
+            [self.servers[k] for k in i.tolist()], self.resources,
         )  # fmt: skip
 
     def replace(self, **changes: Any) -> Instance:
@@ -188,7 +205,7 @@ class Instance:
                 h.update(repr(value).encode())
             else:
                 h.update(repr((value.shape, value.dtype.str)).encode())
-                h.update(value.tobytes())
+                h.update(value.reshape(-1).data)
         return h.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -214,27 +231,90 @@ class Instance:
             f"{size} {word}{'s' if size != 1 else ''}"
             for size, word in zip(self.shape, ("user", "server", "resource"), strict=True)
         )
-        return f"Instance({words}, {int(self.eligible.sum())} eligible pairs)"
+        return f"Instance({words}, {np.count_nonzero(self.eligible)} eligible pairs)"
+
+
+class _Sealed:
+    """Owner of an array's memory that lends it for reading only, so that no view can be opened."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        lent = dict(self._array.__array_interface__)
+        lent["data"] = (lent["data"][0], True)
+        return lent
+
+
+def sealed(fresh: NDArray[_T]) -> NDArray[_T]:
+    """An array just made, without a copy: not even `flags.writeable = True` opens it again.
+
+    Only for arrays nobody else holds; whoever holds `fresh` itself could still write to it.
+    """
+    if not fresh.size:  # nothing to write to
+        return fresh
+    return np.asarray(_Sealed(np.ascontiguousarray(fresh)))
 
 
 def frozen(array: NDArray[_T]) -> NDArray[_T]:
-    """A copy over immutable bytes: not even `flags.writeable = True` opens it."""
-    if not array.size:  # nothing to write to
-        return array.copy()
-    flat = np.frombuffer(np.ascontiguousarray(array).tobytes(), dtype=array.dtype)
-    return flat.reshape(array.shape)
+    """A sealed copy of an array from anywhere; itself where it is sealed already."""
+    return array if is_sealed(array) else sealed(np.array(array, order="C"))
+
+
+def is_sealed(array: NDArray[Any]) -> bool:
+    """Whether this is a sealed array, or part of one."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return type(base) is _Sealed
 
 
 _frozen = frozen
 
 
 def _alone(inst: Instance) -> Floats:
-    """(N, I) most tasks on ONE machine of the row; 0 where not eligible or nothing is demanded."""
-    n, i, r = inst.shape
-    most = np.full((n, i), np.inf)
+    """(N, I) most tasks on the whole row; 0 where not eligible or nothing is demanded."""
+    users, servers, resources = inst.shape
+    most = np.empty((users, servers))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
-        for k in range(r):
-            d = inst.demand[..., k] if inst.demand.ndim == 3 else inst.demand[:, k, None]
-            np.minimum(most, np.where(d > 0, inst.capacity[None, :, k] / d, np.inf), out=most)
-    alone: Floats = np.where(inst.placement & np.isfinite(most), most, 0.0)
-    return alone
+        for block in inst.blocks():
+            here = most[block]
+            here.fill(np.inf)
+            for r in range(resources):
+                d = inst.demand[block, ..., r]
+                # c/0 is infinite, or NaN where c = 0 too, which fmin passes over
+                np.fmin(here, inst.capacity[:, r] / (d if d.ndim == 2 else d[:, None]), out=here)
+            here[~(inst.placement[block] & np.isfinite(here))] = 0.0
+            here *= inst.count
+    return most
+
+
+def _joined(a: Ints, b: Ints, size: int) -> Ints:
+    """(size,) the smallest node joined to each, by edges a[k] - b[k].
+
+    Every node follows the smallest of its neighbours' labels, and labels are followed to their
+    ends, until both ends of every edge agree.
+    """
+    edges = np.unique(a * size + b)
+    a, b = edges // size, edges % size
+    label = np.arange(size)
+    while True:
+        ends = label[a], label[b]
+        if np.array_equal(*ends):
+            return label
+        low = np.minimum(*ends)
+        for end in ends:
+            np.minimum.at(label, end, low)
+        while not np.array_equal(label, label[label]):
+            label = label[label]
+
+
+def _grouped(label: Ints) -> dict[int, Ints]:
+    """Positions of each label, in increasing order, labels in order of their first position."""
+    order = np.argsort(label, kind="stable")
+    starts = np.flatnonzero(np.diff(label[order], prepend=-1))
+    groups = np.split(order, starts[1:])
+    return {int(label[k[0]]): k for k in sorted(groups, key=lambda k: int(k[0]))}

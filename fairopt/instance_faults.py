@@ -55,7 +55,7 @@ def shaped(
     arrays = [
         _filled(name, value, shape, default, wrong)
         for name, value, shape, default in (
-            ("placement", placement, (users, servers), 1.0),
+            ("placement", placement, (users, servers), True),
             ("weight", weight, (users,), 1.0),
             ("limit", limit, (users,), np.inf),
             ("count", count, (servers,), 1.0),
@@ -64,24 +64,28 @@ def shaped(
     if wrong or d is None or c is None:
         raise BadInput(wrong)
     delta, phi, most, machines = arrays
-    odd = ~np.isin(delta, (0.0, 1.0))
-    faults.extend(
-        Fault(f"placement[{n},{i}]", f"{delta[n, i]:g}", "true or false")
-        for n, i in np.argwhere(odd)
-    )
+    if delta.dtype != np.bool_:
+        odd = ~((delta == 0.0) | (delta == 1.0))
+        faults.extend(
+            Fault(f"placement[{n},{i}]", f"{delta[n, i]:g}", "true or false")
+            for n, i in np.argwhere(odd)
+        )
+        delta = (delta != 0.0) | odd
     bad = ~((machines >= 1) & (machines == np.floor(machines)) & (machines < 2**53))
     faults.extend(
         Fault(f"count[{i}]", f"{machines[i]:g}", "a whole number >= 1")
         for i in np.flatnonzero(bad)
     )
-    delta, machines = np.where(odd, 1.0, delta), np.where(bad, 1.0, machines)
+    machines = np.where(bad, 1.0, machines)
     # + 0.0 turns -0.0 into 0.0: equal instances have equal bytes
     return (
-        d + 0.0, c + 0.0, delta.astype(np.bool_), phi + 0.0, most + 0.0, machines.astype(np.int64),
+        d + 0.0, c + 0.0, np.array(delta, dtype=np.bool_), phi + 0.0, most + 0.0,
+        machines.astype(np.int64),
     )  # fmt: skip
 
 
 def _array(name: str, given: ArrayLike, faults: list[Fault]) -> _Floats | None:
+    """The numbers given, not copied where they are floats."""
     try:
         raw = np.asarray(given)
         if raw.dtype.kind not in "biufO":  # NumPy would read numbers out of text and dates
@@ -89,7 +93,7 @@ def _array(name: str, given: ArrayLike, faults: list[Fault]) -> _Floats | None:
         if raw.dtype.kind == "O" and any(isinstance(entry, str) for entry in raw.flat):
             raise TypeError("text among the numbers")
         with np.errstate(all="raise"):
-            return np.array(raw, dtype=np.float64)
+            return np.asarray(raw, dtype=np.float64)
     except (TypeError, ValueError, FloatingPointError, OverflowError) as error:
         faults.append(Fault(name, f"something that is no array of numbers ({error})", "numbers"))
         return None
@@ -99,11 +103,18 @@ def _filled(
     name: str,
     given: ArrayLike | None,
     shape: tuple[int | None, ...],
-    default: float,
+    default: float | bool,
     faults: list[Fault],
-) -> _Floats:
-    """The array given, or one of the default; sizes not known (None) are not checked."""
-    array = None if given is None else _array(name, given, faults)
+) -> NDArray[Any]:
+    """The array given, or one of the default; sizes not known (None) are not checked.
+
+    Truth values stay truth values where the default is one.
+    """
+    array: NDArray[Any] | None
+    if default is True and isinstance(given, np.ndarray) and given.dtype == np.bool_:
+        array = given
+    else:
+        array = None if given is None else _array(name, given, faults)
     if array is None:
         return np.full([size or 0 for size in shape], default)
     known = None not in shape
@@ -117,14 +128,18 @@ def named(
     kind: str, given: Sequence[str] | None, letter: str, size: int, faults: list[Fault]
 ) -> tuple[str, ...]:
     """The names given, or letter1, letter2, ..., also in place of names that are no good."""
-    default = tuple(f"{letter}{k + 1}" for k in range(size))
+    def default() -> tuple[str, ...]:
+        return tuple([f"{letter}{k}" for k in range(1, size + 1)])
+
     if given is None:
-        return default
+        return default()
     if isinstance(given, str) or not np.iterable(given):
         found = f"the text {given!r}" if isinstance(given, str) else repr(given)
         faults.append(Fault(kind, found, "a list of names"))
-        return default
+        return default()
     names = list(given)
+    if len(names) == size and _all_good(names):
+        return tuple(names)
     if len(names) != size:
         faults.append(Fault(kind, f"{len(names)} names", f"{size}"))
     seen: set[str] = set()
@@ -136,7 +151,17 @@ def named(
             faults.append(Fault(f"{kind}[{k}]", found, "every name once"))
         else:
             seen.add(str(name))
-    return tuple(str(name) for name in names) if len(names) == size else default
+    return tuple(str(name) for name in names) if len(names) == size else default()
+
+
+def _all_good(names: list[Any]) -> bool:
+    """Whether these are printable texts, none empty, none twice; the fault is looked for later."""
+    return (
+        set(map(type, names)) == {str}
+        and all(names)
+        and len(set(names)) == len(names)
+        and "".join(names).isprintable()
+    )
 
 
 def value_faults(inst: Instance) -> Iterator[Fault]:
@@ -163,15 +188,26 @@ def _improper(amounts: _Floats) -> NDArray[np.bool_]:
     return bad
 
 
+def _any(truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """(N,) whether anything of a user is true; column by column where rows are many and short."""
+    rows = truth.reshape(len(truth), -1)
+    if rows.shape[1] > 32:
+        return np.asarray(rows.any(axis=1))
+    found = rows[:, 0].copy()
+    for column in rows.T[1:]:
+        found |= column
+    return found
+
+
 def eligibility_faults(inst: Instance) -> Iterator[Fault]:
     """Users who demand nothing, users eligible nowhere (and why), ratios beyond floating point.
 
     Only of users and servers whose numbers make sense: the others are named by `value_faults`.
     """
     d = inst.demand
-    sound = np.logical_not(_improper(d).reshape(len(d), -1).any(axis=1))
+    sound = ~_any(_improper(d))
     if d.ndim == 2:
-        idle = np.logical_not((d > 0).any(axis=1))
+        idle = ~_any(d > 0)
         for n in np.flatnonzero(idle & sound):
             place = f"users.{inst.users[n]}.demand"
             yield Fault(place, "nothing demanded", "at least one resource > 0")
@@ -185,7 +221,7 @@ def eligibility_faults(inst: Instance) -> Iterator[Fault]:
     if _improper(inst.capacity).any():
         return
     sound &= ~idle
-    for n in np.flatnonzero(sound & ~inst.eligible.any(axis=1)):
+    for n in np.flatnonzero(sound & ~_any(inst.eligible)):
         reasons = [_why_not(inst, int(n), i) for i in range(min(len(inst.servers), 4))]
         if len(inst.servers) > 4:
             reasons.append(f"and {len(inst.servers) - 4} more")
@@ -196,6 +232,9 @@ def eligibility_faults(inst: Instance) -> Iterator[Fault]:
     most = float(inst.capacity.max(initial=0.0)) * float(inst.count.max(initial=1))
     if not most < 1e250:
         yield Fault("capacity", f"{most:g}", "less than 1e250 (choose a larger unit)")
+    within = np.count_nonzero((inst.alone > 1e-150) & (inst.alone < 1e150))
+    if within == np.count_nonzero(inst.eligible):
+        return
     extreme = inst.eligible & ~((inst.alone < 1e150) & (inst.alone > 1e-150)) & sound[:, None]
     for n, i in np.argwhere(extreme)[:20]:
         yield Fault(

@@ -8,6 +8,7 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import prices
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.guess import guess_prices
+from fairopt.certificates.intervals import intervals
 from fairopt.certificates.witness import better
 from fairopt.certificates.words import listed, notes
 from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
@@ -15,8 +16,6 @@ from fairopt.instance import Floats
 
 TOLERANCE = 1e-6
 """largest gap and residual of a certified answer"""
-PINNED = 1e-2
-"""a share proved only to a wider relative interval is not pinned"""
 
 
 def measure(alloc: Allocation) -> tuple[float, float]:
@@ -51,12 +50,9 @@ def judge(alloc: Allocation) -> Certificate:
         Check.of("residual", residual[worst], TOLERANCE, users[worst]),
     )
     # the losses of the intervals are those of the closed form
-    spans = prices.intervals(dual, prices.gap(dual))
-    loose = tuple(
-        name
-        for name, own, (low, high) in zip(users, residual, spans, strict=True)
-        if dual.alpha > 0 and (own > TOLERANCE or not high <= low * (1 + PINNED))
-    )
+    spans, pinned = intervals(dual, prices.gap(dual))
+    open_ = (residual > TOLERANCE) | ~pinned if dual.alpha > 0 else pinned
+    loose = tuple([users[n] for n in np.flatnonzero(open_).tolist()])
     verdict = CERTIFIED if all(c.holds for c in checks) else UNPROVED
     words: list[str] = []
     if not fits:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from fairopt.allocation import Allocation
@@ -15,20 +17,45 @@ TOLERANCE = 1e-9
 def feasibility(alloc: Allocation) -> tuple[Check, ...]:
     """Checks of x >= 0, placement, capacity and limits (kesidis2018 (1), (4))."""
     inst, x = alloc.instance, alloc.tasks
-    alone = np.where(inst.eligible, inst.alone, 1.0)
-    negative = np.where(inst.eligible, -x / alone, 0.0)
-    stray = np.where(inst.eligible, 0.0, np.abs(x))
+    least, least_at = _worst(alloc, _negative) if x.min() < 0 else (0.0, "")
+    stray, stray_at = (0.0, "") if inst.everywhere else _worst(alloc, _stray)
     over = alloc.utilisation - 1.0
     # a resource that the row has none of: any use at all is too much
     over = np.where((inst.pool == 0) & (alloc.used > 0), np.inf, over)
     beyond = alloc.totals / inst.limit - 1.0
-    users, servers, resources = inst.users, inst.servers, inst.resources
+    place = _at(over, inst.servers, inst.resources)
     return (
-        Check.of("tasks >= 0", max(0.0, float(negative.max())), 0.0, _at(negative, users, servers)),
-        Check.of("placement", float(stray.max()), 0.0, _at(stray, users, servers)),
-        Check.of("capacity", max(0.0, float(over.max())), TOLERANCE, _at(over, servers, resources)),
-        Check.of("limit", max(0.0, float(beyond.max())), TOLERANCE, _at(beyond, users)),
+        Check.of("tasks >= 0", least, 0.0, least_at),
+        Check.of("placement", stray, 0.0, stray_at),
+        Check.of("capacity", max(0.0, float(over.max())), TOLERANCE, place),
+        Check.of("limit", max(0.0, float(beyond.max())), TOLERANCE, _at(beyond, inst.users)),
     )
+
+
+def _negative(alloc: Allocation, users: slice) -> Floats:
+    """(users, I) tasks below 0, as a part of what the user could have alone."""
+    inst = alloc.instance
+    eligible = inst.eligible[users]
+    return np.where(eligible, -alloc.tasks[users] / np.where(eligible, inst.alone[users], 1.0), 0.0)
+
+
+def _stray(alloc: Allocation, users: slice) -> Floats:
+    """(users, I) tasks where the user is not eligible."""
+    return np.where(alloc.instance.eligible[users], 0.0, np.abs(alloc.tasks[users]))
+
+
+def _worst(
+    alloc: Allocation, amount: Callable[[Allocation, slice], Floats]
+) -> tuple[float, str]:
+    """The largest amount of any user on any server, at least 0, and its place in words."""
+    inst = alloc.instance
+    worst, place = 0.0, ""
+    for users in inst.blocks():
+        found = amount(alloc, users)
+        largest = float(found.max())
+        if largest > worst:
+            worst, place = largest, _at(found, inst.users[users], inst.servers)
+    return worst, place
 
 
 def shrink(alloc: Allocation) -> float:

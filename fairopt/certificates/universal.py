@@ -7,14 +7,20 @@ feasible x'. At an optimum B = G x. Nothing else about f is used.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
-from fairopt.instance import Floats, Instance
+from fairopt.allocation import task_cost
+from fairopt.instance import Bools, Floats, Instance
+
+Gradient = Callable[[slice], Floats]
+"""df/dx of the users of a block, (users, I), whatever it is where they are not eligible"""
 
 
 def universal_bound(
     instance: Instance,
-    gradient: Floats,
+    gradient: Floats | Gradient,
     tasks: Floats,
     prices: Floats,
     limit_prices: Floats | None = None,
@@ -29,30 +35,76 @@ def universal_bound(
     Parameters
     ----------
     instance : the cluster.
-    gradient : (P,) >= 0, df/dx of each eligible pair at the answer, objective per task.
-    tasks : (N, I), the answer.
+    gradient : (P,) >= 0, df/dx of each eligible pair at the answer, objective per task; or a
+        function that gives it block by block, so that large instances need no list of pairs.
+    tasks : (N, I), the answer; what stands where a user is not eligible does not count.
     prices : (I, R) >= 0 and limit_prices (N,) >= 0 : any, in any unit of money.
     """
-    n, i = instance.pairs
-    demand = instance.pair_demand
+    slope = gradient if callable(gradient) else _spread(instance, gradient)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore", under="ignore"):
-        cost = np.einsum("pr,pr->p", prices[i], demand)
         budget = float((prices * instance.pool).sum())
         if limit_prices is not None:
-            cost = cost + limit_prices[n]
             priced = limit_prices > 0
             budget += float(limit_prices[priced] @ instance.limit[priced])
-        worth = float(gradient @ tasks[n, i])
-        if not (0 < budget < np.inf and np.isfinite(cost).all() and np.isfinite(gradient).all()):
+        if not 0 < budget < np.inf:
             return np.inf
-        covering = float(np.max(gradient / cost)) * budget  # nan and inf prove nothing
-        scale = worth / budget
-        missing = np.maximum(gradient - scale * cost, 0.0)
-        ratio = demand / np.where(demand > 0, instance.pool[i], 1.0)
-        largest = ratio.argmax(axis=1)
-        # money of the whole row: the rise of the price times its pool
-        raised = np.zeros(instance.pool.shape)
-        np.maximum.at(raised, (i, largest), missing / ratio[np.arange(len(n)), largest])
+        worths, dearest = np.zeros(len(instance.users)), 0.0
+        for users, open_, g, cost in _blocks(instance, slope, prices, limit_prices):
+            if not (np.isfinite(cost).all() and np.isfinite(g).all()):
+                return np.inf
+            worths[users] = np.where(open_, g * tasks[users], 0.0).sum(axis=1)
+            ratio = np.where(open_, g / cost, 0.0)
+            dearest = float(np.maximum(dearest, ratio.max()))  # nan stays nan: it proves nothing
+        worth = float(worths.sum())
+        covering = dearest * budget
+        raised = _raised(instance, slope, prices, limit_prices, worth / budget)
         patched = worth + float(raised.sum())
     found = float(np.fmin(covering, patched)) - worth
     return np.inf if np.isnan(found) else max(found, 0.0)
+
+
+def _blocks(
+    instance: Instance, slope: Gradient, prices: Floats, limit_prices: Floats | None
+) -> Iterator[tuple[slice, Bools, Floats, Floats]]:
+    """Users, where they are eligible, gradient and price of a task there (0 elsewhere)."""
+    for users in instance.blocks():
+        open_, g = instance.eligible[users], slope(users)
+        cost = task_cost(instance, prices, users, limit_prices)
+        if not instance.everywhere:
+            g, cost = np.where(open_, g, 0.0), np.where(open_, cost, 0.0)
+        yield users, open_, g, cost
+
+
+def _raised(
+    instance: Instance,
+    slope: Gradient,
+    prices: Floats,
+    limit_prices: Floats | None,
+    scale: float,
+) -> Floats:
+    """(I, R) money of the rise of each price that covers what scaled prices leave missing.
+
+    The rise is of the price of the pair's largest d/c, its money that times the whole pool.
+    """
+    servers, resources = instance.shape[1:]
+    raised = np.zeros(servers * resources)
+    for users, _, g, cost in _blocks(instance, slope, prices, limit_prices):
+        n, i = np.nonzero(g > scale * cost)
+        missing = g[n, i] - scale * cost[n, i]
+        demand = instance.demand_by_server[users][n, i]
+        ratio = demand / np.where(demand > 0, instance.pool[i], 1.0)
+        r = ratio.argmax(axis=1)
+        np.maximum.at(raised, i * resources + r, missing / ratio[np.arange(len(n)), r])
+    return raised.reshape(servers, resources)
+
+
+def _spread(instance: Instance, gradient: Floats) -> Gradient:
+    """The gradient of each pair, by blocks of users; 0 where they are not eligible."""
+    start = np.searchsorted(instance.pairs[0], np.arange(len(instance.users) + 1))
+
+    def block(users: slice) -> Floats:
+        found = np.zeros((users.stop - users.start, len(instance.servers)))
+        found[instance.eligible[users]] = gradient[start[users.start] : start[users.stop]]
+        return found
+
+    return block

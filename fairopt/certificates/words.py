@@ -2,34 +2,47 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-
 import numpy as np
 
-from fairopt.allocation import Allocation
+from fairopt.allocation import Allocation, Stops, each_stopped
 from fairopt.instance import Floats
 
 MOST = 200
 """users told one by one"""
+PLACES = 20
+"""resources told of one user; among thousands of machines it may be stopped on each"""
 
 
 def notes(alloc: Allocation) -> list[str]:
     """One sentence a user; after MOST of them a count of the rest."""
-    total = float(alloc.instance.weight.sum())
     lines: list[str] = []
-    for user, stops in groupby(alloc.blocked, key=lambda b: b.user):
+    for stops in each_stopped(alloc):
         if len(lines) == MOST:
             lines.append(f"and {len(alloc.instance.users) - MOST} more users")
             break
-        parts = []
-        for stop in stops:
-            what = "its own limit" if stop.server is None else f"{stop.resource} on {stop.server}"
-            if stop.worth:
-                gain = stop.worth / total
-                what += f", one more unit raises every share by {gain:.3g} of it"
-            parts.append(what)
-        lines.append(f"{user} is stopped by " + "; by ".join(parts))
+        lines.append(_sentence(alloc, stops))
     return lines
+
+
+def _sentence(alloc: Allocation, stops: Stops) -> str:
+    """Who is stopped by what, and what one more unit of it is worth."""
+    inst, parts = alloc.instance, []
+    if stops.at_limit:
+        mu = 0.0 if alloc.limit_prices is None else float(alloc.limit_prices[stops.user])
+        parts.append("its own limit" + _worth(alloc, mu))
+    for i, r in zip(stops.servers[:PLACES], stops.resources[:PLACES], strict=True):
+        price = 0.0 if alloc.prices is None else float(alloc.prices[i, r])
+        parts.append(f"{inst.resources[r]} on {inst.servers[i]}" + _worth(alloc, price))
+    if len(stops.servers) > PLACES:
+        parts.append(f"{len(stops.servers) - PLACES} more")
+    return f"{inst.users[stops.user]} is stopped by " + "; by ".join(parts)
+
+
+def _worth(alloc: Allocation, price: float) -> str:
+    if not price:
+        return ""
+    gain = price / float(alloc.instance.weight.sum())
+    return f", one more unit raises every share by {gain:.3g} of it"
 
 
 def listed(alloc: Allocation, tasks: Floats, most: int = 12) -> str:
