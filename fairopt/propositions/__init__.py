@@ -23,6 +23,7 @@ PROPOSITIONS: dict[str, str] = {
     "kesidis2018/proposition-1-fills": "kesidis2018:proposition_1_fills",
     "kesidis2018/proposition-1-unique": "kesidis2018:proposition_1_unique",
     "kesidis2018/proposition-2": "kesidis2018:proposition_2",
+    "kesidis2018/proposition-2-unique": "kesidis2018:proposition_2_unique",
     "kesidis2018/corollary-1": "kesidis2018:corollary_1",
     "kesidis2018/corollary-1-constant": "kesidis2018:corollary_1_constant",
     "ours/tdm-is-proportional": "ours:tdm_is_proportional",

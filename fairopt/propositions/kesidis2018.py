@@ -77,6 +77,30 @@ def proposition_2() -> Statement:
     )
 
 
+def proposition_2_unique() -> Statement:
+    """The totals x*_n of (15) are unique (the tasks x*_{n,i} need not be)."""
+    return Statement(
+        name="kesidis2018/proposition-2-unique",
+        words="the totals x*_n that maximise sum phi_n g_a(x_n) are unique",
+        source="kesidis2018 Proposition 2",
+        draw=draws.Small(zero_demand=0.2, limits=0.2),
+        check=_one_maximiser,
+    )
+
+
+def _one_maximiser(inst: Instance, seed: int) -> Check:
+    """Users and servers in reverse order have another path to the answer, and the same totals."""
+    alpha = float(np.random.default_rng(seed).choice(ALPHAS))
+    users, servers, _ = inst.shape
+    forth = certified(inst, AlphaFair(alpha)).totals
+    turned = inst.select(range(users)[::-1], range(servers)[::-1])
+    back = certified(turned, AlphaFair(alpha)).totals[::-1]
+    apart = np.abs(forth - back) / np.maximum(forth, back)
+    n = int(apart.argmax())
+    witness = f"alpha {alpha:g}: {inst.users[n]} has {forth[n]:.9g} or {back[n]:.9g} tasks"
+    return Check.of("the same totals", float(apart[n]), 1e-4, witness)
+
+
 def corollary_1() -> Statement:
     """U* maximises sum phi_n log U_n iff sum phi_n (U_n - U*_n) / U*_n <= 0 for feasible U."""
     return Statement(
