@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -38,7 +40,9 @@ def executor(jobs: int, dask: str | None, points: int) -> Iterator[Executor | No
 @contextmanager
 def _processes(workers: int) -> Iterator[Executor]:
     # spawn: a fork would copy the locks of whatever threads the solvers have started
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    pool = ProcessPoolExecutor(
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_end_with_parent
+    )
     # Ctrl-C reaches every process of the terminal; only this one should speak of it. What is
     # ignored here is ignored by the processes started here.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -54,6 +58,18 @@ def _processes(workers: int) -> Iterator[Executor]:
             process.terminate()
         raise
     pool.shutdown()
+
+
+def _end_with_parent() -> None:
+    """In a worker: stop when the process that asks is killed, which a pool alone does not."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -144,16 +144,18 @@ def _all_names(instance: Instance, kind: str) -> Iterator[tuple[str, ...]]:
 
 
 def _position(instance: Instance, name: str) -> tuple[int, ...] | None:
-    """Where in the array the number stands; names may hold dots themselves."""
+    """Where in the array the number stands; None if nowhere, or if dots in names leave it open."""
     kind, rest = name.split(".", 1)
     if len(KINDS[kind]) == 1:
         names = getattr(instance, KINDS[kind][0])
         return (names.index(rest),) if rest in names else None
     rows, columns = (getattr(instance, axis) for axis in KINDS[kind])
-    for k, mark in enumerate(rest):
-        if mark == "." and rest[:k] in rows and rest[k + 1 :] in columns:
-            return rows.index(rest[:k]), columns.index(rest[k + 1 :])
-    return None
+    found = [
+        (rows.index(rest[:k]), columns.index(rest[k + 1 :]))
+        for k, mark in enumerate(rest)
+        if mark == "." and rest[:k] in rows and rest[k + 1 :] in columns
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _changed(instance: Instance, numbers: Mapping[str, Any]) -> Instance:

@@ -1,0 +1,263 @@
+"""Resume files: the same bytes whatever was interrupted, cut lines repaired, keys that change."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import fairopt as fo
+from fairopt.errors import UsageError
+from fairopt.sweeping import journal, points, run, worker
+from fairopt.sweeping.journal import HEAD, Journal, decoded, encoded
+from tests.sweep_cases import ENVIRONMENT, alphas, own_scores, three_users
+
+ALPHAS = (0.5, 1.0, 2.0, 3.0)
+GRID = ["sweep", "kesidis2016/no-penalty", "--over", "t_drf=0:900:50", "--over", "t_pf=0,1,10"]
+SIZE = 150
+
+
+@pytest.fixture
+def solved(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The points that are really solved, as they are."""
+    seen: list[Any] = []
+    real = worker.row_of
+
+    def row_of(instance: Any, order: Any, *rest: Any) -> Any:
+        seen.append(order["parameters"].get("alpha", order["name"]))
+        return real(instance, order, *rest)
+
+    monkeypatch.setattr(worker, "row_of", row_of)
+    return seen
+
+
+@pytest.fixture(scope="module")
+def inst() -> fo.Instance:
+    return three_users()
+
+
+@pytest.fixture(scope="module")
+def whole(inst: fo.Instance, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, bytes]:
+    """What a sweep that ran through says, and its resume file."""
+    path = tmp_path_factory.mktemp("whole") / "points.jsonl"
+    return fo.sweep(inst, alphas(*ALPHAS), resume=path).to_csv(), path.read_bytes()
+
+
+def test_what_is_there_is_not_solved_again(
+    inst: fo.Instance, tmp_path: Path, whole: tuple[str, bytes], solved: list[Any]
+) -> None:
+    path = tmp_path / "points.jsonl"
+    assert fo.sweep(inst, alphas(*ALPHAS[:2]), resume=path).certified
+    assert solved == [0.5, 1.0]
+    told: list[int] = []
+    found = fo.sweep(inst, alphas(*ALPHAS), resume=path, progress=lambda k, _: told.append(k))
+    assert solved == [0.5, 1.0, 2.0, 3.0] and told == [2, 3, 4]
+    assert found.to_csv() == whole[0] and path.read_bytes() == whole[1]
+    assert found.to_csv() == fo.sweep(inst, alphas(*ALPHAS)).to_csv()
+    del solved[:]
+    again = fo.sweep(inst, alphas(*reversed(ALPHAS)), resume=path)
+    assert solved == [] and again.rows[0]["totals"] == found.rows[3]["totals"]
+
+
+@pytest.mark.parametrize("cut", [1, 5, len(HEAD) - 1, len(HEAD), len(HEAD) + 7, -1, -2, -200])
+def test_a_file_cut_anywhere_is_repaired(
+    cut: int, inst: fo.Instance, tmp_path: Path, whole: tuple[str, bytes]
+) -> None:
+    path = tmp_path / "points.jsonl"
+    path.write_bytes(whole[1][:cut])
+    assert fo.sweep(inst, alphas(*ALPHAS), resume=path).to_csv() == whole[0]
+    assert path.read_bytes() == whole[1]
+
+
+def test_a_line_of_rubbish_is_solved_again(
+    inst: fo.Instance, tmp_path: Path, whole: tuple[str, bytes], solved: list[Any]
+) -> None:
+    lines = whole[1].splitlines(keepends=True)
+    lines[2] = b"\0" * 40 + b"\n"
+    path = tmp_path / "points.jsonl"
+    path.write_bytes(b"".join(lines))
+    assert fo.sweep(inst, alphas(*ALPHAS), resume=path).to_csv() == whole[0]
+    assert solved == [1.0]
+
+
+def test_somebody_elses_file_is_left_alone(inst: fo.Instance, tmp_path: Path) -> None:
+    for text in ("title = 'a model'\n", '{"schema": "fairopt/allocation/v1"}\n', "x"):
+        path = tmp_path / "model.toml"
+        path.write_text(text)
+        with pytest.raises(UsageError, match="is no resume file"):
+            fo.sweep(inst, alphas(1), resume=path)
+        assert path.read_text() == text
+    with pytest.raises(UsageError, match="cannot be opened"):
+        fo.sweep(inst, alphas(1), resume=tmp_path)
+    with pytest.raises(UsageError, match="does not exist"):
+        fo.sweep(inst, alphas(1), resume=tmp_path / "none" / "points.jsonl")
+    with pytest.raises(UsageError, match="no file to add to"):
+        fo.sweep(inst, alphas(1), resume="/dev/null")
+
+
+def test_one_sweep_at_a_time(inst: fo.Instance, tmp_path: Path) -> None:
+    pytest.importorskip("fcntl")
+    held = Journal(tmp_path / "points.jsonl")
+    with pytest.raises(UsageError, match="another sweep is writing"):
+        fo.sweep(inst, alphas(1), resume=tmp_path / "points.jsonl")
+    held.close()
+    assert fo.sweep(inst, alphas(1), resume=tmp_path / "points.jsonl").certified
+
+
+def test_another_version_is_solved_again(
+    inst: fo.Instance, tmp_path: Path, solved: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "points.jsonl"
+    fo.sweep(inst, alphas(1), resume=path)
+    for name in ("fairopt", "clarabel", "numpy"):
+        other = {**points.versions(), name: "99"}
+        for module in (points, run, worker):
+            monkeypatch.setattr(module, "versions", lambda other=other: other)
+        fo.sweep(inst, alphas(1), resume=path)
+        fo.sweep(inst, alphas(1), resume=path)
+        monkeypatch.setattr(points, "versions", points.versions)
+    assert solved == [1.0] * 4
+    assert len(path.read_text().splitlines()) == 1 + 4
+
+
+def test_other_settings_and_instances_are_solved_again(
+    inst: fo.Instance, tmp_path: Path, solved: list[Any]
+) -> None:
+    path = tmp_path / "points.jsonl"
+    fo.sweep(inst, alphas(1), resume=path)
+    fo.sweep(inst, alphas(1), resume=path, gap=1e-7)
+    fo.sweep(inst, alphas(1), resume=path, measures=False)
+    fo.sweep(inst.replace(limit=[1.0, 9.0, 9.0]), alphas(1), resume=path)
+    assert len(solved) == 4
+
+
+def test_a_callable_criterion_is_refused(inst: fo.Instance, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"notions\[1\] \(alpha-fair\) holds a function"):
+        fo.sweep(inst, [*alphas(1), fo.AlphaFair(1, own_scores)], resume=tmp_path / "p.jsonl")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_failed_is_kept_and_what_broke_is_tried_again(
+    inst: fo.Instance, tmp_path: Path, solved: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "points.jsonl"
+    wanted = [fo.BottleneckMaxFair(), fo.ProportionalFair()]
+
+    def broken(*_: Any) -> Any:
+        raise MemoryError("too little")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(worker, "_answered", broken)
+        first = fo.sweep(inst, wanted, resume=path)
+    assert [row["status"] for row in first.rows] == ["refused", "error"]
+    second = fo.sweep(inst, wanted, resume=path)
+    assert [row["status"] for row in second.rows] == ["refused", "answered"]
+    assert solved == ["bmf", "proportional", "proportional"]
+
+
+NUMBER = st.floats(allow_nan=False)
+ROW = st.fixed_dictionaries(
+    {
+        "status": st.sampled_from(journal.KEPT), "gap": st.none() | NUMBER,
+        "residual": st.none() | NUMBER, "objective": st.none() | NUMBER,
+        "equivalent": st.none() | NUMBER, "reason": st.text(),
+        "totals": st.dictionaries(st.text(), NUMBER), "shares": st.just({}),
+        "levels": st.dictionaries(st.text(), NUMBER),
+        "measures": st.dictionaries(st.text(), st.none() | st.integers()),
+    }
+)  # fmt: skip
+
+
+@given(ROW)
+def test_rows_come_back_bit_for_bit(row: dict[str, Any]) -> None:
+    line = encoded(row)
+    assert "\n" not in line
+    back = decoded(json.loads(line))
+    assert back == row and encoded(back) == line and repr(back) == repr(row)
+
+
+def test_infinities_are_words() -> None:
+    assert json.loads(encoded({"gap": math.inf})) == {"gap": "inf"}
+
+
+# -- killed and interrupted -------------------------------------------------------------------
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "fairopt.cli", *GRID, *arguments], env=ENVIRONMENT, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+    )  # fmt: skip
+
+
+def half_way(path: Path, process: subprocess.Popen[str], least: int = 10) -> None:
+    """Wait until the file holds some points, and not all."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if path.exists() and path.read_bytes().count(b"\n") > least:
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"never half-way: {process.communicate()}")
+
+
+@pytest.fixture(scope="module")
+def through(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, set[bytes]]:
+    """Output and resume lines of the grid that ran through."""
+    folder = tmp_path_factory.mktemp("through")
+    process = started("--resume", f"{folder}/p.jsonl", "-o", f"{folder}/out.csv")
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    return (folder / "out.csv").read_bytes(), lines_of(folder / "p.jsonl")
+
+
+def lines_of(path: Path) -> set[bytes]:
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert len(lines) == len(set(lines)) and all(line.endswith(b"\n") for line in lines)
+    return set(lines)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_killed_half_way_and_resumed_is_the_same(
+    jobs: str, tmp_path: Path, through: tuple[bytes, set[bytes]]
+) -> None:
+    arguments = "--resume", f"{tmp_path}/p.jsonl", "-o", f"{tmp_path}/out.csv", "-j", jobs
+    process = started(*arguments)
+    half_way(tmp_path / "p.jsonl", process)
+    process.kill()
+    process.communicate(timeout=60)  # ends only when the workers have closed their ends too
+    assert process.returncode == -signal.SIGKILL
+    assert 0 < (tmp_path / "p.jsonl").read_bytes().count(b"\n") < SIZE
+    assert not (tmp_path / "out.csv").exists()
+    process = started(*arguments)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert (tmp_path / "out.csv").read_bytes() == through[0]
+    assert lines_of(tmp_path / "p.jsonl") == through[1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_interrupted_it_says_how_to_go_on(
+    jobs: str, tmp_path: Path, through: tuple[bytes, set[bytes]]
+) -> None:
+    arguments = "--resume", f"{tmp_path}/p.jsonl", "-o", f"{tmp_path}/out.csv", "-j", jobs
+    process = started(*arguments)
+    half_way(tmp_path / "p.jsonl", process)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: every process of the group
+    out, said = process.communicate(timeout=60)
+    assert process.returncode == 130 and out == ""
+    assert "interrupted" in said and "the same command goes on from there" in said
+    assert "Traceback" not in said
+    assert 10 <= int(said.split("interrupted: ")[1].split()[0]) < SIZE
+    assert lines_of(tmp_path / "p.jsonl") < through[1]
