@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.allocation import Allocation
+from fairopt.certificates.intervals import Spans
 from fairopt.propositions import (
     PROPOSITIONS,
     draws,
@@ -164,13 +164,13 @@ def test_a_trade_off_bound_without_one_term_is_refuted(monkeypatch):
 
 def test_intervals_too_narrow_are_refuted(monkeypatch):
     statement = find("ours/share-intervals")
-    honest = ours_prices.certify
+    honest = Spans.ends
 
-    def narrow(point: Allocation):
-        ends = [(low, low + 0.3 * (high - low)) for low, high in honest(point).intervals]
-        return type("Certificate", (), {"intervals": ends})
+    def narrow(spans):
+        low, high = honest(spans)
+        return low, low + 0.3 * (high - low)
 
-    monkeypatch.setattr(ours_prices, "certify", narrow)
+    monkeypatch.setattr(Spans, "ends", narrow)
     assert chunk(statement, "", 0, 0, 12)["violated"] > 0
 
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from fairopt import welfare
 from fairopt.allocation import Allocation
-from fairopt.certificates import certify, levels, prices
+from fairopt.certificates import levels, prices
+from fairopt.certificates.intervals import intervals as proved
 from fairopt.certificates.universal import universal_bound
 from fairopt.check import Check
 from fairopt.instance import Floats, Instance
@@ -88,7 +89,8 @@ def intervals() -> Statement:
 
 def _intervals(inst: Instance, seed: int) -> Check:
     best, point, alpha = _setting(inst, seed, ALPHAS[1:])
-    low, high = np.array([tuple(ends) for ends in certify(point).intervals]).T
+    dual = prices.Duality.of(point)
+    low, high = proved(dual, prices.gap(dual))[0].ends
     outside = np.maximum(low / best.shares, best.shares / high) - 1.0
     n = int(outside.argmax())
     witness = (
