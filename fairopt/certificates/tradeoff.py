@@ -13,6 +13,7 @@ from fairopt.certificates.tradeoff_witness import better
 from fairopt.certificates.universal import universal_bound
 from fairopt.certificates.words import listed, notes
 from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
+from fairopt.instance import Floats
 from fairopt.penalties import Terms
 
 TOLERANCE = 1e-6
@@ -26,26 +27,37 @@ def measure(alloc: Allocation) -> tuple[float, float]:
     return sheet.gap(proof.rise), float(proof.residual.max())
 
 
-def proved(sheet: Sheet) -> Proof:
+def proved(sheet: Sheet, other: Sheet | None = None) -> Proof:
     """The better of the two bounds, at the scale of prices where they buy what the answer is worth.
 
-    When that does not certify, other scales are tried: the bound is convex in the scale.
+    When that does not certify, other scales are tried: the bound is convex in the scale. `other`
+    is a better answer, whose pulls and worth are tried too.
     """
     _, budget = sheet.priced()
     if not (0 < budget < np.inf):
         return Proof(np.inf, np.full(sheet.users, np.inf))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):
-        scale = max(sheet.money(), 1e-12 * float(sheet.v @ sheet.held)) / budget
-        proof = prove(sheet, scale)
+        money = (other or sheet).money()
+        scale = max(money, 1e-12 * float(sheet.v @ sheet.held)) / budget
+        proof = prove(sheet, scale, other)
         if sheet.gap(proof.rise) > TOLERANCE:
             low, high, golden = -3.0, 3.0, (5**0.5 - 1) / 2
             for _ in range(40):
                 a, b = high - golden * (high - low), low + golden * (high - low)
-                first, second = prove(sheet, scale * np.exp(a)), prove(sheet, scale * np.exp(b))
+                first = prove(sheet, scale * np.exp(a), other)
+                second = prove(sheet, scale * np.exp(b), other)
                 low, high = (low, b) if first.rise < second.rise else (a, high)
                 proof = min(proof, first, second, key=lambda p: p.rise)
             proof = Proof(min(proof.rise, _tangent(sheet)), proof.residual)
     return proof
+
+
+def _bounded(alloc: Allocation, terms: Terms, found: Floats, sheet: Sheet) -> float:
+    """The gap at prices guessed for a better answer: those of the answer itself bound loosely."""
+    priced = guessed(alloc.with_(tasks=found, prices=None, limit_prices=None, objective=None), terms)
+    near = Sheet(priced, terms, shrink(priced), sheet.size)
+    same = alloc.with_(prices=priced.prices, limit_prices=priced.limit_prices)
+    return sheet.gap(proved(Sheet(same, terms, sheet.shrink, sheet.size), near).rise)
 
 
 def _tangent(sheet: Sheet) -> float:
@@ -66,10 +78,11 @@ def judge(alloc: Allocation) -> Certificate:
     found and compared in NumPy.
     """
     terms = Terms.of(alloc.notion)
+    unpriced = False
     if alloc.prices is None or not (
         alloc.prices.any() or (alloc.limit_prices is not None and alloc.limit_prices.any())
     ):
-        alloc = guessed(alloc, terms)
+        alloc, unpriced = guessed(alloc, terms), True
     factor = shrink(alloc)
     sheet = Sheet(alloc, terms, factor)
     kept = (*feasibility(alloc), *equalities(sheet))
@@ -92,6 +105,9 @@ def judge(alloc: Allocation) -> Certificate:
     elif gap > TOLERANCE:
         found, rise = better(alloc, terms)
         lost = sheet.gap(rise)
+        if unpriced and lost > TOLERANCE:
+            gap = min(gap, _bounded(alloc, terms, found, sheet))
+            checks = (*checks[:-2], Check.of("gap", gap, TOLERANCE, checks[-2].witness), checks[-1])
         checks = (*checks, Check.of("no better allocation", lost, TOLERANCE, "every share at once"))
         if lost > TOLERANCE:
             verdict = REFUTED

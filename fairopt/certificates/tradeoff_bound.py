@@ -52,7 +52,9 @@ class Sheet:
     forces of the variances; most (N,) the level a user could have alone.
     """
 
-    def __init__(self, alloc: Allocation, terms: Terms, shrink: float = 1.0) -> None:
+    def __init__(
+        self, alloc: Allocation, terms: Terms, shrink: float = 1.0, size: float | None = None
+    ) -> None:
         inst = alloc.instance
         self.alloc, self.terms, self.alpha, self.shrink = alloc, terms, terms.alpha, shrink
         self.n, self.i = inst.pairs
@@ -65,7 +67,7 @@ class Sheet:
         most = np.minimum(alone, dearest * inst.limit) / inst.weight
         level = self.per_user(a) / inst.weight
         held = np.maximum(level, NEGLIGIBLE * most)
-        self.size = float(np.exp(np.log(held).mean()))
+        self.size = float(np.exp(np.log(held).mean())) if size is None else size
         self.u, self.a, self.level = u / self.size, a / self.size, level / self.size
         self.most, self.held = most / self.size, held / self.size
         self.unit = inst.weight
@@ -121,8 +123,11 @@ class Sheet:
         return float(np.expm1(np.log1p(rise / total) / (1 - self.alpha)))
 
 
-def prove(sheet: Sheet, scale: float) -> Proof:
-    """The best proof at prices scaled by `scale` over the choices of pulls known."""
+def prove(sheet: Sheet, scale: float, other: Sheet | None = None) -> Proof:
+    """The best proof at prices scaled by `scale` over the choices of pulls known.
+
+    `other`: a better answer, in the same size; the pulls of any point will do.
+    """
     cost, budget = sheet.priced()
     cost, budget = cost * scale, budget * scale
     if sheet.terms.equal_across or sheet.terms.equal_within:
@@ -131,6 +136,8 @@ def prove(sheet: Sheet, scale: float) -> Proof:
         return prove_hard(sheet, cost, budget)
     pull, e = sheet.w_f * sheet.z, sheet.w * sheet.y
     tried = [soft(sheet, cost, budget, pull, e)]
+    if other is not None:
+        tried.append(soft(sheet, cost, budget, sheet.w_f * other.z, sheet.w * other.y))
     if max(tried[0].rise, float(tried[0].residual.max())) <= SHARP:
         return tried[0]
     if sheet.w_f > 0:

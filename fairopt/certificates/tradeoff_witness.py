@@ -20,7 +20,7 @@ def better(alloc: Allocation, terms: Terms, rounds: int = 80) -> tuple[Floats, f
 
     The rise is in units of sum phi size^(1-alpha) as in `tradeoff_bound`, computed in NumPy from
     the tasks returned; 0 when nothing better was found. Conditional gradients: the best vertex for
-    the slopes at the present point, then a search on the way there.
+    the slopes at the present point, then the best mixture of all points met (Newton on weights).
     """
     from scipy.optimize import linprog
 
@@ -47,6 +47,7 @@ def better(alloc: Allocation, terms: Terms, rounds: int = 80) -> tuple[Floats, f
     base, x = value(start), start
     if not np.isfinite(base):  # somebody has nothing: begin inside, where slopes are finite
         x = 0.9 * start + 0.1 * size / max(float(rows.sum(axis=1).max()), 1.0)
+    met, part = x[:, None], np.ones(1)
     for _ in range(rounds):
         sheet = Sheet(alloc.with_(tasks=spread(x)), terms)
         gain = sheet.gradient() * sheet.u * size
@@ -61,13 +62,53 @@ def better(alloc: Allocation, terms: Terms, rounds: int = 80) -> tuple[Floats, f
             break
         target = np.maximum(found.x, 0.0)
         target = target / max(float((rows @ target).max()), 1.0) * size
-        moved = x + _best_step(value, x, target) * (target - x)
-        if not value(moved) > value(x):
+        step = _best_step(value, x, target)
+        met, part = np.column_stack([met, target]), np.append(part * (1 - step), step)
+        for _ in range(20):
+            moved = _mixed(Sheet(alloc.with_(tasks=spread(met @ part)), terms), met, part, value)
+            if moved is None:
+                break
+            part = moved
+        met, part = met[:, part > 0], part[part > 0]
+        if not value(met @ part) > value(x) + 1e-15 * abs(value(x)):
             break
-        x = moved
+        x = met @ part
     x = x / max(float((rows @ (x / size)).max()), 1.0)
     gained = value(x) - base
     return (spread(x), gained) if gained > 0 else (alloc.tasks, 0.0)
+
+
+def _mixed(sheet: Any, met: Floats, part: Floats, value: Any) -> Floats | None:
+    """Better weights of the points met, by one Newton step with sum 1 kept; None when there are none.
+
+    A weight that the step would take below 0 goes to 0 and stays there.
+    """
+    used = part > 0
+    points = met[:, used] * sheet.u[:, None]
+    slope = points.T @ sheet.gradient()
+    levels = np.array([sheet.per_user(x) for x in points.T]).T / sheet.unit[:, None]
+    apart = np.array([sheet.centred(x) for x in points.T]).T
+    bend = levels.T @ ((sheet.alpha * sheet.v / sheet.held)[:, None] * levels)
+    away = levels - levels.mean(axis=0)
+    bend += sheet.w_f * away.T @ away + apart.T @ (np.asarray(sheet.w)[:, None] * apart)
+    k = len(slope)
+    system = np.zeros((k + 1, k + 1))
+    system[:k, :k] = bend + 1e-12 * np.trace(bend) * np.eye(k)
+    system[:k, k] = system[k, :k] = 1.0
+    step = np.zeros_like(part)
+    step[used] = np.linalg.lstsq(system, np.append(slope, 0.0), rcond=None)[0][:k]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = np.where(step < 0, -part / step, np.inf)
+    length, base = min(1.0, float(reach.min())), value(met @ part)
+    for _ in range(30):
+        moved = np.maximum(part + length * step, 0.0)
+        if length == float(reach.min()):
+            moved[int(np.argmin(reach))] = 0.0
+        moved /= moved.sum()
+        if value(met @ moved) > base:
+            return np.asarray(moved, dtype=np.float64)
+        length /= 2
+    return None
 
 
 def _scaled(alloc: Allocation, terms: Terms, tasks: Floats, unit: float) -> float:
