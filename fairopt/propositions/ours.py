@@ -65,7 +65,7 @@ def merging_users() -> Statement:
     return Statement(
         name="ours/merging-users",
         words="two users alike are one of W^(1/a) = phi_1^(1/a) + phi_2^(1/a) (weight outside) or "
-        "phi_1 + phi_2 (inside, max-min); tasks are handed back in those proportions",
+        "phi_1 + phi_2 (inside, max-min, TDM PS-DSF); tasks are handed back in those proportions",
         source="ours, exact merging",
         draw=draws.Small(users=(1, 3)),
         check=_merged,
@@ -77,7 +77,7 @@ def _merged(inst: Instance, seed: int) -> Check:
     """The last user once more, with another weight: solved as two, and as one and split."""
     rng = np.random.default_rng(seed)
     alpha = float(rng.choice((0.5, 1.0, 2.0, 5.0)))
-    notion, power = _kinds(alpha)[int(rng.integers(3))]
+    notion, power = _kinds(alpha)[int(rng.integers(4))]
     own, other = float(inst.weight[-1]), float(inst.weight[-1] * rng.choice((0.5, 1, 2, 3)))
     part = np.array([own, other]) ** (1 / power)
     one = inst.replace(weight=[*inst.weight[:-1], part.sum() ** power])
@@ -89,7 +89,7 @@ def _merged(inst: Instance, seed: int) -> Check:
     expected = np.concatenate([whole[:-1], whole[-1] * part / part.sum()])
     apart = np.abs(split / expected - 1.0)
     n = int(apart.argmax())
-    witness = f"{notion.plain()}: {split[n]:.6g} tasks, {expected[n]:.6g} by merging"
+    witness = f"{notion}: {split[n]:.6g} tasks, {expected[n]:.6g} by merging"
     return Check.of("merging is exact", float(apart[n]), 1e-4, witness)
 
 
@@ -99,6 +99,7 @@ def _kinds(alpha: float) -> tuple[tuple[Notion, float], ...]:
         (AlphaFair(alpha), alpha),
         (AlphaFair(alpha, weight_inside=True), 1.0),
         (MaxMin("tasks"), 1.0),
+        (PerServerDominantShare(division="tdm"), 1.0),
     )
 
 
@@ -149,7 +150,7 @@ def _pooled(inst: Instance, seed: int) -> Check:
     """The last two servers as they are, and as one."""
     rng = np.random.default_rng(seed)
     alpha = float(rng.choice((0.5, 1.0, 2.0, 5.0)))
-    notion = _kinds(alpha)[int(rng.integers(3))][0]
+    notion = _kinds(alpha)[int(rng.integers(4))][0]
     capacity = [*inst.pool[:-2], inst.pool[-2:].sum(axis=0)]
     one = inst.replace(
         capacity=capacity, placement=inst.placement[:, :-1], count=None, servers=inst.servers[:-1]
@@ -157,5 +158,5 @@ def _pooled(inst: Instance, seed: int) -> Check:
     together, apart = certified(one, notion).totals, certified(inst, notion, reduce=False).totals
     off = np.abs(apart / together - 1.0)
     n = int(off.argmax())
-    witness = f"{notion.plain()}: {apart[n]:.6g} tasks on two, {together[n]:.6g} on one"
+    witness = f"{notion}: {apart[n]:.6g} tasks on two, {together[n]:.6g} on one"
     return Check.of("merging is exact", float(off[n]), 1e-4, witness)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, as_completed
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from fairopt import __version__
@@ -130,9 +134,20 @@ def _statements(given: list[str | Statement] | None) -> list[str | Statement]:
 
 
 def _key(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
+    """What a piece of work is known by: version, what is done, and the statement's own source."""
     statement, *rest = arguments
-    name = statement.name if isinstance(statement, Statement) else statement
-    return json.dumps([__version__, function.__name__, name, *rest])
+    found = resolved(statement)
+    return json.dumps([__version__, function.__name__, found.name, _source(found.check), *rest])
+
+
+@cache
+def _source(check: Callable[..., Any]) -> str:
+    """A digest of the file that a check stands in: an edited statement is tried again."""
+    try:
+        text = inspect.getsource(sys.modules[check.__module__])
+    except (OSError, TypeError, KeyError):
+        return ""
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 def _done(
