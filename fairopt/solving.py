@@ -9,7 +9,6 @@ from typing import Any
 from fairopt import criteria, threads
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
-from fairopt.certificates.alpha_fair import normalised
 from fairopt.errors import NotCertified, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair, MaxMin, Notion, ProportionalFair, Throughput, Tradeoff
@@ -98,13 +97,12 @@ def _reduced(
     tasks, p, mu, levels = small.expand(
         found.tasks, found.prices, found.limit_prices, found.level_prices
     )
-    alloc = Allocation(
+    # all resources and limits together cost sum phi, whatever the weights of the smaller problem
+    money = float(instance.weight.sum() / small.instance.weight.sum())
+    p, mu = (None if price is None else price * money for price in (p, mu))
+    return Allocation(
         instance, notion, tasks, p, mu, levels, score, steps=small.renamed(found.steps)
     )
-    if p is None or mu is None or not (p.any() or mu.any()):
-        return alloc
-    p, mu = normalised(alloc, p, mu)
-    return alloc.with_(prices=p, limit_prices=mu)
 
 
 def _answer(

@@ -13,7 +13,7 @@ import numpy as np
 
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import Notion
-from fairopt.reduce.groups import Groups
+from fairopt.reduce.groups import BLOCK, Groups
 from fairopt.reduce.merging import merge
 from fairopt.reduce.rules import Rule, rule_of
 from fairopt.reduce.unused import Rows, never_binding
@@ -68,8 +68,7 @@ class Reduction:
             return tasks, prices, limit_prices, level_prices
         x = tasks[:, self.servers.of] * self.server_part if self.servers.merged else tasks
         if self.users.merged:
-            x = x[self.users.of]
-            x *= self.user_part[:, None]
+            x = _spread(x, self.users.of, self.user_part)
         mu = None if limit_prices is None else limit_prices[self.users.of]
         return x, self._priced(prices), mu, self._priced(level_prices)
 
@@ -179,6 +178,16 @@ def _composed(first: Reduction, second: Reduction) -> Reduction:
         server_part=first.server_part * second.server_part[servers],
         resources=first.resources[second.resources],
     )  # fmt: skip
+
+
+def _spread(x: Floats, of: Ints, part: Floats) -> Floats:
+    """(N, I) rows of x (G, I) by group, each times its part; in pieces that stay in the cache."""
+    found = np.empty((len(of), x.shape[1]))
+    step = max(1, BLOCK // x.shape[1])
+    for begin in range(0, len(of), step):
+        rows = slice(begin, begin + step)
+        np.multiply(x[of[rows]], part[rows, None], out=found[rows])
+    return found
 
 
 def _members(groups: Groups, names: tuple[str, ...]) -> dict[str, list[str]]:
