@@ -85,7 +85,7 @@ def test_nan_is_not_decided():
 
 def test_a_programming_error_is_not_hidden():
     broken = Statement("t/b", "", "", draws.Small(), lambda i, s: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(RuntimeError, match="t/b, trial 0 of seed 0: ZeroDivisionError"):
         run([broken], trials=1)
 
 

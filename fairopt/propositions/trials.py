@@ -44,16 +44,25 @@ def label(name: str, without: str) -> str:
 
 
 def trial(statement: Statement, without: str, seed: int, number: int) -> Trial:
-    """Trial `number` of a statement, or of a statement without one of its hypotheses."""
+    """Trial `number` of a statement, or of a statement without one of its hypotheses.
+
+    Raises
+    ------
+    RuntimeError : the check stopped with an error of its own; says in which trial.
+    """
     word = hashlib.sha256(label(statement.name, without).encode()).digest()[:8]
     entropy = [int.from_bytes(word, "little"), seed, number]
     state = np.random.SeedSequence(entropy).generate_state(2)
     rng, own = np.random.default_rng(int(state[0])), int(state[1])
     draw = statement.generator(without)
-    for _ in range(ATTEMPTS):
-        instance = draw(rng)
-        if statement.meets(instance, without):
-            return judged(statement, instance, own)
+    try:
+        for _ in range(ATTEMPTS):
+            instance = draw(rng)
+            if statement.meets(instance, without):
+                return judged(statement, instance, own)
+    except Exception as error:
+        where = f"{label(statement.name, without)}, trial {number} of seed {seed}"
+        raise RuntimeError(f"{where}: {type(error).__name__}: {error}") from error
     return Trial(None, own, None, "no instance met the hypotheses")
 
 
