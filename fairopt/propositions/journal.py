@@ -27,7 +27,7 @@ class Journal:
         self._file: IO[bytes] | None = None
         if path is None:
             return
-        name = os.fspath(path)
+        self._name = name = os.fspath(path)
         try:
             self._file = open(name, "a+b")  # noqa: SIM115 - closed by __exit__
             _hold(self._file, name)
@@ -45,9 +45,13 @@ class Journal:
         self._append(json.dumps({"key": key, "result": result}) + "\n")
 
     def _append(self, line: str) -> None:
-        if self._file is not None:
+        if self._file is None:
+            return
+        try:
             self._file.write(line.encode())
             self._file.flush()
+        except OSError as error:
+            raise UsageError(f"resume: {self._name} cannot be written ({error.strerror})") from None
 
     def _read(self, name: str) -> None:
         assert self._file is not None
