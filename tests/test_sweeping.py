@@ -48,7 +48,7 @@ def pool() -> Iterator[ProcessPoolExecutor]:
 
 
 def test_rows_are_what_solve_says(inst: fo.Instance, serial: Sweep) -> None:
-    best = worker.best_throughput(inst)
+    best = worker.best_throughput(inst, inst.digest())
     assert best == pytest.approx(fo.solve(inst, fo.Throughput()).totals.sum(), rel=1e-12)
     for k, (alpha, row) in enumerate(zip((0.5, 1, 2, 3, 4), serial.rows, strict=True)):
         answer = fo.solve(inst, fo.AlphaFair(alpha, "dominant-share"))
@@ -194,6 +194,7 @@ class Flaky(Executor):
 
     def __init__(self, breaks: bool) -> None:
         self.breaks, self.sizes = breaks, []
+        self._max_workers = 1
 
     def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
         if self.breaks and self.sizes:
@@ -208,7 +209,10 @@ class Flaky(Executor):
         return future
 
 
-def test_a_lost_chunk_is_tried_again_point_by_point(inst: fo.Instance) -> None:
+def test_a_lost_chunk_is_tried_again_point_by_point(
+    inst: fo.Instance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "SECONDS", 1e3)  # large chunks, however slow the machine is
     flaky = Flaky(breaks=False)
     wanted = alphas(*np.linspace(1, 2, 12))
     found = fo.sweep(inst, wanted, flaky, measures=False)
@@ -232,8 +236,9 @@ def test_what_cannot_be_sent_is_a_row_with_the_reason(
 
 
 def test_a_worker_with_other_versions_is_refused(inst: fo.Instance) -> None:
-    chunk = worker.Chunk([inst], [(0, points.native(fo.ProportionalFair().plain()))], {}, True,
-                         {**points.versions(), "clarabel": "0.0"})  # fmt: skip
+    order = points.native(fo.ProportionalFair().plain())
+    others = {**points.versions(), "clarabel": "0.0"}
+    chunk = worker.Chunk([inst], [inst.digest()], [(0, order)], {}, True, others)
     with pytest.raises(UsageError, match=r"other versions; wanted clarabel 0\.0"):
         worker.solve_chunk(chunk)
 

@@ -26,6 +26,7 @@ class Point(NamedTuple):
     """
 
     instance: Instance
+    digest: str
     order: Any
     plain: dict[str, Any]
     parameters: dict[str, Any]
@@ -70,9 +71,10 @@ def points_of(
             digests[id(inst)] = inst.digest()
         plain = native(notion.plain())
         own = keyable(notion, plain)
-        key = key_of(digests[id(inst)], plain, settings) if own else None
+        digest = digests[id(inst)]
+        key = key_of(digest, plain, settings) if own else None
         label = native(labels[k]) if labels is not None else dict(plain["parameters"])
-        found.append(Point(inst, plain if own else notion, plain, label, key))
+        found.append(Point(inst, digest, plain if own else notion, plain, label, key))
     return found
 
 

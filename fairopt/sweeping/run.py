@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from typing import Any
 
+from fairopt import threads
 from fairopt.errors import UsageError
 from fairopt.instance import Instance
 from fairopt.sweeping.journal import Journal
@@ -133,25 +134,32 @@ class _Run:
         if self.progress is not None:
             self.progress(self.done, len(self.points))
         if executor is None:
-            for k in todo:
-                rows, _ = solve_chunk(self.chunk([k]))
-                self.finish(k, rows[0])
+            self._here(todo[:1])  # brings the solvers, and whatever BLAS they have
+            with threads.one():
+                self._here(todo[1:])
         elif todo:
             _Spread(executor, self.chunk, self.finish).run(todo)
         return [row for row in self.found if row is not None]
+
+    def _here(self, todo: Sequence[int]) -> None:
+        for k in todo:
+            rows, _ = solve_chunk(self.chunk([k]))
+            self.finish(k, rows[0])
 
     def chunk(self, positions: Sequence[int]) -> Chunk:
         """The points as plain data, each instance once."""
         place: dict[int, int] = {}
         instances: list[Instance] = []
+        digests: list[str] = []
         orders: list[tuple[int, Any]] = []
         for k in positions:
             point = self.points[k]
             if id(point.instance) not in place:
                 place[id(point.instance)] = len(instances)
                 instances.append(point.instance)
+                digests.append(point.digest)
             orders.append((place[id(point.instance)], point.order))
-        return Chunk(instances, orders, self.settings, self.measures, versions())
+        return Chunk(instances, digests, orders, self.settings, self.measures, versions())
 
     def finish(self, k: int, row: dict[str, Any]) -> None:
         """Write the point down, then count it."""

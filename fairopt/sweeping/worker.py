@@ -23,7 +23,7 @@ class Chunk(NamedTuple):
 
     Parameters
     ----------
-    instances : those of the points.
+    instances, digests : those of the points.
     orders : for each point the position of its instance, and its notion (plain data).
     settings : solver, gap, polish, as of `solve`.
     measures : whether to measure.
@@ -31,6 +31,7 @@ class Chunk(NamedTuple):
     """
 
     instances: Sequence[Instance]
+    digests: Sequence[str]
     orders: Sequence[tuple[int, Any]]
     settings: Mapping[str, Any]
     measures: bool
@@ -52,22 +53,28 @@ def solve_chunk(chunk: Chunk) -> tuple[list[dict[str, Any]], float]:
     start = time.perf_counter()
     with threads.one():
         rows = [
-            row_of(chunk.instances[where], order, chunk.settings, chunk.measures)
+            row_of(
+                chunk.instances[where], order, chunk.settings,
+                chunk.digests[where] if chunk.measures else None,
+            )
             for where, order in chunk.orders
-        ]
+        ]  # fmt: skip
     return rows, time.perf_counter() - start
 
 
 def row_of(
-    instance: Instance, order: Any, settings: Mapping[str, Any], measured: bool
+    instance: Instance, order: Any, settings: Mapping[str, Any], digest: str | None
 ) -> dict[str, Any]:
-    """One point, solved, judged and measured; what goes wrong becomes the row's reason."""
+    """One point, solved, judged and measured; what goes wrong becomes the row's reason.
+
+    Without the digest of the instance nothing is measured.
+    """
     from fairopt.solving import solve
 
     try:
         notion = rebuilt(order) if isinstance(order, Mapping) else order
         answer = solve(instance, notion, uncertified="return", **settings)
-        return _answered(answer, float(settings["gap"]), measured)
+        return _answered(answer, float(settings["gap"]), digest)
     except MissingExtra as error:
         return empty("error", str(error))
     except (BadInput, UsageError) as error:
@@ -81,7 +88,7 @@ def row_of(
         return empty("error", f"internal error: {type(error).__name__}: {said}")
 
 
-def _answered(answer: Allocation, gap: float, measured: bool) -> dict[str, Any]:
+def _answered(answer: Allocation, gap: float, digest: str | None) -> dict[str, Any]:
     found, users = answer.certificate, answer.instance.users
     assert found is not None
     row: dict[str, Any] = {
@@ -98,10 +105,10 @@ def _answered(answer: Allocation, gap: float, measured: bool) -> dict[str, Any]:
         "measures": {},
         "reason": "",
     }
-    if measured:
+    if digest is not None:
         from fairopt.measures import measure
 
-        row["measures"] = measure(answer, best_throughput(answer.instance))
+        row["measures"] = measure(answer, best_throughput(answer.instance, digest))
     return row
 
 
@@ -114,13 +121,12 @@ def empty(status: str, reason: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def best_throughput(instance: Instance) -> float | None:
-    """The largest efficiency of the instance, solved once a worker; None if that fails."""
+def best_throughput(instance: Instance, key: str) -> float | None:
+    """The largest efficiency, solved once a worker for each digest; None if that fails."""
     from fairopt.measures import efficiency
     from fairopt.notions import Throughput
     from fairopt.solving import solve
 
-    key = instance.digest()
     if key not in _best:
         try:
             _best[key] = efficiency(solve(instance, Throughput()))
