@@ -73,11 +73,13 @@ def _servers(
     capacity, count = instance.capacity, instance.count.astype(np.float64)
     if not rule.servers or len(count) == 1:
         return Groups.single(len(count)), count
-    some = users.first
+    some: Any = users.first if users.merged else slice(None)
     blocks: list[Any] = [_shapes(capacity).T, instance.eligible[some]]
     if instance.demand.ndim == 3:
         blocks.extend(np.moveaxis(instance.demand[some], 2, 0))
-    groups = equal_lines(blocks, [] if score is None else [score[some]], axis=1)
+    groups = equal_lines(blocks, axis=1)
+    if groups.merged and score is not None:
+        groups = equal_lines(blocks, [score[some]], axis=1)
     largest = capacity.argmax(axis=1)
     own = capacity[np.arange(len(count)), largest]
     first = own[groups.first][groups.of]

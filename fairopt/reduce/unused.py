@@ -23,8 +23,8 @@ import numpy as np
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.reduce.exact import at_most
 
-SAMPLE = 128
-"""users looked at first: most resources that matter are seen to matter by a few"""
+SAMPLE = 64
+"""users and servers looked at first: most resources that matter are seen to matter by a few"""
 ROOM = 1e-9
 """the sum of what all could use stays this part below the capacity, to cover its rounding"""
 
@@ -38,8 +38,10 @@ class Rows:
     eligible: Bools
     limit: Floats
 
-    def of(self, users: slice) -> Rows:
-        return Rows(self.demand[users], self.pool, self.eligible[users], self.limit[users])
+    def first(self, size: int) -> Rows:
+        """The first users and servers."""
+        demand = self.demand[:size] if self.demand.ndim == 2 else self.demand[:size, :size]
+        return Rows(demand, self.pool[:size], self.eligible[:size, :size], self.limit[:size])
 
     def column(self, r: int) -> Floats:
         """Demand of one resource, (N, 1) or (N, I)."""
@@ -54,7 +56,7 @@ def never_binding(rows: Rows, alone_matters: bool) -> Ints:
     alone_matters : what a user could run alone must not change, so limits are no proof.
     """
     kept = list(range(rows.pool.shape[1]))
-    few = rows.of(slice(SAMPLE))
+    few = rows.first(SAMPLE)
     for r in reversed(range(rows.pool.shape[1])):
         others = [k for k in kept if k != r]
         if all(_implied(part, r, others, alone_matters).all() for part in (few, rows)):
