@@ -88,7 +88,7 @@ class _Ladder:
 
     def programs(self, solver: str) -> None:
         """Rungs of the program until certified."""
-        from fairopt.engines import conic, units
+        from fairopt.engines import compiled, conic, units
         from fairopt.engines.point import Question
 
         linear = self.terms.alpha == 0 and not (self.terms.t_pf or self.terms.t_drf)
@@ -100,7 +100,7 @@ class _Ladder:
         unit = units.max_min(Question.of(self.inner, score, max(self.terms.alpha, 1.0), True))
         for settings in conic.ladder(solver, linear):
             try:
-                program = self.notion.program(self.inner, score, unit)
+                program = compiled.tradeoff(self.notion, self.inner, score, unit)
                 point, status = conic.run(program, self.inner, settings)
             except SolverFailure as failure:
                 self.failures.append(str(failure))

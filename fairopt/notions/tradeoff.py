@@ -83,14 +83,24 @@ class Tradeoff(Notion):
         """alpha of g."""
         return 1.0 if self.g == "log" else float(self.g)
 
-    def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
+    def program(
+        self,
+        instance: Instance,
+        score: Floats,
+        unit: Floats,
+        penalty: tuple[Any, Any] | None = None,
+    ) -> Program:
         """The program, the objective divided by sum phi and by the size of F^(1-alpha).
 
         Parameters
         ----------
         score : (N, I) dominant share of one task. unit : (N,) dominant share to count in.
+        penalty : cvxpy Parameters in place of t_pf and t_drf, or 0.0 for a term left out; default
+            the numbers.
         """
         import cvxpy as cp
+
+        t_pf, t_drf = (self.t_pf, self.t_drf) if penalty is None else penalty
 
         space = feasible_set(instance, score, unit)
         n, i = instance.pairs
@@ -103,20 +113,24 @@ class Tradeoff(Notion):
         gain, definition = g(level, self.alpha)
         objective = (instance.weight / instance.weight.sum()) @ gain
         away = level - cp.sum(level) / users
-        if self.t_pf:
-            objective -= self.t_pf * worth * cp.sum_squares(away) / users
+        if not _absent(t_pf):
+            objective -= t_pf * worth * cp.sum_squares(away) / users
         if self.equal_across:
             definition = [*definition, (away == 0).set_label("var(F) = 0")]
         here = [np.flatnonzero(i == server) for server in np.unique(i)]
         apart = [dominant[pairs] - cp.sum(dominant[pairs]) / len(pairs) for pairs in here]
-        if self.t_drf:
+        if not _absent(t_drf):
             for pairs, deviation in zip(here, apart, strict=True):
                 machines = float(instance.count[i[pairs[0]]])
                 variance = cp.sum_squares(deviation) / len(pairs) / machines
-                objective -= self.t_drf * worth * variance
+                objective -= t_drf * worth * variance
         if self.equal_within:
             definition = [*definition, *((d == 0).set_label("V = 0") for d in apart)]
         return Program(objective, space, definition)
+
+
+def _absent(penalty: Any) -> bool:
+    return isinstance(penalty, float) and penalty == 0
 
 
 def _amount(

@@ -1,0 +1,79 @@
+"""Programs compiled once for many penalties: building one takes seven times as long as solving it.
+
+Weights of penalties are cvxpy Parameters, everything else is part of the key. Alpha cannot be one,
+and weights, capacities and demands change the units that every row is counted in: those programs
+are built anew.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+from fairopt.instance import Floats, Instance
+from fairopt.notions import Tradeoff
+from fairopt.program import Program
+
+KEPT = 8
+"""programs a thread keeps; a sweep alternates between at most four shapes of one instance"""
+_here = threading.local()
+
+
+@dataclass(frozen=True)
+class Compiled(Program):
+    """A program whose problem is built once, and the Parameters of t_pf and t_drf in it."""
+
+    whole: Any = None
+    penalty: tuple[Any, Any] = (0.0, 0.0)
+
+    def problem(self) -> Any:
+        return self.whole
+
+
+def tradeoff(notion: Tradeoff, instance: Instance, score: Floats, unit: Floats) -> Compiled:
+    """The program of a trade-off, its penalties set; compiled if its shape is new to this thread.
+
+    Nothing of an earlier answer is left in it, so that every point is solved cold.
+
+    Parameters
+    ----------
+    notion, instance, score, unit : as of `Tradeoff.program`.
+    """
+    programs: OrderedDict[Any, Compiled] = _here.__dict__.setdefault("programs", OrderedDict())
+    given = notion.t_pf, notion.t_drf
+    # a penalty of 0 is left out of the program: with neither it may be linear
+    shape = tuple(t > 0 for t in given)
+    key = (
+        instance.digest(), score.tobytes(), unit.tobytes(), shape, notion.g, notion.equal_across,
+        notion.equal_within,
+    )  # fmt: skip
+    if key not in programs:
+        programs[key] = _built(notion, instance, score, unit, shape)
+        while len(programs) > KEPT:
+            programs.popitem(last=False)
+    programs.move_to_end(key)
+    found = programs[key]
+    for parameter, t in zip(found.penalty, given, strict=True):
+        if t > 0:
+            parameter.value = t
+    for variable in found.whole.variables():
+        variable.save_value(None)
+    return found
+
+
+def _built(
+    notion: Tradeoff, instance: Instance, score: Floats, unit: Floats, shape: tuple[bool, ...]
+) -> Compiled:
+    import cvxpy as cp
+
+    names = "t_pf", "t_drf"
+    t_pf, t_drf = (
+        cp.Parameter(nonneg=True, name=name) if there else 0.0
+        for name, there in zip(names, shape, strict=True)
+    )
+    program = notion.program(instance, score, unit, (t_pf, t_drf))
+    return Compiled(
+        program.objective, program.space, program.definition, program.problem(), (t_pf, t_drf)
+    )
