@@ -37,7 +37,7 @@ LAYERS = (
     ("solving",),
     ("supports",),
     ("properties",),
-    ("sweeping", "compare", "propositions", "dynamics"),
+    ("sweeping", "compare", "mechanisms", "propositions", "dynamics"),
     ("connect", "plan"),
     ("report",),
     ("commands",),

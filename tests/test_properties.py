@@ -11,7 +11,7 @@ from fairopt.properties import PROPERTIES
 
 FIGURE_1 = fo.read("khamse2016/figure-1").instance
 TASKS = {"name": "proportional"}
-LIGHT_ON_FULL = fo.Instance([[1, 0.1], [0.01, 1], [0.01, 1]], [[1, 1]])
+LIGHT_ON_FULL = fo.Instance([[1, 0.1, 0.1], [0.01, 1, 1], [0.01, 1, 1]], [[1, 1, 1]])
 ONE_RESOURCE = fo.Instance(
     [[1]] * 3, [[2.5], [1.7]], [[1, 1], [1, 1], [0, 1]], users=["g", "h", "l"]
 )
@@ -37,7 +37,7 @@ def drfh_of_figure_1() -> fo.Allocation:
         ("pareto-optimal", "kesidis2018/example", [[20, 0], [0, 20]], "without loss"),
         # C-DRFH and CDRF with placement: what they lose (khamse2016, Table I)
         ("sharing-incentive", "kesidis2016/placement", "drf", "its part of every server"),
-        ("envy-free", "kesidis2016/placement", "cdrf", "what n"),
+        ("envy-free", "kesidis2016/placement", "cdrf", "with n2's share"),
     ],
 )
 def test_breaks_one_property_alone(name, model, tasks, words):
@@ -81,20 +81,63 @@ def test_complaint_of_a_user_whose_dominant_resource_is_not_full():
     alloc = given(LIGHT_ON_FULL, [[0.35], [0.4825], [0.4825]])
     assert failing(alloc) == {"no-justified-complaints"}
     check = fo.properties.no_justified_complaints(alloc)
-    # of r2, which is full, it holds a tenth of its due; r1 is nearest, and that much is free
+    # of r2 and r3, which are full, it holds a tenth of its due; r1 is nearest to full
     assert check.residual == pytest.approx(1 - 0.35 - 2 * 0.004825)
     assert "r1 on s1" in check.witness
     # DRF leaves A a third of the CPU, the one full resource; proportional fairness fills both
     pool = fo.read("ghodsi2011/example").instance
-    assert failing(given(pool, [[3], [2]])) == {"no-justified-complaints"}
+    # (which is then the single bottleneck, divided 3 to 6)
+    drf = given(pool, [[3], [2]])
+    assert failing(drf) == {"no-justified-complaints", "single-bottleneck-fair"}
+    assert fo.properties.single_bottleneck_fair(drf).residual == pytest.approx(0.5)
     assert not failing(given(pool, [[45 / 11], [18 / 11]]))
+
+
+def test_single_bottleneck_alone():
+    """Only r1 is full: at its limit a user excuses itself, and of the others each has its due."""
+    inst = fo.Instance(
+        [[1, 0.1], [1, 0.1], [1, 1.2]], [[1, 1]], limit=[0.2, np.inf, np.inf], users=list("abc")
+    )
+    spoiled = given(inst, [[0.2], [0.45], [0.35]])
+    assert failing(spoiled) == {"single-bottleneck-fair"}
+    check = fo.properties.single_bottleneck_fair(spoiled)
+    assert check.residual == pytest.approx(1 - 0.35 / 0.45)
+    assert check.witness == "only r1 is full; b holds 0.45 of it by weight, c holds 0.35"
+    assert not failing(given(inst, [[0.2], [0.4], [0.4]]))
+    # by weight; and a user at its limit may have less, but not more
+    heavier = given(inst.replace(weight=[5, 9, 7]), [[0.2], [0.45], [0.35]])
+    assert fo.properties.single_bottleneck_fair(heavier).holds
+    above = given(inst.replace(limit=[0.5, 9, 9]), [[0.5], [0.25], [0.25]])
+    assert not fo.properties.single_bottleneck_fair(above).holds
+
+
+def test_one_pool_statements_say_when_they_are_not_about_the_instance():
+    two = given(FIGURE_1, [[3, 0], [3, 0], [0, 6]])
+    idle = given(LIGHT_ON_FULL, [[0.1], [0.1], [0.1]])
+    assert fo.properties.single_bottleneck_fair(two).witness == "there are 2 servers"
+    assert fo.properties.pool_sharing_incentive(two).witness == "there are 2 servers"
+    assert fo.properties.single_bottleneck_fair(idle).witness == "0 resources are full"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_on_a_pool_both_sharing_incentives_agree(seed):
+    """Dominant shares against tasks alone: two ways to say the same (counts, limits, weights)."""
+    inst = random_instance(
+        3, 1, 3, seed=seed, weight_decades=1, zero_demand=0.3, limits=0.4
+    ).replace(count=[3])
+    rng = np.random.default_rng(seed)
+    tasks = rng.random((3, 1)) * np.minimum(inst.alone, inst.limit[:, None]) / 2
+    mine = fo.properties.sharing_incentive(given(inst, tasks))
+    pool = fo.properties.pool_sharing_incentive(given(inst, tasks))
+    assert pool.residual == pytest.approx(mine.residual, abs=1e-12) and pool.residual > 0
+    assert "dominant share" in pool.witness and pool.witness.split()[0] == mine.witness.split()[0]
 
 
 def test_weights_scale_what_is_due_and_envied():
     inst = fo.Instance([[1], [1]], [[4]], weight=[3, 1])
     assert not failing(given(inst, [[3], [1]]))
     even = given(inst, [[2], [2]])
-    assert {"sharing-incentive", "envy-free"} <= failing(even)
+    assert {"sharing-incentive", "pool-sharing-incentive", "envy-free"} <= failing(even)
     assert fo.properties.sharing_incentive(even).residual == pytest.approx(1 / 3)
     assert fo.properties.envy_free(even).residual == pytest.approx(2 / 3)
 

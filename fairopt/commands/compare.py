@@ -88,6 +88,7 @@ def _lines(inst: Any, table: list[dict[str, Any]]) -> tuple[list[list[str]], lis
 SHORT = {
     "sharing-incentive": "SI", "envy-free": "EF", "pareto-optimal": "PO", "bottleneck-fair": "BF",
     "single-resource-fair": "SRF", "no-justified-complaints": "NJC",
+    "pool-sharing-incentive": "PSI", "single-bottleneck-fair": "SBF",
 }  # fmt: skip
 """what the column of failing properties says"""
 

@@ -1,11 +1,16 @@
 """Properties of one allocation, each a function (allocation) -> Check; PROPERTIES is the table.
 
 They look at tasks and instance alone, whatever notion or scheduler made the allocation.
+
+Properties of a notion solve again, and so stand above `solve`: they are imported when asked for by
+name, each a function (instance, notion, trials, seed) -> Searched; NOTION_PROPERTIES names them.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
+from typing import Any
 
 from fairopt.allocation import Allocation
 from fairopt.check import Check
@@ -13,23 +18,53 @@ from fairopt.properties.bottleneck import bottleneck_fair, single_resource_fair
 from fairopt.properties.complaints import no_justified_complaints
 from fairopt.properties.envy import envy_free
 from fairopt.properties.pareto import pareto_optimal
+from fairopt.properties.pool import pool_sharing_incentive, single_bottleneck_fair
 from fairopt.properties.sharing import sharing_incentive
 
 PROPERTIES: dict[str, Callable[[Allocation], Check]] = {
     "sharing-incentive": sharing_incentive,
+    "pool-sharing-incentive": pool_sharing_incentive,
     "envy-free": envy_free,
     "pareto-optimal": pareto_optimal,
     "bottleneck-fair": bottleneck_fair,
     "single-resource-fair": single_resource_fair,
+    "single-bottleneck-fair": single_bottleneck_fair,
     "no-justified-complaints": no_justified_complaints,
 }
 
+NOTION_PROPERTIES = {
+    "strategy-proof": "strategy_proof",
+    "scale-invariant": "scale_invariant",
+    "resource-monotone": "resource_monotone",
+    "population-monotone": "population_monotone",
+}
+"""name -> the function here that searches for a violation"""
+
+# name -> module below fairopt.properties
+_LATE = {
+    "strategy_proof": "lies",
+    "scale_invariant": "scaling",
+    "resource_monotone": "monotone",
+    "population_monotone": "monotone",
+    "Searched": "searching",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        return getattr(importlib.import_module(f"fairopt.properties.{_LATE[name]}"), name)
+    raise AttributeError(f"module 'fairopt.properties' has no attribute {name!r}")
+
+
 __all__ = [
+    "NOTION_PROPERTIES",
     "PROPERTIES",
     "bottleneck_fair",
     "envy_free",
     "no_justified_complaints",
     "pareto_optimal",
+    "pool_sharing_incentive",
     "sharing_incentive",
+    "single_bottleneck_fair",
     "single_resource_fair",
 ]

@@ -42,7 +42,7 @@ def envy_free(alloc: Allocation) -> Check:
         if lack > worst:
             worst = float(lack)
             witness = (
-                f"{name} has {alloc.totals[n]:.6g} tasks; what {inst.users[m]} holds, by weight, "
-                f"would give it {would[m]:.6g}"
+                f"{name} would run {would[m]:.6g} tasks with {inst.users[m]}'s share by weight, "
+                f"{alloc.totals[n]:.6g} with its own"
             )
     return Check.of("envy-free", worst, TOLERANCE, witness)

@@ -28,7 +28,7 @@ def sharing_incentive(alloc: Allocation) -> Check:
     witness = ""
     if lack[n] > 0:
         witness = (
-            f"{inst.users[n]} has {alloc.totals[n]:.6g} tasks; "
-            f"its part of every server gives {due[n]:.6g}"
+            f"{inst.users[n]} runs {alloc.totals[n]:.6g} tasks; "
+            f"its part of every server would run {due[n]:.6g}"
         )
     return Check.of("sharing-incentive", max(float(lack[n]), 0.0), TOLERANCE, witness)

@@ -1,0 +1,141 @@
+"""fairopt check: the fairness properties of a saved answer, and those of its notion."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairopt import files
+from fairopt.commands import output
+from fairopt.errors import NotCertified, UsageError
+from fairopt.properties import NOTION_PROPERTIES, PROPERTIES
+
+if TYPE_CHECKING:
+    from fairopt.allocation import Allocation
+    from fairopt.check import Check
+
+SCHEMA = "fairopt/check/v1"
+_KNOWN = (*PROPERTIES, *NOTION_PROPERTIES)
+
+
+@click.command(
+    "check",
+    epilog="\b\nProperties of the answer:\n"
+    + "\n".join(f"  {name}" for name in PROPERTIES)
+    + "\nProperties of the notion, searched for a violation by solving again:\n"
+    + "\n".join(f"  {name}" for name in NOTION_PROPERTIES),
+    context_settings={"max_content_width": 100},
+)
+@click.argument("file")
+@click.option(
+    "--property",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="Only this property of the list below; may be given several times.",
+)
+@click.option(
+    "--notion-properties",
+    "deeper",
+    is_flag=True,
+    help="Also the properties of the notion, which solve again.",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(min=1),
+    default=300,
+    show_default=True,
+    help="Lies or changes tried for each property of the notion; one solve each.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the search.")
+@click.option(
+    "--expect-violation",
+    "expected",
+    is_flag=True,
+    help="Exit code 0 if a property is violated, 4 if none is.",
+)
+@output.as_json
+@output.out  # fmt: skip
+def command(
+    file: str,
+    names: tuple[str, ...],
+    deeper: bool,
+    trials: int,
+    seed: int,
+    expected: bool,
+    as_json: bool,
+    path: str | None,
+) -> int:
+    """The fairness properties of the answer in FILE (fairopt/allocation/v1, or "-" for stdin).
+
+    Each with its margin (tolerance minus residual; negative is by how much it fails) and the worst
+    place in words. They are judged from instance and tasks alone, whatever made the answer. Exit
+    code 4 if one is violated, or the answer exceeds a capacity, a limit or the placement.
+    """
+    unknown = [name for name in names if name not in _KNOWN]
+    if unknown:
+        raise UsageError(f"--property: found {unknown[0]!r}; wanted one of {', '.join(_KNOWN)}")
+    answer = files.load(file)
+    checks = _checks(answer, names or (*PROPERTIES, *(NOTION_PROPERTIES if deeper else ())),
+                     trials, seed)  # fmt: skip
+    dump = json.dumps(
+        {"schema": SCHEMA, "notion": answer.notion, "checks": [_plain(c) for c in checks]},
+        indent=2, allow_nan=False, default=str,
+    )  # fmt: skip
+    if path is not None:
+        from fairopt import storage
+
+        storage.write_text(path, dump + "\n")
+    output.to_stdout(dump if as_json else _text(checks))
+    violated = any(not check.holds for check in checks)
+    return 0 if violated == expected else NotCertified.exit_code
+
+
+def _checks(answer: Allocation, names: tuple[str, ...], trials: int, seed: int) -> list[Check]:
+    """Whether the answer is one at all, if it is not; then each property asked for."""
+    from fairopt.certificates.feasibility import feasibility
+
+    found = [check for check in feasibility(answer) if not check.holds]
+    found += [PROPERTIES[name](answer) for name in names if name in PROPERTIES]
+    asked = [name for name in names if name in NOTION_PROPERTIES]
+    if asked:
+        # late: this brings the solvers
+        from fairopt import notions, properties
+
+        plain = answer.notion
+        if plain["name"].startswith("fill:"):
+            raise UsageError(f"{plain['name']} is a scheduler; the searches take notions only")
+        notion = notions.make(plain["name"], **plain["parameters"])
+        for name in asked:
+            search = getattr(properties, NOTION_PROPERTIES[name])
+            found.append(search(answer.instance, notion, trials=trials, seed=seed))
+    return found
+
+
+def _text(checks: list[Check]) -> str:
+    width = max(len(check.name) for check in checks)
+    lines = []
+    for check in checks:
+        mark = "holds   " if check.holds else "VIOLATED"
+        line = f"{mark}  {check.name:<{width}}  margin {check.margin:9.2g}"
+        lines.append(f"{line}  {check.witness}".rstrip())
+    return "\n".join(lines)
+
+
+def _plain(check: Check) -> dict[str, Any]:
+    """A check as JSON data; a residual that is not finite is null."""
+    finite = math.isfinite(check.margin)
+    row: dict[str, Any] = {
+        "name": check.name,
+        "holds": check.holds,
+        "margin": check.margin if finite else None,
+        "tolerance": check.tolerance,
+        "witness": check.witness,
+    }
+    for key in ("tried", "unproved", "found"):
+        if hasattr(check, key):
+            row[key] = getattr(check, key)
+    return row

@@ -1,0 +1,184 @@
+"""Which mechanism has which property, found by search: khamse2016 Table I for every notion here.
+
+`survey` looks for a violation of every property by one mechanism; `counterexamples` shrinks what it
+finds, and `page` writes it down. A "no" is a fact, with a model that replays it; a "yes" says how
+much was tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from fairopt.allocation import Allocation
+from fairopt.check import Check
+from fairopt.instance import Instance
+from fairopt.mechanisms.instances import instances
+from fairopt.notions import NOTIONS, Notion, make
+from fairopt.notions.ps_dsf import transformed
+from fairopt.properties import NOTION_PROPERTIES, PROPERTIES, pareto_optimal
+
+if TYPE_CHECKING:
+    from fairopt.properties.searching import Searched
+
+CLEAR = 1e-3
+"""a violation counts from here on, far above the tolerances of the checks"""
+LARGE = 5e-2
+"""a lie or change as bad as this ends the search for a worse one"""
+EACH = {"strategy-proof": 60, "scale-invariant": 12, "resource-monotone": 40,
+        "population-monotone": 6}  # fmt: skip
+"""changes tried on one instance"""
+SHARE = {"strategy-proof": 1.0, "scale-invariant": 0.12, "resource-monotone": 0.3,
+         "population-monotone": 0.06}  # fmt: skip
+"""changes tried in all, as a part of the lies"""
+OWN_PARETO = "pareto-optimal-own"
+"""Pareto optimality among what the mechanism can do: with time division, where time is divided"""
+SHORT = {
+    "sharing-incentive": "SI", "pool-sharing-incentive": "PSI", "envy-free": "EF",
+    OWN_PARETO: "PO", "pareto-optimal": "POR", "bottleneck-fair": "BF",
+    "single-resource-fair": "SRF",
+    "single-bottleneck-fair": "SBF", "no-justified-complaints": "NJC", "strategy-proof": "SP",
+    "scale-invariant": "SC", "resource-monotone": "RM", "population-monotone": "PM",
+}  # fmt: skip
+"""heads of the columns"""
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """A notion with its parameters, and whether it is surveyed on single pools only."""
+
+    label: str
+    name: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    pool: bool = False
+
+    @property
+    def notion(self) -> Notion:
+        return make(self.name, **self.parameters)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a survey found about one property of one mechanism.
+
+    Parameters
+    ----------
+    holds : no violation was found. instances, tried : how many were looked at; `tried` counts
+        lies and changes, and is 0 for properties of an allocation.
+    unproved : answers that were not certified, and count for nothing.
+    residual, witness : of the violation. instance : where. found : the lie or change.
+    """
+
+    holds: bool
+    instances: int
+    tried: int = 0
+    unproved: int = 0
+    residual: float = 0.0
+    witness: str = ""
+    instance: Instance | None = None
+    found: dict[str, Any] = field(default_factory=dict)
+
+
+_ALL = (
+    Mechanism("throughput", "throughput"),
+    *(Mechanism(f"proportional ({c})", "proportional", {"criterion": c})
+      for c in ("tasks", "dominant-share", "drf")),
+    Mechanism("alpha-fair (2)", "alpha-fair", {"alpha": 2.0}),
+    *(Mechanism(f"max-min ({c})", "max-min", {"criterion": c})
+      for c in ("drf", "tsf", "cdrf", "tasks", "dominant-share")),
+    Mechanism("ps-dsf (rdm)", "ps-dsf", {"division": "rdm"}),
+    Mechanism("ps-dsf (tdm)", "ps-dsf", {"division": "tdm"}),
+    Mechanism("per-server-drf", "per-server-drf"),
+    Mechanism("tradeoff (1, 1)", "tradeoff", {"t_pf": 1.0, "t_drf": 1.0}),
+    Mechanism("bmf (pool)", "bmf", {}, pool=True),
+    Mechanism("drf-hug (pool)", "drf-hug", {}, pool=True),
+)  # fmt: skip
+MECHANISMS = tuple(mechanism for mechanism in _ALL if mechanism.name in NOTIONS)
+"""the rows of the table; C-DRFH of khamse2016 is max-min (drf), TSF max-min (tsf)"""
+
+
+def survey(
+    mechanism: Mechanism, trials: int = 200, lies: int = 10_000, seed: int = 0
+) -> dict[str, Cell]:
+    """Every property of one mechanism: a violation, or how much was tried without one.
+
+    Parameters
+    ----------
+    trials : random instances for the properties of an allocation, at least 1.
+    lies : lies tried against strategy-proofness, at least 1; of other changes a part (SHARE).
+    seed : of instances and searches.
+
+    Returns
+    -------
+    dict : property -> Cell, in the order of the columns SHORT.
+    """
+    found = _of_answers(mechanism, trials, seed)
+    for name in NOTION_PROPERTIES:
+        found[name] = _of_notion(mechanism, name, max(1, round(SHARE[name] * lies)), seed)
+    return {name: found[name] for name in SHORT}
+
+
+def _of_answers(mechanism: Mechanism, trials: int, seed: int) -> dict[str, Cell]:
+    """One solve an instance, every property judged on its answer until a violation is clear."""
+    from fairopt.properties.searching import proved
+
+    found: dict[str, Cell] = {}
+    names = (*PROPERTIES, OWN_PARETO)
+    unproved = 0
+    for k, instance in enumerate(_first(instances(seed, mechanism.pool), trials), start=1):
+        answer = proved(instance, mechanism.notion)
+        if answer is None:
+            unproved += 1
+            continue
+        for name in names:
+            if name in found:
+                continue
+            check = judged(answer, name)
+            if check.residual > CLEAR:
+                found[name] = Cell(False, k, 0, unproved, check.residual, check.witness, instance)
+    held = Cell(True, trials, 0, unproved)
+    return {name: found.get(name, held) for name in names}
+
+
+def judged(answer: Allocation, name: str) -> Check:
+    """A property of an answer, OWN_PARETO among them."""
+    if name != OWN_PARETO:
+        return PROPERTIES[name](answer)
+    if answer.notion["parameters"].get("division") == "tdm":
+        answer = Allocation(transformed(answer.instance), {"name": "proportional"}, answer.tasks)
+    return replace(pareto_optimal(answer), name=OWN_PARETO)
+
+
+def _of_notion(mechanism: Mechanism, name: str, budget: int, seed: int) -> Cell:
+    """Searches instance after instance, until a violation is large or the budget is spent."""
+    from fairopt import properties
+    from fairopt.errors import FairoptError
+
+    search = getattr(properties, NOTION_PROPERTIES[name])
+    tried = unproved = 0
+    worst: tuple[Searched, Instance] | None = None
+    # another family than that of the answers, so that the two do not share their luck
+    for k, instance in enumerate(instances(seed + 1, mechanism.pool), start=1):
+        try:
+            check = search(instance, mechanism.notion, trials=EACH[name], seed=seed + k)
+        except FairoptError:  # no certified answer to compare with
+            unproved += 1
+            continue
+        tried, unproved = tried + check.tried, unproved + check.unproved
+        if check.residual > CLEAR and (worst is None or check.residual > worst[0].residual):
+            worst = check, instance
+        if tried >= budget or (worst is not None and worst[0].residual > LARGE):
+            break
+    if worst is None:
+        return Cell(True, k, tried, unproved)
+    check, instance = worst
+    return Cell(False, k, tried, unproved, check.residual, check.witness, instance, check.found)
+
+
+def _first(found: Iterator[Instance], count: int) -> Iterator[Instance]:
+    for _ in range(count):
+        yield next(found)
+
+
+__all__ = ["MECHANISMS", "OWN_PARETO", "SHORT", "Cell", "Mechanism", "judged", "survey"]

@@ -1,0 +1,185 @@
+"""Every "no" as a model that replays it: small, round, shared by the mechanisms it holds for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from fairopt import files
+from fairopt.allocation import Allocation
+from fairopt.cases import Case
+from fairopt.instance import Instance
+from fairopt.mechanisms import OWN_PARETO, Cell, Mechanism, judged
+from fairopt.mechanisms.changes import Change
+from fairopt.properties import NOTION_PROPERTIES
+from fairopt.properties.searching import proved, remark
+from fairopt.shrinking import shrink
+
+LEAST = 1e-2
+"""a violation kept while shrinking, unless the one found is smaller"""
+BUDGET = 250
+"""instances tried while shrinking"""
+CHANGED = {"strategy-proof": "lied", "scale-invariant": "scaled", "resource-monotone": "grown",
+           "population-monotone": "left"}  # fmt: skip
+"""what the second model of a pair is called"""
+
+
+@dataclass
+class Example:
+    """A counterexample to one property, and the mechanisms it holds for.
+
+    Parameters
+    ----------
+    name : of the model. instance : where. change : for properties of a notion.
+    answers : for each mechanism the answer, that to the changed instance, and what is wrong.
+    """
+
+    name: str
+    instance: Instance
+    change: Change | None = None
+    answers: list[tuple[Mechanism, Allocation, Allocation | None, str]] = field(
+        default_factory=list
+    )
+
+
+def examples(table: dict[str, tuple[Mechanism, dict[str, Cell]]]) -> list[Example]:
+    """Counterexamples for every "no" of the table, {label: (mechanism, cells)}.
+
+    A counterexample that is known already serves the next mechanism too; otherwise what the
+    survey found is shrunk.
+    """
+    found: list[Example] = []
+    for name in next(iter(table.values()))[1]:
+        known: list[Example] = []
+        for mechanism, cells in table.values():
+            cell = cells[name]
+            # what fails among all divisions of resources is shown there
+            if cell.holds or name == OWN_PARETO:
+                continue
+            assert cell.instance is not None
+            if any(_serves(example, mechanism, name, LEAST) for example in known):
+                continue
+            example = _shrunk(mechanism, name, cell)
+            example.name = f"{name}-{len(known) + 1}"
+            assert _serves(example, mechanism, name, 0.0)
+            known.append(example)
+        found += known
+    return found
+
+
+def violation(
+    mechanism: Mechanism, name: str, instance: Instance, change: Change | None
+) -> tuple[float, str, Allocation, Allocation | None] | None:
+    """(residual, words, answer, answer after the change); None where no certified answer says."""
+    answer = proved(instance, mechanism.notion)
+    if answer is None:
+        return None
+    if change is None:
+        check = judged(answer, name)
+        return check.residual, check.witness, answer, None
+    after = proved(change.made(instance), mechanism.notion)
+    if after is None:
+        return None
+    residual, words = change.residual(answer, after)
+    return residual, words + remark(mechanism.notion), answer, after
+
+
+def _serves(example: Example, mechanism: Mechanism, name: str, least: float) -> bool:
+    """Whether the example is one for this mechanism too; it is then noted."""
+    from fairopt.errors import FairoptError
+
+    try:
+        found = violation(mechanism, name, example.instance, example.change)
+    except FairoptError:
+        return False
+    if found is None or not found[0] > least:
+        return False
+    example.answers.append((mechanism, found[2], found[3], found[1]))
+    return True
+
+
+def _shrunk(mechanism: Mechanism, name: str, cell: Cell) -> Example:
+    assert cell.instance is not None
+    least = min(2 * LEAST, 0.5 * cell.residual)
+    change = Change(name, cell.found) if name in NOTION_PROPERTIES else None
+
+    def bad(instance: Instance, change: Change | None = change) -> bool:
+        if instance.demand.ndim == 3:
+            return False
+        found = violation(mechanism, name, instance, change)
+        return found is not None and found[0] > least
+
+    small = shrink(cell.instance, bad, BUDGET)
+    if change is not None:
+        for other in change.rounder():
+            if bad(small, other):
+                change = other
+                break
+        small = shrink(small, lambda instance: bad(instance, change), BUDGET // 2)
+    return Example("", *_renamed(small, change))
+
+
+def _renamed(instance: Instance, change: Change | None) -> tuple[Instance, Change | None]:
+    """The same with the names u1.., s1.., r1.. in order; a change speaks of them too."""
+    users = {user: f"u{k}" for k, user in enumerate(instance.users, start=1)}
+    servers = {server: f"s{k}" for k, server in enumerate(instance.servers, start=1)}
+    resources = {resource: f"r{k}" for k, resource in enumerate(instance.resources, start=1)}
+    plain = instance.replace(
+        users=list(users.values()), servers=list(servers.values()),
+        resources=list(resources.values()),
+    )  # fmt: skip
+    if change is None:
+        return plain, None
+    found: dict[str, Any] = {}
+    if "user" in change.found:
+        found["user"] = users[change.found["user"]]
+    if "factor" in change.found:
+        found["factor"] = change.found["factor"]
+    if "demand" in change.found:
+        demand = change.found["demand"]
+        found["demand"] = {resources[r]: demand[r] for r in demand if r in resources}
+        found["servers"] = [servers[s] for s in change.found["servers"] if s in servers]
+    if "capacity" in change.found:
+        capacity = change.found["capacity"]
+        found["capacity"] = {
+            servers[s]: {resources[r]: amount for r, amount in row.items() if r in resources}
+            for s, row in capacity.items() if s in servers
+        }  # fmt: skip
+    if "left" in change.found:
+        found["left"] = [users[u] for u in change.found["left"] if u in users]
+    return plain, replace(change, found=found)
+
+
+def save(found: list[Example], folder: Path) -> None:
+    """Each example as NAME.toml, and NAME-lied.toml or the like where there is a change."""
+    for example in found:
+        name = example.name.rpartition("-")[0]
+        words = example.answers[0][3]
+        title = f"{example.answers[0][0].label} is not {name}: {words}"
+        source = "found by search and shrunk (examples/mechanism_table.py)"
+        cases = tuple(_case(m, answer, words) for m, answer, _, words in example.answers)
+        model = files.Model(example.instance, cases, title, source)
+        files.write(model, folder / f"{example.name}.toml")
+        if example.change is not None:
+            kind = CHANGED[example.change.kind]
+            cases = tuple(
+                _case(m, after, words) for m, _, after, words in example.answers
+                if after is not None
+            )  # fmt: skip
+            changed = example.change.made(example.instance)
+            model = files.Model(changed, cases, f"{title} (what is {kind})", source)
+            files.write(model, folder / f"{example.name}-{kind}.toml")
+
+
+def _case(mechanism: Mechanism, answer: Allocation, words: str) -> Case:
+    """What comes out, where it is unique, and what is wrong with it."""
+    totals = {user: float(x) for user, x in zip(answer.instance.users, answer.totals, strict=True)}
+    expect = {"why": words}
+    if not remark(mechanism.notion):
+        tolerance = 1e-5 * max(totals.values())
+        expect = {"totals": totals, "tolerance": tolerance, "why": words}  # type: ignore[dict-item]
+    return Case("notion", mechanism.name, mechanism.parameters, expect)
+
+
+__all__ = ["CHANGED", "OWN_PARETO", "Example", "examples", "save", "violation"]

@@ -1,0 +1,286 @@
+"""Strategy-proofness: nobody runs more by lying about its demand or the servers it may use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.errors import BadInput
+from fairopt.instance import Bools, Floats, Instance
+from fairopt.notions import Notion
+from fairopt.properties.searching import (
+    TOLERANCE,
+    Point,
+    Search,
+    Searched,
+    proved,
+    remark,
+    truth_of,
+)
+
+_FACTORS = (0.5, 0.8, 0.95, 1.05, 1.25, 2.0)
+_CLAIMS = (0.05, 0.3, 1.0)
+"""parts of its dominant share that a user claims of a resource it does not need"""
+
+Fixed = tuple[int, tuple[bool, ...], tuple[bool, ...]]
+"""the liar, the resources it claims (R,), the servers it claims (I,)"""
+
+
+@dataclass(frozen=True, eq=False)
+class Lie:
+    """What one user claims in place of the truth.
+
+    Parameters
+    ----------
+    user : position of the liar.
+    demand : (R,), or (I, R) where demand depends on the server; what it says a task needs.
+    placement : (I,) bool, where it says it may run.
+    """
+
+    user: int
+    demand: Floats
+    placement: Bools
+
+    def told(self, instance: Instance) -> Instance:
+        """The instance as it looks after the lie."""
+        demand, placement = instance.demand.copy(), instance.placement.copy()
+        demand[self.user], placement[self.user] = self.demand, self.placement
+        return instance.replace(demand=demand, placement=placement)
+
+
+def truly_runs(instance: Instance, lie: Lie, tasks: Floats) -> float:
+    r"""Tasks the liar really runs with what it is given, (46) of khamse2016.
+
+    .. math:: \sum_{i: \delta_{n,i} = 1} \min_{r: d_{n,r} > 0} x'_{n,i} d'_{n,r} / d_{n,r}
+
+    over the servers it may truly use, and at most its limit.
+
+    Parameters
+    ----------
+    instance : the truth. tasks : (N, I), the answer to the lie.
+    """
+    n = lie.user
+    mine = instance.eligible[n]
+    need = instance.demand_by_server[n, mine]
+    claimed = np.broadcast_to(lie.demand, instance.demand_by_server[n].shape)[mine]
+    ratio = np.divide(claimed, need, out=np.full_like(need, np.inf), where=need > 0).min(axis=1)
+    return min(float(tasks[n, mine] @ ratio), float(instance.limit[n]))
+
+
+def strategy_proof(
+    instance: Instance, notion: Notion, trials: int = 1000, seed: int = 0
+) -> Searched:
+    """No lie that was tried lets a user really run more than the truth does.
+
+    Lies over demand (each resource up and down, one it does not need, another's demand), over
+    eligible servers (dropped, claimed), and both; then random ones, then Nelder-Mead from the best.
+    Weights and limits are known to all.
+
+    Parameters
+    ----------
+    instance : the truth. notion : what is lied to.
+    trials : lies tried, over all users; each is one solve. seed : of the random lies.
+
+    Returns
+    -------
+    Searched : residual is the part of what the lie gives that the truth lacks; tolerance 1e-4.
+        `found` is the best lie: user, demand, servers, truth, after (tasks truly run), gain
+        (after/truth - 1, None where the truth gives nothing), tasks (given, by server).
+
+    Raises
+    ------
+    NotCertified, UsageError, ... : as `solve` on the truth.
+    UsageError : trials below 1.
+
+    Examples
+    --------
+    >>> from fairopt.notions import ProportionalFair
+    >>> pool = Instance([[0.5, 1], [1, 0.5]], [[1, 1]])
+    >>> round(strategy_proof(pool, ProportionalFair(), trials=150).found["gain"], 3)
+    0.125
+    """
+    truth = truth_of(instance, notion)
+
+    def value(what: Fixed, numbers: Floats) -> float | None:
+        lie = _lie(instance, what, numbers)
+        answer = _told(instance, notion, lie)
+        return None if answer is None else _gain(instance, truth, lie, answer)
+
+    search = Search(value, trials, seed)
+    residual, point = search.run(_starts(instance), lambda rng: _draw(instance, rng))
+    found: dict[str, Any] = {}
+    witness = f"no lie of {search.tried} gains"
+    if point is not None:
+        lie = _lie(instance, *point)
+        answer = _told(instance, notion, lie)
+        assert answer is not None
+        found = described(instance, truth, lie, answer)
+        if residual > TOLERANCE:
+            witness = in_words(instance, lie, found) + remark(notion)
+    return search.said("strategy-proof", residual, witness, found)
+
+
+def described(
+    instance: Instance, truth: Allocation, lie: Lie, answer: Allocation
+) -> dict[str, Any]:
+    """A lie and what comes of it as plain data, by name."""
+    n = lie.user
+    before, after = float(truth.totals[n]), truly_runs(instance, lie, answer.tasks)
+    rows = dict(zip(instance.servers, np.atleast_2d(lie.demand), strict=False))
+    plain = {s: _by_name(row, instance.resources) for s, row in rows.items()}
+    return {
+        "user": instance.users[n],
+        "demand": plain if lie.demand.ndim == 2 else _by_name(lie.demand, instance.resources),
+        "servers": [s for s, on in zip(instance.servers, lie.placement, strict=True) if on],
+        "truth": before,
+        "after": after,
+        "gain": after / before - 1.0 if before > 0 else None,
+        "tasks": _by_name(answer.tasks[n], instance.servers),
+    }
+
+
+def in_words(instance: Instance, lie: Lie, found: dict[str, Any]) -> str:
+    """Who gains how much by claiming what; only what differs from the truth is named."""
+    n = lie.user
+    gain = found["gain"]
+    change = ""
+    if gain is not None:
+        change = f" ({100 * abs(gain):.3g}% {'less' if gain < 0 else 'more'})"
+    claims = []
+    told = np.atleast_2d(lie.demand)
+    true = np.atleast_2d(instance.demand[n])
+    for r, resource in enumerate(instance.resources):
+        k = int(np.abs(told[:, r] - true[:, r]).argmax())
+        if told[k, r] != true[k, r]:
+            where = f" on {instance.servers[k]}" if len(told) > 1 else ""
+            claims.append(f"{told[k, r]:.6g} {resource}{where} (truth {true[k, r]:.6g})")
+    if (lie.placement != instance.placement[n]).any():
+        names = zip(instance.servers, instance.placement[n], strict=True)
+        allowed = ", ".join(s for s, on in names if on)
+        claims.append(f"servers {', '.join(found['servers'])} (truth {allowed})")
+    return (
+        f"{found['user']} runs {found['after']:.6g} tasks instead of {found['truth']:.6g}{change} "
+        f"by claiming {' and '.join(claims) or 'the truth'}"
+    )
+
+
+def _gain(instance: Instance, truth: Allocation, lie: Lie, answer: Allocation) -> float:
+    """(after - before) / the larger of them: between -1 and 1."""
+    before, after = float(truth.totals[lie.user]), truly_runs(instance, lie, answer.tasks)
+    # what rounding leaves to a user that gets nothing is nothing
+    least = 1e-9 * float(instance.alone[lie.user].sum())
+    most = max(before, after)
+    return (after - before) / most if most > least else 0.0
+
+
+def _told(instance: Instance, notion: Notion, lie: Lie) -> Allocation | None:
+    try:
+        return proved(lie.told(instance), notion)
+    except BadInput:  # nobody believes a lie that leaves the user eligible nowhere
+        return None
+
+
+def _lie(instance: Instance, what: Fixed, numbers: Floats) -> Lie:
+    """The lie of a point: fixed are the user, the resources claimed, the servers claimed.
+
+    The numbers are logarithms of factors, one a resource claimed: of the demand, or for a
+    resource not needed of an amount with the user's dominant share of the pool.
+    """
+    n, claimed, servers = what
+    demand = instance.demand[n].copy()
+    total = instance.pool.sum(axis=0)
+    dominant = float((np.atleast_2d(demand) / np.where(total > 0, total, 1.0)).max())
+    for r, log in zip(np.flatnonzero(claimed), numbers, strict=True):
+        if (demand[..., r] > 0).any():
+            demand[..., r] *= np.exp(log)
+        else:
+            demand[..., r] = dominant * total[r] * np.exp(log)
+    return Lie(n, demand, np.array(servers))
+
+
+def _starts(instance: Instance) -> list[Point]:
+    """Structured lies: first one of each kind for every user, so that thinning keeps them all."""
+    found: list[Point] = []
+    for n in range(len(instance.users)):
+        needs = _needs(instance, n)
+        own = tuple(bool(on) for on in instance.placement[n])
+        size = int(needs.sum())
+        mine = (n, tuple(needs), own)
+        for factor in _FACTORS:
+            found.append((mine, np.full(size, np.log(factor))))
+            found += [(mine, np.log(factor) * row) for row in np.eye(size)] if size > 1 else []
+        found += _other_demands(instance, n, needs, own)
+        for servers in _other_servers(instance, n):
+            found.append(((n, tuple(needs), servers), np.zeros(size)))
+            found += [((n, tuple(needs), servers), np.log(f) * row)
+                      for f in (0.8, 1.25) for row in np.eye(size)]  # fmt: skip
+    return found
+
+
+def _other_demands(instance: Instance, n: int, needs: Bools, own: tuple[bool, ...]) -> list[Point]:
+    """Resources not needed, claimed; and the demand of others, as it is and on top of its own."""
+    found: list[Point] = []
+    total = instance.pool.sum(axis=0)
+    for r in np.flatnonzero(~needs & (total > 0)):
+        claimed = needs.copy()
+        claimed[r] = True
+        at = int(claimed[:r].sum())
+        for part in _CLAIMS:
+            numbers = np.zeros(int(claimed.sum()))
+            numbers[at] = np.log(part)
+            found.append(((n, tuple(claimed), own), numbers))
+    if instance.demand.ndim == 3:
+        return found
+    true = instance.demand[n]
+    dominant = float((true / np.where(total > 0, total, 1.0)).max()) * total
+    for m, other in enumerate(instance.demand):
+        if m == n:
+            continue
+        claimed = needs | ((other > 0) & (total > 0))
+        base = np.where(needs, true, dominant)[claimed]
+        # a user that said it does not need what it needs would run nothing
+        copy = np.where(other[claimed] > 0, other[claimed], base)
+        for told in (copy, np.maximum(copy, np.where(needs, true, 0.0)[claimed])):
+            found.append(((n, tuple(claimed), own), np.log(told / base)))
+    return found
+
+
+def _other_servers(instance: Instance, n: int) -> list[tuple[bool, ...]]:
+    """One server dropped, one alone, one claimed, all claimed; never all useful ones dropped."""
+    own = instance.placement[n]
+    useful = instance.eligible[n]
+    found: list[Bools] = []
+    for i in range(len(own)):
+        flipped = own.copy()
+        flipped[i] = not own[i]
+        found.append(flipped)
+        found.append(np.arange(len(own)) == i)
+    found.append(np.ones(len(own), dtype=bool))
+    seen = {tuple(bool(on) for on in row) for row in found if (row & useful).any()}
+    seen.discard(tuple(bool(on) for on in own))
+    return sorted(seen)
+
+
+def _draw(instance: Instance, rng: np.random.Generator) -> Point:
+    """A random lie: any user, factors around 1, now and then other servers or resources."""
+    n = int(rng.integers(len(instance.users)))
+    needs = _needs(instance, n)
+    claimed = needs | ((rng.random(len(needs)) < 0.2) & (instance.pool.sum(axis=0) > 0))
+    servers = tuple(bool(on) for on in instance.placement[n])
+    others = _other_servers(instance, n)
+    if others and rng.random() < 0.4:
+        servers = others[int(rng.integers(len(others)))]
+    spread = float(rng.choice([0.05, 0.3, 1.0]))
+    return (n, tuple(claimed), servers), rng.normal(0.0, spread, int(claimed.sum()))
+
+
+def _needs(instance: Instance, n: int) -> Bools:
+    """(R,) resources of which user n needs something on some server."""
+    return np.array((np.atleast_2d(instance.demand[n]) > 0).any(axis=0), ndmin=1)
+
+
+def _by_name(row: Floats, names: tuple[str, ...]) -> dict[str, float]:
+    return {name: float(x) for name, x in zip(names, row, strict=True) if x != 0}

@@ -1,0 +1,102 @@
+"""Answers for the many small instances of a search, by shorter ways than `solve`.
+
+No answer is believed for the way it was found: each goes to the same judge, and what the judge does
+not certify is solved again in full.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt import criteria
+from fairopt.allocation import Allocation
+from fairopt.certificates import certify
+from fairopt.errors import FairoptError
+from fairopt.instance import Floats, Instance
+from fairopt.notions import MaxMin, Notion, PerServerDominantShare
+from fairopt.notions.ps_dsf import transformed
+
+_PRICED = 1e-9
+"""a multiplier above this freezes a user at the level"""
+
+
+def quick(instance: Instance, notion: Notion) -> Allocation | None:
+    """A certified answer, or None where there is no shorter way or it was not certified."""
+    answer: Allocation | None
+    try:
+        if isinstance(notion, PerServerDominantShare) and notion.division == "tdm":
+            answer = _over_time(instance, notion)
+        elif isinstance(notion, MaxMin):
+            answer = _levels(instance, notion)
+        else:
+            return None
+        if answer is None:
+            return None
+        certificate = certify(answer)
+    except FairoptError:
+        return None
+    return answer.with_(certificate=certificate) if certificate.certified else None
+
+
+def _over_time(instance: Instance, notion: Notion) -> Allocation:
+    """Time division by server-by-server refill: with time as the one resource, Theorem 1 of
+    khamse2016 says what Theorem 2 does."""
+    from fairopt.engines import refill
+
+    time = transformed(instance)
+    answer = refill.solve(time, PerServerDominantShare())
+    return Allocation(instance, notion, answer.tasks)
+
+
+def _levels(instance: Instance, notion: MaxMin) -> Allocation | None:
+    """Lexicographic max-min, one small linear program a level.
+
+    Variables are the pairs in parts of what the user has alone there, and the level t.
+    """
+    from scipy.optimize import linprog
+
+    score = criteria.score(instance, notion.criterion)
+    n, i = instance.pairs
+    users, servers, resources = instance.shape
+    size = instance.alone[n, i]
+    pool = np.where(instance.pool > 0, instance.pool, 1.0)
+    pairs = np.arange(len(n))
+    use = np.zeros((servers * resources, len(n) + 1))
+    part = instance.pair_demand / pool[i] * size[:, None]
+    for r in range(resources):
+        use[i * resources + r, pairs] = part[:, r]
+    share = np.zeros((users, len(n) + 1))
+    share[n, pairs] = score[n, i] * size / instance.weight[n]
+    scale = share.max()
+    share /= scale
+    limited = np.flatnonzero(np.isfinite(instance.limit))
+    most = np.zeros((len(limited), len(n) + 1))
+    for row, user in enumerate(limited):
+        most[row, pairs[n == user]] = size[n == user] / instance.limit[user]
+    frozen, level = np.zeros(users, dtype=bool), np.zeros(users)
+    goal = np.zeros(len(n) + 1)
+    goal[-1] = -1.0
+    bought = []
+    while not frozen.all():
+        rows = -share.copy()
+        rows[~frozen, -1] = 1.0
+        found = linprog(
+            goal,
+            A_ub=np.vstack([use, most, rows]),
+            b_ub=np.concatenate([np.ones(len(use) + len(most)), np.where(frozen, -level, 0.0)]),
+            method="highs-ds",
+        )
+        if found.x is None:
+            return None
+        price = -np.asarray(found.ineqlin.marginals)
+        newly = ~frozen & (price[len(use) + len(most) :] > _PRICED)
+        if not newly.any():
+            return None
+        level[newly] = found.x[-1]
+        frozen |= newly
+        bought.append(np.maximum(price[: len(use)], 0.0).reshape(servers, resources) / pool)
+    x: Floats = np.asarray(found.x)[:-1]
+    x = np.maximum(x, 0.0) / max(1.0, float((np.vstack([use, most])[:, :-1] @ x).max()))
+    tasks = np.zeros((users, servers))
+    tasks[n, i] = x * size
+    return Allocation(instance, notion, tasks, level_prices=np.array(bought), score=score)

@@ -1,0 +1,173 @@
+"""The search for a violation: structured starts, random ones, then Nelder-Mead from the best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.check import Check
+from fairopt.errors import FairoptError, UsageError
+from fairopt.instance import Floats, Instance
+from fairopt.notions import Notion
+
+TOLERANCE = 1e-4
+"""largest relative change that is put down to the tolerances of two certified answers"""
+REACH = 5.0
+"""amounts are changed by factors from exp(-REACH) to exp(REACH)"""
+_STARTS, _RANDOM = 0.6, 0.75
+"""parts of the trials after which structured and random starts end"""
+
+Point = tuple[Any, Floats]
+"""what is fixed while the optimiser runs, and the numbers it moves"""
+Value = Callable[[Any, Floats], float | None]
+"""how bad a point is (above 0 is a violation); None where no certified answer says"""
+
+
+@dataclass(frozen=True)
+class Searched(Check):
+    """A statement about a notion on one instance, searched for a violation.
+
+    A violation rests on certified answers on both sides. That none was found is no proof.
+
+    Parameters
+    ----------
+    tried : changes of the instance tried.
+    unproved : those among them whose answer was not certified; they count for nothing.
+    found : the worst change, as plain data.
+    """
+
+    tried: int = 0
+    unproved: int = 0
+    found: dict[str, Any] = field(default_factory=dict)
+
+
+class _Spent(Exception):
+    """All trials are used up."""
+
+
+class Search:
+    """Looks for the point of largest value, with a fixed number of trials.
+
+    Parameters
+    ----------
+    value : of a point. trials : calls of it, at least 1. seed : of the random starts.
+    """
+
+    def __init__(self, value: Value, trials: int, seed: int) -> None:
+        if trials < 1:
+            raise UsageError(f"trials: found {trials}; wanted a whole number >= 1")
+        self.value, self.trials = value, trials
+        self.rng = np.random.default_rng(seed)
+        self.tried = self.unproved = 0
+        self.known: list[tuple[float, Point]] = []
+
+    def run(
+        self, starts: Sequence[Point], draw: Callable[[np.random.Generator], Point] | None
+    ) -> tuple[float, Point | None]:
+        """(value, point) of the worst found; the point is None where nothing was proved.
+
+        `starts` are tried first, thinned evenly when there are too many; then points of `draw`;
+        then the optimiser runs from the worst so far. Without `draw` only the starts are tried.
+        """
+        most = self.trials if draw is None else max(1, int(_STARTS * self.trials))
+        if len(starts) > most:
+            kept = np.unique(np.linspace(0, len(starts) - 1, most).round().astype(int))
+            starts = [starts[k] for k in kept]
+        try:
+            for point in starts:
+                self._try(*point)
+            if draw is not None:
+                while self.tried < _RANDOM * self.trials:
+                    self._try(*draw(self.rng))
+                self._climb()
+                while True:
+                    self._try(*draw(self.rng))
+        except _Spent:
+            pass
+        return max(self.known, key=lambda pair: pair[0], default=(0.0, None))
+
+    def said(self, name: str, residual: float, witness: str, found: dict[str, Any]) -> Searched:
+        """The check that this search ends in; `residual` below 0 counts as 0."""
+        residual = max(residual, 0.0)
+        return Searched(
+            name, residual <= TOLERANCE, TOLERANCE - residual, TOLERANCE, witness,
+            self.tried, self.unproved, found,
+        )  # fmt: skip
+
+    def _climb(self) -> None:
+        """Nelder-Mead from the worst points so far, best first, one for each thing fixed."""
+        from scipy.optimize import minimize
+
+        best: dict[str, tuple[float, Point]] = {}
+        for value, point in sorted(self.known, key=lambda pair: -pair[0]):
+            if point[1].size:
+                best.setdefault(repr(point[0]), (value, point))
+        each = max(20, (self.trials - self.tried) // 3)
+        for _, (what, numbers) in best.values():
+            # a start exactly at the truth (0) would have a simplex without extent
+            simplex = np.vstack([numbers, numbers + 0.2 * np.eye(numbers.size)])
+            options: Any = {"initial_simplex": simplex, "maxfev": each, "xatol": 1e-5,
+                            "fatol": 1e-9}  # fmt: skip
+            minimize(partial(self._below, what), numbers, method="Nelder-Mead", options=options)
+
+    def _below(self, what: Any, numbers: Floats) -> float:
+        return -self._try(what, numbers)
+
+    def _try(self, what: Any, numbers: Floats) -> float:
+        if self.tried >= self.trials:
+            raise _Spent
+        self.tried += 1
+        numbers = np.clip(np.array(numbers, dtype=np.float64), -REACH, REACH)
+        value = self.value(what, numbers)
+        if value is None:
+            self.unproved += 1
+            return -1.0
+        self.known.append((value, (what, numbers)))
+        return value
+
+
+def proved(instance: Instance, notion: Notion) -> Allocation | None:
+    """The certified answer, or None: a changed instance may be one the notion does not take."""
+    from fairopt.properties.quick import quick
+    from fairopt.solving import solve
+
+    answer = quick(instance, notion)
+    if answer is not None:
+        return answer
+    try:
+        answer = solve(instance, notion, uncertified="return")
+    except FairoptError:
+        return None
+    assert answer.certificate is not None
+    return answer if answer.certificate.certified else None
+
+
+def truth_of(instance: Instance, notion: Notion) -> Allocation:
+    """The answer to compare with; raises what `solve` raises, NotCertified included."""
+    from fairopt.solving import solve
+
+    return solve(instance, notion)
+
+
+def remark(notion: Notion) -> str:
+    """What is to be said where the answer of a notion is not unique; else nothing."""
+    plain = notion.plain()
+    parameters = plain["parameters"]
+    varies = (
+        plain["name"] in ("throughput", "bmf", "equal-m", "sum-m")
+        or parameters.get("division") == "rdm"
+        or parameters.get("alpha") == 0
+    )
+    return "; this notion may have other answers: it is about those that solve gives" * varies
+
+
+def worst_loss(before: Floats, after: Floats) -> tuple[float, int]:
+    """(largest part of its tasks that a user loses, which user); both (N,)."""
+    lost = np.where(before > 0, (before - after) / np.where(before > 0, before, 1.0), -1.0)
+    n = int(lost.argmax())
+    return float(lost[n]), n
