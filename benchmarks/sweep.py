@@ -156,7 +156,12 @@ def main() -> None:
     parser.add_argument("--write", metavar="FILE")
     options = parser.parse_args()
     called = f"python benchmarks/sweep.py --points {options.points} --long {options.long}"
-    lines = ["# Sweeps: time", "", f"Written by `{called}`,", "one BLAS thread.", ""]
+    load, cores = os.getloadavg()[0], os.cpu_count()
+    lines = [
+        "# Sweeps: time", "",
+        f"Written by `{called}`, one BLAS thread, on {cores}",
+        f"cores with {load:.0f} processes running before it started; the ratios are of one run.", "",
+    ]  # fmt: skip
     lines += beside(options.points) + overhead()
     if options.long:
         lines += workers(options.long)
