@@ -25,11 +25,11 @@ CASES = (
 )
 
 
-def rescaled_gradient(inst: Instance, notion: fo.Tradeoff, step: float = 2e-5) -> Floats:
+def rescaled_gradient(inst: Instance, notion: fo.Tradeoff, step: float = 3e-4) -> Floats:
     """Where "gradient step, then rescale each pool to its fullest resource" comes to rest."""
     u, who = fo.criteria.dominant_share(inst), inst.eligible
     a = np.where(who, 0.3, 0.0)
-    for _ in range(60_000):
+    for _ in range(5_000):
         level = a.sum(axis=1)
         slope = 1 / level - 2 * notion.t_pf / len(level) * (level - level.mean())
         away = a - a.sum(axis=0) / who.sum(axis=0)
@@ -37,7 +37,7 @@ def rescaled_gradient(inst: Instance, notion: fo.Tradeoff, step: float = 2e-5) -
         moved = np.where(who, np.maximum(a + step * slopes, 0), 0)
         use = inst.used(np.divide(moved, u, out=np.zeros_like(a), where=who)) / inst.pool
         moved = moved / use.max(axis=1)
-        if np.abs(moved - a).max() < 1e-13:
+        if np.abs(moved - a).max() < 1e-12:
             break
         a = moved
     return a

@@ -54,7 +54,8 @@ def proved(sheet: Sheet, other: Sheet | None = None) -> Proof:
 
 def _bounded(alloc: Allocation, terms: Terms, found: Floats, sheet: Sheet) -> float:
     """The gap at prices guessed for a better answer: those of the answer itself bound loosely."""
-    priced = guessed(alloc.with_(tasks=found, prices=None, limit_prices=None, objective=None), terms)
+    best = alloc.with_(tasks=found, prices=None, limit_prices=None, objective=None)
+    priced = guessed(best, terms)
     near = Sheet(priced, terms, shrink(priced), sheet.size)
     same = alloc.with_(prices=priced.prices, limit_prices=priced.limit_prices)
     return sheet.gap(proved(Sheet(same, terms, sheet.shrink, sheet.size), near).rise)

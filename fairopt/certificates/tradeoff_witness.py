@@ -79,7 +79,7 @@ def better(alloc: Allocation, terms: Terms, rounds: int = 80) -> tuple[Floats, f
 
 
 def _mixed(sheet: Any, met: Floats, part: Floats, value: Any) -> Floats | None:
-    """Better weights of the points met, by one Newton step with sum 1 kept; None when there are none.
+    """Better weights of the points met, by one Newton step with sum 1 kept; None if there are none.
 
     A weight that the step would take below 0 goes to 0 and stays there.
     """

@@ -130,7 +130,7 @@ class _Centring:
             return np.zeros_like(moved)
         weak = self.w < stiff
         own = np.where(weak, self.w, 0.0) * (self.away(moved) + away)
-        return np.where(weak, own, self.away(balance))
+        return self.away(np.where(weak, own, balance))
 
     def error(self, away: Floats, stiff: Floats) -> Floats:
         """Deviations not explained by pulls, less where w is weak beside `stiff`."""

@@ -137,9 +137,11 @@ def _amount(
     name: str, given: Any, faults: list[Fault], wanted: str = "a finite number >= 0"
 ) -> float:
     """`given` as a number >= 0; a text that spells one (the command line's) will do for g."""
+    spelt = isinstance(given, str) and name == "g"
     try:
-        value = float("nan") if isinstance(given, bool) else float(given)
-    except (TypeError, ValueError):
+        plain = isinstance(given, (int, float, np.number)) and not isinstance(given, bool)
+        value = float(given) if plain or spelt else float("nan")
+    except ValueError:
         value = float("nan")
     if not (np.isfinite(value) and value >= 0):
         faults.append(Fault(name, repr(given), wanted))

@@ -1,0 +1,191 @@
+"""The judge of the trade-off: right answers, spoiled answers, bent prices."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairopt as fo
+from fairopt import generate
+from fairopt.certificates.feasibility import feasibility
+from fairopt.certificates.tradeoff import measure, proved
+from fairopt.certificates.tradeoff_bound import Sheet, tangent_loss
+from fairopt.certificates.tradeoff_witness import better
+from fairopt.penalties import Terms
+
+SOFT = [
+    fo.Tradeoff(), fo.Tradeoff(t_pf=3), fo.Tradeoff(t_drf=3), fo.Tradeoff(900, 20),
+    fo.Tradeoff(2, 5, g=3), fo.Tradeoff(1, 1, g=0.5), fo.Tradeoff(0.3, 0.2, g=0),
+]  # fmt: skip
+HARD = [
+    fo.Tradeoff(equal_across=True), fo.Tradeoff(t_drf=4, equal_across=True),
+    fo.Tradeoff(equal_within=True), fo.Tradeoff(t_pf=4, equal_within=True, g=2),
+    fo.Tradeoff(equal_across=True, equal_within=True),
+]  # fmt: skip
+INSTANCES = (
+    fo.read("kesidis2016/placement").instance,
+    fo.read("kesidis2016/no-penalty").instance.replace(weight=[1, 2, 0.5], count=[1, 3]),
+    generate.random_instance(4, 2, 2, density=0.8, seed=3, limits=0.5),
+)
+
+
+@lru_cache
+def solved(notion, which):
+    return fo.solve(INSTANCES[which], notion)
+
+
+def spoiled(alloc, **changes):
+    return alloc.with_(certificate=None, objective=None, **changes)
+
+
+def possible(notion, which):
+    """Both equalities together do not suit every instance."""
+    return not (notion.equal_across and notion.equal_within and which != 0)
+
+
+PAIRS = [(n, k) for n in SOFT + HARD for k in range(3) if possible(n, k)]
+
+
+# -- right answers ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("notion", "which"), PAIRS, ids=str)
+def test_right_answers_are_certified(notion, which):
+    alloc = solved(notion, which)
+    assert alloc.certificate.certified
+    for changes in (
+        {"prices": alloc.prices * 1e-7, "limit_prices": alloc.limit_prices * 1e-7},
+        {"prices": None, "limit_prices": None},
+    ):
+        found = fo.certify(spoiled(alloc, **changes))
+        assert found.certified, found.explain()
+
+
+def test_units_do_not_matter():
+    alloc = solved(fo.Tradeoff(3, 5), 0)
+    inst = alloc.instance
+    scale = np.array([2.0**30, 1e-3])
+    other = inst.replace(demand=inst.demand * scale, capacity=inst.capacity * scale)
+    again = fo.solve(other, fo.Tradeoff(3, 5))
+    np.testing.assert_allclose(again.levels, alloc.levels, rtol=1e-9)
+    assert again.certificate.certified
+
+
+def test_saved_and_loaded(tmp_path):
+    alloc = solved(fo.Tradeoff(2, 5, g=3), 1)
+    alloc.save(tmp_path / "a.json")
+    again = fo.load(tmp_path / "a.json")
+    assert fo.certify(again).certified and again.objective == alloc.objective
+
+
+# -- spoiled answers --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("notion", "which"), PAIRS, ids=str)
+def test_a_smaller_answer_is_refuted(notion, which):
+    alloc = solved(notion, which)
+    found = fo.certify(spoiled(alloc, tasks=alloc.tasks * 0.99))
+    assert found.verdict == "refuted", found.explain()
+    assert found.gap >= (1 / 0.99 - 1) * (1 - 1e-9) or notion.t_pf or notion.t_drf
+
+
+@pytest.mark.parametrize("notion", SOFT, ids=str)
+def test_a_moved_answer_is_refuted_with_a_better_one(notion):
+    alloc = solved(notion, 1)
+    x = alloc.tasks.copy()
+    x[0] *= 0.9
+    bad = spoiled(alloc, tasks=x)
+    found = fo.certify(bad)
+    assert found.verdict == "refuted", found.explain()
+    tasks, rise = better(bad, Terms.of(bad.notion))
+    mended = spoiled(bad, tasks=tasks)
+    assert all(check.holds for check in feasibility(mended)) and rise > 0
+    assert bad.objective < mended.objective <= alloc.objective + 1e-9 * abs(alloc.objective)
+    assert any("better feasible allocation" in note for note in found.notes)
+
+
+def test_too_much_is_refuted():
+    alloc = solved(fo.Tradeoff(3), 0)
+    found = fo.certify(spoiled(alloc, tasks=alloc.tasks * 1.001))
+    assert found.verdict == "refuted" and "not feasible" in found.notes[0]
+
+
+@pytest.mark.parametrize(("notion", "name"), [(HARD[0], "(14)"), (HARD[2], "(15)")])
+def test_unequal_is_refuted(notion, name):
+    alloc = solved(notion, 1)
+    x = alloc.tasks.copy()
+    x[1, 1] *= 0.999
+    found = fo.certify(spoiled(alloc, tasks=x))
+    assert found.verdict == "refuted"
+    assert any(name in check.name and not check.holds for check in found.checks)
+
+
+def test_nothing_for_somebody():
+    alloc = solved(fo.Tradeoff(1, 1), 0)
+    x = alloc.tasks.copy()
+    x[2] = 0
+    found = fo.certify(spoiled(alloc, tasks=x))
+    assert not found.certified and not found.gap < 1e-3
+
+
+def test_printed_point_of_422_differs_in_the_fourth_digit():
+    inst = fo.read("kesidis2016/t-drf").instance
+    x = [[0, 0.75], [4.5, 3], [1.8, 0.75]]
+    found = fo.certify(fo.Allocation(inst, fo.Tradeoff(t_drf=900), x))
+    assert found.verdict == "refuted" and found.gap == pytest.approx(5.94e-4, rel=1e-2)
+
+
+def test_prices_of_nothing_prove_nothing():
+    alloc = solved(fo.Tradeoff(3), 0)
+    p = np.zeros_like(alloc.prices)
+    p[0, 0] = 1.0
+    bent = spoiled(alloc, prices=p, limit_prices=None)
+    assert measure(bent)[0] > 1e-6 and not fo.certify(bent).certified
+
+
+# -- bent prices and moved answers: no proof claims too much -------------------------------------
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from(PAIRS), st.lists(st.floats(0.0, 1.0), min_size=30, max_size=30),
+    st.floats(-9.0, 0.0), st.floats(-9.0, 0.5), st.booleans(),
+)  # fmt: skip
+def test_no_bound_is_below_the_truth(pair, draws, far, bend, whole):
+    """Whatever prices say, the gap proved is at least what the optimum gains; so nothing further
+    than 1e-6 from the optimum is certified."""
+    notion, which = pair
+    best = solved(notion, which)
+    inst, r = best.instance, np.array(draws)
+    step = 10.0**far
+    if whole or notion.equal_across or notion.equal_within:
+        x = best.tasks * (1 - step * (0.5 + r[0] / 2))
+    else:
+        x = best.tasks * (1 - step * r[: best.tasks.size].reshape(best.tasks.shape))
+    p = best.prices * (1 + 10.0**bend * r[6 : 6 + best.prices.size].reshape(best.prices.shape))
+    other = spoiled(best, tasks=x, prices=p)
+    sheet = Sheet(other, Terms.of(other.notion))
+    proof = proved(sheet)
+    scale = sheet.size ** (1 - sheet.alpha) * float(inst.weight.sum())
+    rise = (best.objective - other.objective) / scale
+    assert proof.rise >= rise - 1e-12 * max(1.0, abs(best.objective / scale))
+    if sheet.gap(rise) > 1.001e-6:
+        assert measure(other)[0] > 1e-6  # the number `certified` asks for
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 10_000), st.floats(0.0, 1e3), st.floats(0.0, 1e3))
+def test_certified_answers_of_random_instances_have_no_better_one(seed, t_pf, t_drf):
+    inst = generate.random_instance(4, 2, 2, density=0.7, seed=seed)
+    alloc = fo.solve(inst, fo.Tradeoff(t_pf, t_drf))
+    _, rise = better(alloc, Terms.of(alloc.notion))
+    assert rise <= 1e-7
+
+
+@given(st.floats(-20.0, 20.0), st.sampled_from([0.1, 0.9, 1.0, 1.1, 3.0, 10.0]))
+def test_losses_are_never_negative(log_r, alpha):
+    assert tangent_loss(np.array([log_r]), alpha)[0] >= -1e-12
