@@ -160,7 +160,7 @@ def main() -> None:
     lines = [
         "# Sweeps: time", "",
         f"Written by `{called}`, one BLAS thread, on {cores}",
-        f"cores with {load:.0f} processes running before it started; the ratios are of one run.", "",
+        f"cores with {load:.0f} processes running before it started. Ratios are of one run.", "",
     ]  # fmt: skip
     lines += beside(options.points) + overhead()
     if options.long:

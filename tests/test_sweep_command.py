@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,21 @@ def test_a_picture(tmp_path: Path) -> None:
     path = tmp_path / "shares.svg"
     assert run(["sweep", MODEL, "--over", "t_drf=0:10:3", "--plot", str(path)]) == 0
     assert path.read_text().startswith("<?xml")
+
+
+def test_a_terminal_sees_points_and_the_time_left(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert run(["sweep", MODEL, "--over", "alpha=1,2"]) == 0
+    assert all(word in terminal.getvalue() for word in ("sweep", "2/2", "points", "left"))
+    assert "alpha" in capsys.readouterr().out
 
 
 def test_the_help_names_the_ranges(capsys: pytest.CaptureFixture[str]) -> None:
