@@ -4,7 +4,7 @@ The 12,583 machines of the Google trace of May 2011 (models/real/google2011), ea
 own, and the model's users over and over. With placement as in the model, and without.
 
     python benchmarks/reduction.py [--users 100 1000] [--notion proportional] [--repeat 3]
-        [--off-pairs 130000] [--write docs/results]
+        [--off-pairs 1300000] [--write docs/results]
 
 Columns: eligible pairs; what is left of users and servers; seconds of `reduce` alone, of
 `solve(reduce=True)` and of its parts (scores, engine, certificate and the rest), medians; and of
@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--users", type=int, nargs="+", default=[100, 1000])
     parser.add_argument("--notion", default="proportional")
     parser.add_argument("--repeat", type=int, default=3)
-    parser.add_argument("--off-pairs", type=int, default=130_000)
+    parser.add_argument("--off-pairs", type=int, default=1_300_000)
     parser.add_argument("--write", type=Path)
     asked = parser.parse_args()
     notion = make(asked.notion)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.instance import Floats, Instance, Ints
+from fairopt.instance import Floats, Instance, Ints, sealed
 from fairopt.notions import Notion
 from fairopt.reduce.groups import BLOCK, Groups
 from fairopt.reduce.merging import merge
@@ -66,9 +66,11 @@ class Reduction:
         """
         if not self.steps:
             return tasks, prices, limit_prices, level_prices
-        x = tasks[:, self.servers.of] * self.server_part if self.servers.merged else tasks
+        x = tasks
+        if self.servers.merged:
+            x = sealed(x[:, self.servers.of] * self.server_part)
         if self.users.merged:
-            x = _spread(x, self.users.of, self.user_part)
+            x = sealed(_spread(x, self.users.of, self.user_part))
         mu = None if limit_prices is None else limit_prices[self.users.of]
         return x, self._priced(prices), mu, self._priced(level_prices)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from fairopt.instance import Bools, Floats, Ints
 
 Words = NDArray[np.uint64]
-BLOCK = 1 << 20
+BLOCK = 1 << 17
 """entries looked at in one go: they stay in the cache"""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
