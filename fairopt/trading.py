@@ -41,6 +41,8 @@ def tradeoff(
             ladder.same_as_alpha_fair(gap, polished)
     if ladder.error > ladder.gap:
         ladder.programs(solver)
+    if solver not in ("auto", "highs") and ladder.error > ladder.gap and ladder.plain:
+        ladder.same_as_alpha_fair(gap, polished, solver)
     if ladder.best is None:
         raise SolverFailure("no solver gave an answer: " + "; ".join(ladder.failures))
     return ladder.best.with_(steps=tuple(ladder.steps))
@@ -73,12 +75,12 @@ class _Ladder:
     def own(self) -> None:
         self._judge("interior point", interior.follow(self.inner, self._score(), self.terms))
 
-    def same_as_alpha_fair(self, gap: float, polished: bool) -> None:
+    def same_as_alpha_fair(self, gap: float, polished: bool, solver: str = "auto") -> None:
         from fairopt.fair import alpha_fair
 
         other = AlphaFair(self.terms.alpha, "dominant-share", weight_inside=True)
         try:
-            found = alpha_fair(self.instance, other, self.score, "auto", gap, polished)
+            found = alpha_fair(self.instance, other, self.score, solver, gap, polished)
         except SolverFailure as failure:
             self.failures.append(str(failure))
             return

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.engines.centring import Centring, State
 from fairopt.engines.point import Point
 from fairopt.instance import Floats, Instance
 from fairopt.penalties import Terms
@@ -44,33 +45,6 @@ GOOD = 1e-10
 """relative errors at which the first step that gains nothing ends the path"""
 
 
-class State:
-    """The unknowns of the module, in one array: a, s, nu, price, v are positive, p and e free."""
-
-    def __init__(self, whole: Floats, size: tuple[int, int, int]) -> None:
-        """size: pairs, rows, users."""
-        pairs, rows, users = size
-        b, c = pairs + rows, 2 * (pairs + rows)
-        k = c + users
-        self.whole, self.size, self.positive = whole, size, k
-        self.a, self.s = whole[:pairs], whole[pairs:b]
-        self.nu, self.price = whole[b : b + pairs], whole[b + pairs : c]
-        self.v, self.p, self.e = whole[c:k], whole[k : k + users], whole[k + users :]
-
-    @classmethod
-    def of(cls, *parts: Floats) -> State:
-        size = len(parts[0]), len(parts[1]), len(parts[4])
-        return cls(np.concatenate(parts), size)
-
-    def moved(self, step: State, length: float) -> State:
-        return State(self.whole + length * step.whole, self.size)
-
-    def reach(self, step: State) -> float:
-        """The longest step that takes nothing that must be positive below 0."""
-        k = self.positive
-        return 1.0 / max(float((-step.whole[:k] / self.whole[:k]).max()), 1e-300)
-
-
 def follow(instance: Instance, score: Floats, terms: Terms) -> Point | None:
     """The best point of the central path, or None where numbers ended.
 
@@ -82,59 +56,6 @@ def follow(instance: Instance, score: Floats, terms: Terms) -> Point | None:
     with np.errstate(all="ignore"):
         method = _Method(instance, score, terms)
         return method.point(method.run())
-
-
-class _Centring:
-    """Groups of entries, each drawn to its group's mean with force w (0 to inf).
-
-    M = delta + w C has the inverse x/(w + delta) + f sum(f x)/sum(f delta), f = w/(w + delta).
-    """
-
-    def __init__(self, group: Any, w: Floats) -> None:
-        """group (size, groups) of 0 and 1; w (size,)."""
-        self.group, self.w = group, w
-        self.mean = group / group.sum(axis=0)
-        self.none = not w.any()
-        self.inverse = 1.0 / w
-
-    def away(self, x: Floats) -> Floats:
-        """C x."""
-        found: Floats = x - self.group @ (x @ self.mean)
-        return found
-
-    def prepare(self, delta: Floats) -> None:
-        self.delta = delta
-        self.part = 1.0 / (self.w + delta)
-        if self.none:
-            return
-        self.f = 1.0 / (1.0 + delta * self.inverse)
-        self.rank = self.group * self.f[:, None]
-        self.rank = self.rank / np.sqrt(self.f * delta @ self.group)
-
-    def solve(self, x: Floats) -> Floats:
-        """M^-1 x."""
-        found = self.part * x
-        return found if self.none else found + self.rank @ (x @ self.rank)
-
-    def solve_pull(self, away: Floats) -> Floats:
-        """M^-1 (w away) for a centred `away`, exact for every w."""
-        if self.none:
-            return np.zeros_like(away)
-        mean = (self.delta * self.f * away) @ self.group / (self.delta * self.f @ self.group)
-        found: Floats = self.f * (away - self.group @ mean)
-        return found
-
-    def pull(self, moved: Floats, away: Floats, stiff: Floats, balance: Floats) -> Floats:
-        """Change of a pull: w times deviations where w is weak, else what the balance leaves."""
-        if self.none:
-            return np.zeros_like(moved)
-        weak = self.w < stiff
-        own = np.where(weak, self.w, 0.0) * (self.away(moved) + away)
-        return self.away(np.where(weak, own, balance))
-
-    def error(self, away: Floats, stiff: Floats) -> Floats:
-        """Deviations not explained by pulls, less where w is weak beside `stiff`."""
-        return away / (1.0 + stiff * self.inverse)
 
 
 class _Method:
@@ -173,8 +94,8 @@ class _Method:
         worth = self.size ** (alpha - 1) / float(self.instance.weight.sum())
         across = np.inf if terms.equal_across else 2 * terms.t_pf * worth * self.size**2 / users
         within = np.inf if terms.equal_within else 2 * terms.t_drf * worth / self.machines
-        self.across = _Centring(np.ones((users, 1)), np.full(users, across))
-        self.within = _Centring(self.on, np.full(len(self.n), 1.0) * within)
+        self.across = Centring(np.ones((users, 1)), np.full(users, across))
+        self.within = Centring(self.on, np.full(len(self.n), 1.0) * within)
         self.both = np.concatenate([self.of_user, self.use], axis=1)
 
     def _begin(self, n: Any, i: Any) -> Floats:
@@ -292,8 +213,9 @@ class _Method:
         mean = float(z.a @ z.nu + z.s @ z.price) / products
         fixed = self.within.solve_pull(within)
         drift = self.across.solve_pull(across)
+        idle_p, idle_e = np.zeros_like(z.p), np.zeros_like(z.e)
 
-        def direction(pairs: Floats, rows: Floats, bend: Floats) -> State:
+        def direction(pairs: Floats, rows: Floats, bend: Floats, pulls: bool) -> State:
             """The Newton step for targets of nu a (pairs) and lambda s (rows)."""
             g = self.within.solve(dual + pairs / z.a) - fixed
             right = g @ self.both
@@ -307,12 +229,14 @@ class _Method:
             dlevel = da @ self.of_user
             dv = -slope * dlevel - z.v * bend
             dnu = (pairs - z.nu * da) / z.a
+            if not pulls:
+                return State.of(da, ds, dnu, dprice, dv, idle_p, idle_e)
             dp = self.across.pull(dlevel, across, slope, force + dv)
             de = self.within.pull(da, within, z.v[self.n], dual + dnu - self.both @ found)
             return State.of(da, ds, dnu, dprice, dv, dp, de)
 
         pairs_due, rows_due = self._due(z, level)
-        aim = direction(-z.a * z.nu, -z.s * z.price, curve)
+        aim = direction(-z.a * z.nu, -z.s * z.price, curve, pulls=False)
         ahead = z.moved(aim, min(1.0, z.reach(aim)))
         rest = float(ahead.a @ ahead.nu + ahead.s @ ahead.price) / products
         money = float(z.v @ level) / products
@@ -323,6 +247,7 @@ class _Method:
             centre * pairs_due - z.a * z.nu - _clipped(aim.a * aim.nu, mean * pairs_due),
             centre * rows_due - z.s * z.price - _clipped(aim.s * aim.price, mean * rows_due),
             curve - np.minimum(second, 0.5),
+            pulls=True,
         )
         # the nearer the end, the nearer to a bound a step may go
         far = max(mean / money, float(np.abs(curve).max()))
