@@ -1,0 +1,307 @@
+"""bonald2015 Proposition 2 and Figure 3: what a lie gains under proportional fairness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.check import Check
+from fairopt.instance import Floats, Instance
+from fairopt.notions import ProportionalFair
+from fairopt.propositions import draws
+from fairopt.propositions.bonald2015 import parts_of_pool
+from fairopt.propositions.statement import Hypothesis, Statement, Undecided, certified
+
+PEAK, LARGEST = 2 - 3**0.5, 0.098076
+"""what Figure 3 is claimed to show: the load of the largest gain, and that gain"""
+TWO = draws.Small((2, 2), (1, 1), (1, 4), density=1.0, weight_decades=0.0, zero_demand=0.2)
+CLAIMS = np.geomspace(0.02, 50, 24)
+"""factors on what a liar needs of a resource, or on its dominant share of one it does not need"""
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """Users (a11, 1) and (1, a22) in random units, a11 and a22 below 1; half of them eighths.
+
+    Parameters
+    ----------
+    second : how many users there are of the second kind, from and to.
+    weights : the largest weight, a whole number.
+    """
+
+    second: draws.Range = (1, 1)
+    weights: int = 1
+
+    def __call__(self, rng: np.random.Generator) -> Instance:
+        low = rng.uniform(0, 1, 2) if rng.random() < 0.5 else rng.integers(0, 8, 2) / 8
+        low[0] *= rng.random() < 0.8  # a liar gains most where it needs one resource only
+        unit, capacity = rng.integers(1, 5, (2, 1)), rng.integers(1, 9, 2)
+        demand = np.array([[low[0], 1], [1, low[1]]]) * unit * capacity
+        of = [0] + [1] * int(rng.integers(self.second[0], self.second[1] + 1))
+        return Instance(demand[of], [capacity], weight=rng.integers(1, self.weights + 1, len(of)))
+
+
+def crossed(inst: Instance) -> bool:
+    """Two users and two resources, the second dominant for the first user, the first for u2."""
+    if inst.shape != (2, 1, 2):
+        return False
+    part = parts_of_pool(inst)
+    return bool(part[0, 0] < part[0, 1] and part[1, 1] < part[1, 0])
+
+
+def two_users(inst: Instance) -> bool:
+    return len(inst.users) == 2
+
+
+def overclaims(inst: Instance) -> bool:
+    """a11 <= 1 / (2 - a22): the lie of Proposition 2 claims more than the truth."""
+    a, b = _low(inst) if crossed(inst) else (0.0, 0.0)
+    return bool(a * (2 - b) <= 1)
+
+
+def _low(inst: Instance) -> tuple[float, float]:
+    """a11, a22 where a12 = a21 = 1."""
+    part = parts_of_pool(inst)
+    return float(part[0, 0] / part[0, 1]), float(part[1, 1] / part[1, 0])
+
+
+CROSSED = Hypothesis("(a11, 1) and (1, a22)", crossed)
+OVER = Hypothesis("a11 <= 1/(2-a22)", overclaims, Crossed())
+
+
+# -- Proposition 2: the rate without a lie -------------------------------------------------------
+
+
+def proposition_2_printed() -> Statement:
+    """phi_1 = min(1/2, (1-a22)/(1-a11 a22)), as printed."""
+    return Statement(
+        name="bonald2015/proposition-2-printed",
+        words="the proportional phi_1 of (a11, 1) and (1, a22) is min(1/2, (1-a22)/(1-a11 a22))",
+        source="bonald2015 Proposition 2, proof",
+        draw=Crossed(),
+        check=Rate(largest=False),
+        hypotheses=(CROSSED, Hypothesis(OVER.name, overclaims)),
+        reading="printed",
+        notion=ProportionalFair(),
+    )
+
+
+def proposition_2() -> Statement:
+    """phi_1 = max(1/2, (1-a22)/(1-a11 a22)) where a11 <= 1/(2-a22)."""
+    return Statement(
+        name="bonald2015/proposition-2",
+        words="the proportional phi_1 of (a11, 1) and (1, a22) is max(1/2, (1-a22)/(1-a11 a22))",
+        source="bonald2015 Proposition 2, proof, max in place of min",
+        draw=Crossed(),
+        check=Rate(largest=True),
+        hypotheses=(CROSSED, OVER),
+        reading="corrected",
+        notion=ProportionalFair(),
+    )
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The certified phi_1 in parts of what user 1 has alone, against the formula."""
+
+    largest: bool
+
+    def __call__(self, inst: Instance, seed: int) -> Check:
+        del seed  # nothing is drawn
+        a, b = _low(inst)
+        formula = (max if self.largest else min)(0.5, (1 - b) / (1 - a * b))
+        phi = float(certified(inst, ProportionalFair()).totals[0] * parts_of_pool(inst)[0, 1])
+        witness = f"a11 {a:.4g}, a22 {b:.4g}: phi_1 is {phi:.6g}, by the formula {formula:.6g}"
+        return Check.of("phi_1", abs(phi - formula) / phi, 1e-5, witness)
+
+
+# -- Proposition 2: the lie ----------------------------------------------------------------------
+
+
+def proposition_2_best_lie() -> Statement:
+    """Nothing user 1 claims lets it run more than a11' = 1/(2-a22) does (as much as the truth, if
+    the truth is more)."""
+    return Statement(
+        name="bonald2015/proposition-2-best-lie",
+        words="against (1, a22) no claim of (a11, 1) is better than a11' = 1/(2-a22)",
+        source="bonald2015 Proposition 2",
+        draw=Crossed(),
+        check=_best_lie,
+        hypotheses=(CROSSED,),
+        notion=ProportionalFair(),
+    )
+
+
+def _best_lie(inst: Instance, seed: int) -> Check:
+    """The best of many claims by the exact solution for two; both then solved and certified."""
+    rng = np.random.default_rng(seed)
+    part, (a, b) = parts_of_pool(inst), _low(inst)
+    named = np.array([part[0, 1] / (2 - b), part[0, 1]])
+    factors = np.concatenate([CLAIMS, rng.uniform(0.8, 1.25, 8), [1.0]])
+    near = np.concatenate([named[0] * factors, part[0, 0] * factors])
+    # a claim and a multiple of it come to the same: only its first part is moved
+    claims = [np.array([c, part[0, 1]]) for c in near[near > 0]]
+    best = max(claims, key=lambda c: _runs(part[0], c, part[1], (1.0, 1.0)))
+    runs, other = _lied(inst, 0, named), _lied(inst, 0, best)
+    witness = (
+        f"a11 {a:.4g}, a22 {b:.4g}: claiming {named[0] / part[0, 1]:.6g} user 1 runs {runs:.6g}, "
+        f"claiming {best[0] / part[0, 1]:.6g} it runs {other:.6g}"
+    )
+    return Check.of("the best lie", max(1 - runs / other, 0.0), 1e-5, witness)
+
+
+def proposition_2_bound() -> Statement:
+    """For two users no lie gains more than 50%."""
+    return Statement(
+        name="bonald2015/proposition-2-bound",
+        words="for two users a lie under proportional fairness gains at most 50%",
+        source="bonald2015 Proposition 2",
+        draw=_two,
+        check=_half,
+        hypotheses=(
+            Hypothesis("two users", two_users, Crossed(second=(2, 4))),
+            Hypothesis("equal weights", draws.equal_weights, Crossed(weights=5)),
+        ),
+        notion=ProportionalFair(),
+    )
+
+
+def _two(rng: np.random.Generator) -> Instance:
+    """Two users of any kind, or those of the proof, where the bound is nearly met."""
+    return Crossed()(rng) if rng.random() < 0.5 else TWO(rng)
+
+
+def _half(inst: Instance, seed: int) -> Check:
+    """The best of many lies by the exact solution for two types; truth and lie then certified."""
+    part, weight = parts_of_pool(inst), inst.weight
+    found: list[tuple[float, int, Floats]] = []
+    for n in range(len(part)):
+        others = np.arange(len(part)) != n
+        if len(part) < 2 or (part[others] != part[others][0]).any():
+            continue
+        rest, share = part[others][0], (float(weight[n]), float(weight[others].sum()))
+        truth = _runs(part[n], part[n], rest, share)
+        claims = list(_claims(part[n], rest, np.random.default_rng([seed, n])))
+        gains = [_runs(part[n], claim, rest, share) / truth for claim in claims]
+        k = int(np.argmax(gains))
+        found.append((gains[k], n, claims[k]))
+    if not found:
+        raise Undecided("the others are of several types")
+    _, n, claim = max(found, key=lambda one: one[0])
+    truth, runs = float(certified(inst, ProportionalFair()).totals[n]), _lied(inst, n, claim)
+    told = ", ".join(f"{x:.4g}" for x in claim * inst.pool[0])
+    gain = runs / truth - 1
+    witness = f"{inst.users[n]} claiming ({told}) runs {runs:.6g} in place of {truth:.6g} tasks"
+    return Check.of("a gain of half", gain - 0.5, 1e-5, f"{witness}, {100 * gain:.4g}% more")
+
+
+def _claims(need: Floats, rest: Floats, rng: np.random.Generator) -> Iterator[Floats]:
+    """Claims (R,): one resource changed (to the lie of Proposition 2, too), then all at random."""
+    base = np.where(need > 0, need, need.max())
+    for j in range(len(need)):
+        known = need.max() / (2 - np.minimum(rest / rest.max(), 1.0))
+        for amount in (*(base[j] * CLAIMS), *known):
+            claim = need.copy()
+            claim[j] = amount
+            yield claim
+    for _ in range(20):
+        yield need * np.exp(rng.normal(0, 0.5, len(need)))
+
+
+def _lied(inst: Instance, n: int, claim: Floats) -> float:
+    """Tasks user n truly runs with what the certified answer gives to its claim (R,)."""
+    demand = inst.demand.copy()
+    demand[n] = claim * inst.pool[0]
+    totals = certified(inst.replace(demand=demand), ProportionalFair()).totals
+    need = inst.demand[n] > 0
+    return float(totals[n] * (demand[n, need] / inst.demand[n, need]).min())
+
+
+def _runs(need: Floats, claim: Floats, rest: Floats, weight: tuple[float, float]) -> float:
+    """Tasks the liar truly runs beside one type of others."""
+    used = need > 0
+    return _first_of_two(claim, rest, weight) * float((claim[used] / need[used]).min())
+
+
+def _first_of_two(a: Floats, b: Floats, weight: tuple[float, float]) -> float:
+    """p of max w_1 log p + w_2 log q, a p + b q <= 1: the best of corners and tops of edges."""
+    only = a > 0
+    both = only & (b > 0)
+    found = [weight[0] / (sum(weight) * a[both]), 1 / a[only & ~both]]
+    cross = np.outer(a, b) - np.outer(b, a)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found.append(((b[None, :] - b[:, None]) / cross)[np.abs(cross) > 1e-12])
+    p = np.concatenate(found)
+    p = p[(p > 0) & (p * a.max() <= 1 + 1e-12)]
+    need = b > 0
+    q = ((1 - np.outer(p, a[need])) / b[need]).min(axis=1)
+    p, q = p[q > 0], q[q > 0]
+    return float(p[int((weight[0] * np.log(p) + weight[1] * np.log(q)).argmax())])
+
+
+# -- Figure 3 ------------------------------------------------------------------------------------
+
+
+def figure_3() -> Statement:
+    """A short lie gains at most 9.8076%, only for p < 1/2; a long one never gains."""
+    return Statement(
+        name="bonald2015/figure-3",
+        words="(0, 1) claiming (2/3, 1) beside a load p of (1, 1/2): short it gains if p < 1/2, at "
+        "most 9.8076% (p = 2 - sqrt 3), and loses if p > 1/2; long it never gains",
+        source="bonald2015 Figure 3",
+        draw=_figure,
+        check=_dynamic,
+        hypotheses=(Hypothesis("(0, 1) and (1, 1/2)", _is_figure),),
+    )
+
+
+def _figure(rng: np.random.Generator) -> Instance:
+    unit, capacity = rng.integers(1, 5, (2, 1)), rng.integers(1, 9, 2)
+    return Instance(np.array([[0, 1], [1, 0.5]]) * unit * capacity, [capacity])
+
+
+def _is_figure(inst: Instance) -> bool:
+    return crossed(inst) and np.allclose(_low(inst), [0, 0.5])
+
+
+def _dynamic(inst: Instance, seed: int) -> Check:
+    """Stationary sums over the number of others, at their rates with and without the test user."""
+    rng = np.random.default_rng(seed)
+    p = float(rng.choice([PEAK, rng.uniform(0.01, 0.75)]))
+    part = parts_of_pool(inst)
+    part = part / part.max(axis=1, keepdims=True)
+    rates = {told: _by_number(part, np.array([told, 1.0]), p) for told in (0.0, 2 / 3)}
+    seen = int(rng.integers(1, 5))
+    for told, (test, _) in rates.items():
+        many = Instance([[told, 1.0], *[part[1]] * seen], [[1.0, 1.0]])
+        if abs(certified(many, ProportionalFair()).totals[0] / test[seen] - 1) > 1e-5:
+            raise Undecided("the rates for two types are not the certified ones")
+    gain, lasting = (mean(*rates[2 / 3], p) / mean(*rates[0.0], p) - 1 for mean in (_short, _long))
+    wrong = max(gain - LARGEST, lasting, gain if p > 0.5 else -gain)
+    if p == PEAK:
+        wrong = max(wrong, abs(gain - LARGEST))
+    witness = f"p {p:.4g}: a lie gains {100 * gain:.5g}% short, {100 * lasting:.4g}% long"
+    return Check.of("gains of the lie", wrong, 1e-6, witness)
+
+
+def _by_number(part: Floats, claim: Floats, p: float) -> tuple[Floats, Floats]:
+    """Rates of the test user and of all others together, by how many others there are."""
+    numbers = range(1, 3 + int(np.log(1e-12) / np.log(p)))
+    test = np.array([1.0] + [_first_of_two(claim, part[1], (1.0, k)) for k in numbers])
+    left = (1 - np.outer(test, claim)) / part[1]
+    return test, np.where(np.arange(len(test)) > 0, left.min(axis=1), 0.0)
+
+
+def _short(test: Floats, others: Floats, p: float) -> float:
+    """Rate of a test user too short to change the number of others, geometric without it."""
+    del others  # the first resource, theirs alone, is full: they go at rate 1
+    seen = (1 - p) * p ** np.arange(len(test))
+    return float(1 / (seen / test).sum())
+
+
+def _long(test: Floats, others: Floats, p: float) -> float:
+    """Rate of a test user that stays: the number of others is a birth and death chain beside it."""
+    seen = np.cumprod(np.concatenate([[1.0], p / others[1:]]))
+    return float(seen @ test / seen.sum())

@@ -1,0 +1,199 @@
+"""bonald2015 section 2.2: which properties DRF, proportional and bottleneck max fairness have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from fairopt import properties
+from fairopt.allocation import Allocation
+from fairopt.check import Check
+from fairopt.instance import Instance
+from fairopt.notions import BottleneckMaxFair, MaxMin, Notion, ProportionalFair
+from fairopt.properties.bottleneck import common_dominant
+from fairopt.properties.lies import strategy_proof
+from fairopt.properties.quick import quick
+from fairopt.properties.scaling import scale_invariant
+from fairopt.propositions import draws
+from fairopt.propositions.bonald2015 import POOL
+from fairopt.propositions.statement import (
+    Checker,
+    Draw,
+    Hypothesis,
+    Statement,
+    Undecided,
+    certified,
+)
+
+DRF, PF, BMF = MaxMin("drf"), ProportionalFair(), BottleneckMaxFair()
+SHORT = {"drf": DRF, "proportional": PF, "bmf": BMF}
+WORDS = {
+    "drf": "DRF",
+    "proportional": "proportional fairness",
+    "bmf": "bottleneck max fairness",
+}
+LIES = {"max-min": 10, "proportional": 5, "bmf": 5}
+"""lies tried in one trial; a thousand trials of DRF try ten thousand"""
+CHANGES = 3
+"""changes of units tried in one trial"""
+ONE = draws.Small((2, 5), (1, 1), (1, 1), density=1.0, weight_decades=0.0)
+"""one pool of one resource"""
+
+
+@dataclass(frozen=True)
+class Common(draws.Small):
+    """Small instances of one pool in which the first resource is dominant for everybody."""
+
+    def __call__(self, rng: np.random.Generator) -> Instance:
+        inst = super().__call__(rng)
+        most = (inst.demand / inst.capacity[0]).max(axis=1)
+        demand = inst.demand.copy()
+        demand[:, 0] = most * inst.capacity[0, 0]
+        return inst.replace(demand=demand)
+
+
+COMMON = Common((2, 4), (1, 1), (1, 3), density=1.0, weight_decades=0.0, zero_demand=0.2)
+
+
+def dominant_for_all(inst: Instance) -> bool:
+    """One resource is dominant for every user."""
+    return common_dominant(inst) is not None
+
+
+DOMINANT = Hypothesis("one dominant resource", dominant_for_all, POOL)
+
+
+@dataclass(frozen=True)
+class Of:
+    """A property of the certified answer of a notion."""
+
+    notion: Notion
+    holds: Callable[[Allocation], Check]
+
+    def __call__(self, inst: Instance, seed: int) -> Check:
+        del seed  # nothing is drawn
+        return self.holds(quick(inst, self.notion) or certified(inst, self.notion))
+
+
+@dataclass(frozen=True)
+class Lies:
+    """No lie of a few lets a user run more."""
+
+    notion: Notion
+
+    def __call__(self, inst: Instance, seed: int) -> Check:
+        return strategy_proof(inst, self.notion, LIES[self.notion.name], seed)
+
+
+@dataclass(frozen=True)
+class Scales:
+    """A few changes of a user's unit change nothing."""
+
+    notion: Notion
+
+    def __call__(self, inst: Instance, seed: int) -> Check:
+        return scale_invariant(inst, self.notion, CHANGES, seed)
+
+
+def _one_full(alloc: Allocation) -> Check:
+    """Single-bottleneck fairness; it says nothing where several resources are full."""
+    if (alloc.utilisation[0] >= 1 - 1e-6).sum() != 1:
+        raise Undecided("several resources are full")
+    return properties.single_bottleneck_fair(alloc)
+
+
+Stated = Callable[[], Statement]
+
+
+def _stated(
+    name: str,
+    words: str,
+    check: Callable[[Notion], Checker],
+    of: tuple[str, ...] = ("drf", "proportional", "bmf"),
+    draw: Draw = POOL,
+    given: tuple[Hypothesis, ...] = (),
+) -> tuple[Stated, ...]:
+    """The functions that give the same statement about each of several notions."""
+    return tuple(partial(_one, name, words, check, draw, given, short) for short in of)
+
+
+def _one(
+    name: str,
+    words: str,
+    check: Callable[[Notion], Checker],
+    draw: Draw,
+    given: tuple[Hypothesis, ...],
+    short: str,
+) -> Statement:
+    notion = SHORT[short]
+    return Statement(
+        name=f"bonald2015/{name}-{short}",
+        words=f"{WORDS[short]} {words}",
+        source="bonald2015 section 2.2",
+        draw=draw,
+        check=check(notion),
+        hypotheses=given,
+        notion=notion,
+    )
+
+
+pareto_drf, pareto_proportional, pareto_bmf = _stated(
+    "pareto",
+    "is Pareto optimal",
+    partial(Of, holds=properties.pareto_optimal),
+)
+envy_drf, envy_bmf = _stated(  # of proportional fairness: Proposition 1
+    "envy",
+    "is envy-free",
+    partial(Of, holds=properties.envy_free),
+    of=("drf", "bmf"),
+)
+sharing_drf, sharing_proportional, sharing_bmf = _stated(
+    "sharing",
+    "gives each of n users at least 1/n of its dominant resource",
+    partial(Of, holds=properties.pool_sharing_incentive),
+)
+single_resource_drf, single_resource_proportional, single_resource_bmf = _stated(
+    "single-resource",
+    "divides a single resource evenly",
+    partial(Of, holds=properties.single_resource_fair),
+    draw=ONE,
+)
+bottleneck_proportional, bottleneck_bmf = _stated(
+    "single-bottleneck",
+    "divides a resource evenly where no other is full",
+    partial(Of, holds=_one_full),
+    of=("proportional", "bmf"),
+)
+# DRF evens out dominant shares: it needs the full resource to be everybody's dominant one
+(bottleneck_drf,) = _stated(
+    "single-bottleneck",
+    "divides a resource evenly where no other is full",
+    partial(Of, holds=_one_full),
+    of=("drf",),
+    draw=COMMON,
+    given=(DOMINANT,),
+)
+(strategy_drf,) = _stated(
+    "strategy",
+    "gives no lie a gain",
+    Lies,
+    of=("drf",),
+)
+# the others each leave at least 1/n of the one dominant resource to n - 1 users, whatever one says
+strategy_proportional, strategy_bmf = _stated(
+    "strategy",
+    "gives no lie a gain",
+    Lies,
+    of=("proportional", "bmf"),
+    draw=COMMON,
+    given=(DOMINANT,),
+)
+scale_drf, scale_proportional, scale_bmf = _stated(
+    "scale",
+    "does not depend on the units of tasks",
+    Scales,
+)

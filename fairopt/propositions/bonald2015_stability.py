@@ -1,0 +1,199 @@
+"""bonald2015 Theorem 1 and the stability condition (12), by the fluid of the dynamic model.
+
+Class k arrives at rate lambda_k with work of mean 1/mu_k, and its n_k transactions share a rate
+phi_k(n). The fluid moves by dn_k/dt = mu_k (rho_k - phi_k(n)), rho_k = lambda_k / mu_k. Rates
+depend on the proportions of n alone: if the work present halves from every start, the fluid drains,
+and the Markov chain is stable. A trial follows one random start in finite steps: evidence, no
+proof.
+
+A class is a user here. The unit of its tasks is such that rho_k = 1 (units do not matter), so that
+(12) reads: one task of everybody fits, sum_k d_kj < c_j. Where that fails for j no policy is
+stable: the work for j falls by at most c_j - sum_k d_kj.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.check import Check
+from fairopt.engines.filling_level import fill
+from fairopt.instance import Floats, Instance
+from fairopt.notions import BottleneckMaxFair, MaxMin, Notion, ProportionalFair
+from fairopt.properties.quick import quick
+from fairopt.propositions import draws
+from fairopt.propositions.bonald2015 import parts_of_pool, two_resources
+from fairopt.propositions.statement import Hypothesis, Statement, Undecided, certified
+
+STEP = 0.08
+"""a step lasts this part of the time that the fullest resource needs for the work present"""
+STEPS, GROWN = 250, 2.5
+"""a fluid whose work has not halved by then, or grows by that factor, is taken not to drain"""
+EMPTY = 1e-6
+"""a class that the fluid leaves empty is kept at this part of the work present"""
+Rates = Callable[[Floats, Floats], Floats]
+"""(part (K, 2), number (K,) > 0) -> tasks (K,) of one transaction of each class"""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Classes that together need a part between `low` and `high` of the fullest resource."""
+
+    low: float
+    high: float
+
+    def __call__(self, rng: np.random.Generator) -> Instance:
+        sizes = (2, 4), (1, 1), (2, 2)
+        inst = draws.Small(*sizes, density=1.0, weight_decades=0.0, zero_demand=0.15)(rng)
+        load = float(rng.uniform(self.low, self.high)) / parts_of_pool(inst).sum(axis=0).max()
+        return inst.replace(demand=inst.demand * load)
+
+
+def room(inst: Instance) -> bool:
+    """(12): sum_k rho_k a_kj < 1 for every resource j."""
+    return bool((parts_of_pool(inst).sum(axis=0) < 1).all())
+
+
+TWELVE = Hypothesis("(12)", room, Loaded(1.2, 2.0))
+TWO = Hypothesis("two resources", two_resources)
+
+
+def stability_bmf() -> Statement:
+    """Theorem 1: with two resources and (12) bottleneck max fairness is stable."""
+    return Statement(
+        name="bonald2015/stability-bmf",
+        words="with two resources and sum_k rho_k a_kj < 1 bottleneck max fair fluid drains",
+        source="bonald2015 Theorem 1, (12)",
+        draw=Loaded(0.3, 0.9),
+        check=Drains(BottleneckMaxFair(), bottleneck_rates),
+        hypotheses=(TWELVE, TWO),
+        notion=BottleneckMaxFair(),
+    )
+
+
+def stability_proportional() -> Statement:
+    """With (12) proportional fairness is stable."""
+    return Statement(
+        name="bonald2015/stability-proportional",
+        words="with sum_k rho_k a_kj < 1 the fluid of proportional fairness drains",
+        source="bonald2015 (12)",
+        draw=Loaded(0.3, 0.9),
+        check=Drains(ProportionalFair(), proportional_rates),
+        hypotheses=(TWELVE, TWO),
+        notion=ProportionalFair(),
+    )
+
+
+def stability_drf() -> Statement:
+    """With (12) DRF is stable."""
+    return Statement(
+        name="bonald2015/stability-drf",
+        words="with sum_k rho_k a_kj < 1 the fluid of DRF drains",
+        source="bonald2015 (12)",
+        draw=Loaded(0.3, 0.9),
+        check=Drains(MaxMin("drf"), drf_rates),
+        hypotheses=(TWELVE, TWO),
+        notion=MaxMin("drf"),
+    )
+
+
+@dataclass(frozen=True)
+class Drains:
+    """The work present halves, from a random start, at random arrival rates.
+
+    The state is the time_k = n_k / lambda_k that each class would take to arrive anew. Within a
+    step every transaction keeps its rate, for which the fluid is solved exactly: it stays positive.
+    """
+
+    notion: Notion
+    rates: Rates
+
+    def __call__(self, inst: Instance, seed: int) -> Check:
+        rng = np.random.default_rng(seed)
+        part, classes = parts_of_pool(inst), len(inst.users)
+        arrivals = np.exp(rng.uniform(-1, 1, classes))
+        time = start = rng.exponential(size=classes) * np.exp(rng.uniform(-2, 2, classes))
+        self._judge(inst, part, arrivals * start)
+        first = work = least = float((time @ part).max())
+        steps = 0
+        while least > 0.5 * first and work < GROWN * first and steps < STEPS:
+            served = arrivals * self.rates(part, arrivals * time)
+            stay = np.exp(-served * STEP * work)
+            time = np.maximum(time * stay + (1 - stay) / served, EMPTY * work)
+            work = float((time @ part).max())
+            least, steps = min(least, work), steps + 1
+        listed = ", ".join(f"{n:.3g}" for n in arrivals * start)
+        witness = f"from n = ({listed}) {least / first:.4g} of the work is left, {steps} steps"
+        return Check.of("the work halves", least / first - 0.5, 1e-9, witness)
+
+    def _judge(self, inst: Instance, part: Floats, number: Floats) -> None:
+        """The rates at this state are those of the certified answer with n_k as weights."""
+        state = inst.replace(weight=number)
+        best = (quick(state, self.notion) or certified(state, self.notion)).totals
+        if np.abs(number * self.rates(part, number) / best - 1).max() > 1e-4:
+            raise Undecided("the rates are not the certified ones")
+
+
+# -- rates of one transaction, two resources -----------------------------------------------------
+
+
+def drf_rates(part: Floats, number: Floats) -> Floats:
+    """Weighted water filling of dominant shares."""
+    dominant = part.max(axis=1)
+    rate = part * (number / dominant)[:, None]
+    level = fill(rate, np.zeros(len(part)), np.full(len(part), np.inf))
+    one: Floats = level / dominant
+    return one
+
+
+def proportional_rates(part: Floats, number: Floats) -> Floats:
+    """1 / (a_k1 nu_1 + a_k2 nu_2) at the prices nu = sum n (s, 1 - s) of least dual value."""
+    apart = part[:, 0] - part[:, 1]
+
+    def slope(s: float) -> float:
+        price = part[:, 1] + s * apart
+        if (price <= 0).any():
+            return np.inf if s == 0 else -np.inf
+        return float((number * apart / price).sum())
+
+    low, high = 0.0, 1.0
+    if slope(low) <= 0:
+        high = low
+    elif slope(high) >= 0:
+        low = high
+    while high - low > 1e-13 and low < (middle := (low + high) / 2) < high:
+        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
+    s = (low + high) / 2
+    one: Floats = 1 / ((part[:, 1] + s * apart) * number.sum())
+    return one
+
+
+def bottleneck_rates(part: Floats, number: Floats) -> Floats:
+    """min_j theta_j / a_kj at the levels theta_1 = r theta_2 for which both resources are as full.
+
+    With b = a_k1 / a_k2 the use of the first less that of the second is, up to a positive factor,
+    sum n (min(r, b) - min(r / b, 1)): below zero before its one root, above after it, and linear
+    between the b. Without a root one resource alone is full, and everybody's bottleneck.
+    """
+    with np.errstate(divide="ignore"):
+        b = part[:, 0] / part[:, 1]
+    inner = np.sort(b[(b > 0) & np.isfinite(b)])
+    knots = np.concatenate([inner, [2 * inner[-1] if len(inner) else 1.0]])
+    with np.errstate(divide="ignore"):
+        ahead = (np.minimum(knots[:, None], b) - np.minimum(knots[:, None] / b, 1)) @ number
+    zero = -float(number[b == 0].sum())  # of the same at r = 0
+    if zero == 0 and ahead[0] >= 0:
+        first: Floats = 1 / (part[:, 0] * number.sum())
+        return first
+    if ahead[-1] <= 0 and np.isfinite(b).all():
+        second: Floats = 1 / (part[:, 1] * number.sum())
+        return second
+    knots, ahead = np.concatenate([[0.0], knots]), np.concatenate([[zero], ahead])
+    k = int(np.argmax(ahead > 0)) if (ahead > 0).any() else len(knots) - 1
+    r = knots[k - 1] - ahead[k - 1] * (knots[k] - knots[k - 1]) / (ahead[k] - ahead[k - 1])
+    with np.errstate(divide="ignore"):
+        level = np.minimum(r / part[:, 0], 1 / part[:, 1])
+    one: Floats = level / ((number * level) @ part).max()
+    return one
