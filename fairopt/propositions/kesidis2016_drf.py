@@ -1,0 +1,189 @@
+r"""kesidis2016: Claim 3 (weighted DRF in one pool) and Corollary 1 (demand that is not linear).
+
+Claim 3, with b = B / max_r B and B[n,r] = d[n,r] / s_r:
+
+.. math:: \alpha_n = \phi_n \Big/ \max_r \sum_m \phi_m b_{m,r}
+
+The printed form has 1/phi where phi stands here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.check import Check
+from fairopt.instance import Floats, Instance
+from fairopt.notions import MaxMin
+from fairopt.propositions import draws
+from fairopt.propositions.kesidis2016_dominant import best
+from fairopt.propositions.statement import Hypothesis, Statement, Undecided
+
+ONE_POOL = draws.Small(users=(2, 4), servers=(1, 1))
+POSITIVE = Hypothesis(
+    "positive demand",
+    draws.positive_demand,
+    draws.Small(users=(2, 4), servers=(1, 1), resources=(2, 3), zero_demand=0.5),
+)
+ROUNDS = 2000
+"""steps to the fixed point of Corollary 1"""
+
+
+def closed_form(part: Floats, pull: Floats) -> Floats:
+    """(N,) dominant shares pull_n / max_r sum_m pull_m b[m,r] for B `part` (N, R)."""
+    b = part / part.max(axis=1, keepdims=True)
+    return np.asarray(pull / (pull @ b).max())
+
+
+def pulls(inst: Instance, reading: str) -> Floats:
+    """(N,) what stands for the weight: 1/phi as printed, phi corrected."""
+    return 1.0 / inst.weight if reading == "printed" else inst.weight
+
+
+# -- Claim 3 -----------------------------------------------------------------------------------
+
+
+def claim_3(reading: str = "corrected") -> Statement:
+    """Weighted DRF of one pool in closed form."""
+    weight = "1/phi" if reading == "printed" else "phi"
+    return Statement(
+        name="kesidis2016/claim-3" + ("-printed" if reading == "printed" else ""),
+        words=f"weighted DRF in one pool has dominant shares w_n / max_r sum_m w_m b[m,r], "
+        f"w = {weight}",
+        source="kesidis2016 Claim 3",
+        draw=ONE_POOL,
+        check=Claim3(reading),
+        hypotheses=(POSITIVE,) if reading == "corrected" else (_unbroken(POSITIVE),),
+        reading=reading,
+        notion=MaxMin("dominant-share"),
+    )
+
+
+def claim_3_printed() -> Statement:
+    return claim_3("printed")
+
+
+def _unbroken(hypothesis: Hypothesis) -> Hypothesis:
+    """Of a statement that is wrong anyway nothing is learned by breaking it."""
+    return Hypothesis(hypothesis.name, hypothesis.holds)
+
+
+@dataclass(frozen=True)
+class Claim3:
+    """A check: the closed form against certified lexicographic max-min of alpha_n / phi_n."""
+
+    reading: str
+
+    def __call__(self, inst: Instance, seed: int) -> Check:
+        del seed  # nothing is drawn
+        drf = best(inst, MaxMin("dominant-share")).shares
+        form = closed_form(inst.demand / inst.pool[0], pulls(inst, self.reading))
+        apart = np.abs(form - drf) / np.maximum(form, drf)
+        n = int(apart.argmax())
+        weight = ", ".join(f"{x:.4g}" for x in inst.weight)
+        witness = (
+            f"weights ({weight}): {inst.users[n]} has a dominant share of {drf[n]:.6g} under DRF, "
+            f"{form[n]:.6g} by the formula"
+        )
+        return Check.of("the closed form", float(apart[n]), 1e-5, witness)
+
+
+# -- Corollary 1 -------------------------------------------------------------------------------
+
+
+def corollary_1(reading: str = "corrected") -> Statement:
+    """Claim 3 at the fixed point, when x tasks demand D(x), subadditive."""
+    weight = "1/phi" if reading == "printed" else "phi"
+    return Statement(
+        name="kesidis2016/corollary-1" + ("-printed" if reading == "printed" else ""),
+        words=f"with subadditive demand D(x) the fixed point of Claim 3 (w = {weight}) is the "
+        "max-min of dominant shares by weight",
+        source="kesidis2016 Corollary 1",
+        draw=draws.Small(users=(2, 4), servers=(1, 1), resources=(1, 3)),
+        check=Corollary1(reading),
+        hypotheses=(_unbroken(POSITIVE),),
+        reading=reading,
+    )
+
+
+def corollary_1_printed() -> Statement:
+    return corollary_1("printed")
+
+
+@dataclass(frozen=True)
+class Demand:
+    """D[n,r](x) = d[n,r] x^a[n,r] + e[n,r], as parts of the pool; subadditive for 0 < a <= 1.
+
+    Parameters
+    ----------
+    d, a, e : (N, R). The dominant resource depends on x.
+    """
+
+    d: Floats
+    a: Floats
+    e: Floats
+
+    @classmethod
+    def drawn(cls, inst: Instance, rng: np.random.Generator) -> Demand:
+        """Powers, or affine demand whose part for no task at all is below what DRF gives."""
+        d = inst.demand / inst.pool[0]
+        if rng.random() < 0.5:
+            return cls(d, rng.uniform(0.3, 1.0, d.shape), np.zeros(d.shape))
+        own = (inst.weight / inst.weight.sum())[:, None]
+        if rng.random() < 0.5:  # as printed for M/M/1: D(x) = x + 1/q, in units of d
+            return cls(d, np.ones(d.shape), own * rng.uniform(0.0, 0.5, d.shape))
+        return cls(d, rng.uniform(0.5, 1.0, d.shape), own * rng.uniform(0.0, 0.5, d.shape))
+
+    def of(self, x: Floats) -> Floats:
+        """(N, R) parts of the pool that x (N,) tasks demand."""
+        return np.asarray(self.d * x[:, None] ** self.a + self.e)
+
+    def tasks(self, share: Floats) -> Floats:
+        """(N,) most tasks with a dominant share of at most `share`."""
+        room = np.maximum(share[:, None] - self.e, 0.0) / self.d
+        return np.asarray((room ** (1.0 / self.a)).min(axis=1))
+
+
+@dataclass(frozen=True)
+class Corollary1:
+    """A check: the fixed point against the level found by halving, without any formula."""
+
+    reading: str
+
+    def __call__(self, inst: Instance, seed: int) -> Check:
+        demand = Demand.drawn(inst, np.random.default_rng(seed))
+        x = fixed_point(demand, pulls(inst, self.reading))
+        fixed = demand.of(x).max(axis=1)
+        fair = inst.weight * level(demand, inst.weight)
+        apart = np.abs(fixed - fair) / np.maximum(fixed, fair)
+        n = int(apart.argmax())
+        witness = (
+            f"{inst.users[n]} (weight {inst.weight[n]:.4g}) has a dominant share of {fair[n]:.6g} "
+            f"under max-min, {fixed[n]:.6g} at the fixed point"
+        )
+        return Check.of("the closed form at the fixed point", float(apart[n]), 1e-5, witness)
+
+
+def fixed_point(demand: Demand, pull: Floats) -> Floats:
+    """(N,) tasks x such that Claim 3 for the demand D(x)/x of one task gives x again."""
+    x = demand.tasks(pull / pull.sum())
+    for _ in range(ROUNDS):
+        if not (np.isfinite(x).all() and (x > 0).all()):
+            break
+        each = demand.of(x) / x[:, None]
+        new = closed_form(each, pull) / each.max(axis=1)
+        if np.abs(new / x - 1).max() <= 1e-12:
+            return np.asarray(new)
+        x = new
+    raise Undecided("no fixed point was found")
+
+
+def level(demand: Demand, weight: Floats) -> float:
+    """The largest t at which all can have the share phi_n t: max-min, as all demand everything."""
+    low, high = 0.0, float(1.0 / weight.max())
+    for _ in range(100):
+        middle = (low + high) / 2
+        fits = demand.of(demand.tasks(weight * middle)).sum(axis=0).max() <= 1
+        low, high = (middle, high) if fits else (low, middle)
+    return low

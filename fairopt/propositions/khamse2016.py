@@ -1,0 +1,226 @@
+r"""khamse2016: Theorems 1 and 2, Corollary 1 and (11); what PS-DSF is, by its definition.
+
+The definition: x is feasible, and no x_n can grow without lowering some x[m,i] with
+s[m,i]/phi_m <= s[n,i]/phi_n, where s[n,i] = x_n / gamma[n,i]. It is tested as it stands, by one
+linear program a user; the theorems are written out here apart from the certificates.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.certificates import certify
+from fairopt.check import Check
+from fairopt.engines import refill
+from fairopt.errors import FairoptError
+from fairopt.instance import Floats, Instance
+from fairopt.notions import PerServerDominantShare
+from fairopt.notions.ps_dsf import transformed
+from fairopt.propositions import draws
+from fairopt.propositions.linear import Polytope
+from fairopt.propositions.statement import Hypothesis, Statement, Undecided, certified
+
+NO_LIMITS = Hypothesis("no limits", draws.no_limits, draws.Small(users=(2, 3), limits=0.8))
+ZERO = 1e-6
+"""relative: levels closer than this are equal, and what is this near to full is full"""
+GROWS = 1e-6
+"""part of what a user has alone by which it can grow, beyond what linear programs leave"""
+
+
+def ps_dsf(inst: Instance, division: str = "rdm", order: tuple[str, ...] | None = None) -> Floats:
+    """(N, I) tasks of a certified PS-DSF answer, refilled server by server in `order`.
+
+    Raises
+    ------
+    Undecided : there is none.
+    """
+    notion = PerServerDominantShare(division=division)
+    space = transformed(inst) if division == "tdm" else inst
+    try:
+        tasks = refill.solve(space, PerServerDominantShare(order=order)).tasks
+    except FairoptError as error:
+        raise Undecided(f"{notion.name}: {type(error).__name__}") from error
+    if not certify(Allocation(inst, notion, tasks)).certified:
+        return certified(inst, notion).tasks
+    return tasks
+
+
+def any_order(inst: Instance, rng: np.random.Generator) -> tuple[str, ...]:
+    return tuple(str(name) for name in rng.permutation(inst.servers))
+
+
+def levels(inst: Instance, tasks: Floats) -> Floats:
+    """(N, I) s[n,i] / phi_n = x_n / (phi_n gamma[n,i]); NaN where not eligible."""
+    size = np.where(inst.eligible, inst.weight[:, None] * inst.alone, np.nan)
+    found: Floats = tasks.sum(axis=1)[:, None] / size
+    return found
+
+
+# -- Theorems 1 and 2 --------------------------------------------------------------------------
+
+
+def theorem_1() -> Statement:
+    """RDM: PS-DSF iff every user has a bottleneck resource at every eligible server."""
+    return Statement(
+        name="khamse2016/theorem-1",
+        words="x is RDM PS-DSF iff every user n has at every eligible server i a full resource it "
+        "demands whose holders have s[m,i]/phi_m <= s[n,i]/phi_n",
+        source="khamse2016 Theorem 1, RDM",
+        draw=draws.Small(users=(2, 3), zero_demand=0.2),
+        check=_by_resources,
+        hypotheses=(NO_LIMITS,),
+        notion=PerServerDominantShare(),
+    )
+
+
+def theorem_2() -> Statement:
+    """TDM: PS-DSF iff time is tight on every server and goes to the lowest levels there."""
+    return Statement(
+        name="khamse2016/theorem-2",
+        words="x is TDM PS-DSF iff sum_n x[n,i]/gamma[n,i] = 1 on every usable server and "
+        "x[m,i] > 0 implies s[n,i]/phi_n >= s[m,i]/phi_m for all n eligible at i",
+        source="khamse2016 Theorem 2, TDM",
+        draw=draws.Small(users=(2, 3), zero_demand=0.2),
+        check=_by_time,
+        hypotheses=(NO_LIMITS,),
+        notion=PerServerDominantShare(division="tdm"),
+    )
+
+
+def _by_resources(inst: Instance, seed: int) -> Check:
+    return _definition(inst, seed)
+
+
+def _by_time(inst: Instance, seed: int) -> Check:
+    return _definition(transformed(inst), seed)  # time is the one resource
+
+
+def _definition(inst: Instance, seed: int) -> Check:
+    """User by user: it cannot grow, by the definition, where and only where the theorem says so."""
+    rng = np.random.default_rng(seed)
+    tasks = _near(inst, ps_dsf(inst, order=any_order(inst, rng)), rng)
+    lacks = np.nanmax(lacking(inst, tasks), axis=1)
+    growth = np.array([grows(inst, tasks, n) for n in range(len(inst.users))])
+    off = np.where(lacks <= ZERO, growth, np.where(growth <= GROWS, lacks, 0.0))
+    n = int(off.argmax())
+    witness = (
+        f"{inst.users[n]} at {tasks[n].sum():.6g} tasks lacks {lacks[n]:.2g} of a bottleneck and "
+        f"can grow by {growth[n]:.2g} of what it has alone"
+    )
+    return Check.of("the theorem is the definition", float(off[n]), 1e-5, witness)
+
+
+def _near(inst: Instance, tasks: Floats, rng: np.random.Generator) -> Floats:
+    """One time in three the PS-DSF answer; else with one server filled anew, half or greedily."""
+    kind, i = int(rng.integers(3)), int(rng.integers(len(inst.servers)))
+    other = tasks.copy()
+    other[:, i] = 0.0
+    if kind == 1:
+        other[:, i] = 0.5 * tasks[:, i]
+    if kind == 2 and inst.eligible[:, i].any():
+        who = np.flatnonzero(inst.eligible[:, i])
+        free = inst.limit[who] - other[who].sum(axis=1)
+        here = inst.select(who, [i]).replace(limit=np.maximum(free, 1e-12))
+        other[who, i] = draws.greedy(here, rng)[:, 0]
+    return other if kind else tasks
+
+
+def lacking(inst: Instance, tasks: Floats) -> Floats:
+    """(N, I) how far user n is from having a bottleneck at i (Theorem 1); NaN if not eligible.
+
+    The least over the resources it demands of: the part that is free, or if more, how far the
+    highest holder is above n, relative.
+    """
+    level = levels(inst, tasks)
+    pool = np.where(inst.pool > 0, inst.pool, 1.0)
+    free = 1.0 - inst.used(tasks) / pool
+    holds = tasks[:, :, None] * inst.demand_by_server > 1e-12 * inst.pool
+    found = np.full(level.shape, np.nan)
+    for n, i in zip(*inst.pairs, strict=True):
+        top = np.where(holds[:, i], level[:, i, None], 0.0).max(axis=0)  # (R,)
+        above = np.where(top > 0, 1.0 - level[n, i] / np.where(top > 0, top, 1.0), 0.0)
+        need = inst.demand_by_server[n, i] > 0
+        found[n, i] = max(float(np.maximum(free[i], above)[need].min()), 0.0)
+    return found
+
+
+def grows(inst: Instance, tasks: Floats, n: int) -> float:
+    """What the definition lets x_n grow by, as a part of what n has alone: a linear program.
+
+    Every x[m,i], m other than n, of level at most n's at i stays; where n is not eligible, all do.
+    """
+    user, server = inst.pairs
+    level = levels(inst, tasks)
+    own = np.where(np.isnan(level[n]), np.inf, level[n])
+    kept = (user != n) & (level[user, server] <= own[server] * (1 + ZERO))
+    rows = np.eye(len(user))[kept]
+    floor = tasks[user, server][kept] * (1 - 1e-9)
+    best = Polytope(inst).best((user == n).astype(float), floor=(rows, floor))
+    if best is None:
+        raise Undecided("the linear program failed")
+    return float((best[n].sum() - tasks[n].sum()) / inst.alone[n].sum())
+
+
+# -- Corollary 1 -------------------------------------------------------------------------------
+
+
+def corollary_1() -> Statement:
+    """A full resource held by the lowest levels is a bottleneck for all who demand it there."""
+    return Statement(
+        name="khamse2016/corollary-1",
+        words="if r is full at i and its holders have the smallest s/phi of all users eligible at "
+        "i, r is a bottleneck at i for every eligible user that demands it",
+        source="khamse2016 Corollary 1",
+        draw=draws.Small(users=(2, 4), zero_demand=0.3),
+        check=_lowest_hold,
+    )
+
+
+def _lowest_hold(inst: Instance, seed: int) -> Check:
+    """Where the premise holds, nobody can grow at i, whatever those of higher levels give up."""
+    rng = np.random.default_rng(seed)
+    tasks = _near(inst, ps_dsf(inst, order=any_order(inst, rng)), rng)
+    level, demand = levels(inst, tasks), inst.demand_by_server
+    full = inst.used(tasks) >= inst.pool * (1 - 1e-9)
+    worst, witness, met = 0.0, "", False
+    for i, r in np.argwhere(full & (inst.pool > 0)):
+        here = np.flatnonzero(inst.eligible[:, i])
+        holder = here[tasks[here, i] * demand[here, i, r] > 1e-12 * inst.pool[i, r]]
+        if not holder.size or level[holder, i].max() > level[here, i].min() * (1 + 1e-9):
+            continue
+        met = True
+        for n in here[demand[here, i, r] > 0]:
+            kept = np.where(level[:, i] <= level[n, i] * (1 + ZERO), tasks[:, i], 0.0)
+            left = float(inst.pool[i, r] - kept @ demand[:, i, r]) / demand[n, i, r]
+            if left / inst.alone[n, i] > worst:
+                worst = left / inst.alone[n, i]
+                witness = f"{inst.users[n]} can grow by {left:.4g} tasks on {inst.servers[i]}"
+    if not met:
+        raise Undecided("no full resource is held by the lowest levels")
+    return Check.of("a bottleneck for all", worst, 1e-5, witness)
+
+
+# -- (11) --------------------------------------------------------------------------------------
+
+
+def eleven() -> Statement:
+    """What fits by time fits by resources."""
+    return Statement(
+        name="khamse2016/11",
+        words="sum_n x[n,i]/gamma[n,i] <= 1 implies sum_n x[n,i] d[n,r] <= c[i,r] for all r",
+        source="khamse2016 (11)",
+        draw=draws.Small(users=(1, 5), zero_demand=0.3),
+        check=_time_fits,
+    )
+
+
+def _time_fits(inst: Instance, seed: int) -> Check:
+    """Random parts of a full unit of time on every server, few users or many holding it."""
+    rng = np.random.default_rng(seed)
+    part = inst.eligible * rng.exponential(size=inst.alone.shape) ** rng.choice((1, 4))
+    tasks = inst.alone * part / np.maximum(part.sum(axis=0), 1e-300)
+    use = inst.used(tasks) / np.where(inst.pool > 0, inst.pool, 1.0)
+    i, r = np.unravel_index(int(use.argmax()), use.shape)
+    witness = f"{use[i, r]:.6g} of {inst.resources[r]} on {inst.servers[i]}"
+    return Check.of("within capacity", max(float(use[i, r]) - 1.0, 0.0), 1e-9, witness)

@@ -1,0 +1,231 @@
+"""khamse2016: strategy-proofness (Theorem 3), Lemma 1, and (46), what a liar really runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.check import Check
+from fairopt.instance import Floats, Instance
+from fairopt.notions import PerServerDominantShare
+from fairopt.properties.lies import Lie, truly_runs
+from fairopt.propositions import draws
+from fairopt.propositions.khamse2016 import any_order, ps_dsf
+from fairopt.propositions.statement import Hypothesis, Statement, Undecided
+
+LIES = 4
+"""lies tried in one trial"""
+UNCHANGED = 1e-7
+"""relative: a liar that loses less than this has not lowered its own tasks"""
+
+
+def drawn(inst: Instance, rng: np.random.Generator, beyond: bool = True) -> Lie:
+    """A random lie over demand, eligible servers, or both; it keeps a server it can use.
+
+    With `beyond` it may also claim servers that it cannot use.
+
+    One time in four the liar says it needs what another user needs where that is more; otherwise
+    its demand is scaled, some resources or all.
+    """
+    users, servers, resources = inst.shape
+    n = int(rng.integers(users))
+    demand, placement = inst.demand[n].copy(), inst.placement[n].copy()
+    kind = int(rng.integers(4))
+    if kind == 0:
+        demand = np.maximum(demand, inst.demand[rng.integers(users)])
+    elif kind < 3:
+        spread = float(rng.choice((0.05, 0.3, 1.0)))
+        one = rng.random(resources) < (0.5 if kind == 1 else 1.0)
+        demand *= np.exp(one * rng.normal(0.0, spread, resources))
+    if kind == 3 or rng.random() < 0.3:
+        flip = rng.random(servers) < 0.4
+        told = placement ^ flip if beyond else placement & ~flip
+        usable = told & inst.eligible[n]
+        placement = told if usable.any() else placement
+    return Lie(n, demand, placement)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Before and after a lie: totals (N,) given, and what the liar really runs."""
+
+    lie: Lie
+    before: Floats
+    after: Floats
+    runs: float
+
+    @property
+    def gain(self) -> float:
+        """(really runs - truth) / the larger."""
+        truth = float(self.before[self.lie.user])
+        most = max(self.runs, truth)
+        return (self.runs - truth) / most if most > 0 else 0.0
+
+
+def told(inst: Instance, seed: int, division: str, beyond: bool = True) -> list[Outcome]:
+    """The outcomes of random lies; the servers are refilled in one order before and after."""
+    rng = np.random.default_rng(seed)
+    order = any_order(inst, rng)
+    before = ps_dsf(inst, division, order).sum(axis=1)
+    found = []
+    for _ in range(LIES):
+        lie = drawn(inst, rng, beyond)
+        tasks = ps_dsf(lie.told(inst), division, order)
+        found.append(Outcome(lie, before, tasks.sum(axis=1), truly_runs(inst, lie, tasks)))
+    return found
+
+
+def _claims(inst: Instance, lie: Lie) -> str:
+    demand = ", ".join(f"{x:.6g}" for x in lie.demand)
+    servers = ", ".join(s for s, on in zip(inst.servers, lie.placement, strict=True) if on)
+    return f"claiming demand ({demand}) on {servers}"
+
+
+# -- strategy-proofness ------------------------------------------------------------------------
+
+
+def strategy_proof_tdm() -> Statement:
+    """Theorem 3: with TDM no lie about demand or servers lets a user run more."""
+    return Statement(
+        name="khamse2016/theorem-3-strategy-proof-tdm",
+        words="under TDM PS-DSF no user runs more by lying about its demand or eligible servers",
+        source="khamse2016 Theorem 3, TDM; (46)",
+        draw=draws.Small(users=(2, 4), zero_demand=0.2),
+        check=_tdm_gain,
+        notion=PerServerDominantShare(division="tdm"),
+    )
+
+
+def strategy_proof_rdm() -> Statement:
+    """Strategy-proofness under RDM, which Theorem 3 says of TDM alone."""
+    return Statement(
+        name="khamse2016/table-1-strategy-proof-rdm",
+        words="under RDM PS-DSF no user runs more by lying about its demand or eligible servers",
+        source="khamse2016 Table I; Theorem 3 says it of TDM alone; (46)",
+        draw=draws.Small(users=(2, 4), resources=(2, 3), zero_demand=0.3),
+        check=_rdm_gain,
+        notion=PerServerDominantShare(),
+    )
+
+
+def _tdm_gain(inst: Instance, seed: int) -> Check:
+    return _gain(inst, seed, "tdm")
+
+
+def _rdm_gain(inst: Instance, seed: int) -> Check:
+    return _gain(inst, seed, "rdm")
+
+
+def _gain(inst: Instance, seed: int, division: str) -> Check:
+    most = max(told(inst, seed, division), key=lambda outcome: outcome.gain)
+    n = most.lie.user
+    witness = (
+        f"{inst.users[n]} runs {most.runs:.6g} tasks instead of {most.before[n]:.6g} by "
+        + _claims(inst, most.lie)
+    )
+    return Check.of("no lie gains", max(most.gain, 0.0), 1e-4, witness)
+
+
+# -- Lemma 1 -----------------------------------------------------------------------------------
+
+
+POSITIVE = Hypothesis(
+    "positive demand", draws.positive_demand, draws.Small(users=(2, 4), zero_demand=0.5)
+)
+
+
+def lemma_1_printed() -> Statement:
+    """A liar that lowers another's tasks lowers its own, whatever servers it claims."""
+    return Statement(
+        name="khamse2016/lemma-1-printed",
+        words="if every user demands every resource, under RDM PS-DSF no user lowers another's "
+        "tasks by lying about demand or eligible servers without lowering its own",
+        source="khamse2016 Lemma 1; (46)",
+        draw=draws.Small(users=(2, 4), density=0.5),
+        check=_harms_itself_anyhow,
+        hypotheses=(Hypothesis(POSITIVE.name, draws.positive_demand),),
+        reading="printed",
+        notion=PerServerDominantShare(),
+    )
+
+
+def lemma_1() -> Statement:
+    """A liar that lowers another's tasks lowers its own, if it claims only what it can use."""
+    return Statement(
+        name="khamse2016/lemma-1",
+        words="if every user demands every resource, under RDM PS-DSF no user lowers another's "
+        "tasks by lying about demand or leaving out eligible servers without lowering its own",
+        source="khamse2016 Lemma 1, for claims of servers the user can use; (46)",
+        draw=draws.Small(users=(2, 4)),
+        check=_harms_itself,
+        hypotheses=(POSITIVE,),
+        reading="corrected",
+        notion=PerServerDominantShare(),
+    )
+
+
+def _harms_itself_anyhow(inst: Instance, seed: int) -> Check:
+    return _harms(inst, told(inst, seed, "rdm"))
+
+
+def _harms_itself(inst: Instance, seed: int) -> Check:
+    return _harms(inst, told(inst, seed, "rdm", beyond=False))
+
+
+def _harms(inst: Instance, outcomes: list[Outcome]) -> Check:
+    worst, witness = 0.0, ""
+    for one in outcomes:
+        n = one.lie.user
+        lost = np.where(one.before > 0, 1 - one.after / np.maximum(one.before, 1e-300), 0.0)
+        lost[n] = 0.0
+        m = int(lost.argmax())
+        if one.gain >= -UNCHANGED and lost[m] > worst:
+            worst = float(lost[m])
+            witness = (
+                f"{inst.users[m]} falls from {one.before[m]:.6g} to {one.after[m]:.6g} tasks and "
+                f"{inst.users[n]} runs {one.runs:.6g} after {one.before[n]:.6g}, "
+                + _claims(inst, one.lie)
+            )
+    return Check.of("who harms others harms itself", worst, 1e-4, witness)
+
+
+# -- (46) --------------------------------------------------------------------------------------
+
+
+def forty_six() -> Statement:
+    """What a liar runs with x' d' on every server: sum_i min_r x'[n,i] d'[n,r] / d[n,r]."""
+    return Statement(
+        name="khamse2016/46",
+        words="after the lie d' a user really runs sum_i min_r x'[n,i] d'[n,r] / d[n,r] tasks, the "
+        "most that the resources it is given allow",
+        source="khamse2016 (46)",
+        draw=draws.Small(users=(1, 4), zero_demand=0.3, limits=0.3),
+        check=_really_runs,
+    )
+
+
+def _really_runs(inst: Instance, seed: int) -> Check:
+    """Against the linear program of the most tasks that fit in what the liar is given."""
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(seed)
+    lie = drawn(inst, rng)
+    n, mine = lie.user, np.flatnonzero(inst.eligible[lie.user])
+    given = draws.greedy(lie.told(inst), rng, part=float(rng.uniform(0.2, 1.0)))
+    held = given[n, mine, None] * lie.demand  # (I, R) resources, some of no use to it
+    need = np.zeros((len(mine), inst.shape[2], len(mine)))
+    need[np.arange(len(mine)), :, np.arange(len(mine))] = inst.demand[n]
+    scale = inst.pool[mine].max()
+    most = np.array([[inst.limit[n] if np.isfinite(inst.limit[n]) else 1e9]])
+    found = linprog(
+        -np.ones(len(mine)),
+        A_ub=np.vstack([need.reshape(-1, len(mine)) / scale, np.ones((1, len(mine))) / most]),
+        b_ub=np.append(held.ravel() / scale, 1.0),
+        method="highs",
+    )
+    if found.x is None:
+        raise Undecided("the linear program failed")
+    runs, fits = truly_runs(inst, lie, given), float(found.x.sum())
+    off = abs(runs - fits) / max(runs, fits, 1e-6)
+    return Check.of("(46)", off, 1e-5, f"(46) gives {runs:.6g} tasks, {fits:.6g} fit")

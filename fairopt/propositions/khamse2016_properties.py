@@ -1,0 +1,178 @@
+"""khamse2016: Theorem 3 property by property, RDM and TDM, and what it leaves out (Table I)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt import properties
+from fairopt.allocation import Allocation
+from fairopt.certificates import certify
+from fairopt.check import Check
+from fairopt.engines.fixed_points import fixed_points
+from fairopt.instance import Instance
+from fairopt.notions import MaxMin, PerServerDominantShare
+from fairopt.notions.ps_dsf import transformed
+from fairopt.properties.bottleneck import common_dominant
+from fairopt.propositions import draws
+from fairopt.propositions.kesidis2016_dominant import OneDominant, best
+from fairopt.propositions.khamse2016 import any_order, ps_dsf
+from fairopt.propositions.statement import Draw, Hypothesis, Statement, Undecided
+
+APART = 1e-4
+"""relative: a property that fails by less is put down to tolerances"""
+Property = Callable[[Allocation], Check]
+
+WORDS = {
+    "single-resource-fair": "a single resource is divided max-min fairly by weight",
+    "bottleneck-fair": "a resource dominant for every user on every server it may use is divided "
+    "max-min fairly by weight",
+    "envy-free": "nobody would run more with another's share, by weight",
+    "sharing-incentive": "everybody runs at least phi_n / sum phi of every eligible server's tasks",
+    "pareto-optimal": "nobody can have more without somebody having less",
+}
+PREMISE = {
+    "single-resource-fair": Hypothesis("one resource", lambda inst: inst.shape[2] == 1),
+    "bottleneck-fair": Hypothesis(
+        "one dominant resource", lambda inst: common_dominant(inst) is not None
+    ),
+}
+DRAW: dict[str, Draw] = {
+    "single-resource-fair": draws.Small(users=(2, 5), resources=(1, 1)),
+    "bottleneck-fair": OneDominant(users=(2, 5), resources=(2, 3), same=True),
+}
+ANY = draws.Small(users=(2, 5), zero_demand=0.2)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A check: a property of the PS-DSF answer that the servers' random order leads to."""
+
+    name: str
+    division: str
+
+    def __call__(self, inst: Instance, seed: int) -> Check:
+        order = any_order(inst, np.random.default_rng(seed))
+        tasks = ps_dsf(inst, self.division, order)
+        # under TDM what is feasible is what fits by time
+        own = self.name == "pareto-optimal" and self.division == "tdm"
+        space = transformed(inst) if own else inst
+        alloc = Allocation(space, PerServerDominantShare(), tasks)
+        found = properties.PROPERTIES[self.name](alloc)
+        return Check.of(found.name, found.residual, APART, found.witness)
+
+
+def theorem_3(name: str, division: str) -> Statement:
+    """PS-DSF has the property `name`, a key of WORDS, under `division`."""
+    return Statement(
+        name=f"khamse2016/theorem-3-{name}-{division}",
+        words=f"under {division.upper()} PS-DSF, {WORDS[name]}",
+        source=f"khamse2016 Theorem 3, {division.upper()}",
+        draw=DRAW.get(name, ANY),
+        check=Judged(name, division),
+        hypotheses=(PREMISE[name],) if name in PREMISE else (),
+        notion=PerServerDominantShare(division=division),
+    )
+
+
+def single_resource_rdm() -> Statement:
+    return theorem_3("single-resource-fair", "rdm")
+
+
+def single_resource_tdm() -> Statement:
+    return theorem_3("single-resource-fair", "tdm")
+
+
+def bottleneck_rdm() -> Statement:
+    return theorem_3("bottleneck-fair", "rdm")
+
+
+def bottleneck_tdm() -> Statement:
+    return theorem_3("bottleneck-fair", "tdm")
+
+
+def envy_free_rdm() -> Statement:
+    return theorem_3("envy-free", "rdm")
+
+
+def envy_free_tdm() -> Statement:
+    return theorem_3("envy-free", "tdm")
+
+
+def sharing_rdm() -> Statement:
+    return theorem_3("sharing-incentive", "rdm")
+
+
+def sharing_tdm() -> Statement:
+    return theorem_3("sharing-incentive", "tdm")
+
+
+def pareto_tdm() -> Statement:
+    return theorem_3("pareto-optimal", "tdm")
+
+
+# -- what Theorem 3 does not say, tried in the same way -----------------------------------------
+
+
+def pareto_rdm() -> Statement:
+    """Pareto optimality under RDM, which Theorem 3 says of TDM alone."""
+    return Statement(
+        name="khamse2016/table-1-pareto-optimal-rdm",
+        words=f"under RDM PS-DSF, {WORDS['pareto-optimal']}",
+        source="khamse2016 Table I; Theorem 3 says it of TDM alone",
+        draw=ANY,
+        check=Judged("pareto-optimal", "rdm"),
+        notion=PerServerDominantShare(),
+    )
+
+
+def unique_rdm() -> Statement:
+    """The RDM PS-DSF allocation, as if there were one."""
+    return Statement(
+        name="khamse2016/unique-rdm",
+        words="the totals x_n of RDM PS-DSF allocations are unique",
+        source="khamse2016, the RDM PS-DSF allocation",
+        draw=draws.Small(users=(2, 5), servers=(2, 3), resources=(2, 3), zero_demand=0.3),
+        check=_one_answer,
+        notion=PerServerDominantShare(),
+    )
+
+
+def _one_answer(inst: Instance, seed: int) -> Check:
+    """Refilled in other orders and from other starts; every answer is judged by Theorem 1."""
+    notion = PerServerDominantShare()
+    found = [Allocation(inst, notion, p.tasks) for p in fixed_points(inst, trials=4, seed=seed)]
+    proved = [alloc for alloc in found if certify(alloc).certified]
+    if not proved:
+        raise Undecided("ps-dsf: no answer is certified")
+    worst, witness = 0.0, ""
+    for other in proved[1:]:
+        most = np.maximum(np.maximum(proved[0].totals, other.totals), 1e-300)
+        apart = np.abs(proved[0].totals - other.totals) / most
+        n = int(apart.argmax())
+        if apart[n] > worst:
+            worst = float(apart[n])
+            listed = (", ".join(f"{x:.6g}" for x in a.totals) for a in (proved[0], other))
+            witness = "totals ({}) and ({}) both meet Theorem 1".format(*listed)
+    return Check.of("one answer", worst, APART, witness)
+
+
+def sharing_tsf() -> Statement:
+    """TSF and the sharing incentive, with the uniform share of every eligible server."""
+    return Statement(
+        name="khamse2016/table-1-sharing-incentive-tsf",
+        words=f"under TSF, {WORDS['sharing-incentive']}",
+        source="khamse2016 Table I; the source of TSF",
+        draw=draws.Small(users=(2, 4), zero_demand=0.2),
+        check=_tsf,
+        reading="printed",
+        notion=MaxMin("tsf"),
+    )
+
+
+def _tsf(inst: Instance, seed: int) -> Check:
+    del seed  # nothing is drawn
+    found = properties.sharing_incentive(best(inst, MaxMin("tsf")))
+    return Check.of(found.name, found.residual, APART, found.witness)
