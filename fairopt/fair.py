@@ -9,15 +9,18 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates.alpha_fair import TOLERANCE, measure, normalised
 from fairopt.certificates.prices import Duality, log_scale
-from fairopt.engines import central, conic, units
+from fairopt.engines import conic, interior, units
 from fairopt.engines.point import Point, Question
-from fairopt.engines.polish import polish
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair
 
 STEEPEST = 10.0
 """programs of larger alpha end in wrong answers labelled optimal: the central path climbs there"""
+EXACT = 1e-10
+"""error of an interior answer below which polish has nothing to mend"""
+SMALL = 3_000
+"""pairs up to which the polish and the central path go before the general solvers"""
 
 
 def alpha_fair(
@@ -25,7 +28,7 @@ def alpha_fair(
 ) -> Allocation:
     """The best answer of the ladder, part by part, with prices for the whole."""
     alpha = float(notion.alpha)
-    rungs = conic.ladder(solver, linear=alpha == 0)
+    rungs = () if solver == "interior" else conic.ladder(solver, linear=alpha == 0)
     if solver == "highs" and alpha > 0:
         raise UsageError("solver: highs states linear programs only; wanted clarabel, ecos or scs")
     tasks = np.zeros(instance.shape[:2])
@@ -41,7 +44,7 @@ def alpha_fair(
         )
         where = np.ix_(users, servers)
         part_score = score[where]
-        best, tried = _Ladder(part, notion, part_score, polished, gap).climb(rungs)
+        best, tried = _Ladder(part, notion, part_score, polished, gap).climb(solver, rungs)
         steps.extend({"part": number, **step} for step in tried)
         tasks[where] = best.tasks
         assert best.prices is not None and best.limit_prices is not None
@@ -57,6 +60,13 @@ def alpha_fair(
     whole = Allocation(instance, notion, tasks, p, mu, score=score)
     p, mu = normalised(whole, p, mu)
     return whole.with_(prices=p, limit_prices=mu, steps=tuple(steps))
+
+
+def polish(question: Question, point: Point) -> Point | None:
+    """Newton on the active set, imported where it is needed: it brings sparse matrices along."""
+    from fairopt.engines.polish import polish as active_set
+
+    return active_set(question, point)
 
 
 class _Ladder:
@@ -75,12 +85,18 @@ class _Ladder:
         self.tried = False
         self.steps: list[dict[str, Any]] = []
 
-    def climb(self, rungs: tuple[conic.Settings, ...]) -> tuple[Allocation, list[dict[str, Any]]]:
-        """Rungs until certified, with polish also the central path."""
+    def climb(
+        self, solver: str, rungs: tuple[conic.Settings, ...]
+    ) -> tuple[Allocation, list[dict[str, Any]]]:
+        """Rungs until certified: our own methods first, unless a general solver was named."""
         failures: list[str] = []
+        if solver in ("auto", "interior") and self._interior():
+            return self._found()
         # where programs are known to end wrong, the path in alpha and weights goes first
         steep = self.polished and (
-            self.question.alpha > STEEPEST or np.ptp(self.question.log_w) > 14
+            solver == "interior"
+            or self.question.alpha > STEEPEST
+            or np.ptp(self.question.log_w) > 14
         )
         if steep and self._central():
             return self._found()
@@ -108,8 +124,21 @@ class _Ladder:
         if self.polished and self.error > 0:
             self._judge("polish", polish(self.question, point))
 
+    def _interior(self) -> bool:
+        """Our interior method, polished where that may help; whether it certified an answer."""
+        point = interior.follow(self.question)
+        self._judge("interior", point)
+        if point is not None and self.polished and self.error > EXACT and self._small():
+            self._judge("polish", polish(self.question, point))
+        return self.error <= self.gap
+
+    def _small(self) -> bool:
+        return self.error > self.gap or len(self.question.pairs[0]) <= SMALL
+
     def _central(self) -> bool:
         """The central path, polished; whether that certified an answer."""
+        from fairopt.engines import central
+
         self.tried = True
         point = central.follow(self.question)
         self._judge("central path", point)

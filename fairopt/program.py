@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
 
 from fairopt.instance import Floats, Instance, Ints
 
@@ -41,7 +40,14 @@ class FeasibleSet:
         return [self.capacity] if self.limits is None else [self.capacity, self.limits]
 
 
-def usage_matrix(instance: Instance) -> tuple[csr_array, tuple[Ints, Ints]]:
+def _sparse(entries: Any, shape: tuple[int, int]) -> Any:
+    # imported here: small answers need no sparse matrix at all
+    from scipy.sparse import coo_array, csr_array
+
+    return csr_array(coo_array(entries, shape=shape))
+
+
+def usage_matrix(instance: Instance) -> tuple[Any, tuple[Ints, Ints]]:
     """(rows, P) part of a row's capacity one task of each pair uses; server, resource of each row.
 
     Only resources that somebody eligible demands there make a row.
@@ -51,11 +57,11 @@ def usage_matrix(instance: Instance) -> tuple[csr_array, tuple[Ints, Ints]]:
     resources = instance.shape[2]
     keys, row = np.unique(i[pair] * resources + r, return_inverse=True)
     use = instance.pair_demand[pair, r] / instance.pool[i[pair], r]
-    matrix = csr_array(coo_array((use, (row, pair)), shape=(len(keys), len(i))))
+    matrix = _sparse((use, (row, pair)), (len(keys), len(i)))
     return matrix, (keys // resources, keys % resources)
 
 
-def limit_matrix(instance: Instance) -> tuple[csr_array, Ints]:
+def limit_matrix(instance: Instance) -> tuple[Any, Ints]:
     """(users with a limit, P) part of the limit one task uses, and those users."""
     n, _ = instance.pairs
     limited = np.flatnonzero(np.isfinite(instance.limit))
@@ -63,7 +69,7 @@ def limit_matrix(instance: Instance) -> tuple[csr_array, Ints]:
     position[limited] = np.arange(len(limited))
     pair = np.flatnonzero(position[n] >= 0)
     entries = (1.0 / instance.limit[n[pair]], (position[n[pair]], pair))
-    return csr_array(coo_array(entries, shape=(len(limited), len(n)))), limited
+    return _sparse(entries, (len(limited), len(n))), limited
 
 
 def feasible_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet:
@@ -87,7 +93,7 @@ def feasible_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet
     if len(limited):
         limits = (most.multiply(pair_unit[None, :]).tocsr() @ y <= 1).set_label("limit")
     entries = (np.ones(len(n)), (n, np.arange(len(n))))
-    of_user = csr_array(coo_array(entries, shape=(instance.shape[0], len(n))))
+    of_user = _sparse(entries, (instance.shape[0], len(n)))
     return FeasibleSet(y, of_user @ y, capacity, limits, rows, limited, pair_unit)
 
 

@@ -16,7 +16,7 @@ from fairopt.reduce import reduce as reducing
 
 Way = tuple[str, float, bool, Callable[[int, int], None] | None]
 """how to solve: solver, gap, polish, progress"""
-SOLVERS = ("auto", "clarabel", "ecos", "scs", "highs")
+SOLVERS = ("auto", "interior", "clarabel", "ecos", "scs", "highs")
 
 
 def solve(

@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import coo_array, csr_array, hstack, vstack
 
 from fairopt.engines.point import Question
 from fairopt.instance import Floats
-from fairopt.program import limit_matrix, usage_matrix
+
+
+def best(question: Question) -> Floats:
+    """(N,) largest score of each user: its share per task on the server where that is most."""
+    found: Floats = np.where(question.instance.eligible, question.score, 0.0).max(axis=1)
+    return found
 
 
 def alone(question: Question) -> Floats:
     """(N,) share of each user alone on all its servers, its limit kept."""
-    n, _ = question.pairs
-    u, inst = question.worth_per_task, question.instance
-    best = np.zeros(inst.shape[0])
-    np.maximum.at(best, n, u)
-    everything = np.bincount(n, u * inst.alone[question.pairs], inst.shape[0])
-    return np.minimum(everything, best * inst.limit)
+    inst = question.instance
+    everything: Floats = (inst.alone * question.score).sum(axis=1)
+    return np.minimum(everything, best(question) * inst.limit)
 
 
 def max_min(question: Question) -> Floats:
@@ -29,6 +29,11 @@ def max_min(question: Question) -> Floats:
     One linear program; users that their limit holds below the level are set aside and it is
     solved again, a few times. When it fails, equal parts of `alone`.
     """
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array, csr_array, hstack, vstack
+
+    from fairopt.program import limit_matrix, usage_matrix
+
     inst, (n, _) = question.instance, question.pairs
     u, full = question.worth_per_task, alone(question)
     alpha = max(question.alpha, 1.0)
