@@ -151,7 +151,7 @@ class _Method:
                 if error < self.error:
                     since = iteration if error < 0.5 * self.error else since
                     self.error, self.best = error, self._kept(now, residual.cost)
-                since = since if settled else iteration
+                since = since if settled and off[1] < 0.1 else iteration
                 stalled = tau < 2 * LAST or iteration - since >= STALL
                 if self.error < ENOUGH or (settled and stalled):
                     break
@@ -191,6 +191,8 @@ class _Method:
         sigma = min(1.0, max(after / tau, 0.0) ** 3)
         if max(residual.largest) > tau:
             sigma = max(sigma, 0.1)
+        if residual.largest[1] > 1 and tau < 0.1:
+            sigma = 1.0  # shares still climb their curves, by a factor an iteration
         sigma = max(sigma, 1e-4)
         if tau < 1e-5 and residual.largest[2] > max(1e-13, 0.1 * tau):
             sigma = 1.0  # rounding in tasks: settle before going on
