@@ -56,12 +56,12 @@ def part_of_server(inst: Instance) -> Floats:
 def can_fill(inst: Instance) -> Bools:
     """(I, R) whether r can be full at i: demanded, and no other there is always fuller."""
     part = part_of_server(inst)
-    found = (part > 0).any(axis=0)
+    found = np.asarray((part > 0).any(axis=0))
     for i in np.flatnonzero(inst.eligible.any(axis=0)):
         mine = part[inst.eligible[:, i], i]  # (K, R)
         fuller = (mine[:, None, :] > mine[:, :, None] * (1 + 1e-9)).all(axis=0)  # (R, other)
         found[i] &= ~fuller.any(axis=1)
-    return np.asarray(found)
+    return found
 
 
 def _alike(inst: Instance, amount: Floats) -> bool:

@@ -35,15 +35,23 @@ def ps_dsf(inst: Instance, division: str = "rdm", order: tuple[str, ...] | None 
     ------
     Undecided : there is none.
     """
+    tasks = refilled(inst, division, order)
     notion = PerServerDominantShare(division=division)
+    return tasks if meets_theorem(inst, tasks, division) else certified(inst, notion).tasks
+
+
+def refilled(inst: Instance, division: str, order: tuple[str, ...] | None = None) -> Floats:
+    """(N, I) tasks at a fixed point of the refill, not yet judged."""
     space = transformed(inst) if division == "tdm" else inst
     try:
-        tasks = refill.solve(space, PerServerDominantShare(order=order)).tasks
+        return refill.solve(space, PerServerDominantShare(order=order)).tasks
     except FairoptError as error:
-        raise Undecided(f"{notion.name}: {type(error).__name__}") from error
-    if not certify(Allocation(inst, notion, tasks)).certified:
-        return certified(inst, notion).tasks
-    return tasks
+        raise Undecided(f"ps-dsf: {type(error).__name__}") from error
+
+
+def meets_theorem(inst: Instance, tasks: Floats, division: str) -> bool:
+    """Whether the certificate, Theorem 1 or 2, accepts the tasks (N, I)."""
+    return certify(Allocation(inst, PerServerDominantShare(division=division), tasks)).certified
 
 
 def any_order(inst: Instance, rng: np.random.Generator) -> tuple[str, ...]:
