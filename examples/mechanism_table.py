@@ -36,7 +36,7 @@ def surveyed(mechanism: mechanisms.Mechanism, trials: int, lies: int, seed: int,
 
 def main(given: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--trials", type=int, default=200, help="instances for an allocation")
+    parser.add_argument("--trials", type=int, default=100, help="instances for an allocation")
     parser.add_argument("--lies", type=int, default=10_000, help="against strategy-proofness")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("-j", "--jobs", type=int, default=1, help="processes")

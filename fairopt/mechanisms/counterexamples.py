@@ -72,17 +72,22 @@ def violation(
     mechanism: Mechanism, name: str, instance: Instance, change: Change | None
 ) -> tuple[float, str, Allocation, Allocation | None] | None:
     """(residual, words, answer, answer after the change); None where no certified answer says."""
-    answer = proved(instance, mechanism.notion)
+    answer = _answer(instance, mechanism)
     if answer is None:
         return None
     if change is None:
         check = judged(answer, name)
         return check.residual, check.witness, answer, None
-    after = proved(change.made(instance), mechanism.notion)
+    after = _answer(change.made(instance), mechanism)
     if after is None:
         return None
     residual, words = change.residual(answer, after)
     return residual, words + remark(mechanism.notion), answer, after
+
+
+def _answer(instance: Instance, mechanism: Mechanism) -> Allocation | None:
+    """What `fairopt solve` shows; only where it certifies nothing the shorter way."""
+    return proved(instance, mechanism.notion, full=True) or proved(instance, mechanism.notion)
 
 
 def _serves(example: Example, mechanism: Mechanism, name: str, least: float) -> bool:

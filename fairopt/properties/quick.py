@@ -57,6 +57,8 @@ def _levels(instance: Instance, notion: MaxMin) -> Allocation | None:
 
     score = criteria.score(instance, notion.criterion)
     n, i = instance.pairs
+    if not np.allclose(score[n, i], score.max(axis=1)[n], rtol=1e-12, atol=0.0):
+        return None  # shares are unique, tasks are not: another way would choose others
     users, servers, resources = instance.shape
     size = instance.alone[n, i]
     pool = np.where(instance.pool > 0, instance.pool, 1.0)

@@ -131,12 +131,15 @@ class Search:
         return value
 
 
-def proved(instance: Instance, notion: Notion) -> Allocation | None:
-    """The certified answer, or None: a changed instance may be one the notion does not take."""
+def proved(instance: Instance, notion: Notion, full: bool = False) -> Allocation | None:
+    """The certified answer, or None: a changed instance may be one the notion does not take.
+
+    With `full` it is that of `solve`, otherwise perhaps one found by a shorter way.
+    """
     from fairopt.properties.quick import quick
     from fairopt.solving import solve
 
-    answer = quick(instance, notion)
+    answer = None if full else quick(instance, notion)
     if answer is not None:
         return answer
     try:
@@ -162,6 +165,8 @@ def remark(notion: Notion) -> str:
         plain["name"] in ("throughput", "bmf", "equal-m", "sum-m")
         or parameters.get("division") == "rdm"
         or parameters.get("alpha") == 0
+        # shares are unique, tasks only where a share counts the same on every server
+        or parameters.get("criterion") == "dominant-share"
     )
     return "; this notion may have other answers: it is about those that solve gives" * varies
 
