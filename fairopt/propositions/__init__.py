@@ -94,6 +94,8 @@ PROPOSITIONS: dict[str, str] = {
     "bonald2015/stability-drf": "bonald2015_stability:stability_drf",
     "bonald2015/stability-proportional": "bonald2015_stability:stability_proportional",
     "bonald2015/stability-bmf": "bonald2015_stability:stability_bmf",
+    "bonald2015/drift-drf": "bonald2015_stability:drift_drf",
+    "bonald2015/drift-proportional": "bonald2015_stability:drift_proportional",
     "ours/tdm-is-proportional": "ours:tdm_is_proportional",
     "ours/merging-users": "ours:merging_users",
     "ours/merging-servers": "ours:merging_servers",

@@ -43,7 +43,7 @@ def types(inst: Instance) -> tuple[Floats, Floats, Ints]:
     """Different demands (K, R) in parts of the pool, weight (K,) of each, and whose (N,)."""
     part, first = np.unique(parts_of_pool(inst), axis=0, return_inverse=True)
     of = first.reshape(-1).astype(np.int64)
-    return part, np.bincount(of, inst.weight), of
+    return part, np.asarray(np.bincount(of, inst.weight), dtype=np.float64), of
 
 
 # -- Proposition 1 -----------------------------------------------------------------------------

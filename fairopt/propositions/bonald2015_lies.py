@@ -29,14 +29,19 @@ class Crossed:
     ----------
     second : how many users there are of the second kind, from and to.
     weights : the largest weight, a whole number.
+    single : in [0, 1], how often a11 is 0: a liar gains most where it needs one resource only.
+    least : of a22, in [0, 1).
     """
 
     second: draws.Range = (1, 1)
     weights: int = 1
+    single: float = 0.2
+    least: float = 0.0
 
     def __call__(self, rng: np.random.Generator) -> Instance:
-        low = rng.uniform(0, 1, 2) if rng.random() < 0.5 else rng.integers(0, 8, 2) / 8
-        low[0] *= rng.random() < 0.8  # a liar gains most where it needs one resource only
+        low = rng.uniform([0, self.least], 1)
+        low = low if rng.random() < 0.5 else np.floor(8 * low) / 8
+        low[0] *= rng.random() >= self.single
         unit, capacity = rng.integers(1, 5, (2, 1)), rng.integers(1, 9, 2)
         demand = np.array([[low[0], 1], [1, low[1]]]) * unit * capacity
         of = [0] + [1] * int(rng.integers(self.second[0], self.second[1] + 1))
@@ -161,8 +166,10 @@ def proposition_2_bound() -> Statement:
         draw=_two,
         check=_half,
         hypotheses=(
-            Hypothesis("two users", two_users, Crossed(second=(2, 4))),
-            Hypothesis("equal weights", draws.equal_weights, Crossed(weights=5)),
+            Hypothesis("two users", two_users, Crossed(second=(2, 4), single=0.8, least=0.5)),
+            Hypothesis(
+                "equal weights", draws.equal_weights, Crossed(weights=5, single=0.8, least=0.5)
+            ),
         ),
         notion=ProportionalFair(),
     )
@@ -183,7 +190,7 @@ def _half(inst: Instance, seed: int) -> Check:
             continue
         rest, share = part[others][0], (float(weight[n]), float(weight[others].sum()))
         truth = _runs(part[n], part[n], rest, share)
-        claims = list(_claims(part[n], rest, np.random.default_rng([seed, n])))
+        claims = list(_claims(part[n], rest, share, np.random.default_rng([seed, n])))
         gains = [_runs(part[n], claim, rest, share) / truth for claim in claims]
         k = int(np.argmax(gains))
         found.append((gains[k], n, claims[k]))
@@ -197,11 +204,13 @@ def _half(inst: Instance, seed: int) -> Check:
     return Check.of("a gain of half", gain - 0.5, 1e-5, f"{witness}, {100 * gain:.4g}% more")
 
 
-def _claims(need: Floats, rest: Floats, rng: np.random.Generator) -> Iterator[Floats]:
+def _claims(
+    need: Floats, rest: Floats, weight: tuple[float, float], rng: np.random.Generator
+) -> Iterator[Floats]:
     """Claims (R,): one resource changed (to the lie of Proposition 2, too), then all at random."""
+    known = need.max() * weight[0] / (sum(weight) - weight[1] * rest / rest.max())
     base = np.where(need > 0, need, need.max())
     for j in range(len(need)):
-        known = need.max() / (2 - np.minimum(rest / rest.max(), 1.0))
         for amount in (*(base[j] * CLAIMS), *known):
             claim = need.copy()
             claim[j] = amount

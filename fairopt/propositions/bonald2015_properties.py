@@ -19,6 +19,7 @@ from fairopt.properties.quick import quick
 from fairopt.properties.scaling import scale_invariant
 from fairopt.propositions import draws
 from fairopt.propositions.bonald2015 import POOL
+from fairopt.propositions.bonald2015_lies import Crossed
 from fairopt.propositions.statement import (
     Checker,
     Draw,
@@ -64,6 +65,7 @@ def dominant_for_all(inst: Instance) -> bool:
 
 
 DOMINANT = Hypothesis("one dominant resource", dominant_for_all, POOL)
+UNLIED = Hypothesis(DOMINANT.name, dominant_for_all, Crossed())
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ strategy_proportional, strategy_bmf = _stated(
     Lies,
     of=("proportional", "bmf"),
     draw=COMMON,
-    given=(DOMINANT,),
+    given=(UNLIED,),
 )
 scale_drf, scale_proportional, scale_bmf = _stated(
     "scale",

@@ -43,9 +43,10 @@ class Loaded:
 
     low: float
     high: float
+    resources: draws.Range = (2, 2)
 
     def __call__(self, rng: np.random.Generator) -> Instance:
-        sizes = (2, 4), (1, 1), (2, 2)
+        sizes = (2, 4), (1, 1), self.resources
         inst = draws.Small(*sizes, density=1.0, weight_decades=0.0, zero_demand=0.15)(rng)
         load = float(rng.uniform(self.low, self.high)) / parts_of_pool(inst).sum(axis=0).max()
         return inst.replace(demand=inst.demand * load)
@@ -134,6 +135,64 @@ class Drains:
         best = (quick(state, self.notion) or certified(state, self.notion)).totals
         if np.abs(number * self.rates(part, number) / best - 1).max() > 1e-4:
             raise Undecided("the rates are not the certified ones")
+
+
+# -- what is proved of any number of resources ---------------------------------------------------
+
+ANY = Loaded(0.3, 1.5, (1, 4))
+
+
+def drift_proportional() -> Statement:
+    """sum n_k (phi_k - rho_k) / rho_k >= sum n_k log(1/L), L the load of the fullest resource.
+
+    G(phi) = sum n log phi is concave with gradient n / rho at rho, and rho / L fits. If L < 1, the
+    left side is what sum n_k^2 / (2 lambda_k) falls by: the fluid drains.
+    """
+    return Statement(
+        name="bonald2015/drift-proportional",
+        words="under proportional fairness sum_k n_k (phi_k - rho_k) / rho_k >= sum_k n_k log(1/L) "
+        "at every n, so that its fluid drains if L < 1",
+        source="bonald2015 (12), by the function of Bonald and Massoulie",
+        draw=ANY,
+        check=_falls,
+        notion=ProportionalFair(),
+    )
+
+
+def _falls(inst: Instance, seed: int) -> Check:
+    number = np.exp(np.random.default_rng(seed).uniform(-3, 3, len(inst.users)))
+    rate = certified(inst.replace(weight=number), ProportionalFair()).totals
+    load = float(parts_of_pool(inst).sum(axis=0).max())
+    excess = float(number @ (rate - 1) / number.sum())
+    witness = f"L {load:.4g}: mean {excess:.6g}, log(1/L) {-np.log(load):.6g}"
+    return Check.of("the drift", -np.log(load) - excess, 1e-5, witness)
+
+
+def drift_drf() -> Statement:
+    """The class of largest n_k / (rho_k max_j a_kj) has phi_k >= rho_k / L under DRF.
+
+    rho / L fits, and the lowest level of DRF is at least its lowest, which is that class's. If
+    L < 1, the largest of these ratios falls: the fluid drains.
+    """
+    return Statement(
+        name="bonald2015/drift-drf",
+        words="under DRF the class of largest n_k / (rho_k max_j a_kj) has phi_k >= rho_k / L at "
+        "every n, so that its fluid drains if L < 1",
+        source="bonald2015 (12), by a largest ratio",
+        draw=ANY,
+        check=_largest_falls,
+        notion=MaxMin("drf"),
+    )
+
+
+def _largest_falls(inst: Instance, seed: int) -> Check:
+    number = np.exp(np.random.default_rng(seed).uniform(-3, 3, len(inst.users)))
+    state, part = inst.replace(weight=number), parts_of_pool(inst)
+    rate = (quick(state, MaxMin("drf")) or certified(state, MaxMin("drf"))).totals
+    load = float(part.sum(axis=0).max())
+    k = int((number / part.max(axis=1)).argmax())
+    witness = f"L {load:.4g}: {inst.users[k]} has {rate[k]:.6g} rho"
+    return Check.of("the drift", 1 / load - rate[k], 1e-5 / load, witness)
 
 
 # -- rates of one transaction, two resources -----------------------------------------------------
