@@ -129,7 +129,7 @@ def _answer(
         same, simple = reduced
         other = _answer(same, simple, _score(same, simple), solver, gap, polish)
         # the prices are of the other problem's resources
-        return Allocation(instance, notion, other.tasks, steps=other.steps)
+        return _closed(instance, notion, other.tasks, other.steps, polish)
     if isinstance(notion, MaxMin):
         assert score is not None
         return _levels(instance, notion, score, solver, progress)
@@ -146,6 +146,18 @@ def _answer(
     )  # fmt: skip
 
 
+def _closed(
+    instance: Instance, notion: Any, tasks: Floats, steps: tuple[dict[str, Any], ...], polish: bool
+) -> Allocation:
+    """The answer of an equal problem, brought to rounding where the notion knows how."""
+    path = getattr(notion, "closing_path", None)
+    if polish and path is not None:
+        module, function = path.split(":")
+        tasks, step = getattr(importlib.import_module(module), function)(instance, tasks)
+        steps = (*steps, step)
+    return Allocation(instance, notion, tasks, steps=steps)
+
+
 def _levels(
     instance: Instance,
     notion: MaxMin,
@@ -155,9 +167,9 @@ def _levels(
 ) -> Allocation:
     from fairopt.lexicographic import max_min
 
-    if solver not in ("auto", "highs"):
-        raise UsageError(f"solver: found {solver!r}; notion max-min wants auto or highs")
-    found = max_min(instance, notion, score, progress)
+    if solver not in ("auto", "interior", "highs"):
+        raise UsageError(f"solver: found {solver!r}; notion max-min wants auto, interior or highs")
+    found = max_min(instance, notion, score, solver, progress)
     return Allocation(
         instance, notion, found.tasks, level_prices=found.level_prices, score=score,
         steps=found.steps,

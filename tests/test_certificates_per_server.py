@@ -113,3 +113,21 @@ def test_claim_2_threshold_and_the_condition_over_subsets() -> None:
     capacity = np.array([1.2, 1.0])
     assert pools.proportional_condition(capacity, placement, ones) > 0
     assert pools.proportional_condition(capacity, placement, ones, subsets=True) < 0
+
+
+def test_the_last_digit_of_a_large_holder_is_nothing_left() -> None:
+    """Weights over twelve decades on one resource: 1e-12 of the server is due to the first user."""
+    weight = np.array([1e-6, 1.0, 1e6])
+    inst = Instance(np.ones((3, 1)), [[10.0]], weight=weight)
+    tasks = 10.0 * weight[:, None] / weight.sum()
+    for ulps in (-2, 0, 2):
+        moved = tasks.copy()
+        moved[2] += ulps * np.spacing(moved[2])
+        assert certify(Allocation(inst, RDM, moved)).certified
+    # what the digits can say is still seen
+    moved = tasks.copy()
+    moved[2] *= 1 - 1e-13
+    assert certify(Allocation(inst, RDM, moved)).verdict == "refuted"
+    moved = tasks.copy()
+    moved[0] *= 1 - 1e-5
+    assert not certify(Allocation(inst, RDM, moved)).certified

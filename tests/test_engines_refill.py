@@ -199,3 +199,43 @@ def test_two_phase_hand_out_by_hand() -> None:
     assert given["u1"]["s1"] == pytest.approx({"r1": 5, "r2": 4})
     assert given["u2"]["s1"] == pytest.approx({"r1": 5, "r2": 4})
     assert certify(Allocation(inst, HandOutDRF(), answer.tasks)).certified
+
+
+@pytest.mark.parametrize("reduce", [True, False])
+def test_a_pair_that_may_but_need_not_be_used_leaves_no_error(reduce: bool) -> None:
+    """Figure 1 under tdm: user 3 could run on server 1 at the same price, and need not."""
+    found = fo.solve(figure_1(), TDM, reduce=reduce)
+    assert found.certificate is not None
+    assert found.certificate.residual <= 1e-12
+    assert found.totals == pytest.approx([3, 3, 6], rel=1e-13)
+    assert found.steps[-1]["engine"] == "refill"
+
+
+def test_closing_keeps_what_it_cannot_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+    inst = random_instance(4)
+    settled, _ = refill.refill(
+        inst, refill.time_parts(inst), list(range(len(inst.servers)))
+    )
+    closed, step = refill.close(inst, settled * (1 + 1e-9))
+    assert closed.sum(axis=1) == pytest.approx(settled.sum(axis=1), rel=1e-12)
+    assert step["rounds"] >= 1
+    far, step = refill.close(inst, settled * 0.9)
+    assert far is not settled and (far == settled * 0.9).all()
+    assert "not used" in step["status"]
+    monkeypatch.setattr(refill, "CLOSING", 0)
+    same, step = refill.close(inst, settled)
+    assert same is settled and "did not settle" in step["status"]
+
+
+@pytest.mark.parametrize("notion", [RDM, TDM, PerServerDRF()])
+def test_weights_over_twelve_decades(notion: PerServerDominantShare | PerServerDRF) -> None:
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        users, servers = int(rng.integers(3, 30)), 1 + seed % 3
+        inst = Instance(
+            rng.uniform(0.1, 1, (users, 1 + seed % 2)), rng.uniform(1, 10, (servers, 1 + seed % 2)),
+            weight=10.0 ** rng.integers(-6, 7, users),
+        )  # fmt: skip
+        found = fo.solve(inst, notion)
+        assert found.certificate is not None
+        assert found.certificate.residual <= 1e-10

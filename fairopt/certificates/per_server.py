@@ -8,13 +8,17 @@ The gap is the largest relative change of a level that would make every conditio
 server i, resource r it is the larger of two numbers: the part by which n could grow into what is
 left of r, and for the worst holder m the lesser of (how far its level is above n's, relative) and
 (what giving up x[m,i] would change: of m's total, and of n's once n has it). A distance from the
-limit replaces all of this where it is smaller.
+limit replaces all of this where it is smaller. What is left of a resource counts beyond the
+rounding of the tasks that use it: a user due 1e-12 of a server could grow by 1e-4 into the last
+digit of another's tasks, which no floating-point answer can hand out.
 
 A theorem refutes by its own words, so `refuted` here means: infeasible, or a condition fails by
 more than `CLEAR`, with the user, server and resource named; between that and 1e-6 it is unproved.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -27,6 +31,8 @@ TOLERANCE = 1e-6
 """promise P2, for the largest relative change of a level"""
 CLEAR = 1e-3
 """a condition that fails by this much is no matter of rounding: refuted"""
+ROUNDING = 8 * 2.0**-52
+"""part of a resource within which its holders' tasks, products and sums are rounded"""
 
 
 def judge(alloc: Allocation) -> Certificate:
@@ -115,7 +121,7 @@ def bottleneck_distance(part: Floats, held: Floats, amount: Floats, level: Float
     held : (K,) tasks here. amount : (K,) tasks that make the level. level : (K,).
     """
     distance = np.full(part.shape, np.inf)
-    left = np.maximum(0.0, 1.0 - held @ part)
+    left = _left(part, held)
     for r in range(part.shape[1]):
         user = np.flatnonzero(part[:, r] > 0)
         own = part[user, r] * amount[user]
@@ -124,6 +130,15 @@ def bottleneck_distance(part: Floats, held: Floats, amount: Floats, level: Float
         above = _above(part[user, r] * held[user], held[user] > 0, amount[user], level[user], own)
         distance[user, r] = np.maximum(room, above * (held[user] @ part[user, r] > 0))
     return distance
+
+
+def _left(part: Floats, held: Floats) -> Floats:
+    """(R,) part of each resource that is left, 0 within rounding; where near, summed exactly."""
+    left = np.maximum(0.0, 1.0 - held @ part)
+    for r in np.flatnonzero((left > 0) & (left < 1e-9)):
+        left[r] = max(0.0, 1.0 - math.fsum((held * part[:, r]).tolist()))
+    left[left <= ROUNDING] = 0.0
+    return left
 
 
 def _above(use: Floats, holds: Bools, amount: Floats, level: Floats, own: Floats) -> Floats:

@@ -24,6 +24,10 @@ PLAIN = 40
 """rounds before steps are extrapolated; on small instances the refill settles earlier"""
 MEMORY = 12
 """rounds an extrapolation looks back on"""
+CLOSING = 200
+"""most rounds that close the answer of a program"""
+NEAR = 1e-4
+"""a total that closing moves by more than this part was not nearly right: it stays as it was"""
 
 
 def normalised(instance: Instance) -> Floats:
@@ -149,3 +153,23 @@ def solve(instance: Instance, notion: Any) -> Answer:
     if not timed:
         step["remark"] = "other fixed points may exist; the order of the servers chose this one"
     return Answer(tasks, steps=(step,))
+
+
+def close(instance: Instance, tasks: Floats) -> tuple[Floats, dict[str, Any]]:
+    """The fixed point of the refill of time next to the answer (N, I) of the program, and the step.
+
+    Where a user may but need not run on a server, an interior method leaves of the order of
+    sqrt(gap) tasks there, and levels that are apart as much. The refill brings them together.
+    """
+    total = np.where(tasks.sum(axis=1) > 0, tasks.sum(axis=1), 1.0)
+    begin = tasks * np.minimum(1.0, instance.limit / total)[:, None]
+    servers = list(range(len(instance.servers)))
+    step: dict[str, Any] = {"engine": "refill"}
+    try:
+        closed, rounds = refill(instance, time_parts(instance), servers, begin, CLOSING)
+    except SolverFailure:
+        return tasks, {**step, "status": f"did not settle in {CLOSING} rounds: not used"}
+    moved = float(np.abs(closed.sum(axis=1) / total - 1.0).max())
+    if not moved <= NEAR:
+        return tasks, {**step, "status": f"moved a total by {moved:.2g}: not used"}
+    return closed, {**step, "rounds": rounds}

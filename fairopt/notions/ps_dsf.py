@@ -82,6 +82,11 @@ class PerServerDominantShare(Notion):
         module = "refill" if self.method == "refill" else "algorithm_one"
         return f"fairopt.engines.{module}:solve"
 
+    @property
+    def closing_path(self) -> str | None:
+        """What brings the answer of the equal problem to rounding, "module:function", for tdm."""
+        return "fairopt.engines.refill:close" if self.division == "tdm" else None
+
     def reduces_to(self, instance: Instance) -> tuple[Instance, Notion] | None:
         """The equal problem for tdm: proportional fairness of the tasks over time; None for rdm."""
         if self.division != "tdm":
