@@ -9,6 +9,7 @@ import fairopt as fo
 from fairopt.check import Check
 from fairopt.engines.bottleneck_maps import enumerate_all
 from fairopt.propositions import PROPOSITIONS, bonald2015, draws, find
+from fairopt.propositions import bonald2015_examples as examples
 from fairopt.propositions import bonald2015_lies as lies
 from fairopt.propositions import bonald2015_properties as of_notions
 from fairopt.propositions import bonald2015_stability as stability
@@ -93,7 +94,7 @@ def test_the_exact_solution_for_two(seed):
     part = rng.uniform(0, 1, (2, 3)) * (rng.random((2, 3)) < 0.8) + np.eye(2, 3) * 0.1
     weight = rng.uniform(1, 3, 2)
     best = fo.solve(fo.Instance(part, [np.ones(3)], weight=weight), fo.ProportionalFair())
-    assert lies._first_of_two(*part, tuple(weight)) == pytest.approx(best.totals[0], rel=1e-5)
+    assert lies.first_of_two(*part, tuple(weight)) == pytest.approx(best.totals[0], rel=1e-5)
 
 
 def test_a_lie_is_worth_what_it_lets_run():
@@ -107,8 +108,8 @@ def test_a_lie_is_worth_what_it_lets_run():
 
 def test_another_lie_is_not_the_best(monkeypatch):
     """Where the claim judged is not the one of Proposition 2, better ones are found."""
-    honest = lies._low
-    monkeypatch.setattr(lies, "_low", lambda inst: (honest(inst)[0], 0.5 * honest(inst)[1]))
+    honest = lies.low_parts
+    monkeypatch.setattr(lies, "low_parts", lambda inst: (honest(inst)[0], 0.5 * honest(inst)[1]))
     check = stated("proposition-2-best-lie").check
     assert not check(fo.Instance(EXAMPLE, [[1.0, 1.0]]), 0).holds
 
@@ -119,16 +120,16 @@ def test_another_lie_is_not_the_best(monkeypatch):
 @pytest.mark.parametrize("p", [0.1, 2 - 3**0.5, 0.5, 0.7])
 def test_figure_3_against_its_formulas(p):
     part = np.array([[0, 1], [1, 0.5]])
-    true, told = (lies._by_number(part, np.array([c, 1.0]), p) for c in (0.0, 2 / 3))
-    assert lies._short(*true, p) == pytest.approx(1 / (1 + p))
-    assert lies._long(*true, p) == pytest.approx(1 - p / 2)
-    assert lies._short(*told, p) == pytest.approx((1 - p) / (1 - 2 * p / 3 + p * p / 3))
-    assert lies._long(*told, p) == pytest.approx((1 - p) * (1 + p / 2))
+    true, told = (examples._by_number(part, np.array([c, 1.0]), p) for c in (0.0, 2 / 3))
+    assert examples._short(*true, p) == pytest.approx(1 / (1 + p))
+    assert examples._long(*true, p) == pytest.approx(1 - p / 2)
+    assert examples._short(*told, p) == pytest.approx((1 - p) / (1 - 2 * p / 3 + p * p / 3))
+    assert examples._long(*told, p) == pytest.approx((1 - p) * (1 + p / 2))
 
 
 @pytest.mark.parametrize("gain", [0.0970, 0.0990])
 def test_another_largest_gain_is_refuted(monkeypatch, gain):
-    monkeypatch.setattr(lies, "LARGEST", gain)
+    monkeypatch.setattr(examples, "LARGEST", gain)
     assert chunk(stated("figure-3"), "", 0, 0, 6)["violated"] > 0
 
 
@@ -181,6 +182,7 @@ def test_maps_of_types_give_what_maps_of_users_give(seed):
         ("proposition-3", bonald2015),
         ("proposition-4", bonald2015),
         ("proposition-5", bonald2015),
+        ("example-2.4", examples),
         ("example-2.5", bonald2015),
         ("sharing-proportional", of_notions),
         ("pareto-bmf", of_notions),

@@ -1,4 +1,4 @@
-"""bonald2015 Proposition 2 and Figure 3: what a lie gains under proportional fairness."""
+"""bonald2015 Proposition 2: what a lie gains under proportional fairness."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from fairopt.propositions import draws
 from fairopt.propositions.bonald2015 import parts_of_pool
 from fairopt.propositions.statement import Hypothesis, Statement, Undecided, certified
 
-PEAK, LARGEST = 2 - 3**0.5, 0.098076
-"""what Figure 3 is claimed to show: the load of the largest gain, and that gain"""
 TWO = draws.Small((2, 2), (1, 1), (1, 4), density=1.0, weight_decades=0.0, zero_demand=0.2)
 CLAIMS = np.geomspace(0.02, 50, 24)
 """factors on what a liar needs of a resource, or on its dominant share of one it does not need"""
@@ -62,11 +60,11 @@ def two_users(inst: Instance) -> bool:
 
 def overclaims(inst: Instance) -> bool:
     """a11 <= 1 / (2 - a22): the lie of Proposition 2 claims more than the truth."""
-    a, b = _low(inst) if crossed(inst) else (0.0, 0.0)
+    a, b = low_parts(inst) if crossed(inst) else (0.0, 0.0)
     return bool(a * (2 - b) <= 1)
 
 
-def _low(inst: Instance) -> tuple[float, float]:
+def low_parts(inst: Instance) -> tuple[float, float]:
     """a11, a22 where a12 = a21 = 1."""
     part = parts_of_pool(inst)
     return float(part[0, 0] / part[0, 1]), float(part[1, 1] / part[1, 0])
@@ -115,7 +113,7 @@ class Rate:
 
     def __call__(self, inst: Instance, seed: int) -> Check:
         del seed  # nothing is drawn
-        a, b = _low(inst)
+        a, b = low_parts(inst)
         formula = (max if self.largest else min)(0.5, (1 - b) / (1 - a * b))
         phi = float(certified(inst, ProportionalFair()).totals[0] * parts_of_pool(inst)[0, 1])
         witness = f"a11 {a:.4g}, a22 {b:.4g}: phi_1 is {phi:.6g}, by the formula {formula:.6g}"
@@ -142,7 +140,7 @@ def proposition_2_best_lie() -> Statement:
 def _best_lie(inst: Instance, seed: int) -> Check:
     """The best of many claims by the exact solution for two; both then solved and certified."""
     rng = np.random.default_rng(seed)
-    part, (a, b) = parts_of_pool(inst), _low(inst)
+    part, (a, b) = parts_of_pool(inst), low_parts(inst)
     named = np.array([part[0, 1] / (2 - b), part[0, 1]])
     factors = np.concatenate([CLAIMS, rng.uniform(0.8, 1.25, 8), [1.0]])
     near = np.concatenate([named[0] * factors, part[0, 0] * factors])
@@ -231,10 +229,10 @@ def _lied(inst: Instance, n: int, claim: Floats) -> float:
 def _runs(need: Floats, claim: Floats, rest: Floats, weight: tuple[float, float]) -> float:
     """Tasks the liar truly runs beside one type of others."""
     used = need > 0
-    return _first_of_two(claim, rest, weight) * float((claim[used] / need[used]).min())
+    return first_of_two(claim, rest, weight) * float((claim[used] / need[used]).min())
 
 
-def _first_of_two(a: Floats, b: Floats, weight: tuple[float, float]) -> float:
+def first_of_two(a: Floats, b: Floats, weight: tuple[float, float]) -> float:
     """p of max w_1 log p + w_2 log q, a p + b q <= 1: the best of corners and tops of edges."""
     only = a > 0
     both = only & (b > 0)
@@ -248,69 +246,3 @@ def _first_of_two(a: Floats, b: Floats, weight: tuple[float, float]) -> float:
     q = ((1 - np.outer(p, a[need])) / b[need]).min(axis=1)
     p, q = p[q > 0], q[q > 0]
     return float(p[int((weight[0] * np.log(p) + weight[1] * np.log(q)).argmax())])
-
-
-# -- Figure 3 ------------------------------------------------------------------------------------
-
-
-def figure_3() -> Statement:
-    """A short lie gains at most 9.8076%, only for p < 1/2; a long one never gains."""
-    return Statement(
-        name="bonald2015/figure-3",
-        words="(0, 1) claiming (2/3, 1) beside a load p of (1, 1/2): short it gains if p < 1/2, at "
-        "most 9.8076% (p = 2 - sqrt 3), and loses if p > 1/2; long it never gains",
-        source="bonald2015 Figure 3",
-        draw=_figure,
-        check=_dynamic,
-        hypotheses=(Hypothesis("(0, 1) and (1, 1/2)", _is_figure),),
-    )
-
-
-def _figure(rng: np.random.Generator) -> Instance:
-    unit, capacity = rng.integers(1, 5, (2, 1)), rng.integers(1, 9, 2)
-    return Instance(np.array([[0, 1], [1, 0.5]]) * unit * capacity, [capacity])
-
-
-def _is_figure(inst: Instance) -> bool:
-    return crossed(inst) and np.allclose(_low(inst), [0, 0.5])
-
-
-def _dynamic(inst: Instance, seed: int) -> Check:
-    """Stationary sums over the number of others, at their rates with and without the test user."""
-    rng = np.random.default_rng(seed)
-    p = float(rng.choice([PEAK, rng.uniform(0.01, 0.75)]))
-    part = parts_of_pool(inst)
-    part = part / part.max(axis=1, keepdims=True)
-    rates = {told: _by_number(part, np.array([told, 1.0]), p) for told in (0.0, 2 / 3)}
-    seen = int(rng.integers(1, 5))
-    for told, (test, _) in rates.items():
-        many = Instance([[told, 1.0], *[part[1]] * seen], [[1.0, 1.0]])
-        if abs(certified(many, ProportionalFair()).totals[0] / test[seen] - 1) > 1e-5:
-            raise Undecided("the rates for two types are not the certified ones")
-    gain, lasting = (mean(*rates[2 / 3], p) / mean(*rates[0.0], p) - 1 for mean in (_short, _long))
-    wrong = max(gain - LARGEST, lasting, gain if p > 0.5 else -gain)
-    if p == PEAK:
-        wrong = max(wrong, abs(gain - LARGEST))
-    witness = f"p {p:.4g}: a lie gains {100 * gain:.5g}% short, {100 * lasting:.4g}% long"
-    return Check.of("gains of the lie", wrong, 1e-6, witness)
-
-
-def _by_number(part: Floats, claim: Floats, p: float) -> tuple[Floats, Floats]:
-    """Rates of the test user and of all others together, by how many others there are."""
-    numbers = range(1, 3 + int(np.log(1e-12) / np.log(p)))
-    test = np.array([1.0] + [_first_of_two(claim, part[1], (1.0, k)) for k in numbers])
-    left = (1 - np.outer(test, claim)) / part[1]
-    return test, np.where(np.arange(len(test)) > 0, left.min(axis=1), 0.0)
-
-
-def _short(test: Floats, others: Floats, p: float) -> float:
-    """Rate of a test user too short to change the number of others, geometric without it."""
-    del others  # the first resource, theirs alone, is full: they go at rate 1
-    seen = (1 - p) * p ** np.arange(len(test))
-    return float(1 / (seen / test).sum())
-
-
-def _long(test: Floats, others: Floats, p: float) -> float:
-    """Rate of a test user that stays: the number of others is a birth and death chain beside it."""
-    seen = np.cumprod(np.concatenate([[1.0], p / others[1:]]))
-    return float(seen @ test / seen.sum())
