@@ -96,7 +96,6 @@ def claim_1() -> Statement:
 # -- Claim 2 -----------------------------------------------------------------------------------
 
 
-
 def all_usable(inst: Instance) -> bool:
     return bool(inst.eligible.any(axis=0).all())
 
