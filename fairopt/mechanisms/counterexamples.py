@@ -69,25 +69,33 @@ def examples(table: dict[str, tuple[Mechanism, dict[str, Cell]]]) -> list[Exampl
 
 
 def violation(
-    mechanism: Mechanism, name: str, instance: Instance, change: Change | None
+    mechanism: Mechanism,
+    name: str,
+    instance: Instance,
+    change: Change | None,
+    strict: bool = False,
 ) -> tuple[float, str, Allocation, Allocation | None] | None:
-    """(residual, words, answer, answer after the change); None where no certified answer says."""
-    answer = _answer(instance, mechanism)
+    """(residual, words, answer, answer after the change); None where no certified answer says.
+
+    With `strict` only answers of `solve` count, not those found by a shorter way.
+    """
+    answer = _answer(instance, mechanism, strict)
     if answer is None:
         return None
     if change is None:
         check = judged(answer, name)
         return check.residual, check.witness, answer, None
-    after = _answer(change.made(instance), mechanism)
+    after = _answer(change.made(instance), mechanism, strict)
     if after is None:
         return None
     residual, words = change.residual(answer, after)
     return residual, words + remark(mechanism.notion), answer, after
 
 
-def _answer(instance: Instance, mechanism: Mechanism) -> Allocation | None:
-    """What `fairopt solve` shows; only where it certifies nothing the shorter way."""
-    return proved(instance, mechanism.notion, full=True) or proved(instance, mechanism.notion)
+def _answer(instance: Instance, mechanism: Mechanism, strict: bool) -> Allocation | None:
+    """What `fairopt solve` shows; unless strict, where it certifies nothing the shorter way."""
+    answer = proved(instance, mechanism.notion, full=True)
+    return answer if answer is not None or strict else proved(instance, mechanism.notion)
 
 
 def _serves(example: Example, mechanism: Mechanism, name: str, least: float) -> bool:
@@ -95,7 +103,7 @@ def _serves(example: Example, mechanism: Mechanism, name: str, least: float) -> 
     from fairopt.errors import FairoptError
 
     try:
-        found = violation(mechanism, name, example.instance, example.change)
+        found = violation(mechanism, name, example.instance, example.change, least > 0)
     except FairoptError:
         return False
     if found is None or not found[0] > least:
@@ -109,10 +117,14 @@ def _shrunk(mechanism: Mechanism, name: str, cell: Cell) -> Example:
     least = min(2 * LEAST, 0.5 * cell.residual)
     change = Change(name, cell.found) if name in NOTION_PROPERTIES else None
 
+    # a model that `solve` certifies, if the search has not found one that it does not
+    first = violation(mechanism, name, cell.instance, change, strict=True)
+    strict = first is not None and first[0] > least
+
     def bad(instance: Instance, change: Change | None = change) -> bool:
         if instance.demand.ndim == 3:
             return False
-        found = violation(mechanism, name, instance, change)
+        found = violation(mechanism, name, instance, change, strict)
         return found is not None and found[0] > least
 
     small = shrink(cell.instance, bad, BUDGET)

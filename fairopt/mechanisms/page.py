@@ -23,7 +23,8 @@ single-resource fairness, SBF single-bottleneck fairness (one pool), NJC no just
 strategy-proofness, SC scale invariance, RM resource monotonicity, PM population monotonicity; see
 [properties](../maths/properties.md). C-DRFH is `max-min (drf)`, TSF `max-min (tsf)`. Rows marked
 pool are surveyed on single servers. RDM, BMF and throughput may have other answers: a no is about
-those that `solve` gives.
+those that `solve` gives. A dash: with a score that depends on the server, shares are unique and
+tasks are not, so that there is no one answer to compare with another.
 """
 
 
@@ -42,7 +43,10 @@ def text(
     lines.append(_row(["mechanism", *SHORT.values()]))
     lines.append(_row(["---"] * (len(SHORT) + 1)))
     for label, (_, cells) in table.items():
-        marks = ["yes" if cell.holds else _no(label, name, found) for name, cell in cells.items()]
+        marks = [
+            _no(label, name, found) if not cell.holds else "yes" if cell.instances else "-"
+            for name, cell in cells.items()
+        ]
         lines.append(_row([f"`{label}`", *marks]))
     lines += [_LEGEND, "## Counterexamples\n"]
     lines.append(
@@ -87,6 +91,6 @@ def _no(label: str, name: str, found: list[Example]) -> str:
 
 
 def _tried(cell: Cell) -> str:
-    if not cell.holds:
+    if not cell.holds or not cell.instances:
         return "-"
     return f"{cell.instances} ({cell.tried})" if cell.tried else str(cell.instances)
