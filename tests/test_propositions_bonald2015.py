@@ -218,10 +218,17 @@ def test_searches_are_asked_about_the_notion(monkeypatch, name):
 
     monkeypatch.setattr(of_notions, name, search)
     inst = fo.Instance(EXAMPLE, [[1.0, 1.0]])
-    row = "strategy-drf" if name == "strategy_proof" else "scale-drf"
+    row = "strategy-bmf" if name == "strategy_proof" else "scale-bmf"
     assert not stated(row).check(inst, 7).holds
     ((notion, trials, seed),) = asked
-    assert notion == fo.MaxMin("drf") and trials >= 3 and seed == 7
+    assert notion == fo.BottleneckMaxFair() and trials >= 3 and seed == 7
+
+
+def test_many_lies_find_those_of_a_notion_that_is_not_strategy_proof():
+    """The check of DRF, asked about bottleneck max fairness."""
+    check = of_notions.ManyLies(fo.BottleneckMaxFair(), stability.bottleneck_rates)
+    found = check(fo.Instance(EXAMPLE, [[1.0, 1.0]]), 0)
+    assert not found.holds and found.residual == pytest.approx(1 / 9, abs=0.01)
 
 
 # -- stability ---------------------------------------------------------------------------------
