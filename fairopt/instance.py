@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -232,6 +232,14 @@ class Instance:
             for size, word in zip(self.shape, ("user", "server", "resource"), strict=True)
         )
         return f"Instance({words}, {np.count_nonzero(self.eligible)} eligible pairs)"
+
+
+def remembered(owner: Any, name: str, make: Callable[[], Any]) -> Any:
+    """What `make` gives, worked out once for an immutable owner, and gone with it."""
+    kept = owner.__dict__
+    if name not in kept:
+        kept[name] = make()
+    return kept[name]
 
 
 class _Sealed:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from copy import copy
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -10,14 +12,18 @@ from fairopt.instance import Floats
 
 
 class State:
-    """The unknowns of `engines.tradeoff` in one array: a, s, nu, price, v are positive."""
+    """The unknowns of `engines.tradeoff` in one array: a, s, nu, price, v are positive.
+
+    `amounts` are shares and slacks, `costs` what they are paired with: reduced costs and prices.
+    """
 
     def __init__(self, whole: Floats, size: tuple[int, int, int]) -> None:
         """size: pairs, rows, users."""
         pairs, rows, users = size
         b, c = pairs + rows, 2 * (pairs + rows)
         k = c + users
-        self.whole, self.size, self.positive = whole, size, k
+        self.whole, self.size = whole, size
+        self.amounts, self.costs, self.positive = whole[:b], whole[b:c], whole[:k]
         self.a, self.s = whole[:pairs], whole[pairs:b]
         self.nu, self.price = whole[b : b + pairs], whole[b + pairs : c]
         self.v, self.p, self.e = whole[c:k], whole[k : k + users], whole[k + users :]
@@ -32,8 +38,26 @@ class State:
 
     def reach(self, step: State) -> float:
         """The longest step that takes nothing that must be positive below 0."""
-        k = self.positive
-        return 1.0 / max(float((-step.whole[:k] / self.whole[:k]).max()), 1e-300)
+        return 1.0 / max(-float((step.positive / self.positive).min()), 1e-300)
+
+
+class Left(NamedTuple):
+    """What is left of the conditions at a state, and the levels there.
+
+    `every` is all of it in one array, as `engines.whole` has it.
+    """
+
+    level: Floats
+    dual: Floats
+    primal: Floats
+    curve: Floats
+    across: Floats
+    within: Floats
+    every: Floats | None = None
+
+
+Direction = Callable[[Floats, Floats, bool], State]
+"""(changes wanted of products (pairs + rows,), bend (N,), whether pulls matter) -> Newton step"""
 
 
 class Centring:
@@ -42,17 +66,36 @@ class Centring:
     M = delta + w C has the inverse x/(w + delta) + f sum(f x)/sum(f delta), f = w/(w + delta).
     """
 
-    def __init__(self, group: Any, w: Floats) -> None:
-        """group (size, groups) of 0 and 1; w (size,)."""
-        self.group, self.w = group, w
+    def __init__(self, group: Any) -> None:
+        """group (size, groups) of 0 and 1."""
+        self.group = group
         self.mean = group / group.sum(axis=0)
-        self.none = not w.any()
-        self.inverse = 1.0 / w
+
+    def forced(self, w: Floats) -> Centring:
+        """The same groups, drawn with forces w (size,)."""
+        found = copy(self)
+        found.w = w
+        found.none = not w.any()
+        found.inverse = 1.0 / w
+        found.softness = np.zeros_like(w) if found.none else found.inverse
+        return found
 
     def away(self, x: Floats) -> Floats:
         """C x."""
         found: Floats = x - self.group @ (x @ self.mean)
         return found
+
+    def left(self, x: Floats, pull: Floats) -> Floats:
+        """C x - pull / w."""
+        return np.zeros_like(x) if self.none else self.away(x) - pull * self.inverse
+
+    def stated(self, x: Floats) -> tuple[Floats, Floats]:
+        """Matrices (size, ...) and (size, size) of the condition C x - pull / w = 0, the pull
+        without a mean, but for the 1 / w. Where there is no force the pull is 0.
+        """
+        if self.none:
+            return np.zeros_like(x), np.eye(len(self.w))
+        return x - self.group @ (self.mean.T @ x), -self.group @ self.mean.T
 
     def prepare(self, delta: Floats) -> None:
         self.delta = delta

@@ -23,8 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.engines.centring import Centring, State
+from fairopt.engines.centring import Centring, Direction, Left, State
+from fairopt.engines.ground import Ground
 from fairopt.engines.point import Point
+from fairopt.engines.whole import Whole
 from fairopt.instance import Floats, Instance
 from fairopt.penalties import Terms
 
@@ -63,66 +65,37 @@ class _Method:
 
     def __init__(self, instance: Instance, score: Floats, terms: Terms) -> None:
         self.instance, self.terms = instance, terms
-        n, i = instance.pairs
-        self.n = n
-        users, servers, resources = instance.shape
-        pairs = np.arange(len(n))
-        self.u = score[n, i]
-        pool = np.where(instance.pool > 0, instance.pool, np.inf)
-        use = np.zeros((len(n), servers, resources))
-        use[pairs, i] = instance.pair_demand / pool[i] / self.u[:, None]
-        columns = use.reshape(len(n), -1)
-        self.rows = np.flatnonzero(columns.any(axis=0))
-        self.limited = np.flatnonzero(np.isfinite(instance.limit))
-        limits = (n[:, None] == self.limited) / (self.u[:, None] * instance.limit[self.limited])
-        self.on = np.zeros((len(n), servers))
-        self.on[pairs, i] = 1.0
-        self.on = self.on[:, self.on.any(axis=0)]
-        self.use = np.concatenate([columns[:, self.rows], limits], axis=1)
-        self.a0 = self._begin(n, i)
-        self.weight = instance.weight / instance.weight.sum()
-        self.levels = np.zeros((len(n), users))
-        self.levels[pairs, n] = 1.0 / instance.weight[n]
-        self.machines = instance.count[i] * np.bincount(i)[i]
-        self.count_in(np.exp(np.log(self.a0 @ self.levels).mean()), min(terms.alpha, EASY))
+        self.ground = ground = Ground.of(instance, score)
+        self.n, self.use, self.weight = ground.n, ground.use, ground.weight
+        self.count_in(ground.size, ground.of_user, min(terms.alpha, EASY))
 
-    def count_in(self, size: float, alpha: float) -> None:
-        """Levels in `size`, the objective in sum phi size^(1-alpha), and g that of `alpha`."""
-        terms, users = self.terms, len(self.weight)
-        self.size, self.alpha = float(size), max(alpha, 1e-8)
-        self.of_user = self.levels / self.size
-        worth = self.size ** (alpha - 1) / float(self.instance.weight.sum())
-        across = np.inf if terms.equal_across else 2 * terms.t_pf * worth * self.size**2 / users
-        within = np.inf if terms.equal_within else 2 * terms.t_drf * worth / self.machines
-        self.across = Centring(np.ones((users, 1)), np.full(users, across))
-        self.within = Centring(self.on, np.full(len(self.n), 1.0) * within)
-        self.both = np.concatenate([self.of_user, self.use], axis=1)
+    def count_in(self, size: float, of_user: Floats, alpha: float) -> None:
+        """Levels in `size`, the objective in sum phi size^(1-alpha), and g that of `alpha`.
 
-    def _begin(self, n: Any, i: Any) -> Floats:
-        """Equal shares on each server, every row at most half full; limits then cut."""
-        a = np.asarray(self.instance.count / np.bincount(i, minlength=len(self.instance.servers)),
-                       dtype=np.float64)[i]  # fmt: skip
-        capacity = self.use[:, : len(self.rows)]
-        # the fullest row of each server, whether or not this user demands it
-        fullest = np.zeros(len(self.instance.servers))
-        np.maximum.at(fullest, self.rows // self.instance.shape[2], a @ capacity)
-        a = a * 0.5 / fullest[i]
-        if len(self.limited):
-            limits = self.use[:, len(self.rows) :]
-            a = a * np.minimum(1.0, 0.5 / ((limits > 0) @ (a @ limits)))
-        return np.asarray(a, dtype=np.float64)
+        of_user : (P, N), levels of shares in that size.
+        """
+        ground, terms, users = self.ground, self.terms, len(self.weight)
+        self.size, self.of_user, self.alpha = size, of_user, max(alpha, 1e-8)
+        worth = size ** (alpha - 1) / float(self.instance.weight.sum())
+        across = np.inf if terms.equal_across else 2 * terms.t_pf * worth * size**2 / users
+        within = np.inf if terms.equal_within else 2 * terms.t_drf * worth / ground.machines
+        self.across = ground.across.forced(np.full(users, across))
+        self.within = ground.within.forced(np.full(len(self.n), within))
+        self.whole = None
+        if ground.small:
+            frame = ground.frame(of_user, self.across, self.within)
+            self.whole = Whole(frame, self.across, self.within)
+        else:
+            self.both = np.concatenate([of_user, self.use], axis=1)
 
     def start(self) -> State:
         """Shares half-way, worths as there, each server's money spread evenly over its rows."""
-        a = self.a0
-        s = np.maximum(1.0 - a @ self.use, 0.1)
-        level = a @ self.of_user
-        v = self.weight * level ** -min(self.alpha, 2.0)
-        money = a * (self.of_user @ v)
-        rows = np.asarray((self.use > 0).sum(axis=1), dtype=np.float64)
-        price = ((money / rows) @ (self.use > 0)) * 2.0
-        nu = np.maximum(self.use @ price - self.of_user @ v, 0.2 * (self.of_user @ v))
-        return State.of(a, s, nu, price, v, np.zeros_like(v), np.zeros_like(a))
+        a = self.ground.a0
+        v = self.weight * (a @ self.of_user) ** -min(self.alpha, 2.0)
+        worth = self.of_user @ v
+        price = ((a * worth) @ self.ground.even) * 2.0
+        nu = np.maximum(self.use @ price - worth, 0.2 * worth)
+        return State.of(a, self.ground.s0, nu, price, v, np.zeros_like(v), np.zeros_like(a))
 
     # -- the path -----------------------------------------------------------------------------
 
@@ -155,12 +128,13 @@ class _Method:
 
     def _raised(self, z: State) -> State:
         """The state at a larger alpha, every price moved as the worth of those who pay it."""
-        before, level = self.of_user @ z.v, z.a @ self.levels
+        before, level = self.of_user @ z.v, z.a @ self.ground.levels
         alpha = min(self.terms.alpha, STRIDE * self.alpha)
         # the equally distributed equivalent
         low = float(level.min())
         mean = float(self.weight @ (level / low) ** (1 - alpha))
-        self.count_in(low * mean ** (1 / (1 - alpha)), alpha)
+        size = low * mean ** (1 / (1 - alpha))
+        self.count_in(size, self.ground.levels / size, alpha)
         v = self.weight * (z.a @ self.of_user) ** -self.alpha
         moved = (self.of_user @ v) / before
         paid = (z.a * before) @ self.use
@@ -172,52 +146,82 @@ class _Method:
             e = self.within.w * self.within.away(z.a)
         return State.of(z.a, z.s, z.nu * moved, z.price * rows, v, p, e)
 
-    def residuals(self, z: State) -> tuple[Floats, ...]:
+    def residuals(self, z: State) -> Left:
+        worth = np.log(z.v) - self.ground.log_weight
+        if self.whole is not None:
+            return self.whole.residuals(z, lambda level: worth + self.alpha * np.log(level))
         level = z.a @ self.of_user
-        worth = self.of_user @ (z.v - z.p)
-        return (
+        return Left(
             level,
-            worth - z.e - self.use @ z.price + z.nu,
+            self.of_user @ (z.v - z.p) - z.e - self.use @ z.price + z.nu,
             1.0 - z.a @ self.use - z.s,
-            np.log(z.v) + self.alpha * np.log(level) - np.log(self.weight),
-            self.across.away(level) - z.p * self.across.inverse
-            if not self.across.none else np.zeros_like(level),
-            self.within.away(z.a) - z.e * self.within.inverse
-            if not self.within.none else np.zeros_like(z.a),
-        )  # fmt: skip
-
-    def error(self, z: State, left: tuple[Floats, ...]) -> float:
-        """Largest error: money relative to all money, rows to 1, levels and shares to the mean."""
-        level, dual, primal, curve, across, within = left
-        money = float(z.v @ level)
-        return max(
-            float(np.abs(dual * z.a).sum()) / money,
-            float(np.abs(primal).max()),
-            float(np.abs(curve).max()),
-            float(np.abs(self.across.error(across, z.v / level)).max() / level.max()),
-            float(np.abs(self.within.error(within, z.v[self.n])).max() / z.a.max()),
-            float(z.a @ z.nu + z.s @ z.price) / money,
+            worth + self.alpha * np.log(level),
+            self.across.left(level, z.p),
+            self.within.left(z.a, z.e),
         )
 
-    def step(self, z: State, left: tuple[Floats, ...]) -> State | None:
-        level, dual, primal, curve, across, within = left
+    def error(self, z: State, left: Left) -> float:
+        """Largest error: money relative to all money, rows to 1, levels and shares to the mean."""
+        money = float(z.v @ left.level)
+        found = max(
+            float(np.abs(left.dual) @ z.a) / money,
+            float(np.abs(left.primal).max()),
+            float(np.abs(left.curve).max()),
+            float(z.amounts @ z.costs) / money,
+        )
+        if not self.across.none:
+            away = self.across.error(left.across, z.v / left.level)
+            found = max(found, float(np.abs(away).max() / left.level.max()))
+        if not self.within.none:
+            away = self.within.error(left.within, z.v[self.n])
+            found = max(found, float(np.abs(away).max() / z.a.max()))
+        return found if money > 0 else np.nan
+
+    def step(self, z: State, left: Left) -> State | None:
+        level, curve = left.level, left.curve
         slope = self.alpha * z.v / level
+        try:
+            steps = self._eliminated if self.whole is None else self.whole.steps
+            direction = steps(z, left, slope)
+        except np.linalg.LinAlgError:
+            return None
+        products = z.amounts * z.costs
+        mean = float(products.sum()) / len(products)
+        due = self._due(z, level)
+        aim = direction(-products, curve, False)
+        length = min(1.0, z.reach(aim))
+        square = aim.amounts * aim.costs
+        rest = (1 - length) * mean + length**2 * float(square.sum()) / len(products)
+        money = float(z.v @ level) / len(products)
+        centre = max(mean * min(1.0, (rest / mean) ** 3), LAST * money)
+        dlevel = aim.a @ self.of_user
+        second = (aim.v / z.v) ** 2 / 2 + self.alpha * (dlevel / level) ** 2 / 2
+        most = (10 * mean) * due
+        go = direction(
+            centre * due - products - np.minimum(np.maximum(square, -most), most),
+            curve - np.minimum(second, 0.5),
+            True,
+        )
+        # the nearer the end, the nearer to a bound a step may go
+        far = max(mean / money, float(np.abs(curve).max())) ** 1.5
+        return z.moved(go, min(1.0, (1 - min(0.1, max(far, 1e-9))) * z.reach(go)))
+
+    def _eliminated(self, z: State, left: Left, slope: Floats) -> Direction:
+        """Newton steps by eliminating the shares, one positive definite system for both."""
+        _, dual, primal, _, across, within, _ = left
+        pairs = len(z.a)
         self.across.prepare(slope)
         # a little more than nu / a: where pairs are held that goes to 0 and the digits of all
         # other terms would drown in its inverse; it slows the last steps, and changes no answer
         self.within.prepare(z.nu / z.a + DAMPING * (self.of_user @ z.v) / z.a)
         system = self._system(z)
-        if system is None:
-            return None
-        products = len(z.a) + len(z.s)
-        mean = float(z.a @ z.nu + z.s @ z.price) / products
         fixed = self.within.solve_pull(within)
         drift = self.across.solve_pull(across)
         idle_p, idle_e = np.zeros_like(z.p), np.zeros_like(z.e)
 
-        def direction(pairs: Floats, rows: Floats, bend: Floats, pulls: bool) -> State:
-            """The Newton step for targets of nu a (pairs) and lambda s (rows)."""
-            g = self.within.solve(dual + pairs / z.a) - fixed
+        def direction(products: Floats, bend: Floats, pulls: bool) -> State:
+            own, rows = products[:pairs], products[pairs:]
+            g = self.within.solve(dual + own / z.a) - fixed
             right = g @ self.both
             users = len(bend)
             right[:users] += self.across.solve(z.v * bend) + drift
@@ -228,38 +232,22 @@ class _Method:
             ds = (rows - z.s * dprice) / z.price
             dlevel = da @ self.of_user
             dv = -slope * dlevel - z.v * bend
-            dnu = (pairs - z.nu * da) / z.a
+            dnu = (own - z.nu * da) / z.a
             if not pulls:
                 return State.of(da, ds, dnu, dprice, dv, idle_p, idle_e)
             dp = self.across.pull(dlevel, across, slope, force + dv)
             de = self.within.pull(da, within, z.v[self.n], dual + dnu - self.both @ found)
             return State.of(da, ds, dnu, dprice, dv, dp, de)
 
-        pairs_due, rows_due = self._due(z, level)
-        aim = direction(-z.a * z.nu, -z.s * z.price, curve, pulls=False)
-        ahead = z.moved(aim, min(1.0, z.reach(aim)))
-        rest = float(ahead.a @ ahead.nu + ahead.s @ ahead.price) / products
-        money = float(z.v @ level) / products
-        centre = max(mean * min(1.0, (rest / mean) ** 3), LAST * money)
-        dlevel = aim.a @ self.of_user
-        second = (aim.v / z.v) ** 2 / 2 + self.alpha * (dlevel / level) ** 2 / 2
-        go = direction(
-            centre * pairs_due - z.a * z.nu - _clipped(aim.a * aim.nu, mean * pairs_due),
-            centre * rows_due - z.s * z.price - _clipped(aim.s * aim.price, mean * rows_due),
-            curve - np.minimum(second, 0.5),
-            pulls=True,
-        )
-        # the nearer the end, the nearer to a bound a step may go
-        far = max(mean / money, float(np.abs(curve).max()))
-        return z.moved(go, min(1.0, (1 - min(0.1, max(far, 1e-6))) * z.reach(go)))
+        return direction
 
-    def _due(self, z: State, level: Floats) -> tuple[Floats, Floats]:
+    def _due(self, z: State, level: Floats) -> Floats:
         """What each product is to be at the centre, relative to the mean: the money of the pair's
         user, and the mean (harmonic, by use) of those who use the row. Equal targets would lose
         the users whose money is small."""
         money = z.v * level
-        own = np.minimum(np.maximum(money * len(money) / money.sum(), LIGHTEST), 1.0)[self.n]
-        return own, (z.a @ self.use) / ((z.a / own) @ self.use)
+        own = np.minimum(np.maximum(money * (len(money) / money.sum()), LIGHTEST), 1.0)[self.n]
+        return np.concatenate([own, (z.a @ self.use) / ((z.a / own) @ self.use)])
 
     def _system(self, z: State) -> Any:
         """Solver of the positive definite system in users and rows, scaled to unit diagonal."""
@@ -277,10 +265,7 @@ class _Method:
         scale = 1.0 / np.sqrt(np.diag(m))
         m = m * scale * scale[:, None]
         m[np.diag_indices(len(m))] += 1e-15
-        try:
-            inverse = np.linalg.inv(m)
-        except np.linalg.LinAlgError:
-            return None
+        inverse = np.linalg.inv(m)
 
         def solve(right: Floats) -> Floats:
             right = right * scale
@@ -295,12 +280,9 @@ class _Method:
         if not np.isfinite(z.whole).all():
             return None
         users, servers, resources = self.instance.shape
+        ground, rows = self.ground, len(self.ground.rows)
         money = np.zeros(servers * resources)
-        money[self.rows] = z.price[: len(self.rows)]
+        money[ground.rows] = z.price[:rows]
         limits = np.zeros(users)
-        limits[self.limited] = z.price[len(self.rows) :]
-        return Point(z.a / self.u, money.reshape(servers, resources), limits)
-
-
-def _clipped(x: Floats, size: Floats) -> Floats:
-    return np.minimum(np.maximum(x, -10 * size), 10 * size)
+        limits[ground.limited] = z.price[rows:]
+        return Point(z.a / ground.u, money.reshape(servers, resources), limits)
