@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairopt import criteria, penalties, welfare
+from fairopt import criteria, penalties, rows, welfare
 from fairopt.check import Certificate
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import Bools, Floats, Instance, Ints, frozen, is_sealed, sealed
@@ -121,15 +122,36 @@ class Allocation:
     @cached_property
     def totals(self) -> Floats:
         """(N,) tasks of each user, x_n."""
-        return frozen(self.tasks.sum(axis=1))
+        return sealed(rows.total(self.tasks))
 
     @cached_property
     def shares(self) -> Floats:
         """(N,) s_n = sum_i u[n,i] x[n,i]."""
         share = np.empty(len(self.instance.users))
         for users in self.instance.blocks():
-            share[users] = (self.score[users] * self.tasks[users]).sum(axis=1)
+            share[users] = rows.total(self.score[users] * self.tasks[users])
         return sealed(share)
+
+    @cached_property
+    def least(self) -> float:
+        """The smallest entry of `tasks`."""
+        return float(self.tasks.min())
+
+    @cached_property
+    def strays(self) -> bool:
+        """Whether anybody has tasks where it is not eligible."""
+        inst = self.instance
+        return not inst.everywhere and any(
+            bool(((self.tasks[users] != 0) > inst.eligible[users]).any())
+            for users in inst.blocks()
+        )
+
+    @cached_property
+    def held(self) -> Floats:
+        """(N, I) the tasks, with 0 for what is below 0 and where the user is not eligible."""
+        if self.least >= 0 and not self.strays:
+            return self.tasks
+        return sealed(np.where(self.instance.eligible, np.maximum(self.tasks, 0.0), 0.0))
 
     @cached_property
     def levels(self) -> Floats:
@@ -239,18 +261,20 @@ def _checked(
     wanted = tuple(a if w is None else w for a, w in zip(array.shape, shape, strict=False))
     if array.shape != wanted or array.ndim != len(shape):
         faults.append(Fault(name, f"shape {array.shape}", f"shape {shape}"))
-    elif array.size and not (np.isfinite(array.min()) and np.isfinite(array.max())):
-        faults.append(Fault(name, "NaN or infinity", "finite numbers"))
-    elif not signed and array.min(initial=0.0) < 0:
-        faults.append(Fault(name, f"{array.min():g}", "numbers >= 0"))
+    elif array.size:
+        least, most = float(array.min()), float(array.max())
+        if not (math.isfinite(least) and math.isfinite(most)):
+            faults.append(Fault(name, "NaN or infinity", "finite numbers"))
+        elif least < 0 and not signed:
+            faults.append(Fault(name, f"{least:g}", "numbers >= 0"))
     # an array passed on from one answer to the next is sealed already
     return array if is_sealed(array) else sealed(array + 0.0)
 
 
 def _positive(score: Floats, inst: Instance) -> bool:
     """Whether every eligible pair has a score above 0."""
-    return all(
-        bool((score[users] > 0)[inst.eligible[users]].all()) for users in inst.blocks()
+    return not any(
+        bool((inst.eligible[users] > (score[users] > 0)).any()) for users in inst.blocks()
     )
 
 
@@ -286,12 +310,14 @@ def pair_cost(alloc: Allocation) -> Floats:
 
 
 class Stops(NamedTuple):
-    """What stops one user: its own limit, or (K,) full resources of servers."""
+    """What stops one user: its own limit, or full resources of servers.
+
+    `places` (K,) are positions i R + r, increasing.
+    """
 
     user: int
     at_limit: bool
-    servers: Ints
-    resources: Ints
+    places: Ints
 
 
 def each_stopped(alloc: Allocation) -> Iterator[Stops]:
@@ -299,24 +325,24 @@ def each_stopped(alloc: Allocation) -> Iterator[Stops]:
     inst = alloc.instance
     full = alloc.utilisation >= 1 - 1e-6
     at_limit = alloc.totals >= inst.limit * (1 - 1e-6)
+    nothing = np.empty(0, dtype=np.int64)
     for users in inst.blocks():
-        stops = _stops(alloc, users, full) & ~at_limit[users, None, None]
-        n, i, r = np.nonzero(stops)
-        first = np.searchsorted(n, np.arange(users.stop - users.start + 1)).tolist()
+        stops = _stops(alloc, users, full)
         for k, limited in enumerate(at_limit[users].tolist()):
-            if limited or first[k] < first[k + 1]:
-                own = slice(first[k], first[k + 1])
-                yield Stops(users.start + k, limited, i[own], r[own])
+            own = nothing if limited else np.flatnonzero(stops[k])
+            if limited or len(own):
+                yield Stops(users.start + k, limited, own)
 
 
 def _each_blocked(alloc: Allocation) -> Iterator[Blocked]:
     inst = alloc.instance
-    for user, at_limit, servers, resources in each_stopped(alloc):
+    for user, at_limit, places in each_stopped(alloc):
         name = inst.users[user]
         if at_limit:
             mu = None if alloc.limit_prices is None else float(alloc.limit_prices[user])
             yield Blocked(name, None, None, mu)
-        for i, r in zip(servers.tolist(), resources.tolist(), strict=True):
+        for place in places.tolist():
+            i, r = divmod(place, len(inst.resources))
             worth = None if alloc.prices is None else float(alloc.prices[i, r])
             yield Blocked(name, inst.servers[i], inst.resources[r], worth)
 
@@ -326,17 +352,21 @@ def _stops(alloc: Allocation, users: slice, full: Bools) -> Bools:
     inst = alloc.instance
     demand = inst.demand_by_server[users]
     eligible = inst.eligible[users]
-    stops = full & (demand > 0) & eligible[:, :, None]
-    if alloc.prices is None:
-        return stops
-    # prices from anywhere; what is infinite stops nobody
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        u = np.where(eligible, alloc.score[users], 1.0)
-        price = task_cost(inst, alloc.prices, users, alloc.limit_prices) / u
-        cheapest = np.where(eligible, price, np.inf).min(axis=1, keepdims=True)
-        money = alloc.prices * demand / u[:, :, None]
-        near = price <= cheapest * (1 + 1e-6)
-        stops &= near[:, :, None] & (money > 1e-9 * cheapest[:, :, None])
+    near = eligible
+    if alloc.prices is not None:
+        # prices from anywhere; what is infinite stops nobody
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            u = np.where(eligible, alloc.score[users], 1.0)
+            price = task_cost(inst, alloc.prices, users, alloc.limit_prices) / u
+            cheapest = rows.least(np.where(eligible, price, np.inf))[:, None]
+            near = eligible & (price <= cheapest * (1 + 1e-6))
+    stops = np.zeros(demand.shape, dtype=bool)
+    for r in np.flatnonzero(full.any(axis=0)):
+        here = near & full[:, r] & (demand[:, :, r] > 0)
+        if alloc.prices is not None:
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                here &= alloc.prices[:, r] * demand[:, :, r] / u > 1e-9 * cheapest
+        stops[:, :, r] = here
     return stops
 
 

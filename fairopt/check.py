@@ -106,6 +106,42 @@ def _known_intervals(lowest: NDArray[np.float64], highest: NDArray[np.float64]) 
     return Intervals(len(lowest), lambda: (lowest, highest))
 
 
+class Told(Sequence[str]):
+    """Sentences, worked out when first read: most answers of a sweep are never explained.
+
+    Equal to, and hashed like, their tuple; copies and pickles carry the tuple.
+    """
+
+    def __init__(self, tell: Callable[[], Sequence[str]]) -> None:
+        self._tell = tell
+
+    @cached_property
+    def lines(self) -> tuple[str, ...]:
+        return tuple(self._tell())
+
+    @overload
+    def __getitem__(self, k: int) -> str: ...
+    @overload
+    def __getitem__(self, k: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, k: Any) -> Any:
+        return self.lines[k]
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(other) == self.lines if isinstance(other, Told | tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.lines)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (tuple, (self.lines,))
+
+    def __repr__(self) -> str:
+        return repr(self.lines)
+
+
 @dataclass(frozen=True)
 class Certificate:
     """The verdict on an allocation, computed from its numbers alone.
@@ -127,7 +163,7 @@ class Certificate:
     undetermined: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     intervals: Sequence[tuple[float, float]] = field(default=(), repr=False)
-    notes: tuple[str, ...] = field(default=(), repr=False)
+    notes: Sequence[str] = field(default=(), repr=False)
 
     @property
     def certified(self) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fairopt.errors import BadInput, Fault, UsageError
-from fairopt.instance import Floats, Instance, sealed
+from fairopt.instance import BLOCK, Floats, Instance, remembered, sealed
 
 Criterion = str | Callable[[Instance], Floats]
 
@@ -86,11 +86,24 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
     if isinstance(criterion, str):
         if criterion not in CRITERIA:
             raise UsageError(f"criterion: found {criterion!r}; wanted one of {', '.join(CRITERIA)}")
-        criterion = CRITERIA[criterion]
+        named = CRITERIA[criterion]
+        if instance.placement.size > BLOCK:
+            return _scored(instance, named)
+        # kept with a small instance: a sweep asks for it several times a point
+        kept: Floats = remembered(
+            instance, f"_score_{criterion}", lambda: _scored(instance, named)
+        )
+        return kept
+    return _scored(instance, criterion)
+
+
+def _scored(instance: Instance, criterion: Callable[[Instance], Floats]) -> Floats:
     name = f"criterion {name_of(criterion)}"
     u = np.asarray(criterion(instance), dtype=np.float64)
     if u.shape != instance.shape[:2]:
         raise BadInput([Fault(name, f"scores of shape {u.shape}", f"shape {instance.shape[:2]}")])
+    if u.strides[1] == 0:
+        return _constant(instance, u, name)
     found = np.empty(instance.shape[:2])
     for users in instance.blocks():
         eligible = instance.eligible[users]
@@ -98,6 +111,16 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
         if (eligible & ~(np.isfinite(found[users]) & (found[users] > 0))).any():
             raise BadInput(_bad_scores(instance, u, name))
     return sealed(found)
+
+
+def _constant(instance: Instance, u: Floats, name: str) -> Floats:
+    """The scores where those of a user are one number; a view of it where all are eligible."""
+    one = np.array(u[:, 0])
+    if not (np.isfinite(one) & (one > 0)).all():  # everybody is eligible somewhere
+        raise BadInput(_bad_scores(instance, u, name))
+    if instance.everywhere:
+        return np.broadcast_to(sealed(one)[:, None], u.shape)
+    return sealed(np.where(instance.eligible, one[:, None], 0.0))
 
 
 def _bad_scores(instance: Instance, u: Floats, name: str) -> list[Fault]:

@@ -57,9 +57,8 @@ def alpha_fair(
         factor = np.exp(scale - top) if np.isfinite(scale) else 1.0
         p[servers] *= factor
         mu[users] *= factor
-    whole = Allocation(instance, notion, tasks, p, mu, score=score)
-    p, mu = normalised(whole, p, mu)
-    return whole.with_(prices=p, limit_prices=mu, steps=tuple(steps))
+    p, mu = normalised(instance, p, mu)
+    return Allocation(instance, notion, tasks, p, mu, score=score, steps=tuple(steps))
 
 
 def polish(question: Question, point: Point) -> Point | None:
@@ -183,12 +182,9 @@ class _Ladder:
         if not (p.any() or mu.any()):
             step["status"] = "no prices"
             return
-        p, mu = _within_floats(p, mu)
+        p, mu = normalised(self.instance, *_within_floats(p, mu))
         alloc = Allocation(
             self.instance, self.notion, point.tasks(self.instance), p, mu, score=self.score
-        )
-        alloc = alloc.with_(
-            **dict(zip(("prices", "limit_prices"), normalised(alloc, p, mu), strict=True))
         )
         gap, residual = measure(alloc)
         step["gap"], step["residual"] = gap, residual

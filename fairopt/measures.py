@@ -104,7 +104,7 @@ def measure(
 
 def _measured(allocation: Allocation, best_throughput: float | None) -> dict[str, float | None]:
     inst, levels = allocation.instance, allocation.levels
-    dominant = criteria.dominant_share(inst) * allocation.tasks
+    dominant = criteria.score(inst, "dominant-share") * allocation.tasks
     total = efficiency(allocation)
     found: dict[str, float | None] = {
         "efficiency": total,

@@ -49,7 +49,8 @@ class Terms:
 
 def across(level: Floats) -> float:
     """var(F) = mean of (F_n - mean F)^2 over all N users."""
-    return float(np.mean((level - level.mean()) ** 2))
+    away = level - level.mean()
+    return float(away @ away) / len(level)
 
 
 def within(instance: Instance, dominant: Floats) -> Floats:

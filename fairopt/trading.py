@@ -113,6 +113,9 @@ class _Ladder:
                 break
 
     def _score(self) -> Floats:
+        """(N, I) scores on the servers solved for."""
+        if self.inner is self.instance:
+            return self.score
         return np.where(self.inner.eligible, self.score, 0.0)
 
     def _judge(self, label: str, point: Point | None, status: str = "") -> None:
@@ -128,9 +131,8 @@ class _Ladder:
 
     def _keep(self, step: dict[str, Any], tasks: Floats, p: Floats, mu: Floats) -> None:
         """Keep the answer if the certificate finds it better than all before."""
+        p, mu = normalised(self.instance, p, mu)
         alloc = Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
-        p, mu = normalised(alloc, p, mu)
-        alloc = alloc.with_(prices=p, limit_prices=mu)
         step["gap"], step["residual"] = measure(alloc)
         self.steps.append(step)
         error = max(step["gap"], step["residual"])

@@ -21,7 +21,7 @@ ALPHAS = (0.0, 0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 5.0, 10.0, 50.0, 100.0)
 def judged(inst: Instance, notion: AlphaFair, point: Point, score: np.ndarray):
     p, mu = point.prices(inst)
     alloc = Allocation(inst, notion, point.tasks(inst), p, mu, score=score)
-    p, mu = normalised(alloc, p, mu)
+    p, mu = normalised(inst, p, mu)
     return measure(alloc.with_(prices=p, limit_prices=mu))
 
 

@@ -11,22 +11,30 @@ from fairopt.certificates.guess import guess_prices
 from fairopt.certificates.intervals import intervals
 from fairopt.certificates.witness import better
 from fairopt.certificates.words import listed, notes
-from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
-from fairopt.instance import Floats
+from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Told
+from fairopt.instance import Floats, Instance
 
 TOLERANCE = 1e-6
 """largest gap and residual of a certified answer"""
+SURE = 1e-9
+"""a gap in closed form that needs no second opinion"""
 
 
 def measure(alloc: Allocation) -> tuple[float, float]:
     """(gap, worst residual) of an answer with prices: the two numbers of P2, without words."""
     dual = prices.Duality.of(alloc, shrink(alloc))
-    return _gap(dual), float(prices.residual(dual).max())
+    return _gap(dual, prices.gap(dual)), float(prices.residual(dual).max())
 
 
-def _gap(dual: prices.Duality) -> float:
-    """The better of two bounds: the closed form, and the tangent at the answer."""
-    return min(prices.gap(dual), prices.second_opinion(dual))
+def _gap(dual: prices.Duality, closed: float) -> float:
+    """The better of two bounds: the closed form, and the tangent at the answer.
+
+    The second is asked for only where it can matter: it takes many times as long. For alpha = 0
+    both are one.
+    """
+    if closed <= SURE or dual.alpha == 0:
+        return closed
+    return min(closed, prices.second_opinion(dual))
 
 
 def judge(alloc: Allocation) -> Certificate:
@@ -40,7 +48,8 @@ def judge(alloc: Allocation) -> Certificate:
     fits = all(check.holds for check in feasible)
     factor = shrink(alloc)
     dual = prices.Duality.of(alloc, factor)
-    gap = _gap(dual)
+    closed = prices.gap(dual)
+    gap = _gap(dual, closed)
     residual = prices.residual(dual)
     worst = int(np.argmax(residual))
     users = alloc.instance.users
@@ -50,7 +59,7 @@ def judge(alloc: Allocation) -> Certificate:
         Check.of("residual", residual[worst], TOLERANCE, users[worst]),
     )
     # the losses of the intervals are those of the closed form
-    spans, pinned = intervals(dual, prices.gap(dual))
+    spans, pinned = intervals(dual, closed)
     open_ = (residual > TOLERANCE) | ~pinned if dual.alpha > 0 else pinned
     loose = tuple([users[n] for n in np.flatnonzero(open_).tolist()])
     verdict = CERTIFIED if all(c.holds for c in checks) else UNPROVED
@@ -72,8 +81,8 @@ def judge(alloc: Allocation) -> Certificate:
                 else "a better feasible allocation exists: it leaves nobody with nothing"
             )
             words.append("it is, user by user and server by server: " + listed(alloc, found))
-    words.extend(notes(alloc))
-    return Certificate(verdict, gap, float(residual[worst]), loose, checks, spans, tuple(words))
+    told = Told(lambda: (*words, *notes(alloc)))
+    return Certificate(verdict, gap, float(residual[worst]), loose, checks, spans, told)
 
 
 def with_prices(alloc: Allocation) -> Allocation:
@@ -93,9 +102,8 @@ def with_prices(alloc: Allocation) -> Allocation:
     return min(tried, key=lambda a: measure(a)[0])
 
 
-def normalised(alloc: Allocation, p: Floats, mu: Floats) -> tuple[Floats, Floats]:
+def normalised(inst: Instance, p: Floats, mu: Floats) -> tuple[Floats, Floats]:
     """Prices scaled so that sum count p c + sum mu limit = sum phi (DESIGN section 2)."""
-    inst = alloc.instance
     limit = np.where(mu > 0, inst.limit, 0.0)
     money = float((p * inst.pool).sum() + mu @ limit)
     factor = float(inst.weight.sum()) / money

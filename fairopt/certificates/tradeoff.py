@@ -12,8 +12,8 @@ from fairopt.certificates.tradeoff_hard import equalities
 from fairopt.certificates.tradeoff_witness import better
 from fairopt.certificates.universal import universal_bound
 from fairopt.certificates.words import listed, notes
-from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
-from fairopt.instance import Floats
+from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Told
+from fairopt.instance import BLOCK, Floats, remembered
 from fairopt.penalties import Terms
 
 TOLERANCE = 1e-6
@@ -22,9 +22,21 @@ TOLERANCE = 1e-6
 
 def measure(alloc: Allocation) -> tuple[float, float]:
     """(gap, worst residual) of an answer with prices: the two numbers of P2, without words."""
-    sheet = Sheet(alloc, Terms.of(alloc.notion), shrink(alloc))
-    proof = proved(sheet)
+    sheet, proof = _examined(alloc)
     return sheet.gap(proof.rise), float(proof.residual.max())
+
+
+def _examined(alloc: Allocation) -> tuple[Sheet, Proof]:
+    """What prices prove of an answer; kept with a small one, which is measured before it is judged.
+    """
+    def examine() -> tuple[Sheet, Proof]:
+        sheet = Sheet(alloc, Terms.of(alloc.notion), shrink(alloc))
+        return sheet, proved(sheet)
+
+    if alloc.tasks.size > BLOCK:
+        return examine()
+    found: tuple[Sheet, Proof] = remembered(alloc, "_trade_off_proof", examine)
+    return found
 
 
 def proved(sheet: Sheet, other: Sheet | None = None) -> Proof:
@@ -84,10 +96,9 @@ def judge(alloc: Allocation) -> Certificate:
         alloc.prices.any() or (alloc.limit_prices is not None and alloc.limit_prices.any())
     ):
         alloc, unpriced = guessed(alloc, terms), True
-    factor = shrink(alloc)
-    sheet = Sheet(alloc, terms, factor)
+    sheet, proof = _examined(alloc)
+    factor = sheet.shrink
     kept = (*feasibility(alloc), *equalities(sheet))
-    proof = proved(sheet)
     gap, residual = sheet.gap(proof.rise), proof.residual
     worst = int(np.argmax(residual))
     users = alloc.instance.users
@@ -117,7 +128,5 @@ def judge(alloc: Allocation) -> Certificate:
                 f"more of every share, and none is worth more than {100 * gap:.4g} %"
             )
             words.append("it is, user by user and server by server: " + listed(alloc, found))
-    words.extend(notes(alloc))
-    return Certificate(
-        verdict, gap, float(residual[worst]), loose, checks, (), tuple(words)
-    )
+    told = Told(lambda: (*words, *notes(alloc)))
+    return Certificate(verdict, gap, float(residual[worst]), loose, checks, (), told)

@@ -17,11 +17,12 @@ or a row; the proof and the hard forms are in docs/maths/tradeoff.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from fairopt.allocation import Allocation, pair_cost
-from fairopt.instance import Floats
+from fairopt.instance import BLOCK, Floats, Instance, remembered
 from fairopt.penalties import Terms
 
 NEGLIGIBLE = 1e-9
@@ -44,6 +45,32 @@ class Proof:
     residual: Floats
 
 
+class Known:
+    """What follows from instance and scores alone: u (P,), most (N,), phi (N,), eligible (I,) users
+    of each server, machines (P,) times those users."""
+
+    def __init__(self, inst: Instance, score: Floats) -> None:
+        n, i = inst.pairs
+        users, servers, _ = inst.shape
+        self.score, self.u = score, score[n, i]
+        dearest = np.zeros(users)
+        np.maximum.at(dearest, n, self.u)
+        alone = np.bincount(n, self.u * inst.alone[n, i], users)
+        self.most: Floats = np.minimum(alone, dearest * inst.limit) / inst.weight
+        self.phi = inst.weight / inst.weight.sum()
+        self.eligible = np.bincount(i, minlength=servers)
+        self.machines = inst.count[i] * self.eligible[i]
+
+    @classmethod
+    def of(cls, alloc: Allocation) -> Known:
+        """Kept with a small instance: a sweep has thousands of its answers judged."""
+        inst, score = alloc.instance, alloc.score
+        if inst.placement.size > BLOCK:
+            return cls(inst, score)
+        kept: Known = remembered(inst, "_trade_off_known", lambda: cls(inst, score))
+        return kept if kept.score is score else cls(inst, score)
+
+
 class Sheet:
     """An answer on pairs, in units that keep numbers near 1.
 
@@ -55,28 +82,20 @@ class Sheet:
     def __init__(
         self, alloc: Allocation, terms: Terms, shrink: float = 1.0, size: float | None = None
     ) -> None:
-        inst = alloc.instance
+        inst, known = alloc.instance, Known.of(alloc)
         self.alloc, self.terms, self.alpha, self.shrink = alloc, terms, terms.alpha, shrink
         self.n, self.i = inst.pairs
         self.users, self.servers, _ = inst.shape
-        u = alloc.score[self.n, self.i]
-        a = np.maximum(alloc.tasks[self.n, self.i], 0.0) * u * shrink
-        dearest = np.zeros(self.users)
-        np.maximum.at(dearest, self.n, u)
-        alone = self.per_user(u * inst.alone[self.n, self.i])
-        most = np.minimum(alone, dearest * inst.limit) / inst.weight
+        a = np.maximum(alloc.tasks[self.n, self.i], 0.0) * known.u * shrink
         level = self.per_user(a) / inst.weight
-        held = np.maximum(level, NEGLIGIBLE * most)
+        held = np.maximum(level, NEGLIGIBLE * known.most)
         self.size = float(np.exp(np.log(held).mean())) if size is None else size
-        self.u, self.a, self.level = u / self.size, a / self.size, level / self.size
-        self.most, self.held = most / self.size, held / self.size
-        self.unit = inst.weight
-        self.phi = inst.weight / inst.weight.sum()
+        self.u, self.a, self.level = known.u / self.size, a / self.size, level / self.size
+        self.most, self.held = known.most / self.size, held / self.size
+        self.unit, self.phi, self.eligible = inst.weight, known.phi, known.eligible
         worth = self.size ** (1 + self.alpha) / float(inst.weight.sum())
-        self.eligible = np.bincount(self.i, minlength=self.servers)
-        self.machines = inst.count[self.i] * self.eligible[self.i]
         self.w_f = 2 * terms.t_pf * worth / self.users
-        self.w = 2 * terms.t_drf * worth / self.machines
+        self.w = 2 * terms.t_drf * worth / known.machines
         self.z = self.level - self.level.mean()
         self.y = self.centred(self.a)
         with np.errstate(divide="ignore", over="ignore"):
@@ -90,6 +109,11 @@ class Sheet:
         total = np.bincount(self.i, x, self.servers)
         return np.asarray(x - (total / np.maximum(self.eligible, 1))[self.i], dtype=np.float64)
 
+    @cached_property
+    def per_task(self) -> Floats:
+        """(P,) price of a task, in the answer's own unit of money."""
+        return pair_cost(self.alloc)
+
     def priced(self) -> tuple[Floats, float]:
         """(c_h, B) in the answer's own unit of money."""
         alloc, inst = self.alloc, self.alloc.instance
@@ -99,7 +123,7 @@ class Sheet:
             if alloc.limit_prices is not None:
                 on = alloc.limit_prices > 0
                 budget += float(alloc.limit_prices[on] @ inst.limit[on])
-            return pair_cost(alloc) / self.u, budget
+            return self.per_task / self.u, budget
 
     def gradient(self) -> Floats:
         """(P,) slope of the soft objective in one unit of dominant share, at the answer."""
@@ -172,9 +196,11 @@ def soft(sheet: Sheet, cost: Floats, budget: float, pull: Floats, e: Floats) -> 
     # every term once more, relative to the user
     own = sheet.v * sheet.held
     share = unit * sheet.held
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        above = np.where(sheet.w > 0, np.minimum(a, excess / sheet.w) / share[n], np.inf)
-    above = np.fmin(above, a * excess / own[n])
+    above = a * excess / own[n]
+    if sheet.terms.t_drf:
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            drawn = np.where(sheet.w > 0, np.minimum(a, excess / sheet.w) / share[n], np.inf)
+        above = np.fmin(drawn, above)
     moved = np.abs(off_f) / sheet.held + sheet.per_user(np.abs(off)) / share
     residual = curve(sheet, q) + sheet.per_user(above) + moved + idle_money(sheet, cost) / own
     return Proof(_finite(rise), np.where(np.isfinite(residual), residual, np.inf))
@@ -183,6 +209,10 @@ def soft(sheet: Sheet, cost: Floats, budget: float, pull: Floats, e: Floats) -> 
 def _off(pull: Floats, w: Floats | float, away: Floats) -> Floats:
     """pull / w - away: how far deviations are from what the pulls mean; 0 where w is 0."""
     some = np.asarray(w) > 0
+    if some.all():
+        return pull / w - away
+    if not some.any():
+        return np.zeros_like(away)
     return np.where(some, np.divide(pull, w, out=np.zeros_like(pull), where=some) - away, 0.0)
 
 
@@ -247,12 +277,12 @@ def idle_money(sheet: Sheet, cost: Floats) -> Floats:
     alloc, inst = sheet.alloc, sheet.alloc.instance
     assert alloc.prices is not None
     n, i = sheet.n, sheet.i
-    slack = np.clip(1.0 - alloc.utilisation, 0.0, 1.0)
+    slack = np.minimum(np.maximum(1.0 - alloc.utilisation, 0.0), 1.0)
     idle = ((alloc.prices * slack)[i] * inst.pair_demand).sum(axis=1)
     if alloc.limit_prices is not None and alloc.limit_prices.any():
         room = np.clip(1.0 - alloc.totals / inst.limit, 0.0, 1.0)
         idle = idle + (alloc.limit_prices * room)[n]
-    first = pair_cost(alloc)
+    first = sheet.per_task
     part = np.divide(idle, first, out=np.zeros_like(idle), where=first > 0)
     return sheet.per_user(part * cost * sheet.a)
 

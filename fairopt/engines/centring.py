@@ -66,6 +66,11 @@ class Centring:
     M = delta + w C has the inverse x/(w + delta) + f sum(f x)/sum(f delta), f = w/(w + delta).
     """
 
+    w: Floats
+    inverse: Floats
+    softness: Floats
+    none: bool
+
     def __init__(self, group: Any) -> None:
         """group (size, groups) of 0 and 1."""
         self.group = group

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.engines.centring import Centring, Direction, Left, State
+from fairopt.engines.centring import Direction, Left, State
 from fairopt.engines.ground import Ground
 from fairopt.engines.point import Point
 from fairopt.engines.whole import Whole
@@ -163,6 +163,8 @@ class _Method:
     def error(self, z: State, left: Left) -> float:
         """Largest error: money relative to all money, rows to 1, levels and shares to the mean."""
         money = float(z.v @ left.level)
+        if not money > 0:
+            return np.inf
         found = max(
             float(np.abs(left.dual) @ z.a) / money,
             float(np.abs(left.primal).max()),
@@ -175,7 +177,7 @@ class _Method:
         if not self.within.none:
             away = self.within.error(left.within, z.v[self.n])
             found = max(found, float(np.abs(away).max() / z.a.max()))
-        return found if money > 0 else np.nan
+        return found
 
     def step(self, z: State, left: Left) -> State | None:
         level, curve = left.level, left.curve
@@ -203,8 +205,8 @@ class _Method:
             True,
         )
         # the nearer the end, the nearer to a bound a step may go
-        far = max(mean / money, float(np.abs(curve).max())) ** 1.5
-        return z.moved(go, min(1.0, (1 - min(0.1, max(far, 1e-9))) * z.reach(go)))
+        far = min(1.0, max(mean / money, float(np.abs(curve).max())))
+        return z.moved(go, min(1.0, (1 - min(0.1, max(far**1.5, 1e-9))) * z.reach(go)))
 
     def _eliminated(self, z: State, left: Left, slope: Floats) -> Direction:
         """Newton steps by eliminating the shares, one positive definite system for both."""
