@@ -1,0 +1,1 @@
+"""One file a case; `registry.cases` collects them."""

@@ -1,0 +1,61 @@
+"""The registry of sides. A side is a module with `solve(given, **options) -> Answer`.
+
+A peer's side gets `Data` and imports NumPy and the peer, never fairopt; `ours` gets the instance
+and the notion. A side whose modules are not installed is left out, and the page says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Side:
+    """One way to answer.
+
+    Parameters
+    ----------
+    name : as in the tables. module : below `benchmarks.peers.sides`.
+    needs : modules that must be there. distributions : whose versions the page gives.
+    options : passed to `solve`. ours : whether it gets the instance instead of `Data`.
+    floor : no answer is wanted, only the seconds it reports itself.
+    """
+
+    name: str
+    module: str
+    needs: tuple[str, ...] = ()
+    distributions: tuple[str, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+    ours: bool = False
+    floor: bool = False
+
+
+def _pairs(solver: str, module: str) -> Side:
+    return Side(
+        f"cvxpy pairs, {solver}", "cvxpy_pairs", ("cvxpy", module), ("cvxpy", module),
+        {"solver": solver},
+    )  # fmt: skip
+
+
+_ALL = (
+    Side("fairopt", "ours", ("fairopt",), ("fairopt", "numpy", "scipy"), ours=True),
+    Side("fairopt, nothing merged", "ours", ("fairopt",), (), {"reduce": False}, ours=True),
+    Side("dense algebra alone", "dense", ("fairopt", "scipy"), (), ours=True, floor=True),
+    Side("cvxpy plain", "cvxpy_plain", ("cvxpy", "clarabel"), ("cvxpy", "clarabel")),
+    _pairs("Clarabel", "clarabel"),
+    _pairs("ECOS", "ecos"),
+    _pairs("SCS", "scs"),
+    _pairs("HiGHS", "highspy"),
+    Side("HiGHS", "highs", ("highspy",), ("highspy",)),
+    Side("HiGHS a level, simplex", "highs_levels", ("highspy",), ("highspy",),
+         {"method": "simplex"}),
+    Side("HiGHS a level, interior", "highs_levels", ("highspy",), ("highspy",),
+         {"method": "ipm"}),
+    Side("SciPy linprog", "linprog", ("scipy",), ("scipy",)),
+    Side("linopy, HiGHS", "linopy_highs", ("linopy", "highspy"), ("linopy", "highspy")),
+    Side("cvxpy_leximin", "leximin", ("cvxpy_leximin", "highspy"), ("cvxpy-leximin", "cvxpy")),
+    Side("DeDe", "dede_admm", ("dede", "ecos"), ("dede", "cvxpy", "ray")),
+)  # fmt: skip
+SIDES = {side.name: side for side in _ALL}
+OURS, APART, DENSE = (side.name for side in _ALL[:3])
