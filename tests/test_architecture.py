@@ -18,7 +18,7 @@ PACKAGE = Path(fairopt.__file__).parent
 # from the ground up; a module imports those of lower layers, and of its own package, only
 LAYERS = (
     ("errors",),
-    ("check", "storage", "instance_faults", "threads"),
+    ("check", "storage", "instance_faults", "threads", "rows"),
     ("instance",),
     ("reading", "criteria", "welfare", "generate", "shrinking"),
     ("penalties", "cases", "tables", "folders"),

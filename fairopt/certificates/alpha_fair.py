@@ -99,7 +99,13 @@ def with_prices(alloc: Allocation) -> Allocation:
     tried = [alloc.with_(prices=even)]
     if p.any() or mu.any():
         tried.append(alloc.with_(prices=p, limit_prices=mu))
-    return min(tried, key=lambda a: measure(a)[0])
+    return min(tried, key=_closest)
+
+
+def _closest(alloc: Allocation) -> float:
+    """The smallest gap that the prices prove; both bounds asked, so that rounding decides less."""
+    dual = prices.Duality.of(alloc, shrink(alloc))
+    return min(prices.gap(dual), prices.second_opinion(dual))
 
 
 def normalised(inst: Instance, p: Floats, mu: Floats) -> tuple[Floats, Floats]:

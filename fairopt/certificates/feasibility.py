@@ -16,9 +16,9 @@ TOLERANCE = 1e-9
 
 def feasibility(alloc: Allocation) -> tuple[Check, ...]:
     """Checks of x >= 0, placement, capacity and limits (kesidis2018 (1), (4))."""
-    inst, x = alloc.instance, alloc.tasks
-    least, least_at = _worst(alloc, _negative) if x.min() < 0 else (0.0, "")
-    stray, stray_at = (0.0, "") if inst.everywhere else _worst(alloc, _stray)
+    inst = alloc.instance
+    least, least_at = _worst(alloc, _negative) if alloc.least < 0 else (0.0, "")
+    stray, stray_at = _worst(alloc, _stray) if alloc.strays else (0.0, "")
     over = alloc.utilisation - 1.0
     # a resource that the row has none of: any use at all is too much
     over = np.where((inst.pool == 0) & (alloc.used > 0), np.inf, over)

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from fairopt import welfare
+from fairopt import rows, welfare
 from fairopt.allocation import Allocation, task_cost
 from fairopt.certificates.universal import universal_bound
 from fairopt.errors import UsageError
@@ -60,8 +60,8 @@ class Duality:
         cheapest, alone = np.empty(len(inst.users)), np.empty(len(inst.users))
         with np.errstate(over="ignore"):  # an infinite budget proves nothing, and is said to
             for users in inst.blocks():
-                cheapest[users] = share_price(alloc, users).min(axis=1)
-                alone[users] = (alloc.score[users] * inst.alone[users]).max(axis=1)
+                cheapest[users] = rows.least(share_price(alloc, users))
+                alone[users] = rows.largest(alloc.score[users] * inst.alone[users])
             budget = float((alloc.prices * inst.pool).sum())
             if alloc.limit_prices is not None:
                 priced = alloc.limit_prices > 0
@@ -205,17 +205,19 @@ def residual(dual: Duality) -> Floats:
 
 def _overpaid(dual: Duality) -> tuple[Floats, Floats]:
     """(N,) money each user pays above its cheapest price, and for resources that are not full."""
-    alloc, inst = dual.alloc, dual.alloc.instance
+    alloc, inst, held = dual.alloc, dual.alloc.instance, dual.alloc.held
     assert alloc.prices is not None
     idle = alloc.prices * np.clip(1.0 - alloc.utilisation, 0.0, 1.0)
-    above, unused = np.empty(len(inst.users)), np.empty(len(inst.users))
-    for users in inst.blocks():
-        tasks = np.maximum(alloc.tasks[users], 0.0)
-        dearer = share_price(alloc, users) - dual.cheapest[users, None]
-        lost = tasks * task_cost(inst, idle, users)
-        paid = tasks * alloc.score[users] * dearer
-        if not inst.everywhere:
-            eligible = inst.eligible[users]
-            paid, lost = np.where(eligible, paid, 0.0), np.where(eligible, lost, 0.0)
-        above[users], unused[users] = paid.sum(axis=1), lost.sum(axis=1)
-    return above, unused
+    if inst.demand.ndim == 3:
+        paid = np.einsum("ni,nir,ir->n", held, inst.demand, alloc.prices)
+        unused = np.einsum("ni,nir,ir->n", held, inst.demand, idle)
+    else:
+        # all that is paid for a resource, server by server, times the user's demand for it
+        by_resource = held @ np.hstack([alloc.prices, idle])
+        resources = idle.shape[1]
+        paid = rows.total(by_resource[:, :resources] * inst.demand)
+        unused = rows.total(by_resource[:, resources:] * inst.demand)
+    if alloc.limit_prices is not None:
+        paid = paid + alloc.limit_prices * rows.total(held)
+    share = alloc.shares if held is alloc.tasks else rows.total(held * alloc.score)
+    return np.maximum(paid - dual.cheapest * share, 0.0), unused

@@ -16,33 +16,33 @@ PLACES = 20
 def notes(alloc: Allocation) -> list[str]:
     """One sentence a user; after MOST of them a count of the rest."""
     lines: list[str] = []
+    money = float(alloc.instance.weight.sum())
     for stops in each_stopped(alloc):
         if len(lines) == MOST:
             lines.append(f"and {len(alloc.instance.users) - MOST} more users")
             break
-        lines.append(_sentence(alloc, stops))
+        lines.append(_sentence(alloc, stops, money))
     return lines
 
 
-def _sentence(alloc: Allocation, stops: Stops) -> str:
+def _sentence(alloc: Allocation, stops: Stops, money: float) -> str:
     """Who is stopped by what, and what one more unit of it is worth."""
     inst, parts = alloc.instance, []
     if stops.at_limit:
         mu = 0.0 if alloc.limit_prices is None else float(alloc.limit_prices[stops.user])
-        parts.append("its own limit" + _worth(alloc, mu))
-    for i, r in zip(stops.servers[:PLACES], stops.resources[:PLACES], strict=True):
+        parts.append("its own limit" + _worth(mu, money))
+    for place in stops.places[:PLACES].tolist():
+        i, r = divmod(place, len(inst.resources))
         price = 0.0 if alloc.prices is None else float(alloc.prices[i, r])
-        parts.append(f"{inst.resources[r]} on {inst.servers[i]}" + _worth(alloc, price))
-    if len(stops.servers) > PLACES:
-        parts.append(f"{len(stops.servers) - PLACES} more")
+        parts.append(f"{inst.resources[r]} on {inst.servers[i]}" + _worth(price, money))
+    if len(stops.places) > PLACES:
+        parts.append(f"{len(stops.places) - PLACES} more")
     return f"{inst.users[stops.user]} is stopped by " + "; by ".join(parts)
 
 
-def _worth(alloc: Allocation, price: float) -> str:
-    if not price:
-        return ""
-    gain = price / float(alloc.instance.weight.sum())
-    return f", one more unit raises every share by {gain:.3g} of it"
+def _worth(price: float, money: float) -> str:
+    """What one more unit at this price brings, where all of them cost `money`."""
+    return f", one more unit raises every share by {price / money:.3g} of it" if price else ""
 
 
 def listed(alloc: Allocation, tasks: Floats, most: int = 12) -> str:
