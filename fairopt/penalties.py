@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from fairopt import welfare
-from fairopt.instance import Floats, Instance
+from fairopt.instance import Floats, Instance, Ints, remembered
 
 NAME = "tradeoff"
 
@@ -55,17 +55,22 @@ def across(level: Floats) -> float:
 
 def within(instance: Instance, dominant: Floats) -> Floats:
     """(I,) V_i of dominant shares a (N, I): deviations from the mean of the eligible users."""
-    who = instance.eligible
-    away = np.where(who, dominant - means(instance, dominant), 0.0)
-    users = np.maximum(who.sum(axis=0), 1)
-    found: Floats = (away**2).sum(axis=0) / users / instance.count
+    away = np.where(instance.eligible, dominant - means(instance, dominant), 0.0)
+    found: Floats = (away**2).sum(axis=0) / _users(instance) / instance.count
     return found
 
 
 def means(instance: Instance, dominant: Floats) -> Floats:
     """(I,) mean dominant share over the users eligible at each row; 0 where there are none."""
-    who = instance.eligible
-    found: Floats = np.where(who, dominant, 0.0).sum(axis=0) / np.maximum(who.sum(axis=0), 1)
+    found: Floats = np.where(instance.eligible, dominant, 0.0).sum(axis=0) / _users(instance)
+    return found
+
+
+def _users(instance: Instance) -> Ints:
+    """(I,) eligible users of each row, at least 1 to divide by."""
+    found: Ints = remembered(
+        instance, "_users_of_servers", lambda: np.maximum(instance.eligible.sum(axis=0), 1)
+    )
     return found
 
 

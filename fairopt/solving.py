@@ -13,6 +13,7 @@ from fairopt.errors import NotCertified, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair, MaxMin, Notion, ProportionalFair, Throughput, Tradeoff
 from fairopt.reduce import reduce as reducing
+from fairopt.reduce.rules import rule_of
 
 Way = tuple[str, float, bool, Callable[[int, int], None] | None]
 """how to solve: solver, gap, polish, progress"""
@@ -90,6 +91,8 @@ def _reduced(
     instance: Instance, notion: Any, score: Floats | None, *way: *Way
 ) -> Allocation:
     """The answer of the smaller problem, split among the users and servers of this one."""
+    if rule_of(notion) is None:
+        return _answer(instance, notion, score, *way)
     small = reducing(instance, notion, score)
     found = _answer(small.instance, small.notion, small.score, *way)
     if not small.steps:

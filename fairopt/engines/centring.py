@@ -42,15 +42,17 @@ class State:
 
 
 class Left(NamedTuple):
-    """What is left of the conditions at a state, and the levels there.
+    """What is left of the conditions at a state, and levels and money (a number) there.
 
-    `every` is all of it in one array, as `engines.whole` has it.
+    `bent` is the largest of `curve`; `every` is all in one array, as `engines.whole` has it.
     """
 
     level: Floats
+    money: float
     dual: Floats
     primal: Floats
     curve: Floats
+    bent: float
     across: Floats
     within: Floats
     every: Floats | None = None

@@ -147,29 +147,28 @@ class _Method:
         return State.of(z.a, z.s, z.nu * moved, z.price * rows, v, p, e)
 
     def residuals(self, z: State) -> Left:
-        worth = np.log(z.v) - self.ground.log_weight
+        every = None
         if self.whole is not None:
-            return self.whole.residuals(z, lambda level: worth + self.alpha * np.log(level))
-        level = z.a @ self.of_user
-        return Left(
-            level,
-            self.of_user @ (z.v - z.p) - z.e - self.use @ z.price + z.nu,
-            1.0 - z.a @ self.use - z.s,
-            worth + self.alpha * np.log(level),
-            self.across.left(level, z.p),
-            self.within.left(z.a, z.e),
-        )
+            level, dual, primal, across, within, every = self.whole.linear_left(z)
+        else:
+            level = z.a @ self.of_user
+            dual = self.of_user @ (z.v - z.p) - z.e - self.use @ z.price + z.nu
+            primal = 1.0 - z.a @ self.use - z.s
+            across = self.across.left(level, z.p)
+            within = self.within.left(z.a, z.e)
+        curve = np.log(z.v) + self.alpha * np.log(level) - self.ground.log_weight
+        bent = float(np.abs(curve).max())
+        return Left(level, float(z.v @ level), dual, primal, curve, bent, across, within, every)
 
     def error(self, z: State, left: Left) -> float:
         """Largest error: money relative to all money, rows to 1, levels and shares to the mean."""
-        money = float(z.v @ left.level)
-        if not money > 0:
+        if not left.money > 0:
             return np.inf
         found = max(
-            float(np.abs(left.dual) @ z.a) / money,
+            float(np.abs(left.dual) @ z.a) / left.money,
             float(np.abs(left.primal).max()),
-            float(np.abs(left.curve).max()),
-            float(z.amounts @ z.costs) / money,
+            left.bent,
+            float(z.amounts @ z.costs) / left.money,
         )
         if not self.across.none:
             away = self.across.error(left.across, z.v / left.level)
@@ -194,10 +193,10 @@ class _Method:
         length = min(1.0, z.reach(aim))
         square = aim.amounts * aim.costs
         rest = (1 - length) * mean + length**2 * float(square.sum()) / len(products)
-        money = float(z.v @ level) / len(products)
+        money = left.money / len(products)
         centre = max(mean * min(1.0, (rest / mean) ** 3), LAST * money)
         dlevel = aim.a @ self.of_user
-        second = (aim.v / z.v) ** 2 / 2 + self.alpha * (dlevel / level) ** 2 / 2
+        second = ((aim.v / z.v) ** 2 + self.alpha * (dlevel / level) ** 2) / 2
         most = (10 * mean) * due
         go = direction(
             centre * due - products - np.minimum(np.maximum(square, -most), most),
@@ -205,12 +204,12 @@ class _Method:
             True,
         )
         # the nearer the end, the nearer to a bound a step may go
-        far = min(1.0, max(mean / money, float(np.abs(curve).max())))
+        far = min(1.0, max(mean / money, left.bent))
         return z.moved(go, min(1.0, (1 - min(0.1, max(far**1.5, 1e-9))) * z.reach(go)))
 
     def _eliminated(self, z: State, left: Left, slope: Floats) -> Direction:
         """Newton steps by eliminating the shares, one positive definite system for both."""
-        _, dual, primal, _, across, within, _ = left
+        dual, primal, across, within = left.dual, left.primal, left.across, left.within
         pairs = len(z.a)
         self.across.prepare(slope)
         # a little more than nu / a: where pairs are held that goes to 0 and the digits of all

@@ -6,8 +6,6 @@ the number of calls, and one dense system needs fewest; it divides by nothing th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from fairopt.engines.centring import Centring, Direction, Left, State
@@ -68,14 +66,13 @@ class Whole:
         self.newton = self.linear[: frame.size].copy()
         self.newton[frame.worth, frame.worth] = np.eye(len(frame.by_level))
 
-    def residuals(self, z: State, curve: Callable[[Floats], Floats]) -> Left:
-        """What is left of the conditions, `curve` (a function of levels) those of worth."""
+    def linear_left(self, z: State) -> tuple[Floats, ...]:
+        """Levels (N,), what is left of dual, primal, pulls on F and on servers, and all of it."""
         at = self.frame
         every = self.linear @ z.whole + at.constant
-        level = every[at.level]
-        return Left(
-            level, every[at.dual], every[at.primal], curve(level), every[at.pull],
-            every[at.apart], every,
+        return (
+            every[at.level], every[at.dual], every[at.primal], every[at.pull], every[at.apart],
+            every,
         )  # fmt: skip
 
     def steps(self, z: State, left: Left, slope: Floats) -> Direction:

@@ -16,6 +16,7 @@ from fairopt.notions import NOTIONS, Notion, make
 
 LIBRARIES = ("numpy", "scipy", "cvxpy", "clarabel", "ecos", "scs", "highspy")
 """what may change the last digits of an answer besides fairopt itself"""
+_NATIVE = {type(None), bool, int, float, str}
 
 
 class Point(NamedTuple):
@@ -27,6 +28,7 @@ class Point(NamedTuple):
 
     instance: Instance
     digest: str
+    notion: Notion
     order: Any
     plain: dict[str, Any]
     parameters: dict[str, Any]
@@ -74,7 +76,7 @@ def points_of(
         digest = digests[id(inst)]
         key = key_of(digest, plain, settings) if own else None
         label = native(labels[k]) if labels is not None else dict(plain["parameters"])
-        found.append(Point(inst, digest, plain if own else notion, plain, label, key))
+        found.append(Point(inst, digest, notion, plain if own else notion, plain, label, key))
     return found
 
 
@@ -139,12 +141,14 @@ def versions() -> dict[str, str]:
 
 def native(value: Any) -> Any:
     """The value as JSON holds it: lists for tuples, Python numbers for NumPy's."""
+    if type(value) in _NATIVE:
+        return value
     if isinstance(value, Mapping):
         return {str(k): native(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
         return [native(v) for v in value]
     if hasattr(value, "tolist"):  # a NumPy number or array
         return native(value.tolist())
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if isinstance(value, (bool, int, float, str)):
         return value
     return repr(value)

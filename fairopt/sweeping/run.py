@@ -15,7 +15,7 @@ from fairopt.instance import Instance
 from fairopt.sweeping.journal import Journal
 from fairopt.sweeping.points import Point, points_of, refuse_unkeyed, versions
 from fairopt.sweeping.result import Sweep
-from fairopt.sweeping.worker import Chunk, empty, solve_chunk
+from fairopt.sweeping.worker import Chunk, empty, row_of, solve_chunk
 
 SECONDS = 0.25
 """a chunk takes about this long: handing it over costs little, and little is lost with it"""
@@ -143,8 +143,9 @@ class _Run:
 
     def _here(self, todo: Sequence[int]) -> None:
         for k in todo:
-            rows, _ = solve_chunk(self.chunk([k]))
-            self.finish(k, rows[0])
+            point = self.points[k]
+            digest = point.digest if self.measures else None
+            self.finish(k, row_of(point.instance, point.notion, self.settings, digest))
 
     def chunk(self, positions: Sequence[int]) -> Chunk:
         """The points as plain data, each instance once."""
