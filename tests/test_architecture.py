@@ -20,7 +20,7 @@ LAYERS = (
     ("errors",),
     ("check", "storage", "instance_faults", "threads", "rows"),
     ("instance",),
-    ("reading", "criteria", "welfare", "generate", "shrinking"),
+    ("stops", "reading", "criteria", "welfare", "generate", "shrinking"),
     ("penalties", "cases", "tables", "folders"),
     ("answers",),
     ("results",),
@@ -46,7 +46,7 @@ LAYERS = (
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 # the judge and the judged share no code above the data, not even late
-JUDGES = {"allocation", "certificates", "filling"}
+JUDGES = {"allocation", "stops", "certificates", "filling"}
 SOLVERS = {"program", "notions", "reduce", "engines", "lexicographic"}
 HEAVY = {"cvxpy", "clarabel", "ecos", "scs", "highspy", "pandas", "pyarrow", "matplotlib", "dask"}
 

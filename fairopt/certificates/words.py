@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.allocation import Allocation, Stops, each_stopped
+from fairopt.allocation import Allocation
 from fairopt.instance import Floats
+from fairopt.stops import Stops, each_stopped
 
 MOST = 200
 """users told one by one"""
