@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,7 +16,10 @@ _here = threading.local()
 _found: tuple[int, Any] = (-1, None)
 _inside = 0
 _first: Any = None
-"""what was before the first thread came in"""
+"""the numbers, and the libraries, before the first thread came in"""
+_NUMBERS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+_told: dict[str, str | None] = {}
+"""the environment before the first thread came in"""
 
 
 @contextmanager
@@ -24,7 +28,9 @@ def one() -> Iterator[None]:
 
     The number mostly belongs to the process, so what was before the first thread came in is
     restored when the last has left. Looking for the libraries takes as long as a small solve; it
-    is done again only when modules were imported since.
+    is done again only when modules were imported since. Libraries that are loaded inside (SciPy has
+    a BLAS of its own, and takes longer to import than a small solve) read the number they start
+    with from the environment; when the last thread leaves they get what the others had.
     """
     if getattr(_here, "inside", False):
         yield
@@ -44,7 +50,10 @@ def _enter() -> None:
         controller = _controller()
         _open(controller)
         limits = controller.limit(limits=1)
-        _first = limits if _inside == 0 else _first
+        if _inside == 0:
+            _first = limits, controller
+            _told.update({name: os.environ.get(name) for name in _NUMBERS})
+            os.environ.update(dict.fromkeys(_NUMBERS, "1"))
         _inside += 1
 
 
@@ -52,11 +61,31 @@ def _leave() -> None:
     global _inside, _first
     with _LOCK:
         _inside -= 1
-        if _inside == 0:
-            _open(_found[1])
-            _first.restore_original_limits()
-            _open(_found[1])
-            _first = None
+        if _inside > 0:
+            return
+        for name, value in _told.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+        limits, before = _first
+        _open(before)
+        limits.restore_original_limits()
+        _open(before)
+        _first = None
+        _since(before)
+
+
+def _since(before: Any) -> None:
+    """Libraries loaded inside get the largest number of threads that any had before."""
+    after = _controller()
+    if after is before:
+        return
+    known = {library.filepath for library in before.lib_controllers}
+    most = max((library.num_threads or 1 for library in before.lib_controllers), default=None)
+    for library in after.lib_controllers:
+        if library.filepath not in known and most is not None:
+            library.set_num_threads(most)
 
 
 def _open(controller: Any) -> None:
@@ -69,8 +98,6 @@ def _open(controller: Any) -> None:
 
 def _controller() -> Any:
     global _found
-    import scipy.linalg  # noqa: F401 - its BLAS is not NumPy's: found here, not half-way
-
     if _found[0] != len(sys.modules):
         _found = (len(sys.modules), ThreadpoolController())
     return _found[1]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import fairopt as fo
 from fairopt.generate import random_instance
+from fairopt.report import tables
 from fairopt.report.tables import allocation_text, models_text
 
 
@@ -100,3 +103,14 @@ def test_levels_of_max_min_are_shown_and_fit_the_page():
     text = allocation_text(fo.solve(large, fo.MaxMin("drf")), title="many levels")
     assert len(text.splitlines()) <= 40 and max(map(len, text.splitlines())) <= 100
     assert "\n... 8 more\n\ncertified" in text
+
+
+@given(st.data())
+def test_tables_of_plain_letters_are_those_of_rich(data: st.DataObject) -> None:
+    """Rich takes longer to import than a small model to solve; it is asked only when it must be."""
+    text = st.text("ab 1.:[]%-", max_size=12)
+    size = data.draw(st.integers(1, 5))
+    rows = data.draw(st.lists(st.lists(text, min_size=size, max_size=size), max_size=4))
+    head = data.draw(st.lists(text.filter(bool), min_size=size, max_size=size))
+    left = tuple(data.draw(st.sets(st.integers(0, size - 1))))
+    assert tables._drawn(head, rows, left) == tables._fitted(head, rows, left)

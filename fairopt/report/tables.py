@@ -7,10 +7,6 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from rich import box
-from rich.console import Console, JustifyMethod
-from rich.table import Table
-
 from fairopt.allocation import Allocation, Blocked
 
 WIDTH = 100
@@ -249,13 +245,49 @@ def _table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], more: int, left: tuple[int, ...]
 ) -> str:
     """An aligned table; columns `left` to the left, numbers to the right."""
+    if _width(columns, rows) <= WIDTH and all(
+        text.isascii() and text.isprintable() for line in (columns, *rows) for text in line
+    ):
+        lines = _drawn(columns, rows, left)
+    else:
+        lines = _fitted(columns, rows, left)
+    if more:
+        lines.append(f"... {more} more")
+    return "\n".join(lines)
+
+
+def _drawn(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], left: tuple[int, ...]
+) -> list[str]:
+    """The lines of a table of plain letters that has room: what nearly every answer is."""
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    lines = [
+        (" " * GAP).join(
+            text.ljust(width) if k in left else text.rstrip().rjust(width)
+            for k, (text, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in (columns, *rows)
+    ]  # fmt: skip
+    return [lines[0], "\u2500" * _width(columns, rows), *lines[1:]]
+
+
+def _fitted(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], left: tuple[int, ...]
+) -> list[str]:
+    """The lines of any table, by Rich, which knows how wide letters are and where to cut."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     last = len(columns) - 1
     for k, name in enumerate(columns):
-        side: JustifyMethod = "left" if k in left else "right"
         # only the last column gives way when the line is full
         least = None if k == last else max(map(len, [name, *(row[k] for row in rows)]))
-        table.add_column(name, justify=side, no_wrap=True, overflow="ellipsis", min_width=least)
+        table.add_column(
+            name, justify="left" if k in left else "right", no_wrap=True, overflow="ellipsis",
+            min_width=least,
+        )  # fmt: skip
     for row in rows:
         table.add_row(*row)
     # no colour, markup or emoji: a user may well be called ":fire:" or "[bold]"
@@ -265,7 +297,4 @@ def _table(
         highlight=False, emoji=False, legacy_windows=False, _environ={},
     )  # fmt: skip
     console.print(table)
-    lines = [line.rstrip() for line in text.getvalue().splitlines()]
-    if more:
-        lines.append(f"... {more} more")
-    return "\n".join(lines)
+    return [line.rstrip() for line in text.getvalue().splitlines()]
