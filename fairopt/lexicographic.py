@@ -9,17 +9,22 @@ from typing import Any
 import numpy as np
 
 from fairopt.engines import conic, units
+from fairopt.engines.leveling import Level, highest_level
 from fairopt.engines.point import Point, Question
-from fairopt.engines.polish import least_norm
 from fairopt.errors import SolverFailure
-from fairopt.instance import Floats, Instance
-from fairopt.program import usage_matrix
+from fairopt.instance import Bools, Floats, Instance, Ints
 
 _HIGHS = conic.Settings(
     "highs", "HIGHS",
     (("threads", 1), ("primal_feasibility_tolerance", 1e-10),
  ("dual_feasibility_tolerance", 1e-10), ("small_matrix_value", 1e-12)),
 )  # fmt: skip
+SMALL = 3_000
+"""pairs up to which interior levels are made exact as well"""
+NOT_APART = (
+    "max-min: solver interior wants nobody stopped by a limit, and nothing left for free users "
+    "where others were stopped; wanted auto or highs"
+)
 SURE = 1e-7
 """a multiplier above this part of the largest freezes its user"""
 
@@ -34,6 +39,197 @@ class Levels:
 
 
 def max_min(
+    instance: Instance,
+    notion: Any,
+    score: Floats,
+    solver: str = "auto",
+    progress: Callable[[int, int], None] | None = None,
+) -> Levels:
+    """All levels. Parts that share no server, also those that levels leave behind, one by one.
+
+    A level of a part is found by the interior method; its users and full servers are then done
+    with, and what is left has levels of its own. Where a stopped user still matters to free ones (a
+    limit stopped it, or its servers have resources left that they may use) the part goes to
+    `programs`.
+
+    Parameters
+    ----------
+    solver : "auto", "interior" (never programs) or "highs" (programs alone).
+    progress : called with (users whose level is known, users).
+
+    Raises
+    ------
+    SolverFailure : no answer, or "interior" does not apply.
+    """
+    users = instance.shape[0]
+    tasks = np.zeros(instance.shape[:2])
+    empty: tuple[_Behind, ...] = ()
+    parts = [(*part, empty) for part in reversed(instance.parts())]
+    found: list[tuple[Floats, dict[str, Any]]] = []
+    done = 0
+    while parts:
+        users_here, servers_here, behind = parts.pop()
+        where = np.ix_(users_here, servers_here)
+        part = _Part(instance, score, users_here, servers_here)
+        level = None if solver == "highs" else part.interior(tasks)
+        if level is None and solver == "interior":
+            raise SolverFailure(NOT_APART)
+        if level is None:
+            level = programs(part.instance, notion, part.score, _counting(progress, done, users))
+        tasks[where] = level.tasks
+        for prices, step in zip(level.level_prices, level.steps, strict=True):
+            mine = _Behind.of(part, prices, behind)
+            found.append((mine.with_ancestors(instance, behind), step))
+        left = part.left()
+        parts.extend((*rest, (*behind, mine.only(part.full))) for rest in reversed(left))
+        done += len(users_here) - sum(len(rest[0]) for rest in left)
+        if progress is not None and part.peeled:
+            progress(done, users)
+    found.sort(key=lambda pair: pair[1]["level"])
+    all_prices, steps = [p for p, _ in found], tuple(step for _, step in found)
+    ours = any(step["status"] == "interior" for step in steps)
+    if ours and len(instance.pairs[0]) <= SMALL:
+        tasks = _polished(instance, score, tasks, all_prices)
+    return Levels(tasks, np.array(all_prices), steps)
+
+
+@dataclass(frozen=True)
+class _Behind:
+    """A level that others were left behind of: its servers, their prices (here, R), and `ratio`.
+
+    ratio[j] is how many times the prices of its j-th ancestor must be raised so that its own users
+    find nothing cheaper on that ancestor's servers.
+    """
+
+    servers: Ints
+    prices: Floats
+    ratio: tuple[float, ...]
+
+    @classmethod
+    def of(cls, part: _Part, prices: Floats, behind: tuple[_Behind, ...]) -> _Behind:
+        inst, score = part.whole, part.whole_score
+        if not behind:
+            return cls(part.servers, prices, ())
+        here = _cost(inst, score, part.users, part.servers, prices)
+        cheapest = here.min(axis=1)
+        # whoever pays must not find it cheaper behind
+        pays = part.stopped & (cheapest > 0) & np.isfinite(cheapest)
+        users = part.users[pays]
+        ratio = []
+        for other in behind:
+            there = _cost(inst, score, users, other.servers, other.prices)
+            with np.errstate(divide="ignore"):
+                need = np.where(there > 0, cheapest[pays, None] / there, 0.0)
+            ratio.append(float(need.max(initial=0.0)))
+        return cls(part.servers, prices, tuple(ratio))
+
+    def only(self, full: Bools) -> _Behind:
+        return _Behind(self.servers[full], self.prices[full], self.ratio)
+
+    def with_ancestors(self, instance: Instance, behind: tuple[_Behind, ...]) -> Floats:
+        """(I, R) prices of all, in parts of all money; what is behind is as dear as it must be.
+
+        All of that money is paid by the users stopped there, so a proof loses nothing by it.
+        """
+        line = (*behind, self)
+        factor = np.zeros(len(line))
+        factor[-1] = 1.0
+        for j in reversed(range(len(behind))):
+            factor[j] = max(
+                factor[k] * line[k].ratio[j] for k in range(j + 1, len(line))
+            )
+        wide = np.zeros(instance.pool.shape)
+        for times, level in zip(factor, line, strict=True):
+            wide[level.servers] += times * level.prices
+        money = float((wide * instance.pool).sum())
+        return wide / money if money > 0 else wide
+
+
+def _cost(
+    instance: Instance, score: Floats, users: Ints, servers: Ints, prices: Floats
+) -> Floats:
+    """(users, servers) price of one unit of share; inf where not eligible."""
+    where = np.ix_(users, servers)
+    cost = np.einsum("nir,ir->ni", instance.demand_by_server[where], prices)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(instance.eligible[where], cost / score[where], np.inf)
+
+
+class _Part:
+    """Users and servers that have nothing to do with the rest."""
+
+    def __init__(self, instance: Instance, score: Floats, users: Ints, servers: Ints) -> None:
+        whole = (len(users), len(servers)) == instance.shape[:2]
+        self.users, self.servers = users, servers
+        self.stopped: Bools = np.ones(len(users), bool)
+        self.full: Bools = np.ones(len(servers), bool)
+        self.instance = instance if whole else instance.select(users, servers)
+        self.score = score[np.ix_(users, servers)]
+        self.whole, self.whole_score = instance, score
+        self.peeled = False
+
+    def interior(self, tasks: Floats) -> Levels | None:
+        """One level, with whatever tasks its free users have now; None where it does not apply."""
+        inst = self.instance
+        question = Question.of(inst, self.score, 1.0, False)
+        before = tasks[np.ix_(self.users, self.servers)][question.pairs]
+        # a part left behind by an earlier level begins where that level ended
+        level = highest_level(question, before if before.any() else None)
+        if level is None or not level.clear or self._coupled(level):
+            return None
+        self.peeled = True
+        self.stopped = level.stopped
+        self.full = np.asarray(level.full.any(axis=1))
+        pool = np.where(inst.pool > 0, inst.pool, 1.0)
+        rows = np.argwhere(level.full)
+        point = Point(level.x, level.rows, level.limits)
+        mine = point.tasks(inst)
+        height = (mine * self.score).sum(axis=1) / inst.weight
+        value = float(height[level.stopped].min())
+        # who is stopped here is at one level, to the last digit
+        mine[level.stopped] *= (value / height[level.stopped])[:, None]
+        step = {
+            "step": "level", "status": "interior", "level": value,
+            "users": [inst.users[k] for k in np.flatnonzero(level.stopped)],
+            "full": [[inst.servers[a], inst.resources[b]] for a, b in rows],
+            "at limit": [],
+        }  # fmt: skip
+        prices = level.rows / pool / float(level.rows.sum())
+        return Levels(mine, prices[None], (step,))
+
+    def _coupled(self, level: Level) -> bool:
+        """Whether a stopped user still matters: by its limit, or where free users find room."""
+        inst = self.instance
+        if ((level.limits > 0) & level.stopped & np.isfinite(inst.limit)).any():
+            held = level.limits / np.where(np.isfinite(inst.limit), inst.limit, 1.0)
+            if bool((held[level.stopped] > 1e-9 * float(held.max())).any()):
+                return True
+        priced = level.full
+        n, i = inst.pairs
+        mine = ~level.stopped[n] & np.asarray(priced.any(axis=1))[i]
+        used = (inst.pair_demand[mine] > 0) & priced[i[mine]]
+        return bool((~used.any(axis=1)).any())
+
+    def left(self) -> list[tuple[Ints, Ints]]:
+        """The parts of the free users, in positions of the whole instance."""
+        users, servers = np.flatnonzero(~self.stopped), np.flatnonzero(~self.full)
+        if not len(users):
+            return []
+        rest = self.instance.select(users, servers)
+        return [
+            (self.users[users[n]], self.servers[servers[i]]) for n, i in rest.parts()
+        ]
+
+
+def _counting(
+    progress: Callable[[int, int], None] | None, done: int, users: int
+) -> Callable[[int, int], None] | None:
+    if progress is None:
+        return None
+    return lambda part, _: progress(done + part, users)
+
+
+def programs(
     instance: Instance,
     notion: Any,
     score: Floats,
@@ -86,32 +282,41 @@ def max_min(
         if progress is not None:
             progress(users - int(free.sum()), users)
     assert point is not None
-    found = _polished(instance, score, point, all_prices, level)
+    last = Point(point.x, np.zeros(instance.pool.shape), np.zeros(users)).tasks(instance)
+    found = _polished(instance, score, last, all_prices, level)
     return Levels(found, np.array(all_prices), tuple(steps))
 
 
 def _polished(
-    instance: Instance, score: Floats, last: Point, prices: list[Floats], level: Floats
+    instance: Instance,
+    score: Floats,
+    tasks: Floats,
+    prices: list[Floats],
+    level: Floats | None = None,
 ) -> Floats:
     """Tasks (N, I) that fill every priced row exactly and give levels that are exactly equal.
 
     A least-norm correction of the last program's tasks, relative to each, with the value of every
     level free: the programs' own tolerances disappear.
     """
+    from fairopt.program import usage_matrix
+
     n, i = instance.pairs
-    y = last.x
-    value = level / instance.weight
+    y = tasks[n, i]
+    value = (
+        level if level is not None else np.bincount(n, y * score[n, i], instance.shape[0])
+    ) / instance.weight
     order = np.argsort(value, kind="stable")
     new = np.concatenate([[True], np.diff(value[order]) > 1e-9 * value[order][1:]])
     group = np.empty(len(order), dtype=np.int64)
     group[order] = np.cumsum(new) - 1
     usage, rows = usage_matrix(instance)
-    priced = np.max(prices, axis=0)[rows] > 0
-    best = Point(last.x, np.zeros(instance.pool.shape), np.zeros(instance.shape[0])).tasks(instance)
+    used = usage @ y
+    priced = (np.max(prices, axis=0)[rows] > 0) & (used > 1 - 1e-8)
     for _ in range(3):
         moved = _correct(instance, score, y, group, usage[priced], value)
         if moved is None:
-            return best
+            return tasks
         y = moved
         value = np.bincount(n, y * score[n, i], instance.shape[0]) / instance.weight
     return Point(y, np.zeros(instance.pool.shape), np.zeros(instance.shape[0])).tasks(instance)
@@ -121,6 +326,8 @@ def _correct(
     instance: Instance, score: Floats, y: Floats, group: Any, usage: Any, value: Floats
 ) -> Floats | None:
     from scipy.sparse import coo_array, csc_array, hstack, vstack
+
+    from fairopt.engines.polish import least_norm
 
     n, i = instance.pairs
     users, groups = instance.shape[0], int(group.max()) + 1

@@ -17,6 +17,8 @@ from fairopt.reduce.rules import rule_of
 
 Way = tuple[str, float, bool, Callable[[int, int], None] | None]
 """how to solve: solver, gap, polish, progress"""
+SHARP = 1e-7
+"""error of interior levels above which programs are solved instead"""
 SOLVERS = ("auto", "interior", "clarabel", "ecos", "scs", "highs")
 
 
@@ -172,11 +174,19 @@ def _levels(
 
     if solver not in ("auto", "interior", "highs"):
         raise UsageError(f"solver: found {solver!r}; notion max-min wants auto, interior or highs")
-    found = max_min(instance, notion, score, solver, progress)
-    return Allocation(
-        instance, notion, found.tasks, level_prices=found.level_prices, score=score,
-        steps=found.steps,
-    )  # fmt: skip
+    tried: tuple[dict[str, Any], ...] = ()
+    # levels of the interior method, and programs for those that the judge finds too rough
+    for way in ("auto", "highs") if solver == "auto" else (solver,):
+        found = max_min(instance, notion, score, way, progress)
+        alloc = Allocation(
+            instance, notion, found.tasks, level_prices=found.level_prices, score=score,
+            steps=(*tried, *found.steps),
+        )  # fmt: skip
+        certificate = certify(alloc)
+        if way != "auto" or max(certificate.gap, certificate.residual) <= SHARP:
+            break
+        tried = ({"step": "interior", "gap": certificate.gap, "residual": certificate.residual},)
+    return alloc
 
 
 def _listed(names: tuple[str, ...], most: int = 8) -> str:

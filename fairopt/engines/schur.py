@@ -62,25 +62,30 @@ class System:
         self.by_user = users <= rows
         self.factor = _factor(self.z if self.by_user else self.z.T)
 
-    def step(self, z: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """(dy, dx, dlam, dcost), refined once on the equations before elimination."""
-        dy, _ = self._pairs(z, a)
+    def step(
+        self, z: Floats, a: Floats, b: Floats, base: Floats | float = 0.0
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """(dy, dx - base, dlam, dcost), refined once on the equations before elimination.
+
+        H acts on what a share rises above `base` (N,).
+        """
+        dy, _ = self._pairs(z, a, base)
         dlam = self._prices(np.where(self.live, self.layout.used(dy) - b, 0.0))
-        dy, _ = self._pairs(z - self.theta * self.layout.cost(dlam), a)
+        dy, _ = self._pairs(z - self.theta * self.layout.cost(dlam), a, base)
         miss = self.layout.used(dy) - self.rho * dlam - b
         dlam = dlam + self._prices(np.where(self.live, miss, 0.0))
         dcost = self.layout.cost(dlam)
-        dy, dx = self._pairs(z - self.theta * dcost, a)
-        return dy, dx, dlam, dcost
+        dy, rise = self._pairs(z - self.theta * dcost, a, base)
+        return dy, rise, dlam, dcost
 
-    def _pairs(self, z: Floats, a: Floats) -> tuple[Floats, Floats]:
+    def _pairs(self, z: Floats, a: Floats, base: Floats | float) -> tuple[Floats, Floats]:
         """dy and dx at given prices: what a user gains is spread over its pairs by theta.
 
         Written around the mean of the user's pairs: H and a, which may be huge, move only the sum.
         """
         total = self.layout.of_user(z)
-        dx = (self.sums * a + total) / self.stiff
-        return z + self.theta * self.layout.spread((dx - total) / self.sums), dx
+        rise = (self.sums * a + total - base) / self.stiff
+        return z + self.theta * self.layout.spread((rise + base - total) / self.sums), rise
 
     def _prices(self, right: Floats) -> Floats:
         """(M - Q D Q')^{-1} right."""
