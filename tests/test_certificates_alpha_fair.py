@@ -461,3 +461,38 @@ def test_equivalent_is_what_the_gap_speaks_of(right):
     log_w = welfare.log_worth(right.instance.weight, 1.0, False)
     assert welfare.equivalent(log_w, half.shares, 1.0) == pytest.approx(right.equivalent / 2)
     assert measure(half)[0] == pytest.approx(1.0, rel=1e-9)
+
+
+def test_a_sure_gap_asks_nobody_else(monkeypatch):
+    """The second opinion only ever lowers the gap: what is sure without it is sure with it."""
+    inst = fo.Instance([[1, 2], [2, 1], [1, 1]], [[6, 5], [3, 4]])
+    asked = []
+    second = prices.second_opinion
+
+    def counted(dual):
+        asked.append(1)
+        return second(dual)
+
+    monkeypatch.setattr(prices, "second_opinion", counted)
+    for alpha in (0.5, 1.0, 2.0, 20.0):
+        best = fo.solve(inst, fo.AlphaFair(alpha))
+        for factor in (1.0, 1 - 1e-10, 1 - 1e-8, 1 - 1e-5, 0.9):
+            alloc = best.with_(tasks=best.tasks * factor, objective=None, equivalent=None)
+            asked.clear()
+            found = fo.certify(alloc)
+            dual = prices.Duality.of(alloc)
+            closed = prices.gap(dual)
+            assert bool(asked) == (closed > 1e-9)
+            both = min(closed, second(dual))
+            assert (found.gap <= 1e-6) == (both <= 1e-6)
+            assert both <= found.gap <= max(both, 1e-9)
+
+
+def test_the_only_bound_of_alpha_0_is_worked_out_once(monkeypatch):
+    best = fo.solve(fo.Instance([[1, 2], [2, 1]], [[6, 5]]), fo.Throughput())
+    asked = []
+    second = prices.second_opinion
+    monkeypatch.setattr(
+        prices, "second_opinion", lambda dual: asked.append(1) or second(dual)
+    )
+    assert fo.certify(best.with_(objective=None)).certified and len(asked) == 1

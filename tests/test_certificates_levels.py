@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from fairopt.certificates import levels
 from fairopt.certificates.levels import rooms
 from fairopt.generate import random_instance
 
@@ -106,3 +107,52 @@ def test_room_is_what_can_be_gained() -> None:
     assert certificate.gap == pytest.approx(2.0)
     assert certificate.undetermined == ("u1",)
     assert certificate.intervals[0] == pytest.approx((2.0, 6.0))
+
+
+@pytest.mark.parametrize("criterion", ["tasks", "drf", "dominant-share"])
+def test_servers_alike_looked_at_once_prove_the_same(monkeypatch, criterion: str) -> None:
+    base = random_instance(12, 3, 2, density=0.6, seed=4, limits=0.4)
+    rows = np.repeat(np.arange(3), [4, 7, 2])
+    inst = fo.Instance(
+        base.demand, base.capacity[rows], base.placement[:, rows], base.weight, base.limit
+    )
+    alloc = fo.solve(inst, fo.MaxMin(criterion))
+    assert fo.certify(alloc).certified and len(levels._distinct(alloc)) == 3
+    changed = [alloc, scaled(alloc, 3, 0.9), alloc.with_(tasks=alloc.tasks * 0.99)]
+    bent = np.array(alloc.level_prices)
+    bent[:, 5] *= 1.25  # one machine priced unlike its equals
+    changed.append(alloc.with_(level_prices=bent))
+    assert len(levels._distinct(changed[-1])) > 3
+    once = [rooms(answer) for answer in changed]
+    monkeypatch.setattr(levels, "_distinct", lambda alloc: np.arange(len(rows)))
+    for answer_, found in zip(changed, once, strict=True):
+        np.testing.assert_array_equal(rooms(answer_), found)
+
+
+def test_a_score_of_its_own_sets_a_server_apart() -> None:
+    inst = fo.Instance(np.ones((2, 1)), np.ones((3, 1)))
+    score = np.ones((2, 3))
+    given = dict(tasks=np.full((2, 3), 0.5), level_prices=np.ones((1, 3, 1)))
+    assert levels._distinct(fo.Allocation(inst, fo.MaxMin("tasks"), **given)).tolist() == [0]
+    score[1, 2] = 2.0
+    apart = fo.Allocation(inst, fo.MaxMin("tasks"), score=score, **given)
+    assert levels._distinct(apart).tolist() == [0, 1, 2]
+
+
+def test_what_a_user_at_its_limit_pays_is_the_best_of_all_prices() -> None:
+    """The corners are enough: no price on a fine grid does better, and one does as well."""
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        cost, u = rng.uniform(0.1, 2, 6), rng.choice([0.5, 1.0, 2.0, 3.0], 6)
+        share, limit = rng.uniform(0.5, 2, 2)
+        mu = np.concatenate([[0.0], np.geomspace(1e-4, 1e3, 4000)])
+        tried = ((cost + mu[:, None]) / u).min(axis=1) * share - mu * limit
+        found = levels._credit(cost, u, share, limit)
+        assert found >= tried.max() - 1e-12
+        assert found <= tried.max() + 1e-2 * share * 20
+
+
+def test_nothing_proved_is_open_and_no_nan() -> None:
+    inst = fo.Instance([[1.0], [1.0]], [[1.0]])
+    found = fo.certify(fo.Allocation(inst, fo.MaxMin("tasks"), [[0.0], [1.0]]))
+    assert found.intervals == ((0.0, np.inf), (1.0, np.inf))

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairopt import rows
 from fairopt.allocation import Allocation
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.words import notes
-from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
-from fairopt.instance import Floats
+from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals, Told
+from fairopt.instance import Floats, Instance, Ints
 
 TOLERANCE = 1e-6
 TIE = 1e-9
@@ -37,19 +38,21 @@ def rooms(alloc: Allocation) -> Floats:
     best[capped] = 0.0
     if alloc.level_prices is None:
         return best
-    n, i = inst.pairs
-    u = alloc.score[n, i]
+    # servers alike in every way are looked at once
+    i = _distinct(alloc)
+    open_, u = inst.eligible[:, i], alloc.score[:, i]
     order = np.argsort(level, kind="stable")
     # users up to and with the ties of each position
     last = np.searchsorted(level[order], level[order] * (1 + TIE), side="right")
     for prices in alloc.level_prices:
-        cost = np.einsum("pr,pr->p", prices[i], inst.pair_demand)
-        q = np.full(users, np.inf)
-        np.minimum.at(q, n, cost / u)
+        cost = _cost(inst, i, prices)
+        price = np.divide(cost, u, out=np.full(u.shape, np.inf), where=open_)
+        q = rows.least(price)
         paid = q * share
         for user in np.flatnonzero(capped):
+            on = open_[user]
             paid[user] = _credit(
-                cost[n == user], u[n == user], float(share[user]), float(inst.limit[user])
+                cost[user, on], u[user, on], float(share[user]), float(inst.limit[user])
             )
         budget = float((prices * inst.pool).sum())
         below = np.cumsum(paid[order])[last - 1]
@@ -60,15 +63,54 @@ def rooms(alloc: Allocation) -> Floats:
     return best
 
 
+def _distinct(alloc: Allocation) -> Ints:
+    """(H,) servers such that every other has the eligible users, scores, demand and prices of one
+    of them; all servers where that cannot be seen at once."""
+    inst = alloc.instance
+    servers = np.arange(len(inst.servers))
+    if inst.demand.ndim == 3 or alloc.level_prices is None:
+        return servers
+    by_server = np.moveaxis(alloc.level_prices, 1, 0)
+    keys = [
+        np.packbits(inst.eligible, axis=0).T,
+        np.ascontiguousarray(by_server.reshape(len(servers), -1)).view(np.uint8),
+    ]
+    seen: dict[bytes, int] = {}
+    like = np.array([
+        seen.setdefault(key.tobytes(), k) for k, key in enumerate(np.hstack(keys))
+    ])  # fmt: skip
+    for users in inst.blocks():
+        score = alloc.score[users]
+        if not np.array_equal(score[:, like], score):
+            return servers
+    return np.unique(like)
+
+
+def _cost(inst: Instance, servers: Ints, prices: Floats) -> Floats:
+    """(N, H) price of a task on these servers."""
+    demand = inst.demand[:, servers] if inst.demand.ndim == 3 else inst.demand[:, None, :]
+    cost: Floats = demand[:, :, 0] * prices[servers, 0]
+    for r in range(1, prices.shape[1]):
+        cost += demand[:, :, r] * prices[servers, r]
+    return cost
+
+
 def _credit(cost: Floats, u: Floats, share: float, limit: float) -> float:
-    """Largest q(mu) s - mu limit over prices mu >= 0 of the user's limit: what it surely pays."""
+    """Largest q(mu) s - mu limit over prices mu >= 0 of the user's limit: what it surely pays.
+
+    q(mu) = min (cost + mu) / u has its corners where two servers are as cheap as one another; of
+    those with equal u the cheapest alone matters.
+    """
+    order = np.lexsort((cost, u))
+    first = np.flatnonzero(np.diff(u[order], prepend=-1.0))
+    cost, u = cost[order][first], u[order][first]
     best = float((cost / u).min()) * share
-    for a in range(len(u)):
-        for b in range(a):
-            if u[a] != u[b]:
-                mu = (cost[a] * u[b] - cost[b] * u[a]) / (u[a] - u[b])
-                if mu > 0:
-                    best = max(best, float(((cost + mu) / u).min()) * share - mu * limit)
+    for a in range(1, len(u)):
+        mu = (cost[a] * u[:a] - cost[:a] * u[a]) / (u[a] - u[:a])
+        mu = mu[mu > 0]
+        if len(mu):
+            q = ((cost + mu[:, None]) / u).min(axis=1)
+            best = max(best, float((q * share - mu * limit).max()))
     return best
 
 
@@ -89,11 +131,12 @@ def judge(alloc: Allocation) -> Certificate:
     verdict = CERTIFIED if all(c.holds for c in checks) else UNPROVED
     if not all(c.holds for c in feasible):
         verdict = REFUTED
-    loose = tuple(name for name, r in zip(users, room, strict=True) if not r <= TOLERANCE)
-    spans = tuple(
-        (float(s), float(s * (1 + r)))
-        for s, r in zip(np.maximum(alloc.shares, 0), room, strict=True)
-    )
+    loose = tuple([users[n] for n in np.flatnonzero(np.logical_not(room <= TOLERANCE)).tolist()])
+    least = np.maximum(alloc.shares, 0.0)
+    # where nothing is proved nothing bounds the share, not even one of 0
+    most = np.multiply(least, 1 + room, out=np.full(len(users), np.inf), where=np.isfinite(room))
+    spans = Intervals(len(users), lambda: (least, most))
+    told = Told(lambda: tuple(notes(alloc)))
     return Certificate(
-        verdict, float(room[lowest]), float(room[worst]), loose, checks, spans, tuple(notes(alloc))
+        verdict, float(room[lowest]), float(room[worst]), loose, checks, spans, told
     )
