@@ -12,7 +12,7 @@ from fairopt.generate import random_instance
 
 USERS = (3, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 SERVERS = (10, 30, 100, 300, 1_000)
-_PEERS = ("cvxpy pairs, Clarabel", "cvxpy pairs, ECOS")
+_PEERS = ("cvxpy pairs, Clarabel", "cvxpy pairs, SCS")
 
 
 def build(quick: bool, users: int, servers: int) -> tuple[fo.Instance, Any]:

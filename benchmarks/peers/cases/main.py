@@ -6,7 +6,7 @@ from typing import Any
 
 import fairopt as fo
 from benchmarks.peers.registry import Case
-from benchmarks.peers.sides import DENSE, OURS
+from benchmarks.peers.sides import CONIC, DENSE, OURS
 from fairopt.generate import random_instance
 
 
@@ -18,7 +18,7 @@ def build(quick: bool) -> tuple[fo.Instance, Any]:
 CASES = (
     Case(
         "main", "proportional fairness, density 0.7", "engine-speed", build,
-        (OURS, DENSE, "cvxpy pairs, Clarabel", "cvxpy pairs, ECOS", "cvxpy pairs, SCS"),
+        (OURS, DENSE, *CONIC),
         limit=90,
     ),
 )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 import fairopt as fo
 from benchmarks.peers.registry import Case
-from benchmarks.peers.sides import DENSE, OURS
+from benchmarks.peers.sides import CONIC, DENSE, OURS
 from fairopt.generate import random_instance
 
 
@@ -23,14 +23,12 @@ def small(quick: bool) -> tuple[fo.Instance, Any]:
 CASES = (
     Case(
         "small", "proportional fairness, density 0.7", "engine-speed", small,
-        (OURS, "cvxpy plain", "cvxpy pairs, Clarabel", "cvxpy pairs, ECOS", "cvxpy pairs, SCS",
-         "DeDe"),
+        (OURS, "cvxpy plain", *CONIC, "DeDe"),
         limit=30,
     ),
     Case(
         "medium", "proportional fairness, density 0.7", "engine-speed", build,
-        (OURS, DENSE, "cvxpy plain", "cvxpy pairs, Clarabel", "cvxpy pairs, ECOS",
-         "cvxpy pairs, SCS"),
+        (OURS, DENSE, "cvxpy plain", *CONIC),
         limit=30,
     ),
 )  # fmt: skip

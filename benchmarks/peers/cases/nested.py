@@ -6,7 +6,7 @@ from typing import Any
 
 import fairopt as fo
 from benchmarks.peers.registry import Case
-from benchmarks.peers.sides import OURS
+from benchmarks.peers.sides import CONIC, OURS
 from fairopt.generate import random_instance
 
 
@@ -19,6 +19,6 @@ def build(quick: bool) -> tuple[fo.Instance, Any]:
 CASES = (
     Case(
         "nested", "proportional fairness, nested placement, density 0.3", "engine-speed", build,
-        (OURS, "cvxpy pairs, Clarabel", "cvxpy pairs, ECOS", "cvxpy pairs, SCS"), limit=30,
+        (OURS, *CONIC), limit=30,
     ),
 )  # fmt: skip

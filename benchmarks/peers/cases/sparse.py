@@ -7,7 +7,7 @@ from typing import Any
 
 import fairopt as fo
 from benchmarks.peers.registry import Case
-from benchmarks.peers.sides import OURS
+from benchmarks.peers.sides import CONIC, OURS
 from fairopt.generate import random_instance
 
 
@@ -16,14 +16,13 @@ def build(quick: bool, density: float) -> tuple[fo.Instance, Any]:
     return random_instance(users, servers, 4, density=density, seed=9), fo.ProportionalFair()
 
 
-_PEERS = ("cvxpy pairs, Clarabel", "cvxpy pairs, ECOS", "cvxpy pairs, SCS")
 CASES = (
     Case(
         "sparse", "proportional fairness, density 0.1", "engine-speed",
-        partial(build, density=0.1), (OURS, "cvxpy plain", *_PEERS), limit=30,
+        partial(build, density=0.1), (OURS, "cvxpy plain", *CONIC), limit=30,
     ),
     Case(
         "sparser", "proportional fairness, density 0.06", "engine-speed",
-        partial(build, density=0.06), (OURS, *_PEERS), limit=30,
+        partial(build, density=0.06), (OURS, *CONIC), limit=30,
     ),
 )  # fmt: skip

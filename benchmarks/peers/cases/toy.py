@@ -6,7 +6,7 @@ from typing import Any
 
 import fairopt as fo
 from benchmarks.peers.registry import Case
-from benchmarks.peers.sides import OURS
+from benchmarks.peers.sides import CONIC, OURS
 
 
 def build(quick: bool) -> tuple[fo.Instance, Any]:
@@ -20,8 +20,7 @@ def build(quick: bool) -> tuple[fo.Instance, Any]:
 CASES = (
     Case(
         "toy", "proportional fairness, three users on two servers", "engine-speed", build,
-        (OURS, "cvxpy plain", "cvxpy pairs, Clarabel", "cvxpy pairs, ECOS", "cvxpy pairs, SCS",
-         "DeDe"),
+        (OURS, "cvxpy plain", *CONIC, "DeDe"),
         rounds=9, limit=20,
     ),
 )  # fmt: skip

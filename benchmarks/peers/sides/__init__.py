@@ -31,10 +31,10 @@ class Side:
     floor: bool = False
 
 
-def _pairs(solver: str, module: str) -> Side:
+def _pairs(solver: str, module: str, tolerance: float) -> Side:
     return Side(
         f"cvxpy pairs, {solver}", "cvxpy_pairs", ("cvxpy", module), ("cvxpy", module),
-        {"solver": solver},
+        {"solver": solver, "tolerance": tolerance},
     )  # fmt: skip
 
 
@@ -43,10 +43,12 @@ _ALL = (
     Side("fairopt, nothing merged", "ours", ("fairopt",), (), {"reduce": False}, ours=True),
     Side("dense algebra alone", "dense", ("fairopt", "scipy"), (), ours=True, floor=True),
     Side("cvxpy plain", "cvxpy_plain", ("cvxpy", "clarabel"), ("cvxpy", "clarabel")),
-    _pairs("Clarabel", "clarabel"),
-    _pairs("ECOS", "ecos"),
-    _pairs("SCS", "scs"),
-    _pairs("HiGHS", "highspy"),
+    # what is enough for a gap of 1e-6: tighter ones cost more and stop short more often
+    _pairs("Clarabel", "clarabel", 1e-8),
+    _pairs("Clarabel, regularised", "clarabel", 1e-8),
+    _pairs("ECOS", "ecos", 1e-8),
+    _pairs("SCS", "scs", 1e-7),
+    _pairs("HiGHS", "highspy", 1e-7),
     Side("HiGHS", "highs", ("highspy",), ("highspy",)),
     Side("HiGHS a level, simplex", "highs_levels", ("highspy",), ("highspy",),
          {"method": "simplex"}),
@@ -59,3 +61,7 @@ _ALL = (
 )  # fmt: skip
 SIDES = {side.name: side for side in _ALL}
 OURS, APART, DENSE = (side.name for side in _ALL[:3])
+CONIC = tuple(
+    f"cvxpy pairs, {name}" for name in ("Clarabel", "Clarabel, regularised", "ECOS", "SCS")
+)
+"""the sides that state every alpha"""

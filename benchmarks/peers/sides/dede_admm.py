@@ -23,9 +23,8 @@ def solve(given: Data) -> Answer:
     use[given.n, given.i] = given.use * given.unit[:, None]
     x = dd.Variable((users, servers), nonneg=True)
     rows = [use[:, i, r] @ x[:, i] <= 1 for i in range(servers) for r in range(resources)]
+    # a pair that is not eligible stands in no row and no column
     columns = [score[n] @ x[n, :] >= 0 for n in range(users)]
-    blocked = 1.0 * (score == 0)
-    columns += [blocked[n] @ x[n, :] == 0 for n in range(users) if blocked[n].any()]
     gain = [score[n] @ x[n, :] for n in range(users)]
     if given.alpha == 1:
         gain = [dd.log(g) for g in gain]
