@@ -10,6 +10,7 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.alpha_fair import TOLERANCE, measure, normalised
 from fairopt.certificates.prices import Duality, log_scale
 from fairopt.engines import conic, interior, units
+from fairopt.engines import tradeoff as small
 from fairopt.engines.point import Point, Question
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
@@ -28,7 +29,6 @@ def alpha_fair(
 ) -> Allocation:
     """The best answer of the ladder, part by part, with prices for the whole."""
     alpha = float(notion.alpha)
-    rungs = () if solver == "interior" else conic.ladder(solver, linear=alpha == 0)
     if solver == "highs" and alpha > 0:
         raise UsageError("solver: highs states linear programs only; wanted clarabel, ecos or scs")
     tasks = np.zeros(instance.shape[:2])
@@ -36,15 +36,12 @@ def alpha_fair(
     steps: list[dict[str, Any]] = []
     scales: list[float] = []
     parts = instance.parts()
+    if len(parts) == 1 and len(parts[0][1]) == instance.shape[1]:
+        best, tried = _Ladder(instance, notion, score, polished, gap).climb(solver)
+        return best.with_(steps=tuple({"part": 0, **step} for step in tried))
     for number, (users, servers) in enumerate(parts):
-        part = (
-            instance
-            if len(parts) == 1 and len(servers) == instance.shape[1]
-            else instance.select(users, servers)
-        )
-        where = np.ix_(users, servers)
-        part_score = score[where]
-        best, tried = _Ladder(part, notion, part_score, polished, gap).climb(solver, rungs)
+        part, where = instance.select(users, servers), np.ix_(users, servers)
+        best, tried = _Ladder(part, notion, score[where], polished, gap).climb(solver)
         steps.extend({"part": number, **step} for step in tried)
         tasks[where] = best.tasks
         assert best.prices is not None and best.limit_prices is not None
@@ -65,6 +62,8 @@ def polish(question: Question, point: Point) -> Point | None:
     """Newton on the active set, imported where it is needed: it brings sparse matrices along."""
     from fairopt.engines.polish import polish as active_set
 
+    if point.x.ndim == 2:
+        point = Point(point.x[question.pairs], point.rows, point.limits)
     return active_set(question, point)
 
 
@@ -84,10 +83,14 @@ class _Ladder:
         self.tried = False
         self.steps: list[dict[str, Any]] = []
 
-    def climb(
-        self, solver: str, rungs: tuple[conic.Settings, ...]
-    ) -> tuple[Allocation, list[dict[str, Any]]]:
-        """Rungs until certified: our own methods first, unless a general solver was named."""
+    def climb(self, solver: str) -> tuple[Allocation, list[dict[str, Any]]]:
+        """Rungs until certified: our own methods first, unless a general solver was named.
+
+        Raises
+        ------
+        MissingExtra : the solver named is not installed.
+        SolverFailure : no step gave an answer.
+        """
         failures: list[str] = []
         if solver in ("auto", "interior") and self._interior():
             return self._found()
@@ -99,7 +102,8 @@ class _Ladder:
         )
         if steep and self._central():
             return self._found()
-        for settings in rungs:
+        linear = self.question.alpha == 0
+        for settings in () if solver == "interior" else conic.ladder(solver, linear):
             try:
                 self._rung(settings)
             except SolverFailure as failure:
@@ -125,6 +129,11 @@ class _Ladder:
 
     def _interior(self) -> bool:
         """Our interior method, polished where that may help; whether it certified an answer."""
+        point = small.without_penalty(self.question)
+        if point is not None:
+            self._judge("interior", point)
+            if self.error <= EXACT:
+                return True
         point = interior.follow(self.question)
         self._judge("interior", point)
         if point is not None and self.polished and self.error > EXACT and self._small():
@@ -132,7 +141,9 @@ class _Ladder:
         return self.error <= self.gap
 
     def _small(self) -> bool:
-        return self.error > self.gap or len(self.question.pairs[0]) <= SMALL
+        users, servers, _ = self.instance.shape
+        few = users * servers <= SMALL or len(self.question.pairs[0]) <= SMALL
+        return few or self.error > self.gap
 
     def _central(self) -> bool:
         """The central path, polished; whether that certified an answer."""

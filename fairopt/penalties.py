@@ -34,6 +34,11 @@ class Terms:
     equal_within: bool
 
     @classmethod
+    def free(cls, alpha: float) -> Terms:
+        """No penalty, no equality."""
+        return cls(alpha, 0.0, 0.0, False, False)
+
+    @classmethod
     def of(cls, notion: Mapping[str, Any]) -> Terms:
         """From a notion as plain data; what it leaves out is at its default."""
         given = notion["parameters"]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import fairopt as fo
 from fairopt import results
 from fairopt.engines import central, conic, interior
+from fairopt.engines import tradeoff as trade_off
 from fairopt.engines.point import Point
 
 ALPHAS = (0.0, 0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 5.0, 10.0, 50.0, 100.0)
@@ -229,6 +230,7 @@ def test_a_solver_that_lies_is_never_believed(
     inst = model(name)
     monkeypatch.setattr(conic, "run", _lie)
     monkeypatch.setattr(central, "follow", lambda question: None)
+    monkeypatch.setattr(trade_off, "without_penalty", lambda question: None)
     monkeypatch.setattr(interior, "follow", lambda question: _lie(None, question.instance, None)[0])
     with pytest.raises(fo.NotCertified) as caught:
         fo.solve(inst, fo.AlphaFair(alpha), polish=False)

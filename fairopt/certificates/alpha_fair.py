@@ -12,7 +12,7 @@ from fairopt.certificates.intervals import intervals
 from fairopt.certificates.witness import better
 from fairopt.certificates.words import listed, notes
 from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Told
-from fairopt.instance import Floats, Instance
+from fairopt.instance import BLOCK, Floats, Instance, remembered
 
 TOLERANCE = 1e-6
 """largest gap and residual of a certified answer"""
@@ -22,8 +22,22 @@ SURE = 1e-9
 
 def measure(alloc: Allocation) -> tuple[float, float]:
     """(gap, worst residual) of an answer with prices: the two numbers of P2, without words."""
-    dual = prices.Duality.of(alloc, shrink(alloc))
-    return _gap(dual, prices.gap(dual)), float(prices.residual(dual).max())
+    dual, _, gap, residual = _examined(alloc)
+    return gap, float(residual.max())
+
+
+def _examined(alloc: Allocation) -> tuple[prices.Duality, float, float, Floats]:
+    """What prices prove: the closed form, the gap, residuals (N,). Kept with a small answer, which
+    is measured before it is judged."""
+    def examine() -> tuple[prices.Duality, float, float, Floats]:
+        dual = prices.Duality.of(alloc, shrink(alloc))
+        closed = prices.gap(dual)
+        return dual, closed, _gap(dual, closed), prices.residual(dual)
+
+    if alloc.tasks.size > BLOCK:
+        return examine()
+    found: tuple[prices.Duality, float, float, Floats] = remembered(alloc, "_proof", examine)
+    return found
 
 
 def _gap(dual: prices.Duality, closed: float) -> float:
@@ -46,11 +60,8 @@ def judge(alloc: Allocation) -> Certificate:
     feasible = feasibility(alloc)
     alloc = with_prices(alloc)
     fits = all(check.holds for check in feasible)
-    factor = shrink(alloc)
-    dual = prices.Duality.of(alloc, factor)
-    closed = prices.gap(dual)
-    gap = _gap(dual, closed)
-    residual = prices.residual(dual)
+    dual, closed, gap, residual = _examined(alloc)
+    factor = dual.shrink
     worst = int(np.argmax(residual))
     users = alloc.instance.users
     checks = (

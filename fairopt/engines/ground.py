@@ -19,11 +19,11 @@ class Ground:
     (geometric) mean level there; weight (N,) with sum 1.
     """
 
-    def __init__(self, instance: Instance, score: Floats) -> None:
+    def __init__(self, instance: Instance, score: Floats, weight: Floats) -> None:
         n, i = instance.pairs
         users, servers, resources = instance.shape
         pairs = np.arange(len(n))
-        self.score, self.n = score, n
+        self.asked, self.n = (score, weight), n
         self.u = score[n, i]
         pool = np.where(instance.pool > 0, instance.pool, np.inf)
         use = np.zeros((len(n), servers, resources))
@@ -37,10 +37,10 @@ class Ground:
         on[pairs, i] = 1.0
         on = on[:, on.any(axis=0)]
         self.across, self.within = Centring(np.ones((users, 1))), Centring(on)
-        self.weight = instance.weight / instance.weight.sum()
+        self.weight = weight / weight.sum()
         self.log_weight = np.log(self.weight)
         self.levels = np.zeros((len(n), users))
-        self.levels[pairs, n] = 1.0 / instance.weight[n]
+        self.levels[pairs, n] = 1.0 / weight[n]
         self.machines = instance.count[i] * np.bincount(i)[i]
         self.a0 = self._begin(instance, i)
         self.s0 = np.maximum(1.0 - self.a0 @ self.use, 0.1)
@@ -52,12 +52,15 @@ class Ground:
         self._frames: dict[tuple[bool, bool], Frame] = {}
 
     @classmethod
-    def of(cls, instance: Instance, score: Floats) -> Ground:
+    def of(cls, instance: Instance, score: Floats, weight: Floats) -> Ground:
         """The ground of an instance, kept while it is small: a sweep asks thousands of times."""
         if instance.demand.size + instance.placement.size > 2 * MOST:
-            return cls(instance, score)
-        kept: Ground = remembered(instance, "_trade_off_ground", lambda: cls(instance, score))
-        return kept if kept.score is score else cls(instance, score)
+            return cls(instance, score, weight)
+        kept: Ground = remembered(
+            instance, "_trade_off_ground", lambda: cls(instance, score, weight)
+        )
+        same = kept.asked[0] is score and kept.asked[1] is weight
+        return kept if same else cls(instance, score, weight)
 
     def frame(self, of_user: Floats, across: Centring, within: Centring) -> Frame:
         """The conditions as a matrix, but for the forces; kept for levels counted in `size`."""

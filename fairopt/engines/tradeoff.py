@@ -25,7 +25,7 @@ import numpy as np
 
 from fairopt.engines.centring import Direction, Left, State
 from fairopt.engines.ground import Ground
-from fairopt.engines.point import Point
+from fairopt.engines.point import Point, Question
 from fairopt.engines.whole import Whole
 from fairopt.instance import Floats, Instance
 from fairopt.penalties import Terms
@@ -47,25 +47,53 @@ GOOD = 1e-10
 """relative errors at which the first step that gains nothing ends the path"""
 
 
-def follow(instance: Instance, score: Floats, terms: Terms) -> Point | None:
+MOST_PAIRS = 24
+"""pairs up to which alpha-fair questions are asked of this method"""
+WIDEST = 300.0
+"""log of the largest ratio of weights"""
+
+
+def follow(
+    instance: Instance, score: Floats, terms: Terms, weight: Floats | None = None
+) -> Point | None:
     """The best point of the central path, or None where numbers ended.
 
     Parameters
     ----------
     instance : the cluster; every user eligible somewhere. score : (N, I) dominant share of a task.
     terms : the objective, hard forms included; they must leave more than zero.
+    weight : (N,) > 0, in place of those of the instance.
     """
     with np.errstate(all="ignore"):
-        method = _Method(instance, score, terms)
+        method = _Method(instance, score, terms, instance.weight if weight is None else weight)
         return method.point(method.run())
+
+
+def without_penalty(question: Question) -> Point | None:
+    """The best point of a small alpha-fair question, which is (16) without penalties.
+
+    W g(s) is phi g(s / phi) with phi = W^(1/alpha). None for a question that is not small, and
+    where such weights are beyond floating point or alpha is 0.
+    """
+    if not question.alpha or len(question.pairs[0]) > MOST_PAIRS:
+        return None
+    instance, weight = question.instance, question.instance.weight
+    log_v = question.log_w / question.alpha
+    if not np.array_equal(log_v, np.log(weight)):
+        if np.ptp(log_v) > WIDEST:
+            return None
+        weight = np.exp(log_v - log_v.max())
+    return follow(instance, question.score, Terms.free(question.alpha), weight)
 
 
 class _Method:
     """The data of one question in natural units, and Newton's method on its path."""
 
-    def __init__(self, instance: Instance, score: Floats, terms: Terms) -> None:
-        self.instance, self.terms = instance, terms
-        self.ground = ground = Ground.of(instance, score)
+    def __init__(
+        self, instance: Instance, score: Floats, terms: Terms, weight: Floats
+    ) -> None:
+        self.instance, self.terms, self.given = instance, terms, weight
+        self.ground = ground = Ground.of(instance, score, weight)
         self.n, self.use, self.weight = ground.n, ground.use, ground.weight
         self.count_in(ground.size, ground.of_user, min(terms.alpha, EASY))
 
@@ -76,9 +104,12 @@ class _Method:
         """
         ground, terms, users = self.ground, self.terms, len(self.weight)
         self.size, self.of_user, self.alpha = size, of_user, max(alpha, 1e-8)
-        worth = size ** (alpha - 1) / float(self.instance.weight.sum())
-        across = np.inf if terms.equal_across else 2 * terms.t_pf * worth * size**2 / users
-        within = np.inf if terms.equal_within else 2 * terms.t_drf * worth / ground.machines
+        # a number beyond floating point is infinite here, not an error
+        worth = np.float64(size) ** (alpha - 1) / float(self.given.sum())
+        across = 2 * terms.t_pf * worth * size**2 / users if terms.t_pf else 0.0
+        within = 2 * terms.t_drf * worth / ground.machines if terms.t_drf else 0.0
+        across = np.inf if terms.equal_across else across
+        within = np.inf if terms.equal_within else within
         self.across = ground.across.forced(np.full(users, across))
         self.within = ground.within.forced(np.full(len(self.n), within))
         self.whole = None
@@ -188,6 +219,8 @@ class _Method:
             return None
         products = z.amounts * z.costs
         mean = float(products.sum()) / len(products)
+        if not mean > 0:
+            return None
         due = self._due(z, level)
         aim = direction(-products, curve, False)
         length = min(1.0, z.reach(aim))
