@@ -14,15 +14,27 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import storage
+from fairopt import columns, storage
 from fairopt.errors import BadInput, UsageError
 from fairopt.instance import Instance
-from fairopt.reading import AMOUNT, LIMIT, POSITIVE, WHOLE, Faults, known_keys, nearest, number
+from fairopt.reading import (
+    AMOUNT,
+    LIMIT,
+    MOST,
+    POSITIVE,
+    WHOLE,
+    Faults,
+    known_keys,
+    nearest,
+    number,
+)
 
 FILES = ("model.toml", "users.csv", "servers.csv", "placement.csv", "demand.csv")
 LARGEST = 1024 * storage.MEBIBYTE
 RESERVED = ("name", "weight", "limit", "count", "user", "server")
 """columns of the files, so no names of resources in a folder"""
+SEARCHED = 5
+"""faults for which the nearest of thousands of names is searched"""
 
 Row = tuple[int, dict[str, str]]
 
@@ -34,6 +46,57 @@ def read_folder(folder: Path, resources: Mapping[str, int], faults: Faults) -> d
             faults.add(
                 f"resources[{k}]", f"the name {name!r}", "a name that is no column of its own"
             )
+    found = _quickly(folder, resources) if not faults else None
+    if found is not None:
+        return found
+    return _carefully(folder, resources, faults)
+
+
+def _quickly(folder: Path, resources: Mapping[str, int]) -> dict[str, Any] | None:
+    """The same, column by column; None where anything is unusual."""
+    amounts: dict[str, tuple[float, columns.Good]] = {
+        name: (0.0, lambda x: (x >= 0) & (x < np.inf)) for name in resources
+    }
+    whole = (1.0, lambda x: (x >= 1) & (x < 2**53) & (x == np.floor(x)))
+    weights, limits = (1.0, lambda x: (x > 0) & (x < np.inf)), (math.inf, lambda x: x > 0)
+    try:
+        texts = {
+            stem: storage.read_text(folder / f"{stem}.csv", LARGEST, "a CSV file in UTF-8")
+            for stem in ("servers", "users", "placement", "demand")
+            if stem in ("servers", "users") or (folder / f"{stem}.csv").exists()
+        }
+    except BadInput:
+        return None
+    rows = columns.table(texts["servers"], {"count": whole, **amounts})
+    people = columns.table(texts["users"], {"weight": weights, "limit": limits, **amounts})
+    if rows is None or people is None:
+        return None
+    servers = {name: k for k, name in enumerate(rows[0])}
+    users = {name: k for k, name in enumerate(people[0])}
+    placement = np.ones((len(users), len(servers)), dtype=bool)
+    if "placement" in texts:
+        allowed = columns.pairs(texts["placement"], users, servers, {})
+        if allowed is None:
+            return None
+        placement[:] = False
+        placement[allowed[:2]] = True
+    demand = np.stack([people[1][name] for name in resources], axis=1)
+    if "demand" in texts:
+        own = columns.pairs(texts["demand"], users, servers, amounts)
+        if own is None:
+            return None
+        demand = np.repeat(demand[:, None, :], len(servers), axis=1)
+        demand[own[:2]] = np.stack([own[2][name] for name in resources], axis=1)
+    return {
+        "demand": demand, "capacity": np.stack([rows[1][name] for name in resources], axis=1),
+        "placement": placement, "weight": people[1]["weight"], "limit": people[1]["limit"],
+        "count": rows[1]["count"],
+        "users": people[0], "servers": rows[0], "resources": list(resources),
+    }  # fmt: skip
+
+
+def _carefully(folder: Path, resources: Mapping[str, int], faults: Faults) -> dict[str, Any]:
+    """The same, cell by cell, every fault named."""
     server_rows = _named(folder, "servers", ("count",), resources, faults)
     user_rows = _named(folder, "users", ("weight", "limit"), resources, faults)
     servers = {name: k for k, name in enumerate(server_rows)}
@@ -144,9 +207,9 @@ def _pairs(
         here = f"{stem}.csv line {line}"
         user, server = row["user"], row["server"]
         if user not in users:
-            faults.add(here, f"the unknown user {user!r}", nearest(user, users))
+            faults.add(here, f"the unknown user {user!r}", _nearest(user, users, faults))
         if server not in servers:
-            faults.add(here, f"the unknown server {server!r}", nearest(server, servers))
+            faults.add(here, f"the unknown server {server!r}", _nearest(server, servers, faults))
         if user not in users or server not in servers:
             continue
         if (user, server) in seen:
@@ -154,6 +217,12 @@ def _pairs(
             continue
         seen.add((user, server))
         yield users[user], servers[server], f"users.{user}.demand_on.{server}", row
+
+
+def _nearest(name: str, known: Mapping[str, int], faults: Faults) -> str:
+    """What was wanted; the nearest name is searched for a few only where there are very many."""
+    few = len(known) <= 1000 or len(faults.found) < SEARCHED
+    return nearest(name, known) if few and len(faults.found) < MOST else "a known name"
 
 
 def _amounts(

@@ -20,7 +20,7 @@ LAYERS = (
     ("errors",),
     ("check", "storage", "instance_faults", "threads", "rows"),
     ("instance",),
-    ("stops", "reading", "criteria", "welfare", "generate", "shrinking"),
+    ("stops", "columns", "reading", "criteria", "welfare", "generate", "shrinking"),
     ("penalties", "cases", "tables", "folders"),
     ("answers",),
     ("results",),

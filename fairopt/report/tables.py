@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
 
 from fairopt.allocation import Allocation, Blocked
+from fairopt.stops import each_blocked
 
 WIDTH = 100
 """columns, whatever the terminal: the same answer prints the same text"""
@@ -99,7 +100,10 @@ def _users(alloc: Allocation, most: int) -> str:
     if (alloc.shares == alloc.totals).all():
         del columns["share"]
     shown = _shown(len(inst.users), most)
-    stops = {name: list(rows) for name, rows in groupby(alloc.blocked, key=lambda b: b.user)}
+    # a hundred thousand users are stopped in millions of places: only those shown are looked at
+    names = set(inst.users[:shown])
+    told = takewhile(lambda b: b.user in names, each_blocked(alloc))
+    stops = {name: list(rows) for name, rows in groupby(told, key=lambda b: b.user)}
     rows = [
         [_name(inst.users[n]), *(number(values[n]) for values in columns.values())]
         for n in range(shown)

@@ -1,0 +1,114 @@
+"""The columns of a CSV file, read at once where nothing is wrong with it.
+
+Anything unusual gives None: whoever asks then reads the file cell by cell and names every fault.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairopt.instance import Bools, Floats
+
+Ints = NDArray[np.int64]
+Good = Callable[[Floats], Bools]
+"""which numbers are what was wanted"""
+ROWS = 100_000
+"""rows taken at a time"""
+
+
+def columns(
+    content: str, needed: Sequence[str], known: Sequence[str]
+) -> Iterator[dict[str, Sequence[str]] | None]:
+    """Cells of each column, some rows at a time; None, and no more, where something is unusual."""
+    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    try:
+        header = next(reader, [])
+        if len(set(header)) != len(header) or not set(needed) <= set(header) <= set(known):
+            yield None
+            return
+        while chunk := list(islice(reader, ROWS)):
+            rows = [row for row in chunk if row]
+            if set(map(len, rows)) - {len(header)}:
+                yield None
+                return
+            cells = zip(*rows, strict=True) if rows else [() for _ in header]
+            yield dict(zip(header, cells, strict=True))
+    except csv.Error:
+        yield None
+
+
+def table(
+    content: str, kinds: Mapping[str, tuple[float, Good]]
+) -> tuple[list[str], dict[str, Floats]] | None:
+    """The column "name", every name once, and the columns of numbers by their kind.
+
+    Parameters
+    ----------
+    content : the file.
+    kinds : of each column of numbers what an empty cell, or no such column, stands for, and what
+        numbers are good.
+    """
+    names: list[str] = []
+    found: dict[str, list[Floats]] = {key: [] for key in kinds}
+    for part in columns(content, ("name",), ("name", *kinds)):
+        if part is None:
+            return None
+        names.extend(part["name"])
+        for key, (default, good) in kinds.items():
+            numbers = _numbers(part.get(key, [""] * len(part["name"])), default, good)
+            if numbers is None:
+                return None
+            found[key].append(numbers)
+    if not names or not all(names) or len(set(names)) != len(names):
+        return None
+    if not "".join(names).isprintable():
+        return None
+    return names, {key: np.concatenate(parts) for key, parts in found.items()}
+
+
+def pairs(
+    content: str, users: Mapping[str, int], servers: Mapping[str, int],
+    kinds: Mapping[str, tuple[float, Good]],
+) -> tuple[Ints, Ints, dict[str, Floats]] | None:  # fmt: skip
+    """Users (P,) and servers (P,) of the columns "user" and "server", each pair once, and the
+    columns of numbers by their kind."""
+    found: dict[str, list[Floats]] = {key: [] for key in kinds}
+    n, i = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for part in columns(content, ("user", "server"), ("user", "server", *kinds)):
+        if part is None:
+            return None
+        try:
+            n.append(np.array([users[name] for name in part["user"]], dtype=np.int64))
+            i.append(np.array([servers[name] for name in part["server"]], dtype=np.int64))
+        except KeyError:
+            return None
+        for key, (default, good) in kinds.items():
+            numbers = _numbers(part.get(key, [""] * len(n[-1])), default, good)
+            if numbers is None:
+                return None
+            found[key].append(numbers)
+    user, server = np.concatenate(n), np.concatenate(i)
+    once = np.zeros((len(users), len(servers)), dtype=bool)
+    once[user, server] = True
+    if np.count_nonzero(once) != len(user):
+        return None
+    nothing = np.empty(0)
+    return user, server, {key: np.concatenate([nothing, *v]) for key, v in found.items()}
+
+
+def _numbers(cells: Sequence[str], default: float, good: Good) -> Floats | None:
+    """The numbers of a column; None where one is none, or not good."""
+    # float() would take 1_000, which no other program does
+    if "_" in "".join(cells):
+        return None
+    try:
+        found = np.array([float(cell) if cell else default for cell in cells], dtype=np.float64)
+    except ValueError:
+        return None
+    return found if bool(good(found).all()) else None
