@@ -28,6 +28,8 @@ import fairopt as fo
 
 MODEL = "kesidis2016/no-penalty"
 TURN = 50
+AIM = 10
+"""times faster than the plain way"""
 
 
 class Clock:
@@ -89,6 +91,7 @@ def beside(points: int) -> list[str]:
             worst = max(worst, float(np.abs(levels / f - 1).max()))
         print(f"{start + len(turn)} of {len(grid)}: {theirs.wall / ours.wall:.1f}", file=sys.stderr)
     n = len(grid)
+    aim = "reached" if theirs.cpu >= AIM * ours.cpu else "not reached"
     return [
         f"## {n:,} points of the three-user model, one process", "",
         "| | wall s | processor s | processor ms a point |", "|---|---|---|---|",
@@ -97,6 +100,7 @@ def beside(points: int) -> list[str]:
         f"| `fo.sweep`, judged and measured | {ours.wall:.1f} | {ours.cpu:.1f} "
         f"| {1000 * ours.cpu / n:.2f} |",
         f"| ratio | {theirs.wall / ours.wall:.1f} | {theirs.cpu / ours.cpu:.1f} | |", "",
+        f"The aim is a ratio of {AIM}; by processor time it was {aim} in this run.", "",
         f"Certified: {certified} of {n}, largest gap or residual {gap:.1e}. Largest relative "
         f"difference of a level F_n from the plain way's, which proves nothing: {worst:.1e}.", "",
     ]  # fmt: skip
