@@ -20,7 +20,7 @@ def build(quick: bool) -> tuple[fo.Instance, Any]:
 CASES = (
     Case(
         "toy", "proportional fairness, three users on two servers", "engine-speed", build,
-        (OURS, "cvxpy plain", *CONIC, "DeDe"),
+        (OURS, "cvxpy plain", *CONIC),
         rounds=9, limit=20,
     ),
 )  # fmt: skip

@@ -46,7 +46,7 @@ _ALL = (
     # what is enough for a gap of 1e-6: tighter ones cost more and stop short more often
     _pairs("Clarabel", "clarabel", 1e-8),
     _pairs("Clarabel, regularised", "clarabel", 1e-8),
-    _pairs("ECOS", "ecos", 1e-8),
+    _pairs("ECOS", "ecos", 1e-7),
     _pairs("SCS", "scs", 1e-7),
     _pairs("HiGHS", "highspy", 1e-7),
     Side("HiGHS", "highs", ("highspy",), ("highspy",)),
