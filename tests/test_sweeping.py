@@ -118,8 +118,8 @@ def test_equal_points_are_solved_once(
     inst: fo.Instance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Any] = []
-    real = run.row_of
-    monkeypatch.setattr(run, "row_of", lambda *asked: seen.append(asked) or real(*asked))
+    real = worker.row_of
+    monkeypatch.setattr(worker, "row_of", lambda *asked: seen.append(asked) or real(*asked))
     twin = inst.replace()
     found = fo.sweep(inst, [*alphas(1, 2, 1), (twin, alphas(2)[0])])
     assert len(seen) == 2

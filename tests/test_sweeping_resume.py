@@ -34,7 +34,8 @@ def solved(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     real = worker.row_of
 
     def row_of(instance: Any, order: Any, *rest: Any) -> Any:
-        seen.append(order["parameters"].get("alpha", order["name"]))
+        plain = order if isinstance(order, dict) else order.plain()
+        seen.append(plain["parameters"].get("alpha", plain["name"]))
         return real(instance, order, *rest)
 
     monkeypatch.setattr(worker, "row_of", row_of)

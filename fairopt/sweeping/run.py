@@ -12,10 +12,11 @@ from typing import Any
 from fairopt import threads
 from fairopt.errors import UsageError
 from fairopt.instance import Instance
+from fairopt.sweeping import worker
 from fairopt.sweeping.journal import Journal
 from fairopt.sweeping.points import Point, points_of, refuse_unkeyed, versions
 from fairopt.sweeping.result import Sweep
-from fairopt.sweeping.worker import Chunk, empty, row_of, solve_chunk
+from fairopt.sweeping.worker import Chunk, empty, solve_chunk
 
 SECONDS = 0.25
 """a chunk takes about this long: handing it over costs little, and little is lost with it"""
@@ -145,7 +146,7 @@ class _Run:
         for k in todo:
             point = self.points[k]
             digest = point.digest if self.measures else None
-            self.finish(k, row_of(point.instance, point.notion, self.settings, digest))
+            self.finish(k, worker.row_of(point.instance, point.notion, self.settings, digest))
 
     def chunk(self, positions: Sequence[int]) -> Chunk:
         """The points as plain data, each instance once."""
