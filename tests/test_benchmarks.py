@@ -126,6 +126,14 @@ def test_slow_sides_are_not_asked_larger_cases() -> None:
     assert tired.why == {("users", "HiGHS"): "not asked: took 2.0 s at a smaller size"}
 
 
+def test_the_best_peer_of_max_min_has_all_levels_right(record: dict) -> None:
+    ours, theirs = record["sides"]
+    wrong = theirs | {"residual": 0.5, "wall": 1e-9}
+    both = record | {"sides": [ours, wrong, theirs]}
+    assert running.best_peer(both) is wrong
+    assert running.best_peer(both | {"notion": fo.MaxMin().plain()}) is theirs
+
+
 def test_errors_are_named_without_addresses() -> None:
     error = RuntimeError("an actor (pid=1, ip=10.0.0.1, id=2)\nx\ny\nValueError: bad /a/b/c.py")
     assert named(error) == "RuntimeError: ValueError: bad "

@@ -121,8 +121,8 @@ def _about(records: list[Record], about: dict[str, Any]) -> str:
 
 def _short(records: list[Record]) -> list[str]:
     lines = [
-        "*Best peer*: the fastest whose gap is at most "
-        f"{TIGHT:g}, whatever its residual.", "",
+        f"*Best peer*: the fastest whose gap is at most {TIGHT:g}; of max-min, gap and residual.",
+        "",
         "| case | users x servers x resources | pairs | fairopt s | gap | residual | best peer "
         "| its time / ours | its solver alone / ours |", "|---" * 9 + "|",
     ]  # fmt: skip

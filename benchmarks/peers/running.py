@@ -216,9 +216,13 @@ def _figures(runs: Runs) -> dict[str, Any]:
 
 
 def best_peer(record: dict[str, Any]) -> dict[str, Any] | None:
-    """The fastest competitor whose gap is at most 1e-6, whatever its residual."""
+    """The fastest competitor whose gap is at most 1e-6, whatever its residual.
+
+    Of max-min, where the gap is the room of the lowest user alone, the residual counts too.
+    """
+    wanted = ("gap", "residual") if record["notion"]["name"] == "max-min" else ("gap",)
     reached = [
         row for row in record["sides"]
-        if not SIDES[row["side"]].ours and row.get("gap", 1.0) <= TIGHT
+        if not SIDES[row["side"]].ours and all(row.get(key, 1.0) <= TIGHT for key in wanted)
     ]  # fmt: skip
     return min(reached, key=lambda row: row["wall"], default=None)
