@@ -31,11 +31,11 @@ from fairopt.instance import Floats
 
 MOST = 200
 """iterations"""
-ENOUGH = 1e-11
+ENOUGH = 1e-12
 """proved error at which it stops"""
-LAST = 1e-13
+LAST = 1e-14
 """smallest tau aimed at: below, rounding wins"""
-STALL = 4
+STALL = 8
 """iterations without halving the error before it stops"""
 GENTLE, MIDDLE = 3.0, 0.5
 """largest and smallest exponent to begin at"""

@@ -24,9 +24,13 @@ DENSE, THICK = 4_000_000, 0.05
 
 
 class Layout(Protocol):
-    """What both layouts offer. Arrays over pairs have shape `shape`, over rows (I, R)."""
+    """What all layouts offer. Arrays over pairs have shape `shape`, over rows (I, R).
+
+    `rows` (I, R): what is used at all; `alone` (N,): users with one pair.
+    """
 
     rows: Bools
+    alone: Bools
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -72,6 +76,7 @@ class Pairs:
         self.present = sorted_i[self.first_of_server]
         self.rows = np.zeros((self.servers, self.resources), bool)
         self.rows[self.present] = np.add.reduceat(self.b[order], self.first_of_server) > 0
+        self.alone = np.bincount(self.n, minlength=self.users) == 1
 
     def from_pairs(self, values: Floats) -> Floats:
         return values
@@ -136,9 +141,10 @@ class Grid:
         self.users, self.servers, self.resources = inst.shape
         self.shape = (self.users, self.servers)
         eligible = inst.eligible
-        self.pairs = question.pairs
+        self.index = question.pairs
         self.eligible = eligible
         self.mask = eligible.astype(np.float64)
+        self.alone = eligible.sum(axis=1) == 1
         pool = np.where(inst.pool > 0, inst.pool, np.inf)
         self.per_pool = 1.0 / pool
         score = question.score
@@ -160,11 +166,11 @@ class Grid:
 
     def from_pairs(self, values: Floats) -> Floats:
         found = np.zeros(self.shape)
-        found[self.pairs] = values
+        found[self.index] = values
         return found
 
     def to_pairs(self, values: Floats) -> Floats:
-        found: Floats = values[self.pairs]
+        found: Floats = values[self.index]
         return found
 
     def of_user(self, pairs: Floats) -> Floats:

@@ -52,7 +52,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Point:
-    """Tasks x (P,), money of each full row (I, R) and of each limit (N,), up to a common factor.
+    """Tasks x (P,) or (N, I), money of rows (I, R) and limits (N,), up to a common factor.
 
     The money of a row is its price times its pool, of a limit its price times the limit.
     """
@@ -63,16 +63,15 @@ class Point:
 
     def tasks(self, instance: Instance) -> Floats:
         """(N, I), made feasible exactly: each server's, then each user's, tasks scaled to fit."""
-        n, i = instance.pairs
-        users, servers, resources = instance.shape
-        x = np.where(np.isfinite(self.x), np.maximum(self.x, 0.0), 0.0)
+        tasks = np.where(np.isfinite(self.x), np.maximum(self.x, 0.0), 0.0)
+        if tasks.ndim == 1:
+            tasks, given = np.zeros(instance.shape[:2]), tasks
+            tasks[instance.pairs] = given
         pool = np.where(instance.pool > 0, instance.pool, 1.0)
-        use = np.zeros((servers, resources))
-        np.add.at(use, i, x[:, None] * instance.pair_demand)
-        x = x / np.maximum((use / pool).max(axis=1), 1.0)[i]
-        x = x / np.maximum(np.bincount(n, x, users) / instance.limit, 1.0)[n]
-        tasks = np.zeros((users, servers))
-        tasks[n, i] = x
+        use = instance.used(tasks)
+        tasks /= np.maximum((use / pool).max(axis=1), 1.0)
+        if np.isfinite(instance.limit).any():
+            tasks /= np.maximum(tasks.sum(axis=1) / instance.limit, 1.0)[:, None]
         return tasks
 
     def prices(self, instance: Instance) -> tuple[Floats, Floats]:

@@ -56,10 +56,13 @@ class System:
         self.sums = layout.of_user(theta)
         self.stiff = 1.0 + heat * self.sums
         self.rho = np.where(live, rho, 1.0)
-        self.inverse = _inverse_factors(layout.blocks(theta), self.rho)
-        self.z = layout.coupling(theta, self.inverse, np.sqrt(heat / self.stiff))
-        rows, users = self.z.shape
-        self.by_user = users <= rows
+        # a user with one pair couples nothing: its own term stays in the block, exactly
+        alone = layout.alone
+        block = theta / layout.spread(np.where(alone, self.stiff, 1.0))
+        self.inverse = _inverse_factors(layout.blocks(block), self.rho)
+        root = np.where(alone, 0.0, np.sqrt(heat / self.stiff))
+        self.by_user = len(root) <= live.size
+        self.z = layout.coupling(theta, self.inverse, root)
         self.factor = _factor(self.z if self.by_user else self.z.T)
 
     def step(
@@ -114,22 +117,30 @@ def _factor(z: Any) -> Callable[[Floats], Floats]:
     """Solves with I - z'z, by its Cholesky factor."""
     size = z.shape[1]
     if size <= TINY:
-        gram = np.eye(size) - z.T @ z
+        return _factor_of(np.eye(size) - z.T @ z)
+    if not isinstance(z, np.ndarray):
+        return _factor_of(np.eye(size) - (z.T @ z).toarray())
+    from scipy.linalg import blas
+
+    # symmetric product straight into the unit matrix; BLAS reads columns
+    columns = z.flags.f_contiguous
+    return _factor_of(
+        blas.dsyrk(
+            -1.0, z if columns else z.T, 1.0, np.eye(size, order="F"), trans=columns, lower=1,
+            overwrite_c=1,
+        )
+    )  # fmt: skip
+
+
+def _factor_of(gram: Floats) -> Callable[[Floats], Floats]:
+    """Solves with a positive definite matrix of which the lower triangle is given."""
+    if len(gram) <= TINY:
         # imports nothing more, and a solve costs less than two triangular ones
         inverse = _tiny_inverse(gram)
         return lambda right: inverse @ right
-    from scipy.linalg import blas, lapack
+    from scipy.linalg import lapack
 
-    if isinstance(z, np.ndarray):
-        # symmetric product straight into the unit matrix; BLAS reads columns
-        columns = z.flags.f_contiguous
-        gram = blas.dsyrk(
-            -1.0, z if columns else z.T, 1.0, np.eye(size, order="F"), trans=columns, lower=1,
-            overwrite_c=1,
-        )  # fmt: skip
-    else:
-        gram = np.asfortranarray(-(z.T @ z).toarray())
-        gram[np.diag_indices_from(gram)] += 1.0
+    gram = np.asfortranarray(gram)
     for shift in SHIFTS:
         matrix = gram
         if shift:
