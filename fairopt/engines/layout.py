@@ -26,11 +26,10 @@ DENSE, THICK = 4_000_000, 0.05
 class Layout(Protocol):
     """What all layouts offer. Arrays over pairs have shape `shape`, over rows (I, R).
 
-    `rows` (I, R): what is used at all; `alone` (N,): users with one pair.
+    `rows` (I, R): what is used at all.
     """
 
     rows: Bools
-    alone: Bools
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -76,7 +75,6 @@ class Pairs:
         self.present = sorted_i[self.first_of_server]
         self.rows = np.zeros((self.servers, self.resources), bool)
         self.rows[self.present] = np.add.reduceat(self.b[order], self.first_of_server) > 0
-        self.alone = np.bincount(self.n, minlength=self.users) == 1
 
     def from_pairs(self, values: Floats) -> Floats:
         return values
@@ -141,10 +139,9 @@ class Grid:
         self.users, self.servers, self.resources = inst.shape
         self.shape = (self.users, self.servers)
         eligible = inst.eligible
-        self.index = question.pairs
+        self.pairs = question.pairs
         self.eligible = eligible
         self.mask = eligible.astype(np.float64)
-        self.alone = eligible.sum(axis=1) == 1
         pool = np.where(inst.pool > 0, inst.pool, np.inf)
         self.per_pool = 1.0 / pool
         score = question.score
@@ -166,11 +163,11 @@ class Grid:
 
     def from_pairs(self, values: Floats) -> Floats:
         found = np.zeros(self.shape)
-        found[self.index] = values
+        found[self.pairs] = values
         return found
 
     def to_pairs(self, values: Floats) -> Floats:
-        found: Floats = values[self.index]
+        found: Floats = values[self.pairs]
         return found
 
     def of_user(self, pairs: Floats) -> Floats:

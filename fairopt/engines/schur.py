@@ -56,11 +56,8 @@ class System:
         self.sums = layout.of_user(theta)
         self.stiff = 1.0 + heat * self.sums
         self.rho = np.where(live, rho, 1.0)
-        # a user with one pair couples nothing: its own term stays in the block, exactly
-        alone = layout.alone
-        block = theta / layout.spread(np.where(alone, self.stiff, 1.0))
-        self.inverse = _inverse_factors(layout.blocks(block), self.rho)
-        root = np.where(alone, 0.0, np.sqrt(heat / self.stiff))
+        self.inverse = _inverse_factors(layout.blocks(theta), self.rho)
+        root = np.sqrt(heat / self.stiff)
         self.by_user = len(root) <= live.size
         self.z = layout.coupling(theta, self.inverse, root)
         self.factor = _factor(self.z if self.by_user else self.z.T)
