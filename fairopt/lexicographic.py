@@ -186,8 +186,10 @@ class _Part:
         mine = point.tasks(inst)
         height = (mine * self.score).sum(axis=1) / inst.weight
         value = float(height[level.stopped].min())
-        # who is stopped here is at one level, to the last digit
+        # who is stopped here is at one level and fills its rows, to the last digit
         mine[level.stopped] *= (value / height[level.stopped])[:, None]
+        mine[np.ix_(~level.stopped, self.full)] = 0.0
+        mine = self._exact(mine, level)
         step = {
             "step": "level", "status": "interior", "level": value,
             "users": [inst.users[k] for k in np.flatnonzero(level.stopped)],
@@ -196,6 +198,28 @@ class _Part:
         }  # fmt: skip
         prices = level.rows / pool / float(level.rows.sum())
         return Levels(mine, prices[None], (step,))
+
+    def _exact(self, tasks: Floats, level: Level) -> Floats:
+        """Tasks whose stopped users fill the full rows exactly, at one level exactly."""
+        from fairopt.program import usage_matrix
+
+        users, servers = np.flatnonzero(level.stopped), np.flatnonzero(self.full)
+        where = np.ix_(users, servers)
+        stopped = self.instance.select(users, servers)
+        usage, rows = usage_matrix(stopped)
+        usage = usage[level.full[servers][rows]]
+        score, y = self.score[where], tasks[where][stopped.pairs]
+        group = np.zeros(len(users), dtype=np.int64)
+        for _ in range(3):
+            share = np.bincount(stopped.pairs[0], y * score[stopped.pairs], len(users))
+            moved = _correct(stopped, score, y, group, usage, share / stopped.weight)
+            if moved is None:
+                return tasks
+            y = moved
+        nothing = np.zeros(stopped.pool.shape)
+        found = tasks.copy()
+        found[where] = Point(y, nothing, np.zeros(len(users))).tasks(stopped)
+        return found
 
     def _coupled(self, level: Level) -> bool:
         """Whether a stopped user still matters: by its limit, or where free users find room."""

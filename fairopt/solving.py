@@ -17,7 +17,7 @@ from fairopt.reduce.rules import rule_of
 
 Way = tuple[str, float, bool, Callable[[int, int], None] | None]
 """how to solve: solver, gap, polish, progress"""
-SHARP = 1e-7
+SHARP = 5e-7
 """error of interior levels above which programs are solved instead"""
 SOLVERS = ("auto", "interior", "clarabel", "ecos", "scs", "highs")
 

@@ -25,7 +25,7 @@ from fairopt.instance import Bools, Floats
 MOST = 100
 CLOSE = 1e-12
 """gap, relative to t, at which it stops"""
-SETTLE = 6
+SETTLE = 2
 """iterations spent on filling rows exactly, once prices are right"""
 PRICED = 1e-8
 """part of all money above which a row stops somebody"""
