@@ -15,11 +15,14 @@ from fairopt.engines.point import Point, Question
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair
+from fairopt.stops import task_cost
 
 STEEPEST = 10.0
 """programs of larger alpha end in wrong answers labelled optimal: the central path climbs there"""
 EXACT = 1e-10
 """error of an interior answer below which polish has nothing to mend"""
+UNDECIDED = 1e-4
+"""part of a share, and of a price above the cheapest, within which a pair may be used or not"""
 SMALL = 3_000
 """pairs up to which the polish and the central path go before the general solvers"""
 
@@ -132,13 +135,33 @@ class _Ladder:
         point = small.without_penalty(self.question)
         if point is not None:
             self._judge("interior", point)
-            if self.error <= EXACT:
+            if self.error <= EXACT and not self._undecided():
                 return True
-        point = interior.follow(self.question)
-        self._judge("interior", point)
-        if point is not None and self.polished and self.error > EXACT and self._small():
+        if self.error > EXACT:
+            point = interior.follow(self.question)
+            self._judge("interior", point)
+        rough = self.error > EXACT or self._undecided()
+        if point is not None and self.polished and rough and self._small():
             self._judge("polish", polish(self.question, point))
         return self.error <= self.gap
+
+    def _undecided(self) -> bool:
+        """Whether a pair is nearly unused and nearly as cheap as the user's cheapest.
+
+        There an interior answer is only as good as the root of its gap.
+        """
+        alloc, inst = self.best, self.instance
+        if alloc is None or inst.shape[0] * inst.shape[1] > SMALL:
+            return False
+        assert alloc.prices is not None
+        cost = task_cost(inst, alloc.prices, slice(None), alloc.limit_prices)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cost = cost / self.score
+        cheapest = np.where(inst.eligible, cost, np.inf).min(axis=1, keepdims=True)
+        share = alloc.tasks * self.score
+        part = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
+        near = inst.eligible & (cost < cheapest * (1 + UNDECIDED)) & (part < UNDECIDED)
+        return bool(near.any())
 
     def _small(self) -> bool:
         users, servers, _ = self.instance.shape
