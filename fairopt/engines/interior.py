@@ -31,8 +31,8 @@ from fairopt.instance import Floats
 
 MOST = 200
 """iterations"""
-ENOUGH = 1e-12
-"""proved error at which it stops"""
+ENOUGH, ENOUGH_LARGE, LARGE = 1e-12, 1e-10, 3_000
+"""proved error at which it stops, and where there are more pairs than this"""
 LAST = 1e-14
 """smallest tau aimed at: below, rounding wins"""
 STALL = 8
@@ -123,6 +123,7 @@ class _Method:
         due = question.log_w / self.target if self.target > 0 else np.zeros_like(self.unit)
         # shares below this are nothing, as for the certificate
         self.floor = 1e-10 * np.exp(due - _log_sum(due))
+        self.enough = ENOUGH if len(question.pairs[0]) <= LARGE else ENOUGH_LARGE
         self.best: tuple[Floats, ...] | None = None
         self.error = np.inf
 
@@ -153,7 +154,7 @@ class _Method:
                     self.error, self.best = error, self._kept(now, residual.cost)
                 since = since if settled and off[1] < 0.1 else iteration
                 stalled = tau < 2 * LAST or iteration - since >= STALL
-                if self.error < ENOUGH or (settled and stalled):
+                if self.error < self.enough or (settled and stalled):
                     break
             if alpha < self.target and tau < 0.1 and off[0] < 0.1 and off[1] < 0.3 / max(
                 1.0, alpha / GENTLE
