@@ -349,7 +349,7 @@ def _polished(
 def _correct(
     instance: Instance, score: Floats, y: Floats, group: Any, usage: Any, value: Floats
 ) -> Floats | None:
-    from scipy.sparse import coo_array, csc_array, hstack, vstack
+    from scipy.sparse import csc_array
 
     from fairopt.engines.polish import least_norm
 
@@ -357,17 +357,17 @@ def _correct(
     users, groups = instance.shape[0], int(group.max()) + 1
     held = np.flatnonzero(y > 0)
     share = score[n[held], i[held]] * y[held] / (value * instance.weight)[n[held]]
-    # relative: log level of the user's share moves as its group's does
-    mine = coo_array((share, (n[held], np.arange(len(held)))), shape=(users, len(held)))
-    theirs = coo_array((-np.ones(users), (np.arange(users), group)), shape=(users, groups))
-    full = usage[:, held].multiply(y[held][None, :])
+    full = usage[:, held].multiply(y[held][None, :]).tocoo()
+    # relative: log level of the user's share moves as its group's does; then the full rows
+    down = np.concatenate([n[held], np.arange(users), users + full.row])
+    across = np.concatenate([np.arange(len(held)), len(held) + group, full.col])
+    entries = np.concatenate([share, -np.ones(users), full.data])
+    shape = (users + full.shape[0], len(held) + groups)
     mean = np.array([value[group == k].mean() for k in range(groups)])
     right = np.concatenate([
         mean[group] / value - np.bincount(n[held], share, users), 1.0 - full.sum(axis=1),
     ])  # fmt: skip
-    zero = coo_array((full.shape[0], groups))
-    matrix = vstack([hstack([mine, theirs]), hstack([full, zero])])
-    step = least_norm(csc_array(matrix), right)
+    step = least_norm(csc_array((entries, (down, across)), shape=shape), right)
     if step is None:
         return None
     moved = y.copy()

@@ -48,8 +48,10 @@ def rounded(inst: Instance, rng: np.random.Generator) -> Instance:
     capacity = np.where(inst.capacity > 0, rng.integers(4, 25, inst.capacity.shape), 0)
     uneven = np.ptp(inst.weight) > 0
     weight = rng.integers(1, 4, inst.shape[0]) if uneven else inst.weight
-    part = inst.limit / inst.alone.sum(axis=1)
     changed = inst.replace(demand=demand, capacity=capacity, weight=weight)
+    if no_limits(inst):
+        return changed
+    part = inst.limit / inst.alone.sum(axis=1)
     return changed.replace(limit=part * changed.alone.sum(axis=1))
 
 
