@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt.engines import units
+from fairopt.engines import pooled, units
 from fairopt.engines.layout import layout_of
 from fairopt.engines.point import Point, Question
 from fairopt.engines.schur import System
@@ -96,6 +96,10 @@ def follow(question: Question) -> Point | None:
     inst = question.instance
     if np.isfinite(inst.limit).any() and not _one_score(question):
         return None
+    if pooled.worthwhile(question):
+        point = pooled.follow(question)
+        if point is not None:
+            return point
     with np.errstate(all="ignore"):
         return _Method(question).run()
 
