@@ -13,8 +13,8 @@ x[n,i] = x_n f[n,i] with
           z_n = d_n / \sigma_n,
 
 whose I R numbers theta minimise a convex function (logs of sums of exponentials) that has the
-wanted use of every server as its gradient. Where that is not to be had (too few users, or placement keeps
-a mix from a server) it finds nothing, and the method of `engines.interior` goes on.
+wanted use of every server as its gradient. Where that is not to be had (too few users, or placement
+keeps a mix from a server) it finds nothing, and the method of `engines.interior` goes on.
 """
 
 from __future__ import annotations
