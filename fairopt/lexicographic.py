@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.engines import conic, units
+from fairopt.engines.behind import Behind
 from fairopt.engines.leveling import Level, highest_level
 from fairopt.engines.point import Point, Question
 from fairopt.errors import SolverFailure
@@ -63,7 +64,7 @@ def max_min(
     """
     users = instance.shape[0]
     tasks = np.zeros(instance.shape[:2])
-    empty: tuple[_Behind, ...] = ()
+    empty: tuple[Behind, ...] = ()
     parts = [(*part, empty) for part in reversed(instance.parts())]
     found: list[tuple[Floats, dict[str, Any]]] = []
     done = 0
@@ -78,7 +79,7 @@ def max_min(
             level = programs(part.instance, notion, part.score, _counting(progress, done, users))
         tasks[where] = level.tasks
         for prices, step in zip(level.level_prices, level.steps, strict=True):
-            mine = _Behind.of(part, prices, behind)
+            mine = Behind.of(instance, score, part, prices, behind)
             found.append((mine.with_ancestors(instance, behind), step))
         left = part.left()
         parts.extend((*rest, (*behind, mine.only(part.full))) for rest in reversed(left))
@@ -93,68 +94,6 @@ def max_min(
     return Levels(tasks, np.array(all_prices), steps)
 
 
-@dataclass(frozen=True)
-class _Behind:
-    """A level that others were left behind of: its servers, their prices (here, R), and `ratio`.
-
-    ratio[j] is how many times the prices of its j-th ancestor must be raised so that its own users
-    find nothing cheaper on that ancestor's servers.
-    """
-
-    servers: Ints
-    prices: Floats
-    ratio: tuple[float, ...]
-
-    @classmethod
-    def of(cls, part: _Part, prices: Floats, behind: tuple[_Behind, ...]) -> _Behind:
-        inst, score = part.whole, part.whole_score
-        if not behind:
-            return cls(part.servers, prices, ())
-        here = _cost(inst, score, part.users, part.servers, prices)
-        cheapest = here.min(axis=1)
-        # whoever pays must not find it cheaper behind
-        pays = part.stopped & (cheapest > 0) & np.isfinite(cheapest)
-        users = part.users[pays]
-        ratio = []
-        for other in behind:
-            there = _cost(inst, score, users, other.servers, other.prices)
-            with np.errstate(divide="ignore"):
-                need = np.where(there > 0, cheapest[pays, None] / there, 0.0)
-            ratio.append(float(need.max(initial=0.0)))
-        return cls(part.servers, prices, tuple(ratio))
-
-    def only(self, full: Bools) -> _Behind:
-        return _Behind(self.servers[full], self.prices[full], self.ratio)
-
-    def with_ancestors(self, instance: Instance, behind: tuple[_Behind, ...]) -> Floats:
-        """(I, R) prices of all, in parts of all money; what is behind is as dear as it must be.
-
-        All of that money is paid by the users stopped there, so a proof loses nothing by it.
-        """
-        line = (*behind, self)
-        factor = np.zeros(len(line))
-        factor[-1] = 1.0
-        for j in reversed(range(len(behind))):
-            factor[j] = max(
-                factor[k] * line[k].ratio[j] for k in range(j + 1, len(line))
-            )
-        wide = np.zeros(instance.pool.shape)
-        for times, level in zip(factor, line, strict=True):
-            wide[level.servers] += times * level.prices
-        money = float((wide * instance.pool).sum())
-        return wide / money if money > 0 else wide
-
-
-def _cost(
-    instance: Instance, score: Floats, users: Ints, servers: Ints, prices: Floats
-) -> Floats:
-    """(users, servers) price of one unit of share; inf where not eligible."""
-    where = np.ix_(users, servers)
-    cost = np.einsum("nir,ir->ni", instance.demand_by_server[where], prices)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(instance.eligible[where], cost / score[where], np.inf)
-
-
 class _Part:
     """Users and servers that have nothing to do with the rest."""
 
@@ -165,7 +104,6 @@ class _Part:
         self.full: Bools = np.ones(len(servers), bool)
         self.instance = instance if whole else instance.select(users, servers)
         self.score = score[np.ix_(users, servers)]
-        self.whole, self.whole_score = instance, score
         self.peeled = False
 
     def interior(self, tasks: Floats) -> Levels | None:

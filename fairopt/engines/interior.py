@@ -18,14 +18,13 @@ It stops by its own proof: each user's distance from its optimum at the present 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from fairopt.engines import pooled, units
 from fairopt.engines.layout import layout_of
 from fairopt.engines.point import Point, Question
 from fairopt.engines.schur import System
+from fairopt.engines.state import Residual, State, Targets, log_sum, longest, replace, stepped
 from fairopt.engines.worth import Worth
 from fairopt.instance import Floats
 
@@ -43,49 +42,6 @@ INERTIA = 0.1
 """part of its last money that a user's counts as at least"""
 RAISE, LOWER = 1.7, 0.5
 """factors of the exponent from stage to stage"""
-
-
-@dataclass(frozen=True)
-class _State:
-    """Pairs y, nu; rows s, lam; users x, l, p, omega, e. Also a step of all of them."""
-
-    y: Floats
-    nu: Floats
-    s: Floats
-    lam: Floats
-    x: Floats
-    l: Floats  # noqa: E741
-    p: Floats
-    omega: Floats
-    e: Floats
-
-    @property
-    def v(self) -> Floats:
-        return self.p + self.omega
-
-
-@dataclass(frozen=True)
-class _Residual:
-    """What the equations are short of, and the largest relative error of each kind."""
-
-    dual: Floats
-    primal: Floats
-    limit: Floats
-    worth: Floats
-    slope: Floats
-    curve: Floats
-    cost: Floats
-    largest: tuple[float, float, float]
-
-
-@dataclass(frozen=True)
-class _Targets:
-    """Products that complementary pairs are to change by."""
-
-    y: Floats
-    s: Floats
-    l: Floats  # noqa: E741
-    e: Floats
 
 
 def follow(question: Question) -> Point | None:
@@ -126,7 +82,7 @@ class _Method:
         self.worth = self._worth(begin)
         due = question.log_w / self.target if self.target > 0 else np.zeros_like(self.unit)
         # shares below this are nothing, as for the certificate
-        self.floor = 1e-10 * np.exp(due - _log_sum(due))
+        self.floor = 1e-10 * np.exp(due - log_sum(due))
         self.enough = ENOUGH if len(question.pairs[0]) <= LARGE else ENOUGH_LARGE
         self.best: tuple[Floats, ...] | None = None
         self.error = np.inf
@@ -141,7 +97,7 @@ class _Method:
         now, since = self._start(), 0
         money: Floats | None = None
         for iteration in range(MOST):
-            now = _replace(now, p=self.worth.classify(now.p))
+            now = replace(now, p=self.worth.classify(now.p))
             paid = self.worth.money(now.p, now.x)
             # money falls slowly: a price that overshoots must not take its targets along
             money = paid if money is None else np.maximum(paid, INERTIA * money)
@@ -177,8 +133,8 @@ class _Method:
     # -- one iteration ------------------------------------------------------------------------
 
     def _iterate(
-        self, now: _State, residual: _Residual, money: Floats, rows: Floats, tau: float
-    ) -> _State | None:
+        self, now: State, residual: Residual, money: Floats, rows: Floats, tau: float
+    ) -> State | None:
         """Predictor, corrector, and as far as everything stays positive; None: no way on."""
         layout, worth = self.layout, self.worth
         held = np.where(self.limited, now.omega / now.l, 0.0)
@@ -188,11 +144,11 @@ class _Method:
         except ArithmeticError:
             return None
         partner = worth.partner(now.v, now.x)
-        products = _Targets(now.y * now.nu, now.s * now.lam, now.omega * now.l, now.e * partner)
-        to_zero = _Targets(-products.y, -products.s, -products.l, -products.e)
+        products = Targets(now.y * now.nu, now.s * now.lam, now.omega * now.l, now.e * partner)
+        to_zero = Targets(-products.y, -products.s, -products.l, -products.e)
         first = self._direction(system, now, residual, to_zero, 0.0)
         lengths = self._lengths(now, first)
-        after = float(np.mean(self._complementarity(_moved(now, first, *lengths), money, rows)))
+        after = float(np.mean(self._complementarity(stepped(now, first, *lengths), money, rows)))
         sigma = min(1.0, max(after / tau, 0.0) ** 3)
         if max(residual.largest) > tau:
             sigma = max(sigma, 0.1)
@@ -204,7 +160,7 @@ class _Method:
         aim = max(sigma * tau, LAST)
         d_v = first.p + first.omega
         own = money if not worth.steep else now.v * now.x / worth.alpha
-        targets = _Targets(
+        targets = Targets(
             (aim * layout.spread(money / self.degree) - first.y * first.nu) * layout.mask
             - products.y,
             aim * rows - first.s * first.lam - products.s,
@@ -218,17 +174,17 @@ class _Method:
         primal, dual = min(1.0, most * primal), min(1.0, most * dual)
         if not max(primal, dual) >= 1e-6:  # also where it is not a number
             return None
-        moved = _moved(now, step, primal, dual, worth.steep)
-        return _replace(moved, x=layout.of_user(moved.y))
+        moved = stepped(now, step, primal, dual, worth.steep)
+        return replace(moved, x=layout.of_user(moved.y))
 
     def _direction(
         self,
         system: System,
-        now: _State,
-        residual: _Residual,
-        to: _Targets,
+        now: State,
+        residual: Residual,
+        to: Targets,
         bend: Floats | float,
-    ) -> _State:
+    ) -> State:
         """The Newton step by which complementary products change by `to`."""
         worth, layout = self.worth, self.layout
         partner = worth.partner(now.v, now.x)
@@ -244,9 +200,9 @@ class _Method:
         dnu = (residual.dual + dcost - layout.spread(dp)) * layout.mask
         ds = np.where(self.live, (to.s - now.s * dlam) / lam, 0.0)
         de = worth.slack(now.e, to.e, partner, dx, dp + domega)
-        return _State(dy, dnu, ds, dlam, dx, dl, dp, domega, de)
+        return State(dy, dnu, ds, dlam, dx, dl, dp, domega, de)
 
-    def _lengths(self, now: _State, step: _State) -> tuple[float, float]:
+    def _lengths(self, now: State, step: State) -> tuple[float, float]:
         """The longest steps, at most 1, of tasks and of prices that keep everything positive."""
         worth = self.worth
         primal = [(now.y, step.y), (now.s, step.s), (now.l, step.l), (now.x, step.x)]
@@ -255,17 +211,17 @@ class _Method:
         dual = [(now.nu, step.nu), (now.lam, step.lam), (now.omega, step.omega), p]
         if worth.alpha > 0:
             (primal if worth.steep else dual).append((now.e, step.e))
-        return min(_longest(*pair) for pair in primal), min(_longest(*pair) for pair in dual)
+        return min(longest(*pair) for pair in primal), min(longest(*pair) for pair in dual)
 
     # -- what is measured -----------------------------------------------------------------------
 
-    def _row_money(self, now: _State, money: Floats) -> Floats:
+    def _row_money(self, now: State, money: Floats) -> Floats:
         """(I, R) M, the harmonic mean by use of the money of those who use the row."""
         over = self.layout.used(now.y / self.layout.spread(money))
         use = self.layout.used(now.y)
         return np.where(self.live, use / np.where(over > 0, over, 1.0), 0.0)
 
-    def _complementarity(self, now: _State, money: Floats, rows: Floats) -> Floats:
+    def _complementarity(self, now: State, money: Floats, rows: Floats) -> Floats:
         """Complementary products in parts of the money they concern."""
         live = self.live
         parts = [
@@ -275,7 +231,7 @@ class _Method:
             parts.append((now.omega * now.l / money)[self.limited])
         return np.concatenate(parts)
 
-    def _residual(self, now: _State) -> _Residual:
+    def _residual(self, now: State) -> Residual:
         layout, live = self.layout, self.live
         cost, p = layout.cost(now.lam), layout.spread(now.p)
         dual = (cost - p - now.nu) * layout.mask
@@ -289,9 +245,9 @@ class _Method:
             float(np.max(np.abs(miss) / size)),
             float(np.abs(primal).max()),
         )
-        return _Residual(dual, primal, limit, miss, slope, curve, cost, largest)
+        return Residual(dual, primal, limit, miss, slope, curve, cost, largest)
 
-    def _proof(self, now: _State, residual: _Residual) -> float:
+    def _proof(self, now: State, residual: Residual) -> float:
         """The worst user's error at these prices, as the certificate counts it.
 
         For alpha = 0 the gap: what all resources cost above what all shares are worth.
@@ -313,7 +269,7 @@ class _Method:
 
     # -- beginning, stages and end --------------------------------------------------------------
 
-    def _start(self) -> _State:
+    def _start(self) -> State:
         """Servers shared by weights of at most two decades, half full; prices as they are used."""
         layout, question, worth, live = self.layout, self.question, self.worth, self.live
         n, i = question.pairs
@@ -328,7 +284,7 @@ class _Method:
         x = layout.of_user(y)
         # total money 1
         money = worth.log_w + (1 - worth.alpha) * np.log(x)
-        worth.log_w = worth.log_w - _log_sum(money)
+        worth.log_w = worth.log_w - log_sum(money)
         if worth.alpha == 0:
             worth.ceiling = np.exp(worth.log_w)
         p = np.exp(np.maximum(worth.log_w - worth.alpha * np.log(x), -690))
@@ -338,22 +294,22 @@ class _Method:
         lam = np.where(live, np.maximum(layout.used(paid), 1e-300), 0.0)
         cost, price = layout.cost(lam), layout.spread(p)
         nu = np.maximum(cost - price, 0.3 * np.maximum(price, cost))
-        return _State(
+        return State(
             y=y, nu=np.where(layout.mask > 0, nu, 1.0), s=np.where(live, 1 - layout.used(y), 1.0),
             lam=lam, x=x, l=np.where(self.limited, self.limit - x, 1.0), p=p,
             omega=np.where(self.limited, 0.1 * p, 0.0), e=0.1 * (x if worth.steep else p),
         )  # fmt: skip
 
-    def _raised(self, now: _State) -> _State:
+    def _raised(self, now: State) -> State:
         """The next larger exponent; e small, so that it is not the slack that fits the curve."""
         worth = self._next(min(RAISE * self.worth.alpha, self.target), now)
         if not worth.steep:
             return now
         short = now.x - np.exp((worth.log_w - np.log(now.v)) / worth.alpha)
         e = np.clip(short, 0.1 * now.x / worth.alpha, 0.3 * now.x / worth.alpha)
-        return _replace(now, e=e)
+        return replace(now, e=e)
 
-    def _lowered(self, now: _State) -> _State:
+    def _lowered(self, now: State) -> State:
         """The next smaller exponent; shares that fall by decades are let fall at once."""
         worth = self._next(max(LOWER * self.worth.alpha, self.target), now)
         due = (worth.log_w - np.log(np.maximum(now.v, 1e-300))) / worth.alpha
@@ -361,18 +317,18 @@ class _Method:
         y = now.y * self.layout.spread(np.where(worth.linear, 1.0, fall))
         x = self.layout.of_user(y)
         free = np.maximum(1 - self.layout.used(y), now.s)
-        return _replace(
+        return replace(
             now, y=y, x=x, s=np.where(self.live, free, 1.0),
             l=np.where(self.limited, self.limit - x, 1.0),
         )  # fmt: skip
 
-    def _next(self, alpha: float, now: _State) -> Worth:
+    def _next(self, alpha: float, now: State) -> Worth:
         before, self.worth = self.worth, self._worth(alpha)
         self.worth.linear, self.worth.ceiling = before.linear, before.ceiling
         self.worth.level(now.v, now.x, now.p * now.x)
         return self.worth
 
-    def _kept(self, now: _State, cost: Floats) -> tuple[Floats, ...]:
+    def _kept(self, now: State, cost: Floats) -> tuple[Floats, ...]:
         """What the answer is made of, cut loose from the iteration."""
         layout, worth = self.layout, self.worth
         y = layout.to_pairs(now.y)
@@ -397,27 +353,3 @@ class _Method:
         return Point(
             x, lam * np.exp(-scale), np.where(self.limited, np.exp(money - scale), 0.0)
         )
-
-
-def _replace(state: _State, **changes: Floats) -> _State:
-    return _State(**{**state.__dict__, **changes})
-
-
-def _moved(now: _State, step: _State, primal: float, dual: float, steep: bool = True) -> _State:
-    return _State(
-        now.y + primal * step.y, now.nu + dual * step.nu, now.s + primal * step.s,
-        now.lam + dual * step.lam, now.x + primal * step.x, now.l + primal * step.l,
-        now.p + dual * step.p, now.omega + dual * step.omega,
-        now.e + (primal if steep else dual) * step.e,
-    )  # fmt: skip
-
-
-def _longest(value: Floats, change: Floats) -> float:
-    """The longest step, at most 1, that keeps value + step change >= 0 where value > 0."""
-    worst = float(np.min(change / value, initial=0.0, where=value > 0))
-    return 1.0 if worst >= -1 else -1 / worst
-
-
-def _log_sum(terms: Floats) -> float:
-    top = float(terms.max())
-    return top + float(np.log(np.exp(terms - top).sum()))

@@ -20,6 +20,7 @@ from fairopt.engines import units
 from fairopt.engines.layout import layout_of
 from fairopt.engines.point import Question
 from fairopt.engines.schur import System
+from fairopt.engines.state import longest
 from fairopt.instance import Bools, Floats
 
 MOST = 100
@@ -231,12 +232,12 @@ class _Leveling:
     def _lengths(self, step: _Step) -> tuple[float, float]:
         dy, dnu, ds, dlam, dt, dd, dl, domega, dv = step
         primal = min(
-            _longest(self.y, dy), _longest(self.s, ds), _longest(self.d, dd),
-            _longest(self.l, dl), _longest(np.asarray(self.t), dt),
+            longest(self.y, dy), longest(self.s, ds), longest(self.d, dd),
+            longest(self.l, dl), longest(np.asarray(self.t), dt),
         )  # fmt: skip
         dual = min(
-            _longest(self.nu, dnu), _longest(self.lam, dlam), _longest(self.v, dv),
-            _longest(self.omega, domega),
+            longest(self.nu, dnu), longest(self.lam, dlam), longest(self.v, dv),
+            longest(self.omega, domega),
         )  # fmt: skip
         return primal, dual
 
@@ -261,8 +262,3 @@ class _Leveling:
         return Level(
             self.t, x, self.lam, full, limits, stopped, bool((told < SURE).all())
         )
-
-
-def _longest(value: Floats, change: Floats) -> float:
-    worst = float(np.min(change / value, initial=0.0, where=value > 0))
-    return 1.0 if worst >= -1 else -1 / worst

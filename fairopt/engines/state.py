@@ -1,0 +1,76 @@
+"""What the interior method moves: a point of pairs, rows and users, and steps of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.instance import Floats
+
+
+@dataclass(frozen=True)
+class State:
+    """Pairs y, nu; rows s, lam; users x, l, p, omega, e. Also a step of all of them."""
+
+    y: Floats
+    nu: Floats
+    s: Floats
+    lam: Floats
+    x: Floats
+    l: Floats  # noqa: E741
+    p: Floats
+    omega: Floats
+    e: Floats
+
+    @property
+    def v(self) -> Floats:
+        return self.p + self.omega
+
+
+@dataclass(frozen=True)
+class Residual:
+    """What the equations are short of, and the largest relative error of each kind."""
+
+    dual: Floats
+    primal: Floats
+    limit: Floats
+    worth: Floats
+    slope: Floats
+    curve: Floats
+    cost: Floats
+    largest: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Products that complementary pairs are to change by."""
+
+    y: Floats
+    s: Floats
+    l: Floats  # noqa: E741
+    e: Floats
+
+
+def replace(state: State, **changes: Floats) -> State:
+    return State(**{**state.__dict__, **changes})
+
+
+def stepped(now: State, step: State, primal: float, dual: float, steep: bool = True) -> State:
+    return State(
+        now.y + primal * step.y, now.nu + dual * step.nu, now.s + primal * step.s,
+        now.lam + dual * step.lam, now.x + primal * step.x, now.l + primal * step.l,
+        now.p + dual * step.p, now.omega + dual * step.omega,
+        now.e + (primal if steep else dual) * step.e,
+    )  # fmt: skip
+
+
+def longest(value: Floats, change: Floats) -> float:
+    """The longest step, at most 1, that keeps value + step change >= 0 where value > 0."""
+    worst = float(np.min(change / value, initial=0.0, where=value > 0))
+    return 1.0 if worst >= -1 else -1 / worst
+
+
+def log_sum(terms: Floats) -> float:
+    top = float(terms.max())
+    return top + float(np.log(np.exp(terms - top).sum()))
