@@ -82,7 +82,7 @@ class _Ladder:
             instance, score, float(notion.alpha), bool(notion.weight_inside)
         )
         self.best: Allocation | None = None
-        self.error = np.inf
+        self.error, self.rank = np.inf, (np.inf, np.inf)
         self.tried = False
         self.steps: list[dict[str, Any]] = []
 
@@ -222,8 +222,10 @@ class _Ladder:
         )
         gap, residual = measure(alloc)
         step["gap"], step["residual"] = gap, residual
-        if self.best is None or max(gap, residual) < self.error:
-            self.best, self.error = alloc, max(gap, residual)
+        # where no residual says anything, the gap does
+        rank = max(gap, min(residual, 1.0)), gap
+        if self.best is None or rank < self.rank:
+            self.best, self.error, self.rank = alloc, max(gap, residual), rank
 
 
 def _within_floats(p: Floats, mu: Floats) -> tuple[Floats, Floats]:

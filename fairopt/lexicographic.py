@@ -20,6 +20,8 @@ _HIGHS = conic.Settings(
     (("threads", 1), ("primal_feasibility_tolerance", 1e-10),
  ("dual_feasibility_tolerance", 1e-10), ("small_matrix_value", 1e-12)),
 )  # fmt: skip
+FILLED = 1e-14
+"""what a row may lack, relative, to be full"""
 SMALL = 3_000
 """pairs up to which interior levels are made exact as well"""
 NOT_APART = (
@@ -127,7 +129,8 @@ class _Part:
         # who is stopped here is at one level and fills its rows, to the last digit
         mine[level.stopped] *= (value / height[level.stopped])[:, None]
         mine[np.ix_(~level.stopped, self.full)] = 0.0
-        mine = self._exact(mine, level)
+        if not level.stopped.all():  # proofs of later levels lean on this one
+            mine = self._exact(mine, level)
         step = {
             "step": "level", "status": "interior", "level": value,
             "users": [inst.users[k] for k in np.flatnonzero(level.stopped)],
@@ -150,6 +153,8 @@ class _Part:
         group = np.zeros(len(users), dtype=np.int64)
         for _ in range(3):
             share = np.bincount(stopped.pairs[0], y * score[stopped.pairs], len(users))
+            if float(np.abs(usage @ y - 1.0).max()) < FILLED:
+                break
             moved = _correct(stopped, score, y, group, usage, share / stopped.weight)
             if moved is None:
                 return tasks

@@ -9,6 +9,7 @@ from typing import Any
 from fairopt import criteria, threads
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
+from fairopt.engines.point import fitted
 from fairopt.errors import NotCertified, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair, MaxMin, Notion, ProportionalFair, Throughput, Tradeoff
@@ -145,8 +146,10 @@ def _answer(
         raise UsageError(f"solver: found {solver!r}; {notion.name} is a procedure, wanted auto")
     module, function = path.split(":")
     answer = getattr(importlib.import_module(module), function)(instance, notion)
+    # totals 1e12 times what a small server runs leave it rounding of their size
+    tasks = fitted(instance, answer.tasks, within=1e-10)
     return Allocation(
-        instance, notion, answer.tasks, answer.prices, answer.limit_prices,
+        instance, notion, tasks, answer.prices, answer.limit_prices,
         level_prices=getattr(answer, "level_prices", None), steps=answer.steps,
     )  # fmt: skip
 

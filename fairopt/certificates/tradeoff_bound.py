@@ -140,7 +140,8 @@ class Sheet:
         """The equal relative change of every share that is worth `rise`."""
         rise = max(rise, 0.0)
         if self.alpha == 1:
-            return float(np.expm1(rise))
+            with np.errstate(over="ignore"):  # an infinite gap proves nothing, and says so
+                return float(np.expm1(rise))
         total = float(self.phi @ self.held ** (1 - self.alpha)) / (1 - self.alpha)
         if 1 + rise / total <= 0:
             return np.inf

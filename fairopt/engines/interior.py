@@ -50,7 +50,7 @@ def follow(question: Question) -> Point | None:
     It does not apply to limits (in tasks) of users whose share per task differs by server.
     """
     inst = question.instance
-    if np.isfinite(inst.limit).any() and not _one_score(question):
+    if np.isfinite(inst.limit).any() and not question.one_score:
         return None
     if pooled.worthwhile(question):
         point = pooled.follow(question)
@@ -58,12 +58,6 @@ def follow(question: Question) -> Point | None:
             return point
     with np.errstate(all="ignore"):
         return _Method(question).run()
-
-
-def _one_score(question: Question) -> bool:
-    score, eligible = question.score, question.instance.eligible
-    top = np.where(eligible, score, -np.inf).max(axis=1)
-    return bool((np.where(eligible, score, top[:, None]) == top[:, None]).all())
 
 
 class _Method:

@@ -42,6 +42,13 @@ class Question:
         n, i = self.pairs
         return self.score[n, i]
 
+    @property
+    def one_score(self) -> bool:
+        """Whether no user's share per task differs by server."""
+        score, eligible = self.score, self.instance.eligible
+        top = np.where(eligible, score, -np.inf).max(axis=1)
+        return bool((np.where(eligible, score, top[:, None]) == top[:, None]).all())
+
     def at(self, alpha: float, log_w: Floats) -> Question:
         return Question(self.instance, self.score, alpha, log_w)
 
@@ -67,12 +74,7 @@ class Point:
         if tasks.ndim == 1:
             tasks, given = np.zeros(instance.shape[:2]), tasks
             tasks[instance.pairs] = given
-        pool = np.where(instance.pool > 0, instance.pool, 1.0)
-        use = instance.used(tasks)
-        tasks /= np.maximum((use / pool).max(axis=1), 1.0)
-        if np.isfinite(instance.limit).any():
-            tasks /= np.maximum(tasks.sum(axis=1) / instance.limit, 1.0)[:, None]
-        return tasks
+        return fitted(instance, tasks)
 
     def prices(self, instance: Instance) -> tuple[Floats, Floats]:
         """Prices per unit (I, R) and per task allowed (N,), up to a common factor."""
@@ -81,3 +83,14 @@ class Point:
         limited = np.isfinite(instance.limit)
         limits = np.where(limited, np.maximum(self.limits, 0.0), 0.0)
         return rows / pool, limits / np.where(limited, instance.limit, 1.0)
+
+
+def fitted(instance: Instance, tasks: Floats, within: float = 0.0) -> Floats:
+    """Tasks (N, I) scaled to fit, server by server, then user by user; not where within reach."""
+    pool = np.where(instance.pool > 0, instance.pool, 1.0)
+    over = (instance.used(tasks) / pool).max(axis=1)
+    tasks = tasks / np.where(over > 1 + within, over, 1.0)
+    if np.isfinite(instance.limit).any():
+        over = tasks.sum(axis=1) / instance.limit
+        tasks = tasks / np.where(over > 1 + within, over, 1.0)[:, None]
+    return tasks

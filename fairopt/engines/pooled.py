@@ -34,7 +34,7 @@ SAMPLE = 50_000
 
 def worthwhile(question: Question) -> bool:
     """Many users a row, scores that do not depend on the server, no limits."""
-    inst, score = question.instance, question.score
+    inst = question.instance
     users, servers, resources = inst.shape
     return (
         question.alpha > 0
@@ -44,7 +44,7 @@ def worthwhile(question: Question) -> bool:
         and users >= PER_ROW * servers * resources
         and not np.isfinite(inst.limit).any()
         and bool((inst.pool > 0).all())
-        and bool((score.max(axis=1) == np.where(inst.eligible, score, np.inf).min(axis=1)).all())
+        and question.one_score
     )
 
 
@@ -53,7 +53,7 @@ def follow(question: Question) -> Point | None:
     inst = question.instance
     total = inst.pool.sum(axis=0)
     demand = inst.demand / total
-    unit = question.score.max(axis=1)
+    unit = np.where(inst.eligible, question.score, 0.0).max(axis=1)
     with np.errstate(all="ignore"):
         log_w = question.log_w + (1 - question.alpha) * np.log(unit)
         found = _prices(demand, log_w, question.alpha)
