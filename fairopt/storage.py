@@ -7,6 +7,7 @@ import stat
 import sys
 import tempfile
 from pathlib import Path
+from typing import IO
 
 from fairopt.errors import BadInput, Fault, UsageError
 
@@ -127,3 +128,19 @@ def _mode(target: Path) -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
+
+def hold(file: IO[bytes], name: str) -> None:
+    """Keep other runs off an open file, where the system can.
+
+    Raises
+    ------
+    UsageError : another run is writing it.
+    """
+    try:
+        import fcntl
+    except ImportError:  # pragma: no cover - no such lock on this system
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise UsageError(f"resume: another run is writing {name}") from None

@@ -109,7 +109,7 @@ def test_somebody_elses_file_is_left_alone(inst: fo.Instance, tmp_path: Path) ->
 def test_one_sweep_at_a_time(inst: fo.Instance, tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
     held = Journal(tmp_path / "points.jsonl")
-    with pytest.raises(UsageError, match="another sweep is writing"):
+    with pytest.raises(UsageError, match="another run is writing"):
         fo.sweep(inst, alphas(1), resume=tmp_path / "points.jsonl")
     held.close()
     assert fo.sweep(inst, alphas(1), resume=tmp_path / "points.jsonl").certified

@@ -27,15 +27,14 @@ START = 60.0
 """seconds a side may take to import and to answer the toy"""
 _FIND = """
 import json, sys
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 needs, packages = json.loads(sys.argv[1])
 found = {}
 for name in packages:
-    try:
+    with suppress(PackageNotFoundError):
         found[name] = version(name)
-    except PackageNotFoundError:
-        pass
 print(json.dumps([[name for name in needs if find_spec(name) is None], found]))
 """
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from fairopt import penalties
 from fairopt.allocation import Allocation
+from fairopt.certificates.witness import best_step
 from fairopt.instance import Floats
 from fairopt.penalties import Terms
 
@@ -62,7 +63,7 @@ def better(alloc: Allocation, terms: Terms, rounds: int = 80) -> tuple[Floats, f
             break
         target = np.maximum(found.x, 0.0)
         target = target / max(float((rows @ target).max()), 1.0) * size
-        step = _best_step(value, x, target)
+        step = best_step(value, x, target)
         met, part = np.column_stack([met, target]), np.append(part * (1 - step), step)
         for _ in range(20):
             moved = _mixed(Sheet(alloc.with_(tasks=spread(met @ part)), terms), met, part, value)
@@ -152,15 +153,3 @@ def _rows(alloc: Allocation, terms: Terms) -> tuple[Floats, Floats | None]:
                 row[h], row[first[int(i[h])]] = share[h], -share[first[int(i[h])]]
                 equal.append(row[None, :])
     return rows, np.vstack(equal) if equal else None
-
-
-def _best_step(value: Any, x: Floats, target: Floats) -> float:
-    """The best point of a concave function on the way from x (0) to target (1), golden sections."""
-    low, high, golden = 0.0, 1.0, (5**0.5 - 1) / 2
-    for _ in range(70):
-        a, b = high - golden * (high - low), low + golden * (high - low)
-        if value(x + a * (target - x)) < value(x + b * (target - x)):
-            low = a
-        else:
-            high = b
-    return (low + high) / 2

@@ -74,7 +74,7 @@ def better(
             break
         target = np.maximum(found.x, 0.0) * size
         target = target / max(float((left @ target).max()), 1.0)
-        moved = x + _best_step(value, x, target) * (target - x)
+        moved = x + best_step(value, x, target) * (target - x)
         if not value(moved) > value(x):
             break
         x = moved
@@ -85,10 +85,10 @@ def better(
     return (tasks, gained) if gained > 0 else (alloc.tasks, 0.0)
 
 
-def _best_step(value: Callable[[Floats], float], x: Floats, target: Floats) -> float:
+def best_step(value: Callable[[Floats], float], x: Floats, target: Floats) -> float:
     """The best point of a concave function on the way from x (0) to target (1), golden sections."""
     low, high, golden = 0.0, 1.0, (5**0.5 - 1) / 2
-    for _ in range(60):
+    for _ in range(70):
         a, b = high - golden * (high - low), low + golden * (high - low)
         if value(x + a * (target - x)) < value(x + b * (target - x)):
             low = a

@@ -43,7 +43,7 @@ def worthwhile(question: Question) -> bool:
         and users * servers >= MANY
         and users >= PER_ROW * servers * resources
         and not np.isfinite(inst.limit).any()
-        and bool((inst.pool > 0).all())
+        and bool((inst.pool > 0).all() and (inst.demand > 0).any(axis=0).all())
         and question.one_score
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -78,7 +79,7 @@ class Search:
         if len(starts) > most:
             kept = np.unique(np.linspace(0, len(starts) - 1, most).round().astype(int))
             starts = [starts[k] for k in kept]
-        try:
+        with suppress(_Spent):
             for point in starts:
                 self._try(*point)
             if draw is not None:
@@ -87,8 +88,6 @@ class Search:
                 self._climb()
                 while True:
                     self._try(*draw(self.rng))
-        except _Spent:
-            pass
         return max(self.known, key=lambda pair: pair[0], default=(0.0, None))
 
     def said(self, name: str, residual: float, witness: str, found: dict[str, Any]) -> Searched:

@@ -7,6 +7,7 @@ import os
 from typing import IO, Any
 
 from fairopt.errors import UsageError
+from fairopt.storage import hold
 
 HEAD = json.dumps({"schema": "fairopt/propositions-work/v1"}) + "\n"
 
@@ -30,7 +31,7 @@ class Journal:
         self._name = name = os.fspath(path)
         try:
             self._file = open(name, "a+b")  # noqa: SIM115 - closed by __exit__
-            _hold(self._file, name)
+            hold(self._file, name)
             self._read(name)
         except OSError as error:
             self.__exit__()
@@ -83,15 +84,3 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
-
-
-def _hold(file: IO[bytes], name: str) -> None:
-    """Keep other runs off the file, where the system can."""
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover - no such lock on this system
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise UsageError(f"resume: another run is writing {name}") from None

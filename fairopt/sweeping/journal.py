@@ -45,7 +45,7 @@ class Journal:
         except OSError as error:
             raise UsageError(f"resume: {self.path} cannot be opened ({error.strerror})") from None
         try:
-            _hold(self._file, self.path)
+            storage.hold(self._file, self.path)
             self._read()
         except OSError as error:  # a device, a pipe
             self._file.close()
@@ -127,15 +127,3 @@ def decoded(row: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(value, dict):
             found[name] = {k: float(v) for k, v in value.items()}
     return found
-
-
-def _hold(file: IO[bytes], path: str) -> None:
-    """Keep other sweeps off the file, where the system can."""
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover - no such lock on this system
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise UsageError(f"resume: another sweep is writing {path}") from None
