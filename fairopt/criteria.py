@@ -35,9 +35,12 @@ def dominant_share(instance: Instance) -> Floats:
 def tsf(instance: Instance) -> Floats:
     """u = 1/h_n, h_n = sum_i min_r c[i,r]/d[n,r] over all servers, placement or not (khamse2016).
 
-    A server that lacks a demanded resource counts 0.
+    A server that lacks a demanded resource counts 0, and so does one that placement rules out and
+    for which no demand is stated (demand by server, all 0).
     """
-    everywhere = instance.replace(placement=np.ones(instance.shape[:2]))
+    by_server = instance.demand.ndim == 3
+    stated = (instance.demand > 0).any(axis=2) if by_server else np.ones(instance.shape[:2], bool)
+    everywhere = instance.replace(placement=stated)
     return np.broadcast_to(1.0 / everywhere.alone.sum(axis=1)[:, None], instance.shape[:2])
 
 

@@ -109,3 +109,11 @@ def test_bad_callables_are_refused(scores, found):
 
 def test_scores_where_nobody_is_eligible_do_not_matter():
     assert criteria.score(cluster(), lambda _: [[1, -7], [1, 1]])[0].tolist() == [1, 0]
+
+
+def test_tsf_counts_a_server_without_a_stated_demand_as_zero() -> None:
+    """A user that names its demand on two kinds of GPU says nothing of the third machine."""
+    demand = [[[2.0, 1.0, 0.0], [4.0, 0.0, 1.0], [0.0, 0.0, 0.0]]]
+    capacity = [[8.0, 4.0, 0.0], [8.0, 0.0, 1.0], [8.0, 0.0, 0.0]]
+    inst = fo.Instance(demand, capacity, [[True, False, False]])
+    np.testing.assert_array_equal(criteria.score(inst, "tsf"), [[1 / 5, 0.0, 0.0]])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
@@ -40,15 +40,18 @@ def score_of(inst: fo.Instance, notion: Any) -> Any:
 
 @st.composite
 def crowds(draw: st.DrawFn) -> fo.Instance:
-    """A few kinds of users and of servers, each several times; weights and limits of any kind."""
-    kinds, shapes, r = (draw(st.integers(1, 3)) for _ in range(3))
+    """A few kinds of users and of servers, each several times; weights and limits of any kind.
+
+    Servers lack resources, users lack demand: kinds of GPU.
+    """
+    kinds, shapes, r = (draw(st.integers(1, most)) for most in (3, 3, 4))
     amount = st.sampled_from([0.0, 0.5, 1.0, 3.0])
     by_server = draw(st.booleans())
     size = kinds * r * (shapes if by_server else 1)
     demand = np.array(draw(st.lists(amount, min_size=size, max_size=size)))
     demand = demand.reshape((kinds, shapes, r) if by_server else (kinds, r))
     demand[..., 0] = np.where((demand > 0).any(axis=-1), demand[..., 0], 1.0)
-    capacity = np.array(draw(st.lists(st.sampled_from([2.0, 5.0, 9.0]), min_size=shapes * r,
+    capacity = np.array(draw(st.lists(st.sampled_from([0.0, 2.0, 5.0, 9.0]), min_size=shapes * r,
                                       max_size=shapes * r))).reshape(shapes, r)  # fmt: skip
     allowed = np.array(draw(st.lists(st.booleans(), min_size=kinds * shapes,
                                      max_size=kinds * shapes))).reshape(kinds, shapes)  # fmt: skip
@@ -56,6 +59,9 @@ def crowds(draw: st.DrawFn) -> fo.Instance:
     who = np.array(draw(st.lists(st.integers(0, kinds - 1), min_size=2, max_size=7)))
     where = np.array(draw(st.lists(st.integers(0, shapes - 1), min_size=1, max_size=5)))
     where[0] = 0
+    there = ((capacity > 0) | (demand.reshape(kinds, -1, r) == 0)).all(axis=2) & allowed
+    who = who[there[:, where].any(axis=1)[who]]  # whoever is eligible somewhere
+    assume(len(who))
     users, servers = len(who), len(where)
     weight = draw(st.lists(st.sampled_from([1.0, 2.0, 0.3]), min_size=users, max_size=users))
     scale = np.array(draw(st.lists(st.sampled_from([1.0, 2.0, 3.0]), min_size=servers,
@@ -118,19 +124,60 @@ def test_tasks_split_and_merged_again_are_the_same(inst: fo.Instance, notion: No
     back = np.zeros_like(x)
     np.add.at(back, np.ix_(small.users.of, small.servers.of), tasks)
     np.testing.assert_allclose(back, x, rtol=1e-12)
-    used = small.servers.sums(inst.used(tasks)[:, small.resources[0]])
-    np.testing.assert_allclose(used, small.instance.used(x)[:, 0], rtol=1e-12)
-    pool = small.servers.sums(inst.pool[:, small.resources[0]])
-    np.testing.assert_allclose(pool, small.instance.pool[:, 0], rtol=1e-12)
+    kept, original = small.instance, inst.pool[:, small.resources]
+    used, part = inst.used(tasks)[:, small.resources], np.zeros(inst.shape[1])
+    for r in range(len(small.resources)):
+        np.testing.assert_allclose(small.servers.sums(used[:, r]), kept.used(x)[:, r], rtol=1e-12)
+        pool = small.servers.sums(original[:, r])
+        np.testing.assert_allclose(pool, kept.pool[:, r], rtol=1e-12)
+        # each server's use is its part of the group's
+        part = np.divide(used[:, r], original[:, r], out=part * 0, where=original[:, r] > 0)
+        np.testing.assert_allclose(part, part[small.servers.first][small.servers.of], rtol=1e-12)
     assert p.shape == inst.pool.shape and levels.shape == (2, *p.shape)
     assert mu.shape == (inst.shape[0],)
-    # each server's use is its part of the group's
-    part = inst.used(tasks) * (pool / small.instance.pool[:, 0])[small.servers.of][:, None]
-    share = np.divide(part, inst.pool, out=np.zeros_like(part), where=inst.pool > 0)
-    share = share[:, small.resources]
-    for group in range(len(small.servers.first)):
-        rows = share[small.servers.of == group]
-        np.testing.assert_allclose(rows, np.broadcast_to(rows[0], rows.shape), rtol=1e-12)
+
+
+# -- kinds of GPU ---------------------------------------------------------------------------------
+
+TWO_KINDS = ([[1, 4, 0], [4, 8, 1], [2, 2, 0]], [[32, 64, 0], [64, 256, 8]])
+
+
+def gpu_cluster(seed: int) -> fo.Instance:
+    """Cores, memory and up to three kinds of GPU; no machine has more than one kind, some none."""
+    rng = np.random.default_rng(seed)
+    kinds, machines, users = (int(k) for k in rng.integers([1, 2, 2], [4, 7, 9]))
+    has, wants = rng.integers(-1, kinds, machines), rng.integers(-1, kinds, users)
+    has[:kinds] = np.arange(kinds)[:machines]
+    wants = np.where(np.isin(wants, has), wants, -1)
+    cores = rng.choice([16, 32, 64, 96], machines)
+    capacity = np.column_stack([cores, cores * rng.choice([2, 4, 8], machines)])
+    demand = rng.integers(1, 9, (users, 2))
+    gpus = np.where(has[:, None] == np.arange(kinds), rng.choice([4, 8], machines)[:, None], 0)
+    asked = np.where(wants[:, None] == np.arange(kinds), rng.choice([1, 2], users)[:, None], 0)
+    return fo.Instance(
+        np.hstack([demand, asked]), np.hstack([capacity, gpus]),
+        weight=rng.choice([1.0, 2.0], users), count=rng.integers(1, 4, machines),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("notion", [*UNIQUE, *OTHER], ids=label)
+@pytest.mark.parametrize("arrays", [([[1, 0], [0, 1]], [[1, 0], [0, 1]]), TWO_KINDS])
+def test_a_resource_that_some_servers_lack(notion: Notion, arrays: Any) -> None:
+    inst = fo.Instance(*arrays)
+    merged, apart = fo.solve(inst, notion), fo.solve(inst, notion, reduce=False)
+    assert merged.certificate is not None and merged.certificate.certified
+    if notion in UNIQUE:
+        np.testing.assert_allclose(merged.totals, apart.totals, rtol=1e-7)
+    assert (merged.used <= inst.pool * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_gpu_clusters_are_solved(seed: int) -> None:
+    inst = gpu_cluster(seed)
+    notion = [fo.ProportionalFair(), fo.AlphaFair(2.0), fo.MaxMin()][seed % 3]
+    merged, apart = fo.solve(inst, notion), fo.solve(inst, notion, reduce=False)
+    assert merged.certificate is not None and merged.certificate.certified
+    np.testing.assert_allclose(merged.totals, apart.totals, rtol=1e-6)
 
 
 # -- the rules, one by one -------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -22,7 +22,8 @@ def most_used(inst: fo.Instance, i: int, r: int, kept: list[int]) -> float:
     """Largest use of r on server i that the other resources and the limits allow."""
     n = np.flatnonzero(inst.eligible[:, i])
     d = inst.demand_by_server[n, i]
-    rows = [d[:, k] / inst.pool[i, k] for k in kept if inst.pool[i, k] > 0]
+    # a row of nothing stands in where no resource kept is there
+    rows = [d[:, 0] * 0.0, *(d[:, k] / inst.pool[i, k] for k in kept if inst.pool[i, k] > 0)]
     bounds = [(0, None if np.isinf(t) else t) for t in inst.limit[n]]
     found = linprog(-d[:, r] / inst.pool[i, r], np.array(rows), np.ones(len(rows)), bounds=bounds)
     return np.inf if found.status == 3 else -float(found.fun)
@@ -37,10 +38,16 @@ def clusters(draw: st.DrawFn) -> fo.Instance:
     size = int(np.prod(shape))
     demand = np.array(draw(st.lists(amount, min_size=size, max_size=size))).reshape(shape)
     demand[..., 0] = np.where((demand > 0).any(axis=-1), demand[..., 0], 0.3)
-    capacity = draw(st.lists(st.sampled_from([0.3, 1.0, 2.0, 5.0, 50.0]), min_size=i * r,
-                             max_size=i * r))  # fmt: skip
+    capacity = np.reshape(
+        draw(st.lists(st.sampled_from([0.0, 0.3, 1.0, 2.0, 5.0, 50.0]), min_size=i * r,
+                      max_size=i * r)), (i, r),
+    )  # fmt: skip
+    # whoever is eligible somewhere
+    there = ((capacity > 0) | (demand.reshape(n, -1, r) == 0)).all(axis=2).any(axis=1)
+    demand, n = demand[there], int(there.sum())
+    assume(n)
     limit = draw(st.lists(st.sampled_from([0.5, 2.0, np.inf]), min_size=n, max_size=n))
-    return fo.Instance(demand, np.reshape(capacity, (i, r)), limit=limit)
+    return fo.Instance(demand, capacity, limit=limit)
 
 
 @settings(max_examples=150, deadline=None)
@@ -73,6 +80,15 @@ def test_a_resource_that_one_user_needs_more_of_stays() -> None:
     # whoever is not eligible there does not count
     two = fo.Instance([[1, 0.5], [1, 1.0]], [[4, 4], [4, 3]], [[True, True], [True, False]])
     assert dropped(two) == [1]
+
+
+def test_what_a_server_has_none_of_proves_nothing() -> None:
+    """0 <= 0 holds of a resource that is neither demanded nor there; it bounds nobody."""
+    assert dropped(fo.Instance([[1, 0], [0, 1]], [[1, 0], [0, 1]])) == []
+    # the third is there on one machine only, and implied by the first on that one
+    kinds = fo.Instance([[1, 4, 0], [4, 8, 1]], [[32, 64, 0], [64, 256, 16]])
+    assert dropped(kinds) == [2]
+    assert dropped(kinds.replace(capacity=[[32, 64, 0], [64, 256, 15]])) == []
 
 
 def test_room_for_all_at_once() -> None:

@@ -1,6 +1,7 @@
 r"""Resources that can never bind, each with a proof from the resources that stay.
 
-Row r of server i is implied by row r' when every user eligible there needs r' at least as much,
+Row r of server i is implied by row r' when the server has some of r' and every user eligible there
+needs r' at least as much,
 
 .. math:: d_{n,r} / c_{i,r} \le d_{n,r'} / c_{i,r'},
 
@@ -74,7 +75,8 @@ def _implied(rows: Rows, r: int, others: list[int], alone_matters: bool) -> Bool
         below = at_most(
             rows.column(r), rows.pool[None, :, other], rows.column(other), rows.pool[None, :, r]
         )
-        found |= (below | ~demanded).all(axis=0)
+        # what the server has none of bounds nothing: 0 <= 0 would be no proof
+        found |= (below | ~demanded).all(axis=0) & (rows.pool[:, other] > 0)
     return found if found.all() or not others else found | _fits(rows, r, others, alone_matters)
 
 
