@@ -8,7 +8,48 @@ Names are imported on first use: `import fairopt` imports no solver.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    # what a type checker and an editor see; at run time each name is imported on first use
+    from fairopt import criteria as criteria
+    from fairopt import errors as errors
+    from fairopt import generate as generate
+    from fairopt import measures as measures
+    from fairopt import properties as properties
+    from fairopt import propositions as propositions
+    from fairopt.allocation import Allocation as Allocation
+    from fairopt.certificates import certify as certify
+    from fairopt.check import Certificate as Certificate
+    from fairopt.check import Check as Check
+    from fairopt.engines.fixed_points import fixed_points as fixed_points
+    from fairopt.errors import BadInput as BadInput
+    from fairopt.errors import FairoptError as FairoptError
+    from fairopt.errors import Infeasible as Infeasible
+    from fairopt.errors import MissingExtra as MissingExtra
+    from fairopt.errors import NotCertified as NotCertified
+    from fairopt.errors import SolverFailure as SolverFailure
+    from fairopt.errors import UsageError as UsageError
+    from fairopt.files import load as load
+    from fairopt.files import models as models
+    from fairopt.files import read as read
+    from fairopt.files import write as write
+    from fairopt.filling import fill as fill
+    from fairopt.instance import Instance as Instance
+    from fairopt.notions import AlphaFair as AlphaFair
+    from fairopt.notions import BottleneckMaxFair as BottleneckMaxFair
+    from fairopt.notions import CommonTasks as CommonTasks
+    from fairopt.notions import EqualTasks as EqualTasks
+    from fairopt.notions import HandOutDRF as HandOutDRF
+    from fairopt.notions import MaxMin as MaxMin
+    from fairopt.notions import PerServerDominantShare as PerServerDominantShare
+    from fairopt.notions import PerServerDRF as PerServerDRF
+    from fairopt.notions import ProportionalFair as ProportionalFair
+    from fairopt.notions import Throughput as Throughput
+    from fairopt.notions import Tradeoff as Tradeoff
+    from fairopt.solving import solve as solve
+    from fairopt.supports import best_support as best_support
+    from fairopt.sweeping import sweep as sweep
 
 __version__ = "0.1.0"
 
@@ -47,18 +88,19 @@ _PUBLIC = {
     "NotCertified": "errors",
     "SolverFailure": "errors",
 }
-_MODULES = ("criteria", "generate", "properties", "propositions", "dynamics", "connect")
+_MODULES = ("criteria", "errors", "generate", "measures", "properties", "propositions")
 
 __all__ = ["__version__", *_PUBLIC]
 
+if not TYPE_CHECKING:  # a checker that sees this function takes every misspelt name for Any
 
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(f"fairopt.{_PUBLIC[name]}"), name)
-    if name in _MODULES:
-        return importlib.import_module(f"fairopt.{name}")
-    raise AttributeError(f"module 'fairopt' has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        if name in _PUBLIC:
+            return getattr(importlib.import_module(f"fairopt.{_PUBLIC[name]}"), name)
+        if name in _MODULES:
+            return importlib.import_module(f"fairopt.{name}")
+        raise AttributeError(f"module 'fairopt' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PUBLIC])
+    return sorted([*globals(), *_PUBLIC, *_MODULES])

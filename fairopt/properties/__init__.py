@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from fairopt.allocation import Allocation
 from fairopt.check import Check
@@ -20,6 +20,13 @@ from fairopt.properties.envy import envy_free
 from fairopt.properties.pareto import pareto_optimal
 from fairopt.properties.pool import pool_sharing_incentive, single_bottleneck_fair
 from fairopt.properties.sharing import sharing_incentive
+
+if TYPE_CHECKING:
+    from fairopt.properties.lies import strategy_proof as strategy_proof
+    from fairopt.properties.monotone import population_monotone as population_monotone
+    from fairopt.properties.monotone import resource_monotone as resource_monotone
+    from fairopt.properties.scaling import scale_invariant as scale_invariant
+    from fairopt.properties.searching import Searched as Searched
 
 PROPERTIES: dict[str, Callable[[Allocation], Check]] = {
     "sharing-incentive": sharing_incentive,
@@ -50,10 +57,12 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in _LATE:
-        return getattr(importlib.import_module(f"fairopt.properties.{_LATE[name]}"), name)
-    raise AttributeError(f"module 'fairopt.properties' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a checker that sees this function takes every misspelt name for Any
+
+    def __getattr__(name: str) -> object:
+        if name in _LATE:
+            return getattr(importlib.import_module(f"fairopt.properties.{_LATE[name]}"), name)
+        raise AttributeError(f"module 'fairopt.properties' has no attribute {name!r}")
 
 
 __all__ = [

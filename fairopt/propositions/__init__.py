@@ -8,12 +8,20 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fairopt.errors import UsageError
 
 if TYPE_CHECKING:
-    from fairopt.propositions.statement import Statement
+    from fairopt.propositions.counterexamples import made_folder as made_folder
+    from fairopt.propositions.counterexamples import replay as replay
+    from fairopt.propositions.counterexamples import save as save
+    from fairopt.propositions.running import Row as Row
+    from fairopt.propositions.running import run as run
+    from fairopt.propositions.statement import Hypothesis as Hypothesis
+    from fairopt.propositions.statement import Statement as Statement
+    from fairopt.propositions.statement import Undecided as Undecided
+    from fairopt.propositions.statement import certified as certified
 
 # name -> "module:function", the function giving the Statement of that name
 PROPOSITIONS: dict[str, str] = {
@@ -165,7 +173,9 @@ def _nearest(name: str) -> str:
     return f"wanted a name that `fairopt propositions --list` shows, or a work: {', '.join(works)}"
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(importlib.import_module(f"fairopt.propositions.{_PUBLIC[name]}"), name)
-    raise AttributeError(f"module 'fairopt.propositions' has no attribute {name!r}")
+if not TYPE_CHECKING:  # a checker that sees this function takes every misspelt name for Any
+
+    def __getattr__(name: str) -> object:
+        if name in _PUBLIC:
+            return getattr(importlib.import_module(f"fairopt.propositions.{_PUBLIC[name]}"), name)
+        raise AttributeError(f"module 'fairopt.propositions' has no attribute {name!r}")
