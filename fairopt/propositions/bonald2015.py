@@ -14,7 +14,7 @@ from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import BottleneckMaxFair, MaxMin, ProportionalFair
 from fairopt.properties.quick import quick
 from fairopt.propositions import draws
-from fairopt.propositions.statement import Hypothesis, Statement, Undecided, certified
+from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 
 MAPS = 300
 """most maps of types to resources that a trial enumerates"""
@@ -49,18 +49,13 @@ def types(inst: Instance) -> tuple[Floats, Floats, Ints]:
 # -- Proposition 1 -----------------------------------------------------------------------------
 
 
-def proposition_1() -> Statement:
-    """Proportional fairness is envy-free."""
-    return Statement(
-        name="bonald2015/proposition-1",
-        words="proportional fairness of one pool is envy-free",
-        source="bonald2015 Proposition 1",
-        draw=POOL,
-        check=_no_envy,
-        notion=ProportionalFair(),
-    )
-
-
+@stated(
+    name="bonald2015/proposition-1",
+    words="proportional fairness of one pool is envy-free",
+    source="bonald2015 Proposition 1",
+    draw=POOL,
+    notion=ProportionalFair(),
+)
 def _no_envy(inst: Instance, seed: int) -> Check:
     del seed  # nothing is drawn
     return properties.envy_free(certified(inst, ProportionalFair()))
@@ -69,18 +64,13 @@ def _no_envy(inst: Instance, seed: int) -> Check:
 # -- Proposition 3 -----------------------------------------------------------------------------
 
 
-def proposition_3() -> Statement:
-    """A bottleneck max fair allocation exists."""
-    return Statement(
-        name="bonald2015/proposition-3",
-        words="some allocation gives every user a full resource of which nobody uses more",
-        source="bonald2015 Proposition 3, section 2.5",
-        draw=draws.Small((2, 5), (1, 1), (1, 4), density=1.0, weight_decades=0.0, zero_demand=0.2),
-        check=_exists,
-        notion=BottleneckMaxFair(),
-    )
-
-
+@stated(
+    name="bonald2015/proposition-3",
+    words="some allocation gives every user a full resource of which nobody uses more",
+    source="bonald2015 Proposition 3, section 2.5",
+    draw=draws.Small((2, 5), (1, 1), (1, 4), density=1.0, weight_decades=0.0, zero_demand=0.2),
+    notion=BottleneckMaxFair(),
+)
 def _exists(inst: Instance, seed: int) -> Check:
     """The least distance from the definition, of the certified answer or any map's."""
     del seed  # nothing is drawn
@@ -125,19 +115,14 @@ class Family:
         return Instance(demand * unit * capacity, [capacity])
 
 
-def proposition_4() -> Statement:
-    """With two resources the bottleneck max fair allocation is unique."""
-    return Statement(
-        name="bonald2015/proposition-4",
-        words="with two resources there is one bottleneck max fair allocation only",
-        source="bonald2015 Proposition 4",
-        draw=draws.Small((2, 5), (1, 1), (2, 2), density=1.0, weight_decades=0.0, zero_demand=0.2),
-        check=_unique,
-        hypotheses=(Hypothesis("two resources", two_resources, Family()),),
-        notion=BottleneckMaxFair(),
-    )
-
-
+@stated(
+    name="bonald2015/proposition-4",
+    words="with two resources there is one bottleneck max fair allocation only",
+    source="bonald2015 Proposition 4",
+    draw=draws.Small((2, 5), (1, 1), (2, 2), density=1.0, weight_decades=0.0, zero_demand=0.2),
+    hypotheses=(Hypothesis("two resources", two_resources, Family()),),
+    notion=BottleneckMaxFair(),
+)
 def _unique(inst: Instance, seed: int) -> Check:
     """Every map of section 3.3, and the certified answer of the water levels."""
     del seed  # nothing is drawn
@@ -207,19 +192,13 @@ class Types(draws.Small):
         return inst.replace(demand=inst.demand[np.where(of == 0, 0, len(inst.users) - 1)])
 
 
-def proposition_5() -> Statement:
-    """For users of two types, bottleneck max fairness is proportional fairness."""
-    sizes = ((2, 5), (1, 1), (1, 4))
-    return Statement(
-        name="bonald2015/proposition-5",
-        words="for users of two types every bottleneck max fair allocation is the proportional one",
-        source="bonald2015 Proposition 5",
-        draw=Types(*sizes, density=1.0, weight_decades=0.0, zero_demand=0.2),
-        check=_proportional,
-        hypotheses=(Hypothesis("two types", two_types, POOL),),
-    )
-
-
+@stated(
+    name="bonald2015/proposition-5",
+    words="for users of two types every bottleneck max fair allocation is the proportional one",
+    source="bonald2015 Proposition 5",
+    draw=Types((2, 5), (1, 1), (1, 4), density=1.0, weight_decades=0.0, zero_demand=0.2),
+    hypotheses=(Hypothesis("two types", two_types, POOL),),
+)
 def _proportional(inst: Instance, seed: int) -> Check:
     del seed  # nothing is drawn
     fair = certified(inst, ProportionalFair()).totals
@@ -234,19 +213,6 @@ def _proportional(inst: Instance, seed: int) -> Check:
 
 
 # -- the family of section 2.5 -------------------------------------------------------------------
-
-
-def example_family() -> Statement:
-    """(2/5 - t/15, 2/5 + 2t/45, 2/5 + 2t/45) is BMF for 0 <= t <= 1; t = 0 is DRF, t = 1 PF."""
-    return Statement(
-        name="bonald2015/example-2.5",
-        words="of (1,1,1), (1,1/2,3/4), (1/2,1,3/4) BMF is (2/5-t/15, 2/5+2t/45, 2/5+2t/45) for "
-        "0 <= t <= 1 and no other t; t = 0 is DRF, t = 1 proportional",
-        source="bonald2015 section 2.5, example",
-        draw=Family(half=True),
-        check=_family,
-        hypotheses=(Hypothesis("the three users", _is_family),),
-    )
 
 
 def _is_family(inst: Instance) -> bool:
@@ -268,6 +234,14 @@ def _first(inst: Instance) -> int | None:
     return int(tops.argmax()) if same else None
 
 
+@stated(
+    name="bonald2015/example-2.5",
+    words="of (1,1,1), (1,1/2,3/4), (1/2,1,3/4) BMF is (2/5-t/15, 2/5+2t/45, 2/5+2t/45) for "
+    "0 <= t <= 1 and no other t; t = 0 is DRF, t = 1 proportional",
+    source="bonald2015 section 2.5, example",
+    draw=Family(half=True),
+    hypotheses=(Hypothesis("the three users", _is_family),),
+)
 def _family(inst: Instance, seed: int) -> Check:
     """Shares of t drawn are fair, those of t beyond the ends are not; the ends are DRF and PF."""
     first = _first(inst)

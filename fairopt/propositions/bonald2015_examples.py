@@ -11,7 +11,7 @@ from fairopt.instance import Floats, Instance
 from fairopt.notions import ProportionalFair
 from fairopt.propositions.bonald2015 import parts_of_pool
 from fairopt.propositions.bonald2015_lies import crossed, first_of_two, low_parts
-from fairopt.propositions.statement import Hypothesis, Statement, Undecided, certified
+from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 
 PEAK, LARGEST = 2 - 3**0.5, 0.098076
 """what Figure 3 is claimed to show: the load of the largest gain, and that gain"""
@@ -20,20 +20,6 @@ PEAK, LARGEST = 2 - 3**0.5, 0.098076
 
 TOLD = {(0.5, 1.0): (2 / 3, 2 / 3), (2 / 3, 1.0): (3 / 4, 1 / 2), (1.0, 1.0): (1 / 2, 1 / 2)}
 """what user 1 says, and the rates of both"""
-
-
-def example_lie() -> Statement:
-    """(1/2, 1) and (1, 1/2) get (2/3, 2/3); claiming (2/3, 1) (3/4, 1/2), (1, 1) (1/2, 1/2)."""
-    return Statement(
-        name="bonald2015/example-2.4",
-        words="(1/2, 1) and (1, 1/2) get 2/3 each; if user 1 claims (2/3, 1) 3/4 and 1/2; if it "
-        "claims (1, 1) 1/2 each",
-        source="bonald2015 section 2.4, example",
-        draw=partial(_units, ((0.5, 1.0), (1.0, 0.5))),
-        check=_told,
-        hypotheses=(Hypothesis("(1/2, 1) and (1, 1/2)", partial(_is, (0.5, 0.5))),),
-        notion=ProportionalFair(),
-    )
 
 
 def _units(users: tuple[tuple[float, float], ...], rng: np.random.Generator) -> Instance:
@@ -46,6 +32,15 @@ def _is(low: tuple[float, float], inst: Instance) -> bool:
     return crossed(inst) and np.allclose(low_parts(inst), low)
 
 
+@stated(
+    name="bonald2015/example-2.4",
+    words="(1/2, 1) and (1, 1/2) get 2/3 each; if user 1 claims (2/3, 1) 3/4 and 1/2; if it "
+    "claims (1, 1) 1/2 each",
+    source="bonald2015 section 2.4, example",
+    draw=partial(_units, ((0.5, 1.0), (1.0, 0.5))),
+    hypotheses=(Hypothesis("(1/2, 1) and (1, 1/2)", partial(_is, (0.5, 0.5))),),
+    notion=ProportionalFair(),
+)
 def _told(inst: Instance, seed: int) -> Check:
     del seed  # nothing is drawn
     alone = parts_of_pool(inst).max(axis=1)
@@ -64,19 +59,14 @@ def _told(inst: Instance, seed: int) -> Check:
 # -- Figure 3 ------------------------------------------------------------------------------------
 
 
-def figure_3() -> Statement:
-    """A short lie gains at most 9.8076%, only for p < 1/2; a long one never gains."""
-    return Statement(
-        name="bonald2015/figure-3",
-        words="(0, 1) claiming (2/3, 1) beside a load p of (1, 1/2): short it gains if p < 1/2, at "
-        "most 9.8076% (p = 2 - sqrt 3), and loses if p > 1/2; long it never gains",
-        source="bonald2015 Figure 3",
-        draw=partial(_units, ((0.0, 1.0), (1.0, 0.5))),
-        check=_dynamic,
-        hypotheses=(Hypothesis("(0, 1) and (1, 1/2)", partial(_is, (0.0, 0.5))),),
-    )
-
-
+@stated(
+    name="bonald2015/figure-3",
+    words="(0, 1) claiming (2/3, 1) beside a load p of (1, 1/2): short it gains if p < 1/2, at "
+    "most 9.8076% (p = 2 - sqrt 3), and loses if p > 1/2; long it never gains",
+    source="bonald2015 Figure 3",
+    draw=partial(_units, ((0.0, 1.0), (1.0, 0.5))),
+    hypotheses=(Hypothesis("(0, 1) and (1, 1/2)", partial(_is, (0.0, 0.5))),),
+)
 def _dynamic(inst: Instance, seed: int) -> Check:
     """Stationary sums over the number of others, at their rates with and without the test user."""
     rng = np.random.default_rng(seed)

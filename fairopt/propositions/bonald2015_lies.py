@@ -12,7 +12,7 @@ from fairopt.instance import Floats, Instance
 from fairopt.notions import ProportionalFair
 from fairopt.propositions import draws
 from fairopt.propositions.bonald2015 import parts_of_pool
-from fairopt.propositions.statement import Hypothesis, Statement, Undecided, certified
+from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 
 TWO = draws.Small((2, 2), (1, 1), (1, 4), density=1.0, weight_decades=0.0, zero_demand=0.2)
 CLAIMS = np.geomspace(0.02, 50, 24)
@@ -77,34 +77,6 @@ OVER = Hypothesis("a11 <= 1/(2-a22)", overclaims, Crossed())
 # -- Proposition 2: the rate without a lie -------------------------------------------------------
 
 
-def proposition_2_printed() -> Statement:
-    """phi_1 = min(1/2, (1-a22)/(1-a11 a22)), as printed."""
-    return Statement(
-        name="bonald2015/proposition-2-printed",
-        words="the proportional phi_1 of (a11, 1) and (1, a22) is min(1/2, (1-a22)/(1-a11 a22))",
-        source="bonald2015 Proposition 2, proof",
-        draw=Crossed(),
-        check=Rate(largest=False),
-        hypotheses=(CROSSED, Hypothesis(OVER.name, overclaims)),
-        reading="printed",
-        notion=ProportionalFair(),
-    )
-
-
-def proposition_2() -> Statement:
-    """phi_1 = max(1/2, (1-a22)/(1-a11 a22)) where a11 <= 1/(2-a22)."""
-    return Statement(
-        name="bonald2015/proposition-2",
-        words="the proportional phi_1 of (a11, 1) and (1, a22) is max(1/2, (1-a22)/(1-a11 a22))",
-        source="bonald2015 Proposition 2, proof, max in place of min",
-        draw=Crossed(),
-        check=Rate(largest=True),
-        hypotheses=(CROSSED, OVER),
-        reading="corrected",
-        notion=ProportionalFair(),
-    )
-
-
 @dataclass(frozen=True)
 class Rate:
     """The certified phi_1 in parts of what user 1 has alone, against the formula."""
@@ -120,23 +92,39 @@ class Rate:
         return Check.of("phi_1", abs(phi - formula) / phi, 1e-5, witness)
 
 
+stated(
+    name="bonald2015/proposition-2-printed",
+    words="the proportional phi_1 of (a11, 1) and (1, a22) is min(1/2, (1-a22)/(1-a11 a22))",
+    source="bonald2015 Proposition 2, proof",
+    draw=Crossed(),
+    hypotheses=(CROSSED, Hypothesis(OVER.name, overclaims)),
+    reading="printed",
+    notion=ProportionalFair(),
+)(Rate(largest=False))
+
+
+stated(
+    name="bonald2015/proposition-2",
+    words="the proportional phi_1 of (a11, 1) and (1, a22) is max(1/2, (1-a22)/(1-a11 a22))",
+    source="bonald2015 Proposition 2, proof, max in place of min",
+    draw=Crossed(),
+    hypotheses=(CROSSED, OVER),
+    reading="corrected",
+    notion=ProportionalFair(),
+)(Rate(largest=True))
+
+
 # -- Proposition 2: the lie ----------------------------------------------------------------------
 
 
-def proposition_2_best_lie() -> Statement:
-    """Nothing user 1 claims lets it run more than a11' = 1/(2-a22) does (as much as the truth, if
-    the truth is more)."""
-    return Statement(
-        name="bonald2015/proposition-2-best-lie",
-        words="against (1, a22) no claim of (a11, 1) is better than a11' = 1/(2-a22)",
-        source="bonald2015 Proposition 2",
-        draw=Crossed(),
-        check=_best_lie,
-        hypotheses=(CROSSED,),
-        notion=ProportionalFair(),
-    )
-
-
+@stated(
+    name="bonald2015/proposition-2-best-lie",
+    words="against (1, a22) no claim of (a11, 1) is better than a11' = 1/(2-a22)",
+    source="bonald2015 Proposition 2",
+    draw=Crossed(),
+    hypotheses=(CROSSED,),
+    notion=ProportionalFair(),
+)
 def _best_lie(inst: Instance, seed: int) -> Check:
     """The best of many claims by the exact solution for two; both then solved and certified."""
     rng = np.random.default_rng(seed)
@@ -155,29 +143,24 @@ def _best_lie(inst: Instance, seed: int) -> Check:
     return Check.of("the best lie", max(1 - runs / other, 0.0), 1e-5, witness)
 
 
-def proposition_2_bound() -> Statement:
-    """For two users no lie gains more than 50%."""
-    return Statement(
-        name="bonald2015/proposition-2-bound",
-        words="for two users a lie under proportional fairness gains at most 50%",
-        source="bonald2015 Proposition 2",
-        draw=_two,
-        check=_half,
-        hypotheses=(
-            Hypothesis("two users", two_users, Crossed(second=(2, 4), single=0.8, least=0.5)),
-            Hypothesis(
-                "equal weights", draws.equal_weights, Crossed(weights=5, single=0.8, least=0.5)
-            ),
-        ),
-        notion=ProportionalFair(),
-    )
-
-
 def _two(rng: np.random.Generator) -> Instance:
     """Two users of any kind, or those of the proof, where the bound is nearly met."""
     return Crossed()(rng) if rng.random() < 0.5 else TWO(rng)
 
 
+@stated(
+    name="bonald2015/proposition-2-bound",
+    words="for two users a lie under proportional fairness gains at most 50%",
+    source="bonald2015 Proposition 2",
+    draw=_two,
+    hypotheses=(
+        Hypothesis("two users", two_users, Crossed(second=(2, 4), single=0.8, least=0.5)),
+        Hypothesis(
+            "equal weights", draws.equal_weights, Crossed(weights=5, single=0.8, least=0.5)
+        ),
+    ),
+    notion=ProportionalFair(),
+)
 def _half(inst: Instance, seed: int) -> Check:
     """The best of many lies by the exact solution for two types; truth and lie then certified."""
     part, weight = parts_of_pool(inst), inst.weight

@@ -25,9 +25,9 @@ from fairopt.propositions.statement import (
     Checker,
     Draw,
     Hypothesis,
-    Statement,
     Undecided,
     certified,
+    stated,
 )
 
 DRF, PF, BMF = MaxMin("drf"), ProportionalFair(), BottleneckMaxFair()
@@ -149,71 +149,57 @@ def _one_full(alloc: Allocation) -> Check:
     return properties.single_bottleneck_fair(alloc)
 
 
-Stated = Callable[[], Statement]
-
-
-def _stated(
+def _each(
     name: str,
     words: str,
     check: Callable[[Notion], Checker],
     of: tuple[str, ...] = ("drf", "proportional", "bmf"),
     draw: Draw = POOL,
     given: tuple[Hypothesis, ...] = (),
-) -> tuple[Stated, ...]:
-    """The functions that give the same statement about each of several notions."""
-    return tuple(partial(_one, name, words, check, draw, given, short) for short in of)
+) -> None:
+    """The same statement about each of several notions."""
+    for short in of:
+        stated(
+            name=f"bonald2015/{name}-{short}",
+            words=f"{WORDS[short]} {words}",
+            source="bonald2015 section 2.2",
+            draw=draw,
+            hypotheses=given,
+            notion=SHORT[short],
+        )(check(SHORT[short]))
 
 
-def _one(
-    name: str,
-    words: str,
-    check: Callable[[Notion], Checker],
-    draw: Draw,
-    given: tuple[Hypothesis, ...],
-    short: str,
-) -> Statement:
-    notion = SHORT[short]
-    return Statement(
-        name=f"bonald2015/{name}-{short}",
-        words=f"{WORDS[short]} {words}",
-        source="bonald2015 section 2.2",
-        draw=draw,
-        check=check(notion),
-        hypotheses=given,
-        notion=notion,
-    )
-
-
-pareto_drf, pareto_proportional, pareto_bmf = _stated(
+_each(
     "pareto",
     "is Pareto optimal",
     partial(Of, holds=properties.pareto_optimal),
 )
-envy_drf, envy_bmf = _stated(  # of proportional fairness: Proposition 1
+_each(  # of proportional fairness: Proposition 1
+    
     "envy",
     "is envy-free",
     partial(Of, holds=properties.envy_free),
     of=("drf", "bmf"),
 )
-sharing_drf, sharing_proportional, sharing_bmf = _stated(
+_each(
     "sharing",
     "gives each of n users at least 1/n of its dominant resource",
     partial(Of, holds=properties.pool_sharing_incentive),
 )
-single_resource_drf, single_resource_proportional, single_resource_bmf = _stated(
+_each(
     "single-resource",
     "divides a single resource evenly",
     partial(Of, holds=properties.single_resource_fair),
     draw=ONE,
 )
-bottleneck_proportional, bottleneck_bmf = _stated(
+_each(
     "single-bottleneck",
     "divides a resource evenly where no other is full",
     partial(Of, holds=_one_full),
     of=("proportional", "bmf"),
 )
 # DRF evens out dominant shares: it needs the full resource to be everybody's dominant one
-(bottleneck_drf,) = _stated(
+_each(
     "single-bottleneck",
     "divides a resource evenly where no other is full",
     partial(Of, holds=_one_full),
@@ -221,14 +207,14 @@ bottleneck_proportional, bottleneck_bmf = _stated(
     draw=COMMON,
     given=(DOMINANT,),
 )
-(strategy_drf,) = _stated(
+_each(
     "strategy",
     "gives no lie a gain",
     ManyLies,
     of=("drf",),
 )
 # the others each leave at least 1/n of the one dominant resource to n - 1 users, whatever one says
-strategy_proportional, strategy_bmf = _stated(
+_each(
     "strategy",
     "gives no lie a gain",
     Lies,
@@ -236,7 +222,7 @@ strategy_proportional, strategy_bmf = _stated(
     draw=COMMON,
     given=(UNLIED,),
 )
-scale_drf, scale_proportional, scale_bmf = _stated(
+_each(
     "scale",
     "does not depend on the units of tasks",
     Scales,

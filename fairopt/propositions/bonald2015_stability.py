@@ -25,7 +25,7 @@ from fairopt.notions import BottleneckMaxFair, MaxMin, Notion, ProportionalFair
 from fairopt.properties.quick import quick
 from fairopt.propositions import draws
 from fairopt.propositions.bonald2015 import parts_of_pool, two_resources
-from fairopt.propositions.statement import Hypothesis, Statement, Undecided, certified
+from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 
 STEP = 0.08
 """a step lasts this part of the time that the fullest resource needs for the work present"""
@@ -59,45 +59,6 @@ def room(inst: Instance) -> bool:
 
 TWELVE = Hypothesis("(12)", room, Loaded(1.2, 2.0))
 TWO = Hypothesis("two resources", two_resources)
-
-
-def stability_bmf() -> Statement:
-    """Theorem 1: with two resources and (12) bottleneck max fairness is stable."""
-    return Statement(
-        name="bonald2015/stability-bmf",
-        words="with two resources and sum_k rho_k a_kj < 1 bottleneck max fair fluid drains",
-        source="bonald2015 Theorem 1, (12)",
-        draw=Loaded(0.3, 0.9),
-        check=Drains(BottleneckMaxFair(), bottleneck_rates),
-        hypotheses=(TWELVE, TWO),
-        notion=BottleneckMaxFair(),
-    )
-
-
-def stability_proportional() -> Statement:
-    """With (12) proportional fairness is stable."""
-    return Statement(
-        name="bonald2015/stability-proportional",
-        words="with sum_k rho_k a_kj < 1 the fluid of proportional fairness drains",
-        source="bonald2015 (12)",
-        draw=Loaded(0.3, 0.9),
-        check=Drains(ProportionalFair(), proportional_rates),
-        hypotheses=(TWELVE, TWO),
-        notion=ProportionalFair(),
-    )
-
-
-def stability_drf() -> Statement:
-    """With (12) DRF is stable."""
-    return Statement(
-        name="bonald2015/stability-drf",
-        words="with sum_k rho_k a_kj < 1 the fluid of DRF drains",
-        source="bonald2015 (12)",
-        draw=Loaded(0.3, 0.9),
-        check=Drains(MaxMin("drf"), drf_rates),
-        hypotheses=(TWELVE, TWO),
-        notion=MaxMin("drf"),
-    )
 
 
 @dataclass(frozen=True)
@@ -142,24 +103,19 @@ class Drains:
 ANY = Loaded(0.3, 1.5, (1, 4))
 
 
-def drift_proportional() -> Statement:
-    """sum n_k (phi_k - rho_k) / rho_k >= sum n_k log(1/L), L the load of the fullest resource.
-
-    G(phi) = sum n log phi is concave with gradient n / rho at rho, and rho / L fits. If L < 1, the
-    left side is what sum n_k^2 / (2 lambda_k) falls by: the fluid drains.
-    """
-    return Statement(
-        name="bonald2015/drift-proportional",
-        words="under proportional fairness sum_k n_k (phi_k - rho_k) / rho_k >= sum_k n_k log(1/L) "
-        "at every n, so that its fluid drains if L < 1",
-        source="bonald2015 (12), by the function of Bonald and Massoulie",
-        draw=ANY,
-        check=_falls,
-        notion=ProportionalFair(),
-    )
-
-
+@stated(
+    name="bonald2015/drift-proportional",
+    words="under proportional fairness sum_k n_k (phi_k - rho_k) / rho_k >= sum_k n_k log(1/L) "
+    "at every n, so that its fluid drains if L < 1",
+    source="bonald2015 (12), by the function of Bonald and Massoulie",
+    draw=ANY,
+    notion=ProportionalFair(),
+)
 def _falls(inst: Instance, seed: int) -> Check:
+    """G(phi) = sum n log phi is concave with gradient n / rho at rho, and rho / L fits.
+
+    If L < 1, the left side is what sum n_k^2 / (2 lambda_k) falls by: the fluid drains.
+    """
     number = np.exp(np.random.default_rng(seed).uniform(-3, 3, len(inst.users)))
     rate = certified(inst.replace(weight=number), ProportionalFair()).totals
     load = float(parts_of_pool(inst).sum(axis=0).max())
@@ -168,24 +124,18 @@ def _falls(inst: Instance, seed: int) -> Check:
     return Check.of("the drift", -np.log(load) - excess, 1e-5, witness)
 
 
-def drift_drf() -> Statement:
-    """The class of largest n_k / (rho_k max_j a_kj) has phi_k >= rho_k / L under DRF.
-
-    rho / L fits, and the lowest level of DRF is at least its lowest, which is that class's. If
+@stated(
+    name="bonald2015/drift-drf",
+    words="under DRF the class of largest n_k / (rho_k max_j a_kj) has phi_k >= rho_k / L at "
+    "every n, so that its fluid drains if L < 1",
+    source="bonald2015 (12), by a largest ratio",
+    draw=ANY,
+    notion=MaxMin("drf"),
+)
+def _largest_falls(inst: Instance, seed: int) -> Check:
+    """rho / L fits, and the lowest level of DRF is at least its lowest, which is that class's. If
     L < 1, the largest of these ratios falls: the fluid drains.
     """
-    return Statement(
-        name="bonald2015/drift-drf",
-        words="under DRF the class of largest n_k / (rho_k max_j a_kj) has phi_k >= rho_k / L at "
-        "every n, so that its fluid drains if L < 1",
-        source="bonald2015 (12), by a largest ratio",
-        draw=ANY,
-        check=_largest_falls,
-        notion=MaxMin("drf"),
-    )
-
-
-def _largest_falls(inst: Instance, seed: int) -> Check:
     number = np.exp(np.random.default_rng(seed).uniform(-3, 3, len(inst.users)))
     state, part = inst.replace(weight=number), parts_of_pool(inst)
     rate = (quick(state, MaxMin("drf")) or certified(state, MaxMin("drf"))).totals
@@ -205,6 +155,16 @@ def drf_rates(part: Floats, number: Floats) -> Floats:
     level = fill(rate, np.zeros(len(part)), np.full(len(part), np.inf))
     one: Floats = level / dominant
     return one
+
+
+stated(
+    name="bonald2015/stability-drf",
+    words="with sum_k rho_k a_kj < 1 the fluid of DRF drains",
+    source="bonald2015 (12)",
+    draw=Loaded(0.3, 0.9),
+    hypotheses=(TWELVE, TWO),
+    notion=MaxMin("drf"),
+)(Drains(MaxMin("drf"), drf_rates))
 
 
 def proportional_rates(part: Floats, number: Floats) -> Floats:
@@ -227,6 +187,16 @@ def proportional_rates(part: Floats, number: Floats) -> Floats:
     s = (low + high) / 2
     one: Floats = 1 / ((part[:, 1] + s * apart) * number.sum())
     return one
+
+
+stated(
+    name="bonald2015/stability-proportional",
+    words="with sum_k rho_k a_kj < 1 the fluid of proportional fairness drains",
+    source="bonald2015 (12)",
+    draw=Loaded(0.3, 0.9),
+    hypotheses=(TWELVE, TWO),
+    notion=ProportionalFair(),
+)(Drains(ProportionalFair(), proportional_rates))
 
 
 def bottleneck_rates(part: Floats, number: Floats) -> Floats:
@@ -256,3 +226,13 @@ def bottleneck_rates(part: Floats, number: Floats) -> Floats:
         level = np.minimum(r / part[:, 0], 1 / part[:, 1])
     one: Floats = level / ((number * level) @ part).max()
     return one
+
+
+stated(
+    name="bonald2015/stability-bmf",
+    words="with two resources and sum_k rho_k a_kj < 1 bottleneck max fair fluid drains",
+    source="bonald2015 Theorem 1, (12)",
+    draw=Loaded(0.3, 0.9),
+    hypotheses=(TWELVE, TWO),
+    notion=BottleneckMaxFair(),
+)(Drains(BottleneckMaxFair(), bottleneck_rates))

@@ -18,7 +18,7 @@ from fairopt.propositions.kesidis2016_dominant import (
     best,
 )
 from fairopt.propositions.linear import excess
-from fairopt.propositions.statement import Hypothesis, Statement, Undecided, certified
+from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 
 ALPHAS = (0.5, 1.0, 2.0, 5.0)
 NO_LIMITS = Hypothesis("no limits", draws.no_limits, draws.Small(limits=0.8))
@@ -78,19 +78,16 @@ def one_resource(inst: Instance) -> bool:
     return inst.shape[2] == 1
 
 
-def claim_1() -> Statement:
-    """With one resource, whatever g, the maximiser of sum phi_n g(F_n) is max-min fair."""
-    return Statement(
-        name="kesidis2016/claim-1",
-        words="with a single resource the maximiser of sum phi_n g(F_n) is weighted max-min fair, "
-        "whatever concave g",
-        source="kesidis2016 Claim 1",
-        draw=draws.Small(resources=(1, 1)),
-        check=AsMaxMin(("drf", "dominant-share")),
-        hypotheses=(
-            Hypothesis("one resource", one_resource, draws.Small(users=(2, 3), resources=(2, 3))),
-        ),
-    )
+stated(
+    name="kesidis2016/claim-1",
+    words="with a single resource the maximiser of sum phi_n g(F_n) is weighted max-min fair, "
+    "whatever concave g",
+    source="kesidis2016 Claim 1",
+    draw=draws.Small(resources=(1, 1)),
+    hypotheses=(
+        Hypothesis("one resource", one_resource, draws.Small(users=(2, 3), resources=(2, 3))),
+    ),
+)(AsMaxMin(("drf", "dominant-share")))
 
 
 # -- Claim 2 -----------------------------------------------------------------------------------
@@ -105,50 +102,6 @@ SPARSE = draws.Small(users=(2, 3), servers=(2, 4), resources=(1, 1), density=0.3
 USABLE = Hypothesis("every server is usable", all_usable, SPARSE)
 NARROW = draws.Small(users=(3, 5), servers=(2, 4), resources=(1, 1), density=0.5)
 WIDE = draws.Small(users=(2, 4), servers=(1, 3), resources=(1, 1), density=0.9)
-
-
-def claim_2() -> Statement:
-    """Max-min gives everybody its part by weight only if no user's servers are too small."""
-    return Statement(
-        name="kesidis2016/claim-2",
-        words="with a single resource max-min is proportional to phi only if min_n "
-        "sum_i delta[n,i] s_i / phi_n - sum_i (1 - delta[n,i]) s_i / sum_{m != n} phi_m >= 0",
-        source="kesidis2016 Claim 2",
-        draw=WIDE,
-        check=_necessary,
-        hypotheses=(ONE, USABLE),
-        notion=MaxMin(),
-    )
-
-
-def claim_2_sufficient() -> Statement:
-    """The printed condition, read as sufficient too: users are looked at one by one."""
-    return Statement(
-        name="kesidis2016/claim-2-sufficient",
-        words="with a single resource max-min is proportional to phi if the condition of Claim 2 "
-        "holds for every user",
-        source="kesidis2016 Claim 2, the condition read as sufficient",
-        draw=NARROW,
-        check=_sufficient,
-        hypotheses=(ONE, Hypothesis(USABLE.name, all_usable)),
-        reading="printed",
-        notion=MaxMin(),
-    )
-
-
-def claim_2_subsets() -> Statement:
-    """The condition over every proper subset of users is necessary and sufficient."""
-    return Statement(
-        name="kesidis2016/claim-2-subsets",
-        words="with a single resource max-min is proportional to phi iff the condition of Claim 2 "
-        "holds for every proper subset of users taken as one",
-        source="kesidis2016 Claim 2, over subsets",
-        draw=NARROW,
-        check=_equivalent,
-        hypotheses=(ONE, USABLE),
-        reading="corrected",
-        notion=MaxMin(),
-    )
 
 
 def margin(inst: Instance, most: int) -> float:
@@ -171,6 +124,15 @@ def _spread(inst: Instance) -> tuple[float, str]:
     return float(1 - level.min() / level.max()), f"max-min levels ({listed})"
 
 
+@stated(
+    name="kesidis2016/claim-2",
+    words="with a single resource max-min is proportional to phi only if min_n "
+    "sum_i delta[n,i] s_i / phi_n - sum_i (1 - delta[n,i]) s_i / sum_{m != n} phi_m >= 0",
+    source="kesidis2016 Claim 2",
+    draw=WIDE,
+    hypotheses=(ONE, USABLE),
+    notion=MaxMin(),
+)
 def _necessary(inst: Instance, seed: int) -> Check:
     del seed  # nothing is drawn
     apart, witness = _spread(inst)
@@ -180,6 +142,16 @@ def _necessary(inst: Instance, seed: int) -> Check:
     return Check.of("the condition", missing, 1e-5, f"{witness}, condition {-missing:.4g}")
 
 
+@stated(
+    name="kesidis2016/claim-2-sufficient",
+    words="with a single resource max-min is proportional to phi if the condition of Claim 2 "
+    "holds for every user",
+    source="kesidis2016 Claim 2, the condition read as sufficient",
+    draw=NARROW,
+    hypotheses=(ONE, Hypothesis(USABLE.name, all_usable)),
+    reading="printed",
+    notion=MaxMin(),
+)
 def _sufficient(inst: Instance, seed: int) -> Check:
     del seed
     condition = margin(inst, 1)
@@ -189,6 +161,16 @@ def _sufficient(inst: Instance, seed: int) -> Check:
     return Check.of("proportional", apart, 1e-5, f"{witness}, condition {condition:.4g}")
 
 
+@stated(
+    name="kesidis2016/claim-2-subsets",
+    words="with a single resource max-min is proportional to phi iff the condition of Claim 2 "
+    "holds for every proper subset of users taken as one",
+    source="kesidis2016 Claim 2, over subsets",
+    draw=NARROW,
+    hypotheses=(ONE, USABLE),
+    reading="corrected",
+    notion=MaxMin(),
+)
 def _equivalent(inst: Instance, seed: int) -> Check:
     del seed
     condition = margin(inst, len(inst.users))
@@ -202,84 +184,66 @@ def _equivalent(inst: Instance, seed: int) -> Check:
 # -- Claim 4, Corollary 2 ----------------------------------------------------------------------
 
 
-def claim_4_fills() -> Statement:
-    return Statement(
-        name="kesidis2016/claim-4-fills",
-        words="a maximiser of sum phi_n g(x_n/phi_n) fills a resource in every pool",
-        source="kesidis2016 Claim 4",
-        draw=draws.Small(zero_demand=0.2),
-        check=Fills("tasks"),
-        hypotheses=(NO_LIMITS,),
-    )
+stated(
+    name="kesidis2016/claim-4-fills",
+    words="a maximiser of sum phi_n g(x_n/phi_n) fills a resource in every pool",
+    source="kesidis2016 Claim 4",
+    draw=draws.Small(zero_demand=0.2),
+    hypotheses=(NO_LIMITS,),
+)(Fills("tasks"))
 
 
-def claim_4_max_min() -> Statement:
-    return Statement(
-        name="kesidis2016/claim-4-max-min",
-        words="with (27) a maximiser of sum phi_n g(x_n/phi_n) is the unique max-min of x_n/phi_n",
-        source="kesidis2016 Claim 4, (27)",
-        draw=OneDominant(equal=True),
-        check=AsMaxMin(("tasks",)),
-        hypotheses=(TWENTY_SEVEN,),
-        notion=MaxMin("tasks"),
-    )
+stated(
+    name="kesidis2016/claim-4-max-min",
+    words="with (27) a maximiser of sum phi_n g(x_n/phi_n) is the unique max-min of x_n/phi_n",
+    source="kesidis2016 Claim 4, (27)",
+    draw=OneDominant(equal=True),
+    hypotheses=(TWENTY_SEVEN,),
+    notion=MaxMin("tasks"),
+)(AsMaxMin(("tasks",)))
 
 
-def corollary_2_fills() -> Statement:
-    return Statement(
-        name="kesidis2016/corollary-2-fills",
-        words="a maximiser of sum phi_n g(F_n) fills a resource in every pool",
-        source="kesidis2016 Corollary 2",
-        draw=draws.Small(zero_demand=0.2),
-        check=Fills("dominant-share"),
-        hypotheses=(NO_LIMITS,),
-    )
+stated(
+    name="kesidis2016/corollary-2-fills",
+    words="a maximiser of sum phi_n g(F_n) fills a resource in every pool",
+    source="kesidis2016 Corollary 2",
+    draw=draws.Small(zero_demand=0.2),
+    hypotheses=(NO_LIMITS,),
+)(Fills("dominant-share"))
 
 
-def corollary_2_max_min() -> Statement:
-    return Statement(
-        name="kesidis2016/corollary-2-max-min",
-        words="with (33) a maximiser of sum phi_n g(F_n) is the unique max-min of F_n",
-        source="kesidis2016 Corollary 2, (33)",
-        draw=OneDominant(),
-        check=AsMaxMin(("dominant-share",)),
-        hypotheses=(THIRTY_THREE,),
-        notion=MaxMin("dominant-share"),
-    )
+stated(
+    name="kesidis2016/corollary-2-max-min",
+    words="with (33) a maximiser of sum phi_n g(F_n) is the unique max-min of F_n",
+    source="kesidis2016 Corollary 2, (33)",
+    draw=OneDominant(),
+    hypotheses=(THIRTY_THREE,),
+    notion=MaxMin("dominant-share"),
+)(AsMaxMin(("dominant-share",)))
 
 
 # -- Claim 5, Corollary 3 ----------------------------------------------------------------------
 
 
-def claim_5() -> Statement:
-    """The maximiser of sum phi_n g_a(x_n), and nothing else, is (phi, a)-proportionally fair."""
-    return Statement(
-        name="kesidis2016/claim-5",
-        words="x* maximising sum phi_n g_a(x_n) is uniquely (phi,a)-proportionally fair: "
-        "sum phi_n (x_n - x*_n)/(x*_n)^a <= 0 for every feasible x",
-        source="kesidis2016 Claim 5",
-        draw=draws.Small(zero_demand=0.2, limits=0.2),
-        check=_tasks_fair,
-    )
-
-
-def corollary_3() -> Statement:
-    """The maximiser of sum phi_n log F_n, and nothing else, is (phi, 1) F-proportionally fair."""
-    return Statement(
-        name="kesidis2016/corollary-3",
-        words="x* maximising sum phi_n log F_n is uniquely (phi,1) F-proportionally fair: "
-        "sum phi_n (F_n - F*_n)/F*_n <= 0 for every feasible F",
-        source="kesidis2016 Corollary 3",
-        draw=draws.Small(zero_demand=0.2, limits=0.2),
-        check=_shares_fair,
-        notion=ProportionalFair("dominant-share"),
-    )
-
-
+@stated(
+    name="kesidis2016/claim-5",
+    words="x* maximising sum phi_n g_a(x_n) is uniquely (phi,a)-proportionally fair: "
+    "sum phi_n (x_n - x*_n)/(x*_n)^a <= 0 for every feasible x",
+    source="kesidis2016 Claim 5",
+    draw=draws.Small(zero_demand=0.2, limits=0.2),
+)
 def _tasks_fair(inst: Instance, seed: int) -> Check:
     return _fair(inst, seed, _drawn_alpha(seed), "tasks")
 
 
+@stated(
+    name="kesidis2016/corollary-3",
+    words="x* maximising sum phi_n log F_n is uniquely (phi,1) F-proportionally fair: "
+    "sum phi_n (F_n - F*_n)/F*_n <= 0 for every feasible F",
+    source="kesidis2016 Corollary 3",
+    draw=draws.Small(zero_demand=0.2, limits=0.2),
+    notion=ProportionalFair("dominant-share"),
+)
 def _shares_fair(inst: Instance, seed: int) -> Check:
     return _fair(inst, seed, 1.0, "dominant-share")
 

@@ -18,7 +18,7 @@ from fairopt.instance import Floats, Instance
 from fairopt.notions import MaxMin
 from fairopt.propositions import draws
 from fairopt.propositions.kesidis2016_dominant import best
-from fairopt.propositions.statement import Hypothesis, Statement, Undecided
+from fairopt.propositions.statement import Hypothesis, Undecided, stated
 
 ONE_POOL = draws.Small(users=(2, 4), servers=(1, 1))
 POSITIVE = Hypothesis(
@@ -26,8 +26,12 @@ POSITIVE = Hypothesis(
     draws.positive_demand,
     draws.Small(users=(2, 4), servers=(1, 1), resources=(2, 3), zero_demand=0.5),
 )
+UNBROKEN = Hypothesis(POSITIVE.name, POSITIVE.holds)
+"""of a statement that is wrong anyway nothing is learned by breaking it"""
 ROUNDS = 2000
 """steps to the fixed point of Corollary 1"""
+READ_AS = {"printed": "1/phi", "corrected": "phi"}
+"""what stands for the weight w in either reading"""
 
 
 def closed_form(part: Floats, pull: Floats) -> Floats:
@@ -42,31 +46,6 @@ def pulls(inst: Instance, reading: str) -> Floats:
 
 
 # -- Claim 3 -----------------------------------------------------------------------------------
-
-
-def claim_3(reading: str = "corrected") -> Statement:
-    """Weighted DRF of one pool in closed form."""
-    weight = "1/phi" if reading == "printed" else "phi"
-    return Statement(
-        name="kesidis2016/claim-3" + ("-printed" if reading == "printed" else ""),
-        words=f"weighted DRF in one pool has dominant shares w_n / max_r sum_m w_m b[m,r], "
-        f"w = {weight}",
-        source="kesidis2016 Claim 3",
-        draw=ONE_POOL,
-        check=Claim3(reading),
-        hypotheses=(POSITIVE,) if reading == "corrected" else (_unbroken(POSITIVE),),
-        reading=reading,
-        notion=MaxMin("dominant-share"),
-    )
-
-
-def claim_3_printed() -> Statement:
-    return claim_3("printed")
-
-
-def _unbroken(hypothesis: Hypothesis) -> Hypothesis:
-    """Of a statement that is wrong anyway nothing is learned by breaking it."""
-    return Hypothesis(hypothesis.name, hypothesis.holds)
 
 
 @dataclass(frozen=True)
@@ -89,26 +68,20 @@ class Claim3:
         return Check.of("the closed form", float(apart[n]), 1e-5, witness)
 
 
+for _reading, _weight in READ_AS.items():
+    stated(
+        name="kesidis2016/claim-3" + ("-printed" if _reading == "printed" else ""),
+        words="weighted DRF in one pool has dominant shares w_n / max_r sum_m w_m b[m,r], "
+        f"w = {_weight}",
+        source="kesidis2016 Claim 3",
+        draw=ONE_POOL,
+        hypotheses=(POSITIVE,) if _reading == "corrected" else (UNBROKEN,),
+        reading=_reading,
+        notion=MaxMin("dominant-share"),
+    )(Claim3(_reading))
+
+
 # -- Corollary 1 -------------------------------------------------------------------------------
-
-
-def corollary_1(reading: str = "corrected") -> Statement:
-    """Claim 3 at the fixed point, when x tasks demand D(x), subadditive."""
-    weight = "1/phi" if reading == "printed" else "phi"
-    return Statement(
-        name="kesidis2016/corollary-1" + ("-printed" if reading == "printed" else ""),
-        words=f"with subadditive demand D(x) the fixed point of Claim 3 (w = {weight}) is the "
-        "max-min of dominant shares by weight",
-        source="kesidis2016 Corollary 1",
-        draw=draws.Small(users=(2, 4), servers=(1, 1), resources=(1, 3)),
-        check=Corollary1(reading),
-        hypotheses=(_unbroken(POSITIVE),),
-        reading=reading,
-    )
-
-
-def corollary_1_printed() -> Statement:
-    return corollary_1("printed")
 
 
 @dataclass(frozen=True)
@@ -187,3 +160,15 @@ def level(demand: Demand, weight: Floats) -> float:
         fits = demand.of(demand.tasks(weight * middle)).sum(axis=0).max() <= 1
         low, high = (middle, high) if fits else (low, middle)
     return low
+
+
+for _reading, _weight in READ_AS.items():
+    stated(
+        name="kesidis2016/corollary-1" + ("-printed" if _reading == "printed" else ""),
+        words=f"with subadditive demand D(x) the fixed point of Claim 3 (w = {_weight}) is the "
+        "max-min of dominant shares by weight",
+        source="kesidis2016 Corollary 1",
+        draw=draws.Small(users=(2, 4), servers=(1, 1), resources=(1, 3)),
+        hypotheses=(UNBROKEN,),
+        reading=_reading,
+    )(Corollary1(_reading))

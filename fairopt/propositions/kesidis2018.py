@@ -11,24 +11,19 @@ from fairopt.notions import AlphaFair, MaxMin, ProportionalFair
 from fairopt.propositions import draws
 from fairopt.propositions.kesidis2018_definition import CRITERIA, FOURTEEN
 from fairopt.propositions.linear import excess
-from fairopt.propositions.statement import Hypothesis, Statement, certified
+from fairopt.propositions.statement import Hypothesis, certified, stated
 
 ALPHAS = (0.5, 1.0, 2.0, 5.0)
 NO_LIMITS = Hypothesis("no limits", draws.no_limits, draws.Small(limits=0.8))
 
 
-def proposition_1_fills() -> Statement:
-    """A maximiser of sum phi_n g(U_n) fills a resource on every server that some user may use."""
-    return Statement(
-        name="kesidis2018/proposition-1-fills",
-        words="a maximiser of sum phi_n g(U_n) has a full resource on every usable server",
-        source="kesidis2018 Proposition 1, (5), (6)",
-        draw=draws.Small(zero_demand=0.2),
-        check=_fills,
-        hypotheses=(NO_LIMITS,),
-    )
-
-
+@stated(
+    name="kesidis2018/proposition-1-fills",
+    words="a maximiser of sum phi_n g(U_n) has a full resource on every usable server",
+    source="kesidis2018 Proposition 1, (5), (6)",
+    draw=draws.Small(zero_demand=0.2),
+    hypotheses=(NO_LIMITS,),
+)
 def _fills(inst: Instance, seed: int) -> Check:
     rng = np.random.default_rng(seed)
     alpha, criterion = float(rng.choice(ALPHAS)), str(rng.choice(CRITERIA))
@@ -39,18 +34,13 @@ def _fills(inst: Instance, seed: int) -> Check:
     return Check.of("a full resource on every server", max(float(free[i]), 0.0), 1e-5, witness)
 
 
-def proposition_1_unique() -> Statement:
-    """With (14) the U-MMF levels are those of every maximiser of (5), whatever g."""
-    return Statement(
-        name="kesidis2018/proposition-1-unique",
-        words="every strictly concave g gives the same maximiser levels U of (5), the U-MMF ones",
-        source="kesidis2018 Proposition 1, (5), (14)",
-        draw=draws.Alike(),
-        check=_same_for_every_g,
-        hypotheses=(FOURTEEN,),
-    )
-
-
+@stated(
+    name="kesidis2018/proposition-1-unique",
+    words="every strictly concave g gives the same maximiser levels U of (5), the U-MMF ones",
+    source="kesidis2018 Proposition 1, (5), (14)",
+    draw=draws.Alike(),
+    hypotheses=(FOURTEEN,),
+)
 def _same_for_every_g(inst: Instance, seed: int) -> Check:
     rng = np.random.default_rng(seed)
     alpha, criterion = float(rng.choice(ALPHAS)), str(rng.choice(CRITERIA))
@@ -65,29 +55,12 @@ def _same_for_every_g(inst: Instance, seed: int) -> Check:
     return Check.of("the same levels", float(apart[n]), 1e-4, witness)
 
 
-def proposition_2() -> Statement:
-    """x* maximises (15) iff sum phi_n (x_n - x*_n) / (x*_n)^a <= 0 for every feasible x (16)."""
-    return Statement(
-        name="kesidis2018/proposition-2",
-        words="x* maximises sum phi_n g_a(x_n) iff no feasible x has "
-        "sum phi_n (x_n - x*_n) / (x*_n)^a > 0",
-        source="kesidis2018 Proposition 2, (15), (16)",
-        draw=draws.Small(zero_demand=0.2, limits=0.2),
-        check=_variational_tasks,
-    )
-
-
-def proposition_2_unique() -> Statement:
-    """The totals x*_n of (15) are unique (the tasks x*_{n,i} need not be)."""
-    return Statement(
-        name="kesidis2018/proposition-2-unique",
-        words="the totals x*_n that maximise sum phi_n g_a(x_n) are unique",
-        source="kesidis2018 Proposition 2",
-        draw=draws.Small(zero_demand=0.2, limits=0.2),
-        check=_one_maximiser,
-    )
-
-
+@stated(
+    name="kesidis2018/proposition-2-unique",
+    words="the totals x*_n that maximise sum phi_n g_a(x_n) are unique",
+    source="kesidis2018 Proposition 2",
+    draw=draws.Small(zero_demand=0.2, limits=0.2),
+)
 def _one_maximiser(inst: Instance, seed: int) -> Check:
     """Users and servers in reverse order have another path to the answer, and the same totals."""
     alpha = float(np.random.default_rng(seed).choice(ALPHAS))
@@ -101,23 +74,25 @@ def _one_maximiser(inst: Instance, seed: int) -> Check:
     return Check.of("the same totals", float(apart[n]), 1e-4, witness)
 
 
-def corollary_1() -> Statement:
-    """U* maximises sum phi_n log U_n iff sum phi_n (U_n - U*_n) / U*_n <= 0 for feasible U."""
-    return Statement(
-        name="kesidis2018/corollary-1",
-        words="U* maximises sum phi_n log U_n iff no feasible U has "
-        "sum phi_n (U_n - U*_n) / U*_n > 0",
-        source="kesidis2018 Corollary 1",
-        draw=draws.Small(zero_demand=0.2, limits=0.2),
-        check=_variational_levels,
-    )
-
-
+@stated(
+    name="kesidis2018/proposition-2",
+    words="x* maximises sum phi_n g_a(x_n) iff no feasible x has "
+    "sum phi_n (x_n - x*_n) / (x*_n)^a > 0",
+    source="kesidis2018 Proposition 2, (15), (16)",
+    draw=draws.Small(zero_demand=0.2, limits=0.2),
+)
 def _variational_tasks(inst: Instance, seed: int) -> Check:
     alpha = float(np.random.default_rng(seed).choice(ALPHAS))
     return _variational(inst, seed, alpha, "tasks")
 
 
+@stated(
+    name="kesidis2018/corollary-1",
+    words="U* maximises sum phi_n log U_n iff no feasible U has "
+    "sum phi_n (U_n - U*_n) / U*_n > 0",
+    source="kesidis2018 Corollary 1",
+    draw=draws.Small(zero_demand=0.2, limits=0.2),
+)
 def _variational_levels(inst: Instance, seed: int) -> Check:
     return _variational(inst, seed, 1.0, str(np.random.default_rng(seed).choice(CRITERIA)))
 
@@ -146,18 +121,6 @@ def _slope(inst: Instance, score: Floats, tasks: Floats, alpha: float) -> Floats
     return slope
 
 
-def corollary_1_constant() -> Statement:
-    """For u constant in i, the maximiser of sum phi_n log U_n is that of (15) with a = 1."""
-    return Statement(
-        name="kesidis2018/corollary-1-constant",
-        words="max sum phi_n log U_n and max sum phi_n log x_n have the same totals x_n",
-        source="kesidis2018 Corollary 1, (13)",
-        draw=draws.EqualServers(),
-        check=_proportional_alike,
-        hypotheses=(Hypothesis("u constant in i", constant_score, draws.Small(servers=(2, 3))),),
-    )
-
-
 def constant_score(inst: Instance) -> bool:
     """The dominant share u[n,i] of one task is the same on every server of a user."""
     u = criteria.score(inst, "dominant-share")
@@ -165,6 +128,13 @@ def constant_score(inst: Instance) -> bool:
     return bool(np.where(inst.eligible, most - u <= 1e-12 * most, True).all())
 
 
+@stated(
+    name="kesidis2018/corollary-1-constant",
+    words="max sum phi_n log U_n and max sum phi_n log x_n have the same totals x_n",
+    source="kesidis2018 Corollary 1, (13)",
+    draw=draws.EqualServers(),
+    hypotheses=(Hypothesis("u constant in i", constant_score, draws.Small(servers=(2, 3))),),
+)
 def _proportional_alike(inst: Instance, seed: int) -> Check:
     del seed  # nothing is drawn
     levels = certified(inst, ProportionalFair("dominant-share")).totals

@@ -12,56 +12,12 @@ from fairopt.instance import Floats, Instance
 from fairopt.notions import MaxMin
 from fairopt.propositions import draws
 from fairopt.propositions.linear import Polytope
-from fairopt.propositions.statement import Hypothesis, Statement, Undecided, certified
+from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 
 CRITERIA = ("tasks", "drf", "dominant-share", "ps-dsf-sum")
 FOURTEEN = Hypothesis("(14)", draws.equal_where_shared, draws.Small(users=(2, 3)))
 ZERO = 1e-7
 """relative: levels closer than this are equal, and what is this near to full is full"""
-
-
-def definition_1_printed() -> Statement:
-    """U_l > U_m, x[m,i] > 0 and some r full at i imply x[l,i] = 0: then x is U-MMF (too weak)."""
-    return Statement(
-        name="kesidis2018/definition-1-printed",
-        words="x that fills every server is U-MMF if U_l > U_m, x[m,i] > 0 and a full resource at "
-        "i imply x[l,i] = 0",
-        source="kesidis2018 Definition 1",
-        draw=draws.Alike(),
-        check=_sufficient_printed,
-        hypotheses=(Hypothesis("(14)", draws.equal_where_shared),),
-        reading="printed",
-    )
-
-
-def definition_1() -> Statement:
-    """delta[l,i] = 1, x[m,i] > 0 and some r full at i imply U_l >= U_m: then x is U-MMF."""
-    return Statement(
-        name="kesidis2018/definition-1",
-        words="x that fills every server is U-MMF if delta[l,i] = 1, x[m,i] > 0 and a full "
-        "resource at i imply U_l >= U_m",
-        source="kesidis2018 Definition 1, in the form of kesidis2016",
-        draw=draws.Alike(),
-        check=_sufficient_corrected,
-        hypotheses=(FOURTEEN,),
-        reading="corrected",
-    )
-
-
-def definition_1_necessary() -> Statement:
-    """The lexicographic max-min allocation meets Definition 1 in its right form."""
-    return Statement(
-        name="kesidis2018/definition-1-necessary",
-        words="lexicographic max-min x has U_l >= U_m where delta[l,i] = 1, x[m,i] > 0 and a "
-        "resource is full at i",
-        source="kesidis2018 Definition 1, in the form of kesidis2016",
-        draw=draws.Small(),
-        check=_necessary,
-        hypotheses=(
-            Hypothesis("positive demand", draws.positive_demand, draws.Small(zero_demand=0.5)),
-        ),
-        reading="corrected",
-    )
 
 
 def printed(inst: Instance, tasks: Floats, level: Floats) -> float:
@@ -95,10 +51,28 @@ def _full(inst: Instance, tasks: Floats) -> Floats:
     return np.asarray((inst.used(tasks) / pool >= 1 - ZERO).any(axis=1))
 
 
+@stated(
+    name="kesidis2018/definition-1-printed",
+    words="x that fills every server is U-MMF if U_l > U_m, x[m,i] > 0 and a full resource at "
+    "i imply x[l,i] = 0",
+    source="kesidis2018 Definition 1",
+    draw=draws.Alike(),
+    hypotheses=(Hypothesis("(14)", draws.equal_where_shared),),
+    reading="printed",
+)
 def _sufficient_printed(inst: Instance, seed: int) -> Check:
     return _sufficient(inst, seed, printed)
 
 
+@stated(
+    name="kesidis2018/definition-1",
+    words="x that fills every server is U-MMF if delta[l,i] = 1, x[m,i] > 0 and a full "
+    "resource at i imply U_l >= U_m",
+    source="kesidis2018 Definition 1, in the form of kesidis2016",
+    draw=draws.Alike(),
+    hypotheses=(FOURTEEN,),
+    reading="corrected",
+)
 def _sufficient_corrected(inst: Instance, seed: int) -> Check:
     return _sufficient(inst, seed, corrected)
 
@@ -170,6 +144,17 @@ def _candidates(best: Allocation, rng: np.random.Generator) -> Iterator[Floats]:
             yield tasks
 
 
+@stated(
+    name="kesidis2018/definition-1-necessary",
+    words="lexicographic max-min x has U_l >= U_m where delta[l,i] = 1, x[m,i] > 0 and a "
+    "resource is full at i",
+    source="kesidis2018 Definition 1, in the form of kesidis2016",
+    draw=draws.Small(),
+    hypotheses=(
+        Hypothesis("positive demand", draws.positive_demand, draws.Small(zero_demand=0.5)),
+    ),
+    reading="corrected",
+)
 def _necessary(inst: Instance, seed: int) -> Check:
     criterion = str(np.random.default_rng(seed).choice(CRITERIA))
     best = certified(inst, MaxMin(criterion))

@@ -19,7 +19,7 @@ from fairopt.notions import PerServerDominantShare
 from fairopt.notions.ps_dsf import transformed
 from fairopt.propositions import draws
 from fairopt.propositions.linear import Polytope
-from fairopt.propositions.statement import Hypothesis, Statement, Undecided, certified
+from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 
 NO_LIMITS = Hypothesis("no limits", draws.no_limits, draws.Small(users=(2, 3), limits=0.8))
 ZERO = 1e-6
@@ -68,38 +68,28 @@ def levels(inst: Instance, tasks: Floats) -> Floats:
 # -- Theorems 1 and 2 --------------------------------------------------------------------------
 
 
-def theorem_1() -> Statement:
-    """RDM: PS-DSF iff every user has a bottleneck resource at every eligible server."""
-    return Statement(
-        name="khamse2016/theorem-1",
-        words="x is RDM PS-DSF iff every user n has at every eligible server i a full resource it "
-        "demands whose holders have s[m,i]/phi_m <= s[n,i]/phi_n",
-        source="khamse2016 Theorem 1, RDM",
-        draw=draws.Small(users=(2, 3), zero_demand=0.2),
-        check=_by_resources,
-        hypotheses=(NO_LIMITS,),
-        notion=PerServerDominantShare(),
-    )
-
-
-def theorem_2() -> Statement:
-    """TDM: PS-DSF iff time is tight on every server and goes to the lowest levels there."""
-    return Statement(
-        name="khamse2016/theorem-2",
-        words="x is TDM PS-DSF iff sum_n x[n,i]/gamma[n,i] = 1 on every usable server and "
-        "x[m,i] > 0 implies s[n,i]/phi_n >= s[m,i]/phi_m for all n eligible at i",
-        source="khamse2016 Theorem 2, TDM",
-        draw=draws.Small(users=(2, 3), zero_demand=0.2),
-        check=_by_time,
-        hypotheses=(NO_LIMITS,),
-        notion=PerServerDominantShare(division="tdm"),
-    )
-
-
+@stated(
+    name="khamse2016/theorem-1",
+    words="x is RDM PS-DSF iff every user n has at every eligible server i a full resource it "
+    "demands whose holders have s[m,i]/phi_m <= s[n,i]/phi_n",
+    source="khamse2016 Theorem 1, RDM",
+    draw=draws.Small(users=(2, 3), zero_demand=0.2),
+    hypotheses=(NO_LIMITS,),
+    notion=PerServerDominantShare(),
+)
 def _by_resources(inst: Instance, seed: int) -> Check:
     return _definition(inst, seed)
 
 
+@stated(
+    name="khamse2016/theorem-2",
+    words="x is TDM PS-DSF iff sum_n x[n,i]/gamma[n,i] = 1 on every usable server and "
+    "x[m,i] > 0 implies s[n,i]/phi_n >= s[m,i]/phi_m for all n eligible at i",
+    source="khamse2016 Theorem 2, TDM",
+    draw=draws.Small(users=(2, 3), zero_demand=0.2),
+    hypotheses=(NO_LIMITS,),
+    notion=PerServerDominantShare(division="tdm"),
+)
 def _by_time(inst: Instance, seed: int) -> Check:
     return _definition(transformed(inst), seed)  # time is the one resource
 
@@ -173,18 +163,13 @@ def grows(inst: Instance, tasks: Floats, n: int) -> float:
 # -- Corollary 1 -------------------------------------------------------------------------------
 
 
-def corollary_1() -> Statement:
-    """A full resource held by the lowest levels is a bottleneck for all who demand it there."""
-    return Statement(
-        name="khamse2016/corollary-1",
-        words="if r is full at i and its holders have the smallest s/phi of all users eligible at "
-        "i, r is a bottleneck at i for every eligible user that demands it",
-        source="khamse2016 Corollary 1",
-        draw=draws.Small(users=(2, 4), zero_demand=0.3),
-        check=_lowest_hold,
-    )
-
-
+@stated(
+    name="khamse2016/corollary-1",
+    words="if r is full at i and its holders have the smallest s/phi of all users eligible at "
+    "i, r is a bottleneck at i for every eligible user that demands it",
+    source="khamse2016 Corollary 1",
+    draw=draws.Small(users=(2, 4), zero_demand=0.3),
+)
 def _lowest_hold(inst: Instance, seed: int) -> Check:
     """Where the premise holds, nobody can grow at i, whatever those of higher levels give up."""
     rng = np.random.default_rng(seed)
@@ -212,17 +197,12 @@ def _lowest_hold(inst: Instance, seed: int) -> Check:
 # -- (11) --------------------------------------------------------------------------------------
 
 
-def eleven() -> Statement:
-    """What fits by time fits by resources."""
-    return Statement(
-        name="khamse2016/11",
-        words="sum_n x[n,i]/gamma[n,i] <= 1 implies sum_n x[n,i] d[n,r] <= c[i,r] for all r",
-        source="khamse2016 (11)",
-        draw=draws.Small(users=(1, 5), zero_demand=0.3),
-        check=_time_fits,
-    )
-
-
+@stated(
+    name="khamse2016/11",
+    words="sum_n x[n,i]/gamma[n,i] <= 1 implies sum_n x[n,i] d[n,r] <= c[i,r] for all r",
+    source="khamse2016 (11)",
+    draw=draws.Small(users=(1, 5), zero_demand=0.3),
+)
 def _time_fits(inst: Instance, seed: int) -> Check:
     """Random parts of a full unit of time on every server, few users or many holding it."""
     rng = np.random.default_rng(seed)

@@ -15,7 +15,7 @@ from fairopt.notions import PerServerDominantShare
 from fairopt.properties.lies import Lie, truly_runs
 from fairopt.propositions import draws
 from fairopt.propositions.khamse2016 import any_order, meets_theorem, ps_dsf, refilled
-from fairopt.propositions.statement import Hypothesis, Statement, Undecided
+from fairopt.propositions.statement import Hypothesis, Undecided, stated
 
 RANDOM, PLAIN = 4, 6
 """random and plain lies tried in one trial"""
@@ -113,34 +113,24 @@ def _claims(inst: Instance, lie: Lie) -> str:
 # -- strategy-proofness ------------------------------------------------------------------------
 
 
-def strategy_proof_tdm() -> Statement:
-    """Theorem 3: with TDM no lie about demand or servers lets a user run more."""
-    return Statement(
-        name="khamse2016/theorem-3-strategy-proof-tdm",
-        words="under TDM PS-DSF no user runs more by lying about its demand or eligible servers",
-        source="khamse2016 Theorem 3, TDM; (46)",
-        draw=draws.Small(users=(2, 4), zero_demand=0.2),
-        check=_tdm_gain,
-        notion=PerServerDominantShare(division="tdm"),
-    )
-
-
-def strategy_proof_rdm() -> Statement:
-    """Strategy-proofness under RDM, which Theorem 3 says of TDM alone."""
-    return Statement(
-        name="khamse2016/table-1-strategy-proof-rdm",
-        words="under RDM PS-DSF no user runs more by lying about its demand or eligible servers",
-        source="khamse2016 Table I; Theorem 3 says it of TDM alone; (46)",
-        draw=draws.Small(users=(2, 4), density=0.9, zero_demand=0.2),
-        check=_rdm_gain,
-        notion=PerServerDominantShare(),
-    )
-
-
+@stated(
+    name="khamse2016/theorem-3-strategy-proof-tdm",
+    words="under TDM PS-DSF no user runs more by lying about its demand or eligible servers",
+    source="khamse2016 Theorem 3, TDM; (46)",
+    draw=draws.Small(users=(2, 4), zero_demand=0.2),
+    notion=PerServerDominantShare(division="tdm"),
+)
 def _tdm_gain(inst: Instance, seed: int) -> Check:
     return _gain(inst, seed, "tdm")
 
 
+@stated(
+    name="khamse2016/table-1-strategy-proof-rdm",
+    words="under RDM PS-DSF no user runs more by lying about its demand or eligible servers",
+    source="khamse2016 Table I; Theorem 3 says it of TDM alone; (46)",
+    draw=draws.Small(users=(2, 4), density=0.9, zero_demand=0.2),
+    notion=PerServerDominantShare(),
+)
 def _rdm_gain(inst: Instance, seed: int) -> Check:
     return _gain(inst, seed, "rdm")
 
@@ -169,40 +159,30 @@ POSITIVE = Hypothesis(
 )
 
 
-def lemma_1_printed() -> Statement:
-    """A liar that lowers another's tasks lowers its own, whatever servers it claims."""
-    return Statement(
-        name="khamse2016/lemma-1-printed",
-        words="if every user demands every resource, under RDM PS-DSF no user lowers another's "
-        "tasks by lying about demand or eligible servers without lowering its own",
-        source="khamse2016 Lemma 1; (46)",
-        draw=draws.Small(users=(2, 4), density=0.5),
-        check=_harms_itself_anyhow,
-        hypotheses=(Hypothesis(POSITIVE.name, draws.positive_demand),),
-        reading="printed",
-        notion=PerServerDominantShare(),
-    )
-
-
-def lemma_1() -> Statement:
-    """A liar that lowers another's tasks lowers its own, if it claims only what it can use."""
-    return Statement(
-        name="khamse2016/lemma-1",
-        words="if every user demands every resource, under RDM PS-DSF no user lowers another's "
-        "tasks by lying about demand or leaving out eligible servers without lowering its own",
-        source="khamse2016 Lemma 1, for claims of servers the user can use; (46)",
-        draw=draws.Small(users=(2, 4)),
-        check=_harms_itself,
-        hypotheses=(POSITIVE,),
-        reading="corrected",
-        notion=PerServerDominantShare(),
-    )
-
-
+@stated(
+    name="khamse2016/lemma-1-printed",
+    words="if every user demands every resource, under RDM PS-DSF no user lowers another's "
+    "tasks by lying about demand or eligible servers without lowering its own",
+    source="khamse2016 Lemma 1; (46)",
+    draw=draws.Small(users=(2, 4), density=0.5),
+    hypotheses=(Hypothesis(POSITIVE.name, draws.positive_demand),),
+    reading="printed",
+    notion=PerServerDominantShare(),
+)
 def _harms_itself_anyhow(inst: Instance, seed: int) -> Check:
     return _harms(inst, seed, beyond=True)
 
 
+@stated(
+    name="khamse2016/lemma-1",
+    words="if every user demands every resource, under RDM PS-DSF no user lowers another's "
+    "tasks by lying about demand or leaving out eligible servers without lowering its own",
+    source="khamse2016 Lemma 1, for claims of servers the user can use; (46)",
+    draw=draws.Small(users=(2, 4)),
+    hypotheses=(POSITIVE,),
+    reading="corrected",
+    notion=PerServerDominantShare(),
+)
 def _harms_itself(inst: Instance, seed: int) -> Check:
     return _harms(inst, seed, beyond=False)
 
@@ -230,18 +210,13 @@ def _harms(inst: Instance, seed: int, beyond: bool) -> Check:
 # -- (46) --------------------------------------------------------------------------------------
 
 
-def forty_six() -> Statement:
-    """What a liar runs with x' d' on every server: sum_i min_r x'[n,i] d'[n,r] / d[n,r]."""
-    return Statement(
-        name="khamse2016/46",
-        words="after the lie d' a user really runs sum_i min_r x'[n,i] d'[n,r] / d[n,r] tasks, the "
-        "most that the resources it is given allow",
-        source="khamse2016 (46)",
-        draw=draws.Small(users=(1, 4), zero_demand=0.3, limits=0.3),
-        check=_really_runs,
-    )
-
-
+@stated(
+    name="khamse2016/46",
+    words="after the lie d' a user really runs sum_i min_r x'[n,i] d'[n,r] / d[n,r] tasks, the "
+    "most that the resources it is given allow",
+    source="khamse2016 (46)",
+    draw=draws.Small(users=(1, 4), zero_demand=0.3, limits=0.3),
+)
 def _really_runs(inst: Instance, seed: int) -> Check:
     """Against the linear program of the most tasks that fit in what the liar is given."""
     from scipy.optimize import linprog

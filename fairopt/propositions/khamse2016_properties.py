@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from fairopt.properties.bottleneck import common_dominant
 from fairopt.propositions import draws
 from fairopt.propositions.kesidis2016_dominant import OneDominant, best
 from fairopt.propositions.khamse2016 import any_order, ps_dsf
-from fairopt.propositions.statement import Draw, Hypothesis, Statement, Undecided
+from fairopt.propositions.statement import Draw, Hypothesis, Undecided, stated
 
 APART = 1e-4
 """relative: a property that fails by less is put down to tolerances"""
@@ -64,82 +65,37 @@ class Judged:
         return Check.of(found.name, found.residual, APART, found.witness)
 
 
-def theorem_3(name: str, division: str) -> Statement:
-    """PS-DSF has the property `name`, a key of WORDS, under `division`."""
-    return Statement(
-        name=f"khamse2016/theorem-3-{name}-{division}",
-        words=f"under {division.upper()} PS-DSF, {WORDS[name]}",
-        source=f"khamse2016 Theorem 3, {division.upper()}",
-        draw=DRAW.get(name, ANY),
-        check=Judged(name, division),
-        hypotheses=(PREMISE[name],) if name in PREMISE else (),
-        notion=PerServerDominantShare(division=division),
-    )
-
-
-def single_resource_rdm() -> Statement:
-    return theorem_3("single-resource-fair", "rdm")
-
-
-def single_resource_tdm() -> Statement:
-    return theorem_3("single-resource-fair", "tdm")
-
-
-def bottleneck_rdm() -> Statement:
-    return theorem_3("bottleneck-fair", "rdm")
-
-
-def bottleneck_tdm() -> Statement:
-    return theorem_3("bottleneck-fair", "tdm")
-
-
-def envy_free_rdm() -> Statement:
-    return theorem_3("envy-free", "rdm")
-
-
-def envy_free_tdm() -> Statement:
-    return theorem_3("envy-free", "tdm")
-
-
-def sharing_rdm() -> Statement:
-    return theorem_3("sharing-incentive", "rdm")
-
-
-def sharing_tdm() -> Statement:
-    return theorem_3("sharing-incentive", "tdm")
-
-
-def pareto_tdm() -> Statement:
-    return theorem_3("pareto-optimal", "tdm")
+# without pareto-optimal under RDM, which Table I leaves out
+for _name, _division in (*product(list(WORDS)[:-1], ("rdm", "tdm")), ("pareto-optimal", "tdm")):
+    stated(
+        name=f"khamse2016/theorem-3-{_name}-{_division}",
+        words=f"under {_division.upper()} PS-DSF, {WORDS[_name]}",
+        source=f"khamse2016 Theorem 3, {_division.upper()}",
+        draw=DRAW.get(_name, ANY),
+        hypotheses=(PREMISE[_name],) if _name in PREMISE else (),
+        notion=PerServerDominantShare(division=_division),
+    )(Judged(_name, _division))
 
 
 # -- what Theorem 3 does not say, tried in the same way -----------------------------------------
 
 
-def pareto_rdm() -> Statement:
-    """Pareto optimality under RDM, which Theorem 3 says of TDM alone."""
-    return Statement(
-        name="khamse2016/table-1-pareto-optimal-rdm",
-        words=f"under RDM PS-DSF, {WORDS['pareto-optimal']}",
-        source="khamse2016 Table I; Theorem 3 says it of TDM alone",
-        draw=ANY,
-        check=Judged("pareto-optimal", "rdm"),
-        notion=PerServerDominantShare(),
-    )
+stated(
+    name="khamse2016/table-1-pareto-optimal-rdm",
+    words=f"under RDM PS-DSF, {WORDS['pareto-optimal']}",
+    source="khamse2016 Table I; Theorem 3 says it of TDM alone",
+    draw=ANY,
+    notion=PerServerDominantShare(),
+)(Judged("pareto-optimal", "rdm"))
 
 
-def unique_rdm() -> Statement:
-    """The RDM PS-DSF allocation, as if there were one."""
-    return Statement(
-        name="khamse2016/unique-rdm",
-        words="the totals x_n of RDM PS-DSF allocations are unique",
-        source="khamse2016, the RDM PS-DSF allocation",
-        draw=draws.Small(users=(2, 5), servers=(2, 3), resources=(2, 3), zero_demand=0.3),
-        check=_one_answer,
-        notion=PerServerDominantShare(),
-    )
-
-
+@stated(
+    name="khamse2016/unique-rdm",
+    words="the totals x_n of RDM PS-DSF allocations are unique",
+    source="khamse2016, the RDM PS-DSF allocation",
+    draw=draws.Small(users=(2, 5), servers=(2, 3), resources=(2, 3), zero_demand=0.3),
+    notion=PerServerDominantShare(),
+)
 def _one_answer(inst: Instance, seed: int) -> Check:
     """Refilled in other orders and from other starts; every answer is judged by Theorem 1."""
     notion = PerServerDominantShare()
@@ -159,19 +115,14 @@ def _one_answer(inst: Instance, seed: int) -> Check:
     return Check.of("one answer", worst, APART, witness)
 
 
-def sharing_tsf() -> Statement:
-    """TSF and the sharing incentive, with the uniform share of every eligible server."""
-    return Statement(
-        name="khamse2016/table-1-sharing-incentive-tsf",
-        words=f"under TSF, {WORDS['sharing-incentive']}",
-        source="khamse2016 Table I; the source of TSF",
-        draw=draws.Small(users=(2, 4), zero_demand=0.2),
-        check=_tsf,
-        reading="printed",
-        notion=MaxMin("tsf"),
-    )
-
-
+@stated(
+    name="khamse2016/table-1-sharing-incentive-tsf",
+    words=f"under TSF, {WORDS['sharing-incentive']}",
+    source="khamse2016 Table I; the source of TSF",
+    draw=draws.Small(users=(2, 4), zero_demand=0.2),
+    reading="printed",
+    notion=MaxMin("tsf"),
+)
 def _tsf(inst: Instance, seed: int) -> Check:
     del seed  # nothing is drawn
     found = properties.sharing_incentive(best(inst, MaxMin("tsf")))

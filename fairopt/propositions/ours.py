@@ -14,25 +14,20 @@ from fairopt.notions import AlphaFair, MaxMin, Notion, PerServerDominantShare, P
 from fairopt.notions.ps_dsf import transformed
 from fairopt.propositions import draws
 from fairopt.propositions.linear import excess
-from fairopt.propositions.statement import Hypothesis, Statement, certified
+from fairopt.propositions.statement import Hypothesis, certified, stated
 
 NO_LIMITS = Hypothesis("no limits", draws.no_limits, draws.Small(users=(2, 5), limits=0.6))
 
 
-def tdm_is_proportional() -> Statement:
-    """TDM PS-DSF is exactly max sum phi_n log x_n s.t. sum_n x[n,i] / gamma[n,i] <= 1."""
-    return Statement(
-        name="ours/tdm-is-proportional",
-        words="x is TDM PS-DSF (Theorem 2) iff it maximises sum phi_n log x_n under the TDM "
-        "constraint",
-        source="ours; khamse2016 Theorem 2",
-        draw=draws.Small(users=(2, 5), zero_demand=0.2),
-        check=_tdm,
-        hypotheses=(NO_LIMITS,),
-        notion=PerServerDominantShare(division="tdm"),
-    )
-
-
+@stated(
+    name="ours/tdm-is-proportional",
+    words="x is TDM PS-DSF (Theorem 2) iff it maximises sum phi_n log x_n under the TDM "
+    "constraint",
+    source="ours; khamse2016 Theorem 2",
+    draw=draws.Small(users=(2, 5), zero_demand=0.2),
+    hypotheses=(NO_LIMITS,),
+    notion=PerServerDominantShare(division="tdm"),
+)
 def _tdm(inst: Instance, seed: int) -> Check:
     """Refill meets Theorem 2 without knowing the program: the best linear form gains nothing.
 
@@ -60,19 +55,14 @@ def _listed(alloc: Allocation) -> str:
 # -- merging ---------------------------------------------------------------------------------
 
 
-def merging_users() -> Statement:
-    """Users with equal demand, placement and scores, merged by the rules, keep their totals."""
-    return Statement(
-        name="ours/merging-users",
-        words="two users alike are one of W^(1/a) = phi_1^(1/a) + phi_2^(1/a) (weight outside) or "
-        "phi_1 + phi_2 (inside, max-min, TDM PS-DSF); tasks are handed back in those proportions",
-        source="ours, exact merging",
-        draw=draws.Small(users=(1, 3)),
-        check=_merged,
-        hypotheses=(Hypothesis("no limits", draws.no_limits),),
-    )
-
-
+@stated(
+    name="ours/merging-users",
+    words="two users alike are one of W^(1/a) = phi_1^(1/a) + phi_2^(1/a) (weight outside) or "
+    "phi_1 + phi_2 (inside, max-min, TDM PS-DSF); tasks are handed back in those proportions",
+    source="ours, exact merging",
+    draw=draws.Small(users=(1, 3)),
+    hypotheses=(Hypothesis("no limits", draws.no_limits),),
+)
 def _merged(inst: Instance, seed: int) -> Check:
     """The last user once more, with another weight: solved as two, and as one and split."""
     rng = np.random.default_rng(seed)
@@ -100,19 +90,6 @@ def _kinds(alpha: float) -> tuple[tuple[Notion, float], ...]:
         (AlphaFair(alpha, weight_inside=True), 1.0),
         (MaxMin("tasks"), 1.0),
         (PerServerDominantShare(division="tdm"), 1.0),
-    )
-
-
-def merging_servers() -> Statement:
-    """Servers of equal placement and proportional capacity are one, for scores alike on both."""
-    return Statement(
-        name="ours/merging-servers",
-        words="two servers of equal placement and proportional capacity are one of their sum, "
-        "where u does not depend on the server",
-        source="ours, exact merging",
-        draw=Twins(servers=(2, 3)),
-        check=_pooled,
-        hypotheses=(Hypothesis("proportional capacity", proportional, Strangers(servers=(2, 3))),),
     )
 
 
@@ -146,6 +123,14 @@ def proportional(inst: Instance) -> bool:
     return bool(alike.all() and (inst.eligible[:, -2] == inst.eligible[:, -1]).all())
 
 
+@stated(
+    name="ours/merging-servers",
+    words="two servers of equal placement and proportional capacity are one of their sum, "
+    "where u does not depend on the server",
+    source="ours, exact merging",
+    draw=Twins(servers=(2, 3)),
+    hypotheses=(Hypothesis("proportional capacity", proportional, Strangers(servers=(2, 3))),),
+)
 def _pooled(inst: Instance, seed: int) -> Check:
     """The last two servers as they are, and as one."""
     rng = np.random.default_rng(seed)

@@ -14,25 +14,20 @@ from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair, MaxMin
 from fairopt.propositions import draws
 from fairopt.propositions.linear import Polytope
-from fairopt.propositions.statement import Statement, certified
+from fairopt.propositions.statement import certified, stated
 
 ALPHAS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0)
 CRITERIA = ("tasks", "drf", "dominant-share", "ps-dsf-sum")
 DRAW = draws.Small(zero_demand=0.2, limits=0.3)
 
 
-def universal() -> Statement:
-    """f(x') <= f(x) + B - sum G x for concave f, prices scaled up until p d + mu >= G = df/dx."""
-    return Statement(
-        name="ours/universal-bound",
-        words="concave f(x') <= f(x) + (B - sum G x) for every feasible x' and any prices that "
-        "cover G = df/dx",
-        source="ours, price bounds 1",
-        draw=DRAW,
-        check=_universal,
-    )
-
-
+@stated(
+    name="ours/universal-bound",
+    words="concave f(x') <= f(x) + (B - sum G x) for every feasible x' and any prices that "
+    "cover G = df/dx",
+    source="ours, price bounds 1",
+    draw=DRAW,
+)
 def _universal(inst: Instance, seed: int) -> Check:
     best, point, alpha = _setting(inst, seed, ALPHAS)
     n, i = inst.pairs
@@ -52,18 +47,13 @@ def _universal(inst: Instance, seed: int) -> Check:
     return Check.of("gain <= bound", max((gained - bound) / money, 0.0), 1e-9, witness)
 
 
-def closed_form() -> Statement:
-    """E(x') <= (1 + gap) E(x), the gap in closed form at the best common scale of the prices."""
-    return Statement(
-        name="ours/alpha-fair-bound",
-        words="E(x') <= (1 + gap) E(x) for every feasible x' and any prices, gap in closed form "
-        "at their best scale",
-        source="ours, price bounds 2",
-        draw=DRAW,
-        check=_closed_form,
-    )
-
-
+@stated(
+    name="ours/alpha-fair-bound",
+    words="E(x') <= (1 + gap) E(x) for every feasible x' and any prices, gap in closed form "
+    "at their best scale",
+    source="ours, price bounds 2",
+    draw=DRAW,
+)
 def _closed_form(inst: Instance, seed: int) -> Check:
     best, point, alpha = _setting(inst, seed, ALPHAS)
     log_w = _log_worth(point)
@@ -76,17 +66,12 @@ def _closed_form(inst: Instance, seed: int) -> Check:
     return Check.of("log E gained <= log(1 + gap)", max(rise - bound, 0.0), 1e-9, witness)
 
 
-def intervals() -> Statement:
-    """Every optimum's share of user n lies in the interval that prices and gap prove."""
-    return Statement(
-        name="ours/share-intervals",
-        words="every optimum has s_n within the interval proved at any x by any prices",
-        source="ours, price bounds 3",
-        draw=DRAW,
-        check=_intervals,
-    )
-
-
+@stated(
+    name="ours/share-intervals",
+    words="every optimum has s_n within the interval proved at any x by any prices",
+    source="ours, price bounds 3",
+    draw=DRAW,
+)
 def _intervals(inst: Instance, seed: int) -> Check:
     best, point, alpha = _setting(inst, seed, ALPHAS[1:])
     dual = prices.Duality.of(point)
@@ -100,18 +85,13 @@ def _intervals(inst: Instance, seed: int) -> Check:
     return Check.of("within its interval", max(float(outside[n]), 0.0), 1e-5, witness)
 
 
-def rooms() -> Statement:
-    """User n rises by at most room_n while nobody of no higher level falls, at any x and prices."""
-    return Statement(
-        name="ours/max-min-rooms",
-        words="no user n can rise by more than room_n, from any prices, while nobody with "
-        "U_m <= U_n falls",
-        source="ours, price bounds 4",
-        draw=DRAW,
-        check=_rooms,
-    )
-
-
+@stated(
+    name="ours/max-min-rooms",
+    words="no user n can rise by more than room_n, from any prices, while nobody with "
+    "U_m <= U_n falls",
+    source="ours, price bounds 4",
+    draw=DRAW,
+)
 def _rooms(inst: Instance, seed: int) -> Check:
     """Against the linear program of the largest rise, for the user of smallest room and another."""
     rng = np.random.default_rng(seed)

@@ -21,23 +21,18 @@ from fairopt.instance import Floats, Instance
 from fairopt.notions.tradeoff import Tradeoff
 from fairopt.penalties import Terms, means, objective
 from fairopt.propositions import draws
-from fairopt.propositions.statement import Statement, Undecided, certified
+from fairopt.propositions.statement import Undecided, certified, stated
 
 PENALTIES = (0.0, 0.1, 1.0, 10.0, 900.0)
 
 
-def bound() -> Statement:
-    """No feasible objective (16) is above the bound of any prices and any tangent point."""
-    return Statement(
-        name="ours/tradeoff-bound",
-        words="no feasible allocation has a trade-off objective (16) above the bound of any prices "
-        "and any tangent point",
-        source="ours, price bounds 5; kesidis2016 (16)",
-        draw=draws.Small(zero_demand=0.2, limits=0.3),
-        check=_bounded,
-    )
-
-
+@stated(
+    name="ours/tradeoff-bound",
+    words="no feasible allocation has a trade-off objective (16) above the bound of any prices "
+    "and any tangent point",
+    source="ours, price bounds 5; kesidis2016 (16)",
+    draw=draws.Small(zero_demand=0.2, limits=0.3),
+)
 def _bounded(inst: Instance, seed: int) -> Check:
     """At the certified optimum, from prices and a tangent near or far, at their best scale."""
     rng = np.random.default_rng(seed)

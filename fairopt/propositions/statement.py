@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,8 +16,7 @@ from fairopt.notions import Notion
 
 Draw = Callable[[np.random.Generator], Instance]
 Checker = Callable[[Instance, int], Check]
-
-READINGS = ("", "printed", "corrected")
+CheckerT = TypeVar("CheckerT", bound=Checker)
 
 
 class Undecided(Exception):
@@ -45,7 +45,7 @@ class Statement:
 
     Parameters
     ----------
-    name : "work/statement", as in the table PROPOSITIONS.
+    name : "work/statement".
     words : the statement.
     source : the work and its number there.
     draw : a random small instance from a generator; those that miss a hypothesis are drawn again.
@@ -81,6 +81,29 @@ class Statement:
     def meets(self, instance: Instance, without: str = "") -> bool:
         """All hypotheses hold; or all but `without`, which does not."""
         return all(h.holds(instance) == (h.name != without) for h in self.hypotheses)
+
+
+REGISTRY: dict[str, Statement] = {}
+"""every statement of the modules imported so far, by name"""
+
+
+def stated(
+    name: str,
+    words: str,
+    source: str,
+    draw: Draw,
+    hypotheses: tuple[Hypothesis, ...] = (),
+    reading: str = "",
+    notion: Notion | None = None,
+) -> Callable[[CheckerT], CheckerT]:
+    """Register the check that follows as a statement; parameters as of `Statement`."""
+
+    def register(check: CheckerT) -> CheckerT:
+        assert name not in REGISTRY, f"{name} is stated twice"
+        REGISTRY[name] = Statement(name, words, source, draw, check, hypotheses, reading, notion)
+        return check
+
+    return register
 
 
 def certified(instance: Instance, notion: Notion, reduce: bool = True) -> Allocation:
