@@ -16,6 +16,7 @@ from fairopt import criteria, penalties, rows, welfare
 from fairopt.check import Certificate
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats, Instance, frozen, is_sealed, sealed
+from fairopt.labels import Given, by_name
 from fairopt.stops import Blocked, Stops, each_blocked, each_stopped, task_cost
 
 if TYPE_CHECKING:
@@ -41,10 +42,12 @@ class Allocation:
     certificate : the verdict, once judged.
     steps : what was tried, in order, as plain data.
 
+    Frames, series and dicts by name are put in order by their labels, as those of an `Instance`.
+
     Raises
     ------
-    BadInput : arrays of a wrong shape, entries that are not finite, negative prices or scores,
-        a score of 0 where the user is eligible.
+    BadInput : labels that do not match, arrays of a wrong shape, entries that are not finite,
+        negative prices or scores, a score of 0 where the user is eligible.
     """
 
     instance: Instance
@@ -63,11 +66,11 @@ class Allocation:
         self,
         instance: Instance,
         notion: Any,
-        tasks: ArrayLike,
-        prices: ArrayLike | None = None,
-        limit_prices: ArrayLike | None = None,
+        tasks: Given,
+        prices: Given | None = None,
+        limit_prices: Given | None = None,
         level_prices: ArrayLike | None = None,
-        score: ArrayLike | None = None,
+        score: Given | None = None,
         objective: float | None = None,
         equivalent: float | None = None,
         certificate: Certificate | None = None,
@@ -77,19 +80,23 @@ class Allocation:
         plain = dict(notion) if isinstance(notion, Mapping) else notion.plain()
         plain = {"name": plain["name"], "parameters": dict(plain.get("parameters", {}))}
         faults: list[Fault] = []
-        x = _checked("tasks", tasks, (n, i), faults, signed=True)
-        p = _checked("prices", prices, (i, r), faults)
-        mu = _checked("limit_prices", limit_prices, (n,), faults)
+        given, _ = by_name(
+            {"tasks": tasks, "prices": prices, "limit_prices": limit_prices, "score": score},
+            instance.names,
+        )
+        x = _checked("tasks", given["tasks"], (n, i), faults, signed=True)
+        p = _checked("prices", given["prices"], (i, r), faults)
+        mu = _checked("limit_prices", given["limit_prices"], (n,), faults)
         levels = _checked("level_prices", level_prices, (None, i, r), faults)
-        u = _checked("score", score, (n, i), faults)
+        u = _checked("score", given["score"], (n, i), faults)
         if u is not None and not faults and not _positive(u, instance):
             faults.append(Fault("score", "0 where a user is eligible", "numbers > 0"))
         if faults:
             raise BadInput(faults)
         if u is None:
-            given = getattr(notion, "criterion", None)
+            named = getattr(notion, "criterion", None)
             own = "dominant-share" if plain["name"] == penalties.NAME else "tasks"
-            u = criteria.score(instance, given or plain["parameters"].get("criterion", own))
+            u = criteria.score(instance, named or plain["parameters"].get("criterion", own))
         assert x is not None
         for name, value in {
             "instance": instance, "notion": plain, "tasks": x, "prices": p, "limit_prices": mu,
@@ -179,23 +186,23 @@ class Allocation:
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return Allocation(**{**fields, **changes})
 
-    def to_frame(self) -> DataFrame:
-        """One row per user and server with tasks > 0, as a pandas DataFrame (extra `frame`)."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            from fairopt.errors import MissingExtra
+    def to_frame(self, what: str = "pairs") -> DataFrame:
+        """A labelled pandas frame (extra `frame`); what is only rounding is 0 there.
 
-            raise MissingExtra("to_frame needs pandas: pip install 'fairopt[frame]'") from error
-        n, i = np.nonzero(self.tasks)
-        return pd.DataFrame(
-            {
-                "user": [self.instance.users[k] for k in n],
-                "server": [self.instance.servers[k] for k in i],
-                "tasks": self.tasks[n, i],
-                "share": (self.score * self.tasks)[n, i],
-            }
-        )
+        Parameters
+        ----------
+        what : "pairs", a row for each user and server with tasks: user, server, tasks, share;
+            "tasks", users by servers; "users", a row for each user: weight, limit, tasks, share,
+            level; "prices", "used" or "utilisation", servers by resources.
+
+        Raises
+        ------
+        UsageError : another word, or prices of an answer that has none.
+        MissingExtra : without pandas.
+        """
+        from fairopt.frames import frame
+
+        return frame(self, what)
 
     def save(self, path: Any) -> None:
         """Write the answer to a JSON file (fairopt/allocation/v1), whole or not at all."""

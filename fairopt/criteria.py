@@ -12,6 +12,7 @@ import numpy as np
 
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.instance import BLOCK, Floats, Instance, remembered, sealed
+from fairopt.labels import by_name
 
 Criterion = str | Callable[[Instance], Floats]
 
@@ -102,7 +103,8 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
 
 def _scored(instance: Instance, criterion: Callable[[Instance], Floats]) -> Floats:
     name = f"criterion {name_of(criterion)}"
-    u = np.asarray(criterion(instance), dtype=np.float64)
+    given, _ = by_name({"score": criterion(instance)}, instance.names)
+    u = np.asarray(given["score"], dtype=np.float64)
     if u.shape != instance.shape[:2]:
         raise BadInput([Fault(name, f"scores of shape {u.shape}", f"shape {instance.shape[:2]}")])
     if u.strides[1] == 0:

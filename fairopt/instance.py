@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from fairopt.errors import BadInput, Fault
 from fairopt.instance_faults import eligibility_faults, named, shaped, value_faults
+from fairopt.labels import Given, by_name
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -38,11 +39,17 @@ class Instance:
     weight : (N,), > 0, default 1.
     limit : (N,), > 0, most tasks the user can use; default inf.
     count : (I,), whole numbers >= 1, identical machines in the row; default 1.
-    users, servers, resources : names; default u1.., s1.., r1...
+    users, servers, resources : names; default those of the labels, or u1.., s1.., r1...
+
+    Frames and series of pandas, and dicts by name, are put in order by their labels; plain arrays
+    are in the order of the names. Demand by server is a frame with a row for each (user, server).
+    In a dict of dicts an amount left out is 0, placement is the list of a user's servers, and a
+    weight, limit, count or list of servers left out is the default.
 
     Raises
     ------
-    BadInput : with every fault of the input, each with its place.
+    BadInput : with every fault of the input, each with its place; of labels that do not match,
+        those first.
 
     Examples
     --------
@@ -63,26 +70,27 @@ class Instance:
 
     def __init__(
         self,
-        demand: ArrayLike,
-        capacity: ArrayLike,
-        placement: ArrayLike | None = None,
-        weight: ArrayLike | None = None,
-        limit: ArrayLike | None = None,
-        count: ArrayLike | None = None,
+        demand: Given,
+        capacity: Given,
+        placement: Given | None = None,
+        weight: Given | None = None,
+        limit: Given | None = None,
+        count: Given | None = None,
         users: Sequence[str] | None = None,
         servers: Sequence[str] | None = None,
         resources: Sequence[str] | None = None,
     ) -> None:
         faults: list[Fault] = []
-        d, c, delta, phi, most, machines = shaped(
-            demand, capacity, placement, weight, limit, count, faults
-        )
+        arrays, own = by_name(
+            {"demand": demand, "capacity": capacity, "placement": placement, "weight": weight,
+             "limit": limit, "count": count},
+            {"users": users, "servers": servers, "resources": resources},
+        )  # fmt: skip
+        d, c, delta, phi, most, machines = shaped(**arrays, faults=faults)
         size = d.shape[0], c.shape[0], c.shape[1]
         names = [
-            named(kind, given, letter, size[k], faults)
-            for k, (kind, given, letter) in enumerate(
-                [("users", users, "u"), ("servers", servers, "s"), ("resources", resources, "r")]
-            )
+            named(kind, own[kind], kind[0], size[k], faults)
+            for k, kind in enumerate(("users", "servers", "resources"))
         ]
         fields = {
             "demand": sealed(d), "capacity": sealed(c), "placement": sealed(delta),
@@ -102,6 +110,11 @@ class Instance:
     def shape(self) -> tuple[int, int, int]:
         """(N, I, R)."""
         return len(self.users), len(self.servers), len(self.resources)
+
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """All names, by "users", "servers" and "resources"."""
+        return {"users": self.users, "servers": self.servers, "resources": self.resources}
 
     @cached_property
     def pool(self) -> Floats:

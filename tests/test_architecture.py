@@ -18,10 +18,10 @@ PACKAGE = Path(fairopt.__file__).parent
 # from the ground up; a module imports those of lower layers, and of its own package, only
 LAYERS = (
     ("errors",),
-    ("check", "storage", "instance_faults", "threads", "rows"),
+    ("check", "storage", "instance_faults", "labels", "threads", "rows"),
     ("instance",),
     ("stops", "columns", "reading", "criteria", "welfare", "generate", "shrinking"),
-    ("penalties", "cases", "tables", "folders"),
+    ("penalties", "cases", "tables", "folders", "frames"),
     ("answers",),
     ("results",),
     ("files",),

@@ -1,0 +1,73 @@
+"""Answers as labelled pandas frames, without what is only rounding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fairopt.errors import MissingExtra, UsageError
+from fairopt.instance import Floats
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from fairopt.allocation import Allocation
+
+FRAMES = ("pairs", "tasks", "users", "prices", "used", "utilisation")
+DUST = 1e-9
+"""tasks below this part of the user's total, and of what it could run there, are rounding"""
+ROUNDING = 2.0**-52
+"""what floating point cannot tell from 0 beside the whole"""
+
+
+def frame(alloc: Allocation, what: str) -> DataFrame:
+    """The frame of an answer; see `Allocation.to_frame`."""
+    if what not in FRAMES:
+        raise UsageError(f"to_frame: found {what!r}; wanted one of {', '.join(FRAMES)}")
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingExtra("to_frame needs pandas: pip install 'fairopt[frame]'") from error
+    inst = alloc.instance
+    if what in ("prices", "used", "utilisation"):
+        values = _prices(alloc) if what == "prices" else getattr(alloc, what)
+        return pd.DataFrame(
+            np.array(values), pd.Index(inst.servers, name="server"),
+            pd.Index(inst.resources, name="resource"),
+        )  # fmt: skip
+    tasks = clean(alloc)
+    users = pd.Index(inst.users, name="user")
+    if what == "tasks":
+        return pd.DataFrame(tasks, users, pd.Index(inst.servers, name="server"))
+    if what == "users":
+        some = (tasks != 0).any(axis=1)
+        found = {"tasks": alloc.totals, "share": alloc.shares, "level": alloc.levels}
+        found = {name: np.where(some, each, 0.0) for name, each in found.items()}
+        given = {"weight": np.array(inst.weight), "limit": np.array(inst.limit)}
+        return pd.DataFrame({**given, **found}, users)
+    n, i = np.nonzero(tasks)
+    return pd.DataFrame({
+        "user": [inst.users[k] for k in n], "server": [inst.servers[k] for k in i],
+        "tasks": tasks[n, i], "share": (alloc.score * tasks)[n, i],
+    })  # fmt: skip
+
+
+def clean(alloc: Allocation) -> Floats:
+    """(N, I) the tasks, with 0 for those that are only rounding.
+
+    They are small beside the user's total and beside what it could run alone on the server, or
+    cannot be told from 0 beside the latter. Tasks where the user is not eligible are a fault of the
+    answer, and stay.
+    """
+    size, alone = np.abs(alloc.tasks), alloc.instance.alone
+    beside = np.minimum(np.abs(alloc.totals)[:, None], alone)
+    return np.where((size <= DUST * beside) | (size <= ROUNDING * alone), 0.0, alloc.tasks)
+
+
+def _prices(alloc: Allocation) -> Floats:
+    """(I, R) the prices, with 0 where what is paid for the row cannot be told from 0."""
+    if alloc.prices is None:
+        raise UsageError("to_frame: this answer has no prices")
+    paid = alloc.prices * alloc.instance.pool
+    return np.where(paid <= ROUNDING * paid.sum(), 0.0, alloc.prices)
