@@ -44,6 +44,7 @@ class Check:
 
     @property
     def residual(self) -> float:
+        """By how much the statement fails to hold exactly: tolerance - margin."""
         return self.tolerance - self.margin
 
 
@@ -117,6 +118,7 @@ class Told(Sequence[str]):
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
+        """The sentences, worked out when first asked for."""
         return tuple(self._tell())
 
     @overload
@@ -167,6 +169,7 @@ class Certificate:
 
     @property
     def certified(self) -> bool:
+        """Whether the verdict is "certified"."""
         return self.verdict == CERTIFIED
 
     def explain(self) -> str:

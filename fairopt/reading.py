@@ -36,6 +36,7 @@ class Faults:
         return bool(self.found)
 
     def add(self, place: str, found: str, wanted: str) -> None:
+        """Note one fault; beyond the first hundred only their number is kept."""
         if len(self.found) < MOST:
             self.found.append(Fault(place, found, wanted))
         else:

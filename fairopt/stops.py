@@ -72,6 +72,7 @@ def each_stopped(alloc: Allocation) -> Iterator[Stops]:
 
 
 def each_blocked(alloc: Allocation) -> Iterator[Blocked]:
+    """What stops each user, by name, with the price of one more unit."""
     inst = alloc.instance
     for user, at_limit, places in each_stopped(alloc):
         name = inst.users[user]

@@ -31,6 +31,7 @@ class Optimum:
 
     @property
     def proved(self) -> bool:
+        """Whether the best total found reaches the bound."""
         return self.total is not None and self.total >= self.bound - 1e-6
 
 

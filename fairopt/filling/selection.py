@@ -62,6 +62,7 @@ class Open:
         return self._where[position] >= 0
 
     def close(self, position: int) -> None:
+        """Take a machine out: nothing more fits on it. The last of the list takes its place."""
         at, last = self._where[position], self.list.pop()
         if last != position:
             self.list[at] = last
@@ -74,11 +75,13 @@ Visit = Callable[[Open, random.Random], Iterator[int]]
 
 
 def random_server(machines: Open, draw: random.Random) -> Iterator[int]:
+    """A machine drawn evenly for every single task."""
     while machines.list:
         yield machines.list[draw.randrange(len(machines.list))]
 
 
 def rounds(machines: Open, draw: random.Random) -> Iterator[int]:
+    """Every open machine once a round, each round in a new random order."""
     while machines.list:
         tour = sorted(machines.list)
         draw.shuffle(tour)
@@ -86,6 +89,7 @@ def rounds(machines: Open, draw: random.Random) -> Iterator[int]:
 
 
 def in_order(machines: Open, draw: random.Random) -> Iterator[int]:
+    """One machine after the other, each until nothing more fits."""
     for position in range(len(machines.list)):
         while position in machines:
             yield position

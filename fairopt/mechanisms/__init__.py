@@ -54,6 +54,7 @@ class Mechanism:
 
     @property
     def notion(self) -> Notion:
+        """The notion with these parameters."""
         return make(self.name, **self.parameters)
 
 

@@ -25,6 +25,7 @@ POOL = draws.Small(servers=(1, 1), density=1.0, weight_decades=0.0, zero_demand=
 
 
 def two_resources(inst: Instance) -> bool:
+    """The pool has two resources."""
     return len(inst.resources) == 2
 
 

@@ -55,6 +55,7 @@ def crossed(inst: Instance) -> bool:
 
 
 def two_users(inst: Instance) -> bool:
+    """There are two users."""
     return len(inst.users) == 2
 
 

@@ -84,6 +84,7 @@ class EqualServers(Small):
 
 
 def no_limits(inst: Instance) -> bool:
+    """No user has a limit."""
     return bool(np.isinf(inst.limit).all())
 
 
@@ -93,6 +94,7 @@ def positive_demand(inst: Instance) -> bool:
 
 
 def equal_weights(inst: Instance) -> bool:
+    """All users have the same weight."""
     return bool(np.ptp(inst.weight) == 0)
 
 

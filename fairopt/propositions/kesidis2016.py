@@ -75,6 +75,7 @@ class Fills:
 
 
 def one_resource(inst: Instance) -> bool:
+    """There is one resource."""
     return inst.shape[2] == 1
 
 
@@ -94,6 +95,7 @@ stated(
 
 
 def all_usable(inst: Instance) -> bool:
+    """Every server can be used by somebody."""
     return bool(inst.eligible.any(axis=0).all())
 
 

@@ -55,6 +55,7 @@ def meets_theorem(inst: Instance, tasks: Floats, division: str) -> bool:
 
 
 def any_order(inst: Instance, rng: np.random.Generator) -> tuple[str, ...]:
+    """The servers in random order."""
     return tuple(str(name) for name in rng.permutation(inst.servers))
 
 

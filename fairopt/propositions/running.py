@@ -54,6 +54,7 @@ class Row:
 
     @property
     def label(self) -> str:
+        """What the row is called, with the hypothesis that is broken."""
         return label(self.name, self.without)
 
     @property

@@ -35,6 +35,7 @@ class Trial:
 
     @property
     def violated(self) -> bool:
+        """The check was decided and failed."""
         return self.check is not None and not self.check.holds
 
 

@@ -74,6 +74,7 @@ def chosen(rows: Sequence[Row], where: Mapping[str, Any] | None) -> list[Row]:
 
 
 def parameters(row: Row) -> Mapping[str, Any]:
+    """The notion's parameters of a row; none where the row has none."""
     return row.get("parameters") or {}
 
 
@@ -196,10 +197,12 @@ def _spread(values: Sequence[float]) -> float:
 
 
 def number(found: Any) -> float | None:
+    """The value as a float; None where it is no finite number."""
     return float(found) if is_number(found) else None
 
 
 def is_number(found: Any) -> bool:
+    """Whether the value is a finite number; True and False are not."""
     return isinstance(found, (int, float)) and not isinstance(found, bool) and math.isfinite(found)
 
 

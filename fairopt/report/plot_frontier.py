@@ -76,6 +76,7 @@ def place(row: Row, x: str, y: str) -> tuple[float, float]:
 
 
 def sure(row: Row) -> bool:
+    """Whether the row is certified; a row that does not say so is."""
     return bool(row.get("certified", True))
 
 

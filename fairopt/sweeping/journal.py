@@ -62,6 +62,7 @@ class Journal:
         self._append(encoded({"key": key, "notion": notion, "row": row}) + "\n")
 
     def close(self) -> None:
+        """Close the file; rows recorded so far stay."""
         self._file.close()
 
     def _append(self, line: str) -> None:
