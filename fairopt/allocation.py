@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairopt import criteria, penalties, rows, welfare
+from fairopt import criteria, parameters, penalties, rows, welfare
 from fairopt.check import Certificate
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats, Instance, frozen, is_sealed, sealed
 from fairopt.labels import Given, by_name
+from fairopt.parameters import words
 from fairopt.stops import Blocked, Stops, each_blocked, each_stopped, task_cost
 
 if TYPE_CHECKING:
@@ -47,7 +48,8 @@ class Allocation:
     Raises
     ------
     BadInput : labels that do not match, arrays of a wrong shape, entries that are not finite,
-        negative prices or scores, a score of 0 where the user is eligible.
+        negative prices or scores, a score of 0 where the user is eligible, plain data of a notion
+        that could not be built.
     """
 
     instance: Instance
@@ -77,9 +79,8 @@ class Allocation:
         steps: tuple[dict[str, Any], ...] = (),
     ) -> None:
         n, i, r = instance.shape
-        plain = dict(notion) if isinstance(notion, Mapping) else notion.plain()
-        plain = {"name": plain["name"], "parameters": dict(plain.get("parameters", {}))}
         faults: list[Fault] = []
+        plain = _plain(notion, score is not None, faults)
         given, _ = by_name(
             {"tasks": tasks, "prices": prices, "limit_prices": limit_prices, "score": score},
             instance.names,
@@ -95,8 +96,7 @@ class Allocation:
             raise BadInput(faults)
         if u is None:
             named = getattr(notion, "criterion", None)
-            own = "dominant-share" if plain["name"] == penalties.NAME else "tasks"
-            u = criteria.score(instance, named or plain["parameters"].get("criterion", own))
+            u = criteria.score(instance, named or parameters.criterion_of(plain))
         assert x is not None
         for name, value in {
             "instance": instance, "notion": plain, "tasks": x, "prices": p, "limit_prices": mu,
@@ -236,6 +236,21 @@ class Allocation:
         shown = ", ".join(f"{user}: {total:.6g}" for user, total in first)
         more = f", {len(names) - 6} more" if len(names) > 6 else ""
         return f"Allocation({self.notion['name']}, {{{shown}{more}}}, {verdict})"
+
+
+def _plain(notion: Any, scored: bool, faults: list[Fault]) -> dict[str, Any]:
+    """{"name", "parameters"} of a notion, or of plain data, which is checked as notions are."""
+    if isinstance(notion, Mapping):
+        name, given = notion.get("name"), notion.get("parameters", {})
+        if isinstance(name, str) and isinstance(given, Mapping):
+            found = parameters.faults(name, given, scored)
+            faults.extend(replace(f, place=f"notion.parameters.{f.place}") for f in found)
+            return {"name": name, "parameters": {k: v for k, v in given.items() if v is not None}}
+    elif hasattr(notion, "plain") and not isinstance(notion, type):
+        plain: dict[str, Any] = notion.plain()
+        return plain
+    wanted = "a notion such as fo.MaxMin(), or {'name': 'max-min', 'parameters': {}}"
+    raise BadInput([Fault("notion", words(notion), wanted)])
 
 
 def _checked(

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairopt import criteria, storage
+from fairopt import criteria, parameters, storage
 from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
-from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats, Instance
 from fairopt.reading import (
     AMOUNT,
     FINITE,
+    WHOLE,
     Faults,
     build,
     by_name,
@@ -69,8 +70,6 @@ def loads(content: str, source: str = "answer") -> Allocation:
     ------
     BadInput : with every fault, each with its place.
     """
-    from fairopt.allocation import Allocation
-
     faults = Faults(source)
     data = table(_parse(content, source, faults), "file", faults)
     faults.stop()
@@ -78,28 +77,48 @@ def loads(content: str, source: str = "answer") -> Allocation:
     if data.get("schema", SCHEMA) != SCHEMA:
         faults.add("schema", shown(data["schema"]), f"the text '{SCHEMA}'")
     for key in ("instance", "notion", "tasks"):
-        if key not in data:
+        if data.get(key) is None:
             faults.add(key, "nothing", "needed to judge an answer")
-    if "instance" not in data:
+    if data.get("instance") is None:
         faults.stop()
-    answer, inst = _answer(data, faults)
-    certificate, name = answer.pop("certificate"), answer.pop("criterion")
-    objective, equivalent = answer.pop("objective"), answer.pop("equivalent")
-    steps = tuple(listed(data.get("steps", []), "steps", faults))
-    if name and answer["score"] is None and name not in criteria.CRITERIA:
-        wanted = f"{nearest(str(name), criteria.CRITERIA)}; or `score` beside it"
-        faults.add("notion.parameters.criterion", shown(name), wanted)
+    given = table(data["instance"], "instance", faults)
+    plain = _as_model(given, faults)
+    named = plain.pop("names")
+    found = _parts(data, named, faults)
+    arrays = arrays_of(plain, faults, by_server="demand_on" in given)
+    return _whole(build(faults, **arrays), found, faults)
+
+
+def of(instance: Instance, data: Any, source: str) -> Allocation:
+    """An answer from plain data of the same form without `instance`, which is known; as `loads`."""
+    faults = Faults(source)
+    plain = table(data, "answer", faults)
+    known_keys(plain, [key for key in _KEYS if key != "instance"], "", faults)
+    kinds = instance.users, instance.servers, instance.resources
+    named = [{name: k for k, name in enumerate(kind)} for kind in kinds]
+    found = _parts(plain, named, faults)
+    faults.stop()
+    return _whole(instance, found, faults)
+
+
+def _whole(instance: Instance, found: dict[str, Any], faults: Faults) -> Allocation:
+    """The answer of its parts, whose scores must be those that the notion says."""
+    from fairopt.allocation import Allocation
+
+    criterion = parameters.criterion_of(found["notion"])
+    if found["score"] is not None and criterion in criteria.CRITERIA:
+        where = criteria.departure(instance, found["score"], criterion)
+        if where is not None:
+            place = f"score.{instance.users[where[0]]}.{instance.servers[where[1]]}"
+            own = criteria.score(instance, criterion)[where]
+            wanted = f"{own:.9g}, which criterion {criterion!r} says, or no score"
+            faults.add(place, f"{found['score'][where]:.9g}", wanted)
+        found["score"] = None
     faults.stop()
     try:
-        return Allocation(
-            inst, **answer, objective=objective, equivalent=equivalent,
-            certificate=certificate, steps=steps,
-        )  # fmt: skip
+        return Allocation(instance, **found)
     except BadInput as error:
-        raise error.within(source) from None
-    except (UsageError, TypeError, ValueError) as error:
-        fault = Fault("notion.parameters", str(error), "parameters that fit the notion")
-        raise BadInput([fault], source) from None
+        raise error.within(faults.source) from None
 
 
 def _parse(content: str, source: str, faults: Faults) -> Any:
@@ -125,13 +144,19 @@ def _parse(content: str, source: str, faults: Faults) -> Any:
     raise BadInput([fault], source)
 
 
-def _answer(data: Mapping[str, Any], faults: Faults) -> tuple[dict[str, Any], Instance]:
-    """The arguments of Allocation, and the instance, from the plain data."""
-    given = table(data["instance"], "instance", faults)
-    plain = _as_model(given, faults)
-    users, servers, resources = plain.pop("names")
-    found: dict[str, Any] = {}
-    found["notion"], found["criterion"] = _notion(data.get("notion", {}), faults)
+def _parts(
+    data: Mapping[str, Any], named: Sequence[Mapping[str, int]], faults: Faults
+) -> dict[str, Any]:
+    """The arguments of Allocation, all but the instance, from the plain data.
+
+    Parameters
+    ----------
+    named : positions of users, servers and resources by name.
+    """
+    users, servers, resources = named
+    found: dict[str, Any] = {"notion": {"name": "", "parameters": {}}}
+    if data.get("notion") is not None:
+        found["notion"] = _notion(data["notion"], data.get("score") is not None, faults)
     user, server, resource = ("user", users), ("server", servers), ("resource", resources)
     for key, outer, inner, wanted in (
         ("tasks", user, server, FINITE),
@@ -157,12 +182,30 @@ def _answer(data: Mapping[str, Any], faults: Faults) -> tuple[dict[str, Any], In
             )
             for k, rows in enumerate(listed(data["level_prices"], "level_prices", faults))
         ]
-        found["level_prices"] = np.array(levels).reshape(-1, len(servers), len(resources))
+        shape = len(levels), len(servers), len(resources)
+        found["level_prices"] = np.array(levels).reshape(shape)
     for key in ("objective", "equivalent"):
         found[key] = None if data.get(key) is None else _any_number(data[key], key, faults)
     found["certificate"] = _certificate(data.get("certificate"), faults)
-    arrays = arrays_of(plain, faults, by_server="demand_on" in given)
-    return found, build(faults, **arrays)
+    found["steps"] = tuple(listed(data.get("steps", []), "steps", faults))
+    for k, step in enumerate(found["steps"]):
+        if "machines" in table(step, f"steps[{k}]", faults):
+            _packings(step["machines"], f"steps[{k}].machines", users, servers, faults)
+    return found
+
+
+def _packings(
+    given: Any, place: str, users: Mapping[str, int], servers: Mapping[str, int], faults: Faults
+) -> None:
+    """Check how a scheduler packed the machines of its rows, {server: [{"count", "tasks"}]}."""
+    for name, rows in table(given, place, faults).items():
+        here = f"{place}.{name}"
+        if name not in servers:
+            faults.add(here, "an unknown server", nearest(name, servers))
+        for k, row in enumerate(listed(rows, here, faults)):
+            row = table(row, f"{here}[{k}]", faults)
+            number(row.get("count"), f"{here}[{k}].count", faults, WHOLE)
+            by_name(row.get("tasks"), users, "user", f"{here}[{k}].tasks", faults)
 
 
 def _matrix(
@@ -201,26 +244,19 @@ def _as_model(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     return {**plain, "resources": list(known[2])}
 
 
-def _notion(given: Any, faults: Faults) -> tuple[dict[str, Any], str]:
-    """The notion as plain data, and its criterion."""
+def _notion(given: Any, scored: bool, faults: Faults) -> dict[str, Any]:
+    """The notion as plain data, checked as when it is built."""
     notion = table(given, "notion", faults)
     known_keys(notion, ("name", "parameters"), "notion", faults)
-    if isinstance(given, Mapping) and "name" not in notion and given:
-        faults.add("notion.name", "nothing", "the name of a notion")
-    parameters = table(notion.get("parameters", {}), "notion.parameters", faults)
-    for key, value in parameters.items():
-        plain = value if isinstance(value, list) else [value]
-        if not all(isinstance(v, str | int | float | bool) for v in plain):
-            faults.add(f"notion.parameters.{key}", shown(value), "a text, number, true or false")
-    # the three that judges dispatch on
-    if "alpha" in parameters:
-        number(parameters["alpha"], "notion.parameters.alpha", faults)
-    criterion = text(parameters.get("criterion", "tasks"), "notion.parameters.criterion", faults)
-    if not isinstance(parameters.get("weight_inside", False), bool):
-        found = shown(parameters["weight_inside"])
-        faults.add("notion.parameters.weight_inside", found, "true or false")
     name = text(notion.get("name", ""), "notion.name", faults)
-    return {"name": name, "parameters": dict(parameters)}, criterion
+    known = parameters.names()
+    if name not in known and not faults.under("notion"):
+        found = shown(name) if name else "nothing"
+        faults.add("notion.name", found, nearest(name, known))
+    chosen = table(notion.get("parameters", {}), "notion.parameters", faults)
+    for fault in parameters.faults(name, chosen, scored):
+        faults.add(f"notion.parameters.{fault.place}", fault.found, fault.wanted)
+    return {"name": name, "parameters": dict(chosen)}
 
 
 def _any_number(value: Any, place: str, faults: Faults) -> float:
@@ -233,7 +269,8 @@ def _any_number(value: Any, place: str, faults: Faults) -> float:
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        faults.add(place, shown(value), "a number, or 'inf'")
+        return 0.0
 
 
 def _certificate(given: Any, faults: Faults) -> Certificate | None:

@@ -1,26 +1,32 @@
 """The command line: finds the command, and turns every error into a message and an exit code.
 
 Exit codes: 0 ok and certified; 1 internal error; 2 bad input or usage; 3 infeasible; 4 not
-certified; 5 solver failure; 130 interrupted. A closed pipe ends quietly with 0.
+certified; 5 solver failure; 130 interrupted or told to end. A closed pipe ends quietly with 0.
 """
 
 from __future__ import annotations
 
+import errno
 import importlib
+import io
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
 from fairopt import __version__
 from fairopt.commands import COMMANDS
-from fairopt.errors import FairoptError
+from fairopt.errors import FairoptError, UsageError, printable
 
 EXIT_INTERNAL = 1
 EXIT_INTERRUPTED = 130
 DEBUG = "FAIROPT_DEBUG"
 """the environment variable that asks for tracebacks"""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+"""errors of a stream or disk that takes no more"""
 
 
 class _Lazy(click.Group):
@@ -60,18 +66,18 @@ def run(arguments: Sequence[str]) -> int:
     try:
         with cli.make_context("fairopt", list(arguments)) as context:
             code = cli.invoke(context)
-        sys.stdout.flush()
         return int(code or 0)
     except click.exceptions.Exit as asked:
-        sys.stdout.flush()
         return asked.exit_code
     except click.ClickException as error:
-        error.show()
+        said = io.StringIO()
+        error.show(said)
+        _tell(said.getvalue().rstrip("\n"))
         return error.exit_code
     except FairoptError as error:
         if os.environ.get(DEBUG):
             raise
-        print(f"fairopt: {error}", file=sys.stderr)
+        _tell(f"fairopt: {error}")
         return error.exit_code
 
 
@@ -79,25 +85,45 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the `fairopt` script: runs, and exits with the code of DESIGN section 4."""
     if "_FAIROPT_COMPLETE" in os.environ:  # shell completion, which click answers itself
         cli.main(prog_name="fairopt")
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended as by Ctrl-C: tidily
     try:
         code = run(sys.argv[1:] if arguments is None else arguments)
     except (KeyboardInterrupt, click.Abort):
-        print("fairopt: interrupted", file=sys.stderr)
+        _tell("fairopt: interrupted")
         code = EXIT_INTERRUPTED
     except BrokenPipeError:
-        # whoever read our output has enough; Python must not complain when it flushes at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
+        code = 0  # whoever read our output has enough
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
-        said = " ".join(str(error).split()) or "no message"
-        print(
-            f"fairopt: internal error: {type(error).__name__}: {said} (set {DEBUG}=1 for details)",
-            file=sys.stderr,
-        )
-        code = EXIT_INTERNAL
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            _tell(f"fairopt: output: no way to write it ({error.strerror})")
+            code = UsageError.exit_code
+        else:
+            said = " ".join(str(error).split()) or "no message"
+            kind = type(error).__name__
+            _tell(f"fairopt: internal error: {kind}: {said} (set {DEBUG}=1 for details)")
+            code = EXIT_INTERNAL
+    _drain()
     sys.exit(code)
+
+
+def _tell(text: str) -> None:
+    """A line on stderr, where there is one; without characters that a terminal would obey."""
+    with suppress(OSError):
+        click.echo(printable(text), err=True)
+
+
+def _drain() -> None:
+    """Leave nothing that Python would fail to write when it ends, and complain about."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 if __name__ == "__main__":

@@ -76,7 +76,8 @@ def name_of(criterion: Criterion) -> str:
     for name, function in CRITERIA.items():
         if function is criterion:
             return name
-    return str(getattr(criterion, "__name__", type(criterion).__name__))
+    own = str(getattr(criterion, "__name__", type(criterion).__name__))
+    return f"{own} (not fairopt's)" if own in CRITERIA else own
 
 
 def score(instance: Instance, criterion: Criterion) -> Floats:
@@ -99,6 +100,20 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
         )
         return kept
     return _scored(instance, criterion)
+
+
+def departure(instance: Instance, given: Floats, name: str) -> tuple[int, int] | None:
+    """(user, server) where given scores are not those of the criterion `name`; None if all are.
+
+    Sums may be rounded in another order elsewhere, hence one part in 1e9.
+    """
+    own = score(instance, name)
+    for users in instance.blocks():
+        wrong = np.abs(given[users] - own[users]) > 1e-9 * own[users]
+        if wrong.any():
+            n, i = np.argwhere(wrong)[0]
+            return range(len(instance.users))[users][n], int(i)
+    return None
 
 
 def _scored(instance: Instance, criterion: Callable[[Instance], Floats]) -> Floats:

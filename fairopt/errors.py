@@ -7,6 +7,23 @@ from dataclasses import dataclass
 from typing import Any
 
 
+def printable(text: str, keep: str = "\n") -> str:
+    """Text in which no character acts on a terminal: all but `keep` are written as \\uXXXX.
+
+    What an input says (titles, unknown keys, names of files) is shown to people and must not move
+    their cursor. Inside the texts of JSON and TOML the escapes mean the same characters.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else escaped(c) for c in text)
+
+
+def escaped(character: str) -> str:
+    """A character as \\uXXXX, two of them beyond 16 bits."""
+    units = character.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[k]:02x}{units[k + 1]:02x}" for k in range(0, len(units), 2))
+
+
 @dataclass(frozen=True, order=True)
 class Fault:
     """One fault of an input: where it is, what was found there, what was wanted."""
@@ -16,7 +33,7 @@ class Fault:
     wanted: str
 
     def __str__(self) -> str:
-        return f"{self.place}: found {self.found}; wanted {self.wanted}"
+        return printable(f"{self.place}: found {self.found}; wanted {self.wanted}", keep="")
 
 
 class FairoptError(Exception):
@@ -45,7 +62,7 @@ class BadInput(FairoptError, ValueError):
         count = len(self.faults)
         head = f"{count} fault{'s' if count != 1 else ''}"
         if self.source is not None:
-            head = f"{self.source}: {head}"
+            head = f"{printable(self.source, keep='')}: {head}"
         return "\n".join([head, *(f"  {fault}" for fault in self.faults)])
 
     def within(self, source: str) -> BadInput:

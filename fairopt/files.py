@@ -180,7 +180,35 @@ def _text(path: str | os.PathLike[str]) -> str:
     return storage.read_text(path, LARGEST, "a model file in TOML")
 
 
+DEEPEST = 16
+"""most parts of a dotted key: models need six, and the parser's time grows with their square"""
+_WORD = r"""(?:"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[A-Za-z0-9_-]++)"""
+_TOKEN = re.compile(
+    r'"{3}(?:[^\\]|\\.)*?"{3}|'
+    r"'{3}.*?'{3}|#[^\n]*+"
+    rf"|(?P<key>{_WORD}(?:[ \t]*+\.[ \t]*+{_WORD})*+)|[^\"'#A-Za-z0-9_-]++|.",
+    re.DOTALL,
+)
+"""texts of many lines, comments, dotted keys (and numbers and texts), and what stands between"""
+
+
+def _deep_key(content: str) -> int | None:
+    """Position of the first key of too many parts; None where there is none."""
+    if all(line.count(".") < DEEPEST for line in content.splitlines()):
+        return None
+    for token in _TOKEN.finditer(content):
+        key = token["key"]
+        if key is not None and key.count(".") >= DEEPEST and len(re.findall(_WORD, key)) > DEEPEST:
+            return token.start()
+    return None
+
+
 def _toml(content: str, source: str) -> dict[str, Any]:
+    deep = _deep_key(content)
+    if deep is not None:
+        line = content.count("\n", 0, deep) + 1
+        found = f"a key of more than {DEEPEST} parts"
+        raise BadInput([Fault(f"line {line}", found, "keys of the model format")], source)
     try:
         return tomllib.loads(content)
     except RecursionError:

@@ -179,6 +179,10 @@ def value_faults(inst: Instance) -> Iterator[Fault]:
         yield Fault(place, f"{c[i, r]:g}", "a finite number >= 0")
     for n in np.flatnonzero(~(np.isfinite(inst.weight) & (inst.weight > 0))):
         yield Fault(f"users.{inst.users[n]}.weight", f"{inst.weight[n]:g}", "a finite number > 0")
+    extreme = np.isfinite(inst.weight) & ((inst.weight > 1e150) | (inst.weight < 1e-150))
+    for n in np.flatnonzero(extreme & (inst.weight > 0)):
+        wanted = "between 1e-150 and 1e150 (floating point ends there)"
+        yield Fault(f"users.{inst.users[n]}.weight", f"{inst.weight[n]:g}", wanted)
     for n in np.flatnonzero(~(inst.limit > 0)):
         yield Fault(f"users.{inst.users[n]}.limit", f"{inst.limit[n]:g}", "a number > 0")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairopt import criteria, storage
+from fairopt import criteria, parameters, storage
 from fairopt.answers import SCHEMA, load, loads
 from fairopt.instance import Floats, Instance
 
@@ -76,7 +76,7 @@ def to_dict(alloc: Allocation) -> dict[str, Any]:
 
 def _score_follows(alloc: Allocation) -> bool:
     """Whether the scores are those the notion's criterion names, so need not be written."""
-    name = alloc.notion["parameters"].get("criterion", "tasks")
+    name = parameters.criterion_of(alloc.notion)
     if name not in criteria.CRITERIA:
         return False
     return np.array_equal(alloc.score, criteria.score(alloc.instance, name))

@@ -8,11 +8,20 @@ from typing import Any
 
 from fairopt import criteria, threads
 from fairopt.allocation import Allocation
-from fairopt.certificates import certify
+from fairopt.certificates import certify, judged
 from fairopt.engines.point import fitted
-from fairopt.errors import NotCertified, UsageError
+from fairopt.errors import BadInput, Fault, NotCertified, UsageError
 from fairopt.instance import Floats, Instance
-from fairopt.notions import AlphaFair, MaxMin, Notion, ProportionalFair, Throughput, Tradeoff
+from fairopt.notions import (
+    AlphaFair,
+    MaxMin,
+    Notion,
+    ProportionalFair,
+    Throughput,
+    Tradeoff,
+    expected,
+)
+from fairopt.parameters import words
 from fairopt.reduce import reduce as reducing
 from fairopt.reduce.rules import rule_of
 
@@ -52,12 +61,17 @@ def solve(
 
     Raises
     ------
+    BadInput : an instance or a notion that is none (a text, a class: build it, `fo.MaxMin()`).
     NotCertified : no step gave an answer that the certificate accepts.
     SolverFailure : no step gave an answer at all.
     UsageError : an unknown solver, or one that cannot state the notion.
     MissingExtra : the named solver is not installed.
     """
     check_settings(solver, gap)
+    if not isinstance(instance, Instance):
+        raise BadInput([Fault("instance", words(instance), "a fairopt.Instance")])
+    if not isinstance(notion, Notion):
+        raise BadInput([expected(notion)])
     if uncertified not in ("raise", "return"):
         raise UsageError(f"uncertified: found {uncertified!r}; wanted 'raise' or 'return'")
     with threads.one():
@@ -185,7 +199,7 @@ def _levels(
             instance, notion, found.tasks, level_prices=found.level_prices, score=score,
             steps=(*tried, *found.steps),
         )  # fmt: skip
-        certificate = certify(alloc)
+        certificate = judged(alloc)
         if way != "auto" or max(certificate.gap, certificate.residual) <= SHARP:
             break
         tried = ({"step": "interior", "gap": certificate.gap, "residual": certificate.residual},)

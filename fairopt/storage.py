@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import stat
 import sys
 import tempfile
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.errors import BadInput, Fault, UsageError, escaped, printable
 
 STDIN = "-"
 """the path that means standard input, or standard output"""
@@ -27,19 +28,29 @@ def read_text(path: str | os.PathLike[str], most: int, wanted: str) -> str:
 
     Raises
     ------
-    BadInput : missing, a folder, not readable, too large, or not UTF-8.
+    BadInput : missing, a folder, not readable, too large, not UTF-8, or a pipe or device: reading
+        one could wait for ever. Streams that are open already (/dev/stdin, /dev/fd/63) are read.
     """
     path = os.fspath(path)
     name = source_name(path)
     try:
         if path == STDIN:
-            stream = getattr(sys.stdin, "buffer", None)
-            raw = sys.stdin.read(most + 1).encode() if stream is None else stream.read(most + 1)
+            given: Any = sys.stdin
+            if given is None:
+                raise BadInput([Fault("file", "standard input closed", wanted)], name)
+            stream = getattr(given, "buffer", None)
+            raw: bytes = given.read(most + 1).encode() if stream is None else stream.read(most + 1)
         else:
-            if os.path.isfile(path) and os.path.getsize(path) > most:
-                raise _too_large(name, os.path.getsize(path), most, wanted)
+            found = os.stat(path)
+            if not _readable(path, found.st_mode):
+                fault = Fault("file", "a pipe or device", f"{wanted}: a regular file")
+                raise BadInput([fault], name)
+            if found.st_size > most:
+                raise _too_large(name, found.st_size, most, wanted)
             with open(path, "rb") as file:
                 raw = file.read(most + 1)
+    except BadInput:
+        raise
     except FileNotFoundError:
         raise BadInput([Fault("file", "nothing there", wanted)], name) from None
     except IsADirectoryError:
@@ -54,6 +65,12 @@ def read_text(path: str | os.PathLike[str], most: int, wanted: str) -> str:
     except UnicodeDecodeError as error:
         fault = Fault(f"byte {error.start}", "bytes that are no UTF-8 text", wanted)
         raise BadInput([fault], name) from None
+
+
+def _readable(path: str, mode: int) -> bool:
+    """Whether a file ends by itself, or is a stream that somebody opened for us."""
+    regular = stat.S_ISREG(mode) or stat.S_ISDIR(mode)  # folders are refused when opened
+    return regular or path == "/dev/stdin" or path.startswith("/dev/fd/")
 
 
 def source_name(path: str | os.PathLike[str]) -> str:
@@ -75,22 +92,50 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     UsageError : the folder does not exist, or the file cannot be written.
     """
     if os.fspath(path) == STDIN:
-        sys.stdout.write(text)
+        _to_stdout(text)
         return
     write_bytes(path, text.encode("utf-8"))
 
 
+def _to_stdout(text: str) -> None:
+    """Text on standard output, with escapes for what a terminal would obey or cannot show."""
+    out: Any = sys.stdout
+    if out is None:
+        raise UsageError("output: standard output is closed")
+    text = printable(text)
+    coding = getattr(out, "encoding", None) or "utf-8"
+    try:
+        text.encode(coding)
+    except UnicodeEncodeError:
+        plain = text.replace("\N{BOX DRAWINGS LIGHT HORIZONTAL}", "-")
+        text = plain.encode(coding, _ESCAPES).decode(coding)
+    try:
+        out.write(text)
+        out.flush()
+    except BrokenPipeError:
+        raise  # whoever read it has enough: no fault of anybody's
+    except OSError as error:
+        reason = error.strerror
+        raise UsageError(f"output: standard output cannot be written ({reason})") from None
+
+
+def _escape(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    return "".join(map(escaped, error.object[error.start : error.end])), error.end
+
+
+_ESCAPES = "fairopt.escapes"
+codecs.register_error(_ESCAPES, _escape)
+
+
 def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file of bytes whole or not at all; "-" is standard output.
+    """Write a file of bytes whole or not at all.
 
     Raises
     ------
     UsageError : as of `write_text`.
     """
     path = os.fspath(path)
-    if path == STDIN:
-        sys.stdout.buffer.write(content)
-        return
     target = Path(os.path.realpath(path))  # replace what a link points to, not the link
     check_folder(target)
     if target.is_dir():
@@ -128,6 +173,7 @@ def _mode(target: Path) -> int:
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
+
 
 def hold(file: IO[bytes], name: str) -> None:
     """Keep other runs off an open file, where the system can.

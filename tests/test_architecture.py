@@ -21,7 +21,7 @@ LAYERS = (
     ("check", "storage", "instance_faults", "labels", "threads", "rows"),
     ("instance",),
     ("stops", "columns", "reading", "criteria", "welfare", "generate", "shrinking"),
-    ("penalties", "cases", "tables", "folders", "frames"),
+    ("penalties", "parameters", "cases", "tables", "folders", "frames"),
     ("answers",),
     ("results",),
     ("files",),

@@ -307,8 +307,11 @@ def test_prices_beyond_floating_point_prove_nothing(right):
 
 def test_a_notion_without_a_judge():
     inst = fo.Instance([[1]], [[1]])
-    with pytest.raises(UsageError, match="certificates are known for"):
-        fo.certify(fo.Allocation(inst, {"name": "unheard-of"}, [[1]]))
+    found = fo.certify(fo.Allocation(inst, {"name": "unheard-of"}, [[1]]))
+    assert found.verdict == "unproved" and found.gap == np.inf
+    assert "no judge is known for the notion 'unheard-of'" in found.explain()
+    over = fo.certify(fo.Allocation(inst, {"name": "unheard-of"}, [[2]]))
+    assert over.verdict == "refuted" and "FAIL capacity" in over.explain()
     with pytest.raises(UsageError, match="not alpha-fair"):
         measure(fo.Allocation(inst, {"name": "ps-dsf"}, [[1]], [[1]]))
 

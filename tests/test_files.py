@@ -302,3 +302,30 @@ def test_files_need_no_solver() -> None:
         "sys.exit(any(m in sys.modules for m in ('cvxpy', 'pandas', 'matplotlib')))"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize(
+    "deep", ["a" + ".a" * 50_000 + " = 1", "[" + "a" + " . a" * 25_000 + "]", '""' + '.""' * 30_000]
+)
+def test_keys_of_very_many_parts_are_refused_before_they_are_parsed(deep):
+    """The parser takes a minute for one."""
+    with pytest.raises(fo.BadInput, match="line 2: found a key of more than 16 parts"):
+        files._parse(f"x = 1\n{deep}\n", "m.toml", "m")
+
+
+DOTS = "a." * 100
+
+
+@pytest.mark.parametrize(
+    "fine",
+    [
+        f'title = "{DOTS}"',
+        f"title = \'\'\'\n{DOTS}\'\'\'",
+        f"# {DOTS}",
+        f"[users.'{DOTS}x']",
+        f'title = """\\"""{DOTS}"""',
+    ],
+)
+def test_dots_in_texts_and_comments_are_no_parts_of_a_key(fine):
+    assert files._toml(fine, "m.toml") is not None
+    assert files._toml("a" + ".a" * 15 + " = 1", "m.toml")

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import importlib
 
+import numpy as np
+
+from fairopt import criteria, parameters
 from fairopt.allocation import Allocation
-from fairopt.check import Certificate
-from fairopt.errors import UsageError
+from fairopt.check import REFUTED, UNPROVED, Certificate
 
 # notion name -> "module:function"; a new notion of a known family costs one line
 JUDGES = {
@@ -37,18 +39,46 @@ def certify(alloc: Allocation) -> Certificate:
 
     Returns
     -------
-    Certificate : verdict "certified", "refuted" or "unproved", gap and residual.
-
-    Raises
-    ------
-    UsageError : no certificate is known for the notion.
+    Certificate : verdict "certified", "refuted" or "unproved", gap and residual. A notion that no
+        judge is known for is "unproved" (refuted where the answer is not even feasible), and so are
+        scores that are not those of the criterion named; the notes say so.
     """
-    name = alloc.notion["name"]
-    if name.startswith("fill:"):  # one judge for every scheduler
-        name = "fill:"
-    if name not in JUDGES:
-        raise UsageError(f"notion: found {name!r}; certificates are known for {', '.join(JUDGES)}")
-    module, function = JUDGES[name].split(":")
+    name, criterion = alloc.notion["name"], parameters.criterion_of(alloc.notion)
+    if _judge_of(name) not in JUDGES:
+        return _unjudged(alloc, f"no judge is known for the notion {name!r}; judged are "
+                                f"{', '.join(JUDGES)}")  # fmt: skip
+    if criterion in criteria.CRITERIA:
+        where = criteria.departure(alloc.instance, alloc.score, criterion)
+        if where is not None:
+            user, server = alloc.instance.users[where[0]], alloc.instance.servers[where[1]]
+            return _unjudged(alloc, f"the score of {user} on {server} is not that of the "
+                                    f"criterion {criterion!r}, so its shares are not")  # fmt: skip
+    return judged(alloc)
+
+
+def judged(alloc: Allocation) -> Certificate:
+    """The verdict of the notion's judge, at the scores that the answer brings along.
+
+    A smaller problem that stands for another has the scores of that one; everybody else asks
+    `certify`, which compares them.
+    """
+    module, function = JUDGES[_judge_of(alloc.notion["name"])].split(":")
     judge = getattr(importlib.import_module(f"fairopt.certificates.{module}"), function)
-    verdict: Certificate = judge(alloc)
+    # prices of a file may be anything; what overflows is infinite or NaN, and proves nothing
+    with np.errstate(all="ignore"):
+        verdict: Certificate = judge(alloc)
     return verdict
+
+
+def _judge_of(name: str) -> str:
+    """The key of JUDGES: one for every scheduler."""
+    return parameters.FILL if name.startswith(parameters.FILL) else name
+
+
+def _unjudged(alloc: Allocation, why: str) -> Certificate:
+    """What can be said of any answer: whether it is feasible."""
+    from fairopt.certificates.feasibility import feasibility
+
+    checks = feasibility(alloc)
+    verdict = UNPROVED if all(check.holds for check in checks) else REFUTED
+    return Certificate(verdict, np.inf, np.inf, alloc.instance.users, checks, notes=(why,))

@@ -45,6 +45,9 @@ def judge(alloc: Allocation) -> Certificate:
     parameters = alloc.notion["parameters"]
     step = float(parameters.get("increment", 1.0))
     checks = list(feasibility(alloc))
+    if not np.isfinite(alloc.tasks / step).all():
+        checks.append(Check.of(f"whole multiples of {step:g}", np.inf, _WHOLE))
+        return Certificate(UNPROVED, np.inf, np.inf, checks=tuple(checks))
     off = np.abs(alloc.tasks / step - np.rint(alloc.tasks / step)) / (1 + alloc.tasks / step)
     n, i = np.unravel_index(int(off.argmax()), off.shape)
     place = f"{inst.users[n]} at {inst.servers[i]}" if off[n, i] > 0 else ""
@@ -114,7 +117,7 @@ def _packings(
                 worst_use, use_at = float(use.max()), f"a machine of {name}"
         machines = sum(packing.machines for packing in mine)
         off = float(np.abs(total - alloc.tasks[:, i]).max()) / step
-        off = np.inf if machines > count or min(k.machines for k in mine) < 1 else off
+        off = np.inf if machines > count or any(k.machines < 1 for k in mine) else off
         negative = any(x < 0 for k in mine for x in k.tasks.values())
         if off > worst_sum or negative:
             worst_sum, sum_at = (np.inf if negative else off), name

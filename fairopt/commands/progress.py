@@ -19,7 +19,7 @@ def shown(
     unit : what is counted.
     left : also tell the time left.
     """
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console

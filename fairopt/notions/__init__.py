@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from typing import Any
 
-from fairopt.errors import UsageError
+from fairopt.errors import Fault, UsageError
 from fairopt.notions.alpha_fair import AlphaFair
 from fairopt.notions.bottleneck import BottleneckMaxFair
 from fairopt.notions.drf_hug import HandOutDRF
@@ -18,6 +18,7 @@ from fairopt.notions.ps_dsf import PerServerDominantShare
 from fairopt.notions.sum_m import CommonTasks
 from fairopt.notions.throughput import Throughput
 from fairopt.notions.tradeoff import Tradeoff
+from fairopt.parameters import words
 
 NOTIONS: dict[str, type[Notion]] = {
     notion.name: notion
@@ -35,6 +36,15 @@ NOTIONS: dict[str, type[Notion]] = {
         BottleneckMaxFair,
     )
 }
+
+
+def expected(given: Any) -> Fault:
+    """The fault of what stands where a notion should, with the notion probably meant."""
+    name = given if isinstance(given, str) else getattr(given, "name", None)
+    meant = NOTIONS.get(name, MaxMin) if isinstance(name, str) else MaxMin
+    needed = [f"{f.name}=..." for f in fields(meant) if f.default is MISSING]  # type: ignore[arg-type]
+    such = "" if name in NOTIONS else "a notion, such as "
+    return Fault("notion", words(given), f"{such}fo.{meant.__name__}({', '.join(needed)})")
 
 
 def make(name: str, **parameters: Any) -> Notion:
@@ -78,5 +88,6 @@ __all__ = [
     "ProportionalFair",
     "Throughput",
     "Tradeoff",
+    "expected",
     "make",
 ]

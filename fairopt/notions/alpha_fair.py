@@ -9,7 +9,6 @@ import numpy as np
 
 from fairopt import welfare
 from fairopt.criteria import Criterion
-from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats, Instance
 from fairopt.notions.notion import Notion
 from fairopt.program import Program, feasible_set
@@ -36,7 +35,7 @@ class AlphaFair(Notion):
 
     Raises
     ------
-    BadInput : alpha is negative or not finite.
+    BadInput : alpha is negative or not finite, a criterion that is neither a name nor callable.
 
     References
     ----------
@@ -50,13 +49,8 @@ class AlphaFair(Notion):
     weight_inside: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.alpha, bool) or not isinstance(self.alpha, (int, float, np.number)):
-            raise BadInput([Fault("alpha", repr(self.alpha), "a finite number >= 0")])
+        super().__post_init__()
         object.__setattr__(self, "alpha", float(self.alpha))
-        if not (np.isfinite(self.alpha) and self.alpha >= 0):
-            raise BadInput([Fault("alpha", f"{self.alpha:g}", "a finite number >= 0")])
-        if not isinstance(self.weight_inside, bool):
-            raise BadInput([Fault("weight_inside", repr(self.weight_inside), "true or false")])
 
     def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
         space = feasible_set(instance, score, unit)

@@ -11,7 +11,6 @@ from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats, Instance
 from fairopt.notions.notion import Notion
 
-METHODS = ("levels", "milp", "enumeration")
 OBJECTIVES = ("most-tasks", "fewest-tasks")
 
 
@@ -49,12 +48,6 @@ class BottleneckMaxFair(Notion):
     procedure_path: ClassVar[str] = "fairopt.engines.water_levels:solve"
     method: str | None = None
     objective: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.method is not None and self.method not in METHODS:
-            raise BadInput([Fault("method", repr(self.method), f"one of {', '.join(METHODS)}")])
-        if self.method == "levels" and self.objective is not None:
-            raise BadInput([Fault("method", "'levels' with an objective", "milp or enumeration")])
 
     def method_for(self, instance: Instance) -> str:
         """The method used on this instance."""

@@ -6,7 +6,8 @@ from abc import ABC
 from dataclasses import fields
 from typing import Any, ClassVar
 
-from fairopt import criteria
+from fairopt import criteria, parameters
+from fairopt.errors import BadInput
 
 
 class Notion(ABC):
@@ -20,6 +21,18 @@ class Notion(ABC):
     """the name on the command line and in files"""
     summary: ClassVar[str]
     """one line: what it maximises, and the source equation"""
+
+    def __post_init__(self) -> None:
+        """Refuse parameters out of range (`fairopt.parameters`).
+
+        Raises
+        ------
+        BadInput : with every fault, by the parameter's name.
+        """
+        given = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        found = parameters.faults(self.name, given)
+        if found:
+            raise BadInput(found)
 
     def plain(self) -> dict[str, Any]:
         """{"name", "parameters"}: what files and certificates see; parameters at None left out."""

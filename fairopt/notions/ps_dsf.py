@@ -7,12 +7,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairopt.errors import BadInput, Fault
 from fairopt.instance import Instance
 from fairopt.notions.notion import Notion
-
-DIVISIONS = ("rdm", "tdm")
-METHODS = ("refill", "algorithm-1")
 
 
 @dataclass(frozen=True)
@@ -58,21 +54,9 @@ class PerServerDominantShare(Notion):
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        if isinstance(self.order, (list, tuple)):
-            object.__setattr__(self, "order", tuple(str(name) for name in self.order))
-        faults = []
-        if self.division not in DIVISIONS:
-            faults.append(Fault("division", repr(self.division), "rdm or tdm"))
-        if self.method not in METHODS:
-            faults.append(Fault("method", repr(self.method), "refill or algorithm-1"))
-        if self.order is not None and not isinstance(self.order, tuple):
-            faults.append(Fault("order", repr(self.order), "a list of server names"))
-        if self.division == "tdm" and (self.order is not None or self.method != "refill"):
-            faults.append(Fault("order, method", "given with tdm", "rdm (tdm has one answer)"))
-        if self.seed is not None and self.method != "algorithm-1":
-            faults.append(Fault("seed", repr(self.seed), "method algorithm-1, or no seed"))
-        if faults:
-            raise BadInput(faults)
+        super().__post_init__()
+        if self.order is not None:
+            object.__setattr__(self, "order", tuple(self.order))
 
     @property
     def procedure_path(self) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairopt.errors import BadInput, Fault
+from fairopt import parameters
 from fairopt.instance import Floats, Instance
 from fairopt.notions.alpha_fair import g
 from fairopt.notions.notion import Notion
@@ -66,17 +66,11 @@ class Tradeoff(Notion):
     equal_within: bool = False
 
     def __post_init__(self) -> None:
-        faults: list[Fault] = []
+        super().__post_init__()
         for name in ("t_pf", "t_drf"):
-            object.__setattr__(self, name, _amount(name, getattr(self, name), faults))
-        if self.g != "log":
-            alpha = _amount("g", self.g, faults, "'log', or alpha as a finite number >= 0")
-            object.__setattr__(self, "g", "log" if alpha == 1 else alpha)
-        for name in ("equal_across", "equal_within"):
-            if not isinstance(getattr(self, name), bool):
-                faults.append(Fault(name, repr(getattr(self, name)), "true or false"))
-        if faults:
-            raise BadInput(faults)
+            object.__setattr__(self, name, float(getattr(self, name)))
+        alpha = parameters.welfare(self.g)
+        object.__setattr__(self, "g", "log" if alpha == 1 else alpha)
 
     @property
     def alpha(self) -> float:
@@ -131,18 +125,3 @@ class Tradeoff(Notion):
 
 def _absent(penalty: Any) -> bool:
     return isinstance(penalty, float) and penalty == 0
-
-
-def _amount(
-    name: str, given: Any, faults: list[Fault], wanted: str = "a finite number >= 0"
-) -> float:
-    """`given` as a number >= 0; a text that spells one (the command line's) will do for g."""
-    spelt = isinstance(given, str) and name == "g"
-    try:
-        plain = isinstance(given, (int, float, np.number)) and not isinstance(given, bool)
-        value = float(given) if plain or spelt else float("nan")
-    except ValueError:
-        value = float("nan")
-    if not (np.isfinite(value) and value >= 0):
-        faults.append(Fault(name, repr(given), wanted))
-    return value

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from fairopt import criteria
 from fairopt.errors import BadInput, FairoptError, Fault, UsageError
 from fairopt.instance import Instance
-from fairopt.notions import NOTIONS, Notion, make
+from fairopt.notions import NOTIONS, Notion, expected, make
 
 LIBRARIES = ("numpy", "scipy", "cvxpy", "clarabel", "ecos", "scs", "highspy")
 """what may change the last digits of an answer besides fairopt itself"""
@@ -59,8 +59,9 @@ def points_of(
             faults.append(Fault(f"notions[{k}]", "a notion without an instance",
                                 "(instance, notion), as sweep got no instance"))  # fmt: skip
         else:
-            kind = type(entry).__name__
-            faults.append(Fault(f"notions[{k}]", kind, "a notion, or (instance, notion)"))
+            fault = expected(notion)
+            wanted = f"{fault.wanted}, or (instance, notion)"
+            faults.append(Fault(f"notions[{k}]", fault.found, wanted))
     labels = None if parameters is None else [dict(each) for each in parameters]
     if labels is not None and not faults and len(labels) != len(pairs):
         faults.append(Fault("parameters", f"{len(labels)}", f"one a point, {len(pairs)}"))
