@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 FRAMES = ("pairs", "tasks", "users", "prices", "used", "utilisation")
 DUST = 1e-9
-"""tasks below this part of the user's total, and of what it could run there, are rounding"""
+"""tasks below this part of the user's total, and of what it could run there, are rounding; so is
+money below this part of all money, paid for a row of which more than this part is left"""
 ROUNDING = 2.0**-52
 """what floating point cannot tell from 0 beside the whole"""
 
@@ -31,7 +32,7 @@ def frame(alloc: Allocation, what: str) -> DataFrame:
         raise MissingExtra("to_frame needs pandas: pip install 'fairopt[frame]'") from error
     inst = alloc.instance
     if what in ("prices", "used", "utilisation"):
-        values = _prices(alloc) if what == "prices" else getattr(alloc, what)
+        values = clean_prices(alloc) if what == "prices" else getattr(alloc, what)
         return pd.DataFrame(
             np.array(values), pd.Index(inst.servers, name="server"),
             pd.Index(inst.resources, name="resource"),
@@ -65,9 +66,14 @@ def clean(alloc: Allocation) -> Floats:
     return np.where((size <= DUST * beside) | (size <= ROUNDING * alone), 0.0, alloc.tasks)
 
 
-def _prices(alloc: Allocation) -> Floats:
-    """(I, R) the prices, with 0 where what is paid for the row cannot be told from 0."""
+def clean_prices(alloc: Allocation) -> Floats:
+    """(I, R) the prices, with 0 for those that are only rounding.
+
+    The row's money cannot be told from 0 beside all money, or is small beside it while something
+    of the row is left: what is left costs nothing.
+    """
     if alloc.prices is None:
-        raise UsageError("to_frame: this answer has no prices")
+        raise UsageError("prices: this answer has none")
     paid = alloc.prices * alloc.instance.pool
-    return np.where(paid <= ROUNDING * paid.sum(), 0.0, alloc.prices)
+    least = np.where(alloc.utilisation < 1 - DUST, DUST, ROUNDING)
+    return np.where(paid <= least * paid.sum(), 0.0, alloc.prices)

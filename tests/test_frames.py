@@ -68,14 +68,21 @@ def test_faults_of_an_answer_stay_visible() -> None:
 
 
 def test_prices_that_are_rounding_are_nothing() -> None:
-    alloc = fo.Allocation(INST, fo.ProportionalFair(), [[1, 0], [3, 0]], [[1.0], [1e-15]])
-    assert alloc.to_frame("prices")["cpu"].tolist() == [1.0, 0.0]
+    def prices(tiny: float, left: float) -> list[float]:
+        alloc = answer([[1, 0], [3, 1e-3 * (1 - left)]]).with_(prices=[[1.0], [tiny * 4e3]])
+        return [price != 0 for price in alloc.to_frame("prices")["cpu"]]
+
+    # money of the tiny server as a part of all money, and what is left of it
+    assert prices(0.9 * ROUNDING, 0.0) == [True, False]
+    assert prices(1.1 * ROUNDING, 0.0) == prices(0.9 * DUST, 0.5 * DUST) == [True, True]
+    assert prices(0.9 * DUST, 2 * DUST) == [True, False]
+    assert prices(1.1 * DUST, 1.0) == [True, True]
 
 
 def test_what_cannot_be_shown_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(fo.errors.UsageError, match=f"wanted one of {', '.join(FRAMES)}"):
         answer([[1, 0], [3, 0]]).to_frame("task")
-    with pytest.raises(fo.errors.UsageError, match="has no prices"):
+    with pytest.raises(fo.errors.UsageError, match="answer has none"):
         answer([[1, 0], [3, 0]]).to_frame("prices")
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(fo.errors.MissingExtra, match=r"pip install 'fairopt\[frame\]'"):

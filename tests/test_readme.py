@@ -47,12 +47,15 @@ def printed_by(*arguments: str) -> str:
     return out.getvalue()
 
 
-def shown() -> tuple[list[str], str]:
-    """The command of the README and the output it shows."""
-    command, output = blocks("console")[0].split("\n", 1)
-    prompt, program, *arguments = shlex.split(command)
-    assert (prompt, program) == ("$", "fairopt")
-    return arguments, output
+def shown() -> list[tuple[list[str], str]]:
+    """The commands of the README and the output each shows."""
+    found = []
+    for block in blocks("console"):
+        command, output = block.split("\n", 1)
+        prompt, program, *arguments = shlex.split(command)
+        assert (prompt, program) == ("$", "fairopt")
+        found.append((arguments, output))
+    return found
 
 
 def test_two_commands():
@@ -72,9 +75,10 @@ def test_python_example_prints_what_it_shows():
     assert out.getvalue() == blocks("text")[0]
 
 
-def test_command_prints_what_is_shown():
-    arguments, output = shown()
-    assert printed_by(*arguments) == output
+def test_commands_print_what_is_shown():
+    assert len(shown()) == 2
+    for arguments, output in shown():
+        assert printed_by(*arguments) == output
 
 
 def test_notions_are_listed():
@@ -115,5 +119,6 @@ if __name__ == "__main__":
     before, rest = text.split(NOTION_MARKS[0])
     after = rest.split(NOTION_MARKS[1])[1]
     text = f"{before}{NOTION_MARKS[0]}\n\n{notion_table()}\n\n{NOTION_MARKS[1]}{after}"
-    arguments, output = shown()
-    README.write_text(text.replace(output, printed_by(*arguments)), encoding="utf-8")
+    for arguments, output in shown():
+        text = text.replace(output, printed_by(*arguments))
+    README.write_text(text, encoding="utf-8")

@@ -112,7 +112,7 @@ def test_the_answer_has_price_zero_there_and_is_certified() -> None:
     assert alloc.certificate is not None and alloc.certificate.certified
     assert alloc.prices is not None and alloc.prices[0, 2] == 0
     assert alloc.steps[0] == {
-        "step": "reduce", "users": [2, 2], "servers": [1, 1], "never full": ["disk"],
+        "step": "reduce", "users": [2, 2], "servers": [1, 1], "never binding": ["disk"],
     }  # fmt: skip
 
 

@@ -128,7 +128,7 @@ def _step(small: Reduction, dropped: Ints) -> dict[str, Any]:
         "step": "reduce", "users": [before[0], after[0]], "servers": [before[1], after[1]],
     }  # fmt: skip
     if len(dropped):
-        step["never full"] = [small.original.resources[r] for r in sorted(dropped)]
+        step["never binding"] = [small.original.resources[r] for r in sorted(dropped)]
     return step
 
 

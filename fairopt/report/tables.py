@@ -8,6 +8,8 @@ from itertools import groupby, takewhile
 from typing import Any
 
 from fairopt.allocation import Allocation, Blocked
+from fairopt.frames import clean_prices
+from fairopt.instance import Floats
 from fairopt.stops import each_blocked
 
 WIDTH = 100
@@ -88,8 +90,8 @@ def _reduced(alloc: Allocation) -> list[str]:
                 f"{_count(users, 'user')} and {_count(servers, 'server')} "
                 f"solved as {groups:,} and {rows:,}"
             )
-            never = step.get("never full")
-            return [_clip(line + (f", {_listed(never, STOPS)} never full" if never else ""))]
+            never = step.get("never binding")
+            return [_clip(line + (f", {_listed(never, STOPS)} never binding" if never else ""))]
     return []
 
 
@@ -153,9 +155,10 @@ def _servers(alloc: Allocation, most: int) -> str:
         head.append("machines")
         rows = [[*row, f"{inst.count[i]:,}"] for i, row in enumerate(rows)]
     fit = 0
+    prices = None if alloc.prices is None else clean_prices(alloc)
     for r, name in enumerate(inst.resources):
-        wider = [*head, f"{_name(name)} used", *(["price"] if alloc.prices is not None else [])]
-        longer = [row + _cells(alloc, i, r) for i, row in enumerate(rows)]
+        wider = [*head, f"{_name(name)} used", *(["price"] if prices is not None else [])]
+        longer = [row + _cells(alloc, prices, i, r) for i, row in enumerate(rows)]
         if r and _width(wider, longer) > WIDTH:
             break
         head, rows, fit = wider, longer, r + 1
@@ -164,11 +167,11 @@ def _servers(alloc: Allocation, most: int) -> str:
     return f"{text}\n{_clip('not shown: ' + ', '.join(hidden))}" if hidden else text
 
 
-def _cells(alloc: Allocation, i: int, r: int) -> list[str]:
+def _cells(alloc: Allocation, prices: Floats | None, i: int, r: int) -> list[str]:
     missing = alloc.instance.pool[i, r] == 0
     cells = ["-" if missing else f"{100 * alloc.utilisation[i, r]:.2f}%"]
-    if alloc.prices is not None:
-        cells.append("-" if missing else number(alloc.prices[i, r]))
+    if prices is not None:
+        cells.append("-" if missing else number(prices[i, r]))
     return cells
 
 
