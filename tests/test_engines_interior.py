@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,10 +13,15 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.alpha_fair import measure, normalised
 from fairopt.engines import interior, layout, schur
 from fairopt.engines.point import Point, Question
+from fairopt.engines.state import Targets
 from fairopt.engines.worth import Worth
 from fairopt.generate import random_instance
 from fairopt.instance import Instance
 from fairopt.notions import AlphaFair
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.tail import cluster
 
 ALPHAS = (0.0, 0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 5.0, 10.0, 20.0)
 
@@ -93,6 +101,29 @@ def test_named_alone_it_falls_back_on_its_own_kin_only():
     notion = fo.AlphaFair(2.0, criterion="dominant-share")
     steps = {step["step"] for step in fo.solve(inst, notion, solver="interior").steps}
     assert steps <= {"interior", "central path", "polish"}
+
+
+# -- many near ties -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "users, servers, density, seed",
+    [(1_000, 100, 0.1, 5), (1_000, 100, 0.1, 6), (5_000, 10, 0.2, 0), (300, 30, 0.2, 5)],
+)
+def test_clusters_with_many_near_ties_need_no_other_method(users, servers, density, seed):
+    """The first: it stopped at 6e-5 and went into a polish without end."""
+    alloc = fo.solve(cluster(users, servers, density, seed), fo.ProportionalFair())
+    assert [step["step"] for step in alloc.steps] == ["interior"]
+    assert max(alloc.certificate.gap, alloc.certificate.residual) < 1e-9
+
+
+def test_products_come_back_to_within_a_factor_of_their_goals():
+    goal = np.full(5, 2.0)
+    found = Targets(*[np.array([0.0, 0.1, 3.0, 25.0, 1e9])] * 4)
+    change = found.back_within(10.0, Targets(*[goal] * 4))
+    for one in (change.y, change.s, change.l, change.e):
+        # below a tenth up, within a factor of ten nothing, above down by ten goals at most
+        np.testing.assert_allclose(one, [0.2, 0.1, 0.0, -5.0, -20.0])
 
 
 # -- layouts -------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from engine_cases import ONE_RESOURCE, TWO_SERVERS, judged, question
 import fairopt as fo
 from fairopt.engines.point import Point
 from fairopt.engines.polish import polish
+from fairopt.generate import random_instance
 
 
 def test_one_resource_to_rounding() -> None:
@@ -52,3 +53,17 @@ def test_a_point_of_nothing_ends_without_error() -> None:
         found = polish(question(TWO_SERVERS, 1.0), point)
         if found is not None:
             assert np.isfinite(found.tasks(TWO_SERVERS)).all()
+
+
+def test_ties_that_are_not_told_yet_are_not_factored(monkeypatch) -> None:
+    """Every pair held, and far fewer full rows than ties: least-norm factors would fill."""
+    inst = random_instance(120, 10, 2, seed=1)
+    asked = question(inst, 1.0)
+    n, i = inst.pairs
+    rough = Point(inst.alone[n, i] / 120, np.ones((10, 2)), np.zeros(120))
+
+    def never(*_: object) -> None:
+        raise AssertionError("factored")
+
+    monkeypatch.setattr("fairopt.engines.polish.least_norm", never)
+    assert polish(asked, rough) is None

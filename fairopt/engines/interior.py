@@ -35,9 +35,15 @@ ENOUGH, ENOUGH_LARGE, LARGE = 1e-12, 1e-10, 3_000
 LAST = 1e-14
 """smallest tau aimed at: below, rounding wins"""
 STALL = 8
-"""iterations without halving the error before it stops"""
+"""iterations that halve neither the error nor tau before it stops"""
 GENTLE, MIDDLE = 3.0, 0.5
 """largest and smallest exponent to begin at"""
+LONG = 0.7
+"""a step that needs no more corrections"""
+CORRECTORS, FURTHER = 2, 0.3
+"""corrections of products for a longer step, each aiming at a step longer by so much"""
+SPREAD = 10.0
+"""factor of its target within which a complementary product is let be"""
 INERTIA = 0.1
 """part of its last money that a user's counts as at least"""
 RAISE, LOWER = 1.7, 0.5
@@ -88,7 +94,7 @@ class _Method:
         return Worth(alpha, log_w, self.limit, self.limited)
 
     def run(self) -> Point | None:
-        now, since = self._start(), 0
+        now, since, lowest = self._start(), 0, 1.0
         money: Floats | None = None
         for iteration in range(MOST):
             now = replace(now, p=self.worth.classify(now.p))
@@ -106,7 +112,8 @@ class _Method:
                 if error < self.error:
                     since = iteration if error < 0.5 * self.error else since
                     self.error, self.best = error, self._kept(now, residual.cost)
-                since = since if settled and off[1] < 0.1 else iteration
+                if tau < 0.5 * lowest or not (settled and off[1] < 0.1):
+                    since, lowest = iteration, min(tau, lowest)
                 stalled = tau < 2 * LAST or iteration - since >= STALL
                 if self.error < self.enough or (settled and stalled):
                     break
@@ -154,22 +161,53 @@ class _Method:
         aim = max(sigma * tau, LAST)
         d_v = first.p + first.omega
         own = money if not worth.steep else now.v * now.x / worth.alpha
-        targets = Targets(
-            (aim * layout.spread(money / self.degree) - first.y * first.nu) * layout.mask
-            - products.y,
-            aim * rows - first.s * first.lam - products.s,
-            aim * money - first.l * first.omega - products.l,
-            aim * own - first.e * (d_v if worth.steep else first.x) - products.e,
-        )
+        second = Targets(
+            first.y * first.nu * layout.mask, first.s * first.lam, first.l * first.omega,
+            first.e * (d_v if worth.steep else first.x),
+        )  # fmt: skip
         bend = worth.bend(residual.curve, now.v, now.x, d_v, first.x)
-        step = self._direction(system, now, residual, targets, bend)
-        primal, dual = self._lengths(now, step)
+        goals = Targets(
+            aim * layout.spread(money / self.degree) * layout.mask, aim * rows, aim * money,
+            aim * own,
+        )  # fmt: skip
+        targets = goals - products - second
+        step, (primal, dual) = self._centred(system, now, residual, targets, goals, bend)
         most = min(max(0.9 if tau > 1e-3 else 0.99, 1 - 10 * aim), 1 - 1e-7)
         primal, dual = min(1.0, most * primal), min(1.0, most * dual)
         if not max(primal, dual) >= 1e-6:  # also where it is not a number
             return None
         moved = stepped(now, step, primal, dual, worth.steep)
         return replace(moved, x=layout.of_user(moved.y))
+
+    def _centred(
+        self, system: System, now: State, residual: Residual, targets: Targets, goals: Targets,
+        bend: Floats | float,
+    ) -> tuple[State, tuple[float, float]]:  # fmt: skip
+        """The step with further corrections, as long as they lengthen it, and its lengths.
+
+        Many near ties spread the products over decades: a few small ones then stop every step.
+        At a trial point somewhat beyond the step's end, products further than a factor from
+        their goals are brought back to that factor (Gondzio 1996).
+        """
+        worth = self.worth
+        step = self._direction(system, now, residual, targets, bend)
+        lengths = self._lengths(now, step)
+        for _ in range(CORRECTORS):
+            if min(lengths) > LONG:
+                break
+            primal, dual = (min(1.0, length + FURTHER) for length in lengths)
+            end = stepped(now, step, primal, dual, worth.steep)
+            ends = Targets(
+                end.y * end.nu, end.s * end.lam, end.l * end.omega,
+                end.e * worth.partner(end.v, end.x),
+            )  # fmt: skip
+            targets = targets + ends.back_within(SPREAD, goals)
+            other = self._direction(system, now, residual, targets, bend)
+            reached = self._lengths(now, other)
+            if min(reached) < min(lengths) + 0.1 * FURTHER or sum(reached) < sum(lengths):
+                break
+            step, lengths = other, reached
+        return step, lengths
 
     def _direction(
         self,

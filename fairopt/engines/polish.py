@@ -214,6 +214,9 @@ class _Frame:
     def _newton(self, state: _State, most: int = 60) -> _State | None:
         held, full = np.flatnonzero(state.held), np.flatnonzero(state.full)
         capped = np.flatnonzero(state.capped)
+        ties = len(held) - len(np.unique(self.n[held]))
+        if len(held) > DENSE and ties > len(full) + len(capped):
+            return None  # most ties are not told yet, and factors would fill
         for _ in range(most):
             residual, jacobian = self._system(state, held, full, capped)
             size = float(np.abs(residual).max(initial=0.0))

@@ -44,12 +44,35 @@ class Residual:
 
 @dataclass(frozen=True)
 class Targets:
-    """Products that complementary pairs are to change by."""
+    """Products of complementary pairs: as they are, as they should be, or their change."""
 
     y: Floats
     s: Floats
     l: Floats  # noqa: E741
     e: Floats
+
+    def __sub__(self, other: Targets) -> Targets:
+        return Targets(
+            self.y - other.y, self.s - other.s, self.l - other.l, self.e - other.e
+        )
+
+    def __add__(self, other: Targets) -> Targets:
+        return Targets(
+            self.y + other.y, self.s + other.s, self.l + other.l, self.e + other.e
+        )
+
+    def back_within(self, factor: float, goals: Targets) -> Targets:
+        """The change that brings each product to within a factor of its goal."""
+        return Targets(
+            _back(self.y, factor, goals.y), _back(self.s, factor, goals.s),
+            _back(self.l, factor, goals.l), _back(self.e, factor, goals.e),
+        )  # fmt: skip
+
+
+def _back(product: Floats, factor: float, goal: Floats) -> Floats:
+    """Towards the goal; what is far above it comes down by at most factor times the goal."""
+    highest = factor * goal
+    return np.maximum(np.clip(product, goal / factor, highest) - product, -highest)
 
 
 def replace(state: State, **changes: Floats) -> State:
