@@ -75,8 +75,13 @@ class Dictionary:
         return self.goal[self.size + row]
 
 
-def max_min_levels(inst: fo.Instance, score: np.ndarray) -> list[Fraction]:
+def max_min_levels(
+    inst: fo.Instance, score: np.ndarray, slack: Fraction = Fraction(0)
+) -> list[Fraction]:
     """Levels U_n of the lexicographic answer: one rational program a level.
+
+    Frozen users may fall by `slack`, relative: scores are quotients rounded to doubles, and what
+    would be a tie but for that rounding may decide a level.
 
     Those with a positive multiplier are frozen. One that is stuck with multiplier 0 is frozen
     later, at the same value: exact arithmetic needs no second look.
@@ -95,7 +100,7 @@ def max_min_levels(inst: fo.Instance, score: np.ndarray) -> list[Fraction]:
                 for k in range(pairs)
             ]
             a.append([*row, Fraction(int(user not in frozen))])
-            b.append(-frozen.get(user, Fraction(0)))
+            b.append(-frozen.get(user, Fraction(0)) * (1 - slack))
         for server in range(servers):
             for r in range(resources):
                 a.append([

@@ -1,0 +1,257 @@
+"""Mutation run over the judges: is every change of fairopt/certificates/ seen by a test?
+
+    OPENBLAS_NUM_THREADS=1 python benchmarks/mutation.py --write docs/results/mutation.md
+
+draws a seeded sample of small changes (a comparison turned, a number made 100 times as large, a
+sign, a product, a term or a bound left out, a condition negated), makes each in a copy of the
+package and runs the tests of that module until one fails. A change that no test notices survives;
+mutation.toml says of survivors why they change nothing. A run that was stopped goes on where it
+was: every mutant leaves a line in --journal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import copy
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+# what the tests load, loaded before the first fork; fairopt itself is loaded in the fork
+import cvxpy  # noqa: F401
+import pytest
+import scipy.optimize
+import scipy.sparse.linalg  # noqa: F401
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "fairopt" / "certificates"
+LONGEST = 300
+"""seconds after which a mutant counts as seen"""
+LEFT_OUT = ("__init__.py", "words.py")
+"""a table of names, and sentences for people"""
+ALWAYS = ("certificates_brackets", "spoils")
+TESTS = {
+    "alpha_fair": ("certificates_alpha_fair", "certificates_scale"),
+    "bottleneck": ("bottleneck",),
+    "exact": ("certificates_exact",),
+    "feasibility": ("certificates_alpha_fair",),
+    "guess": ("certificates_alpha_fair",),
+    "intervals": ("certificates_scale", "certificates_alpha_fair"),
+    "levels": ("certificates_levels", "lexicographic"),
+    "per_server": ("certificates_per_server",),
+    "per_server_drf": ("certificates_per_server",),
+    "pools": ("certificates_per_server",),
+    "prices": ("certificates_alpha_fair", "certificates_scale"),
+    "tradeoff": ("certificates_tradeoff",),
+    "tradeoff_bound": ("certificates_tradeoff",),
+    "tradeoff_guess": ("certificates_tradeoff",),
+    "tradeoff_hard": ("certificates_tradeoff",),
+    "tradeoff_witness": ("certificates_tradeoff",),
+    "universal": ("certificates_universal", "certificates_alpha_fair"),
+    "whole_tasks": ("certificates_whole_tasks",),
+    "witness": ("certificates_alpha_fair",),
+}
+"""tests of each module, run between the two of ALWAYS; a module that is not named gets all of
+these"""
+TURNED = {
+    ast.Lt: ast.GtE, ast.LtE: ast.Gt, ast.Gt: ast.LtE, ast.GtE: ast.Lt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult,
+    ast.And: ast.Or, ast.Or: ast.And,
+}  # fmt: skip
+BOUNDS = ("maximum", "minimum", "fmax", "fmin", "clip", "abs", "max", "min")
+
+
+def mutants(path: Path) -> Iterator[tuple[int, str, str, str]]:
+    """(line, before, after, source) of every change of one file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in _expressions(tree):
+        for changed in _changes(node):
+            before, kept = ast.unparse(node), copy.copy(node.__dict__)
+            node.__class__, old = type(changed), type(node)
+            node.__dict__ = changed.__dict__
+            yield kept["lineno"], before, ast.unparse(node), ast.unparse(tree)
+            node.__class__, node.__dict__ = old, kept
+
+
+def _expressions(tree: ast.Module) -> list[ast.AST]:
+    """Expressions that are computed: no annotations, no f-strings, no slices."""
+    apart: set[int] = set()
+    for node in ast.walk(tree):
+        hidden = [getattr(node, name, None) for name in ("annotation", "returns")]
+        if isinstance(node, ast.JoinedStr):
+            hidden.append(node)
+        if isinstance(node, ast.Subscript):
+            hidden.append(node.slice)
+        for one in hidden:
+            if isinstance(one, ast.AST):
+                apart.update(id(inner) for inner in ast.walk(one))
+    return [node for node in ast.walk(tree) if id(node) not in apart]
+
+
+def _changes(node: ast.AST) -> Iterator[ast.AST]:
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in TURNED:
+        yield _with(node, ops=[TURNED[type(node.ops[0])](), *node.ops[1:]])
+    elif isinstance(node, ast.BinOp) and type(node.op) in TURNED:
+        yield _with(node, op=TURNED[type(node.op)]())
+        if isinstance(node.op, ast.Add | ast.Sub):  # a term left out
+            yield node.left
+    elif isinstance(node, ast.BoolOp):
+        yield _with(node, op=TURNED[type(node.op)]())
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.Invert):
+        yield node.operand
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield _with(node, value=not node.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        yield _with(node, value=node.value * 100 if node.value else 1)
+    elif isinstance(node, ast.Call) and len(node.args) > 0:
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        if name in BOUNDS and not isinstance(node.args[0], ast.GeneratorExp):
+            yield node.args[0]  # a bound left out
+
+
+def _with(node: ast.AST, **changes: object) -> ast.AST:
+    changed = copy.copy(node)
+    changed.__dict__.update(changes)
+    return changed
+
+
+def sample(size: int, seed: int, only: list[str]) -> list[dict[str, object]]:
+    """Mutants of all modules, or of some, drawn by a seed; each with the text of its module."""
+    found = [
+        {"module": path.stem, "line": line, "before": before, "after": after, "source": source}
+        for path in sorted(PACKAGE.glob("*.py"))
+        if path.name not in LEFT_OUT and (not only or path.stem in only)
+        for line, before, after, source in mutants(path)
+        if before != after
+    ]
+    return random.Random(seed).sample(found, min(size, len(found)))
+
+
+def key(mutant: dict[str, object]) -> str:
+    return "{module}:{line}: {before} -> {after}".format(**mutant)
+
+
+def killed(mutant: dict[str, object], where: Path) -> str:
+    """The test that fails first; empty when none does, and every one was run."""
+    target = where / "fairopt" / "certificates" / f"{mutant['module']}.py"
+    whole = target.read_text(encoding="utf-8")
+    target.write_text(str(mutant["source"]), encoding="utf-8")
+    try:
+        return first_failure(str(mutant["module"]), where)
+    finally:
+        target.write_text(whole, encoding="utf-8")
+
+
+def tests_of(module: str) -> list[str]:
+    """Names of the test files between the two of ALWAYS."""
+    return list(TESTS.get(module) or dict.fromkeys(name for t in TESTS.values() for name in t))
+
+
+def first_failure(module: str, where: Path) -> str:
+    """The first test of a module to fail, in a fork: the libraries are loaded once for all."""
+    said = where / "said.txt"
+    child = os.fork()
+    if child == 0:
+        code = 3
+        try:
+            out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(out, 1)
+            os.dup2(out, 2)
+            signal.alarm(LONGEST)
+            os.chdir(where)
+            sys.path.insert(0, str(where))
+            sys.dont_write_bytecode = True
+            names = (ALWAYS[0], *tests_of(module), *ALWAYS[1:])
+            files = [f"tests/test_{name}.py" for name in names]
+            code = int(pytest.main(["-xq", "-p", "no:cacheprovider", *files]))
+            sys.stdout.flush()
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    if status == 0:
+        return ""
+    if os.WIFSIGNALED(status):
+        return f"no end in {LONGEST} s"
+    lines = said.read_text(encoding="utf-8").splitlines()
+    failed = [x for x in lines if x.startswith(("FAILED", "ERROR"))]
+    if not failed:
+        raise SystemExit("\n".join(["the tests cannot be run:", *lines]))
+    return failed[0].split()[1]
+
+
+def page(rows: list[dict[str, object]], size: int, seed: int) -> str:
+    words = tomllib.loads((ROOT / "benchmarks" / "mutation.toml").read_text(encoding="utf-8"))
+    tried = Counter(row["module"] for row in rows)
+    lived = [row for row in rows if not row["killed"]]
+    left = Counter(row["module"] for row in lived)
+    lines = [
+        "# Mutation run over the judges\n\n",
+        f"{len(rows)} small changes of `fairopt/certificates/`, drawn with seed {seed}, each "
+        "made alone: a\ncomparison turned, a number made 100 times as large, a sign or product "
+        "turned, a term or bound\nleft out, a condition negated. Made by\n\n```sh\n"
+        f"OPENBLAS_NUM_THREADS=1 python benchmarks/mutation.py --sample {size} --seed {seed} "
+        "--write docs/results/mutation.md\n```\n\n",
+        f"{len(rows) - len(lived)} fail a test, {len(lived)} survive.\n\n",
+        "| module | tried | survive |\n|---|---:|---:|\n",
+        *(f"| {module} | {tried[module]} | {left[module]} |\n" for module in sorted(tried)),
+        "\n## Survivors\n\nA change of a guess, of a search or of a shortcut can make no verdict "
+        "wrong: any prices prove a\nbound. Each survivor, and why no test sees it:\n\n",
+    ]
+    for row in sorted(lived, key=lambda row: (str(row["module"]), int(str(row["line"])))):
+        module, line = row["module"], row["line"]
+        text = f"{row['before']} -> {row['after']}"
+        why = words.get(str(module), {}).get(text, "not explained")
+        lines.append(f"- `{module}` line {line}: `{text}`: {why}\n")
+    return "".join(lines)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sample", type=int, default=200, help="how many changes")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="+", default=[], help="modules")
+    parser.add_argument("--journal", type=Path, default=Path("mutation.jsonl"))
+    parser.add_argument("--write", type=Path, help="the page")
+    given = parser.parse_args(arguments)
+    known = {}
+    if given.journal.exists():
+        for line in given.journal.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            known[key(row)] = row
+    rows = []
+    with tempfile.TemporaryDirectory() as temporary:
+        where = Path(temporary)
+        for name in ("fairopt", "tests", "models", "pyproject.toml"):
+            source = ROOT / name
+            (shutil.copytree if source.is_dir() else shutil.copy)(source, where / name)
+        for module in given.only or TESTS:
+            broken = "" if given.journal.exists() else first_failure(module, where)
+            if broken:
+                parser.error(f"{module}: {broken} fails without any change")
+        for mutant in sample(given.sample, given.seed, given.only):
+            if key(mutant) not in known:
+                row = {**mutant, "killed": killed(mutant, where)}
+                del row["source"]
+                known[key(mutant)] = row
+                with given.journal.open("a", encoding="utf-8") as out:
+                    out.write(json.dumps(row) + "\n")
+                if not row["killed"]:
+                    print("survives:", key(row), flush=True)
+            rows.append(known[key(mutant)])
+    print(f"{len(rows)} tried, {sum(not row['killed'] for row in rows)} survive")
+    if given.write:
+        given.write.write_text(page(rows, given.sample, given.seed), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,267 @@
+"""What a certified answer is held against; none of it is the judge, or the engine that was asked.
+
+Linear programs and levels: exact fractions. Notions by bottlenecks: their definition, in plain
+loops. Alpha-fairness and the trade-off: the answer of another method, and the whole instance with
+nothing merged.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+import fairopt as fo
+from fairopt.instance import Floats
+from fairopt.notions import Notion
+from tests.rational import Dictionary, max_min_levels
+
+WRONG = 1e-5
+"""relative distance from the reference that makes a certified answer wrong; certified is 1e-6"""
+NOTHING = 1e-9
+"""shares below this part of what is due count as nothing (P2)"""
+ROUNDING = 1e-14
+"""part of a resource that the rounding of its holders' tasks may leave"""
+OFTEN = 4
+"""every so many seeds the slower method is asked, too"""
+
+
+def fault(inst: fo.Instance, notion: Notion, alloc: fo.Allocation, seed: int) -> str | None:
+    """What is wrong with a certified answer, in words; None where nothing is."""
+    over = unfit(inst, alloc.tasks)
+    if over > 2e-9:
+        return f"does not fit: {over:.2g} over"
+    name = notion.name
+    if name == "max-min":
+        return levels_apart(inst, alloc)
+    if name in ("throughput", "sum-m", "equal-m"):
+        best = float(LINEAR[name](inst, alloc))
+        made = float(made_of(name, inst, alloc))
+        return None if made >= best * (1 - WRONG) else f"makes {made:.9g}, exact {best:.9g}"
+    if name in ("ps-dsf", "per-server-drf", "drf-hug"):
+        return no_bottleneck(inst, alloc, notion)
+    if name == "bmf":
+        return no_top(inst, alloc)
+    floor = NOTHING * due(inst, notion, alloc)
+    found = other(inst, notion, "auto", reduce=False)
+    said = found and apart("share unmerged", alloc.shares, found.shares, floor)
+    if said or seed % OFTEN or inst.shape[1] > 2:
+        return said
+    found = other(inst, notion, "clarabel", reduce=False)
+    return found and apart("share by another method", alloc.shares, found.shares, floor)
+
+
+def levels_apart(inst: fo.Instance, alloc: fo.Allocation) -> str | None:
+    """Levels beside the exact ones; where these hang on the last digit of a score, any will do
+    that frozen users falling by no more than that digit allow."""
+    said = None
+    for slack in (Fraction(0), Fraction(1, 10**15), Fraction(1, 10**13)):
+        levels = np.array([float(u) for u in max_min_levels(inst, alloc.score, slack)])
+        found = apart("exact level", alloc.levels, levels)
+        if found is None:
+            return None
+        said = said or found
+    return said
+
+
+def unfit(inst: fo.Instance, tasks: Floats) -> float:
+    """The largest part by which anything is exceeded; inf for what may not be at all."""
+    worst = 0.0
+    for i, row in enumerate(inst.pool.tolist()):
+        for r, have in enumerate(row):
+            used = sum(
+                Fraction(float(x)) * Fraction(float(d))
+                for x, d in zip(tasks[:, i], inst.demand_by_server[:, i, r], strict=True)
+            )
+            if have:
+                worst = max(worst, float(used / Fraction(have)) - 1)
+            elif used:
+                return np.inf
+    if (tasks < 0).any() or tasks[~inst.eligible].any():
+        return np.inf
+    return max(worst, float((tasks.sum(axis=1) / inst.limit).max()) - 1)
+
+
+def other(
+    inst: fo.Instance, notion: Notion, solver: str, reduce: bool
+) -> fo.Allocation | None:
+    """A certified answer by another way; None where it finds none."""
+    try:
+        return fo.solve(inst, notion, solver=solver, reduce=reduce)
+    except fo.FairoptError:
+        return None
+
+
+def apart(what: str, ours: Floats, theirs: Floats, floor: Floats | float = 0.0) -> str | None:
+    """The user furthest from its reference, if further than WRONG."""
+    a, b = np.maximum(ours, floor), np.maximum(theirs, floor)
+    far = np.abs(a - b) / np.maximum(np.maximum(a, b), 1e-300)
+    n = int(np.argmax(far))
+    if far[n] <= WRONG:
+        return None
+    return f"{what} of user {n + 1}: {theirs[n]:.9g}, ours {ours[n]:.9g}"
+
+
+def due(inst: fo.Instance, notion: Notion, alloc: fo.Allocation) -> Floats:
+    """(N,) what each user could have alone, times its part by W^(1/alpha)."""
+    alone = (alloc.score * inst.alone).max(axis=1)
+    alpha = getattr(notion, "alpha", 1.0)
+    power = 1.0 if getattr(notion, "weight_inside", False) else 1.0 / alpha
+    log_v = power * np.log(inst.weight)
+    return alone * np.exp(log_v - np.logaddexp.reduce(log_v))
+
+
+# -- linear programs, in fractions ----------------------------------------------------------------
+
+
+def throughput(inst: fo.Instance, alloc: fo.Allocation) -> Fraction:
+    n, i = (side.tolist() for side in inst.pairs)
+    worth = [_f(inst.weight[a]) * _f(alloc.score[a, b]) for a, b in zip(n, i, strict=True)]
+    rows, right = [], []
+    for server in range(inst.shape[1]):
+        for r in range(inst.shape[2]):
+            rows.append([
+                _f(inst.pair_demand[k, r]) if i[k] == server else Fraction(0) for k in range(len(n))
+            ])  # fmt: skip
+            right.append(_f(inst.pool[server, r]))
+    for user in np.flatnonzero(np.isfinite(inst.limit)).tolist():
+        rows.append([Fraction(int(a == user)) for a in n])
+        right.append(_f(inst.limit[user]))
+    return Dictionary(rows, right, worth).value
+
+
+def common(inst: fo.Instance, alloc: fo.Allocation) -> Fraction:
+    """max sum M_n / phi_n, M_n tasks of n on every machine that it may use."""
+    users, servers, resources = inst.shape
+    machines = inst.eligible * inst.count
+    rows = [
+        [_f(inst.demand_by_server[n, i, r]) * int(machines[n, i]) for n in range(users)]
+        for i in range(servers) for r in range(resources)
+    ]  # fmt: skip
+    right = [_f(c) for c in inst.pool.ravel()]
+    for n in np.flatnonzero(np.isfinite(inst.limit)).tolist():
+        rows.append([Fraction(int(m == n) * int(machines[n].sum())) for m in range(users)])
+        right.append(_f(inst.limit[n]))
+    return Dictionary(rows, right, [1 / _f(w) for w in inst.weight]).value
+
+
+def equal(inst: fo.Instance, alloc: fo.Allocation) -> Fraction:
+    """The equal level exactly, then the most that can be made of what it leaves."""
+    users, servers, resources = inst.shape
+    base = [[_f(inst.weight[n]) * int(inst.eligible[n, i] * inst.count[i]) for i in range(servers)]
+            for n in range(users)]  # fmt: skip
+    demand = inst.demand_by_server
+    use = [
+        [sum(base[n][i] * _f(demand[n, i, r]) for n in range(users)) for r in range(resources)]
+        for i in range(servers)
+    ]
+    reach = [
+        _f(inst.pool[i, r]) / use[i][r]
+        for i in range(servers) for r in range(resources) if use[i][r]
+    ] + [
+        _f(inst.limit[n]) / sum(base[n]) for n in range(users) if np.isfinite(inst.limit[n])
+    ]  # fmt: skip
+    level = min(reach)
+    n, i = (side.tolist() for side in inst.pairs)
+    gain = [_gain(inst, a, b) for a, b in zip(n, i, strict=True)]
+    rows, right = [], []
+    for b in range(servers):
+        for r in range(resources):
+            rows.append([_f(demand[a, b, r]) if c == b else Fraction(0)
+                         for a, c in zip(n, i, strict=True)])  # fmt: skip
+            right.append(_f(inst.pool[b, r]) - level * use[b][r])
+    for a in np.flatnonzero(np.isfinite(inst.limit)).tolist():
+        rows.append([Fraction(int(c == a)) for c in n])
+        right.append(_f(inst.limit[a]) - level * sum(base[a]))
+    held = sum(_gain(inst, a, b) * level * base[a][b] for a, b in zip(n, i, strict=True))
+    return held + Dictionary(rows, right, gain).value
+
+
+def _gain(inst: fo.Instance, n: int, i: int) -> Fraction:
+    part = sum(
+        _f(d) / _f(c) for d, c in zip(inst.demand_by_server[n, i], inst.pool[i], strict=True) if d
+    )
+    return part * int(inst.count[i]) / _f(inst.weight[n])
+
+
+def made_of(name: str, inst: fo.Instance, alloc: fo.Allocation) -> Fraction:
+    """What the answer makes, in the objective of the linear program."""
+    if name == "throughput":
+        return sum(
+            (_f(w) * _f(s) for w, s in zip(inst.weight, alloc.shares, strict=True)), Fraction(0)
+        )
+    if name == "sum-m":
+        each = np.where(inst.eligible, alloc.tasks / inst.count, np.inf).min(axis=1)
+        return sum((_f(x) / _f(w) for x, w in zip(each, inst.weight, strict=True)), Fraction(0))
+    pairs = zip(*(side.tolist() for side in inst.pairs), strict=True)
+    return sum((_gain(inst, n, i) * _f(alloc.tasks[n, i]) for n, i in pairs), Fraction(0))
+
+
+LINEAR = {"throughput": throughput, "sum-m": common, "equal-m": equal}
+
+
+def _f(number: float) -> Fraction:
+    return Fraction(float(number))
+
+
+# -- bottlenecks, by definition -------------------------------------------------------------------
+
+
+def no_bottleneck(inst: fo.Instance, alloc: fo.Allocation, notion: Notion) -> str | None:
+    """A user without a full resource whose holders are no higher, on a server it may use."""
+    timed = getattr(notion, "division", "rdm") == "tdm"
+    here = notion.name != "ps-dsf"
+    x, users = alloc.tasks, range(inst.shape[0])
+    for i in range(inst.shape[1]):
+        members = [n for n in users if inst.eligible[n, i]]
+        alone = {n: inst.alone[n, i] for n in members}
+        amount = {n: x[n, i] if here else x[n].sum() for n in members}
+        level = {n: amount[n] / inst.weight[n] / alone[n] for n in members}
+        if timed:
+            part = [{n: 1 / alone[n] for n in members}]
+        else:
+            part = [
+                {n: inst.demand_by_server[n, i, r] / inst.pool[i, r] for n in members}
+                for r in range(inst.shape[2]) if inst.pool[i, r] > 0
+            ]  # fmt: skip
+        for n in members:
+            if x[n].sum() >= inst.limit[n] * (1 - WRONG):
+                continue
+            if not any(_stops(n, use, x[:, i], amount, level) for use in part if use[n] > 0):
+                return f"no bottleneck for user {n + 1} on server {i + 1}"
+    return None
+
+
+def _stops(
+    n: int, use: dict[int, float], x: Floats, amount: dict[int, float], level: dict[int, float]
+) -> bool:
+    """Full but for what n could hardly feel, and nothing above n's level that n could feel."""
+    own = use[n] * amount[n]
+    held = {m: use[m] * x[m] for m in use if use[m] * x[m] > 0}
+    left = 1 - float(sum((Fraction(h) for h in held.values()), Fraction(0)))
+    if not held or left > WRONG * min(own, 1.0) + ROUNDING:
+        return False
+    above = sum(h * max(1 - level[n] / level[m], 0.0) for m, h in held.items() if level[m] > 0)
+    worst = max((1 - level[n] / level[m] for m in held if level[m] > 0), default=0.0)
+    return worst <= WRONG or above <= WRONG * own
+
+
+def no_top(inst: fo.Instance, alloc: fo.Allocation) -> str | None:
+    """A user that has the largest share, by weight, of no full resource (bonald2015 2.5)."""
+    x, resources = alloc.totals, range(inst.shape[2])
+    for n in range(inst.shape[0]):
+        if x[n] >= inst.limit[n] * (1 - WRONG):
+            continue
+        for r in resources:
+            have = inst.pool[0, r]
+            if not (have and inst.demand_by_server[n, 0, r]):
+                continue
+            share = inst.demand_by_server[:, 0, r] * x / have
+            left = 1 - float(sum((_f(s) for s in share), Fraction(0)))
+            by_weight = share / inst.weight
+            top = by_weight[n] >= by_weight.max() * (1 - WRONG)
+            if top and left <= WRONG * share[n] + ROUNDING:
+                break
+        else:
+            return f"user {n + 1} has no bottleneck"
+    return None
