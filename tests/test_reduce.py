@@ -23,10 +23,15 @@ UNIQUE: list[Notion] = [
     fo.ProportionalFair(), fo.ProportionalFair("dominant-share"), fo.AlphaFair(0.5),
     fo.AlphaFair(2.0), fo.AlphaFair(5.0, "drf"), fo.AlphaFair(0.5, weight_inside=True),
     fo.AlphaFair(3.0, weight_inside=True), fo.MaxMin(), fo.MaxMin("tasks"), fo.MaxMin("tsf"),
+    fo.MaxMin("cdrf"), fo.MaxMin("ps-dsf-sum"),
     fo.PerServerDominantShare("tdm"), fo.PerServerDRF(),
 ]  # fmt: skip
 """notions whose totals (shares, levels) are unique"""
-OTHER: list[Notion] = [fo.Throughput(), fo.AlphaFair(0.0, "drf"), fo.PerServerDominantShare()]
+OTHER: list[Notion] = [
+    fo.Throughput(), fo.AlphaFair(0.0, "drf"), fo.AlphaFair(0.0, weight_inside=True),
+    fo.PerServerDominantShare(),
+]  # fmt: skip
+GPU_MODELS = ["real/ec2-gpu", "edge/kinds-of-gpu", "edge/gpu-of-either-kind"]
 
 
 def label(notion: Notion) -> str:
@@ -39,7 +44,7 @@ def score_of(inst: fo.Instance, notion: Any) -> Any:
 
 
 @st.composite
-def crowds(draw: st.DrawFn) -> fo.Instance:
+def crowds(draw: st.DrawFn, servers: int = 5) -> fo.Instance:
     """A few kinds of users and of servers, each several times; weights and limits of any kind.
 
     Servers lack resources, users lack demand: kinds of GPU.
@@ -57,7 +62,7 @@ def crowds(draw: st.DrawFn) -> fo.Instance:
                                      max_size=kinds * shapes))).reshape(kinds, shapes)  # fmt: skip
     allowed[:, 0] = True
     who = np.array(draw(st.lists(st.integers(0, kinds - 1), min_size=2, max_size=7)))
-    where = np.array(draw(st.lists(st.integers(0, shapes - 1), min_size=1, max_size=5)))
+    where = np.array(draw(st.lists(st.integers(0, shapes - 1), min_size=1, max_size=servers)))
     where[0] = 0
     there = ((capacity > 0) | (demand.reshape(kinds, -1, r) == 0)).all(axis=2) & allowed
     who = who[there[:, where].any(axis=1)[who]]  # whoever is eligible somewhere
@@ -131,6 +136,23 @@ def test_other_answers_are_certified_too(notion: Notion, inst: fo.Instance) -> N
         assert merged.objective == pytest.approx(apart.objective, rel=1e-6)
 
 
+def test_every_rule_is_tried() -> None:
+    tried = {notion.name for notion in (*UNIQUE, *OTHER)} | {"bmf"}
+    alpha = {"alpha-fair": {"alpha": 2.0}}
+    ruled = {
+        name for name, notion in NOTIONS.items()
+        if rule_of(notion(**alpha.get(name, {}))) is not None
+    }  # fmt: skip
+    assert ruled <= tried and len(ruled) == 7
+
+
+@settings(max_examples=EXAMPLES // 3, deadline=None)
+@given(inst=crowds(servers=1))
+def test_bottlenecks_of_merged_users_are_certified(inst: fo.Instance) -> None:
+    merged = fo.solve(inst, fo.BottleneckMaxFair())
+    assert merged.certificate is not None and merged.certificate.certified
+
+
 @settings(max_examples=EXAMPLES, deadline=None)
 @given(inst=crowds(), notion=st.sampled_from([*UNIQUE, *OTHER]))
 def test_tasks_split_and_merged_again_are_the_same(inst: fo.Instance, notion: Notion) -> None:
@@ -193,6 +215,23 @@ def test_a_resource_that_some_servers_lack(notion: Notion, arrays: Any) -> None:
     if notion in UNIQUE:
         np.testing.assert_allclose(merged.totals, apart.totals, rtol=1e-7)
     assert (merged.used <= inst.pool * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("model", GPU_MODELS)
+@pytest.mark.parametrize("name", NOTIONS)
+def test_models_with_gpus_are_solved_under_every_notion(model: str, name: str) -> None:
+    """Every notion of the README's table; bottleneck max fairness is defined for one pool alone."""
+    inst = fo.read(model).instance
+    notion = NOTIONS[name](**({"alpha": 3.0} if name == "alpha-fair" else {}))
+    if name == "bmf":
+        with pytest.raises(fo.UsageError, match="servers; wanted one"):
+            fo.solve(inst, notion)
+        return
+    alloc = fo.solve(inst, notion)
+    assert alloc.certificate is not None and alloc.certificate.certified
+    assert fo.certify(fo.Allocation(
+        inst, notion, alloc.tasks, alloc.prices, alloc.limit_prices, alloc.level_prices
+    )).certified  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(60))
