@@ -47,9 +47,11 @@ def alpha_fair(
         best, tried = _Ladder(part, notion, score[where], polished, gap).climb(solver)
         steps.extend({"part": number, **step} for step in tried)
         tasks[where] = best.tasks
+        dual = Duality.of(best)
+        best = dual.alloc  # the scale is that of its prices
         assert best.prices is not None and best.limit_prices is not None
         p[servers], mu[users] = best.prices, best.limit_prices
-        scales.append(log_scale(Duality.of(best)))
+        scales.append(log_scale(dual))
     finite = [s for s in scales if np.isfinite(s)]
     top = max(finite, default=0.0)
     for (users, servers), scale in zip(parts, scales, strict=True):
@@ -97,6 +99,8 @@ class _Ladder:
         failures: list[str] = []
         if solver in ("auto", "interior") and self._interior():
             return self._found()
+        if self.question.alpha == 0 and solver in ("auto", "interior") and self._simplex():
+            return self._found()
         # where programs are known to end wrong, the path in alpha and weights goes first
         steep = self.polished and (
             solver == "interior"
@@ -143,6 +147,16 @@ class _Ladder:
         rough = self.error > EXACT or self._undecided()
         if point is not None and self.polished and rough and self._small():
             self._judge("polish", polish(self.question, point))
+        return self.error <= self.gap
+
+    def _simplex(self) -> bool:
+        """The simplex method, refined until every small gain counts; whether that certified."""
+        from fairopt.engines import linear
+
+        try:
+            self._judge("simplex, refined", linear.solve(self.question))
+        except SolverFailure as failure:
+            self.steps.append({"step": "simplex, refined", "status": str(failure)})
         return self.error <= self.gap
 
     def _undecided(self) -> bool:

@@ -300,9 +300,107 @@ def test_prices_of_limits_alone_are_kept():
     assert not judged(own, limit_prices=[2, 4, 0]).certified
 
 
-def test_prices_beyond_floating_point_prove_nothing(right):
-    found = judged(right, prices=np.full((2, 2), 1e308))
-    assert not found.certified and found.gap == np.inf
+def test_only_the_ratios_of_prices_speak(right):
+    """Multiplied into the last corner of floating point they say what they said."""
+    for factor in (2.0**-1000, 2.0**900):
+        moved = judged(right, prices=right.prices * factor, limit_prices=None)
+        assert moved.certified and moved.gap < 1e-9 and moved.residual < 1e-9
+    alike = [judged(right, prices=np.full((2, 2), p)) for p in (1.0, 1e308, 5e-324)]
+    assert len({found.gap for found in alike}) == 1 and not alike[0].certified
+
+
+@pytest.mark.parametrize("alpha", [0, 0.5, 1, 2, 50])
+def test_prices_that_floating_point_cannot_multiply_prove_nothing(alpha):
+    """5e-324 x 1.5 is 5e-324: two users of demand 1 and 1.5 seemed to cost the same."""
+    inst = fo.Instance([[1], [1.5]], [[1e6]])
+    notion = fo.AlphaFair(alpha)
+    for p in (5e-324, 1e-300, 1.0, 1e308):
+        alloc = fo.Allocation(inst, notion, [[5e5], [2.5e5 * 4 / 3]], [[p]])
+        assert fo.certify(alloc).certified == (alpha == 1)
+        assert not fo.certify(alloc.with_(tasks=[[5e5], [2.5e5]])).certified
+        best = fo.solve(inst, notion)
+        assert fo.certify(fo.Allocation(inst, notion, best.tasks, [[p]])).certified
+    # 600 decades apart: what stays is the dear one
+    two = fo.Instance([[1], [1.5], [1]], [[1e6], [1e6]], placement=[[1, 0], [1, 0], [0, 1]])
+    tasks = [[5e5, 0], [1e6 / 3, 0], [0, 1e6]]
+    assert not fo.certify(fo.Allocation(two, notion, tasks, [[1e-300], [1e300]])).certified
+
+
+def test_forged_prices_of_all_kinds_are_not_believed(right):
+    """What no user pays for makes the budget larger; a price of no limit costs without end."""
+    short = np.array(right.tasks)
+    short[2] *= 0.5
+    inst = right.instance.replace(
+        demand=np.pad(right.instance.demand, ((0, 0), (0, 1))),
+        capacity=np.pad(right.instance.capacity, ((0, 1), (0, 1)), constant_values=5.0),
+        placement=np.pad(right.instance.placement, ((0, 0), (0, 1))), count=None,
+        servers=["s1", "s2", "nobody's"], resources=["cpu", "memory", "unwanted"],
+    )  # fmt: skip
+    wide = np.pad(right.prices, ((0, 1), (0, 1)))
+    more = np.pad(right.tasks, ((0, 0), (0, 1)))
+    mine = fo.Allocation(inst, fo.ProportionalFair(), more, wide)
+    assert fo.certify(mine).certified
+    for place in ((0, 2), (2, 0), (2, 2)):
+        forged = wide.copy()
+        forged[place] = 1e-3
+        assert not fo.certify(spoiled(mine, prices=forged)).certified
+    for forged in (np.full_like(wide, 1e308), np.full_like(wide, 5e-324), wide * 0, wide[::-1]):
+        half = spoiled(mine, prices=forged, tasks=np.pad(short, ((0, 0), (0, 1))))
+        assert not fo.certify(half).certified
+    assert not judged(right, limit_prices=[1e-3, 0, 0]).certified
+
+
+# -- users that an objective does not see ----------------------------------------------------------
+
+
+def own_resource(weight):
+    """A heavy user of the first resource, a light one of the second."""
+    return fo.Instance([[1, 0], [0, 1]], [[1, 4]], weight=[1, weight])
+
+
+@pytest.mark.parametrize("notion", [fo.Throughput(), fo.AlphaFair(0, "drf")], ids=str)
+@pytest.mark.parametrize("weight", [1.0, 1e-6, 1e-12])
+def test_a_light_user_alone_on_its_resource_is_not_forgotten(notion, weight):
+    inst = own_resource(weight)
+    own = weight * (1 if notion == fo.Throughput() else 0.25)
+    parts = {1.0: True, 1 - 0.4e-6: True, 1 - 2e-6: False, 0.5: False, 0.0: False}
+    for part, right in parts.items():
+        for asked in ([[1, own]], None):
+            found = fo.certify(fo.Allocation(inst, notion, [[1], [4 * part]], asked))
+            assert found.certified == right, (part, found.explain())
+
+
+def test_a_price_of_what_is_idle_is_no_excuse():
+    """The heavy user fills the first two resources; a price on the first alone says nothing of the
+    second, of which the light one would need next to nothing, and its own lies idle."""
+    inst = fo.Instance([[1, 1, 0], [0, 1e-9, 1]], [[1, 1, 1]], weight=[1, 1e-7])
+    for idle in (0.0, 1e-7):
+        alloc = fo.Allocation(inst, fo.Throughput(), [[1], [0]], [[1, 0, idle]])
+        assert not fo.certify(alloc).certified
+    assert fo.solve(inst, fo.Throughput()).tasks[1, 0] == pytest.approx(1, rel=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0, 0.1, 0.5, 1, 2])
+def test_a_tiny_limit_is_not_nothing(alpha):
+    """A limit of 1e-12 of what the user could have alone: it gets that, not nothing."""
+    inst = fo.Instance([[1], [1]], [[1]], limit=[1e-12, np.inf], weight=[2, 1])
+    notion = fo.AlphaFair(alpha)
+    right = fo.solve(inst, notion)
+    assert right.totals[0] == pytest.approx(1e-12, rel=1e-6)
+    for part in (0.0, 0.5, 1 - 4e-6):
+        short = judged(right, tasks=[[1e-12 * part], [1 - 1e-12 * part]])
+        assert not short.certified, part
+
+
+def test_unserved_users_of_throughput_are_right_where_others_fill_the_server():
+    """Ties, limits and users that are worth less than the prices: true optima stay certified."""
+    inst = fo.Instance([[1], [1], [2]], [[10]], weight=[2, 2, 3])
+    for tasks in ([[10], [0], [0]], [[0], [10], [0]], [[4], [6], [0]]):
+        assert fo.certify(fo.Allocation(inst, fo.Throughput(), tasks, [[2]])).certified
+    assert not fo.certify(fo.Allocation(inst, fo.Throughput(), [[8], [0], [1]], [[2]])).certified
+    limited = inst.replace(limit=[4, np.inf, np.inf], weight=[3, 2, 3])
+    alloc = fo.Allocation(limited, fo.Throughput(), [[4], [6], [0]], [[2]], [1, 0, 0])
+    assert fo.certify(alloc).certified
 
 
 def test_a_notion_without_a_judge():

@@ -108,6 +108,26 @@ def residual(alloc: fo.Allocation) -> float:
     return float(sum(definition(alloc)).max())
 
 
+def underpaid(alloc: fo.Allocation) -> float:
+    """Most that a user is worth at alpha = 0 beyond what it would pay for resources that are full
+    for it, and for its limit where it has reached it, on the cheapest server."""
+    inst, p, x = alloc.instance, alloc.prices, alloc.tasks
+    mu = np.zeros(len(inst.users)) if alloc.limit_prices is None else alloc.limit_prices
+    limited = mu > 0
+    budget = (p * inst.capacity).sum() + (mu[limited] * inst.limit[limited]).sum()
+    scale = float(inst.weight @ x.sum(axis=1)) / budget
+    left = inst.capacity - x.T @ inst.demand
+    worst = 0.0
+    for n, i in np.argwhere(inst.eligible):
+        alone = min(inst.alone[n, i], inst.limit[n])
+        cost = mu[n] if inst.limit[n] - x[n].sum() <= 1e-6 * alone else 0.0
+        for r in range(inst.shape[2]):
+            if left[i, r] <= 1e-6 * inst.demand[n, r] * alone:
+                cost += p[i, r] * inst.demand[n, r]
+        worst = max(worst, inst.weight[n] / (scale * cost) - 1 if cost > 0 else INF)
+    return float(worst)
+
+
 def wanted(inst: fo.Instance, alpha: float, p: np.ndarray, mu: np.ndarray) -> float:
     """What the first user, cheapest on the first server, wants at these prices."""
     q = p[0] @ inst.demand.T + mu
@@ -234,7 +254,7 @@ def unreached_at_0(t: float) -> fo.Allocation:
     ids=["error", "money of what is not full", "money of a limit", "overpayment"],
 )  # fmt: skip
 def test_residual_of_throughput(bend: Callable[[float], fo.Allocation]) -> None:
-    bracketed(bend, residual, 1e-6)
+    bracketed(bend, lambda alloc: max(residual(alloc), underpaid(alloc)), 1e-6)
 
 
 def test_throughput_leaves_a_light_user_its_own_server() -> None:
@@ -329,34 +349,38 @@ def test_residual_of_notions_by_bottlenecks(name: str) -> None:
 # -- programs over pools --------------------------------------------------------------------------
 
 
-def test_gap_of_sum_m() -> None:
-    """A (demand 1) and B (demand 2) of one unit: best is A alone, each task of B costs two of A."""
-    inst = fo.Instance([[1.0], [2.0]], [[1.0]])
-    good, _ = bracketed(
-        lambda t: fo.Allocation(inst, fo.CommonTasks(), [[1 - 2 * t], [t]], [[1.0]]),
-        lambda alloc: float(1 / alloc.tasks.sum() - 1), 1e-6,
-    )  # fmt: skip
+def test_gap_and_residual_of_sum_m() -> None:
+    """A (demand 1) has all of one unit; B (demand 2) would make a little more of it."""
+
+    def answer(t: float) -> fo.Allocation:
+        inst = fo.Instance([[1.0], [2.0]], [[1.0]], weight=[1, 0.5 / (1 + t)])
+        return fo.Allocation(inst, fo.CommonTasks(), [[1], [0]], [[1.0]])
+
+    good, _ = bracketed(answer, lambda alloc: float(0.5 / alloc.instance.weight[1] - 1), 1e-6)
     assert good.gap == pytest.approx(0.5e-6, rel=1e-3)
+    assert good.residual == pytest.approx(0.5e-6, rel=1e-3)
 
 
-def test_level_and_gap_of_equal_m() -> None:
+def test_level_and_residual_of_equal_m() -> None:
     """C and D share the third resource, which sets the level 1/2; A and B share what is left of the
-    first, of which A makes 0.11 a unit and B 0.1."""
-    inst = fo.Instance(
-        [[1, 0.1, 0], [2, 0, 0], [0, 0, 1], [0, 0, 1]], [[10.0, 10.0, 1.0]]
-    )
-    prices = [[0.11, 0.0, 1.0]]
+    first, of which A makes 0.11 a unit and B a little more. A has it all: its tasks above the level
+    cost that much more than they are worth. The gap is a part of that, of what all make."""
 
-    def made(alloc: fo.Allocation) -> float:
-        return float(alloc.tasks[:, 0] @ [0.11, 0.2, 1.0, 1.0])
+    def answer(t: float) -> fo.Allocation:
+        inst = fo.Instance(
+            [[1, 0.1, 0], [2, 0.2 + 2.2 * t, 0], [0, 0, 1], [0, 0, 1]], [[10.0, 10.0, 1.0]]
+        )
+        prices = [[0.11, 0.0, 1.0]]
+        return fo.Allocation(inst, fo.EqualTasks(), [[9.0], [0.5], [0.5], [0.5]], prices)
 
-    best = fo.Allocation(inst, fo.EqualTasks(), [[9.0], [0.5], [0.5], [0.5]], prices)
-    assert fo.certify(best).certified
-    good, _ = bracketed(
-        lambda t: best.with_(tasks=best.tasks + t * np.array([[-2.0], [1.0], [0], [0]])),
-        lambda alloc: made(best) / made(alloc) - 1, 1e-6,
-    )  # fmt: skip
-    assert good.gap == pytest.approx(0.5e-6, rel=1e-3)
+    def overpaid(alloc: fo.Allocation) -> float:
+        more = alloc.instance.demand[1].sum() / 10 / 2 / 0.11 - 1
+        return float(more * 8.5 / 9)
+
+    assert fo.certify(answer(0)).gap < 1e-12
+    good, _ = bracketed(answer, overpaid, 1e-6)
+    assert good.residual == pytest.approx(0.5e-6, rel=1e-3)
+    best = answer(0)
     bracketed(
         lambda t: best.with_(tasks=best.tasks + t * np.array([[0], [0], [-0.5], [0.5]])),
         lambda alloc: float(1 - alloc.tasks[2, 0] / 0.5), 1e-9,

@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 from per_server_cases import figure_1, random_instance
 
+import fairopt as fo
 from fairopt.allocation import Allocation
-from fairopt.certificates import certify
+from fairopt.certificates import certify, per_server
 from fairopt.engines import pools, refill
 from fairopt.instance import Instance
+from fairopt.notions.bottleneck import BottleneckMaxFair
+from fairopt.notions.drf_hug import HandOutDRF
 from fairopt.notions.equal_m import EqualTasks
+from fairopt.notions.per_server_drf import PerServerDRF
 from fairopt.notions.ps_dsf import PerServerDominantShare
 from fairopt.notions.sum_m import CommonTasks
 
@@ -131,3 +135,120 @@ def test_the_last_digit_of_a_large_holder_is_nothing_left() -> None:
     moved = tasks.copy()
     moved[0] *= 1 - 1e-5
     assert not certify(Allocation(inst, RDM, moved)).certified
+
+
+def crowd(holders: int, here: float, level: float = 1.0) -> Instance:
+    """The first user has server 1 alone but for holders with `here` of a task each; what else each
+    holder has is on a server of its own, `level` tasks in all."""
+    placement = np.zeros((holders + 1, holders + 1), dtype=bool)
+    placement[:, 0] = True
+    placement[np.arange(1, holders + 1), np.arange(1, holders + 1)] = True
+    own = np.full(holders, level - here)
+    return Instance(
+        np.ones((holders + 1, 1)), np.concatenate([[1 + holders * here], own])[:, None], placement
+    )
+
+
+def crowded(inst: Instance, here: float, taken: float) -> np.ndarray:
+    """Every holder takes `taken` from the first user."""
+    holders = inst.shape[0] - 1
+    tasks = np.diag(inst.capacity[:, 0])
+    tasks[1:, 0] = here + taken
+    tasks[0, 0] = 1 - holders * taken
+    return tasks
+
+
+@pytest.mark.parametrize("notion", [RDM, TDM])
+def test_many_holders_a_little_above_are_summed(notion: PerServerDominantShare) -> None:
+    """Each of 300 is 9e-7 above its due, and one user 0.03% below."""
+    inst = crowd(300, 1e-3)
+    assert certify(Allocation(inst, notion, crowded(inst, 1e-3, 0.0))).certified
+    found = certify(Allocation(inst, notion, crowded(inst, 1e-3, 9e-7)))
+    # it would rise until all meet: each holder falls by as much as it is above that level
+    assert not found.certified and found.gap == pytest.approx(300 * 9e-7, rel=5e-3)
+    for short, good in ((0.5e-6, True), (2e-6, False)):
+        # taken from it: what it is short of, less what the rise is short of all it lacks
+        found = certify(Allocation(inst, notion, crowded(inst, 1e-3, short / 300)))
+        assert found.certified == good, found.explain()
+
+
+def test_many_servers_a_little_idle_are_summed() -> None:
+    """A user that holds 1e-3 of each of 400 servers lacks 9e-7 of its tasks on every one."""
+    servers = 400
+    placement = np.zeros((servers + 1, servers), dtype=bool)
+    placement[0] = True
+    placement[np.arange(1, servers + 1), np.arange(servers)] = True
+    total = servers * 1e-3
+    inst = Instance(np.ones((servers + 1, 1)), np.full((servers, 1), 1 + 1e-3), placement,
+                    weight=np.concatenate([[total], np.ones(servers)]))  # fmt: skip
+    tasks = np.zeros(inst.shape[:2])
+    tasks[0], tasks[np.arange(1, servers + 1), np.arange(servers)] = 1e-3, 1.0
+    for notion in (RDM, TDM):
+        assert certify(Allocation(inst, notion, tasks)).certified
+        for lacked, good in ((0.5e-6 / servers, True), (2e-6 / servers, False), (9e-7, False)):
+            short = tasks.copy()
+            short[0] -= lacked * total
+            assert certify(Allocation(inst, notion, short)).certified == good, lacked
+
+
+def test_a_limit_reached_on_another_server_is_no_excuse_for_drf_per_server() -> None:
+    """All servers fill at one speed, so a limited user stops everywhere at one level."""
+    inst = Instance([[1.0], [1.0]], [[4.0], [4.0]], limit=[2.0, np.inf])
+    right = [[1.0, 1.0], [3.0, 3.0]]
+    for notion in (PerServerDRF(), HandOutDRF()):
+        assert certify(Allocation(inst, notion, right)).certified
+        assert certify(fo.solve(inst, notion).with_(certificate=None)).certified
+        for moved in (1e-5, 1e-3, 0.5, 1.0):
+            tasks = [[1 + moved, 1 - moved], [3 - moved, 3 + moved]]
+            assert not certify(Allocation(inst, notion, tasks)).certified, moved
+        # half of the tolerance: how far the lower level is below the other
+        for apart, good in ((0.5e-6, True), (2e-6, False)):
+            tasks = [[1.0, 1 - apart], [3.0, 3 + apart]]
+            assert certify(Allocation(inst, notion, tasks)).certified == good
+
+
+def test_a_limited_user_may_be_stopped_earlier_by_a_bottleneck() -> None:
+    """Server 1 is full at level 1/2; on server 2 the limit of the first is reached at level 3/4."""
+    inst = Instance([[1.0], [1.0]], [[2.0], [8.0]], limit=[7.0, np.inf])
+    alloc = fo.solve(inst, PerServerDRF())
+    assert alloc.certificate is not None and alloc.certificate.certified
+    limited = inst.replace(limit=[3.0, np.inf], weight=[3.0, 1.0])
+    alloc = fo.solve(limited, PerServerDRF())
+    assert alloc.certificate is not None and alloc.certificate.certified
+    tasks = alloc.tasks[:, ::-1]
+    assert not certify(alloc.with_(tasks=tasks)).certified
+
+
+def test_rise_is_what_water_would_say() -> None:
+    """Against bisection of the same sum, holder by holder."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        k = int(rng.integers(1, 7))
+        own = rng.uniform(0.01, 0.5, k) * 10.0 ** rng.uniform(-3, 0, k)
+        use = own * rng.choice([0, 0.01, 0.5, 1], k)
+        level = np.round(rng.uniform(1, 1.3, k), int(rng.integers(1, 6)))
+        left = float(rng.choice([0, 1e-3]))
+        for n, found in enumerate(per_server._rise(use, level, own, left)):
+            low, high = level[n], 1e6 * level[n]
+            for _ in range(100):
+                z = (low + high) / 2
+                given = left + np.minimum(use, own * np.maximum(1 - z / level, 0)).sum()
+                low, high = (z, high) if own[n] * (z / level[n] - 1) <= given else (low, z)
+            assert found == pytest.approx(low / level[n] - 1, rel=1e-9, abs=1e-12)
+
+
+def test_bmf_takes_the_two_ways_to_be_short_together() -> None:
+    """0.8e-6 below the other and 0.8e-6 left: 1.6e-6 of its tasks are missing, or nearly."""
+    inst = Instance([[1.0], [1.0]], [[1.0]])
+    below, left = np.array([-0.5, 0.5]) * 0.8e-6, 0.8e-6
+    half = 0.5 * (1 - 0.5 * left)
+    for notion in (BottleneckMaxFair(), RDM):
+        for times, good in ((0.25, True), (1.5, False)):
+            tasks = (half + (0.5 - half) * (1 - times)) + 0.5 * times * below
+            assert certify(Allocation(inst, notion, tasks[:, None])).certified == good
+    # weights over twelve decades: the last digit of the heavy user is nothing left
+    light = Instance(np.ones((2, 1)), [[3.0]], weight=[1e-12, 1.0])
+    tasks = 3 * light.weight / light.weight.sum()
+    for ulps in (-2, 0, 2):
+        tasks[1] += ulps * np.spacing(tasks[1])
+        assert certify(Allocation(light, BottleneckMaxFair(), tasks[:, None])).certified

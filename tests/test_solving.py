@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import fairopt as fo
 from fairopt import results
-from fairopt.engines import central, conic, interior
+from fairopt.engines import central, conic, interior, linear
 from fairopt.engines import tradeoff as trade_off
 from fairopt.engines.point import Point
 
@@ -212,7 +212,7 @@ def test_a_solver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None
     assert fo.solve(inst, fo.ProportionalFair()).certificate.certified
 
 
-OURS = ("interior", "reduce")
+OURS = ("interior", "reduce", "simplex, refined")
 
 
 def _lie(program: Any, instance: fo.Instance, settings: Any) -> tuple[Point, str]:
@@ -231,7 +231,8 @@ def test_a_solver_that_lies_is_never_believed(
     monkeypatch.setattr(conic, "run", _lie)
     monkeypatch.setattr(central, "follow", lambda question: None)
     monkeypatch.setattr(trade_off, "without_penalty", lambda question: None)
-    monkeypatch.setattr(interior, "follow", lambda question: _lie(None, question.instance, None)[0])
+    for engine, way in ((interior, "follow"), (linear, "solve")):
+        monkeypatch.setattr(engine, way, lambda asked: _lie(None, asked.instance, None)[0])
     with pytest.raises(fo.NotCertified) as caught:
         fo.solve(inst, fo.AlphaFair(alpha), polish=False)
     alloc = caught.value.allocation

@@ -2,7 +2,8 @@
 
 Every user i has a full resource j with a_ij phi_i / w_i = max_k a_kj phi_k / w_k, or is at its
 limit. The gap is the largest relative change of a user's tasks that would make this hold: for i and
-j the larger of what i could grow into what is left of j and how far it is below the largest share.
+j what i could grow into what is left of j (beyond rounding, as in `per_server`) and how far it is
+below the largest share, together.
 `refuted` means infeasible or clearly (more than 1e-3) against the definition, in words.
 """
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates.feasibility import feasibility
-from fairopt.certificates.per_server import TOLERANCE, verdict
+from fairopt.certificates.per_server import TOLERANCE, left_of, verdict
 from fairopt.check import Certificate, Check
 from fairopt.errors import UsageError
 
@@ -29,14 +30,14 @@ def judge(alloc: Allocation) -> Certificate:
         raise UsageError(f"bmf: found {len(inst.servers)} servers; wanted one")
     checks = list(feasibility(alloc))
     part = inst.pair_demand / np.where(inst.pool[0] > 0, inst.pool[0], 1.0)
-    own = part * np.maximum(alloc.totals, 0.0)[:, None]
-    left = np.maximum(0.0, 1.0 - own.sum(axis=0))
+    held = np.maximum(alloc.totals, 0.0)
+    own, left = part * held[:, None], left_of(part, held)
     share = own / inst.weight[:, None]
     top = share.max(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(left > 0, left / own, 0.0)
         below = np.where(top > 0, 1.0 - share / top, 0.0)
-    distance = np.where(part > 0, np.maximum(room, below), np.inf)
+    distance = np.where(part > 0, room + below, np.inf)
     short = np.maximum(0.0, 1.0 - alloc.totals / inst.limit)
     residual = np.minimum(distance.min(axis=1), short)
     n = int(np.argmax(residual))

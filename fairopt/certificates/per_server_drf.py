@@ -1,16 +1,20 @@
 """Judge of DRF on every server by itself (kesidis2016 Claim 3; khamse2016, start of Algorithm I).
 
 On every server each user has a full resource whose holders' own share of THAT server, by weight, is
-at most its own; a user at its limit needs none. Without limits this is one answer: weighted max-min
-of the dominant shares on each server. Judged as in `per_server`, with the tasks on the server in
-place of the tasks of the user.
+at most its own. Without limits this is one answer: weighted max-min of the dominant shares on each
+server. All servers fill at one speed, so that a user at its limit has stopped everywhere at one
+level, its highest: it needs no such resource where it has that level, and so there is one answer
+with limits too. Judged as in `per_server`, with the tasks on the server in place of the tasks of
+the user.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from fairopt.allocation import Allocation
 from fairopt.certificates.feasibility import feasibility
-from fairopt.certificates.per_server import by_bottlenecks, parts
+from fairopt.certificates.per_server import by_bottlenecks, parts, to_limit
 from fairopt.check import Certificate
 
 
@@ -19,4 +23,10 @@ def judge(alloc: Allocation) -> Certificate:
     inst = alloc.instance
     theorem = "a bottleneck for every user on every server, by its share there"
     checks = list(feasibility(alloc))
-    return by_bottlenecks(alloc, checks, parts(inst), alloc.tasks, inst.resources, theorem)
+    level = alloc.tasks / np.where(inst.eligible, inst.alone, np.inf)
+    top = level.max(axis=1, keepdims=True)
+    below = 1.0 - level / np.where(top > 0, top, 1.0)
+    limited = np.maximum(to_limit(alloc)[:, None], below)
+    return by_bottlenecks(
+        alloc, checks, parts(inst), alloc.tasks, inst.resources, theorem, limited
+    )

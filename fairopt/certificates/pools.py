@@ -1,34 +1,51 @@
 """Judges of the programs (9) and (10) of kesidis2016, by prices (weak duality of linear programs).
 
 Any prices p >= 0 of capacity and mu >= 0 of limits that make every task cost at least its gain
-prove a bound. They are scaled up, or raised where a task is too cheap, until they do; the gap is
-bound / objective - 1. Nothing is refuted but what is infeasible or, for (9), below the equal level.
+prove a bound: the gap is bound / objective - 1. A gap is a sum, in which a user of small gain is
+lost, so that the residual asks of every single user what is asked at alpha = 0: that it could not
+simply be given more, is not worth more than the prices of what is full for it, and pays no more
+than it is worth. Nothing is refuted but what is infeasible or, for (9), below the equal level.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from fairopt import rows
 from fairopt.allocation import Allocation
+from fairopt.certificates import alpha_fair
 from fairopt.certificates.feasibility import feasibility
+from fairopt.certificates.money import backed_cheapest, left_over, steady, task_price
 from fairopt.certificates.per_server import TOLERANCE, parts
 from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
-from fairopt.instance import Floats
+from fairopt.instance import Floats, Instance
 
 
 def judge_sum(alloc: Allocation) -> Certificate:
-    """Certificate of `sum-m`: max sum M_n / phi_n, M_n the fewest tasks on an eligible machine."""
+    """Certificate of `sum-m`: max sum M_n / phi_n, M_n the fewest tasks on an eligible machine.
+
+    That is throughput on one server, whose resources are those of all servers: M_n tasks of a user
+    there use what M_n tasks on each of its machines use. What is held beyond M_n counts as left.
+    """
+    return _verdict(alloc, list(feasibility(alloc)), *alpha_fair.measure(everywhere(alloc)))
+
+
+def everywhere(alloc: Allocation) -> Allocation:
+    """The answer of `sum-m` as one of throughput, M_n tasks on one server of all resources."""
     inst = alloc.instance
     machines = inst.eligible * inst.count
     least = np.where(inst.eligible, alloc.tasks / inst.count, np.inf).min(axis=1)
-    objective = float((least / inst.weight).sum())
     price, mu = _prices(alloc)
-    pool_price = price * inst.pool
-    cost = np.einsum("ni,nir,ir->n", machines, parts(inst), pool_price) + mu * machines.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scale = float((1.0 / inst.weight / cost).max())
-        gap = scale * _money(alloc, price, mu) / objective - 1.0
-    return _verdict(alloc, list(feasibility(alloc)), gap)
+    part = parts(inst) * machines[:, :, None]
+    gain = 1.0 / inst.weight
+    one = Instance(
+        part.reshape(len(part), -1), np.ones((1, inst.pool.size)),
+        weight=gain / gain.max(), limit=inst.limit / machines.sum(axis=1), users=inst.users,
+    )  # fmt: skip
+    return Allocation(
+        one, {"name": "throughput"}, np.maximum(least, 0.0)[:, None],
+        (price * inst.pool).reshape(1, -1), mu * machines.sum(axis=1),
+    )  # fmt: skip
 
 
 def judge_equal(alloc: Allocation) -> Certificate:
@@ -44,48 +61,58 @@ def judge_equal(alloc: Allocation) -> Certificate:
     checks = list(feasibility(alloc))
     witness = f"{inst.users[n]} at {inst.servers[i]}" if below[n, i] > 0 else ""
     checks.append(Check.of("the equal level on every pool", max(0.0, below[n, i]), 1e-9, witness))
-    gain = part.sum(axis=2) * inst.count / inst.weight[:, None]
+    gain = np.where(inst.eligible, part.sum(axis=2) * inst.count / inst.weight[:, None], 1.0)
     price, mu = _prices(alloc)
-    # common scale by the best fit of cost to gain where tasks are held, then no task too
-    # cheap: what is missing goes on the resource that has least left for this task
-    whole = price * inst.pool
-    extra = np.where(inst.eligible, alloc.tasks - base, 0.0)
-    cost = np.einsum("nir,ir->ni", part, whole) + mu[:, None]
-    money = float((cost * extra).sum())
-    scale = float((gain * extra).sum()) / money if money > 0 else 1.0
-    left = np.maximum(0.0, 1.0 - np.einsum("ni,nir->ir", base, part))
-    whole, mu = whole * scale, mu * scale
-    for i in range(len(inst.servers)):
-        for n in np.flatnonzero(inst.eligible[:, i]):
-            short = gain[n, i] - mu[n] - part[n, i] @ whole[i]
-            if short > 0:
-                with np.errstate(divide="ignore", invalid="ignore"):
-                    r = int(np.argmin(np.where(part[n, i] > 0, left[i] / part[n, i], np.inf)))
-                whole[i, r] += short / part[n, i, r]
+    priced = alloc.with_(prices=price, limit_prices=mu, score=gain)
+    return _verdict(alloc, checks, *_of_what_is_above(priced, base))
+
+
+def _of_what_is_above(alloc: Allocation, base: Floats) -> tuple[float, float]:
+    """(gap, residual) of the tasks above the equal level, where the score is the gain of a task.
+
+    At the lowest prices at which nobody is worth more than what is full for it costs. The gap is
+    relative to the whole objective; the residual is the most that any user pays for its tasks
+    above the level beyond what they are worth, relative to all its share.
+    """
+    inst = alloc.instance
+    cheapest = float(backed_cheapest(alloc).min())
+    if not 0 < cheapest < np.inf:
+        return np.inf, np.inf
+    assert alloc.prices is not None and alloc.limit_prices is not None
+    above = np.where(inst.eligible, np.maximum(alloc.tasks - base, 0.0), 0.0)
+    over, worth = np.zeros(len(inst.users)), np.zeros(len(inst.users))
+    for users in inst.blocks():
+        dear = np.maximum(task_price(alloc, users) / cheapest - alloc.score[users], 0.0)
+        over[users] = rows.total(dear * above[users])
+        worth[users] = rows.total(alloc.score[users] * base[users])
+    left = left_over(inst, inst.used(base))
     finite = np.isfinite(inst.limit)
-    spare = np.maximum(0.0, inst.limit[finite] - base.sum(axis=1)[finite])
-    bound = (gain * base).sum() + (whole * left).sum() + mu[finite] @ spare
-    return _verdict(alloc, checks, float(bound / (gain * alloc.tasks).sum() - 1.0))
+    spare = np.maximum(inst.limit - base.sum(axis=1), 0.0)[finite]
+    money = float((alloc.prices * left).sum() + alloc.limit_prices[finite] @ spare) / cheapest
+    bound = (float(worth.sum()) + money) / float(alloc.shares.sum())
+    return bound - 1.0, float((over / alloc.shares).max())
 
 
 def _prices(alloc: Allocation) -> tuple[Floats, Floats]:
     """Prices and limit prices; ones per whole row where there are none (they prove a bound too)."""
     inst = alloc.instance
-    price = alloc.prices
-    if price is None:
-        price = np.divide(1.0, inst.pool, out=np.zeros_like(inst.pool), where=inst.pool > 0)
+    if alloc.prices is None:
+        even = np.divide(1.0, inst.pool, out=np.zeros_like(inst.pool), where=inst.pool > 0)
+        alloc = alloc.with_(prices=even)
+    alloc = steady(alloc)
+    assert alloc.prices is not None
     mu = np.zeros(len(inst.users)) if alloc.limit_prices is None else alloc.limit_prices
-    return price, np.where(np.isfinite(inst.limit), mu, 0.0)
+    return alloc.prices, np.where(np.isfinite(inst.limit), mu, 0.0)
 
 
-def _money(alloc: Allocation, price: Floats, mu: Floats) -> float:
-    finite = np.isfinite(alloc.instance.limit)
-    return float((price * alloc.instance.pool).sum() + mu[finite] @ alloc.instance.limit[finite])
-
-
-def _verdict(alloc: Allocation, checks: list[Check], gap: float) -> Certificate:
+def _verdict(
+    alloc: Allocation, checks: list[Check], gap: float, residual: float
+) -> Certificate:
     gap = max(0.0, gap) if np.isfinite(gap) else float("inf")
     feasible = all(check.holds for check in checks)
     checks.append(Check.of("optimal, by prices", gap, TOLERANCE))
-    verdict = REFUTED if not feasible else CERTIFIED if checks[-1].holds else UNPROVED
-    return Certificate(verdict, gap, gap, checks=tuple(checks))
+    checks.append(Check.of("every user, by prices", residual, TOLERANCE))
+    verdict = REFUTED if not feasible else UNPROVED
+    if all(check.holds for check in checks):
+        verdict = CERTIFIED
+    return Certificate(verdict, gap, residual, checks=tuple(checks))

@@ -17,13 +17,15 @@ from functools import cached_property
 import numpy as np
 
 from fairopt import rows, welfare
-from fairopt.allocation import Allocation, task_cost
+from fairopt.allocation import Allocation
+from fairopt.certificates.money import LEAST, backed_cheapest, steady, task_price
 from fairopt.certificates.universal import universal_bound
 from fairopt.errors import UsageError
 from fairopt.instance import Floats
 
 NEGLIGIBLE = 1e-9
-"""shares below this part of what the user could have alone, times its due, count as zero (P2)"""
+"""shares below this part of what the user is due of what it could have alone, or of its limit,
+count as zero (P2)"""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,8 @@ class Duality:
 
     Parameters
     ----------
-    alloc : the answer, with prices; share (N,) its shares, shrunk to be exactly feasible.
+    alloc : the answer, its prices brought to the middle of floating point; share (N,) its shares,
+        shrunk to be exactly feasible.
     shrink : the factor they were shrunk by.
     log_w : (N,) log W. alpha : >= 0.
     cheapest : (N,) q, the cheapest price of one unit of share.
@@ -56,12 +59,15 @@ class Duality:
         if alpha is None:
             raise UsageError(f"notion {alloc.notion['name']!r} is not alpha-fair")
         inside = bool(parameters.get("weight_inside", False))
+        alloc = steady(alloc)
         assert alloc.prices is not None
-        cheapest, alone = np.empty(len(inst.users)), np.empty(len(inst.users))
+        cheapest, alone, most = (np.empty(len(inst.users)) for _ in range(3))
         with np.errstate(over="ignore"):  # an infinite budget proves nothing, and is said to
             for users in inst.blocks():
+                score, limit = alloc.score[users], inst.limit[users, None]
                 cheapest[users] = rows.least(share_price(alloc, users))
-                alone[users] = rows.largest(alloc.score[users] * inst.alone[users])
+                alone[users] = rows.largest(score * inst.alone[users])
+                most[users] = rows.largest(score * np.minimum(inst.alone[users], limit))
             budget = float((alloc.prices * inst.pool).sum())
             if alloc.limit_prices is not None:
                 priced = alloc.limit_prices > 0
@@ -69,7 +75,7 @@ class Duality:
         log_w = welfare.log_worth(inst.weight, alpha, inside)
         return cls(
             alloc, alpha, log_w, np.maximum(alloc.shares, 0.0) * shrink, cheapest, budget,
-            NEGLIGIBLE * alone * _due(log_w, alpha), shrink,
+            NEGLIGIBLE * np.minimum(alone * _due(log_w, alpha), most), shrink,
         )  # fmt: skip
 
     @cached_property
@@ -87,13 +93,14 @@ class Duality:
 
 def share_price(alloc: Allocation, users: slice) -> Floats:
     """(users, I) price of one unit of share; inf where not eligible."""
-    inst = alloc.instance
-    assert alloc.prices is not None
-    cost = task_cost(inst, alloc.prices, users, alloc.limit_prices)
+    inst, cost = alloc.instance, task_price(alloc, users)
     if inst.everywhere:
-        return np.divide(cost, alloc.score[users], out=cost)
-    price = np.full_like(cost, np.inf)
-    return np.divide(cost, alloc.score[users], out=price, where=inst.eligible[users])
+        price = np.divide(cost, alloc.score[users], out=cost)
+    else:
+        price = np.full_like(cost, np.inf)
+        np.divide(cost, alloc.score[users], out=price, where=inst.eligible[users])
+    price[price < LEAST] = 0.0
+    return price
 
 
 def _due(log_w: Floats, alpha: float) -> Floats:
@@ -178,6 +185,10 @@ def residual(dual: Duality) -> Floats:
     The sum of |s/s0 - 1| with s0 = (W/(t q))^(1/alpha), money paid above the cheapest price, and
     money paid for resources that are not full, the last two per money of the user. A user at its
     limit errs only by s > s0. alpha = 0: |q - W|/W below, money above W instead of |s/s0 - 1|.
+
+    A share that counts as zero bears out no price by what is paid, so the s0 of such a user, and
+    W/q of every user at alpha = 0, is also taken at the prices of what is full for it alone: it
+    must not be worth more than those. That covers a user that could simply be given more.
     """
     inst, alpha = dual.alloc.instance, dual.alpha
     held = np.maximum(dual.share, dual.floor)
@@ -190,8 +201,15 @@ def residual(dual: Duality) -> Floats:
             served = dual.share > dual.floor
             error = np.expm1(log_gap_w)
             error = np.where(served, np.abs(error), np.maximum(error, 0.0))
+            log_backed = np.log(backed_cheapest(dual.alloc))
+            short = np.expm1(dual.log_w - log_t - log_backed)
         else:
             wanted = np.exp((dual.log_w - log_q - log_t) / alpha)
+            nothing = dual.share <= dual.floor
+            if nothing.any():
+                log_backed = np.log(backed_cheapest(dual.alloc))
+                backed = np.exp((dual.log_w - log_backed - log_t) / alpha)
+                wanted = np.where(nothing, np.maximum(wanted, backed), wanted)
             error = held / np.maximum(wanted, dual.floor) - 1.0
         at_limit = dual.alloc.totals >= inst.limit * (1 - 1e-9)
         error = np.where(at_limit, np.maximum(error, 0.0), np.abs(error)) if alpha else error
@@ -200,6 +218,7 @@ def residual(dual: Duality) -> Floats:
             room = np.clip(1.0 - dual.alloc.totals / inst.limit, 0.0, 1.0)
             unused = unused + dual.alloc.limit_prices * room * dual.alloc.totals
         total = error + (above + unused) / (dual.cheapest * held)
+        total = np.maximum(total, short) if alpha == 0 else total
     return np.where(np.isfinite(total), total, np.inf)
 
 

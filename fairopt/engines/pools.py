@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from fairopt.engines.answer import Answer
+from fairopt.engines.linear import maximum
 from fairopt.engines.refill import normalised
-from fairopt.errors import SolverFailure, UsageError
+from fairopt.errors import UsageError
 from fairopt.instance import Bools, Floats, Instance
 
 
@@ -22,7 +23,7 @@ def solve_sum(instance: Instance, notion: Any) -> Answer:
     use = everywhere.transpose(1, 2, 0).reshape(-1, users) * alone
     most = instance.limit / machines.sum(axis=1)
     gain = alone / instance.weight
-    unit, price, limit_price = _program(gain, use, np.ones(len(use)), most / alone)
+    unit, price, limit_price = maximum(gain, use, np.ones(len(use)), most / alone)
     limit_price = limit_price / alone / machines.sum(axis=1)
     return Answer(
         (unit * alone)[:, None] * machines,
@@ -49,7 +50,8 @@ def solve_equal(instance: Instance, notion: Any) -> Answer:
         extra[row, n == user] = alone[n == user] / instance.limit[user]
     spare = np.maximum(0.0, 1.0 - base.sum(axis=1)[bounded] / instance.limit[bounded])
     gain = (part[n, i].sum(axis=1) * instance.count[i] / instance.weight[n]) * alone
-    unit, price, _ = _program(gain, np.vstack([use, extra]), np.concatenate([left, spare]), None)
+    room, most = np.concatenate([left, spare]), np.full(pairs, np.inf)
+    unit, price, _ = maximum(gain, np.vstack([use, extra]), room, most)
     tasks = base.copy()
     tasks[n, i] += unit * alone
     limit_price = np.zeros(len(instance.users))
@@ -65,25 +67,6 @@ def equal_level(instance: Instance) -> tuple[float, Floats]:
     use = np.einsum("ni,nir->ir", once, normalised(instance))
     level = 1.0 / max(float(use.max()), float((once.sum(axis=1) / instance.limit).max()))
     return level, level * once
-
-
-def _program(
-    gain: Floats, use: Floats, room: Floats, most: Floats | None
-) -> tuple[Floats, Floats, Floats]:
-    """max gain x, use x <= room, 0 <= x <= most: x, prices of the rows, prices of the bounds."""
-    from scipy.optimize import linprog
-
-    scale = gain.max()
-    top = np.full(len(gain), np.inf) if most is None else most
-    bounds = [(0.0, None if np.isinf(t) else float(t)) for t in top]
-    result = linprog(-gain / scale, A_ub=use, b_ub=room, bounds=bounds, method="highs-ds")
-    if result.status != 0:
-        raise SolverFailure(f"HiGHS: {result.message}")
-    x = np.maximum(np.asarray(result.x), 0.0)
-    over = float((use @ x / np.where(room > 0, room, 1.0)).max())
-    price = np.maximum(0.0, -np.asarray(result.ineqlin.marginals)) * scale
-    bound = np.maximum(0.0, -np.asarray(result.upper.marginals)) * scale
-    return x / max(1.0, over), price, bound
 
 
 def _per_unit(instance: Instance, price: Floats) -> Floats:
