@@ -9,7 +9,7 @@ import numpy as np
 from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.certificates.alpha_fair import normalised
-from fairopt.certificates.tradeoff import TOLERANCE, measure
+from fairopt.certificates.tradeoff import TOLERANCE, keeps_equalities, measure
 from fairopt.engines import tradeoff as interior
 from fairopt.engines.point import Point
 from fairopt.errors import SolverFailure, UsageError
@@ -74,6 +74,11 @@ class _Ladder:
 
     def own(self) -> None:
         self._judge("interior point", interior.follow(self.inner, self._score(), self.terms))
+        if self.error > self.gap:
+            from fairopt.engines import relative
+
+            for point in relative.follow(self.inner, self._score(), self.terms):
+                self._judge("relative path", point)
 
     def same_as_alpha_fair(self, gap: float, polished: bool, solver: str = "auto") -> None:
         from fairopt.fair import alpha_fair
@@ -136,5 +141,7 @@ class _Ladder:
         step["gap"], step["residual"] = measure(alloc)
         self.steps.append(step)
         error = max(step["gap"], step["residual"])
+        if not keeps_equalities(alloc):
+            error = max(error, 1.0)
         if self.best is None or error < self.error:
             self.best, self.error = alloc, error

@@ -26,6 +26,11 @@ def measure(alloc: Allocation) -> tuple[float, float]:
     return sheet.gap(proof.rise), float(proof.residual.max())
 
 
+def keeps_equalities(alloc: Allocation) -> bool:
+    """Whether the answer, with prices, keeps the hard forms that its notion asks for."""
+    return all(check.holds for check in equalities(_examined(alloc)[0]))
+
+
 def _examined(alloc: Allocation) -> tuple[Sheet, Proof]:
     """What prices prove of an answer; kept with a small one, which is measured before it is judged.
     """

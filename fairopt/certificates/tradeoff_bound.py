@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,9 +27,18 @@ from fairopt.instance import BLOCK, Floats, Instance, remembered
 from fairopt.penalties import Terms
 
 NEGLIGIBLE = 1e-9
-"""shares below this part of what the user could have alone count as zero (P2)"""
+"""shares below this part of what the user could have alone, times its due, count as zero (P2)"""
+ROUNDING = 8 * 2.0**-52
+"""part of a resource within which its holders' tasks, products and sums are rounded"""
+SAME_PRICE = 1e-9
+"""pairs whose prices differ by this part are equally cheap"""
 SHARP = 1e-9
 """a proof this good needs no other choice of pulls"""
+
+
+def _force(w: float) -> float:
+    """A force too small to matter beside worths near 1 has lost its digits: it is none."""
+    return w if w > 1e-200 else 0.0
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,8 @@ class Known:
         alone = np.bincount(n, self.u * inst.alone[n, i], users)
         self.most: Floats = np.minimum(alone, dearest * inst.limit) / inst.weight
         self.phi = inst.weight / inst.weight.sum()
+        # alone, times the part of a shared pool that its weight would give
+        self.due: Floats = np.minimum(alone / inst.weight * self.phi, self.most)
         self.eligible = np.bincount(i, minlength=servers)
         self.machines = inst.count[i] * self.eligible[i]
 
@@ -76,7 +88,8 @@ class Sheet:
 
     n, i (P,) users and servers; a (P,) dominant shares and level (N,) = F, both counted in `size`;
     phi (N,) weights with sum 1, unit (N,) dominant share in a level of 1; w_f and w (P,) the
-    forces of the variances; most (N,) the level a user could have alone.
+    forces of the variances; most (N,) the level a user could have alone, floor (N,) what counts as
+    zero.
     """
 
     def __init__(
@@ -88,14 +101,16 @@ class Sheet:
         self.users, self.servers, _ = inst.shape
         a = np.maximum(alloc.tasks[self.n, self.i], 0.0) * known.u * shrink
         level = self.per_user(a) / inst.weight
-        held = np.maximum(level, NEGLIGIBLE * known.most)
+        floor = NEGLIGIBLE * (known.due if terms.alpha else known.most)
+        held = np.maximum(level, floor)
         self.size = float(np.exp(np.log(held).mean())) if size is None else size
         self.u, self.a, self.level = known.u / self.size, a / self.size, level / self.size
         self.most, self.held = known.most / self.size, held / self.size
+        self.floor = floor / self.size
         self.unit, self.phi, self.eligible = inst.weight, known.phi, known.eligible
         worth = self.size ** (1 + self.alpha) / float(inst.weight.sum())
-        self.w_f = 2 * terms.t_pf * worth / self.users
-        self.w = 2 * terms.t_drf * worth / known.machines
+        self.w_f = _force(2 * terms.t_pf * worth / self.users)
+        self.w = np.asarray(_force(2 * terms.t_drf * worth) / known.machines)
         self.z = self.level - self.level.mean()
         self.y = self.centred(self.a)
         with np.errstate(divide="ignore", over="ignore"):
@@ -104,10 +119,13 @@ class Sheet:
     def per_user(self, x: Floats) -> Floats:
         return np.asarray(np.bincount(self.n, x, self.users), dtype=np.float64)
 
+    def per_server(self, x: Floats) -> Floats:
+        return np.asarray(np.bincount(self.i, x, self.servers), dtype=np.float64)
+
     def centred(self, x: Floats) -> Floats:
         """x (P,) less its mean on each server."""
-        total = np.bincount(self.i, x, self.servers)
-        return np.asarray(x - (total / np.maximum(self.eligible, 1))[self.i], dtype=np.float64)
+        found: Floats = x - (self.per_server(x) / np.maximum(self.eligible, 1))[self.i]
+        return found
 
     @cached_property
     def per_task(self) -> Floats:
@@ -151,7 +169,9 @@ class Sheet:
 def prove(sheet: Sheet, scale: float, other: Sheet | None = None) -> Proof:
     """The best proof at prices scaled by `scale` over the choices of pulls known.
 
-    `other`: a better answer, in the same size; the pulls of any point will do.
+    Each user's residual is the least of those that the choices leave it: a variance that is weak
+    beside one user's worth is strong beside another's. `other`: a better answer, in the same size;
+    the pulls of any point will do.
     """
     cost, budget = sheet.priced()
     cost, budget = cost * scale, budget * scale
@@ -159,43 +179,74 @@ def prove(sheet: Sheet, scale: float, other: Sheet | None = None) -> Proof:
         from fairopt.certificates.tradeoff_hard import prove_hard
 
         return prove_hard(sheet, cost, budget)
+    idle = unsold(sheet) * scale
+    none, nobody = np.zeros(len(sheet.a)), np.zeros(sheet.users)
     pull, e = sheet.w_f * sheet.z, sheet.w * sheet.y
-    tried = [soft(sheet, cost, budget, pull, e)]
+    first = Pulls(pull, cost + e, nobody, nobody, none)
+    tried = [soft(sheet, cost, budget, idle, first)]
     if other is not None:
-        tried.append(soft(sheet, cost, budget, sheet.w_f * other.z, sheet.w * other.y))
+        theirs, apart = sheet.w_f * other.z, sheet.w * other.y
+        by = Pulls(theirs, cost + apart, nobody, other.z - sheet.z, other.y - sheet.y)
+        tried.append(soft(sheet, cost, budget, idle, by))
     if max(tried[0].rise, float(tried[0].residual.max())) <= SHARP:
         return tried[0]
     if sheet.w_f > 0:
         m = cheapest(sheet, cost + e)
         better = sheet.v - sheet.unit * m
-        tried.append(soft(sheet, cost, budget, better - better.mean(), e))
+        # the sum goes to those whom it moves least
+        stiff = sheet.w_f + sheet.alpha * sheet.v / sheet.held
+        shift = better.sum() * (stiff / stiff.sum())
+        moved = (better - shift - pull) / sheet.w_f
+        by = Pulls(sheet.v - shift, cost + e - m[sheet.n], m, moved, none)
+        tried.append(soft(sheet, cost, budget, idle, by))
     if sheet.w.any():
         m = (sheet.v - pull) / sheet.unit
         held = sheet.a > NEGLIGIBLE * sheet.held[sheet.n]
-        wanted = sheet.centred(np.where(held, m[sheet.n] - cost, e))
-        tried.append(soft(sheet, cost, budget, pull, wanted))
+        wanted = np.where(held, m[sheet.n] - cost, e)
+        # the sum goes to those who pay most
+        size = np.maximum(np.abs(m[sheet.n]), 1e-300)
+        shift = (sheet.per_server(wanted) / sheet.per_server(size))[sheet.i] * size
+        above = np.where(held, 0.0, cost + e - m[sheet.n]) - shift
+        by = Pulls(sheet.v, above, m, nobody, (wanted - shift - e) / sheet.w)
+        tried.append(soft(sheet, cost, budget, idle, by))
     return Proof(
         min(proof.rise for proof in tried),
-        min((proof.residual for proof in tried), key=lambda r: float(r.max())),
+        np.min([proof.residual for proof in tried], axis=0),
     )
 
 
-def soft(sheet: Sheet, cost: Floats, budget: float, pull: Floats, e: Floats) -> Proof:
-    """The bound of the module for the pulls given; `pull` sums to 0, e to 0 on each server."""
-    n, a, unit = sheet.n, sheet.a, sheet.unit
-    full = cost + e
-    m = cheapest(sheet, full)
-    q = unit * m + pull
-    excess = full - m[n]
-    off_f, off = _off(pull, sheet.w_f, sheet.z), _off(e, sheet.w, sheet.y)
+class Pulls(NamedTuple):
+    """What a choice of pulls P, with sum 0, and e, with sum 0 on each server, makes of a question.
+
+    It is given, not subtracted, because the pulls may be much larger than it: worth (N,) =
+    phi base + P and above (P,) = c + e - base for a first m `base` (N,); off_f (N,) = P/w - z and
+    off (P,) = e/w - y, how far deviations are from what the pulls mean.
+    """
+
+    worth: Floats
+    above: Floats
+    base: Floats
+    off_f: Floats
+    off: Floats
+
+
+def soft(sheet: Sheet, cost: Floats, budget: float, unsold: float, by: Pulls) -> Proof:
+    """The bound of the module for the pulls given, and what it leaves each user.
+
+    unsold : money of what is left of resources and limits.
+    """
+    n, a, unit, off_f, off = sheet.n, sheet.a, sheet.unit, by.off_f, by.off
+    more = cheapest(sheet, by.above)
+    q = by.worth + unit * more
+    excess = by.above - more[n]
     losses = loss(sheet, q)
     idle = budget - float(cost @ a)
     rise = (
         float(losses.sum()) + max(idle, 0.0) + float(excess @ a)
         + sheet.w_f * float(off_f @ off_f) / 2 + float(sheet.w @ (off * off)) / 2
     )  # fmt: skip
-    # every term once more, relative to the user
-    own = sheet.v * sheet.held
+    # every term once more, relative to the user: to its worth, or to what moving it costs
+    own = sheet.v * sheet.held + sheet.w_f * sheet.held**2
     share = unit * sheet.held
     above = a * excess / own[n]
     if sheet.terms.t_drf:
@@ -203,18 +254,28 @@ def soft(sheet: Sheet, cost: Floats, budget: float, pull: Floats, e: Floats) -> 
             drawn = np.where(sheet.w > 0, np.minimum(a, excess / sheet.w) / share[n], np.inf)
         above = np.fmin(drawn, above)
     moved = np.abs(off_f) / sheet.held + sheet.per_user(np.abs(off)) / share
-    residual = curve(sheet, q) + sheet.per_user(above) + moved + idle_money(sheet, cost) / own
+    paid = np.maximum(own, np.abs(unit * (by.base + more)) * sheet.held)
+    residual = curve(sheet, q) + sheet.per_user(above) + moved + idle_money(sheet, cost) / paid
+    # what nothing explains, wherever it is, must be little beside the money of everybody: a user
+    # of little weight may be the one that it belongs to
+    dear = excess > SAME_PRICE * (cost + np.abs(sheet.w * sheet.y))
+    lost = unsold + float(a[dear] @ excess[dear])
+    alone = sheet.phi * sheet.most if sheet.alpha == 0 else own
+    residual = residual + lost / alone
     return Proof(_finite(rise), np.where(np.isfinite(residual), residual, np.inf))
 
 
-def _off(pull: Floats, w: Floats | float, away: Floats) -> Floats:
-    """pull / w - away: how far deviations are from what the pulls mean; 0 where w is 0."""
-    some = np.asarray(w) > 0
-    if some.all():
-        return pull / w - away
-    if not some.any():
-        return np.zeros_like(away)
-    return np.where(some, np.divide(pull, w, out=np.zeros_like(pull), where=some) - away, 0.0)
+def unsold(sheet: Sheet) -> float:
+    """Money, in the answer's own unit, of what is left of resources and limits beyond rounding."""
+    alloc, inst = sheet.alloc, sheet.alloc.instance
+    assert alloc.prices is not None
+    left = 1.0 - alloc.utilisation
+    found = float((alloc.prices * inst.pool)[left > ROUNDING] @ left[left > ROUNDING])
+    if alloc.limit_prices is not None:
+        left = np.where(alloc.limit_prices > 0, 1.0 - alloc.totals / inst.limit, 0.0)
+        on = left > ROUNDING
+        found += float((alloc.limit_prices * left)[on] @ inst.limit[on])
+    return found
 
 
 def _finite(rise: float) -> float:
@@ -259,13 +320,13 @@ def curve(sheet: Sheet, q: Floats) -> Floats:
     else how far phi is above q.
     """
     phi, f, alpha = sheet.phi, sheet.held, sheet.alpha
-    some = sheet.level > NEGLIGIBLE * sheet.most
+    some = sheet.level > sheet.floor
     if alpha == 0:
         error: Floats = (phi - q) / phi
         return np.where(some, np.abs(error), np.maximum(error, 0.0))
     with np.errstate(divide="ignore", over="ignore"):
         wanted = np.where(q > 0, (phi / q) ** (1 / alpha), np.inf)
-        error = f / np.maximum(wanted, NEGLIGIBLE * sheet.most) - 1.0
+        error = f / np.maximum(wanted, sheet.floor) - 1.0
     error = np.where(np.isinf(wanted), np.inf, error)
     inst = sheet.alloc.instance
     at_limit = sheet.alloc.totals >= inst.limit * (1 - 1e-9)

@@ -57,12 +57,24 @@ def prove_hard(sheet: Sheet, cost: Floats, budget: float) -> Proof:
     if sheet.terms.equal_across:
         losses, off = _common(sheet, unit * m)
     else:
-        q = unit * m + sheet.w_f * sheet.z
+        # with shared m the worth is what m was made of: sums would lose its digits
+        q = sheet.v if sheet.terms.equal_within else unit * m + sheet.w_f * sheet.z
         losses, off = float(loss(sheet, q).sum()), curve(sheet, q)
     own = np.maximum(sheet.v, np.abs(unit * m)) * sheet.held
-    with np.errstate(divide="ignore", invalid="ignore"):
-        paid = sheet.per_user(np.abs(excess) * a) + idle_money(sheet, cost)
-        residual = off + paid / own
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if sheet.terms.equal_within:
+            # one number a server is asked for: beside what its users together pay and are worth,
+            # or what moving all of them costs
+            stiff = (sheet.v / sheet.held + sheet.w_f) / unit**2
+            size = np.maximum(
+                sheet.per_server(np.maximum(cost, np.abs(m[n]))), sheet.per_server(stiff[n] * a)
+            )
+            moved = np.where(a > 0, a * np.abs(excess) * (sheet.eligible / size)[sheet.i], 0.0)
+            residual = off + sheet.per_user(moved) / (unit * sheet.held)
+            own = np.maximum(own, sheet.per_user(cost * a))
+        else:
+            residual = off + sheet.per_user(np.abs(excess) * a) / own
+        residual = residual + idle_money(sheet, cost) / own
     rise = losses + surplus + short
     return Proof(
         rise if np.isfinite(rise) else np.inf, np.where(np.isfinite(residual), residual, np.inf)
@@ -123,5 +135,5 @@ def _most_each(sheet: Sheet) -> Floats:
 
 def _spread(sheet: Sheet, excess: Floats) -> Floats:
     """(P,) mean of `excess` on each server: nobody in particular pays it."""
-    total = np.bincount(sheet.i, excess, sheet.servers)
-    return np.asarray((total / np.maximum(sheet.eligible, 1))[sheet.i], dtype=np.float64)
+    found: Floats = (sheet.per_server(excess) / np.maximum(sheet.eligible, 1))[sheet.i]
+    return found

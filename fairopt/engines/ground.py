@@ -24,6 +24,7 @@ class Ground:
         users, servers, resources = instance.shape
         pairs = np.arange(len(n))
         self.asked, self.n = (score, weight), n
+        self.shape = servers, resources, users
         self.u = score[n, i]
         pool = np.where(instance.pool > 0, instance.pool, np.inf)
         use = np.zeros((len(n), servers, resources))
@@ -37,7 +38,8 @@ class Ground:
         on[pairs, i] = 1.0
         on = on[:, on.any(axis=0)]
         self.across, self.within = Centring(np.ones((users, 1))), Centring(on)
-        self.weight = weight / weight.sum()
+        self.total = float(weight.sum())
+        self.weight = weight / self.total
         self.log_weight = np.log(self.weight)
         self.levels = np.zeros((len(n), users))
         self.levels[pairs, n] = 1.0 / weight[n]
