@@ -96,6 +96,9 @@ def of(instance: Instance, data: Any, source: str) -> Allocation:
     known_keys(plain, [key for key in _KEYS if key != "instance"], "", faults)
     kinds = instance.users, instance.servers, instance.resources
     named = [{name: k for k, name in enumerate(kind)} for kind in kinds]
+    for key in ("notion", "tasks"):
+        if plain.get(key) is None:
+            faults.add(key, "nothing", "needed to judge an answer")
     found = _parts(plain, named, faults)
     faults.stop()
     return _whole(instance, found, faults)

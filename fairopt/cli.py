@@ -19,7 +19,8 @@ import click
 
 from fairopt import __version__
 from fairopt.commands import COMMANDS
-from fairopt.errors import FairoptError, UsageError, printable
+from fairopt.commands.output import to_stderr
+from fairopt.errors import FairoptError, UsageError
 
 EXIT_INTERNAL = 1
 EXIT_INTERRUPTED = 130
@@ -72,12 +73,12 @@ def run(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         said = io.StringIO()
         error.show(said)
-        _tell(said.getvalue().rstrip("\n"))
+        to_stderr(said.getvalue().rstrip("\n"))
         return error.exit_code
     except FairoptError as error:
         if os.environ.get(DEBUG):
             raise
-        _tell(f"fairopt: {error}")
+        to_stderr(f"fairopt: {error}")
         return error.exit_code
 
 
@@ -90,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = run(sys.argv[1:] if arguments is None else arguments)
     except (KeyboardInterrupt, click.Abort):
-        _tell("fairopt: interrupted")
+        to_stderr("fairopt: interrupted")
         code = EXIT_INTERRUPTED
     except BrokenPipeError:
         code = 0  # whoever read our output has enough
@@ -98,21 +99,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if os.environ.get(DEBUG):
             raise
         if isinstance(error, OSError) and error.errno in NO_ROOM:
-            _tell(f"fairopt: output: no way to write it ({error.strerror})")
+            to_stderr(f"fairopt: output: no way to write it ({error.strerror})")
             code = UsageError.exit_code
         else:
             said = " ".join(str(error).split()) or "no message"
             kind = type(error).__name__
-            _tell(f"fairopt: internal error: {kind}: {said} (set {DEBUG}=1 for details)")
+            to_stderr(f"fairopt: internal error: {kind}: {said} (set {DEBUG}=1 for details)")
             code = EXIT_INTERNAL
     _drain()
     sys.exit(code)
-
-
-def _tell(text: str) -> None:
-    """A line on stderr, where there is one; without characters that a terminal would obey."""
-    with suppress(OSError):
-        click.echo(printable(text), err=True)
 
 
 def _drain() -> None:

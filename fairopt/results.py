@@ -54,8 +54,22 @@ def to_dict(alloc: Allocation) -> dict[str, Any]:
         "schema": SCHEMA,
         "instance": _instance_plain(inst),
         "notion": _plain(alloc.notion),
-        "tasks": _rows(alloc.tasks, inst.users, inst.servers),
+        **proof(alloc),
     }
+    for key in ("objective", "equivalent"):
+        if getattr(alloc, key) is not None:
+            found[key] = _plain(getattr(alloc, key))
+    if alloc.certificate is not None:
+        found["certificate"] = _plain(alloc.certificate.to_dict())
+    if alloc.steps:
+        found["steps"] = _plain(alloc.steps)
+    return found
+
+
+def proof(alloc: Allocation) -> dict[str, Any]:
+    """Tasks, prices and scores as plain data: what a judge needs besides instance and notion."""
+    inst = alloc.instance
+    found: dict[str, Any] = {"tasks": _rows(alloc.tasks, inst.users, inst.servers)}
     if alloc.prices is not None:
         found["prices"] = _rows(alloc.prices, inst.servers, inst.resources)
     if alloc.limit_prices is not None:
@@ -64,13 +78,6 @@ def to_dict(alloc: Allocation) -> dict[str, Any]:
         found["level_prices"] = [_rows(p, inst.servers, inst.resources) for p in alloc.level_prices]
     if not _score_follows(alloc):
         found["score"] = _rows(alloc.score, inst.users, inst.servers)
-    for key in ("objective", "equivalent"):
-        if getattr(alloc, key) is not None:
-            found[key] = _plain(getattr(alloc, key))
-    if alloc.certificate is not None:
-        found["certificate"] = _plain(alloc.certificate.to_dict())
-    if alloc.steps:
-        found["steps"] = _plain(alloc.steps)
     return found
 
 
@@ -150,4 +157,4 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-__all__ = ["SCHEMA", "dumps", "load", "loads", "save", "to_dict"]
+__all__ = ["SCHEMA", "dumps", "load", "loads", "proof", "save", "to_dict"]

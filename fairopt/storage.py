@@ -175,6 +175,10 @@ def _mode(target: Path) -> int:
     return 0o666 & ~mask
 
 
+class JournalWarning(UserWarning):
+    """Something in a resume file is not used: the message names the line and says why."""
+
+
 def hold(file: IO[bytes], name: str) -> None:
     """Keep other runs off an open file, where the system can.
 

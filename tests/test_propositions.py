@@ -19,6 +19,7 @@ from fairopt.propositions import PROPOSITIONS, draws, find, replay, run, save, s
 from fairopt.propositions.linear import Polytope, excess
 from fairopt.propositions.statement import Hypothesis, Statement, Undecided
 from fairopt.propositions.trials import chunk, judged, plain, shrunk, trial
+from fairopt.storage import JournalWarning
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -148,7 +149,40 @@ def test_resume_skips_what_is_done(tmp_path):
     assert 0 < len(calls) < 400, "only the piece cut short is done again"
     calls.clear()
     assert run([Statement(**{**vars(FEW), "check": counting})], trials=60, resume=path) == rows
-    assert not calls
+    assert len(calls) == 2, "the counterexample of either row is checked again"
+
+
+@pytest.mark.parametrize(
+    ("number", "edit"),
+    [
+        (1, {"held": 1000}), (1, {"undecided": 3}), (1, {"worst": None}), (1, {"smallest": [1]}),
+        (1, {"smallest": [1, 10**6]}), (2, {"worst": ["a", 1, "b"]}), (-1, {"margin": -1e9}),
+        (-1, {"witness": "nobody"}), (-1, {"instance": 3}), (-1, {"seed": "x"}),
+        (-1, {"trial": -1}),
+    ],
+)  # fmt: skip
+def test_resume_believes_only_what_adds_up_and_counterexamples_that_are_some(
+    number, edit, tmp_path
+):
+    path = tmp_path / "work.jsonl"
+    rows = run([FEW], trials=60, resume=path)
+    lines = path.read_text().splitlines()
+    entry = json.loads(lines[number])
+    lines[number] = json.dumps({**entry, "result": {**entry["result"], **edit}})
+    path.write_text("\n".join(lines) + "\n")
+    where = len(lines) if number < 0 else number + 1
+    with pytest.warns(JournalWarning, match=f"line {where}: no result of this piece of work"):
+        assert run([FEW], trials=60, resume=path) == rows
+    assert run([FEW], trials=60, resume=path) == rows
+
+
+def test_resume_names_lines_of_rubbish(tmp_path):
+    path = tmp_path / "work.jsonl"
+    rows = run([FEW], trials=60, resume=path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([lines[0], b"{}\n", *lines[2:]]))
+    with pytest.warns(JournalWarning, match="line 2: no line of a resume file"):
+        assert run([FEW], trials=60, resume=path) == rows
 
 
 def test_resume_touches_nobody_elses_file(tmp_path):

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,16 @@ from hypothesis import strategies as st
 
 import fairopt as fo
 from fairopt.errors import UsageError
-from fairopt.sweeping import journal, points, run, worker
-from fairopt.sweeping.journal import HEAD, Journal, decoded, encoded
+from fairopt.notions import NOTIONS
+from fairopt.sweeping import points, run, worker
+from fairopt.sweeping.journal import (
+    HEAD,
+    OLD,
+    Journal,
+    JournalWarning,
+    differing,
+    encoded,
+)
 from tests.sweep_cases import ENVIRONMENT, alphas, own_scores, three_users
 
 ALPHAS = (0.5, 1.0, 2.0, 3.0)
@@ -87,8 +96,114 @@ def test_a_line_of_rubbish_is_solved_again(
     lines[2] = b"\0" * 40 + b"\n"
     path = tmp_path / "points.jsonl"
     path.write_bytes(b"".join(lines))
+    with pytest.warns(JournalWarning, match=r"points.jsonl, line 3: no line of a resume file"):
+        found = fo.sweep(inst, alphas(*ALPHAS), resume=path)
+    assert found.to_csv() == whole[0] and solved == [1.0]
+
+
+def _edited(whole: bytes, *places: Any, value: Any) -> bytes:
+    """The file with one value of its third line (alpha 1) changed."""
+    lines = whole.splitlines(keepends=True)
+    plain = json.loads(lines[2])
+    holder = plain
+    for key in places[:-1]:
+        holder = holder[key]
+    if value is None:
+        del holder[places[-1]]
+    else:
+        holder[places[-1]] = value(holder[places[-1]]) if callable(value) else value
+    lines[2] = (encoded(plain) + "\n").encode()
+    return b"".join(lines)
+
+
+EDITS: tuple[tuple[tuple[Any, ...], Any, str], ...] = (
+    (("row", "totals", "n1"), lambda x: x * 1.001, "totals not as its tasks and prices say"),
+    (("row", "gap"), 1e-9, "gap not as"),
+    (("row", "residual"), 0.0, "residual not as"),
+    (("row", "verdict"), "unproved", "verdict not as"),
+    (("row", "certified"), False, "certified not as"),
+    (("row", "objective"), 3.0, "objective not as"),
+    (("row", "shares"), {}, "shares not as"),
+    (("row", "levels", "u9"), 1.0, "levels not as"),
+    (("row", "measures", "jain"), 1.0, "measures not as"),
+    (("row", "status"), "refused", "status not as"),
+    (("row", "reason"), "because", "reason not as"),
+    (("row", "colour"), "red", "colour not as"),
+    (("row", "gap"), None, "gap not as"),
+    (("row",), 3, "row not as"),
+    (("answer", "tasks", "n1", "pool1"), lambda x: x * 1.001, "verdict, certified, gap, residual"),
+    (("answer", "tasks", "n1", "pool1"), "many", "found the text 'many'"),
+    (("answer", "tasks"), None, "tasks: found nothing; wanted needed to judge an answer"),
+    (("answer", "prices"), None, "not as its tasks and prices say"),
+    (("answer", "prices", "pool1", "r1"), -1.0, "found -1; wanted a finite number >= 0"),
+    (("answer", "score"), {"n1": {"pool1": 9.0}}, "which criterion 'dominant-share' says"),
+    (("answer", "instance"), {}, "instance: found an unknown key"),
+    (("answer",), 3, "not iterable"),
+    (("answer",), None, "no line of a resume file"),
+    (("key",), None, "no line of a resume file"),
+)
+
+
+@pytest.mark.parametrize(("places", "value", "says"), EDITS, ids=lambda x: str(x)[:40])
+def test_an_edited_line_is_found_named_and_solved_again(
+    places: tuple[Any, ...], value: Any, says: str,
+    inst: fo.Instance, tmp_path: Path, whole: tuple[str, bytes], solved: list[Any],
+) -> None:  # fmt: skip
+    path = tmp_path / "points.jsonl"
+    path.write_bytes(_edited(whole[1], *places, value=value))
+    with pytest.warns(JournalWarning) as told:
+        found = fo.sweep(inst, alphas(*ALPHAS), resume=path)
+    assert len(told) == 1 and says in str(told[0].message)
+    assert str(told[0].message).startswith(f"resume: {path}, line 3: ")
+    assert found.to_csv() == whole[0] and solved == [1.0]
+    # the line written after it is the one that counts from now on
+    del solved[:]
+    lost = "no line" in says
+    with warnings.catch_warnings():
+        if lost:
+            warnings.simplefilter("ignore", JournalWarning)
+        assert fo.sweep(inst, alphas(*ALPHAS), resume=path).to_csv() == whole[0]
+    assert solved == []
+
+
+def test_answer_and_row_forged_together_prove_no_more_than_they_do(
+    inst: fo.Instance, tmp_path: Path, whole: tuple[str, bytes], solved: list[Any]
+) -> None:
+    """The answer of another alpha under this one's key, row and all: its verdict shows it."""
+    lines = [json.loads(line) for line in whole[1].splitlines()]
+    forged = {**lines[4], "key": lines[2]["key"]}
+    lines[2] = forged
+    path = tmp_path / "points.jsonl"
+    path.write_text("".join(encoded(line) + "\n" for line in lines))
+    with pytest.warns(JournalWarning, match="line 3: verdict, certified, gap"):
+        found = fo.sweep(inst, alphas(*ALPHAS), resume=path)
+    assert found.to_csv() == whole[0] and solved == [1.0]
+
+
+def test_files_of_version_1_are_solved_again_and_said_so(
+    inst: fo.Instance, tmp_path: Path, whole: tuple[str, bytes], solved: list[Any]
+) -> None:
+    lines = [json.loads(line) for line in whole[1].splitlines()[1:]]
+    old = [encoded({k: v for k, v in line.items() if k != "answer"}) + "\n" for line in lines]
+    path = tmp_path / "points.jsonl"
+    path.write_text(OLD + "".join(old))
+    with pytest.warns(JournalWarning, match="of version 1, .*: its 4 points are solved again"):
+        assert fo.sweep(inst, alphas(*ALPHAS), resume=path).to_csv() == whole[0]
+    assert solved == list(ALPHAS)
+    # nothing of the old file is lost, and the second time nothing is to be said
+    assert path.read_bytes() == (OLD + "".join(old)).encode() + whole[1]
     assert fo.sweep(inst, alphas(*ALPHAS), resume=path).to_csv() == whole[0]
-    assert solved == [1.0]
+    assert solved == list(ALPHAS)
+
+
+@pytest.mark.parametrize("name", NOTIONS)
+def test_what_is_kept_is_judged_as_it_was(name: str, tmp_path: Path, solved: list[Any]) -> None:
+    """To the last digit, for every notion: else every line would be found damaged."""
+    notion = NOTIONS[name](**({"alpha": 3} if name == "alpha-fair" else {}))
+    inst = fo.Instance([[1, 4], [3, 1], [1, 1]], [[9, 18]], weight=[1, 2, 1])
+    first = fo.sweep(inst, [notion], resume=tmp_path / "p.jsonl")
+    assert fo.sweep(inst, [notion], resume=tmp_path / "p.jsonl").to_csv() == first.to_csv()
+    assert len(solved) == 1
 
 
 def test_somebody_elses_file_is_left_alone(inst: fo.Instance, tmp_path: Path) -> None:
@@ -148,7 +263,7 @@ def test_a_callable_criterion_is_refused(inst: fo.Instance, tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_failed_is_kept_and_what_broke_is_tried_again(
+def test_what_has_no_answer_is_tried_again(
     inst: fo.Instance, tmp_path: Path, solved: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "points.jsonl"
@@ -163,28 +278,28 @@ def test_what_failed_is_kept_and_what_broke_is_tried_again(
     assert [row["status"] for row in first.rows] == ["refused", "error"]
     second = fo.sweep(inst, wanted, resume=path)
     assert [row["status"] for row in second.rows] == ["refused", "answered"]
-    assert solved == ["bmf", "proportional", "proportional"]
+    assert solved == ["bmf", "proportional"] * 2
+    third = fo.sweep(inst, wanted, resume=path)
+    assert third.rows == second.rows and solved[4:] == ["bmf"]
 
 
-NUMBER = st.floats(allow_nan=False)
-ROW = st.fixed_dictionaries(
-    {
-        "status": st.sampled_from(journal.KEPT), "gap": st.none() | NUMBER,
-        "residual": st.none() | NUMBER, "objective": st.none() | NUMBER,
-        "equivalent": st.none() | NUMBER, "reason": st.text(),
-        "totals": st.dictionaries(st.text(), NUMBER), "shares": st.just({}),
-        "levels": st.dictionaries(st.text(), NUMBER),
-        "measures": st.dictionaries(st.text(), st.none() | st.integers()),
-    }
-)  # fmt: skip
-
-
-@given(ROW)
-def test_rows_come_back_bit_for_bit(row: dict[str, Any]) -> None:
-    line = encoded(row)
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.floats(allow_nan=False) | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_lines_come_back_bit_for_bit(value: Any) -> None:
+    line = encoded({"row": value})
     assert "\n" not in line
-    back = decoded(json.loads(line))
-    assert back == row and encoded(back) == line and repr(back) == repr(row)
+    assert differing({"row": value}, json.loads(line)) == []
+
+
+def test_what_differs_is_named() -> None:
+    row = {"gap": math.inf, "totals": {"a": 0.1}, "reason": ""}
+    assert differing(row, {"gap": "inf", "totals": {"a": 0.1}, "reason": ""}) == []
+    assert differing(row, {"gap": "inf", "totals": {"a": 0.2}, "x": 1}) == ["totals", "reason", "x"]
+    assert differing(row, None) == ["row"]
 
 
 def test_infinities_are_words() -> None:
@@ -262,3 +377,50 @@ def test_interrupted_it_says_how_to_go_on(
     assert "Traceback" not in said
     assert 10 <= int(said.split("interrupted: ")[1].split()[0]) < SIZE
     assert lines_of(tmp_path / "p.jsonl") < through[1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_told_to_end_it_ends_tidily(
+    jobs: str, tmp_path: Path, through: tuple[bytes, set[bytes]]
+) -> None:
+    """SIGTERM to the one process that was started: one line, no warning of what was left behind."""
+    process = started("--resume", f"{tmp_path}/p.jsonl", "-o", f"{tmp_path}/out.csv", "-j", jobs)
+    half_way(tmp_path / "p.jsonl", process)
+    process.terminate()
+    out, said = process.communicate(timeout=60)  # ends only when the workers have ended too
+    assert process.returncode == 130 and out == ""
+    assert said.startswith("fairopt: interrupted: ") and len(said.splitlines()) == 1, said
+    assert not (tmp_path / "out.csv").exists()
+    assert lines_of(tmp_path / "p.jsonl") < through[1]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_full_disk_ends_with_2_and_what_was_kept_goes_on(
+    jobs: str, tmp_path: Path, through: tuple[bytes, set[bytes]]
+) -> None:
+    arguments = ["--resume", f"{tmp_path}/p.jsonl", "-o", f"{tmp_path}/out.csv", "-j", jobs]
+    small = ["bash", "-c", 'ulimit -f 20; exec "$@"', "bash"]  # files of at most 20 KiB
+    command = [*small, sys.executable, "-m", "fairopt.cli", *GRID, *arguments]
+    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2 and done.stdout == ""
+    assert done.stderr.startswith(f"fairopt: resume: {tmp_path}/p.jsonl cannot be written (")
+    assert len(done.stderr.splitlines()) == 1
+    process = started(*arguments)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert (tmp_path / "out.csv").read_bytes() == through[0]
+    assert lines_of(tmp_path / "p.jsonl") == through[1]
+
+
+def test_the_command_names_a_damaged_line(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    short = [sys.executable, "-m", "fairopt.cli", "sweep", "kesidis2016/no-penalty", "--over",
+             "alpha=1,2", "--resume", str(path)]  # fmt: skip
+    first = subprocess.run(short, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    path.write_text(path.read_text().replace('"verdict": "certified"', '"verdict": "refuted"', 1))
+    again = subprocess.run(short, env=ENVIRONMENT, capture_output=True, text=True, check=True)
+    assert again.stdout == first.stdout
+    wrong = "verdict not as its tasks and prices say; solved again"
+    assert again.stderr.startswith(f"fairopt: resume: {path}, line 2: {wrong}\n")

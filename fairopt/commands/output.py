@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import click
 
 from fairopt import storage
+from fairopt.errors import printable
 
 
 def early(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
@@ -23,6 +27,21 @@ out = click.option(
     "-o", "--output", "path", metavar="FILE", callback=early,
     help="Write the JSON object to FILE, whole or not at all.",
 )  # fmt: skip
+
+
+def to_stderr(line: str) -> None:
+    """Tell a person something beside the results, where somebody listens."""
+    with suppress(OSError):
+        click.echo(printable(line), err=True)
+
+
+@contextmanager
+def journal_told() -> Iterator[None]:
+    """What is wrong with a resume file, on stderr, a line each."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", storage.JournalWarning)
+        warnings.showwarning = lambda message, *_: to_stderr(f"fairopt: {message}")
+        yield
 
 
 def to_stdout(text: str) -> None:

@@ -81,11 +81,12 @@ def command(
         with (
             sweep_workers.executor(jobs, dask, 2 * len(chosen)) as executor,
             progress.shown("propositions", "pieces of work", left=True) as told,
+            output.journal_told(),
         ):
             rows = propositions.run(chosen, trials, seed, executor, resume, told)
     except KeyboardInterrupt:
         kept = f"kept in {resume}; the same command goes on" if resume else "lost without --resume"
-        click.echo(f"fairopt: interrupted: what was done is {kept}", err=True)
+        output.to_stderr(f"fairopt: interrupted: what was done is {kept}")
         return EXIT_INTERRUPTED
     saved = propositions.save(rows, folder) if folder is not None else {}
     plain = [_plain(row, saved.get(row.label)) for row in rows]

@@ -83,13 +83,14 @@ def command(
         with (
             sweep_workers.executor(jobs, dask, len(pairs)) as executor,
             progress.shown("sweep", "points", left=True) as told,
+            output.journal_told(),
         ):
             found = sweep(
                 None, pairs, executor, resume, done.then(told),
                 solver=solver, gap=gap, parameters=labels,
             )  # fmt: skip
     except KeyboardInterrupt:
-        click.echo(f"fairopt: interrupted: {done.said(resume)}", err=True)
+        output.to_stderr(f"fairopt: interrupted: {done.said(resume)}")
         return EXIT_INTERRUPTED
     reasons = {row["reason"] for row in found.rows}
     if len(reasons) == 1 and all(row["status"] == "refused" for row in found.rows):

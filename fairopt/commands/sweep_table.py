@@ -5,8 +5,6 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-import click
-
 from fairopt import storage
 from fairopt.commands import output
 from fairopt.errors import MissingExtra
@@ -62,9 +60,9 @@ def out(
     count = sum(row["certified"] for row in found.rows)
     if path not in (None, storage.STDIN) or count < len(found.rows):
         where = f": {path}" if path not in (None, storage.STDIN) else ""
-        click.echo(f"{len(found.rows)} points, {count} certified{where}", err=True)
+        output.to_stderr(f"{len(found.rows)} points, {count} certified{where}")
     for line in _reasons(found.rows):
-        click.echo(f"  {line}", err=True)
+        output.to_stderr(f"  {line}")
 
 
 def text(found: Any, model: Any, form: str) -> str:

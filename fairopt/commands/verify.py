@@ -6,7 +6,7 @@ import click
 
 from fairopt import files
 from fairopt.certificates import certify
-from fairopt.commands.output import as_json, to_stdout
+from fairopt.commands.output import as_json, to_stderr, to_stdout
 from fairopt.errors import NotCertified
 
 
@@ -27,7 +27,5 @@ def command(file: str, as_json: bool) -> int:
         to_stdout(certificate.explain())
     claimed = answer.certificate
     if claimed is not None and claimed.verdict != certificate.verdict:
-        click.echo(
-            f"the file says {claimed.verdict}; its numbers say {certificate.verdict}", err=True
-        )
+        to_stderr(f"the file says {claimed.verdict}; its numbers say {certificate.verdict}")
     return 0 if certificate.certified else NotCertified.exit_code

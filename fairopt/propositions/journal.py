@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
+from contextlib import suppress
 from typing import IO, Any
 
 from fairopt.errors import UsageError
-from fairopt.storage import hold
+from fairopt.storage import JournalWarning, hold
 
 HEAD = json.dumps({"schema": "fairopt/propositions-work/v1"}) + "\n"
 
 
 class Journal:
     """The results known from a file, and where new ones are added; without a file, nothing.
+
+    Counts of trials are believed where they add up (only doing the work again would tell more);
+    counterexamples are checked again by whoever reads them, who may `refuse` a result. A line that
+    is not believed is named by a JournalWarning.
 
     The first line says what the file is, so that nobody else's file is touched; a last line cut
     short by a kill is taken off.
@@ -25,6 +31,7 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self.known: dict[str, Any] = {}
+        self._line: dict[str, int] = {}
         self._file: IO[bytes] | None = None
         if path is None:
             return
@@ -44,6 +51,15 @@ class Journal:
         """Write a result down at once: a kill after this returns does not lose it."""
         self.known[key] = result
         self._append(json.dumps({"key": key, "result": result}) + "\n")
+
+    def refuse(self, key: str, why: str) -> None:
+        """Drop a result that is not believed, and say so."""
+        del self.known[key]
+        self._tell(self._line[key], why)
+
+    def _tell(self, line: int, why: str) -> None:
+        said = f"resume: {self._name}, line {line}: {why}; done again"
+        warnings.warn(said, JournalWarning, stacklevel=2)
 
     def _append(self, line: str) -> None:
         if self._file is None:
@@ -67,15 +83,16 @@ class Journal:
             self._append(HEAD)
             return
         whole = len(HEAD)
-        for line in self._file:
+        for number, line in enumerate(self._file, 2):
             if not line.endswith(b"\n"):
                 break
             whole += len(line)
             try:
                 entry = json.loads(line)
                 self.known[entry["key"]] = entry["result"]
-            except (ValueError, TypeError, KeyError):
-                continue  # done again
+                self._line[entry["key"]] = number
+            except (ValueError, TypeError, KeyError, RecursionError):
+                self._tell(number, "no line of a resume file")
         self._file.truncate(whole)
 
     def __enter__(self) -> Journal:
@@ -83,4 +100,5 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
-            self._file.close()
+            with suppress(OSError):  # a full disk has been told of; what is buffered is lost
+                self._file.close()

@@ -13,13 +13,14 @@ from functools import cache
 from typing import Any
 
 from fairopt import __version__
-from fairopt.errors import UsageError
+from fairopt.errors import FairoptError, UsageError
 from fairopt.files import Model
+from fairopt.instance import Instance
 from fairopt.propositions import selected
 from fairopt.propositions.counterexamples import model_of
 from fairopt.propositions.journal import Journal
 from fairopt.propositions.statement import Statement
-from fairopt.propositions.trials import chunk, label, resolved, shrunk
+from fairopt.propositions.trials import chunk, judged, label, resolved, shrunk
 
 CHUNK = 25
 """trials of one piece of work: long beside what sending it costs, short beside a progress bar"""
@@ -160,6 +161,9 @@ def _done(
 ) -> list[dict[str, Any]]:
     """The results of all pieces of work in their order, journal first."""
     keys = [_key(*piece) for piece in work]
+    for key, piece in zip(keys, work, strict=True):
+        if key in journal.known and not _believable(piece, journal.known[key]):
+            journal.refuse(key, "no result of this piece of work")
     results = {key: journal.known[key] for key in keys if key in journal.known}
     missing = [(key, piece) for key, piece in zip(keys, work, strict=True) if key not in results]
     for key, result in _computed(missing, executor):
@@ -168,6 +172,35 @@ def _done(
         if progress is not None:
             progress(len(results), of)
     return [results[key] for key in keys]
+
+
+_WORST = ((float, int, str), (int, int, str))
+"""kinds of margin, trial and witness"""
+
+
+def _believable(work: Work, result: Any) -> bool:
+    """Whether a journal's result may be right: counts add up, a counterexample is one."""
+    function, (statement, without, *rest) = work
+    try:
+        if function is shrunk:
+            found, bad = resolved(statement), Instance(**result["instance"])
+            again = judged(found, bad, result["seed"])
+            told = result["trial"], result["margin"], result["witness"]
+            return again.violated and again.check is not None and found.meets(bad, without) and (
+                told == (rest[1], again.check.margin, again.check.witness)
+            )
+        _, start, stop = rest
+        counts = result["held"], result["violated"], *result["undecided"].values()
+        worst, smallest = result["worst"], result["smallest"]
+        return (
+            all(type(k) is int and k >= 0 for k in counts) and sum(counts) == stop - start
+            and (worst is None) == (counts[0] + counts[1] == 0)
+            and (smallest is None) == (result["violated"] == 0)
+            and (worst is None or tuple(map(type, worst)) in _WORST)
+            and (smallest is None or start <= smallest[1] < stop and smallest[0] >= 1)
+        )  # fmt: skip
+    except (FairoptError, AttributeError, KeyError, TypeError, ValueError, IndexError):
+        return False
 
 
 def _computed(

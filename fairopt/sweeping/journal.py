@@ -1,7 +1,9 @@
-"""The resume file: one JSON line a finished point, appended as it finishes, never trusted blindly.
+"""The resume file: one JSON line a finished point, appended as it finishes, never believed.
 
-The first line says what the file is. A line that was cut (the machine went down, the disk was
-full) is taken off before anything is appended.
+The first line says what the file is. A line holds the row of the sweep and the answer's tasks and
+prices, from which the row is computed and judged again when it is read. A line that was cut (the
+machine went down, the disk was full) is taken off before anything is appended. Files of version 1
+kept no answers: their points are solved again, and follow in the same file, after a second head.
 """
 
 from __future__ import annotations
@@ -9,18 +11,19 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
 from fairopt import storage
 from fairopt.errors import UsageError
+from fairopt.storage import JournalWarning
 
-SCHEMA = "fairopt/sweep-points/v1"
+SCHEMA = "fairopt/sweep-points/v2"
 HEAD = json.dumps({"schema": SCHEMA}) + "\n"
-KEPT = ("answered", "refused", "infeasible", "failed")
-"""status of rows that are the same whenever the point is solved; anything else is tried again"""
-_NUMBERS = ("gap", "residual", "objective", "equivalent", "totals", "shares", "levels")
+OLD = json.dumps({"schema": "fairopt/sweep-points/v1"}) + "\n"
 
 
 class Journal:
@@ -38,7 +41,9 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        self.rows: dict[str, dict[str, Any]] = {}
+        self.entries: dict[str, dict[str, Any]] = {}
+        """{"row", "answer"} by key, as they stand in the file"""
+        self._line: dict[str, int] = {}
         storage.check_folder(Path(self.path))
         try:
             self._file: IO[bytes] = open(self.path, "a+b")  # noqa: SIM115 - closed by close()
@@ -54,16 +59,29 @@ class Journal:
             self._file.close()
             raise
 
-    def add(self, key: str, notion: Mapping[str, Any], row: Mapping[str, Any]) -> None:
+    def add(
+        self, key: str, notion: Mapping[str, Any], row: Mapping[str, Any], answer: Any
+    ) -> None:
         """Append one finished point; a SIGKILL after this returns does not lose it."""
-        if row["status"] not in KEPT or key in self.rows:
+        if key in self.entries:
             return
-        self.rows[key] = dict(row)
-        self._append(encoded({"key": key, "notion": notion, "row": row}) + "\n")
+        self.entries[key] = {"row": row, "answer": answer}
+        line = {"key": key, "notion": notion, "row": row, "answer": answer}
+        self._append(encoded(line) + "\n")
+
+    def refuse(self, key: str, why: str) -> None:
+        """Drop an entry that is not believed, and say so."""
+        del self.entries[key]
+        self._tell(self._line[key], why)
+
+    def _tell(self, line: int, why: str) -> None:
+        said = f"resume: {self.path}, line {line}: {why}; solved again"
+        warnings.warn(said, JournalWarning, stacklevel=2)
 
     def close(self) -> None:
         """Close the file; rows recorded so far stay."""
-        self._file.close()
+        with suppress(OSError):  # a full disk has been told of; what is buffered is lost
+            self._file.close()
 
     def _append(self, line: str) -> None:
         try:
@@ -75,7 +93,7 @@ class Journal:
     def _read(self) -> None:
         self._file.seek(0)
         first = self._file.readline(len(HEAD))
-        if first != HEAD.encode():
+        if first not in (HEAD.encode(), OLD.encode()):
             # nothing, or a head cut short, is ours to write; anything else is somebody's file
             if not HEAD.encode().startswith(first):
                 raise UsageError(f"resume: {self.path} is no resume file of a sweep; wanted one, "
@@ -83,24 +101,43 @@ class Journal:
             self._file.truncate(0)
             self._append(HEAD)
             return
-        whole = len(HEAD)
-        for line in self._file:
+        old, before, whole = first == OLD.encode(), 0, len(first)
+        for number, line in enumerate(self._file, 2):
             if not line.endswith(b"\n"):
                 break
             whole += len(line)
-            self._take(line)
+            if old and line == HEAD.encode():
+                old = False
+            elif old:
+                before += 1
+            else:
+                self._take(line, number)
         self._file.truncate(whole)
         self._file.seek(0, os.SEEK_END)
+        if old:
+            self._append(HEAD)
+            said = f"resume: {self.path} is of version 1, which keeps no answers to judge"
+            warnings.warn(f"{said}: its {before} points are solved again", JournalWarning,
+                          stacklevel=2)  # fmt: skip
 
-    def _take(self, line: bytes) -> None:
-        """Keep what a line holds; a line that makes no sense is solved again."""
+    def _take(self, line: bytes, number: int) -> None:
+        """Keep what a line holds; the last line of a key counts."""
         try:
             found = json.loads(line)
-            key, row = found["key"], found["row"]
-            if isinstance(key, str) and row["status"] in KEPT:
-                self.rows[key] = decoded(row)
+            key = found["key"]
+            self.entries[key] = {"row": found["row"], "answer": found["answer"]}
+            self._line[key] = number
         except (ValueError, KeyError, TypeError, RecursionError):
-            return
+            self._tell(number, "no line of a resume file")
+
+
+def differing(row: Mapping[str, Any], kept: Any) -> list[str]:
+    """The keys under which a row that was kept is not the row that its answer makes."""
+    if not isinstance(kept, Mapping):
+        return ["row"]
+    keys = dict.fromkeys([*row, *map(str, kept)])
+    return [key for key in keys if key not in row or key not in kept
+            or json.loads(encoded(row[key])) != kept[key]]  # fmt: skip
 
 
 def encoded(value: Any) -> str:
@@ -116,15 +153,3 @@ def _written(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_written(v) for v in value]
     return value
-
-
-def decoded(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The row that `encoded` wrote, bit for bit."""
-    found = dict(row)
-    for name in _NUMBERS:
-        value = found[name]
-        if isinstance(value, str):
-            found[name] = float(value)
-        elif isinstance(value, dict):
-            found[name] = {k: float(v) for k, v in value.items()}
-    return found

@@ -10,10 +10,10 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from typing import Any
 
 from fairopt import threads
-from fairopt.errors import UsageError
+from fairopt.errors import BadInput, UsageError
 from fairopt.instance import Instance
 from fairopt.sweeping import worker
-from fairopt.sweeping.journal import Journal
+from fairopt.sweeping.journal import Journal, differing
 from fairopt.sweeping.points import Point, points_of, refuse_unkeyed, versions
 from fairopt.sweeping.result import Sweep
 from fairopt.sweeping.worker import Chunk, empty, solve_chunk
@@ -52,7 +52,9 @@ def sweep(
         spawn), Dask's `client.get_executor()`, ...; None solves here. It is not shut down.
     resume : a file of JSON lines: what it holds is not solved again, what finishes is appended.
         Points are found again by the content of instance, notion and settings and the versions
-        of fairopt and the solvers. Rows that failed for reasons outside the point are not kept.
+        of fairopt and the solvers, and their answers are judged again. Points without an answer
+        are not kept. What is damaged or not as its numbers say is told by a JournalWarning that
+        names the line, and solved again.
     progress : called here with (done, of), first with what `resume` holds already.
     solver, gap, polish : as of `fairopt.solve`.
     measures : also compute `fairopt.measures.measure` of every answer.
@@ -128,10 +130,11 @@ class _Run:
     def rows(self, executor: Executor | None) -> list[dict[str, Any]]:
         todo = []
         for key, positions in self.same.items():
-            if self.journal is not None and key in self.journal.rows:
-                self._keep(positions, self.journal.rows[key])
-            else:
+            row = self._known(key, positions[0])
+            if row is None:
                 todo.append(positions[0])
+            else:
+                self._keep(positions, row)
         if self.progress is not None:
             self.progress(self.done, len(self.points))
         if executor is None:
@@ -142,11 +145,31 @@ class _Run:
             _Spread(executor, self.chunk, self.finish).run(todo)
         return [row for row in self.found if row is not None]
 
+    def _known(self, key: str, k: int) -> dict[str, Any] | None:
+        """The row kept of a point, if what is kept is what its own numbers say."""
+        if self.journal is None or key not in self.journal.entries:
+            return None
+        point, entry = self.points[k], self.journal.entries[key]
+        digest = point.digest if self.measures else None
+        try:
+            row = worker.judged(
+                point.instance, point.plain, self.settings, digest, entry.get("answer")
+            )
+        except (BadInput, TypeError, ValueError) as error:
+            self.journal.refuse(key, " ".join(str(error).split()))
+            return None
+        wrong = differing(row, entry.get("row"))
+        if wrong:
+            self.journal.refuse(key, f"{', '.join(wrong)} not as its tasks and prices say")
+            return None
+        return row
+
     def _here(self, todo: Sequence[int]) -> None:
         for k in todo:
             point = self.points[k]
             digest = point.digest if self.measures else None
-            self.finish(k, worker.row_of(point.instance, point.notion, self.settings, digest))
+            kept = self.journal is not None
+            self.finish(k, worker.row_of(point.instance, point.notion, self.settings, digest, kept))
 
     def chunk(self, positions: Sequence[int]) -> Chunk:
         """The points as plain data, each instance once."""
@@ -161,13 +184,14 @@ class _Run:
                 instances.append(point.instance)
                 digests.append(point.digest)
             orders.append((place[id(point.instance)], point.order))
-        return Chunk(instances, digests, orders, self.settings, self.measures, versions())
+        kept = self.journal is not None
+        return Chunk(instances, digests, orders, self.settings, self.measures, kept, versions())
 
     def finish(self, k: int, row: dict[str, Any]) -> None:
         """Write the point down, then count it."""
-        key = self.points[k].key
-        if self.journal is not None and key is not None:
-            self.journal.add(key, self.points[k].plain, row)
+        key, answer = self.points[k].key, row.pop("answer", None)
+        if self.journal is not None and key is not None and answer is not None:
+            self.journal.add(key, self.points[k].plain, row, answer)
         self._keep(self.same[key or f"#{k}"], row)
         if self.progress is not None:
             self.progress(self.done, len(self.points))

@@ -11,6 +11,7 @@ from fairopt import threads
 from fairopt.allocation import Allocation
 from fairopt.errors import BadInput, FairoptError, Infeasible, MissingExtra, UsageError
 from fairopt.instance import Instance
+from fairopt.results import proof
 from fairopt.sweeping.points import rebuilt, versions
 
 REMEMBERED = 4
@@ -27,6 +28,7 @@ class Chunk(NamedTuple):
     orders : for each point the position of its instance, and its notion (plain data).
     settings : solver, gap, polish, as of `solve`.
     measures : whether to measure.
+    kept : whether rows carry their answers, "answer", for a resume file.
     versions : those of whoever asks, which the worker's own must equal.
     """
 
@@ -35,6 +37,7 @@ class Chunk(NamedTuple):
     orders: Sequence[tuple[int, Any]]
     settings: Mapping[str, Any]
     measures: bool
+    kept: bool
     versions: Mapping[str, str]
 
 
@@ -55,7 +58,7 @@ def solve_chunk(chunk: Chunk) -> tuple[list[dict[str, Any]], float]:
         rows = [
             row_of(
                 chunk.instances[where], order, chunk.settings,
-                chunk.digests[where] if chunk.measures else None,
+                chunk.digests[where] if chunk.measures else None, chunk.kept,
             )
             for where, order in chunk.orders
         ]  # fmt: skip
@@ -63,18 +66,24 @@ def solve_chunk(chunk: Chunk) -> tuple[list[dict[str, Any]], float]:
 
 
 def row_of(
-    instance: Instance, order: Any, settings: Mapping[str, Any], digest: str | None
+    instance: Instance,
+    order: Any,
+    settings: Mapping[str, Any],
+    digest: str | None,
+    kept: bool = False,
 ) -> dict[str, Any]:
     """One point, solved, judged and measured; what goes wrong becomes the row's reason.
 
-    Without the digest of the instance nothing is measured.
+    Without the digest of the instance nothing is measured. With `kept` the row has what a judge
+    needs, as "answer".
     """
     from fairopt.solving import solve
 
     try:
         notion = rebuilt(order) if isinstance(order, Mapping) else order
         answer = solve(instance, notion, uncertified="return", **settings)
-        return _answered(answer, float(settings["gap"]), digest)
+        row = _answered(answer, float(settings["gap"]), digest)
+        return {**row, "answer": proof(answer)} if kept else row
     except MissingExtra as error:
         return empty("error", str(error))
     except (BadInput, UsageError) as error:
@@ -110,6 +119,28 @@ def _answered(answer: Allocation, gap: float, digest: str | None) -> dict[str, A
 
         row["measures"] = measure(answer, best_throughput(answer.instance, digest))
     return row
+
+
+def judged(
+    instance: Instance,
+    notion: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    digest: str | None,
+    kept: Any,
+) -> dict[str, Any]:
+    """The row of an answer that was kept: judged and measured as if it had just been solved.
+
+    Raises
+    ------
+    BadInput : what was kept is no answer to the question.
+    """
+    from fairopt import answers
+    from fairopt.certificates import certify
+
+    with threads.one():
+        answer = answers.of(instance, {**dict(kept), "notion": notion}, "answer")
+        answer = answer.with_(certificate=certify(answer))
+        return _answered(answer, float(settings["gap"]), digest)
 
 
 def empty(status: str, reason: str) -> dict[str, Any]:
