@@ -10,8 +10,10 @@ import numpy as np
 
 from fairopt.engines import conic, units
 from fairopt.engines.behind import Behind
+from fairopt.engines.filling_level import fill_in_turn
+from fairopt.engines.level_polish import exactly_full, polished, settled
 from fairopt.engines.leveling import Level, highest_level
-from fairopt.engines.point import Point, Question
+from fairopt.engines.point import Point, Question, fitted
 from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance, Ints
 
@@ -20,14 +22,14 @@ _HIGHS = conic.Settings(
     (("threads", 1), ("primal_feasibility_tolerance", 1e-10),
  ("dual_feasibility_tolerance", 1e-10), ("small_matrix_value", 1e-12)),
 )  # fmt: skip
-FILLED = 1e-14
-"""what a row may lack, relative, to be full"""
 SMALL = 3_000
 """pairs up to which interior levels are made exact as well"""
 NOT_APART = (
     "max-min: solver interior wants nobody stopped by a limit, and nothing left for free users "
     "where others were stopped; wanted auto or highs"
 )
+KEPT = 1e-9
+"""part of their levels that frozen users give where a program fails without; settled after"""
 SURE = 1e-7
 """a multiplier above this part of the largest freezes its user"""
 
@@ -45,7 +47,7 @@ def max_min(
     instance: Instance,
     notion: Any,
     score: Floats,
-    solver: str = "auto",
+    way: str = "auto",
     progress: Callable[[int, int], None] | None = None,
 ) -> Levels:
     """All levels. Parts that share no server, also those that levels leave behind, one by one.
@@ -57,7 +59,10 @@ def max_min(
 
     Parameters
     ----------
-    solver : "auto", "interior" (never programs) or "highs" (programs alone).
+    way : "auto"; "careful", which settles who holds what at which prices to the last digit, level
+        by level: where weights differ by many decades, a light user's money is lost in the rounding
+        of the others'; "programs" wherever there are several servers; "interior" (never programs)
+        or "highs" (programs alone).
     progress : called with (users whose level is known, users).
 
     Raises
@@ -66,6 +71,7 @@ def max_min(
     """
     users = instance.shape[0]
     tasks = np.zeros(instance.shape[:2])
+    capped = np.zeros(users, bool)
     empty: tuple[Behind, ...] = ()
     parts = [(*part, empty) for part in reversed(instance.parts())]
     found: list[tuple[Floats, dict[str, Any]]] = []
@@ -73,107 +79,183 @@ def max_min(
     while parts:
         users_here, servers_here, behind = parts.pop()
         where = np.ix_(users_here, servers_here)
-        part = _Part(instance, score, users_here, servers_here)
-        level = None if solver == "highs" else part.interior(tasks)
-        if level is None and solver == "interior":
+        part = _Part(instance, score, users_here, servers_here, capped[users_here])
+        level: Levels | None = None
+        if len(servers_here) == 1 and way != "highs":
+            level = part.filled()
+        elif way not in ("programs", "highs"):
+            level = part.interior(tasks[where], way == "careful")
+        if level is None and way == "interior":
             raise SolverFailure(NOT_APART)
         if level is None:
             level = programs(part.instance, notion, part.score, _counting(progress, done, users))
-        tasks[where] = level.tasks
+        tasks[where], capped[users_here], told = level.tasks, part.capped, done
         for prices, step in zip(level.level_prices, level.steps, strict=True):
             mine = Behind.of(instance, score, part, prices, behind)
             found.append((mine.with_ancestors(instance, behind), step))
+            if progress is not None and part.peeled:
+                told += len(step["users"])
+                progress(told, users)
         left = part.left()
-        parts.extend((*rest, (*behind, mine.only(part.full))) for rest in reversed(left))
+        if part.full.any():
+            behind = (*behind, mine.only(part.full))
+        parts.extend((*rest, behind) for rest in reversed(left))
         done += len(users_here) - sum(len(rest[0]) for rest in left)
-        if progress is not None and part.peeled:
-            progress(done, users)
-    found.sort(key=lambda pair: pair[1]["level"])
-    all_prices, steps = [p for p, _ in found], tuple(step for _, step in found)
-    ours = any(step["status"] == "interior" for step in steps)
-    if ours and len(instance.pairs[0]) <= SMALL:
-        tasks = _polished(instance, score, tasks, all_prices)
-    return Levels(tasks, np.array(all_prices), steps)
+    levels = _in_order(instance, tasks, found)
+    exact = way in ("careful", "programs")
+    ours = any(step["status"] == "interior" for step in levels.steps)
+    if not (ours or exact) or len(instance.pairs[0]) > SMALL:
+        return levels
+    all_prices = list(levels.level_prices)
+    pool = np.where(instance.pool > 0, instance.pool, 1.0)
+    for k, prices in enumerate(all_prices):
+        if exact and prices.any():
+            tasks, money = settled(instance, score, tasks, prices * pool)
+            all_prices[k] = money / pool
+    tasks = polished(instance, score, tasks, all_prices)
+    return Levels(tasks, np.array(all_prices), levels.steps)
 
 
 class _Part:
     """Users and servers that have nothing to do with the rest."""
 
-    def __init__(self, instance: Instance, score: Floats, users: Ints, servers: Ints) -> None:
+    def __init__(
+        self, instance: Instance, score: Floats, users: Ints, servers: Ints, capped: Bools
+    ) -> None:
         whole = (len(users), len(servers)) == instance.shape[:2]
         self.users, self.servers = users, servers
         self.stopped: Bools = np.ones(len(users), bool)
         self.full: Bools = np.ones(len(servers), bool)
         self.instance = instance if whole else instance.select(users, servers)
         self.score = score[np.ix_(users, servers)]
+        self.capped = capped.copy()
         self.peeled = False
 
-    def interior(self, tasks: Floats) -> Levels | None:
-        """One level, with whatever tasks its free users have now; None where it does not apply."""
+    def filled(self) -> Levels:
+        """All levels of one server: they rise together until a resource or a limit stops them."""
         inst = self.instance
-        question = Question.of(inst, self.score, 1.0, False)
-        before = tasks[np.ix_(self.users, self.servers)][question.pairs]
-        # a part left behind by an earlier level begins where that level ended
-        level = highest_level(question, before if before.any() else None)
+        size = inst.weight / self.score[:, 0]  # tasks per level
+        part = inst.demand_by_server[:, 0] / np.where(inst.pool[0] > 0, inst.pool[0], 1.0)
+        with np.errstate(over="ignore"):
+            cap = inst.limit / size
+        height, turns = fill_in_turn(part * size[:, None], np.zeros(len(size)), cap)
+        found = self._by_limit(np.flatnonzero(height >= cap))
+        for r, users in turns:
+            stopped = users[height[users] < cap[users]]
+            if len(stopped):
+                prices = np.zeros(inst.pool.shape)
+                prices[0, r] = 1.0 / inst.pool[0, r]
+                value = float(height[stopped].max())
+                found.append((prices, self._step("filled", value, stopped, [(0, r)])))
+        tasks = np.where(height >= cap, inst.limit, height * size)[:, None]
+        self.peeled = True
+        return _in_order(inst, tasks, found)
+
+    def _step(
+        self, status: str, value: float, users: Ints, full: list[tuple[int, int]]
+    ) -> dict[str, Any]:
+        inst = self.instance
+        names = [inst.users[k] for k in users]
+        return {
+            "step": "level", "status": status, "level": value, "users": names,
+            "full": [[inst.servers[a], inst.resources[b]] for a, b in full],
+            "at limit": [] if full else names,
+        }  # fmt: skip
+
+    def _by_limit(self, users: Ints) -> list[tuple[Floats, dict[str, Any]]]:
+        """The levels at which these users reach their limits, which need no prices."""
+        inst = self.instance
+        most = inst.limit[users] * self.score[users].max(axis=1) / inst.weight[users]
+        nothing = np.zeros(inst.pool.shape)
+        return [
+            (nothing, self._step("filled", float(value), users[most == value], []))
+            for value in np.unique(most)
+        ]
+
+    def interior(self, before: Floats, careful: bool) -> Levels | None:
+        """One level, with whatever tasks its free users have now; None where it does not apply.
+
+        `before` (N, I): tasks that an earlier level left; where its users ended, they begin.
+        """
+        inst = self.instance
+        if self.capped.all():
+            everybody, self.peeled = np.arange(len(self.capped)), True
+            return _in_order(inst, self._at_limits(before), self._by_limit(everybody))
+        level = self._limits_known(before)
+        if level is not None and self.capped.all():
+            reached = np.zeros(inst.shape[:2])
+            reached[inst.pairs] = level.x
+            return self.interior(reached, careful)
         if level is None or not level.clear or self._coupled(level):
             return None
-        self.peeled = True
-        self.stopped = level.stopped
+        self.peeled, self.stopped = True, level.stopped
         self.full = np.asarray(level.full.any(axis=1))
-        pool = np.where(inst.pool > 0, inst.pool, 1.0)
-        rows = np.argwhere(level.full)
-        point = Point(level.x, level.rows, level.limits)
-        mine = point.tasks(inst)
+        stopped = level.stopped
+        found = self._by_limit(np.flatnonzero(stopped & self.capped))
+        mine = np.zeros(inst.shape[:2])
+        mine[inst.pairs] = level.x
+        money = level.rows
+        if careful:
+            mine, money = settled(inst, self.score, mine, np.where(level.full, money, 0.0))
         height = (mine * self.score).sum(axis=1) / inst.weight
-        value = float(height[level.stopped].min())
+        rising = stopped & ~self.capped
+        if not rising.any():
+            return None
+        value = float(height[rising].min())
         # who is stopped here is at one level and fills its rows, to the last digit
-        mine[level.stopped] *= (value / height[level.stopped])[:, None]
-        mine[np.ix_(~level.stopped, self.full)] = 0.0
-        if not level.stopped.all():  # proofs of later levels lean on this one
-            mine = self._exact(mine, level)
-        step = {
-            "step": "level", "status": "interior", "level": value,
-            "users": [inst.users[k] for k in np.flatnonzero(level.stopped)],
-            "full": [[inst.servers[a], inst.resources[b]] for a, b in rows],
-            "at limit": [],
-        }  # fmt: skip
-        prices = level.rows / pool / float(level.rows.sum())
-        return Levels(mine, prices[None], (step,))
+        mine[rising] *= (value / height[rising])[:, None]
+        mine = fitted(inst, self._at_limits(mine))
+        mine[np.ix_(~stopped, self.full)] = 0.0
+        if careful or not stopped.all():  # proofs of later levels lean on this one
+            mine = exactly_full(inst, self.score, mine, stopped, level.full)
+        pool = np.where(inst.pool > 0, inst.pool, 1.0)
+        rows = [(int(a), int(b)) for a, b in np.argwhere(level.full)]
+        step = self._step("interior", value, np.flatnonzero(rising), rows)
+        found.append((money / pool / float(money.sum()), step))
+        return _in_order(inst, mine, found)
 
-    def _exact(self, tasks: Floats, level: Level) -> Floats:
-        """Tasks whose stopped users fill the full rows exactly, at one level exactly."""
-        from fairopt.program import usage_matrix
+    def _limits_known(self, before: Floats) -> Level | None:
+        """The next level that resources alone stop, limits left out of its program.
 
-        users, servers = np.flatnonzero(level.stopped), np.flatnonzero(self.full)
-        where = np.ix_(users, servers)
-        stopped = self.instance.select(users, servers)
-        usage, rows = usage_matrix(stopped)
-        usage = usage[level.full[servers][rows]]
-        score, y = self.score[where], tasks[where][stopped.pairs]
-        group = np.zeros(len(users), dtype=np.int64)
-        for _ in range(3):
-            share = np.bincount(stopped.pairs[0], y * score[stopped.pairs], len(users))
-            if float(np.abs(usage @ y - 1.0).max()) < FILLED:
-                break
-            moved = _correct(stopped, score, y, group, usage, share / stopped.weight)
-            if moved is None:
-                return tasks
-            y = moved
-        nothing = np.zeros(stopped.pool.shape)
-        found = tasks.copy()
-        found[where] = Point(y, nothing, np.zeros(len(users))).tasks(stopped)
-        return found
+        Without limits a level is at most too low, so whoever reaches its limit below it does so:
+        it keeps what the limit allows, and the level of the others is found again.
+        """
+        inst = self.instance
+        limited = np.isfinite(inst.limit)
+        top = self.score.max(axis=1)
+        if (limited & (np.where(inst.eligible, self.score, top[:, None]).min(axis=1) < top)).any():
+            return None  # how much of a share its limit allows depends on where
+        share = np.where(limited, inst.limit, 0.0) * top
+        loose = inst.replace(limit=None) if limited.any() else inst
+        question = Question.of(loose, self.score, 1.0, False)
+        x = before[question.pairs]
+        while True:
+            level = highest_level(
+                question, x if x.any() else None, np.where(self.capped, share, 0.0)
+            )
+            if level is None:
+                return None
+            x = level.x
+            height = np.bincount(inst.pairs[0], x * self.score[inst.pairs]) / inst.weight
+            reached = limited & ~self.capped & (share <= height[~self.capped].min() * inst.weight)
+            if not reached.any():
+                return level
+            self.capped |= reached
+            if self.capped.all():
+                return level
+
+    def _at_limits(self, tasks: Floats) -> Floats:
+        """Tasks of capped users scaled to their limits."""
+        total = tasks.sum(axis=1)
+        scale = np.where(self.capped & (total > 0), self.instance.limit, 1.0)
+        return tasks * (scale / np.where(self.capped & (total > 0), total, 1.0))[:, None]
 
     def _coupled(self, level: Level) -> bool:
-        """Whether a stopped user still matters: by its limit, or where free users find room."""
-        inst = self.instance
-        if ((level.limits > 0) & level.stopped & np.isfinite(inst.limit)).any():
-            held = level.limits / np.where(np.isfinite(inst.limit), inst.limit, 1.0)
-            if bool((held[level.stopped] > 1e-9 * float(held.max())).any()):
-                return True
+        """Whether a stopped user still matters: where free users find room beside it."""
+        inst, stopped = self.instance, level.stopped
         priced = level.full
         n, i = inst.pairs
-        mine = ~level.stopped[n] & np.asarray(priced.any(axis=1))[i]
+        mine = ~stopped[n] & np.asarray(priced.any(axis=1))[i]
         used = (inst.pair_demand[mine] > 0) & priced[i[mine]]
         return bool((~used.any(axis=1)).any())
 
@@ -186,6 +268,24 @@ class _Part:
         return [
             (self.users[users[n]], self.servers[servers[i]]) for n, i in rest.parts()
         ]
+
+
+def _blocked(instance: Instance, prices: Floats) -> Bools:
+    """(N,) who can run nothing that is free, however little of all money is its own."""
+    n, i = instance.pairs
+    money = prices * instance.pool
+    dear = money > SURE * float(money.max())
+    pays = ((instance.pair_demand > 0) & dear[i]).any(axis=1)
+    free: Bools = np.bincount(n[~pays], minlength=instance.shape[0]) == 0
+    return free
+
+
+def _in_order(
+    instance: Instance, tasks: Floats, found: list[tuple[Floats, dict[str, Any]]]
+) -> Levels:
+    found.sort(key=lambda pair: pair[1]["level"])
+    prices = np.array([p for p, _ in found]).reshape(-1, *instance.pool.shape)
+    return Levels(tasks, prices, tuple(step for _, step in found))
 
 
 def _counting(
@@ -225,17 +325,24 @@ def programs(
         wide = alone * np.maximum(ratio / ratio.max(), 1e-6)
         unit = np.where(free, wide, np.maximum(level, 1e-12 * alone))
         program = notion.step(instance, score, unit, free, level)
-        point, status = conic.run(program, instance, _HIGHS)
+        try:
+            point, status = conic.run(program, instance, _HIGHS)
+        except SolverFailure:
+            if not level.any():
+                raise
+            # kept exactly, frozen users may leave no room for the solver's own rounding
+            program = notion.step(instance, score, unit, free, level * (1 - KEPT))
+            point, status = conic.run(program, instance, _HIGHS)
         worth = np.abs(np.asarray(program.definition[0].dual_value, dtype=np.float64).ravel())
         slope = np.where(free, instance.weight / unit, 0.0)
         part = np.where(free, worth * slope, 0.0)
         if not part.max() > 0:
             raise SolverFailure(f"level {len(steps)}: {status}, and nobody stopped it")
-        stopped = free & (part > SURE * part.max())
+        prices, limits = point.prices(instance)
+        stopped = free & ((part > SURE * part.max()) | _blocked(instance, prices))
         share = np.bincount(n, point.x * score[n, i], users)
         t = float((share / instance.weight)[stopped].min())
         level = np.where(stopped, instance.weight * t, level)
-        prices, limits = point.prices(instance)
         money = float((prices * instance.pool).sum())
         all_prices.append(prices / money if money > 0 else prices)
         free &= ~stopped
@@ -250,69 +357,5 @@ def programs(
             progress(users - int(free.sum()), users)
     assert point is not None
     last = Point(point.x, np.zeros(instance.pool.shape), np.zeros(users)).tasks(instance)
-    found = _polished(instance, score, last, all_prices, level)
+    found = polished(instance, score, last, all_prices, level)
     return Levels(found, np.array(all_prices), tuple(steps))
-
-
-def _polished(
-    instance: Instance,
-    score: Floats,
-    tasks: Floats,
-    prices: list[Floats],
-    level: Floats | None = None,
-) -> Floats:
-    """Tasks (N, I) that fill every priced row exactly and give levels that are exactly equal.
-
-    A least-norm correction of the last program's tasks, relative to each, with the value of every
-    level free: the programs' own tolerances disappear.
-    """
-    from fairopt.program import usage_matrix
-
-    n, i = instance.pairs
-    y = tasks[n, i]
-    value = (
-        level if level is not None else np.bincount(n, y * score[n, i], instance.shape[0])
-    ) / instance.weight
-    order = np.argsort(value, kind="stable")
-    new = np.concatenate([[True], np.diff(value[order]) > 1e-9 * value[order][1:]])
-    group = np.empty(len(order), dtype=np.int64)
-    group[order] = np.cumsum(new) - 1
-    usage, rows = usage_matrix(instance)
-    used = usage @ y
-    priced = (np.max(prices, axis=0)[rows] > 0) & (used > 1 - 1e-8)
-    for _ in range(3):
-        moved = _correct(instance, score, y, group, usage[priced], value)
-        if moved is None:
-            return tasks
-        y = moved
-        value = np.bincount(n, y * score[n, i], instance.shape[0]) / instance.weight
-    return Point(y, np.zeros(instance.pool.shape), np.zeros(instance.shape[0])).tasks(instance)
-
-
-def _correct(
-    instance: Instance, score: Floats, y: Floats, group: Any, usage: Any, value: Floats
-) -> Floats | None:
-    from scipy.sparse import csc_array
-
-    from fairopt.engines.polish import least_norm
-
-    n, i = instance.pairs
-    users, groups = instance.shape[0], int(group.max()) + 1
-    held = np.flatnonzero(y > 0)
-    share = score[n[held], i[held]] * y[held] / (value * instance.weight)[n[held]]
-    full = usage[:, held].multiply(y[held][None, :]).tocoo()
-    # relative: log level of the user's share moves as its group's does; then the full rows
-    down = np.concatenate([n[held], np.arange(users), users + full.row])
-    across = np.concatenate([np.arange(len(held)), len(held) + group, full.col])
-    entries = np.concatenate([share, -np.ones(users), full.data])
-    shape = (users + full.shape[0], len(held) + groups)
-    mean = np.array([value[group == k].mean() for k in range(groups)])
-    right = np.concatenate([
-        mean[group] / value - np.bincount(n[held], share, users), 1.0 - full.sum(axis=1),
-    ])  # fmt: skip
-    step = least_norm(csc_array((entries, (down, across)), shape=shape), right)
-    if step is None:
-        return None
-    moved = y.copy()
-    moved[held] = np.maximum(y[held] * (1 + step[: len(held)]), 0.0)
-    return moved

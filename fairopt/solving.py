@@ -6,11 +6,13 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from fairopt import criteria, threads
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify, judged
 from fairopt.engines.point import fitted
-from fairopt.errors import BadInput, Fault, NotCertified, UsageError
+from fairopt.errors import BadInput, Fault, NotCertified, SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import (
     AlphaFair,
@@ -191,19 +193,33 @@ def _levels(
 
     if solver not in ("auto", "interior", "highs"):
         raise UsageError(f"solver: found {solver!r}; notion max-min wants auto, interior or highs")
-    tried: tuple[dict[str, Any], ...] = ()
-    # levels of the interior method, and programs for those that the judge finds too rough
-    for way in ("auto", "highs") if solver == "auto" else (solver,):
-        found = max_min(instance, notion, score, way, progress)
+    # levels of the interior method, settled with more care, and programs, until the judge agrees
+    ways = ("auto", "careful", "programs") if solver == "auto" else (solver,)
+    tried: list[dict[str, Any]] = []
+    best: Allocation | None = None
+    error = np.inf
+    for way in ways:
+        try:
+            found = max_min(instance, notion, score, way, progress)
+        except SolverFailure as fault:
+            if solver != "auto":
+                raise
+            tried.append({"step": way, "failed": str(fault)})
+            continue
         alloc = Allocation(
             instance, notion, found.tasks, level_prices=found.level_prices, score=score,
             steps=(*tried, *found.steps),
         )  # fmt: skip
         certificate = judged(alloc)
-        if way != "auto" or max(certificate.gap, certificate.residual) <= SHARP:
+        worst = max(certificate.gap, certificate.residual)
+        if best is None or worst < error:
+            best, error = alloc, worst
+        if error <= SHARP:
             break
-        tried = ({"step": "interior", "gap": certificate.gap, "residual": certificate.residual},)
-    return alloc
+        tried.append({"step": way, "gap": certificate.gap, "residual": certificate.residual})
+    if best is None:
+        raise SolverFailure("; ".join(str(step["failed"]) for step in tried))
+    return best
 
 
 def _listed(names: tuple[str, ...], most: int = 8) -> str:

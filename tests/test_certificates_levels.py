@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.certificates import levels
+from fairopt.certificates import level_prices
+from fairopt.certificates.exact import exact_gap
 from fairopt.certificates.levels import rooms
 from fairopt.generate import random_instance
 
@@ -105,8 +106,14 @@ def test_room_is_what_can_be_gained() -> None:
     np.testing.assert_allclose(rooms(alloc), [2.0, 0.0], atol=1e-12)
     certificate = fo.certify(alloc)
     assert certificate.gap == pytest.approx(2.0)
-    assert certificate.undetermined == ("u1",)
+    # the other may have too much, all of it as far as this proof goes
+    assert certificate.undetermined == ("u1", "u2")
     assert certificate.intervals[0] == pytest.approx((2.0, 6.0))
+    assert certificate.intervals[1] == pytest.approx((0.0, 4.0))
+
+
+def kinds(alloc: fo.Allocation) -> int:
+    return len(np.unique(level_prices._alike(alloc)))
 
 
 @pytest.mark.parametrize("criterion", ["tasks", "drf", "dominant-share"])
@@ -117,26 +124,33 @@ def test_servers_alike_looked_at_once_prove_the_same(monkeypatch, criterion: str
         base.demand, base.capacity[rows], base.placement[:, rows], base.weight, base.limit
     )
     alloc = fo.solve(inst, fo.MaxMin(criterion))
-    assert fo.certify(alloc).certified and len(levels._distinct(alloc)) == 3
+    assert fo.certify(alloc).certified and kinds(alloc) == 3
     changed = [alloc, scaled(alloc, 3, 0.9), alloc.with_(tasks=alloc.tasks * 0.99)]
     bent = np.array(alloc.level_prices)
     bent[:, 5] *= 1.25  # one machine priced unlike its equals
     changed.append(alloc.with_(level_prices=bent))
-    assert len(levels._distinct(changed[-1])) > 3
+    assert kinds(changed[-1]) > 3
     once = [rooms(answer) for answer in changed]
-    monkeypatch.setattr(levels, "_distinct", lambda alloc: np.arange(len(rows)))
+    monkeypatch.setattr(level_prices, "_alike", lambda alloc: np.arange(len(rows)))
     for answer_, found in zip(changed, once, strict=True):
-        np.testing.assert_array_equal(rooms(answer_), found)
+        np.testing.assert_allclose(rooms(answer_), found, rtol=1e-12)
 
 
 def test_a_score_of_its_own_sets_a_server_apart() -> None:
     inst = fo.Instance(np.ones((2, 1)), np.ones((3, 1)))
     score = np.ones((2, 3))
     given = dict(tasks=np.full((2, 3), 0.5), level_prices=np.ones((1, 3, 1)))
-    assert levels._distinct(fo.Allocation(inst, fo.MaxMin("tasks"), **given)).tolist() == [0]
+    assert kinds(fo.Allocation(inst, fo.MaxMin("tasks"), **given)) == 1
     score[1, 2] = 2.0
     apart = fo.Allocation(inst, fo.MaxMin("tasks"), score=score, **given)
-    assert levels._distinct(apart).tolist() == [0, 1, 2]
+    assert kinds(apart) == 3
+
+
+def mus(cost: np.ndarray, u: np.ndarray) -> list[float]:
+    """0 and the prices of the limit where two servers are as cheap as one another."""
+    pairs = [(a, b) for a in range(len(u)) for b in range(len(u)) if u[a] > u[b]]
+    corners = [(cost[a] * u[b] - cost[b] * u[a]) / (u[a] - u[b]) for a, b in pairs]
+    return [0.0, *(float(mu) for mu in corners if mu > 0)]
 
 
 def test_what_a_user_at_its_limit_pays_is_the_best_of_all_prices() -> None:
@@ -147,9 +161,164 @@ def test_what_a_user_at_its_limit_pays_is_the_best_of_all_prices() -> None:
         share, limit = rng.uniform(0.5, 2, 2)
         mu = np.concatenate([[0.0], np.geomspace(1e-4, 1e3, 4000)])
         tried = ((cost + mu[:, None]) / u).min(axis=1) * share - mu * limit
-        found = levels._credit(cost, u, share, limit)
+        found, q = level_prices.credit(cost, u, share, limit)
+        assert any(found == pytest.approx(q * share - m * limit) for m in mus(cost, u))
         assert found >= tried.max() - 1e-12
         assert found <= tried.max() + 1e-2 * share * 20
+
+
+def two(weight: list[float], demand: list[float], tasks: list[float], price: float = 1.0,
+        capacity: float | None = None) -> fo.Allocation:
+    """Users on one server; its capacity is what the tasks use, but for what is left."""
+    full = float(np.dot(demand, tasks)) if capacity is None else capacity
+    inst = fo.Instance([[d] for d in demand], [[full]], weight=weight)
+    return fo.Allocation(inst, fo.MaxMin("tasks"), [[x] for x in tasks], level_prices=[[[price]]])
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [
+        two([1, 1e7], [1, 1], [5, 1e7 - 4], capacity=1e7 + 1),
+        two([1, 1], [1, 1e-7], [1 - 4e-7, 5], capacity=1 + 1e-7),
+    ],
+    ids=["light", "cheap"],
+)
+def test_a_light_user_at_five_times_its_due_is_refused(attack: fo.Allocation) -> None:
+    certificate = fo.certify(attack)
+    assert not certificate.certified
+    assert certificate.residual == 1.0
+    assert set(certificate.undetermined) == {"u1", "u2"}
+    assert max(rooms(attack)) <= 1e-6  # nobody could rise by more: that side alone saw nothing
+    assert exact_gap(attack) == 1
+
+
+@pytest.mark.parametrize("part, holds", [(0.5e-6, True), (2e-6, False)])
+@pytest.mark.parametrize("side", ["room", "excess", "priced"])
+def test_the_residual_is_bracketed(part: float, holds: bool, side: str) -> None:
+    """Answers whose residual, from its definition, is half and twice the tolerance."""
+    if side == "room":  # what is left, in parts of the one user's money
+        alloc = two([1], [1], [1], capacity=1 + part)
+        wanted = (1 + part - 1) / 1
+    elif side == "excess":  # the light user is that far above the heavy one, which lacks 1e-12
+        alloc = two([1e-12, 1], [1, 1], [1e-12 * (1 + part), 1 - part * 1e-12], capacity=1 + 1e-12)
+        wanted = float(alloc.levels[0] / alloc.levels[1] - 1)
+    else:  # at ten times the level of the other, and this part of its share where that is stopped
+        light, free = 1e-9, 10e-9
+        inst = fo.Instance(np.ones((2, 1)), [[1.0], [free]], [[1, 1], [1, 0]], weight=[light, 1])
+        alloc = fo.Allocation(
+            inst, fo.MaxMin("tasks"),
+            [[free * part / (1 - part), free], [1 - free * part / (1 - part), 0]],
+            level_prices=[[[1.0], [0.0]], [[1.0], [1.0]]],
+        )  # fmt: skip
+        wanted = float(alloc.tasks[0, 0] / alloc.totals[0])
+    assert wanted == pytest.approx(part, rel=1e-3)
+    certificate = fo.certify(alloc)
+    assert certificate.residual == pytest.approx(wanted, rel=1e-2)
+    assert certificate.certified == holds
+    assert float(exact_gap(alloc)) == pytest.approx(wanted, rel=1e-2)
+
+
+@pytest.mark.parametrize("apart, one", [(0.5e-9, True), (2e-9, False)])
+def test_levels_are_one_within_one_part_in_a_billion(apart: float, one: bool) -> None:
+    alloc = two([1, 1, 1], [1, 1, 1], [1, 1, 1 + apart])
+    assert alloc.levels[2] / alloc.levels[0] - 1 == pytest.approx(apart, rel=1e-6)
+    certificate = fo.certify(alloc)
+    assert certificate.certified == one
+    # all that the third holds could go to the others, if it is above them
+    assert certificate.residual == pytest.approx(0.0 if one else 1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("price", [5e-324, 1e-310, 1e-200, 1.0, 1e200, 1.7e308])
+def test_the_scale_of_prices_is_free_and_hides_nothing(price: float) -> None:
+    t = 1e6 / 2.5
+    assert fo.certify(two([1, 1], [1, 1.5], [t, t], price, capacity=1e6)).certified
+    forged = two([1, 1], [1, 1.5], [5e5, 2.5e5], price, capacity=1e6)
+    wrong = (1e6 - 2.5e5 * 1.5) / (2.5e5 * 1.5)
+    assert fo.certify(forged).residual == pytest.approx(wrong)
+
+
+def test_what_underflows_beside_another_price_proves_nothing() -> None:
+    inst = fo.Instance(np.ones((2, 1)), np.ones((2, 1)), np.eye(2))
+    right = fo.Allocation(
+        inst, fo.MaxMin("tasks"), np.eye(2), level_prices=[[[1e308], [5e-324]], [[0.0], [1.0]]]
+    )
+    assert fo.certify(right).certified  # the first user by the first prices, the other by its own
+    alone = right.with_(level_prices=right.level_prices[:1])
+    assert fo.certify(alone).undetermined == ("u2",)
+
+
+def test_a_trifle_of_a_price_is_noise_and_may_prove_too() -> None:
+    """u2 takes another server; a price of noise there makes it look as if it held what stops u1."""
+    inst = fo.Instance(np.ones((2, 1)), [[1.0], [9.0]], [[1, 0], [1, 1]])
+    given = dict(notion=fo.MaxMin("tasks"), tasks=[[1.0, 0], [0, 9.0]])
+    for noise, proved in ((1e-13, True), (1e-10, True), (1e-3, False)):
+        prices = [[[1.0], [noise]], [[1.0], [1.0]]]
+        found = fo.certify(fo.Allocation(inst, level_prices=prices, **given))
+        assert found.certified == proved, noise
+
+
+def test_the_last_digit_of_the_heavy_is_not_the_light_one_s_room() -> None:
+    """A tenth of what the light user is due is lost in rounding the heavy one's tasks."""
+    heavy = 1.0 - 2.0**-53
+    for left, seen in ((2.0**-52, False), (2.0**-44, True)):
+        inst = fo.Instance([[1.0], [1.0]], [[1.0]], weight=[1e15, 1.0])
+        alloc = fo.Allocation(
+            inst, fo.MaxMin("tasks"), [[heavy - left], [heavy * 1e-15]], level_prices=[[[1.0]]]
+        )
+        assert (rooms(alloc).max() > 1e-6) == seen
+
+
+def test_a_user_at_its_limit_where_a_task_counts_less_has_room() -> None:
+    inst = fo.Instance([[1.0]], [[2.0], [2.0]], limit=[1.0])
+    given = dict(notion=fo.MaxMin("tasks"), score=[[1.0, 2.0]], level_prices=[[[1.0], [1.0]]])
+    worse = fo.Allocation(inst, tasks=[[1.0, 0.0]], **given)
+    assert rooms(worse).tolist() == [1.0] and not fo.certify(worse).certified
+    assert exact_gap(worse) == 1
+    better = fo.Allocation(inst, tasks=[[0.0, 1.0]], **given)
+    assert fo.certify(better).certified and exact_gap(better) == 0
+
+
+def spoils(alloc: fo.Allocation, rng: np.random.Generator) -> list[tuple[str, fo.Allocation]]:
+    """The answer with a user raised at another's cost, lowered, or two levels swapped."""
+    inst, found = alloc.instance, []
+    n = int(rng.integers(len(inst.users)))
+    for part in (2e-6, 1e-3, 4.0):
+        tasks = alloc.tasks * np.where(np.arange(len(inst.users)) == n, 1 + part, 1.0)[:, None]
+        # those beside it give way, each server by itself
+        with np.errstate(divide="ignore", invalid="ignore"):
+            over = np.nanmax(inst.used(tasks) / inst.pool, axis=1)
+        others = np.arange(len(inst.users)) != n
+        if over.max() > 1 and tasks[n].sum() <= inst.limit[n]:
+            own = np.nanmax(inst.demand[n] * tasks[n][:, None] / inst.pool, axis=1)
+            beside = np.maximum((1 - own) / np.maximum(over - own, 1e-300), 0.0)
+            tasks[others] *= np.where(over > 1, np.minimum(beside, 1.0), 1.0)
+            found.append((f"raised by {part}", alloc.with_(tasks=tasks, certificate=None)))
+    for part in (2e-6, 1e-3, 0.8):
+        found.append((f"lowered by {part}", scaled(alloc, n, 1 - part)))
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_true_answers_pass_and_spoiled_ones_do_not(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for k in range(8):
+        inst = random_instance(
+            int(rng.integers(2, 9)), int(rng.integers(1, 5)), int(rng.integers(1, 4)),
+            density=float(rng.choice([0.3, 0.6, 1.0])), seed=100 * seed + k, zero_demand=0.3,
+            limits=0.3 * (k % 2), weight_decades=(0.0, 6.0)[k % 4 // 2], nested=k == 3,
+        )  # fmt: skip
+        alloc = fo.solve(inst, fo.MaxMin(("tasks", "drf", "dominant-share")[k % 3]))
+        assert alloc.certificate is not None and alloc.certificate.certified
+        prices = alloc.level_prices
+        assert prices is not None
+        for what, spoiled in spoils(alloc, rng):
+            for forged in (
+                prices, prices[::-1] ** 0.5, np.ones_like(prices), np.zeros_like(prices),
+                prices * 1e300, prices * 1e-300, np.where(prices > 0, 5e-324, 0.0), prices[:1],
+            ):  # fmt: skip
+                certificate = fo.certify(spoiled.with_(level_prices=forged))
+                # proportional changes of those beside it may undo the rise of a tie at a limit
+                assert not certificate.certified, (seed, k, what)
 
 
 def test_nothing_proved_is_open_and_no_nan() -> None:

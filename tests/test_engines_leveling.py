@@ -75,7 +75,9 @@ def test_levels_peeled_are_levels_of_programs(seed):
     inst = random_instance(30, 15, 2, density=0.08, seed=seed)
     ours = fo.solve(inst, fo.MaxMin(), solver="interior", uncertified="return")
     theirs = fo.solve(inst, fo.MaxMin(), solver="highs")
-    assert {step["status"] for step in ours.steps if step["step"] == "level"} == {"interior"}
+    assert {step["status"] for step in ours.steps if step["step"] == "level"} <= {
+        "interior", "filled",
+    }  # fmt: skip
     if ours.certificate.certified:  # prices of several levels multiply their rounding
         np.testing.assert_allclose(ours.levels, theirs.levels, rtol=1e-6)
     best = fo.solve(inst, fo.MaxMin())
@@ -84,10 +86,10 @@ def test_levels_peeled_are_levels_of_programs(seed):
 
 
 def test_what_it_cannot_peel_goes_to_programs():
-    # u1 fills the cpu of s1; u2 asks for memory only, and finds it there
-    inst = Instance([[1.0, 1.0], [0.0, 1.0]], [[1.0, 9.0]])
+    # u1 fills the cpu of both; u2 asks for memory only, and finds it there
+    inst = Instance([[1.0, 1.0], [0.0, 1.0]], [[1.0, 9.0], [2.0, 9.0]])
     with pytest.raises(SolverFailure, match="auto or highs"):
         fo.solve(inst, fo.MaxMin("tasks"), solver="interior")
     alloc = fo.solve(inst, fo.MaxMin("tasks"))
-    np.testing.assert_allclose(alloc.totals, [1.0, 8.0], rtol=1e-9)
+    np.testing.assert_allclose(alloc.totals, [3.0, 15.0], rtol=1e-9)
     assert "optimal" in {step["status"] for step in alloc.steps if step["step"] == "level"}

@@ -3,8 +3,8 @@ r"""Proofs in exact fractions: the floats of an answer taken as the numbers they
 The answer is first made exactly feasible (every task shrunk by one factor), so what is returned
 holds for an allocation that exists, with no rounding anywhere. For instances up to MOST pairs.
 
-- max-min: the rooms of SYSTEMS A2.4. Levels within 1e-9 are lowered to the lowest of them, since
-  floats are never exactly equal; lowering keeps the allocation feasible.
+- max-min: rooms and excess of SYSTEMS A2.4. Levels within 1e-9 are lowered to the lowest of them,
+  since floats are never exactly equal; lowering keeps the allocation feasible.
 - throughput: the gap :math:`B / \sum_n W_n s_n - 1` for prices with :math:`q_n \ge W_n`.
 - proportional: with :math:`\Phi = \sum_n \phi_n` the gap is a weighted geometric mean, less 1,
   which is not rational; the arithmetic mean bounds it from above:
@@ -20,6 +20,7 @@ import numpy as np
 
 from fairopt import welfare
 from fairopt.allocation import Allocation
+from fairopt.certificates.level_prices import cleaned
 from fairopt.certificates.levels import TIE
 from fairopt.errors import NotCertified, UsageError
 from fairopt.instance import Floats, Instance
@@ -31,7 +32,8 @@ _Prices = list[list[Fraction]]
 
 
 def exact_rooms(alloc: Allocation) -> list[Fraction | None]:
-    """What each user of a max-min answer can gain at most, relative (SYSTEMS A2.4), exactly.
+    """Residual of each user of a max-min answer, exactly: the larger of what it can still gain and
+    of the worst excess above it, at the best prices, as in `certificates.levels`.
 
     Returns
     -------
@@ -49,30 +51,47 @@ def exact_rooms(alloc: Allocation) -> list[Fraction | None]:
     level = [s / w for s, w in zip(share, case.weight, strict=True)]
     order = sorted(range(len(level)), key=level.__getitem__)
     best: list[Fraction | None] = [None] * len(level)
-    for n in range(len(level)):
-        total = sum(case.tasks[n].values(), _ZERO)
-        if np.isfinite(alloc.instance.limit[n]) and total > 0:
-            best[n] = Fraction(float(alloc.instance.limit[n])) / total - 1
-    for floats in alloc.level_prices:
+    for n in np.flatnonzero(np.isfinite(alloc.instance.limit)).tolist():
+        if share[n] > 0:  # its limit, all of it where a task counts most
+            most = Fraction(float(alloc.instance.limit[n])) * max(case.score[n].values())
+            best[n] = most / share[n] - 1
+    cleaner = [p for row in alloc.level_prices for p in cleaned(row, alloc.instance.pool)]
+    for floats in cleaner:
         prices = _fractions(floats)
         budget = case.budget(prices)
         paid = [case.paid(prices, n, share[n]) for n in range(len(level))]
+        above = [case.priced(prices, n, share[n]) for n in order]
+        for k in reversed(range(len(above) - 1)):
+            above[k] = max(above[k], above[k + 1])
         below, at = _ZERO, 0
+        levels = [level[m] for m in order]
         for n in order:
             while at < len(order) and level[order[at]] <= level[n]:
-                below, at = below + paid[order[at]], at + 1
-            if paid[n] > 0:
-                room = max((budget - below) / paid[n], _ZERO)
+                below, at = below + paid[order[at]][0], at + 1
+            if paid[n][1] > 0:
+                room = max((budget - below) / paid[n][1], _ZERO)
+                found = max(room, _excess(levels, above, at, level[n]))
                 old = best[n]
-                best[n] = room if old is None else min(old, room)
+                best[n] = found if old is None else min(old, found)
     return best
+
+
+def _excess(level: list[Fraction], most: list[Fraction], start: int, own: Fraction) -> Fraction:
+    """max over k >= start of min(most[k], level[k] / own - 1); `most` falls and the other rises."""
+    worst = _ZERO
+    for k in range(start, len(level)):
+        rise = level[k] / own - 1
+        worst = max(worst, min(most[k], rise))
+        if rise >= most[k]:
+            break
+    return worst
 
 
 def exact_gap(alloc: Allocation) -> Fraction:
     """A proved bound on what can be gained, relative, as an exact fraction.
 
-    max-min: the largest room of any user. alpha = 0: how far the total may fall short of the best.
-    alpha = 1: the equal relative change of every share.
+    max-min: the largest residual of any user. alpha = 0: how far the total may fall short of the
+    best. alpha = 1: the equal relative change of every share.
 
     Raises
     ------
@@ -190,25 +209,31 @@ class _Case:
         """q_n, the cheapest price of a unit of share."""
         return min((c + mu) / self.score[n][i] for i, c in self.costs(prices, n).items())
 
-    def paid(self, prices: _Prices, n: int, share: Fraction) -> Fraction:
-        """The least that user n pays for its share, its limit used where it has one.
+    def paid(self, prices: _Prices, n: int, share: Fraction) -> tuple[Fraction, Fraction]:
+        """The least that user n pays for its share, its limit used where it has one; and q_n s_n.
 
-        The largest q(mu) s - mu limit over mu >= 0: with scores that depend on the server, a user
-        near its limit cannot take the cheapest server alone.
+        The largest q(mu) s - mu limit over mu >= 0, with the largest q that gives it: with scores
+        that depend on the server, a user near its limit cannot take the cheapest server alone.
         """
         costs, score = self.costs(prices, n), self.score[n]
-        best = min(c / score[i] for i, c in costs.items()) * share
-        if not np.isfinite(self.limit[n]):
-            return best
-        limit = Fraction(float(self.limit[n]))
-        for a in costs:
-            for b in costs:
-                if a < b and score[a] != score[b]:
-                    mu = (costs[a] * score[b] - costs[b] * score[a]) / (score[a] - score[b])
-                    if mu > 0:
-                        q = min((c + mu) / score[i] for i, c in costs.items())
-                        best = max(best, q * share - mu * limit)
-        return best
+        q = min(c / score[i] for i, c in costs.items())
+        best = q * share, q
+        if np.isfinite(self.limit[n]):
+            limit = Fraction(float(self.limit[n]))
+            for a in costs:
+                for b in costs:
+                    if a < b and score[a] != score[b]:
+                        mu = (costs[a] * score[b] - costs[b] * score[a]) / (score[a] - score[b])
+                        if mu > 0:
+                            q = min((c + mu) / score[i] for i, c in costs.items())
+                            best = max(best, (q * share - mu * limit, q))
+        return best[0], best[1] * share
+
+    def priced(self, prices: _Prices, n: int, share: Fraction) -> Fraction:
+        """Part of the share of user n that it holds where a task costs anything."""
+        costs = self.costs(prices, n)
+        held = sum((self.score[n][i] * self.tasks[n][i] for i, c in costs.items() if c), _ZERO)
+        return min(held / share, Fraction(1)) if share else _ZERO
 
     def raise_to(self, prices: _Prices, mu: list[Fraction], worth: list[Fraction]) -> None:
         """Raise prices in place until every task costs what it is worth.

@@ -5,8 +5,11 @@ capacity, a user n can rise by at most
 
 .. math:: room_n = \frac{B - \sum_{m:\, U_m \le U_n} q_m s_m}{q_n s_n}
 
-of its share while nobody at or below its level falls, whatever happens to users above. A room of
-at most 1e-6 for every user, each at the prices of some level, proves the whole order.
+of its share while nobody at or below its level falls, whatever happens to users above. Users above
+hold too much where n is stopped by what they hold: the excess of a user l is the part of its share
+held where these prices ask for what it takes, at most U_l / U_n - 1. The residual of n is the
+larger of its room and the worst excess above it, both at the prices of one level; at most 1e-6 for
+every user, each at the prices of some level, proves the whole order from both sides.
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ import numpy as np
 from fairopt import rows
 from fairopt.allocation import Allocation
 from fairopt.certificates.feasibility import feasibility, shrink
+from fairopt.certificates.level_prices import Bill, Bills
 from fairopt.certificates.words import notes
 from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals, Told
-from fairopt.instance import Floats, Instance, Ints
+from fairopt.instance import Floats
 
 TOLERANCE = 1e-6
 TIE = 1e-9
@@ -28,115 +32,133 @@ TIE = 1e-9
 def rooms(alloc: Allocation) -> Floats:
     """(N,) smallest proved room of each user over all levels' prices; inf where nothing is proved,
     0 for a user at its own limit."""
-    inst = alloc.instance
-    users = inst.shape[0]
-    factor = shrink(alloc)
-    share = np.maximum(alloc.shares, 0.0) * factor
-    level = share / inst.weight
-    best = np.full(users, np.inf)
-    capped = alloc.totals >= inst.limit * (1 - 1e-9)
-    best[capped] = 0.0
-    if alloc.level_prices is None:
-        return best
-    # servers alike in every way are looked at once
-    i = _distinct(alloc)
-    open_, u = inst.eligible[:, i], alloc.score[:, i]
-    order = np.argsort(level, kind="stable")
-    # users up to and with the ties of each position
-    last = np.searchsorted(level[order], level[order] * (1 + TIE), side="right")
-    for prices in alloc.level_prices:
-        cost = _cost(inst, i, prices)
-        price = np.divide(cost, u, out=np.full(u.shape, np.inf), where=open_)
-        q = rows.least(price)
-        paid = q * share
-        for user in np.flatnonzero(capped):
-            on = open_[user]
-            paid[user] = _credit(
-                cost[user, on], u[user, on], float(share[user]), float(inst.limit[user])
-            )
-        budget = float((prices * inst.pool).sum())
-        below = np.cumsum(paid[order])[last - 1]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.where(paid[order] > 0, (budget - below) / paid[order], np.inf)
-        best[order] = np.fmin(best[order], np.maximum(room, 0.0))
-    best[capped] = 0.0
-    return best
+    return Order(alloc).room
 
 
-def _distinct(alloc: Allocation) -> Ints:
-    """(H,) servers such that every other has the eligible users, scores, demand and prices of one
-    of them; all servers where that cannot be seen at once."""
-    inst = alloc.instance
-    servers = np.arange(len(inst.servers))
-    if inst.demand.ndim == 3 or alloc.level_prices is None:
-        return servers
-    by_server = np.moveaxis(alloc.level_prices, 1, 0)
-    keys = [
-        np.packbits(inst.eligible, axis=0).T,
-        np.ascontiguousarray(by_server.reshape(len(servers), -1)).view(np.uint8),
-    ]
-    seen: dict[bytes, int] = {}
-    like = np.array([
-        seen.setdefault(key.tobytes(), k) for k, key in enumerate(np.hstack(keys))
-    ])  # fmt: skip
-    for users in inst.blocks():
-        score = alloc.score[users]
-        if not np.array_equal(score[:, like], score):
-            return servers
-    return np.unique(like)
+def residuals(alloc: Allocation) -> Floats:
+    """(N,) the larger of each user's room and the worst excess above it, at its best prices."""
+    return Order(alloc).residual
 
 
-def _cost(inst: Instance, servers: Ints, prices: Floats) -> Floats:
-    """(N, H) price of a task on these servers."""
-    demand = inst.demand[:, servers] if inst.demand.ndim == 3 else inst.demand[:, None, :]
-    cost: Floats = demand[:, :, 0] * prices[servers, 0]
-    for r in range(1, prices.shape[1]):
-        cost += demand[:, :, r] * prices[servers, r]
-    return cost
+class Order:
+    """What is proved of the order of levels.
 
-
-def _credit(cost: Floats, u: Floats, share: float, limit: float) -> float:
-    """Largest q(mu) s - mu limit over prices mu >= 0 of the user's limit: what it surely pays.
-
-    q(mu) = min (cost + mu) / u has its corners where two servers are as cheap as one another; of
-    those with equal u the cheapest alone matters.
+    room, residual (N,) : of each user, at the prices best for it.
     """
-    order = np.lexsort((cost, u))
-    first = np.flatnonzero(np.diff(u[order], prepend=-1.0))
-    cost, u = cost[order][first], u[order][first]
-    best = float((cost / u).min()) * share
-    for a in range(1, len(u)):
-        mu = (cost[a] * u[:a] - cost[:a] * u[a]) / (u[a] - u[:a])
-        mu = mu[mu > 0]
-        if len(mu):
-            q = ((cost + mu[:, None]) / u).min(axis=1)
-            best = max(best, float((q * share - mu * limit).max()))
-    return best
+
+    def __init__(self, alloc: Allocation) -> None:
+        inst = alloc.instance
+        factor = shrink(alloc)
+        share = np.maximum(alloc.shares, 0.0) * factor
+        self.level = share / inst.weight
+        self._order = np.argsort(self.level, kind="stable")
+        self._level = self.level[self._order]
+        # users up to and with the ties of each position
+        self._last = np.searchsorted(self._level, self._level * (1 + TIE), side="right")
+        self._bills = Bills(alloc, share, factor)
+        self._best = np.full(len(share), -1)
+        self.room = _to_limit(alloc, share)
+        self.residual = self.room.copy()
+        for k in range(len(self._bills)):
+            bill = self._bills[k]
+            room = self._rooms(bill)
+            residual = np.maximum(room, self._above(bill.priced, room))
+            self.room = np.fmin(self.room, room)
+            better = residual < self.residual
+            self._best[better], self.residual[better] = k, residual[better]
+
+    def _rooms(self, bill: Bill) -> Floats:
+        """(N,) room of each user: what is left, overpaid, or spent above, in parts of its money."""
+        order, last = self._order, self._last
+        room = np.empty(len(order))
+        # sums of what is >= 0: the difference of budget and payments would lose all its digits
+        over = np.cumsum(bill.over[order])[last - 1]
+        above = np.append(np.cumsum(bill.spent[order][::-1])[::-1], 0.0)[last]
+        cheapest = bill.cheapest[order]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            room[order] = np.where(cheapest > 0, (bill.idle + over + above) / cheapest, np.inf)
+        return np.where(np.isnan(room), np.inf, room)
+
+    def _above(self, priced: Floats, room: Floats) -> Floats:
+        """(N,) worst excess of users above each; 0 where it is no more than the room.
+
+        max over l of min(part_l, U_l/U_n - 1): with P the largest part from a position on, it is
+        where P, which falls, crosses U_l/U_n - 1, which rises.
+        """
+        order, level, users = self._order, self._level, len(self._order)
+        most = np.append(np.maximum.accumulate(priced[order][::-1])[::-1], 0.0)
+        asked = np.flatnonzero(most[self._last] > room[order])
+        low, high = self._last[asked], np.full(len(asked), users)
+        start, mine = low.copy(), level[asked]
+        with np.errstate(divide="ignore", over="ignore"):
+            while (low < high).any():
+                middle = (low + high) // 2
+                at = np.minimum(middle, users - 1)
+                crossed = level[at] / mine - 1 >= most[at]
+                high = np.where(crossed, middle, high)
+                low = np.where(crossed, low, np.minimum(middle + 1, high))
+            before = np.where(low > start, level[np.maximum(low - 1, 0)] / mine - 1, 0.0)
+        excess = np.zeros(users)
+        excess[order[asked]] = np.maximum(most[low], before)
+        return excess
+
+    def excess(self) -> Floats:
+        """(N,) how far each user holds too much, for those below it at the prices best for them."""
+        found = np.zeros(len(self.level))
+        for k in np.unique(self._best[self._best >= 0]):
+            lowest = float(self.level[self._best == k].min())
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                part = np.minimum(self._bills[k].priced, self.level / lowest - 1)
+            found = np.fmax(found, np.where(self.level > lowest * (1 + TIE), part, 0.0))
+        return found
+
+
+def _to_limit(alloc: Allocation, share: Floats) -> Floats:
+    """(N,) room up to the limit with all tasks where they count most; 0 at it within rounding."""
+    inst = alloc.instance
+    limited = np.flatnonzero(np.isfinite(inst.limit))
+    room = np.full(len(share), np.inf)
+    if len(limited):
+        with np.errstate(divide="ignore", over="ignore"):
+            most = inst.limit[limited] * rows.largest(alloc.score[limited])
+            room[limited] = np.maximum(most / share[limited] - 1, 0.0)
+        room[room <= 1e-9] = 0.0
+    return room
 
 
 def judge(alloc: Allocation) -> Certificate:
-    """Certified: feasible, and room at most 1e-6 for every user at the prices of some level.
+    """Certified: feasible, and a residual of at most 1e-6 for every user at some level's prices.
 
-    `gap` is the room of the lowest level, `residual` the largest room of any user.
+    `gap` is the room of the lowest level, `residual` the largest residual of any user.
     """
     feasible = feasibility(alloc)
-    room = rooms(alloc)
+    order = Order(alloc)
+    room, residual = order.room, order.residual
     users = alloc.instance.users
-    worst, lowest = int(np.argmax(room)), int(np.argmin(alloc.levels))
+    worst, lowest = int(np.argmax(residual)), int(np.argmin(alloc.levels))
     checks = (
         *feasible,
         Check.of("room of the lowest", room[lowest], TOLERANCE, users[lowest]),
-        Check.of("room of every user", room[worst], TOLERANCE, users[worst]),
+        Check.of("room of every user, excess above it", residual[worst], TOLERANCE, users[worst]),
     )
     verdict = CERTIFIED if all(c.holds for c in checks) else UNPROVED
     if not all(c.holds for c in feasible):
         verdict = REFUTED
-    loose = tuple([users[n] for n in np.flatnonzero(np.logical_not(room <= TOLERANCE)).tolist()])
-    least = np.maximum(alloc.shares, 0.0)
-    # where nothing is proved nothing bounds the share, not even one of 0
-    most = np.multiply(least, 1 + room, out=np.full(len(users), np.inf), where=np.isfinite(room))
-    spans = Intervals(len(users), lambda: (least, most))
+    loose = residual > TOLERANCE
+    if loose.any():
+        loose |= order.excess() > TOLERANCE
+    share = np.maximum(alloc.shares, 0.0)
+
+    def ends() -> tuple[Floats, Floats]:
+        # where nothing is proved nothing bounds the share, not even one of 0
+        most = np.multiply(
+            share, 1 + room, out=np.full(len(users), np.inf), where=np.isfinite(room)
+        )
+        return share * (1 - np.minimum(order.excess(), 1.0)), most
+
+    spans = Intervals(len(users), ends)
     told = Told(lambda: tuple(notes(alloc)))
+    pinned_not = tuple([users[n] for n in np.flatnonzero(loose).tolist()])
     return Certificate(
-        verdict, float(room[lowest]), float(room[worst]), loose, checks, spans, told
+        verdict, float(room[lowest]), float(residual[worst]), pinned_not, checks, spans, told
     )

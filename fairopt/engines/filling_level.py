@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from fairopt.instance import Floats
+from fairopt.instance import Floats, Ints
 
 
 def level_of(rate: Floats, start: Floats, cap: Floats, room: float) -> float:
@@ -37,6 +39,7 @@ def level_of(rate: Floats, start: Floats, cap: Floats, room: float) -> float:
         inside = (start <= low) & (cap > low)
         used = rate @ (np.clip(low, start, cap) - start)
         if used <= room and inside.any():
+            used = _used(rate, np.clip(low, start, cap) - start)
             return float(low + (room - used) / rate[inside].sum())
     return float(points[0])
 
@@ -53,16 +56,25 @@ def fill(rate: Floats, start: Floats, cap: Floats) -> Floats:
     start : (K,), level at which the user holds nothing here.
     cap : (K,) >= start, the level at which the user has reached its limit; may be inf.
     """
+    return fill_in_turn(rate, start, cap)[0]
+
+
+def fill_in_turn(
+    rate: Floats, start: Floats, cap: Floats
+) -> tuple[Floats, list[tuple[int, Ints]]]:
+    """As `fill`; and the resources in the order in which they were exhausted, each with the users
+    (positions) that stopped there or, at their caps, before."""
     level = start.copy()
     active = np.ones(len(start), dtype=bool)
     needs = rate > 0
-    spent = np.zeros(rate.shape[1])
+    turns: list[tuple[int, Ints]] = []
     water = -np.inf
     while active.any():
         reach = np.full(rate.shape[1], np.inf)
         for r in np.flatnonzero((needs & active[:, None]).any(axis=0)):
             rising = active & needs[:, r]
-            reach[r] = level_of(rate[rising, r], start[rising], cap[rising], 1.0 - spent[r])
+            room = 1.0 - _used(rate[~active, r], level[~active] - start[~active])
+            reach[r] = level_of(rate[rising, r], start[rising], cap[rising], room)
         full = int(np.argmin(reach))
         if reach[full] == np.inf:  # everyone left reaches its cap
             level[active] = cap[active]
@@ -70,6 +82,11 @@ def fill(rate: Floats, start: Floats, cap: Floats) -> Floats:
         water = max(water, float(reach[full]))
         stop = active & needs[:, full]
         level[stop] = np.clip(water, start[stop], cap[stop])
-        spent += rate[stop].T @ (level[stop] - start[stop])
+        turns.append((full, np.flatnonzero(stop)))
         active &= ~stop
-    return level
+    return level, turns
+
+
+def _used(rate: Floats, height: Floats) -> float:
+    """What is used, rounded once: a light user's share of it is lost in the sum of the others."""
+    return math.fsum((rate * height).tolist())

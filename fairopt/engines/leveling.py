@@ -26,6 +26,12 @@ from fairopt.instance import Bools, Floats
 MOST = 100
 CLOSE = 1e-12
 """gap, relative to t, at which it stops"""
+ROUGH = 1e-8
+"""gap of a level that is kept where rounding ended the method: who is stopped by what is told"""
+UNSETTLED = 1e-4
+"""what such a level may lack of being feasible; tasks and prices are settled after"""
+STALLED = 12
+"""iterations without a smaller gap that end the method"""
 SETTLE = 2
 """iterations spent on filling rows exactly, once prices are right"""
 PRICED = 1e-8
@@ -42,8 +48,9 @@ _Step = tuple[Floats, ...]
 class Level:
     """A level: its value t, tasks x (P,), money of rows (I, R) and which of them stop somebody.
 
-    `stopped` (N,) bool: who cannot rise. `clear`: every multiplier was told from its slack.
-    `limits` (N,) money of limits. Rows that stop nobody may have a price of rounding's size.
+    `stopped` (N,) bool: who cannot rise; `blocked`: by full rows alone. `clear`: every
+    multiplier was told from its slack. `limits` (N,) money of limits. Rows that stop nobody may
+    have a price of rounding's size.
     """
 
     t: float
@@ -52,35 +59,41 @@ class Level:
     full: Bools
     limits: Floats
     stopped: Bools
+    blocked: Bools
     clear: bool
 
 
-def highest_level(question: Question, x: Floats | None = None) -> Level | None:
+def highest_level(
+    question: Question, x: Floats | None = None, kept: Floats | None = None
+) -> Level | None:
     """The level of all users of a question, whose log_w is the logarithm of their weights.
 
-    x (P,) are tasks to begin at, of users that can all still rise. None: the method did not end.
+    x (P,) are tasks to begin at, of users that can all still rise. Users with a share `kept` (N,)
+    above 0 have it at least, and rise no more. None: the method did not end.
     """
     with np.errstate(all="ignore"):
-        return _Leveling(question, x).run()
+        return _Leveling(question, x, kept).run()
 
 
 class _Leveling:
-    def __init__(self, question: Question, x: Floats | None) -> None:
+    def __init__(self, question: Question, x: Floats | None, kept: Floats | None) -> None:
         self.question = question
         inst = question.instance
         self.unit = units.alone(question)
         self.layout = layout = layout_of(question, self.unit)
         self.live = layout.rows
         limit = inst.limit * units.best(question) / self.unit
+        self.base = np.zeros(len(limit)) if kept is None else kept / self.unit
+        self.capped = self.base > 0
         self.limited = np.isfinite(limit)
         self.limit = np.where(self.limited, limit, 1.0)
         log_w = question.log_w - np.log(self.unit)
-        w = np.exp(log_w - log_w.max())
-        self.w = w
+        w = np.exp(log_w - log_w[~self.capped].max())
+        self.w = w = np.where(self.capped, 0.0, w)
         n, i = question.pairs
         self.scale = question.score[n, i] / self.unit[n]
-        y = self._shared(w) if x is None else np.maximum(x, 0.0) * self.scale
-        self.y = layout.from_pairs(y)
+        begin = self._shared(np.where(self.capped, self.base, w)) if x is None else x * self.scale
+        self.y = layout.from_pairs(np.maximum(begin, 0.0))
         self._begin()
 
     def _shared(self, w: Floats) -> Floats:
@@ -104,12 +117,12 @@ class _Leveling:
         x = layout.of_user(self.y)
         self.x = x
         self.s = np.where(live, 1.0 - layout.used(self.y), 1.0)
-        self.t = 0.5 * float((x / w).min())
-        self.d = x - w * self.t
+        self.t = 0.5 * float((x[~self.capped] / w[~self.capped]).min())
+        self.d = np.maximum(x - w * self.t - self.base, 0.1 * self.base)
         self.l = np.where(self.limited, np.maximum(self.limit - x, 0.1 * self.limit), 1.0)
         users = len(w)
         # every user pays alike; rows get it by use
-        self.v = 1.0 / (users * w)
+        self.v = 1.0 / (users * np.where(self.capped, self.base, w))
         self.omega = np.where(self.limited, 0.1 * self.v, 0.0)
         per_unit = layout.cost(np.where(live, 1.0, 0.0))
         paid = self.y * layout.spread(self.v) / np.where(per_unit > 0, per_unit, 1.0)
@@ -124,14 +137,14 @@ class _Leveling:
         layout, w, live, lim = self.layout, self.w, self.live, self.limited
         pairs = int(np.sum(layout.mask > 0)) if isinstance(layout.mask, np.ndarray) else self.y.size
         size = pairs + int(live.sum()) + len(w) + int(lim.sum())
-        done, settled = False, 0
+        done, settled, least, stalled = False, 0, np.inf, 0
         for _ in range(MOST):
             cost = layout.cost(self.lam)
             p = self.v - self.omega
             dual = (cost - layout.spread(p) - self.nu) * layout.mask
             primal = np.where(live, 1.0 - layout.used(self.y) - self.s, 0.0)
             at_limit = np.where(lim, self.limit - self.x - self.l, 0.0)
-            over = self.x - w * self.t - self.d
+            over = self.x - w * self.t - self.base - self.d
             short = 1.0 - float(w @ self.v)
             mu = self._products()
             # in parts of an equal part of all money: where nobody pays, prices may vanish
@@ -140,13 +153,15 @@ class _Leveling:
             priced = max(priced, abs(short))
             # more iterations fill rows more exactly for a while, then rounding has won
             settled += mu <= 10 * CLOSE * self.t and priced <= 1e-9
+            stalled = 0 if mu < 0.5 * least else stalled + 1
+            least = min(mu, least)
             exact = mu <= CLOSE * self.t and filled <= 1e-12
             if settled and (exact or (settled >= SETTLE and filled <= 1e-8)):
                 done = True
                 break
             residual = (dual, primal, at_limit, over, np.asarray(short))
-            if not self._iterate(residual, mu, size, priced, filled):
-                done = mu <= 1e-10 * self.t and filled <= 1e-10 and priced <= 1e-8
+            if stalled > STALLED or not self._iterate(residual, mu, size, priced, filled):
+                done = mu <= ROUGH * self.t and max(filled, priced) <= UNSETTLED
                 break
         return self._level() if done else None
 
@@ -251,14 +266,19 @@ class _Leveling:
         )
 
     def _level(self) -> Level:
-        share = self.w * self.v
-        slack = self.d / (self.w * self.t)
-        stopped = share > slack
-        # a row that is full without a price stops nobody
-        full = self.live & (self.lam > np.maximum(self.s, PRICED) * float(self.lam.sum()))
-        told = np.minimum(share, slack) / np.maximum(share, slack)
-        x = self.layout.to_pairs(self.y) / self.scale
+        # of a capped user: of what it must have
+        need = self.w * self.t + self.base
+        share, slack = need * self.v / self.t, self.d / need
         limits = np.where(self.limited, self.omega * self.limit, 0.0)
+        # a row that is full without a price stops nobody
+        money = float(self.lam.sum() + limits.sum())
+        full = self.live & (self.lam > np.maximum(self.s, PRICED) * money)
+        # nothing is left anywhere for these, however little of all money is theirs
+        blocked = self.layout.least(self.layout.cost(full.astype(np.float64))) > 0
+        stopped = blocked | (share > slack) & ~self.capped
+        told = np.minimum(share, slack) / np.maximum(share, slack)
+        clear = blocked | self.capped | (told < SURE)
+        x = self.layout.to_pairs(self.y) / self.scale
         return Level(
-            self.t, x, self.lam, full, limits, stopped, bool((told < SURE).all())
+            self.t, x, self.lam, full, limits, stopped, blocked, bool(clear.all())
         )

@@ -1,0 +1,220 @@
+"""What each user pays at the prices of one level.
+
+Only ratios of prices matter, so they are scaled by a power of two until all capacity of the dearest
+costs about 1; nothing is lost by that, and no product overflows. What then still underflows counts
+as 0 and proves nothing. Prices of solvers carry noise, so every level is tried as it is and without
+the prices that make up no more than a trifle of its money: any prices are a proof.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt import rows
+from fairopt.allocation import Allocation
+from fairopt.certificates.per_server import ROUNDING
+from fairopt.instance import Bools, Floats, Ints
+
+TRIFLES = (1e-100, 1e-12, 1e-9)
+"""parts of a level's money below which prices are left out, each tried; the first is underflow"""
+LEAST = 1e-280
+"""a price of a unit of share below this has lost digits to underflow"""
+NEAR = 1e-9
+"""where less than this is left of a resource, it is summed with care"""
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What users pay at the prices of one level.
+
+    Parameters
+    ----------
+    cheapest : (N,) what the user's share is worth at least, q_n s_n.
+    spent : (N,) what its tasks cost. over : (N,) by how much that is above the least, beyond
+        rounding; of a user at its limit above what it must pay with that limit.
+    priced : (N,) part of the share held where it costs anything.
+    idle : the value of what is left, beyond the rounding of its holders' tasks.
+    """
+
+    cheapest: Floats
+    spent: Floats
+    over: Floats
+    priced: Floats
+    idle: float
+
+
+def cleaned(prices: Floats, pool: Floats) -> Iterator[Floats]:
+    """Prices (I, R) of a level in a scale of their own, as they are and without trifles."""
+    mantissa, power = np.frexp(prices)
+    size, more = np.frexp(pool)
+    money, power_of_money = mantissa * size, power + more
+    if not money.any():
+        return
+    top = int(power_of_money[money > 0].max())
+    with np.errstate(under="ignore", over="ignore"):
+        money = np.ldexp(money, power_of_money - top)
+        scaled = np.ldexp(prices, -top)
+    kept: Bools | None = None
+    for trifle in TRIFLES:
+        keep = money > trifle * float(money.sum())
+        if kept is None or not np.array_equal(keep, kept):
+            yield np.where(keep, scaled, 0.0)
+        kept = keep
+
+
+class Bills:
+    """The bills of an answer at the prices of its levels, cleaned; worked out one at a time.
+
+    Parameters
+    ----------
+    share : (N,) the shares once all tasks are scaled by `factor`.
+    """
+
+    def __init__(self, alloc: Allocation, share: Floats, factor: float) -> None:
+        self.alloc, self.share, self.factor = alloc, share, factor
+        inst = alloc.instance
+        levels = () if alloc.level_prices is None else alloc.level_prices
+        self.prices = [found for prices in levels for found in cleaned(prices, inst.pool)]
+        self._like = _alike(alloc)
+        asked = np.max(self.prices, axis=0, initial=0.0) > 0
+        self._left = _left(alloc, factor, np.broadcast_to(asked, inst.pool.shape))
+        with np.errstate(over="ignore"):
+            capped = alloc.totals >= inst.limit * (1 - 1e-9)
+        self._capped = [int(n) for n in np.flatnonzero(capped) if _several(alloc, int(n))]
+
+    def __len__(self) -> int:
+        return len(self.prices)
+
+    def __getitem__(self, k: int) -> Bill:
+        prices, inst = self.prices[k], self.alloc.instance
+        first, place = np.unique(self._like, return_inverse=True)
+        dear = prices[first].any(axis=1)
+        columns = _Columns(
+            prices[first[dear]], first[dear], first[~dear],
+            [np.flatnonzero(place == h) for h in np.flatnonzero(dear)],
+        )  # fmt: skip
+        found = np.empty((4, len(self.share)))
+        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+            for users in inst.blocks():
+                found[:, users] = self._paid(users, columns)
+            for n in self._capped:
+                found[[0, 2], n] = self._at_limit(n, columns, float(found[1, n]))
+            idle = float((prices * inst.pool * self._left).sum())
+        return Bill(found[0], found[1], found[2], found[3], idle)
+
+    def _cost(self, users: slice, at: _Columns) -> Floats:
+        """(users, H) price of a task on these servers."""
+        demand = self.alloc.instance.demand[users]
+        demand = demand[:, at.servers] if demand.ndim == 3 else demand[:, None, :]
+        cost: Floats = demand[:, :, 0] * at.prices[:, 0]
+        for r in range(1, at.prices.shape[1]):
+            cost += demand[:, :, r] * at.prices[:, r]
+        return cost
+
+    def _paid(self, users: slice, at: _Columns) -> tuple[Floats, ...]:
+        """cheapest, spent, over and priced of these users."""
+        alloc, eligible = self.alloc, self.alloc.instance.eligible[users]
+        u, open_ = alloc.score[users][:, at.servers], eligible[:, at.servers]
+        cost = self._cost(users, at)
+        held = np.stack([rows.total(alloc.held[users][:, like]) for like in at.alike], axis=1)
+        held *= self.factor
+        q = rows.least(np.divide(cost, u, out=np.full(cost.shape, np.inf), where=open_))
+        # where a user may run for nothing it pays nothing
+        q[eligible[:, at.free].any(axis=1) | (q < LEAST)] = 0.0
+        above = cost - q[:, None] * u
+        above[above <= ROUNDING * cost] = 0.0
+        priced = rows.total(held * u * (cost > 0)) / self.share[users]
+        return q * self.share[users], rows.total(held * cost), rows.total(held * above), priced
+
+    def _at_limit(self, n: int, at: _Columns, spent: float) -> tuple[float, float]:
+        """cheapest and over of a user at its limit, which must pay for servers of high score."""
+        alloc, user = self.alloc, slice(n, n + 1)
+        on = np.concatenate([at.servers, at.free])
+        cost = np.concatenate([self._cost(user, at)[0], np.zeros(len(at.free))])
+        open_ = alloc.instance.eligible[n, on]
+        share = float(self.share[n])
+        paid, q = credit(
+            cost[open_], alloc.score[n, on][open_], share, float(alloc.instance.limit[n])
+        )
+        over = spent - paid
+        return q * share, over if over > ROUNDING * spent else 0.0
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Servers that cost anything, one of each kind with all like it; and one of each free kind."""
+
+    prices: Floats
+    servers: Ints
+    free: Ints
+    alike: list[Ints]
+
+
+def _several(alloc: Allocation, n: int) -> bool:
+    """Whether what a task counts depends on the server, for this user."""
+    score = alloc.score[n, alloc.instance.eligible[n]]
+    return bool((score != score[0]).any())
+
+
+def _left(alloc: Allocation, factor: float, asked: Bools) -> Floats:
+    """(I, R) part of each resource that is left, beyond the rounding of its holders' tasks."""
+    inst = alloc.instance
+    left = np.where(asked, np.maximum(0.0, 1.0 - alloc.utilisation * factor), 0.0)
+    for i, r in np.argwhere((left > ROUNDING) & (left < NEAR)).tolist():
+        demand = inst.demand[..., r] if inst.demand.ndim == 2 else inst.demand[:, i, r]
+        part = alloc.held[:, i] * (demand / inst.pool[i, r])
+        left[i, r] = max(0.0, 1.0 - float(part.sum()) * factor)
+        if ROUNDING < left[i, r] < 64 * ROUNDING:
+            left[i, r] = max(0.0, 1.0 - math.fsum(part[part > 0].tolist()) * factor)
+    left[left <= ROUNDING] = 0.0
+    return left
+
+
+def _alike(alloc: Allocation) -> Ints:
+    """(I,) for every server one with the same eligible users, scores, demand and prices; itself
+    where that cannot be seen at once."""
+    inst = alloc.instance
+    servers = np.arange(len(inst.servers))
+    if inst.demand.ndim == 3 or alloc.level_prices is None:
+        return servers
+    by_server = np.moveaxis(alloc.level_prices, 1, 0)
+    keys = [
+        np.packbits(inst.eligible, axis=0).T,
+        np.ascontiguousarray(by_server.reshape(len(servers), -1)).view(np.uint8),
+    ]
+    seen: dict[bytes, int] = {}
+    like = np.array([
+        seen.setdefault(key.tobytes(), k) for k, key in enumerate(np.hstack(keys))
+    ])  # fmt: skip
+    for users in inst.blocks():
+        score = alloc.score[users]
+        if not np.array_equal(score[:, like], score):
+            return servers
+    return like
+
+
+def credit(cost: Floats, u: Floats, share: float, limit: float) -> tuple[float, float]:
+    """The least a share costs within a limit of tasks, and what a unit more of it would cost.
+
+    In tasks per limit it is the lower hull of the points (u, cost) and of (0, 0), which is a task
+    not used: one more unit of share moves tasks from one corner of the hull to the next.
+    """
+    hull = [(0.0, 0.0)]
+    for point in sorted(zip(u.tolist(), cost.tolist(), strict=True)):
+        if point[0] == hull[-1][0]:
+            continue  # the dearer of two that count alike
+        while len(hull) > 1 and _slope(hull[-1], point) <= _slope(hull[-2], hull[-1]):
+            hull.pop()
+        hull.append(point)
+    at = share / limit * (1 + ROUNDING)
+    k = sum(corner[0] <= at for corner in hull[1:-1])
+    slope = _slope(hull[k], hull[k + 1])
+    return slope * share + limit * (hull[k][1] - slope * hull[k][0]), slope
+
+
+def _slope(a: tuple[float, float], b: tuple[float, float]) -> float:
+    return (b[1] - a[1]) / (b[0] - a[0])
