@@ -199,8 +199,8 @@ def test_the_residual_is_bracketed(part: float, holds: bool, side: str) -> None:
     if side == "room":  # what is left, in parts of the one user's money
         alloc = two([1], [1], [1], capacity=1 + part)
         wanted = (1 + part - 1) / 1
-    elif side == "excess":  # the light user is that far above the heavy one, which lacks 1e-12
-        alloc = two([1e-12, 1], [1, 1], [1e-12 * (1 + part), 1 - part * 1e-12], capacity=1 + 1e-12)
+    elif side == "excess":  # the light user is that far above the heavy one, whose room is 1e-7
+        alloc = two([1e-7, 1], [1, 1], [1e-7 * (1 + part), 1 - part * 1e-7], capacity=1 + 1e-7)
         wanted = float(alloc.levels[0] / alloc.levels[1] - 1)
     else:  # at ten times the level of the other, and this part of its share where that is stopped
         light, free = 1e-9, 10e-9
@@ -269,8 +269,8 @@ def test_the_last_digit_of_the_heavy_is_not_the_light_one_s_room() -> None:
 
 
 def test_a_user_at_its_limit_where_a_task_counts_less_has_room() -> None:
-    inst = fo.Instance([[1.0]], [[2.0], [2.0]], limit=[1.0])
-    given = dict(notion=fo.MaxMin("tasks"), score=[[1.0, 2.0]], level_prices=[[[1.0], [1.0]]])
+    inst = fo.Instance([[1.0]], [[4.0], [2.0]], limit=[1.0])
+    given = dict(notion=fo.MaxMin("dominant-share"), level_prices=[[[1.0], [1.0]]])
     worse = fo.Allocation(inst, tasks=[[1.0, 0.0]], **given)
     assert rooms(worse).tolist() == [1.0] and not fo.certify(worse).certified
     assert exact_gap(worse) == 1
