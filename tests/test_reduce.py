@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -301,6 +302,10 @@ def test_limits_must_be_as_the_tasks() -> None:
     assert groups_of(by_weight, fo.MaxMin()) == [0, 0, 1]
     assert groups_of(by_weight, fo.ProportionalFair()) == [0, 0, 1]
     assert groups_of(by_weight, fo.AlphaFair(2.0)) == [0, 1, 2]
+    # the quotients round to one number, the ratios are two
+    assert 0.1 / 0.3 == 1.1 / 3.3
+    assert Fraction(0.1) * Fraction(3.3) != Fraction(0.3) * Fraction(1.1)
+    assert groups_of(pool([0.3, 3.3], [0.1, 1.1]), fo.MaxMin()) == [0, 1]
     assert groups_of(by_weight, fo.AlphaFair(2.0, weight_inside=True)) == [0, 0, 1]
     equal = pool([1.0, 1.0, 2.0], [0.5, 0.5, 0.5])
     assert groups_of(equal, fo.AlphaFair(2.0)) == [0, 0, 1]
@@ -346,6 +351,12 @@ def test_servers_of_equal_and_of_proportional_capacity() -> None:
     assert small.instance.count.tolist() == [4, 2, 1, 1]
     assert small.instance.capacity[0].tolist() == [1.0, 2.0]
     np.testing.assert_array_equal(small.server_part, [0.25, 1, 0.75, 1, 1])
+
+
+def test_capacities_that_only_round_to_one_shape_stay_apart() -> None:
+    inst = fo.Instance([[3, 1.5], [3, 0.5]], [[0.3, 0.1], [3.3, 1.1], [0.6, 0.2]])
+    assert inst.capacity[0, 1] / 0.3 == inst.capacity[1, 1] / 3.3
+    assert servers_of(inst, fo.ProportionalFair()) == [0, 1, 0]
 
 
 def test_servers_that_users_tell_apart_stay_apart() -> None:

@@ -91,6 +91,15 @@ def test_what_a_server_has_none_of_proves_nothing() -> None:
     assert dropped(kinds.replace(capacity=[[32, 64, 0], [64, 256, 15]])) == []
 
 
+@pytest.mark.parametrize("size", [(100, 1), (1, 100)])
+def test_the_last_of_many_counts(size: tuple[int, int]) -> None:
+    """Users and servers beyond the first few that are looked at."""
+    demand, capacity = np.ones((size[0], 2)), np.full((size[1], 2), [4.0, 8.0])
+    assert dropped(fo.Instance(demand, capacity)) == [1]
+    (demand if size[0] > 1 else capacity)[-1, 1] = 3.0
+    assert dropped(fo.Instance(demand, capacity)) == []
+
+
 def test_room_for_all_at_once() -> None:
     # alone 4 and 2 tasks by the first resource: 4 + 4 of the second
     assert dropped(fo.Instance([[1, 1], [2, 2]], [[4, 8.1]])) == [1]

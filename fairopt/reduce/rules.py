@@ -79,7 +79,7 @@ def limit_keys(instance: Instance, rule: Rule, limit: Floats) -> list[Floats]:
         return [weight]
     bounded = np.where(finite, limit, 0.0)[:, None]
     if rule.users == WEIGHT:
-        return [_ratio_key(bounded[:, 0], instance.weight)[:, None], weight * 0.0 + finite[:, None]]
+        return [_ratio_key(bounded[:, 0], instance.weight)[:, None]]
     return [weight, bounded]
 
 
