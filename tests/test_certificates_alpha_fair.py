@@ -370,6 +370,17 @@ def test_a_light_user_alone_on_its_resource_is_not_forgotten(notion, weight):
             assert found.certified == right, (part, found.explain())
 
 
+@pytest.mark.parametrize("part, good", [(0.5e-6, True), (2e-6, False), (1e-3, False)])
+def test_nothing_of_a_served_user_lies_where_it_is_clearly_dear(part, good):
+    """Dearer by 1e-4 the money of so small a part is nothing; the other user is short of it."""
+    inst = fo.Instance(
+        [[1.0], [1.0]], [[1.0], [1.0]], placement=[[1, 1], [0, 1]], weight=[1, 1 + 1e-4]
+    )
+    tasks = [[1.0, part], [0.0, 1 - part]]
+    alloc = fo.Allocation(inst, fo.Throughput(), tasks, [[1.0], [1 + 1e-4]])
+    assert fo.certify(alloc).certified == good
+
+
 def test_a_price_of_what_is_idle_is_no_excuse():
     """The heavy user fills the first two resources; a price on the first alone says nothing of the
     second, of which the light one would need next to nothing, and its own lies idle."""

@@ -65,6 +65,20 @@ def test_tasks_beyond_m_n_are_no_use_to_sum_m() -> None:
     assert not certify(right.with_(tasks=[[1, 2], [0, 2]])).certified
 
 
+@pytest.mark.parametrize("part, good", [(0.5e-6, True), (2e-6, False)])
+def test_nothing_of_equal_m_lies_where_it_is_clearly_dear(part: float, good: bool) -> None:
+    """What the third user's server leaves is worth 1e-4 more to the second than to the first."""
+    inst = fo.Instance(
+        [[1.0, 1e-4], [1.0, 2e-4], [1.0, 0.0]], [[9.0, 9.0], [1.0, 1.0]],
+        placement=[[1, 0], [1, 0], [0, 1]], limit=[np.inf, np.inf, 0.5],
+    )  # fmt: skip
+    best = solved(inst, fo.EqualTasks())
+    assert best.tasks == pytest.approx(np.array([[0.5, 0], [8.5, 0], [0, 0.5]]))
+    more = part * 0.5
+    tasks = best.tasks + np.array([[more, 0], [-more, 0], [0, 0]])
+    assert certify(best.with_(tasks=tasks)).certified == good
+
+
 @pytest.mark.parametrize("notion", NOTIONS, ids=str)
 def test_forged_prices_of_pools(notion) -> None:
     inst = fo.Instance([[1, 1], [1, 3]], [[4, 8], [8, 4]], limit=[3.0, np.inf])

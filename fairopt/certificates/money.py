@@ -21,6 +21,9 @@ TOLERANCE = 1e-6
 ROUNDING = 8 * 2.0**-52
 """part of a resource within which its holders' tasks, products and sums are rounded"""
 
+DEAR = 1e-5
+"""part by which a server is so dear that nothing may be held there, whatever it costs in all"""
+
 
 def steady(alloc: Allocation) -> Allocation:
     """The answer with prices whose dearest money lies in the middle of the range of floats.
@@ -96,3 +99,18 @@ def backed_cheapest(alloc: Allocation) -> Floats:
         np.divide(cost, alloc.score[users], out=price, where=inst.eligible[users])
         cheapest[users] = rows.least(price)
     return cheapest
+
+
+def misplaced(alloc: Allocation, held: Floats, most: Floats) -> Floats:
+    """(N,) the part of each user's share that it holds where a unit costs clearly more than `most`.
+
+    Parameters
+    ----------
+    held : (N, I) the tasks that are asked about. most : (N,) what a unit of share may cost.
+    """
+    part = np.empty(len(most))
+    for users in alloc.instance.blocks():
+        score = alloc.score[users]
+        dear = task_price(alloc, users) > score * (most[users] * (1 + DEAR))[:, None]
+        part[users] = rows.total(np.where(dear, score * held[users], 0.0))
+    return np.divide(part, alloc.shares, out=np.zeros_like(part), where=part > 0)

@@ -15,7 +15,7 @@ from fairopt import rows
 from fairopt.allocation import Allocation
 from fairopt.certificates import alpha_fair
 from fairopt.certificates.feasibility import feasibility
-from fairopt.certificates.money import backed_cheapest, left_over, steady, task_price
+from fairopt.certificates.money import backed_cheapest, left_over, misplaced, steady, task_price
 from fairopt.certificates.per_server import TOLERANCE, parts
 from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.instance import Floats, Instance
@@ -72,7 +72,8 @@ def _of_what_is_above(alloc: Allocation, base: Floats) -> tuple[float, float]:
 
     At the lowest prices at which nobody is worth more than what is full for it costs. The gap is
     relative to the whole objective; the residual is the most that any user pays for its tasks
-    above the level beyond what they are worth, relative to all its share.
+    above the level beyond what they are worth, and the most that it holds where it clearly costs
+    more than that, relative to all its share.
     """
     inst = alloc.instance
     cheapest = float(backed_cheapest(alloc).min())
@@ -90,7 +91,8 @@ def _of_what_is_above(alloc: Allocation, base: Floats) -> tuple[float, float]:
     spare = np.maximum(inst.limit - base.sum(axis=1), 0.0)[finite]
     money = float((alloc.prices * left).sum() + alloc.limit_prices[finite] @ spare) / cheapest
     bound = (float(worth.sum()) + money) / float(alloc.shares.sum())
-    return bound - 1.0, float((over / alloc.shares).max())
+    away = misplaced(alloc, above, np.full(len(over), cheapest))
+    return bound - 1.0, float(np.maximum(over / alloc.shares, away).max())
 
 
 def _prices(alloc: Allocation) -> tuple[Floats, Floats]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from fairopt import rows, welfare
 from fairopt.allocation import Allocation
-from fairopt.certificates.money import LEAST, backed_cheapest, steady, task_price
+from fairopt.certificates.money import LEAST, backed_cheapest, misplaced, steady, task_price
 from fairopt.certificates.universal import universal_bound
 from fairopt.errors import UsageError
 from fairopt.instance import Floats
@@ -188,7 +188,8 @@ def residual(dual: Duality) -> Floats:
 
     A share that counts as zero bears out no price by what is paid, so the s0 of such a user, and
     W/q of every user at alpha = 0, is also taken at the prices of what is full for it alone: it
-    must not be worth more than those. That covers a user that could simply be given more.
+    must not be worth more than those. That covers a user that could simply be given more. And
+    nothing but a millionth of a share may lie on a server clearly dearer than the cheapest there.
     """
     inst, alpha = dual.alloc.instance, dual.alpha
     held = np.maximum(dual.share, dual.floor)
@@ -203,6 +204,8 @@ def residual(dual: Duality) -> Floats:
             error = np.where(served, np.abs(error), np.maximum(error, 0.0))
             log_backed = np.log(backed_cheapest(dual.alloc))
             short = np.expm1(dual.log_w - log_t - log_backed)
+            away = np.where(served, misplaced(dual.alloc, dual.alloc.held, dual.cheapest), 0.0)
+            short = np.maximum(short, away)
         else:
             wanted = np.exp((dual.log_w - log_q - log_t) / alpha)
             nothing = dual.share <= dual.floor
