@@ -96,7 +96,8 @@ def test_uncertified_answers_are_rows_that_say_so(inst: fo.Instance) -> None:
 
 
 def test_what_is_no_point_is_refused_at_once(inst: fo.Instance) -> None:
-    with pytest.raises(BadInput, match=r"notions\[1\]: found the text 'bmf'(.|\n)*notions\[3\]: found 3;"):
+    wanted = r"notions\[1\]: found the text 'bmf'(.|\n)*notions\[3\]: found 3;"
+    with pytest.raises(BadInput, match=wanted):
         fo.sweep(inst, [fo.ProportionalFair(), "bmf", fo.ProportionalFair(), 3])
     with pytest.raises(BadInput, match="without an instance"):
         fo.sweep(None, [fo.ProportionalFair()])
