@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairopt import criteria, parameters, penalties, rows, welfare
+from fairopt import criteria, families, parameters, penalties, rows, welfare
 from fairopt.check import Certificate
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats, Instance, frozen, is_sealed, sealed
@@ -31,7 +31,8 @@ class Allocation:
     Parameters
     ----------
     instance : the cluster.
-    notion : a notion, or plain data {"name": ..., "parameters": {...}}.
+    notion : a notion, or plain data {"name": ..., "parameters": {...}}; of a notion not shipped
+        also "family", as of `fairopt.families`.
     tasks : (N, I), tasks of user n on server i (of the whole row).
     prices : (I, R) >= 0, per unit of resource; None if unknown. With `limit_prices` they are
         normalised so that sum count p c + sum limit_price limit = sum phi.
@@ -104,15 +105,24 @@ class Allocation:
             "equivalent": equivalent, "certificate": certificate, "steps": tuple(steps),
         }.items():  # fmt: skip
             object.__setattr__(self, name, value)
-        if plain["name"] == penalties.NAME and objective is None:
+        kind = families.member(plain)
+        if kind["name"] == penalties.NAME and objective is None:
             value = penalties.objective(instance, u * x, penalties.Terms.of(plain))
             object.__setattr__(self, "objective", value)
         alpha = welfare.alpha_of(plain)
         if alpha is not None and objective is None:
-            inside = bool(plain["parameters"].get("weight_inside", False))
+            inside = bool(kind["parameters"].get("weight_inside", False))
             log_w = welfare.log_worth(instance.weight, alpha, inside)
             object.__setattr__(self, "objective", welfare.objective(log_w, self.shares, alpha))
             object.__setattr__(self, "equivalent", welfare.equivalent(log_w, self.shares, alpha))
+
+    @property
+    def kind(self) -> dict[str, Any]:
+        """What the notion is within its family, which is what judges read: {"name", "parameters"}.
+
+        See `fairopt.families`.
+        """
+        return families.member(self.notion)
 
     @cached_property
     def totals(self) -> Floats:
@@ -243,14 +253,29 @@ def _plain(notion: Any, scored: bool, faults: list[Fault]) -> dict[str, Any]:
     if isinstance(notion, Mapping):
         name, given = notion.get("name"), notion.get("parameters", {})
         if isinstance(name, str) and isinstance(given, Mapping):
-            found = parameters.faults(name, given, scored)
-            faults.extend(replace(f, place=f"notion.parameters.{f.place}") for f in found)
-            return {"name": name, "parameters": {k: v for k, v in given.items() if v is not None}}
+            wrong = parameters.faults(name, given, scored)
+            faults.extend(replace(f, place=f"notion.parameters.{f.place}") for f in wrong)
+            plain = {k: v for k, v in given.items() if v is not None}
+            return {"name": name, "parameters": plain, **_family(notion, scored, faults)}
     elif hasattr(notion, "plain") and not isinstance(notion, type):
-        plain: dict[str, Any] = notion.plain()
-        return plain
+        found: dict[str, Any] = notion.plain()
+        return found
     wanted = "a notion such as fo.MaxMin(), or {'name': 'max-min', 'parameters': {}}"
     raise BadInput([Fault("notion", words(notion), wanted)])
+
+
+def _family(notion: Mapping[str, Any], scored: bool, faults: list[Fault]) -> dict[str, Any]:
+    """{"family": ...} of plain data that name one, checked as the family's own notion is."""
+    if "family" not in notion:
+        return {}
+    kind = notion["family"]
+    given = kind.get("parameters", {}) if isinstance(kind, Mapping) else None
+    if not isinstance(given, Mapping) or kind.get("name") not in families.FAMILIES:
+        wanted = f"{{'name': one of {', '.join(families.FAMILIES)}}}"
+        raise BadInput([Fault("notion.family", words(kind), wanted)])
+    wrong = parameters.faults(kind["name"], given, scored)
+    faults.extend(replace(f, place=f"notion.family.parameters.{f.place}") for f in wrong)
+    return {"family": {"name": kind["name"], "parameters": dict(given)}}
 
 
 def _checked(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairopt import criteria, parameters, storage
+from fairopt import criteria, families, parameters, storage
 from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats, Instance
@@ -250,16 +250,33 @@ def _as_model(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
 def _notion(given: Any, scored: bool, faults: Faults) -> dict[str, Any]:
     """The notion as plain data, checked as when it is built."""
     notion = table(given, "notion", faults)
-    known_keys(notion, ("name", "parameters"), "notion", faults)
+    known_keys(notion, ("name", "parameters", "family"), "notion", faults)
     name = text(notion.get("name", ""), "notion.name", faults)
     known = parameters.names()
-    if name not in known and not faults.under("notion"):
+    if name not in known and "family" not in notion and not faults.under("notion"):
         found = shown(name) if name else "nothing"
         faults.add("notion.name", found, nearest(name, known))
-    chosen = table(notion.get("parameters", {}), "notion.parameters", faults)
+    plain: dict[str, Any] = {"name": name, "parameters": _chosen(notion, name, scored, "", faults)}
+    if "family" in notion:
+        # of a notion that is not ours its judge reads these, checked as if it were the family's own
+        kind = table(notion["family"], "notion.family", faults)
+        known_keys(kind, ("name", "parameters"), "notion.family", faults)
+        of = text(kind.get("name", ""), "notion.family.name", faults)
+        if of not in families.FAMILIES:
+            faults.add("notion.family.name", shown(of), nearest(of, families.FAMILIES))
+        chosen = _chosen(kind, of, scored, "family.", faults)
+        plain["family"] = {"name": of, "parameters": chosen}
+    return plain
+
+
+def _chosen(
+    notion: Mapping[str, Any], name: str, scored: bool, place: str, faults: Faults
+) -> dict[str, Any]:
+    """The parameters of a notion, or of its family, checked as when one is built."""
+    chosen = table(notion.get("parameters", {}), f"notion.{place}parameters", faults)
     for fault in parameters.faults(name, chosen, scored):
-        faults.add(f"notion.parameters.{fault.place}", fault.found, fault.wanted)
-    return {"name": name, "parameters": dict(chosen)}
+        faults.add(f"notion.{place}parameters.{fault.place}", fault.found, fault.wanted)
+    return dict(chosen)
 
 
 def _any_number(value: Any, place: str, faults: Faults) -> float:

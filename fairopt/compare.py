@@ -10,13 +10,6 @@ from fairopt.errors import BadInput, FairoptError, Infeasible, UsageError
 from fairopt.instance import Instance
 from fairopt.properties import PROPERTIES
 
-SETTINGS: dict[str, tuple[dict[str, Any], ...]] = {
-    "alpha-fair": ({"alpha": 2.0},),
-    "max-min": ({"criterion": "drf"}, {"criterion": "tsf"}, {"criterion": "cdrf"}),
-    "ps-dsf": ({"division": "rdm"}, {"division": "tdm"}),
-}
-"""parameters compared, by notion; a notion that is not named is compared with its defaults"""
-
 
 def rows(instance: Instance, seed: int = 0) -> list[dict[str, Any]]:
     """One row a notion of NOTIONS, then one a scheduler of SCHEDULERS, as plain data.
@@ -41,8 +34,8 @@ def rows(instance: Instance, seed: int = 0) -> list[dict[str, Any]]:
     from fairopt.solving import solve
 
     table: list[dict[str, Any]] = []
-    for name in NOTIONS:
-        for parameters in SETTINGS.get(name, ({},)):
+    for name, notion in NOTIONS.items():
+        for parameters in notion.compared:
             row = {"name": name, "parameters": parameters}
             try:
                 answer = solve(instance, make(name, **parameters), uncertified="return")

@@ -11,6 +11,7 @@ from fairopt.certificates.alpha_fair import TOLERANCE, measure, normalised
 from fairopt.certificates.prices import Duality, log_scale
 from fairopt.engines import conic, interior, units
 from fairopt.engines import tradeoff as small
+from fairopt.engines.answer import How
 from fairopt.engines.point import Point, Question
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
@@ -27,12 +28,10 @@ SMALL = 3_000
 """pairs up to which the polish and the central path go before the general solvers"""
 
 
-def alpha_fair(
-    instance: Instance, notion: Any, score: Floats, solver: str, gap: float, polished: bool
-) -> Allocation:
+def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allocation:
     """The best answer of the ladder, part by part, with prices for the whole."""
-    alpha = float(notion.alpha)
-    if solver == "highs" and alpha > 0:
+    solver, gap, polished = how.solver, how.gap, how.polish
+    if solver == "highs" and notion.alpha > 0:
         raise UsageError("solver: highs states linear programs only; wanted clarabel, ecos or scs")
     tasks = np.zeros(instance.shape[:2])
     p, mu = np.zeros(instance.pool.shape), np.zeros(instance.shape[0])
@@ -138,7 +137,7 @@ class _Ladder:
         """Our interior method, polished where that may help; whether it certified an answer."""
         point = small.without_penalty(self.question)
         if point is not None:
-            self._judge("interior", point)
+            self._judge("interior, small", point)
             if self.error <= EXACT and not self._undecided():
                 return True
         if self.error > EXACT:

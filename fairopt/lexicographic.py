@@ -4,34 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fairopt.engines import conic, units
+from fairopt.engines import conic, sequence
+from fairopt.engines.answer import How
 from fairopt.engines.behind import Behind
 from fairopt.engines.filling_level import fill_in_turn
 from fairopt.engines.level_polish import exactly_full, polished, settled
 from fairopt.engines.leveling import Level, highest_level
-from fairopt.engines.point import Point, Question, fitted
+from fairopt.engines.point import Question, fitted
 from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance, Ints
 
-_HIGHS = conic.Settings(
-    "highs", "HIGHS",
-    (("threads", 1), ("primal_feasibility_tolerance", 1e-10),
- ("dual_feasibility_tolerance", 1e-10), ("small_matrix_value", 1e-12)),
-)  # fmt: skip
+if TYPE_CHECKING:
+    from fairopt.allocation import Allocation
+
 SMALL = 3_000
 """pairs up to which interior levels are made exact as well"""
 NOT_APART = (
     "max-min: solver interior wants nobody stopped by a limit, and nothing left for free users "
     "where others were stopped; wanted auto or highs"
 )
-KEPT = 1e-9
-"""part of their levels that frozen users give where a program fails without; settled after"""
-SURE = 1e-7
-"""a multiplier above this part of the largest freezes its user"""
+OURS = ("auto", "careful", "programs", "interior")
+SHARP = 5e-7
+"""error of levels above which they are found with more care"""
+
 
 
 @dataclass(frozen=True)
@@ -41,6 +40,44 @@ class Levels:
     tasks: Floats
     level_prices: Floats
     steps: tuple[dict[str, Any], ...]
+
+
+def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocation:
+    """Levels of the interior method, settled with more care, and programs, until the judge agrees.
+
+    Raises
+    ------
+    SolverFailure : no answer, or solver "interior" does not apply.
+    """
+    from fairopt.allocation import Allocation
+    from fairopt.certificates import judged
+
+    ways = ("auto", "careful", "programs") if how.solver == "auto" else (how.solver,)
+    tried: list[dict[str, Any]] = []
+    best: Allocation | None = None
+    error = np.inf
+    for way in ways:
+        try:
+            found = max_min(instance, notion, score, way, how.progress)
+        except SolverFailure as fault:
+            if how.solver != "auto":
+                raise
+            tried.append({"step": way, "failed": str(fault)})
+            continue
+        alloc = Allocation(
+            instance, notion, found.tasks, level_prices=found.level_prices, score=score,
+            steps=(*tried, *found.steps),
+        )  # fmt: skip
+        certificate = judged(alloc)
+        worst = max(certificate.gap, certificate.residual)
+        if best is None or worst < error:
+            best, error = alloc, worst
+        if error <= SHARP:
+            break
+        tried.append({"step": way, "gap": certificate.gap, "residual": certificate.residual})
+    if best is None:
+        raise SolverFailure("; ".join(str(step["failed"]) for step in tried))
+    return best
 
 
 def max_min(
@@ -61,8 +98,8 @@ def max_min(
     ----------
     way : "auto"; "careful", which settles who holds what at which prices to the last digit, level
         by level: where weights differ by many decades, a light user's money is lost in the rounding
-        of the others'; "programs" wherever there are several servers; "interior" (never programs)
-        or "highs" (programs alone).
+        of the others'; "programs" wherever there are several servers; "interior" (never programs),
+        or the name of a general solver (programs alone).
     progress : called with (users whose level is known, users).
 
     Raises
@@ -81,14 +118,15 @@ def max_min(
         where = np.ix_(users_here, servers_here)
         part = _Part(instance, score, users_here, servers_here, capped[users_here])
         level: Levels | None = None
-        if len(servers_here) == 1 and way != "highs":
+        if len(servers_here) == 1 and way in OURS:
             level = part.filled()
-        elif way not in ("programs", "highs"):
+        elif way in OURS and way != "programs":
             level = part.interior(tasks[where], way == "careful")
         if level is None and way == "interior":
             raise SolverFailure(NOT_APART)
         if level is None:
-            level = programs(part.instance, notion, part.score, _counting(progress, done, users))
+            counting = _counting(progress, done, users)
+            level = _by_programs(part.instance, notion, part.score, way, counting)
         tasks[where], capped[users_here], told = level.tasks, part.capped, done
         for prices, step in zip(level.level_prices, level.steps, strict=True):
             mine = Behind.of(instance, score, part, prices, behind)
@@ -270,16 +308,6 @@ class _Part:
         ]
 
 
-def _blocked(instance: Instance, prices: Floats) -> Bools:
-    """(N,) who can run nothing that is free, however little of all money is its own."""
-    n, i = instance.pairs
-    money = prices * instance.pool
-    dear = money > SURE * float(money.max())
-    pays = ((instance.pair_demand > 0) & dear[i]).any(axis=1)
-    free: Bools = np.bincount(n[~pays], minlength=instance.shape[0]) == 0
-    return free
-
-
 def _in_order(
     instance: Instance, tasks: Floats, found: list[tuple[Floats, dict[str, Any]]]
 ) -> Levels:
@@ -288,74 +316,25 @@ def _in_order(
     return Levels(tasks, prices, tuple(step for _, step in found))
 
 
+def _by_programs(
+    instance: Instance,
+    notion: Any,
+    score: Floats,
+    way: str,
+    progress: Callable[[int, int], None] | None,
+) -> Levels:
+    """A program a level by HiGHS, or by the solver named, and the answer polished."""
+    named = way not in (*OURS, "highs")
+    settings = conic.ladder(way, linear=True)[0] if named else conic.EXACT
+    found = sequence.programs(instance, notion.heights, score, settings, progress)
+    share = instance.weight * found.level
+    tasks = polished(instance, score, found.tasks, list(found.level_prices), share)
+    return Levels(tasks, found.level_prices, found.steps)
+
+
 def _counting(
     progress: Callable[[int, int], None] | None, done: int, users: int
 ) -> Callable[[int, int], None] | None:
     if progress is None:
         return None
     return lambda part, _: progress(done + part, users)
-
-
-def programs(
-    instance: Instance,
-    notion: Any,
-    score: Floats,
-    progress: Callable[[int, int], None] | None = None,
-) -> Levels:
-    """All levels: a program each, frozen users kept exactly where they were, with no slack.
-
-    A slack would be amplified by the ratio of the money of the frozen to that of the new level.
-    `progress(frozen, users)` is called after each level.
-
-    Raises
-    ------
-    SolverFailure : a program gave no answer, or nobody could be frozen.
-    """
-    users = instance.shape[0]
-    question = Question.of(instance, score, 1.0, False)
-    alone = units.alone(question)
-    free, level = np.ones(users, bool), np.zeros(users)
-    all_prices: list[Floats] = []
-    steps: list[dict[str, Any]] = []
-    point = None
-    n, i = instance.pairs
-    while free.any():
-        # free users in units of about what their weight will give them, so that slopes are near 1
-        ratio = np.where(free, instance.weight / alone, 0.0)
-        wide = alone * np.maximum(ratio / ratio.max(), 1e-6)
-        unit = np.where(free, wide, np.maximum(level, 1e-12 * alone))
-        program = notion.step(instance, score, unit, free, level)
-        try:
-            point, status = conic.run(program, instance, _HIGHS)
-        except SolverFailure:
-            if not level.any():
-                raise
-            # kept exactly, frozen users may leave no room for the solver's own rounding
-            program = notion.step(instance, score, unit, free, level * (1 - KEPT))
-            point, status = conic.run(program, instance, _HIGHS)
-        worth = np.abs(np.asarray(program.definition[0].dual_value, dtype=np.float64).ravel())
-        slope = np.where(free, instance.weight / unit, 0.0)
-        part = np.where(free, worth * slope, 0.0)
-        if not part.max() > 0:
-            raise SolverFailure(f"level {len(steps)}: {status}, and nobody stopped it")
-        prices, limits = point.prices(instance)
-        stopped = free & ((part > SURE * part.max()) | _blocked(instance, prices))
-        share = np.bincount(n, point.x * score[n, i], users)
-        t = float((share / instance.weight)[stopped].min())
-        level = np.where(stopped, instance.weight * t, level)
-        money = float((prices * instance.pool).sum())
-        all_prices.append(prices / money if money > 0 else prices)
-        free &= ~stopped
-        rows = np.argwhere((prices > 0) & (instance.pool > 0))
-        steps.append({
-            "step": "level", "status": status, "level": t,
-            "users": [instance.users[k] for k in np.flatnonzero(stopped)],
-            "full": [[instance.servers[a], instance.resources[b]] for a, b in rows],
-            "at limit": [instance.users[k] for k in np.flatnonzero((limits > 0) & stopped)],
-        })  # fmt: skip
-        if progress is not None:
-            progress(users - int(free.sum()), users)
-    assert point is not None
-    last = Point(point.x, np.zeros(instance.pool.shape), np.zeros(users)).tasks(instance)
-    found = polished(instance, score, last, all_prices, level)
-    return Levels(found, np.array(all_prices), tuple(steps))

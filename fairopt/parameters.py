@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairopt import families
 from fairopt.criteria import CRITERIA
 from fairopt.errors import Fault
 from fairopt.reading import AMOUNT, POSITIVE, nearest, shown
@@ -18,6 +19,7 @@ from fairopt.reading import AMOUNT, POSITIVE, nearest, shown
 FILL = "fill:"
 """answers of schedulers are named fill:SCHEDULER"""
 DIVISIONS = ("rdm", "tdm")
+MIXES = ("demand", "free")
 REFILLS = ("refill", "algorithm-1")
 BOTTLENECKS = ("levels", "milp", "enumeration")
 MOST = 1e150
@@ -76,6 +78,10 @@ _CRITERION = Rule(
     f"one of {', '.join(CRITERIA)}, or a function (instance) -> scores",
     lambda value: value in CRITERIA if isinstance(value, str) else callable(value),
 )
+_OBJECTIVE = Rule(
+    "most-tasks, fewest-tasks or the name of a user",
+    lambda value: value is None or isinstance(value, str),
+)
 RULES: dict[str, dict[str, Rule]] = {
     "throughput": {},
     "proportional": {"criterion": _CRITERION},
@@ -94,15 +100,15 @@ RULES: dict[str, dict[str, Rule]] = {
         "order": Rule("a list of server names", _order),
         "method": _one_of(REFILLS),
         "seed": Rule("a whole number >= 0", lambda value: value is None or _whole(value)),
+        "objective": _OBJECTIVE,
     },
     "per-server-drf": {},
     "drf-hug": {},
-    "equal-m": {},
+    "equal-m": {"mix": _one_of(MIXES)},
     "sum-m": {},
     "bmf": {
         "method": _one_of(BOTTLENECKS, none=True),
-        "objective": Rule("most-tasks, fewest-tasks or the name of a user",
-                          lambda value: value is None or isinstance(value, str)),
+        "objective": _OBJECTIVE,
     },
 }  # fmt: skip
 
@@ -113,7 +119,8 @@ CRITERION = {"max-min": "drf", "tradeoff": "dominant-share"}
 
 def criterion_of(notion: Mapping[str, Any]) -> str:
     """The criterion of a notion given as plain data."""
-    return str(notion["parameters"].get("criterion", CRITERION.get(notion["name"], "tasks")))
+    kind = families.member(notion)
+    return str(kind["parameters"].get("criterion", CRITERION.get(kind["name"], "tasks")))
 
 
 def names() -> list[str]:
@@ -175,6 +182,9 @@ def _together(name: str, given: Mapping[str, Any]) -> Iterator[Fault]:
         timed = given.get("division") == "tdm"
         if timed and (given.get("order") is not None or method != "refill"):
             yield Fault("order, method", "given with tdm", "rdm (tdm has one answer)")
+        ordered = timed or method != "refill" or given.get("order") is not None
+        if given.get("objective") is not None and ordered:
+            yield Fault("objective", "given with tdm, a method or an order", "rdm alone")
         if seed is not None and method != "algorithm-1":
             yield Fault("seed", f"{seed}", "method algorithm-1, or no seed")
     if name == "bmf" and given.get("method") == "levels" and given.get("objective") is not None:

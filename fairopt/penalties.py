@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import welfare
+from fairopt import families, welfare
 from fairopt.instance import Floats, Instance, Ints, remembered
 
 NAME = "tradeoff"
@@ -41,7 +41,7 @@ class Terms:
     @classmethod
     def of(cls, notion: Mapping[str, Any]) -> Terms:
         """From a notion as plain data; what it leaves out is at its default."""
-        given = notion["parameters"]
+        given = families.member(notion)["parameters"]
         g = given.get("g", "log")
         return cls(
             1.0 if g == "log" else float(g),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.instance import Floats, Instance, Ints
+from fairopt.instance import Bools, Floats, Instance, Ints
 
 
 @dataclass(frozen=True)
@@ -113,3 +113,38 @@ class Program:
 
         constraints = [*self.space.constraints, *self.definition]
         return cp.Problem(cp.Maximize(self.objective), constraints)
+
+
+@dataclass(frozen=True)
+class Heights:
+    """What rises in a sequence of programs: K heights, each by its weight.
+
+    Parameters
+    ----------
+    space : where they rise. of : cvxpy expression (K,). weight : (K,) > 0; the levels that are
+        compared are of / weight.
+    definition : further constraints that always hold.
+    """
+
+    space: FeasibleSet
+    of: Any
+    weight: Floats
+    definition: list[Any] = field(default_factory=list)
+
+    def next_level(self, free: Bools, level: Floats) -> Program:
+        """The program of one level: max t, free heights at least weight t, frozen ones kept.
+
+        The first constraint of its `definition` has the multipliers that say who stops it.
+
+        Parameters
+        ----------
+        free : (K,) who is not frozen. level : (K,) levels of those who are, exact: a slack would
+            be amplified by the ratio of the money of the frozen to that of the new level.
+        """
+        import cvxpy as cp
+
+        t = cp.Variable(name="t")
+        slope = np.where(free, self.weight, 0.0)
+        kept = np.where(free, 0.0, self.weight * level)
+        keeps = (self.of >= (slope / slope.max()) * t + kept).set_label("levels")
+        return Program(t, self.space, [keeps, *self.definition])

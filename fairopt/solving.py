@@ -10,28 +10,31 @@ import numpy as np
 
 from fairopt import criteria, threads
 from fairopt.allocation import Allocation
-from fairopt.certificates import certify, judged
+from fairopt.certificates import certify
+from fairopt.check import UNPROVED
+from fairopt.engines.answer import How
 from fairopt.engines.point import fitted
-from fairopt.errors import BadInput, Fault, NotCertified, SolverFailure, UsageError
+from fairopt.errors import BadInput, Fault, NotCertified, UsageError
 from fairopt.instance import Floats, Instance
-from fairopt.notions import (
-    AlphaFair,
-    MaxMin,
-    Notion,
-    ProportionalFair,
-    Throughput,
-    Tradeoff,
-    expected,
-)
+from fairopt.notions import Notion, expected
+from fairopt.notions.way import Levels, OneProgram, Patterns, Procedure, SameAs, Way
 from fairopt.parameters import words
 from fairopt.reduce import reduce as reducing
-from fairopt.reduce.rules import rule_of
 
-Way = tuple[str, float, bool, Callable[[int, int], None] | None]
-"""how to solve: solver, gap, polish, progress"""
-SHARP = 5e-7
-"""error of interior levels above which programs are solved instead"""
 SOLVERS = ("auto", "interior", "clarabel", "ecos", "scs", "highs")
+LADDERS = {
+    "alpha-fair": "fair:alpha_fair", "max-min": "lexicographic:ladder",
+    "tradeoff": "trading:tradeoff",
+}  # fmt: skip
+"""family -> our own methods and the notion's program, rung after rung"""
+ENGINES = {
+    "ps-dsf": "engines.refill:solve", "per-server-drf": "engines.per_server:solve",
+    "bmf": "engines.water_levels:solve", "equal-m": "engines.pools:solve_equal",
+    "sum-m": "engines.pools:solve_sum",
+}  # fmt: skip
+"""family -> our own, faster way to the answer of its program"""
+CLOSING = {"ps-dsf": "engines.refill:close"}
+"""family -> what brings the answer of an equal problem to rounding"""
 
 
 def solve(
@@ -56,7 +59,9 @@ def solve(
     notion : what fair means.
     solver : "auto", or one solver, which is then tried alone.
     gap : the largest gap and residual accepted (at most 1e-6: what "certified" means).
-    uncertified : "raise" NotCertified, which carries the answer, or "return" it marked as such.
+    uncertified : "raise" NotCertified, which carries the answer, or "return" it marked as such. An
+        answer that fits, of a notion of your own that nobody can judge, is returned as `unproved`
+        either way.
     polish : Newton on the optimality conditions after each solver.
     progress : called with (done, of) while a long sequence of programs is solved.
     reduce : merge identical users and servers before solving, exactly, and split the answer after.
@@ -77,13 +82,14 @@ def solve(
     if uncertified not in ("raise", "return"):
         raise UsageError(f"uncertified: found {uncertified!r}; wanted 'raise' or 'return'")
     with threads.one():
-        way = solver, gap, polish, progress
-        alloc = (_reduced if reduce else _answer)(instance, notion, _score(instance, notion), *way)
-        certificate = certify(alloc)
+        how = How(solver, gap, polish, progress)
+        alloc = (_reduced if reduce else _answer)(instance, notion, _score(instance, notion), how)
+        certificate = certify(alloc, *notion.slope(instance, alloc.tasks))
         alloc = alloc.with_(certificate=certificate)
-    if (not certificate.certified or max(certificate.gap, certificate.residual) > gap) and (
-        uncertified == "raise"
-    ):
+    short = not certificate.certified or max(certificate.gap, certificate.residual) > gap
+    # what fits, of a notion that nobody can judge, is handed back as unproved
+    nobody = notion.judgeless and certificate.verdict == UNPROVED
+    if short and uncertified == "raise" and not nobody:
         raise NotCertified(
             f"{notion.name}: {certificate.verdict}, gap {certificate.gap:.2g}, residual "
             f"{certificate.residual:.2g}; not pinned: {_listed(certificate.undetermined)}",
@@ -100,20 +106,18 @@ def check_settings(solver: str, gap: float) -> None:
         raise UsageError(f"gap: found {gap!r}; wanted a number above 0, at most 1e-6")
 
 
-def _score(instance: Instance, notion: Any) -> Floats | None:
-    """(N, I) scores of the notion's criterion; None where it has none."""
-    criterion = getattr(notion, "criterion", None)
-    return None if criterion is None else criteria.score(instance, criterion)
+def _score(instance: Instance, notion: Notion) -> Floats:
+    """(N, I) scores of the notion's criterion."""
+    return criteria.score(instance, notion.criterion)
 
 
-def _reduced(
-    instance: Instance, notion: Any, score: Floats | None, *way: *Way
-) -> Allocation:
+def _reduced(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
     """The answer of the smaller problem, split among the users and servers of this one."""
-    if rule_of(notion) is None:
-        return _answer(instance, notion, score, *way)
+    if notion.merging is None:
+        return _answer(instance, notion, score, how)
     small = reducing(instance, notion, score)
-    found = _answer(small.instance, small.notion, small.score, *way)
+    assert small.score is not None
+    found = _answer(small.instance, small.notion, small.score, how)
     if not small.steps:
         return found
     tasks, p, mu, levels = small.expand(
@@ -127,99 +131,74 @@ def _reduced(
     )
 
 
-def _answer(
-    instance: Instance,
-    notion: Any,
-    score: Floats | None,
-    solver: str,
-    gap: float,
-    polish: bool,
-    progress: Callable[[int, int], None] | None = None,
+def _answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
+    """The answer by the family's own ladder or engine, else by the notion's statement."""
+    way = notion.way(instance)
+    if isinstance(way, SameAs):
+        other = _answer(way.instance, way.notion, _score(way.instance, way.notion), how)
+        return _brought_back(instance, notion, score, way, other, how.polish)
+    if notion.family in LADDERS:
+        alloc: Allocation = _called(LADDERS[notion.family])(instance, notion, score, how)
+        return alloc
+    if isinstance(way, Procedure):
+        _only_auto(how, notion, ("auto",))
+        tasks = fitted(instance, np.asarray(way.tasks(instance), dtype=np.float64), within=1e-10)
+        return Allocation(instance, notion, tasks, score=score, steps=({"step": "procedure"},))
+    chosen = isinstance(way, Patterns) and way.chooses
+    if how.solver == "auto" and notion.family in ENGINES and not chosen:
+        answer = _called(ENGINES[notion.family])(instance, notion)
+        # totals 1e12 times what a small server runs leave it rounding of their size
+        tasks = fitted(instance, answer.tasks, within=1e-10)
+        return Allocation(
+            instance, notion, tasks, answer.prices, answer.limit_prices, steps=answer.steps
+        )
+    return _stated(instance, notion, score, way, how)
+
+
+def _stated(
+    instance: Instance, notion: Notion, score: Floats, way: Way, how: How
 ) -> Allocation:
-    """The answer by the notion's own way: a program, an equal program, a sequence, a procedure."""
-    if isinstance(notion, (Throughput, ProportionalFair, AlphaFair)):
-        from fairopt.fair import alpha_fair
+    """The notion's own statement, by general solvers."""
+    from fairopt import stated
 
-        assert score is not None
-        return alpha_fair(instance, notion, score, solver, gap, polish)
-    if isinstance(notion, Tradeoff):
-        from fairopt.trading import tradeoff
-
-        return tradeoff(instance, notion, solver, gap, polish)
-    reduced = getattr(notion, "reduces_to", lambda _: None)(instance)
-    if reduced is not None:
-        same, simple = reduced
-        other = _answer(same, simple, _score(same, simple), solver, gap, polish)
-        # the prices are of the other problem's resources
-        return _closed(instance, notion, other.tasks, other.steps, polish)
-    if isinstance(notion, MaxMin):
-        assert score is not None
-        return _levels(instance, notion, score, solver, progress)
-    path = getattr(notion, "procedure_path", None)
-    if path is None:
-        raise UsageError(f"notion {notion.name}: no way to solve it is known")
-    if solver != "auto":
-        raise UsageError(f"solver: found {solver!r}; {notion.name} is a procedure, wanted auto")
-    module, function = path.split(":")
-    answer = getattr(importlib.import_module(module), function)(instance, notion)
-    # totals 1e12 times what a small server runs leave it rounding of their size
-    tasks = fitted(instance, answer.tasks, within=1e-10)
-    return Allocation(
-        instance, notion, tasks, answer.prices, answer.limit_prices,
-        level_prices=getattr(answer, "level_prices", None), steps=answer.steps,
-    )  # fmt: skip
+    able = ("highs",) if isinstance(way, Patterns) else SOLVERS[2:]
+    _only_auto(how, notion, ("auto", *able))
+    if isinstance(way, Levels):
+        return stated.levels(instance, notion, score, way, how)
+    if isinstance(way, Patterns):
+        return stated.patterns(instance, notion, score, way, how)
+    assert isinstance(way, OneProgram)
+    return stated.one_program(instance, notion, score, way, how)
 
 
-def _closed(
-    instance: Instance, notion: Any, tasks: Floats, steps: tuple[dict[str, Any], ...], polish: bool
+def _only_auto(how: How, notion: Notion, able: tuple[str, ...]) -> None:
+    """Raise UsageError for a solver that is none of those able."""
+    if how.solver not in able:
+        raise UsageError(
+            f"solver: found {how.solver!r}; {notion.name} is solved by {', '.join(able)}"
+        )
+
+
+def _brought_back(
+    instance: Instance, notion: Notion, score: Floats, way: SameAs, other: Allocation, polish: bool
 ) -> Allocation:
-    """The answer of an equal problem, brought to rounding where the notion knows how."""
-    path = getattr(notion, "closing_path", None)
-    if polish and path is not None:
-        module, function = path.split(":")
-        tasks, step = getattr(importlib.import_module(module), function)(instance, tasks)
+    """The other notion's answer as one of this, brought to rounding where the family knows how.
+
+    The prices stay behind: they are of the other problem's resources.
+    """
+    tasks, told = way.back(other.tasks)
+    steps = (*other.steps, *told)
+    if polish and notion.family in CLOSING:
+        tasks, step = _called(CLOSING[notion.family])(instance, tasks)
         steps = (*steps, step)
-    return Allocation(instance, notion, tasks, steps=steps)
+    return Allocation(instance, notion, tasks, score=score, steps=steps)
 
 
-def _levels(
-    instance: Instance,
-    notion: MaxMin,
-    score: Floats,
-    solver: str,
-    progress: Callable[[int, int], None] | None,
-) -> Allocation:
-    from fairopt.lexicographic import max_min
-
-    if solver not in ("auto", "interior", "highs"):
-        raise UsageError(f"solver: found {solver!r}; notion max-min wants auto, interior or highs")
-    # levels of the interior method, settled with more care, and programs, until the judge agrees
-    ways = ("auto", "careful", "programs") if solver == "auto" else (solver,)
-    tried: list[dict[str, Any]] = []
-    best: Allocation | None = None
-    error = np.inf
-    for way in ways:
-        try:
-            found = max_min(instance, notion, score, way, progress)
-        except SolverFailure as fault:
-            if solver != "auto":
-                raise
-            tried.append({"step": way, "failed": str(fault)})
-            continue
-        alloc = Allocation(
-            instance, notion, found.tasks, level_prices=found.level_prices, score=score,
-            steps=(*tried, *found.steps),
-        )  # fmt: skip
-        certificate = judged(alloc)
-        worst = max(certificate.gap, certificate.residual)
-        if best is None or worst < error:
-            best, error = alloc, worst
-        if error <= SHARP:
-            break
-        tried.append({"step": way, "gap": certificate.gap, "residual": certificate.residual})
-    if best is None:
-        raise SolverFailure("; ".join(str(step["failed"]) for step in tried))
-    return best
+def _called(path: str) -> Callable[..., Any]:
+    """The function "module:function", imported when it is needed."""
+    module, function = path.split(":")
+    found: Callable[..., Any] = getattr(importlib.import_module(f"fairopt.{module}"), function)
+    return found
 
 
 def _listed(names: tuple[str, ...], most: int = 8) -> str:

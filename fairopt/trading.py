@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.certificates.alpha_fair import normalised
 from fairopt.certificates.tradeoff import TOLERANCE, keeps_equalities, measure
 from fairopt.engines import tradeoff as interior
+from fairopt.engines.answer import How
 from fairopt.engines.point import Point
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
@@ -18,9 +18,7 @@ from fairopt.notions import AlphaFair, Tradeoff
 from fairopt.penalties import Terms
 
 
-def tradeoff(
-    instance: Instance, notion: Tradeoff, solver: str, gap: float, polished: bool
-) -> Allocation:
+def tradeoff(instance: Instance, notion: Tradeoff, score: Floats, how: How) -> Allocation:
     """The best answer of the ladder, with prices for the whole.
 
     Raises
@@ -29,20 +27,21 @@ def tradeoff(
     SolverFailure : no step gave an answer.
     UsageError : a solver that cannot state the program.
     """
-    ladder = _Ladder(instance, notion, min(gap, TOLERANCE))
+    solver = how.solver
+    ladder = _Ladder(instance, notion, score, min(how.gap, TOLERANCE))
     if ladder.terms.equal_across and ladder.terms.equal_within:
         from fairopt.engines.equalities import usable
 
         # servers that the equalities empty are left out: a method from inside cannot reach them
         ladder.within(usable(instance))
-    if solver == "auto":
+    if solver in ("auto", "interior"):
         ladder.own()
         if ladder.error > ladder.gap and ladder.plain:
-            ladder.same_as_alpha_fair(gap, polished)
-    if ladder.error > ladder.gap:
+            ladder.same_as_alpha_fair(how)
+    if ladder.error > ladder.gap and solver != "interior":
         ladder.programs(solver)
-    if solver not in ("auto", "highs") and ladder.error > ladder.gap and ladder.plain:
-        ladder.same_as_alpha_fair(gap, polished, solver)
+        if solver not in ("auto", "highs") and ladder.error > ladder.gap and ladder.plain:
+            ladder.same_as_alpha_fair(how)
     if ladder.best is None:
         raise SolverFailure("no solver gave an answer: " + "; ".join(ladder.failures))
     return ladder.best.with_(steps=tuple(ladder.steps))
@@ -51,10 +50,12 @@ def tradeoff(
 class _Ladder:
     """One question on its way to a certified answer."""
 
-    def __init__(self, instance: Instance, notion: Tradeoff, gap: float) -> None:
+    def __init__(
+        self, instance: Instance, notion: Tradeoff, score: Floats, gap: float
+    ) -> None:
         self.instance, self.notion, self.gap = instance, notion, gap
         self.terms = Terms.of(notion.plain())
-        self.score = criteria.score(instance, "dominant-share")
+        self.score = score
         self.inner = instance
         self.best: Allocation | None = None
         self.error = np.inf
@@ -73,19 +74,19 @@ class _Ladder:
             self.inner = self.instance.replace(placement=self.instance.placement & usable)
 
     def own(self) -> None:
-        self._judge("interior point", interior.follow(self.inner, self._score(), self.terms))
+        self._judge("interior, small", interior.follow(self.inner, self._score(), self.terms))
         if self.error > self.gap:
             from fairopt.engines import relative
 
             for point in relative.follow(self.inner, self._score(), self.terms):
                 self._judge("relative path", point)
 
-    def same_as_alpha_fair(self, gap: float, polished: bool, solver: str = "auto") -> None:
+    def same_as_alpha_fair(self, how: How) -> None:
         from fairopt.fair import alpha_fair
 
         other = AlphaFair(self.terms.alpha, "dominant-share", weight_inside=True)
         try:
-            found = alpha_fair(self.instance, other, self.score, solver, gap, polished)
+            found = alpha_fair(self.instance, other, self.score, how)
         except SolverFailure as failure:
             self.failures.append(str(failure))
             return

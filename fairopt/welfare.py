@@ -11,19 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from fairopt import families
 from fairopt.instance import Floats
-
-ALPHA = {"throughput": 0.0, "proportional": 1.0}
-"""notions that are alpha-fairness with a fixed alpha"""
 
 
 def alpha_of(notion: Mapping[str, Any]) -> float | None:
     """alpha of a notion given as plain data; None when it is not of the alpha-fair family."""
-    if notion["name"] in ALPHA:
-        return ALPHA[notion["name"]]
-    if notion["name"] == "alpha-fair":
-        return float(notion["parameters"]["alpha"])
-    return None
+    kind = families.member(notion)
+    return float(kind["parameters"]["alpha"]) if kind["name"] == "alpha-fair" else None
 
 
 def log_sum_exp(terms: Floats) -> float:

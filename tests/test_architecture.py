@@ -18,7 +18,7 @@ PACKAGE = Path(fairopt.__file__).parent
 # from the ground up; a module imports those of lower layers, and of its own package, only
 LAYERS = (
     ("errors",),
-    ("check", "storage", "instance_faults", "labels", "threads", "rows"),
+    ("check", "families", "storage", "instance_faults", "labels", "threads", "rows"),
     ("instance",),
     ("stops", "columns", "reading", "criteria", "welfare", "generate", "shrinking"),
     ("penalties", "parameters", "cases", "tables", "folders", "frames"),
@@ -34,6 +34,7 @@ LAYERS = (
     ("lexicographic",),
     ("fair",),
     ("trading",),
+    ("stated",),
     ("solving",),
     ("supports",),
     ("properties",),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import fairopt as fo
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
 from fairopt.engines import water_levels
-from fairopt.engines.bottleneck_maps import by_program, enumerate_all
+from fairopt.engines.bottleneck_maps import enumerate_all
 from fairopt.errors import BadInput, SolverFailure, UsageError
 from fairopt.instance import Instance
 from fairopt.notions.bottleneck import BottleneckMaxFair
@@ -22,7 +23,7 @@ def family(t: float) -> np.ndarray:
 
 
 def solved(instance: Instance, notion: BottleneckMaxFair = BMF) -> Allocation:
-    return Allocation(instance, notion, water_levels.solve(instance, notion).tasks)
+    return fo.solve(instance, notion, reduce=False, uncertified="return")
 
 
 def random_pool(seed: int, users: int, resources: int, limits: bool = False) -> Instance:
@@ -77,7 +78,7 @@ def test_five_users_three_forms(seed: int) -> None:
     part = inst.pair_demand / inst.pool
     forms = [
         solved(inst).totals,
-        by_program(part, inst.weight, inst.limit, np.ones(5))[0],
+        solved(inst, BottleneckMaxFair("milp")).totals,
         *(tasks for tasks, _ in enumerate_all(part, inst.weight, inst.limit)),
     ]
     for tasks in forms:

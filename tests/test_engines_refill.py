@@ -15,6 +15,8 @@ from fairopt.instance import Instance
 from fairopt.notions.drf_hug import HandOutDRF
 from fairopt.notions.per_server_drf import PerServerDRF
 from fairopt.notions.ps_dsf import PerServerDominantShare, transformed
+from fairopt.notions.slices import part_of_row
+from fairopt.notions.way import Patterns, SameAs
 
 RDM = PerServerDominantShare()
 TDM = PerServerDominantShare("tdm")
@@ -125,7 +127,7 @@ def test_algorithm_one_in_rounds_and_asynchronous_is_certified() -> None:
 def test_a_bound_that_is_hit_is_an_error() -> None:
     inst = random_instance(4)
     with pytest.raises(SolverFailure, match="did not settle in 1 rounds"):
-        refill.refill(inst, refill.normalised(inst), list(range(len(inst.servers))), rounds=1)
+        refill.refill(inst, part_of_row(inst), list(range(len(inst.servers))), rounds=1)
 
 
 def test_search_finds_several_fixed_points_and_marks_the_dominated() -> None:
@@ -150,8 +152,9 @@ def test_parameters_and_order() -> None:
     back = PerServerDominantShare(order=("s2", "s1"))
     assert solved(inst, back).totals == pytest.approx([3, 3, 6])
     assert refill.solve(inst, back).steps[0]["order"] == ["s2", "s1"]
-    assert RDM.reduces_to(inst) is None
-    assert TDM.procedure_path is None
+    assert isinstance(RDM.way(inst), Patterns)
+    same = TDM.way(inst)
+    assert isinstance(same, SameAs) and same.instance.resources == ("time",)
     with pytest.raises(UsageError, match="every server once"):
         refill.solve(inst, PerServerDominantShare(order=("s1",)))
     with pytest.raises(BadInput, match="division"):
@@ -193,7 +196,7 @@ def test_two_phase_hand_out_by_hand() -> None:
     A .2, B .4. The 4 left raise A first: to .4 with 2 units, then both to .5 with the other two.
     """
     inst = Instance([[1, 2], [1, 1]], [[10, 8]])
-    answer = per_server.solve_hug(inst, HandOutDRF())
+    answer = per_server.solve(inst, HandOutDRF())
     assert answer.tasks[:, 0] == pytest.approx([2, 4])
     given = answer.steps[1]["resources"]
     assert given["u1"]["s1"] == pytest.approx({"r1": 5, "r2": 4})

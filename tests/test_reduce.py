@@ -17,7 +17,6 @@ from fairopt.certificates.alpha_fair import measure
 from fairopt.certificates.levels import rooms
 from fairopt.notions import NOTIONS, Notion
 from fairopt.reduce import reduce
-from fairopt.reduce.rules import rule_of
 
 EXAMPLES = int(os.environ.get("FAIROPT_EXAMPLES", "60"))
 UNIQUE: list[Notion] = [
@@ -142,7 +141,7 @@ def test_every_rule_is_tried() -> None:
     alpha = {"alpha-fair": {"alpha": 2.0}}
     ruled = {
         name for name, notion in NOTIONS.items()
-        if rule_of(notion(**alpha.get(name, {}))) is not None
+        if notion(**alpha.get(name, {})).merging is not None
     }  # fmt: skip
     assert ruled <= tried and len(ruled) == 7
 
@@ -440,10 +439,10 @@ def test_nothing_to_merge_changes_nothing() -> None:
 def test_notions_without_a_rule_are_left_alone() -> None:
     inst = crowd()
     without = {name for name, notion in NOTIONS.items()
-               if name != "alpha-fair" and rule_of(notion()) is None}  # fmt: skip
+               if name != "alpha-fair" and notion().merging is None}  # fmt: skip
     assert {"drf-hug", "equal-m", "sum-m"} <= without
-    assert rule_of(fo.BottleneckMaxFair("enumeration")) is None
-    assert rule_of(fo.BottleneckMaxFair(objective="u1")) is None
+    assert fo.BottleneckMaxFair("enumeration").merging is None
+    assert fo.BottleneckMaxFair(objective="u1").merging is None
     for name in ("drf-hug", "equal-m", "sum-m"):
         assert reduce(inst, NOTIONS[name]()).instance is inst
 

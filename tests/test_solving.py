@@ -212,7 +212,7 @@ def test_a_solver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None
     assert fo.solve(inst, fo.ProportionalFair()).certificate.certified
 
 
-OURS = ("interior", "reduce", "simplex, refined")
+OURS = ("interior", "interior, small", "reduce", "simplex, refined")
 
 
 def _lie(program: Any, instance: fo.Instance, settings: Any) -> tuple[Point, str]:

@@ -1,6 +1,6 @@
 """Judges of allocations: NumPy alone, no solver, and no engine of ours.
 
-`certify` looks the judge up by the notion's name, in the one table JUDGES.
+`certify` looks the judge up by the family of the notion, in the one table JUDGES.
 """
 
 from __future__ import annotations
@@ -8,34 +8,35 @@ from __future__ import annotations
 import importlib
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from fairopt import criteria, parameters
+from fairopt import criteria, families, parameters
 from fairopt.allocation import Allocation
 from fairopt.check import REFUTED, UNPROVED, Certificate
 
-# notion name -> "module:function"; a new notion of a known family costs one line
+# family -> "module:function"; a notion of a known family says so itself (`fairopt.families`)
 JUDGES = {
-    "throughput": "alpha_fair:judge",
-    "proportional": "alpha_fair:judge",
     "alpha-fair": "alpha_fair:judge",
     "max-min": "levels:judge",
     "tradeoff": "tradeoff:judge",
     "ps-dsf": "per_server:judge",
     "per-server-drf": "per_server_drf:judge",
-    "drf-hug": "per_server_drf:judge",
     "bmf": "bottleneck:judge",
     "equal-m": "pools:judge_equal",
     "sum-m": "pools:judge_sum",
     "fill:": "whole_tasks:judge",
+    families.OWN: "own:judge",
 }
 
 
-def certify(alloc: Allocation) -> Certificate:
+def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate:
     """Judge an allocation, whatever made it: feasibility, and optimality from its prices.
 
     Parameters
     ----------
     alloc : the answer; without prices they are guessed (any prices prove a bound).
+    gradient : (N, I), for a notion of your own alone: the derivative of its concave objective by
+        each task, at the answer.
 
     Returns
     -------
@@ -44,34 +45,39 @@ def certify(alloc: Allocation) -> Certificate:
         scores that are not those of the criterion named; the notes say so.
     """
     name, criterion = alloc.notion["name"], parameters.criterion_of(alloc.notion)
-    if _judge_of(name) not in JUDGES:
-        return _unjudged(alloc, f"no judge is known for the notion {name!r}; judged are "
-                                f"{', '.join(JUDGES)}")  # fmt: skip
+    family = _family(alloc)
+    if family not in JUDGES or (family == families.OWN and gradient is None):
+        known = ", ".join([*families.SHIPPED, *(f for f in JUDGES if f != families.OWN)])
+        return _unjudged(alloc, f"no judge is known for the notion {name!r}; judged are {known}")
     if criterion in criteria.CRITERIA:
         where = criteria.departure(alloc.instance, alloc.score, criterion)
         if where is not None:
             user, server = alloc.instance.users[where[0]], alloc.instance.servers[where[1]]
             return _unjudged(alloc, f"the score of {user} on {server} is not that of the "
                                     f"criterion {criterion!r}, so its shares are not")  # fmt: skip
-    return judged(alloc)
+    return judged(alloc, gradient)
 
 
-def judged(alloc: Allocation) -> Certificate:
+def judged(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate:
     """The verdict of the notion's judge, at the scores that the answer brings along.
 
     A smaller problem that stands for another has the scores of that one; everybody else asks
     `certify`, which compares them.
     """
-    module, function = JUDGES[_judge_of(alloc.notion["name"])].split(":")
+    family = _family(alloc)
+    module, function = JUDGES[family].split(":")
     judge = getattr(importlib.import_module(f"fairopt.certificates.{module}"), function)
     # prices of a file may be anything; what overflows is infinite or NaN, and proves nothing
     with np.errstate(all="ignore"):
-        verdict: Certificate = judge(alloc)
+        verdict: Certificate = (
+            judge(alloc, gradient) if family == families.OWN else judge(alloc)
+        )
     return verdict
 
 
-def _judge_of(name: str) -> str:
+def _family(alloc: Allocation) -> str:
     """The key of JUDGES: one for every scheduler."""
+    name = str(alloc.kind["name"])
     return parameters.FILL if name.startswith(parameters.FILL) else name
 
 

@@ -44,7 +44,7 @@ def exact_rooms(alloc: Allocation) -> list[Fraction | None]:
     UsageError : not a max-min answer with level prices, too many pairs, or tasks that are negative
         or where the user is not eligible.
     """
-    if alloc.notion["name"] != "max-min" or alloc.level_prices is None:
+    if alloc.kind["name"] != "max-min" or alloc.level_prices is None:
         raise UsageError("exact rooms: found no level prices; wanted an answer of max-min")
     case = _Case(alloc)
     share = _tied(case.shares(), case.weight)
@@ -98,7 +98,7 @@ def exact_gap(alloc: Allocation) -> Fraction:
     NotCertified : the prices prove nothing (some user's price or share is 0, or no prices).
     UsageError : another notion, too many pairs, or tasks that shrinking cannot make feasible.
     """
-    if alloc.notion["name"] == "max-min":
+    if alloc.kind["name"] == "max-min":
         rooms = exact_rooms(alloc)
         proved = [room for room in rooms if room is not None]
         if len(proved) < len(rooms):
@@ -123,7 +123,7 @@ def exact_gap(alloc: Allocation) -> Fraction:
     # a price of a limit that is not there proves nothing, and is dropped
     mu = [m if limit else _ZERO for m, limit in zip(mu, limited, strict=True)]
     if alpha == 0:
-        inside = bool(alloc.notion["parameters"].get("weight_inside", False))
+        inside = bool(alloc.kind["parameters"].get("weight_inside", False))
         worth = [Fraction(1)] * users if inside else case.weight
         total = sum((w * s for w, s in zip(worth, share, strict=True)), _ZERO)
         if total <= 0:

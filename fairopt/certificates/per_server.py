@@ -42,7 +42,7 @@ def judge(alloc: Allocation) -> Certificate:
     """Certificate of `ps-dsf`: Theorem 1 for division "rdm" (default), Theorem 2 for "tdm"."""
     inst = alloc.instance
     checks = list(feasibility(alloc))
-    timed = alloc.notion["parameters"].get("division", "rdm") == "tdm"
+    timed = alloc.kind["parameters"].get("division", "rdm") == "tdm"
     if timed:
         part = _time(inst)
         over = (part[:, :, 0] * alloc.tasks).sum(axis=0) - 1.0

@@ -61,6 +61,8 @@ def judge_equal(alloc: Allocation) -> Certificate:
     checks = list(feasibility(alloc))
     witness = f"{inst.users[n]} at {inst.servers[i]}" if below[n, i] > 0 else ""
     checks.append(Check.of("the equal level on every pool", max(0.0, below[n, i]), 1e-9, witness))
+    if alloc.kind["parameters"].get("mix") == "free":
+        return _free(alloc, checks, base)
     gain = np.where(inst.eligible, part.sum(axis=2) * inst.count / inst.weight[:, None], 1.0)
     price, mu = _prices(alloc)
     priced = alloc.with_(prices=price, limit_prices=mu, score=gain)
@@ -93,6 +95,25 @@ def _of_what_is_above(alloc: Allocation, base: Floats) -> tuple[float, float]:
     bound = (float(worth.sum()) + money) / float(alloc.shares.sum())
     away = misplaced(alloc, above, np.full(len(over), cheapest))
     return bound - 1.0, float(np.maximum(over / alloc.shares, away).max())
+
+
+def _free(alloc: Allocation, checks: list[Check], base: Floats) -> Certificate:
+    """Where what is left goes in any mix: the total is largest if and only if every part that is
+    left goes to the lightest of those who demand it. So nobody has tasks beyond the level but where
+    it is among the lightest for every resource it demands of which something is left."""
+    inst, part = alloc.instance, parts(alloc.instance)
+    left = 1.0 - np.einsum("ni,nir->ir", base, part)
+    weight = inst.weight[:, None, None]
+    lightest = np.where(part > 0, weight, np.inf).min(axis=0)
+    heavy = (part > 0) & ((weight > lightest * (1 + 1e-9)) | (left <= 1e-9))
+    more = np.maximum(0.0, alloc.tasks / np.where(base > 0, base, 1.0) - 1.0)
+    more = np.where(inst.eligible & heavy.any(axis=2), more, 0.0)
+    n, i = divmod(int(np.argmax(more)), more.shape[1])
+    witness = f"{inst.users[n]} at {inst.servers[i]}" if more[n, i] > 0 else ""
+    worst = float(more[n, i])
+    checks.append(Check.of("what is left goes to the lightest", worst, TOLERANCE, witness))
+    verdict = CERTIFIED if all(c.holds for c in checks) else REFUTED
+    return Certificate(verdict, worst, worst, checks=tuple(checks))
 
 
 def _prices(alloc: Allocation) -> tuple[Floats, Floats]:

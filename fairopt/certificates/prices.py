@@ -54,7 +54,7 @@ class Duality:
     @classmethod
     def of(cls, alloc: Allocation, shrink: float = 1.0) -> Duality:
         inst = alloc.instance
-        parameters = alloc.notion["parameters"]
+        parameters = alloc.kind["parameters"]
         alpha = welfare.alpha_of(alloc.notion)
         if alpha is None:
             raise UsageError(f"notion {alloc.notion['name']!r} is not alpha-fair")

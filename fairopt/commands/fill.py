@@ -11,7 +11,6 @@ from fairopt import files
 from fairopt.commands import output
 
 FORMATS = ("terminal", "markdown", "latex", "csv")
-FLUID = ("max-min", "ps-dsf", "proportional", "throughput")
 
 
 @click.command("fill", context_settings={"max_content_width": 100})
@@ -145,9 +144,7 @@ def _fluid(inst: Any) -> list[dict[str, Any]]:
     from fairopt.notions import NOTIONS, make
 
     table: list[dict[str, Any]] = []
-    for name in FLUID:
-        if name not in NOTIONS:
-            continue
+    for name in (name for name, notion in NOTIONS.items() if notion.fluid):
         row: dict[str, Any] = {"name": name, "trials": 1, "sd": 0.0}
         try:
             answer = solve(inst, make(name), uncertified="return")

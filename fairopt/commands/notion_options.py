@@ -16,8 +16,6 @@ from fairopt.notions import NOTIONS, Notion, make
 
 DEFAULT = Case("notion", "proportional")
 """what is solved when neither the user nor the model says"""
-UNNAMED = "alpha-fair"
-"""the notion meant by its options alone: --alpha 2 needs no --notion"""
 
 
 def parameters_of(notion: type[Notion]) -> dict[str, Field[Any]]:
@@ -100,8 +98,10 @@ def chosen(model: Model, name: str | None, case: int | None, given: Mapping[str,
     else:
         base = next((c for c in model.cases if c.kind == "notion"), DEFAULT)
         if base.name in NOTIONS and set(given) - set(parameters_of(NOTIONS[base.name])):
-            takes = parameters_of(NOTIONS[UNNAMED])
-            base = Case("notion", UNNAMED) if set(given) <= set(takes) else base
+            # --alpha 2 needs no --notion
+            meant = [n for n, notion in NOTIONS.items() if notion.deduced
+                     and set(given) <= set(parameters_of(notion))]  # fmt: skip
+            base = Case("notion", meant[0]) if meant else base
     if base.name in NOTIONS:
         takes = parameters_of(NOTIONS[base.name])
         wrong = [flag(key) for key in given if key not in takes]

@@ -14,9 +14,10 @@ import numpy as np
 
 from fairopt.engines.answer import Answer
 from fairopt.engines.per_server import per_server_drf
-from fairopt.engines.refill import normalised, server_order
+from fairopt.engines.refill import server_order
 from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance
+from fairopt.notions.slices import part_of_row
 
 STEPS = 50_000
 """most steps over all servers before giving up"""
@@ -100,7 +101,7 @@ def run(
     ------
     SolverFailure : the bound on the steps was hit.
     """
-    part = normalised(instance)
+    part = part_of_row(instance)
     x = per_server_drf(instance)
     random = None if seed is None else np.random.default_rng(seed)
     restless = list(order)

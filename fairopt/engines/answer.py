@@ -1,11 +1,22 @@
-"""What an engine hands to `solve`: arrays and plain data, not yet judged."""
+"""What `solve` asks of a way to the answer, and what an engine hands back, not yet judged."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from fairopt.instance import Floats
+
+
+@dataclass(frozen=True)
+class How:
+    """How to solve: as of `solve`, whose parameters these are."""
+
+    solver: str = "auto"
+    gap: float = 1e-6
+    polish: bool = True
+    progress: Callable[[int, int], None] | None = None
 
 
 @dataclass(frozen=True, eq=False)

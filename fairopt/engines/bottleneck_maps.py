@@ -1,4 +1,4 @@
-"""Bottleneck max fairness by maps of users to bottlenecks: enumeration and a mixed-integer program.
+"""Bottleneck max fairness by enumerating the maps of users to bottlenecks.
 
 bonald2015 section 3.3: for every map, the phi that make each mapped resource full and its mapped
 users equal and maximal there; keep the feasible ones. A user may also be mapped to its limit.
@@ -10,27 +10,12 @@ from itertools import product
 
 import numpy as np
 
-from fairopt.errors import SolverFailure, UsageError
-from fairopt.instance import Floats, Instance
+from fairopt.errors import UsageError
+from fairopt.instance import Floats
 
 MAPS = 50_000
 """most maps the enumeration tries"""
 Point = tuple[Floats, tuple[int, ...]]
-
-
-def one_pool(instance: Instance) -> Floats:
-    """(N, R) part of the pool one task uses.
-
-    Raises
-    ------
-    UsageError : more than one server; bottleneck max fairness is defined for one pool.
-    """
-    if len(instance.servers) != 1:
-        raise UsageError(
-            f"bmf: found {len(instance.servers)} servers; wanted one (bonald2015 defines "
-            "bottleneck max fairness for one pool; ps-dsf has a bottleneck at every server)"
-        )
-    return instance.pair_demand / np.where(instance.pool > 0, instance.pool, 1.0)
 
 
 def at_map(
@@ -107,26 +92,3 @@ def enumerate_all(part: Floats, weight: Floats, limit: Floats) -> list[Point]:
             if all(np.abs(tasks - t).max() > 1e-8 * np.abs(t).max() for t, _ in found):
                 found.append((tasks, map_))
     return found
-
-
-def by_program(part: Floats, weight: Floats, limit: Floats, gain: Floats) -> Point:
-    """The BMF answer of largest gain, by the mixed-integer program of `notions.bottleneck`.
-
-    The program finds the map; the tasks are then solved for with the map fixed, so they do not
-    carry the solver's integer tolerance.
-
-    Raises
-    ------
-    SolverFailure : HiGHS found no map, or one that no tasks fit.
-    """
-    from fairopt.notions.bottleneck import program
-
-    problem, boolean = program(part, weight, limit, gain)
-    problem.solve(solver="HIGHS")
-    if boolean.value is None:
-        raise SolverFailure(f"bmf: HiGHS says {problem.status}")
-    map_ = tuple(int(k) for k in np.argmax(boolean.value, axis=1))
-    tasks = at_map(part, weight, limit, map_, gain)
-    if tasks is None:
-        raise SolverFailure("bmf: the bottlenecks HiGHS chose fit no allocation")
-    return tasks, map_

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.engines.point import Point
-from fairopt.errors import MissingExtra, SolverFailure
+from fairopt.errors import MissingExtra, SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.program import Program
 
@@ -55,6 +55,15 @@ _LADDERS: dict[str, tuple[Settings, ...]] = {
     ),
     "highs": (Settings("highs", "HIGHS", (("threads", 1),)),),
 }  # fmt: skip
+EXACT = Settings("highs", "HIGHS", (
+    ("threads", 1), ("primal_feasibility_tolerance", 1e-10),
+    ("dual_feasibility_tolerance", 1e-10), ("small_matrix_value", 1e-12),
+))  # fmt: skip
+"""HiGHS for sequences of levels and for patterns, where one error feeds the next"""
+NODES = 20_000
+"""nodes after which the search for a pattern is given up: too many users for this program"""
+INTEGER = Settings("highs", "HIGHS", (*EXACT.options, ("mip_feasibility_tolerance", 1e-9),
+                                      ("mip_rel_gap", 1e-9), ("mip_max_nodes", NODES)))  # fmt: skip
 _MODULE = {"clarabel": "clarabel", "ecos": "ecos", "scs": "scs", "highs": "highspy"}
 SOLVERS = tuple(_LADDERS)
 
@@ -81,6 +90,7 @@ def run(program: Program, instance: Instance, settings: Settings) -> tuple[Point
     Raises
     ------
     SolverFailure : the solver stopped without a point.
+    UsageError : the solver cannot state the program; it names those that can.
     """
     import cvxpy as cp
 
@@ -92,6 +102,12 @@ def run(program: Program, instance: Instance, settings: Settings) -> tuple[Point
             warnings.simplefilter("ignore")
             problem.solve(solver=settings.solver, warm_start=False, **dict(settings.options))
     except (cp.SolverError, ArithmeticError, ValueError) as error:
+        able = solvers_for(problem)
+        if settings.solver.lower() in set(SOLVERS) - set(able):
+            raise UsageError(
+                f"solver: {settings.solver.lower()} cannot state this program; wanted "
+                f"{', '.join(able) or 'none of ours: a solver that can state it'}"
+            ) from error
         raise SolverFailure(f"{settings.label}: {error}") from error
     if space.y.value is None or not np.isfinite(space.y.value).all():
         raise SolverFailure(f"{settings.label}: {problem.status}")
@@ -104,6 +120,22 @@ def run(program: Program, instance: Instance, settings: Settings) -> tuple[Point
     return Point(np.maximum(space.y.value, 0.0) * space.pair_unit, rows, limits), str(
         problem.status
     )
+
+
+def solvers_for(problem: Any) -> tuple[str, ...]:
+    """Names of the general solvers that can state a cvxpy problem (and are installed)."""
+    import cvxpy as cp
+
+    able = []
+    for name in SOLVERS:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                problem.get_problem_data(name.upper())
+        except (cp.SolverError, ArithmeticError, ValueError):
+            continue
+        able.append(name)
+    return tuple(able)
 
 
 def _dual(constraint: Any) -> Floats:

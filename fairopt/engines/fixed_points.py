@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt.engines.refill import normalised, refill
+from fairopt.engines.refill import refill
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance
+from fairopt.notions.slices import part_of_row
 
 APART = 1e-6
 """totals that differ by less than this, relative, are one fixed point"""
@@ -56,7 +57,7 @@ def fixed_points(instance: Instance, trials: int = 50, seed: int = 0) -> list[Fi
     SolverFailure : no run settled.
     """
     random = np.random.default_rng(seed)
-    part = normalised(instance)
+    part = part_of_row(instance)
     servers = len(instance.servers)
     found: list[FixedPoint] = []
     for trial in range(trials):

@@ -8,8 +8,8 @@ import numpy as np
 
 from fairopt.engines.answer import Answer
 from fairopt.engines.filling_level import fill, level_of
-from fairopt.engines.refill import normalised
 from fairopt.instance import Floats, Instance
+from fairopt.notions.slices import named, part_of_row
 
 
 def per_server_drf(instance: Instance) -> Floats:
@@ -18,7 +18,7 @@ def per_server_drf(instance: Instance) -> Floats:
     The users of an exhausted resource freeze on that server, the others go on; a user whose total
     reaches its limit stops everywhere. Without limits the servers do not touch one another.
     """
-    part = normalised(instance)
+    part = part_of_row(instance)
     size = np.where(instance.eligible, instance.weight[:, None] * instance.alone, 1.0)
     end = np.full(instance.shape[:2], np.inf)  # level at which the user's limit stops it
     for _ in range(len(instance.users) + 1):
@@ -44,8 +44,13 @@ def per_server_drf(instance: Instance) -> Floats:
 
 
 def solve(instance: Instance, notion: Any) -> Answer:
-    """Procedure of `per-server-drf`."""
-    return Answer(per_server_drf(instance), steps=({"engine": "per-server water filling"},))
+    """Engine of `per-server-drf` and `drf-hug`: the second phase, where there is one, as a step."""
+    tasks = per_server_drf(instance)
+    steps: tuple[dict[str, Any], ...] = ({"engine": "per-server water filling"},)
+    if notion.way(instance).rest is not None:
+        resources = named(instance, handed_out(instance, tasks))
+        steps = (*steps, {"engine": "hand-out", "resources": resources})
+    return Answer(tasks, steps=steps)
 
 
 def closed_form(instance: Instance) -> Floats:
@@ -54,7 +59,7 @@ def closed_form(instance: Instance) -> Floats:
     kesidis2016 Claim 3 with the weight the right way up:
     alpha_n = phi_n / max_r sum_m phi_m b[m,r], b = B / max_r B. The printed form divides by phi_n.
     """
-    part = normalised(instance)
+    part = part_of_row(instance)
     most = part.max(axis=2, keepdims=True)
     shape = np.divide(part, most, out=np.zeros_like(part), where=most > 0)
     load = np.einsum("n,nir->ir", instance.weight, shape).max(axis=1)
@@ -68,7 +73,7 @@ def handed_out(instance: Instance, tasks: Floats) -> Floats:
     Each idle resource of a server goes to the users eligible there by raising the lowest
     share / phi first, and no user's share of it beyond its dominant share on the server (HUG).
     """
-    share = normalised(instance) * tasks[:, :, None]
+    share = part_of_row(instance) * tasks[:, :, None]
     top = share.max(axis=2)
     for i in range(len(instance.servers)):
         n = np.flatnonzero(instance.eligible[:, i])
@@ -81,26 +86,3 @@ def handed_out(instance: Instance, tasks: Floats) -> Floats:
             level = level_of(weight, start, cap, left)
             share[n, i, r] = weight * np.clip(level, start, cap)
     return share
-
-
-def solve_hug(instance: Instance, notion: Any) -> Answer:
-    """Procedure of `drf-hug`: the tasks of DRF per server, the second phase as a step."""
-    tasks = per_server_drf(instance)
-    share = handed_out(instance, tasks)
-    amount = share * instance.pool[None]
-    step = {
-        "engine": "hand-out",
-        "resources": {
-            user: {
-                server: {
-                    name: float(amount[n, i, r])
-                    for r, name in enumerate(instance.resources)
-                    if amount[n, i, r] > 0
-                }
-                for i, server in enumerate(instance.servers)
-                if instance.eligible[n, i]
-            }
-            for n, user in enumerate(instance.users)
-        },
-    }
-    return Answer(tasks, steps=({"engine": "per-server water filling"}, step))

@@ -9,14 +9,15 @@ import numpy as np
 
 from fairopt.engines.answer import Answer
 from fairopt.engines.linear import maximum
-from fairopt.engines.refill import normalised
 from fairopt.errors import UsageError
 from fairopt.instance import Bools, Floats, Instance
+from fairopt.notions.equal_m import equal_level
+from fairopt.notions.slices import part_of_row
 
 
 def solve_sum(instance: Instance, notion: Any) -> Answer:
-    """Procedure of `sum-m`: one linear program in M_n, with its prices."""
-    part, machines = normalised(instance), instance.eligible * instance.count
+    """Engine of `sum-m`: one linear program in M_n, with its prices."""
+    part, machines = part_of_row(instance), instance.eligible * instance.count
     everywhere = part * machines[:, :, None]  # M_n = 1 uses this part of each row
     alone = 1.0 / everywhere.max(axis=(1, 2))
     users = len(alone)
@@ -33,8 +34,8 @@ def solve_sum(instance: Instance, notion: Any) -> Answer:
 
 
 def solve_equal(instance: Instance, notion: Any) -> Answer:
-    """Procedure of `equal-m`: the largest equal level, then a linear program in the pairs."""
-    part = normalised(instance)
+    """Engine of `equal-m`: the largest equal level, then a linear program in the pairs."""
+    part = part_of_row(instance)
     level, base = equal_level(instance)
     n, i = instance.pairs
     pairs = len(n)
@@ -61,12 +62,6 @@ def solve_equal(instance: Instance, notion: Any) -> Answer:
     return Answer(tasks, *_scaled(instance, prices, limit_price), steps=(step,))
 
 
-def equal_level(instance: Instance) -> tuple[float, Floats]:
-    """The largest M with phi_n M tasks of every user on every eligible machine; those x (N, I)."""
-    once = instance.weight[:, None] * instance.eligible * instance.count
-    use = np.einsum("ni,nir->ir", once, normalised(instance))
-    level = 1.0 / max(float(use.max()), float((once.sum(axis=1) / instance.limit).max()))
-    return level, level * once
 
 
 def _per_unit(instance: Instance, price: Floats) -> Floats:

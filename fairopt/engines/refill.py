@@ -15,6 +15,7 @@ from fairopt.engines.answer import Answer
 from fairopt.engines.filling_level import fill
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance, Ints
+from fairopt.notions.slices import part_of_row
 
 ROUNDS = 5_000
 """most rounds over all servers before giving up"""
@@ -28,15 +29,6 @@ CLOSING = 200
 """most rounds that close the answer of a program"""
 NEAR = 1e-4
 """a total that closing moves by more than this part was not nearly right: it stays as it was"""
-
-
-def normalised(instance: Instance) -> Floats:
-    """B (N, I, R): part of the whole row's resource that one task uses; 0 where not eligible."""
-    part = np.zeros(instance.shape)
-    n, i = instance.pairs
-    pool = np.where(instance.pool > 0, instance.pool, 1.0)
-    part[n, i] = instance.pair_demand / pool[i]
-    return part
 
 
 def time_parts(instance: Instance) -> Floats:
@@ -74,7 +66,7 @@ def refill(
 
     Parameters
     ----------
-    part : (N, I, R), `normalised` for division of resources, `time_parts` for division of time.
+    part : (N, I, R), `part_of_row` for division of resources, `time_parts` for division of time.
     order : positions of the servers in the order they are refilled.
     start : (N, I) >= 0 within the limits, tasks to begin with; default none.
 
@@ -142,10 +134,14 @@ def refill_server(instance: Instance, part: Floats, x: Floats, i: int, members: 
 
 
 def solve(instance: Instance, notion: Any) -> Answer:
-    """Procedure of `ps-dsf`: a fixed point of the refill, in the notion's order of servers."""
+    """Engine of `ps-dsf`: a fixed point of the refill, in the notion's order of servers."""
+    if notion.method == "algorithm-1":
+        from fairopt.engines import algorithm_one
+
+        return algorithm_one.solve(instance, notion)
     order = server_order(instance, notion.order)
     timed = notion.division == "tdm"
-    part = time_parts(instance) if timed else normalised(instance)
+    part = time_parts(instance) if timed else part_of_row(instance)
     tasks, rounds = refill(instance, part, order)
     step: dict[str, Any] = {
         "engine": "refill", "rounds": rounds, "order": [instance.servers[i] for i in order],

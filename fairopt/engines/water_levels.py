@@ -16,6 +16,8 @@ from fairopt.engines.answer import Answer
 from fairopt.engines.filling_level import level_of
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats
+from fairopt.notions import bottlenecks
+from fairopt.notions.bottleneck import one_pool
 
 SWEEPS = 10_000
 STILL = 1e-14
@@ -66,27 +68,22 @@ def _most(reach: Floats, theta: Floats, limit: Floats, skip: int | None = None) 
 
 
 def solve(instance: Any, notion: Any) -> Answer:
-    """Procedure of `bmf`, by its method: levels, milp or enumeration."""
+    """Engine of `bmf`, by its method: levels or enumeration."""
     from fairopt.engines import bottleneck_maps as maps
 
-    part = maps.one_pool(instance)
-    method = notion.method_for(instance)
-    if method == "levels":
+    part = one_pool(instance)
+    if notion.method_for(instance) == "levels":
         tasks, theta, sweeps = water_levels(part, instance.weight, instance.limit)
         levels = {r: float(t) for r, t in zip(instance.resources, theta, strict=True) if t < np.inf}
         remark = "unique" if instance.shape[2] <= 2 else "others may exist; an objective chooses"
         step = {"engine": "water-levels", "sweeps": sweeps, "levels": levels, "remark": remark}
         return Answer(tasks[:, None], steps=(step,))
-    gain = notion.gain(instance)
-    if method == "milp":
-        tasks, map_ = maps.by_program(part, instance.weight, instance.limit, gain)
-        found = 1
-    else:
-        points = maps.enumerate_all(part, instance.weight, instance.limit)
-        tasks, map_ = max(points, key=lambda point: float(gain @ point[0]))
-        found = len(points)
+    gain = bottlenecks.gain(instance, notion.objective)
+    points = maps.enumerate_all(part, instance.weight, instance.limit)
+    tasks, map_ = max(points, key=lambda point: float(gain @ point[0]))
     named = {
         user: instance.resources[j] if j < len(instance.resources) else "its limit"
         for user, j in zip(instance.users, map_, strict=True)
     }
-    return Answer(tasks[:, None], steps=({"engine": method, "found": found, "bottleneck": named},))
+    step = {"engine": "enumeration", "found": len(points), "bottleneck": named}
+    return Answer(tasks[:, None], steps=(step,))

@@ -16,7 +16,7 @@ from fairopt.check import Check
 from fairopt.instance import Instance
 from fairopt.mechanisms.instances import instances
 from fairopt.notions import NOTIONS, Notion, make
-from fairopt.notions.ps_dsf import transformed
+from fairopt.notions.way import SameAs
 from fairopt.properties import NOTION_PROPERTIES, PROPERTIES, pareto_optimal
 
 if TYPE_CHECKING:
@@ -150,8 +150,10 @@ def judged(answer: Allocation, name: str) -> Check:
     """A property of an answer, OWN_PARETO among them."""
     if name != OWN_PARETO:
         return PROPERTIES[name](answer)
-    if answer.notion["parameters"].get("division") == "tdm":
-        answer = Allocation(transformed(answer.instance), {"name": "proportional"}, answer.tasks)
+    plain = answer.notion
+    way = make(plain["name"], **plain["parameters"]).way(answer.instance)
+    if isinstance(way, SameAs):  # the resources it divides are those of the other problem
+        answer = Allocation(way.instance, way.notion, answer.tasks)
     return replace(pareto_optimal(answer), name=OWN_PARETO)
 
 

@@ -1,4 +1,4 @@
-"""The table of notions: one line each, name to class."""
+"""The table of notions: one row each, name to class."""
 
 from __future__ import annotations
 

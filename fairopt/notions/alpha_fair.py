@@ -10,7 +10,7 @@ import numpy as np
 from fairopt import welfare
 from fairopt.criteria import Criterion
 from fairopt.instance import Floats, Instance
-from fairopt.notions.notion import Notion
+from fairopt.notions.notion import HEAVIEST, POWER, WEIGHT, Merging, Notion
 from fairopt.program import Program, feasible_set
 
 
@@ -44,6 +44,9 @@ class AlphaFair(Notion):
 
     name: ClassVar[str] = "alpha-fair"
     summary: ClassVar[str] = "max sum phi_n g_alpha(s_n), any alpha >= 0 (kesidis2018 (15))"
+    family: ClassVar[str] = "alpha-fair"
+    compared: ClassVar[tuple[dict[str, Any], ...]] = ({"alpha": 2.0},)
+    deduced: ClassVar[bool] = True
     alpha: float
     criterion: Criterion = "tasks"
     weight_inside: bool = False
@@ -57,6 +60,21 @@ class AlphaFair(Notion):
         worth = worth_in(unit, instance, self.alpha, self.weight_inside)
         gain, definition = g(space.share, self.alpha)
         return Program(worth @ gain, space, definition)
+
+    @property
+    def unique(self) -> bool:
+        return self.alpha > 0 and self.criterion != "dominant-share"
+
+    @property
+    def merging(self) -> Merging:
+        if self.alpha == 0:
+            return Merging(HEAVIEST, alpha=0.0)
+        if self.weight_inside or self.alpha == 1:
+            return Merging(WEIGHT)
+        # for alpha > 1 the merged weight moves inside: sum phi^(1/alpha) is a number, its power
+        # alpha need not be one
+        inside = AlphaFair(self.alpha, self.criterion, True) if self.alpha > 1 else None
+        return Merging(POWER, alpha=self.alpha, inside=inside)
 
 
 def worth_in(unit: Floats, instance: Instance, alpha: float, weight_inside: bool) -> Floats:

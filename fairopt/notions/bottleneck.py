@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from fairopt.errors import BadInput, Fault
+from fairopt.errors import UsageError
 from fairopt.instance import Floats, Instance
-from fairopt.notions.notion import Notion
-
-OBJECTIVES = ("most-tasks", "fewest-tasks")
+from fairopt.notions import bottlenecks
+from fairopt.notions.notion import Merging, Notion
+from fairopt.notions.way import Choose, Patterns
+from fairopt.program import Program, feasible_set, usage_matrix
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,16 @@ class BottleneckMaxFair(Notion):
               a_{ij} \varphi_i / w_i = \max_k a_{kj} \varphi_k / w_k
 
     with a the part of the pool one task uses, and the weight in both places. A user at its limit
-    needs no bottleneck. An answer exists; it is unique for two resources and need not be for three
-    (bonald2015 Propositions 3 and 4).
+    needs no bottleneck. As a program, with booleans b ("i is stopped by j"; by its limit: l) and
+    levels scaled so that none exceeds 1:
+
+    .. math:: \max_{\varphi \ge 0, \theta} \sum_i g_i \varphi_i, \quad
+              \sum_k a_{kj} \varphi_k \le 1, \quad \sum_k a_{kj} \varphi_k \ge b_{ij}, \\
+              \theta_j - (1 - b_{ij}) \le a_{ij} \varphi_i / w_i \le \theta_j, \quad
+              \varphi_i \ge l_i \, \text{limit}_i, \quad l_i + \sum_j b_{ij} \ge 1
+
+    An answer exists; it is unique for two resources and need not be for three (bonald2015
+    Propositions 3 and 4): the objective g chooses.
 
     Parameters
     ----------
@@ -45,7 +54,7 @@ class BottleneckMaxFair(Notion):
 
     name: ClassVar[str] = "bmf"
     summary: ClassVar[str] = "every user has a full resource it uses most of (bonald2015 2.5)"
-    procedure_path: ClassVar[str] = "fairopt.engines.water_levels:solve"
+    family: ClassVar[str] = "bmf"
     method: str | None = None
     objective: str | None = None
 
@@ -53,55 +62,41 @@ class BottleneckMaxFair(Notion):
         """The method used on this instance."""
         return self.method or ("levels" if self.objective is None else "milp")
 
-    def gain(self, instance: Instance) -> Floats:
-        """(N,) gain of one task under the objective; all ones when there is none."""
-        users = instance.users
-        if self.objective in (None, "most-tasks"):
-            return np.ones(len(users))
-        if self.objective == "fewest-tasks":
-            return -np.ones(len(users))
-        if self.objective not in users:
-            wanted = f"{', '.join(OBJECTIVES)} or a user"
-            raise BadInput([Fault("objective", repr(self.objective), wanted)])
-        return np.array([float(user == self.objective) for user in users])
+    def way(self, instance: Instance) -> Patterns:
+        return Patterns(self.patterns, chooses=self.method_for(instance) == "milp")
+
+    def patterns(self, instance: Instance, choose: Choose) -> Program:
+        """The mixed-integer program; a user's level at a resource is its part of it, by weight."""
+        import cvxpy as cp
+
+        part = one_pool(instance)
+        space = feasible_set(instance, 1.0 / instance.alone, np.ones(len(part)))
+        entries = usage_matrix(instance)[0].tocoo()
+        user, weight = entries.col, instance.weight
+        share = entries.data * space.pair_unit[user] * weight.min() / weight[user]
+        rules = bottlenecks.everybody_stopped(
+            instance, space, cp.multiply(share, space.y[user]), choose
+        )
+        worth = bottlenecks.gain(instance, self.objective) * space.pair_unit
+        return Program((worth / np.abs(worth).max()) @ space.y, space, rules)
+
+    @property
+    def merging(self) -> Merging | None:
+        # the other methods name users, in their objective or their steps
+        plain = self.method in (None, "levels") and self.objective is None
+        return Merging(servers=False) if plain else None
 
 
-def program(part: Floats, weight: Floats, limit: Floats, gain: Floats) -> tuple[Any, Any]:
-    """The mixed-integer program and its boolean (N, R+1): user i is bottlenecked at j.
+def one_pool(instance: Instance) -> Floats:
+    """(N, R) part of the pool one task uses.
 
-    Column R says "at its limit". Shares a phi / w are scaled so that none exceeds 1, the big M.
-
-    Parameters
-    ----------
-    part : (N, R) part of the pool one task uses. weight, limit : (N,). gain : (N,) per task.
+    Raises
+    ------
+    UsageError : more than one server; bottleneck max fairness is defined for one pool.
     """
-    import cvxpy as cp
-
-    users, resources = part.shape
-    unit = 1.0 / part.max(axis=1)  # tasks alone: phi / unit lies in [0, 1]
-    use = part * unit[:, None]
-    share = use * (weight.min() / weight)[:, None]
-    phi = cp.Variable(users, nonneg=True)
-    top = cp.Variable(resources, nonneg=True)
-    bottleneck = cp.Variable((users, resources + 1), boolean=True)
-    bounded = np.isfinite(limit)
-    limits = np.where(bounded, limit, unit) / unit
-    at_limit = np.where(bounded, np.minimum(limits, 2.0), 0.0)
-    rules = [
-        use.T @ phi <= 1,
-        phi <= np.where(bounded, limits, 1.0),
-        cp.sum(bottleneck, axis=1) == 1,
-        bottleneck[:, resources] <= bounded,
-        phi >= cp.multiply(at_limit, bottleneck[:, resources]),
-    ]
-    for j in range(resources):
-        mine = bottleneck[:, j]
-        rules += [
-            mine <= (part[:, j] > 0),
-            cp.multiply(share[:, j], phi) <= top[j],
-            cp.multiply(share[:, j], phi) >= top[j] - (1 - mine),
-            use[:, j] @ phi >= mine,
-        ]
-    worth = gain * unit
-    goal = cp.Maximize((worth / np.abs(worth).max()) @ phi)
-    return cp.Problem(goal, [*rules, top <= 1]), bottleneck
+    if len(instance.servers) != 1:
+        raise UsageError(
+            f"bmf: found {len(instance.servers)} servers; wanted one (bonald2015 defines "
+            "bottleneck max fairness for one pool; ps-dsf has a bottleneck at every server)"
+        )
+    return instance.pair_demand / np.where(instance.pool > 0, instance.pool, 1.0)

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from fairopt.notions.notion import Notion
+import numpy as np
+
+from fairopt.instance import Floats, Instance
+from fairopt.notions.per_server_drf import PerServerDRF
+from fairopt.notions.slices import each_resource, named, part_of_row
+from fairopt.notions.way import Levels, Rest
+from fairopt.program import Heights, feasible_set
 
 
 @dataclass(frozen=True)
-class HandOutDRF(Notion):
+class HandOutDRF(PerServerDRF):
     r"""DRF on every pool, then idle resources are handed out (like HUG).
 
-    Phase 1 is `per-server-drf`. In phase 2 every resource that is left goes to the users eligible
-    on the pool, the lowest share by weight first, with no user's share of it above its dominant
-    share there, :math:`\alpha_{n,i,r} \le \max_r x_{n,i} d_{n,r} / c_{i,r}`. After phase 1 every
-    user lacks some full resource, so the tasks do not change: the second phase is about resources,
-    and stands in the steps of the result ("resources", in the user's units).
+    Phase 1 is `per-server-drf`, tasks x. Phase 2 is, on every resource of every server, the
+    lexicographic max-min of the parts y of it that the eligible users hold in the end:
+
+    .. math:: \operatorname{lexmax}_{y} y_{n,i,r} / \phi_n, \quad \sum_n y_{n,i,r} \le 1, \quad
+              x_{n,i} d_{n,r} / c_{i,r} \le y_{n,i,r} \le \max_q x_{n,i} d_{n,q} / c_{i,q}
+
+    so no part rises above the user's dominant share there. After phase 1 every user lacks some full
+    resource, so the tasks do not change: y stands in the steps of the result ("resources", in the
+    user's units).
 
     References
     ----------
@@ -25,4 +35,30 @@ class HandOutDRF(Notion):
 
     name: ClassVar[str] = "drf-hug"
     summary: ClassVar[str] = "DRF per pool, the rest handed out to the dominant share (kesidis2016)"
-    procedure_path: ClassVar[str] = "fairopt.engines.per_server:solve_hug"
+
+    def way(self, instance: Instance) -> Levels:
+        return Levels(self.heights, self.rest)
+
+    def rest(self, instance: Instance, tasks: Floats) -> Rest:
+        """Phase 2: a user for every y, its limit the dominant share, one server of all rows."""
+        held = part_of_row(instance) * tasks[:, :, None]
+        top = np.broadcast_to(held.max(axis=2, keepdims=True), held.shape)
+        rows, (n, i, r) = each_resource(instance, top)
+        least = np.minimum(held[n, i, r], rows.limit)
+
+        def heights(rows: Instance, score: Floats, unit: Floats) -> Heights:
+            space = feasible_set(rows, score, unit)
+            keeps = (space.share >= least / unit).set_label("phase 1")
+            return Heights(space, space.share, instance.weight[n] / unit, [keeps])
+
+        def told(y: Floats) -> dict[str, Any]:
+            found = held.copy()
+            found[n, i, r] = y
+            return {"step": "hand-out", "resources": named(instance, found)}
+
+        return Rest(rows, heights, told)
+
+    @property
+    def merging(self) -> None:
+        # the second phase names users and servers in its step
+        return None

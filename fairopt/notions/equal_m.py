@@ -5,7 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from fairopt.instance import Floats, Instance
 from fairopt.notions.notion import Notion
+from fairopt.notions.slices import each_resource, named, part_of_row
+from fairopt.notions.throughput import Throughput
+from fairopt.notions.way import OneProgram, SameAs, Steps
+from fairopt.program import Program, feasible_set
 
 
 @dataclass(frozen=True)
@@ -13,14 +20,26 @@ class EqualTasks(Notion):
     r"""Largest total of shares when everybody has the same tasks on every pool, by weight.
 
     .. math:: \max_{x \ge 0} \sum_{n,i,r} \alpha_{n,i,r} / \phi_n, \quad
-              \alpha_{n,i,r} = x_{n,i} d_{n,r} / c_{i,r}, \\
-              M_n / \phi_n \text{ all equal}, \quad M_n = \min_{i} x_{n,i}
+              \alpha_{n,i,r} = x_{n,i} d_{n,r} / c_{i,r}, \quad \sum_n \alpha_{n,i,r} \le 1, \quad
+              x_{n,i} \ge \phi_n M
 
-    over the pools the user is eligible on, per machine. M_n is concave, so the equality is read in
-    two steps that are linear: M is the largest level with :math:`M_n \ge \phi_n M` for all n, then
-    the total of shares is maximised under it. Users of the pool that decides M have M_n = phi_n M
-    exactly; one that shares no full resource with them may be handed more. (As printed, with M
-    free, M = 0 can maximise the total.)
+    over the pools the user is eligible on, per machine, with M the largest for which this can be.
+    (9) wants M_n / phi_n all equal, M_n = min_i x[n,i]. M_n is concave, so the equality is read in
+    these two steps, both linear: users of the pool that decides M have M_n = phi_n M exactly; one
+    that shares no full resource with them may be handed more. (As printed, with M free, M = 0 can
+    maximise the total.)
+
+    Parameters
+    ----------
+    mix : "demand": shares in proportion to the demand, as above. "free", as the paper says in
+        words: what M leaves may be handed out in any mix, so :math:`\alpha_{n,i,r} \ge \phi_n M
+        d_{n,r} / c_{i,r}` alone binds them, on the resources the user demands. Only the total of
+        shares is then determined; the shares stand in the steps of the result ("resources", in the
+        user's units), and tasks are what a user can run with them.
+
+    Raises
+    ------
+    BadInput : a mix that is neither.
 
     References
     ----------
@@ -29,4 +48,48 @@ class EqualTasks(Notion):
 
     name: ClassVar[str] = "equal-m"
     summary: ClassVar[str] = "equal tasks on every pool, then max sum of shares (kesidis2016 (9))"
-    procedure_path: ClassVar[str] = "fairopt.engines.pools:solve_equal"
+    family: ClassVar[str] = "equal-m"
+    mix: str = "demand"
+
+    def way(self, instance: Instance) -> OneProgram | SameAs:
+        free = self._any_mix(instance) if self.mix == "free" else None
+        return free or OneProgram(self.program)
+
+    def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
+        space = feasible_set(instance, score, unit)
+        n, i = instance.pairs
+        _, least = equal_level(instance)
+        shares = part_of_row(instance).sum(axis=2) * instance.count / instance.weight[:, None]
+        gain = shares[n, i] * space.pair_unit
+        keeps = (space.y >= least[n, i] / space.pair_unit).set_label("x >= phi M")
+        return Program((gain / gain.max()) @ space.y, space, [keeps])
+
+    def _any_mix(self, instance: Instance) -> SameAs | None:
+        """Every resource that is left is a good of its own; None where M leaves nothing."""
+        part = part_of_row(instance)
+        _, least = equal_level(instance)
+        base = part * least[:, :, None]
+        left = np.maximum(0.0, 1.0 - base.sum(axis=0))
+        if not (part * left).any():
+            return None
+        rows, where = each_resource(instance, np.where(part > 0, left[None], 0.0), left)
+        # a user of each (n, i, r), worth 1/phi_n per part of a machine
+        worth = (instance.count[None, :, None] / instance.weight[:, None, None] * (part > 0))[where]
+
+        def back(extra: Floats) -> tuple[Floats, Steps]:
+            share = base.copy()
+            share[where] += extra[:, 0]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                tasks = np.where(part > 0, share / part, np.inf).min(axis=2)
+            told = {"step": "any mix", "resources": named(instance, share)}
+            return np.where(instance.eligible, tasks, 0.0), (told,)
+
+        return SameAs(rows.replace(weight=worth), Throughput(), back)
+
+
+def equal_level(instance: Instance) -> tuple[float, Floats]:
+    """The largest M with phi_n M tasks of every user on every eligible machine; those x (N, I)."""
+    once = instance.weight[:, None] * instance.eligible * instance.count
+    use = np.einsum("ni,nir->ir", once, part_of_row(instance))
+    level = 1.0 / max(float(use.max()), float((once.sum(axis=1) / instance.limit).max()))
+    return level, level * once

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
+from typing import Any, ClassVar
 
 from fairopt.criteria import Criterion
-from fairopt.instance import Bools, Floats, Instance
-from fairopt.notions.notion import Notion
-from fairopt.program import Program, feasible_set
+from fairopt.instance import Floats, Instance
+from fairopt.notions.notion import Merging, Notion
+from fairopt.notions.way import Levels
+from fairopt.program import Heights, feasible_set
 
 
 @dataclass(frozen=True)
@@ -38,23 +37,25 @@ class MaxMin(Notion):
 
     name: ClassVar[str] = "max-min"
     summary: ClassVar[str] = "lexicographic max-min of s_n / phi_n (kesidis2018 Definition 1)"
+    family: ClassVar[str] = "max-min"
+    compared: ClassVar[tuple[dict[str, Any], ...]] = (
+        {"criterion": "drf"}, {"criterion": "tsf"}, {"criterion": "cdrf"},
+    )  # fmt: skip
+    fluid: ClassVar[bool] = True
     criterion: Criterion = "drf"
 
-    def step(
-        self, instance: Instance, score: Floats, unit: Floats, free: Bools, level: Floats
-    ) -> Program:
-        """The program of the next level.
+    def way(self, instance: Instance) -> Levels:
+        return Levels(self.heights)
 
-        Parameters
-        ----------
-        unit : (N,) what shares are counted in. free : (N,) who is not frozen.
-        level : (N,) share of every frozen user, which it must keep.
-        """
-        import cvxpy as cp
-
+    def heights(self, instance: Instance, score: Floats, unit: Floats) -> Heights:
+        """Everybody's share, by weight."""
         space = feasible_set(instance, score, unit)
-        t = cp.Variable(name="t")
-        slope = np.where(free, instance.weight / unit, 0.0)
-        kept = np.where(free, 0.0, level / unit)
-        keeps = (space.share >= (slope / slope.max()) * t + kept).set_label("levels")
-        return Program(t, space, [keeps])
+        return Heights(space, space.share, instance.weight / unit)
+
+    @property
+    def unique(self) -> bool:
+        return self.criterion != "dominant-share"
+
+    @property
+    def merging(self) -> Merging:
+        return Merging()

@@ -1,45 +1,141 @@
-"""What every notion of fairness is: frozen parameters, a name, and one way to its answer."""
+"""What every notion of fairness is: frozen parameters, a name, and a way to its answer, as data."""
 
 from __future__ import annotations
 
+import re
 from abc import ABC
-from dataclasses import fields
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar
 
-from fairopt import criteria, parameters
-from fairopt.errors import BadInput
+from fairopt import criteria, families, parameters
+from fairopt.criteria import Criterion
+from fairopt.errors import BadInput, UsageError
+from fairopt.instance import Floats, Instance
+from fairopt.notions.way import OneProgram, Way
+from fairopt.program import Program
+
+WEIGHT, POWER, HEAVIEST = "weight", "power", "heaviest"
+"""tasks in proportion to phi; to phi^(1/alpha); to the heaviest alone"""
+
+
+@dataclass(frozen=True)
+class Merging:
+    """How equal users and servers may be solved as one, exactly (docs/maths/reduction.md).
+
+    Parameters
+    ----------
+    users : WEIGHT, POWER or HEAVIEST, how merged users share the tasks.
+    servers : whether servers of equal or proportional capacity may be merged.
+    alone_matters : the notion compares with gamma, the most a user could run alone: a resource may
+        be dropped only where gamma stays what it is.
+    alpha : the exponent of POWER and HEAVIEST.
+    inside : the notion the merged weights are weights of, where it is another (POWER, alpha > 1).
+    """
+
+    users: str = WEIGHT
+    servers: bool = True
+    alone_matters: bool = False
+    alpha: float = 1.0
+    inside: Notion | None = None
 
 
 class Notion(ABC):
     """A notion of fairness, as data. Subclasses are frozen dataclasses, one a file.
 
-    A notion states its answer in exactly one of three ways: `program` (one convex program),
-    `steps` (a sequence of programs) or `procedure` (NumPy).
+    One that states a `program` needs nothing else: it is solved by general solvers. With
+    `gradient(instance, tasks (N, I)) -> (N, I)`, the derivative of its concave objective by each
+    task, its answers are judged by prices; without, feasible answers are returned as `unproved`.
     """
 
     name: ClassVar[str]
-    """the name on the command line and in files"""
-    summary: ClassVar[str]
+    """the name on the command line and in files; default from the name of the class"""
+    summary: ClassVar[str] = ""
     """one line: what it maximises, and the source equation"""
+    family: ClassVar[str] = families.OWN
+    """who judges it, and which of our engines solve it; see `fairopt.families`"""
+    compared: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    """parameters it is shown with beside other notions"""
+    deduced: ClassVar[bool] = False
+    """whether it is meant where only parameters that it takes are named"""
+    fluid: ClassVar[bool] = False
+    """whether it is shown beside the schedulers of whole tasks"""
+    gradient: Any = None
+    criterion: Criterion = "tasks"
+    """the score u[n,i] that shares are measured in"""
+
+    def __init_subclass__(cls, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if "name" not in cls.__dict__:
+            cls.name = re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
 
     def __post_init__(self) -> None:
-        """Refuse parameters out of range (`fairopt.parameters`).
+        """Refuse parameters out of range, its own and its family's (`fairopt.parameters`).
 
         Raises
         ------
         BadInput : with every fault, by the parameter's name.
         """
-        given = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        found = parameters.faults(self.name, given)
+        own = {name: getattr(self, name) for name in self._fields()}
+        read = {name: getattr(self, name) for name in self._read() if hasattr(self, name)}
+        found = parameters.faults(self.name, own)
+        if self.name not in parameters.RULES:
+            found = parameters.faults(self.family, read)
         if found:
             raise BadInput(found)
 
+    def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
+        """The convex program, where the notion is one.
+
+        Parameters
+        ----------
+        score : (N, I), share of one task. unit : (N,) > 0, a share of about the size expected.
+        """
+        raise UsageError(f"notion {self.name}: it states no program, and no other way")
+
+    def way(self, instance: Instance) -> Way:
+        """How the answer is stated; default the one `program`."""
+        return OneProgram(self.program)
+
+    @property
+    def judgeless(self) -> bool:
+        """Whether nobody can judge more than that an answer fits: no family, and no gradient."""
+        return self.family == families.OWN and self.gradient is None
+
+    def slope(self, instance: Instance, tasks: Floats) -> tuple[Floats, ...]:
+        """The gradient at an answer, for its judge; empty where none is stated."""
+        return () if self.gradient is None else (self.gradient(instance, tasks),)
+
+    @property
+    def unique(self) -> bool:
+        """Whether the answer's totals are the only ones."""
+        return False
+
+    @property
+    def merging(self) -> Merging | None:
+        """What may be solved as one; None where nothing may."""
+        return None
+
     def plain(self) -> dict[str, Any]:
-        """{"name", "parameters"}: what files and certificates see; parameters at None left out."""
-        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        """{"name", "parameters"}: what files and certificates see; parameters at None left out.
+
+        A notion that the judging side does not know by name adds its "family", and those of its
+        attributes that the family's judge reads.
+        """
+        plain: dict[str, Any] = {"name": self.name, "parameters": self._values(self._fields())}
+        if self.name not in parameters.RULES:
+            plain["family"] = {"name": self.family, "parameters": self._values(self._read())}
+        return plain
+
+    def _fields(self) -> list[str]:
+        return [f.name for f in fields(self)] if is_dataclass(self) else []
+
+    def _read(self) -> list[str]:
+        """Parameters of its family, which the family's judge reads."""
+        return list(parameters.RULES.get(self.family, ("criterion",)))
+
+    def _values(self, names: list[str]) -> dict[str, Any]:
+        """Attributes by name, without those at None; the criterion by its name."""
+        values = {name: getattr(self, name) for name in names if hasattr(self, name)}
         if "criterion" in values:
             values["criterion"] = criteria.name_of(values["criterion"])
-        return {
-            "name": self.name,
-            "parameters": {k: v for k, v in values.items() if v is not None},
-        }
+        return {key: value for key, value in values.items() if value is not None}

@@ -5,21 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairopt.notions.notion import Notion
+import numpy as np
+
+from fairopt.instance import Floats, Instance
+from fairopt.notions.notion import Merging, Notion
+from fairopt.notions.way import Levels
+from fairopt.program import Heights, feasible_set
 
 
 @dataclass(frozen=True)
 class PerServerDRF(Notion):
     r"""Dominant-resource fairness on each server, as if it were alone.
 
-    .. math:: \text{on every } i: \quad x_{n,i} = \phi_n \gamma_{n,i} t_{n,i}, \quad
-              \text{all } t_{n,i} \text{ rise together until a resource that } n
-              \text{ demands is full}
+    The lexicographic max-min of what every user has on every server, by weight:
 
-    Unique without limits: weighted max-min of the dominant shares x[n,i]/gamma[n,i] on each server.
-    With limits all servers fill at the same speed and a user that reaches its limit stops on all of
-    them. Where every user demands every resource it is the closed form of kesidis2016 Claim 3 (with
-    the weight the right way up).
+    .. math:: \operatorname{lexmax}_{x \ge 0} \frac{x_{n,i}}{\phi_n \gamma_{n,i}}, \quad
+              \sum_n d_{n,r} x_{n,i} \le c_{i,r}, \quad \sum_i x_{n,i} \le \text{limit}_n
+
+    A pair has nowhere else to go, so all pairs rise together until a resource that they demand is
+    full, or their user is at its limit. Unique. Without limits the servers do not touch one
+    another; with them all servers fill at the same speed. Where every user demands every resource
+    it is the closed form of kesidis2016 Claim 3 (with the weight the right way up).
 
     References
     ----------
@@ -28,4 +34,22 @@ class PerServerDRF(Notion):
 
     name: ClassVar[str] = "per-server-drf"
     summary: ClassVar[str] = "DRF on every server by itself (kesidis2016 Claim 3)"
-    procedure_path: ClassVar[str] = "fairopt.engines.per_server:solve"
+    family: ClassVar[str] = "per-server-drf"
+
+    def way(self, instance: Instance) -> Levels:
+        return Levels(self.heights)
+
+    def heights(self, instance: Instance, score: Floats, unit: Floats) -> Heights:
+        """What every pair has, in parts of what it could have alone, by weight."""
+        n, _ = instance.pairs
+        alone = 1.0 / np.where(instance.eligible, instance.alone, 1.0)
+        space = feasible_set(instance, alone, np.ones(len(instance.users)))
+        return Heights(space, space.y, instance.weight[n])
+
+    @property
+    def unique(self) -> bool:
+        return True
+
+    @property
+    def merging(self) -> Merging | None:
+        return Merging(alone_matters=True)

@@ -8,7 +8,7 @@ from typing import ClassVar
 from fairopt.criteria import Criterion
 from fairopt.instance import Floats, Instance
 from fairopt.notions.alpha_fair import g
-from fairopt.notions.notion import Notion
+from fairopt.notions.notion import Merging, Notion
 from fairopt.program import Program, feasible_set
 
 
@@ -34,11 +34,22 @@ class ProportionalFair(Notion):
 
     name: ClassVar[str] = "proportional"
     summary: ClassVar[str] = "max sum phi_n log s_n (kesidis2018 Corollary 1)"
+    family: ClassVar[str] = "alpha-fair"
     alpha: ClassVar[float] = 1.0
     weight_inside: ClassVar[bool] = False
+    fluid: ClassVar[bool] = True
     criterion: Criterion = "tasks"
 
     def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
         space = feasible_set(instance, score, unit)
         gain, _ = g(space.share, 1.0)
         return Program((instance.weight / instance.weight.max()) @ gain, space)
+
+    @property
+    def unique(self) -> bool:
+        # shares are unique, tasks only where a share counts the same on every server
+        return self.criterion != "dominant-share"
+
+    @property
+    def merging(self) -> Merging:
+        return Merging()

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from fairopt.instance import Instance
-from fairopt.notions.notion import Notion
+from fairopt.notions import bottlenecks
+from fairopt.notions.notion import Merging, Notion
+from fairopt.notions.proportional import ProportionalFair
+from fairopt.notions.way import Choose, Patterns, SameAs
+from fairopt.program import Program, feasible_set, usage_matrix
 
 
 @dataclass(frozen=True)
@@ -26,8 +30,19 @@ class PerServerDominantShare(Notion):
     unique, and where users have limits the answer is that of the program (Theorem 2, which exempts
     users at their limits, then admits others).
 
-    For rdm several answers may exist and one may even dominate another: the order of the servers is
-    part of the notion and chooses, and the result says so; `fairopt.fixed_points` looks for others.
+    For rdm, Theorem 1 as a program: booleans b ("n is stopped at i by r"), h ("n holds tasks on
+    i") and l ("n is at its limit"), levels scaled so that none exceeds 1:
+
+    .. math:: \max_{x \ge 0, \theta} \sum_n g_n x_n, \quad
+              b_{n,i,r} \le \sum_m x_{m,i} d_{m,r} / c_{i,r} \le 1, \quad
+              x_{n,i} \le \gamma_{n,i} h_{n,i}, \quad x_n \ge l_n \, \text{limit}_n, \\
+              \theta_{i,r} \ge s_{n,i} / \phi_n - (1 - h_{n,i}), \quad
+              s_{n,i} / \phi_n \ge \theta_{i,r} - (1 - b_{n,i,r}), \quad
+              l_n + \sum_r b_{n,i,r} \ge 1
+
+    Several answers may exist and one may even dominate another. The order of the servers, or the
+    objective g, is part of the notion and chooses, and the result says so; `fairopt.fixed_points`
+    looks for others.
 
     Parameters
     ----------
@@ -36,6 +51,9 @@ class PerServerDominantShare(Notion):
     method : "refill" (server by server) or "algorithm-1" (khamse2016 Algorithm I), for rdm.
     seed : with "algorithm-1", servers act one at a time, picked at random from this seed (the
         distributed form); None is round after round in `order`.
+    objective : which of the answers for rdm, found by the mixed-integer program (some eight users):
+        "most-tasks", "fewest-tasks", or the name of the user to favour; None leaves the choice to
+        the method.
 
     Raises
     ------
@@ -48,36 +66,54 @@ class PerServerDominantShare(Notion):
 
     name: ClassVar[str] = "ps-dsf"
     summary: ClassVar[str] = "per-server dominant-share fairness (khamse2016 Theorems 1, 2)"
+    family: ClassVar[str] = "ps-dsf"
+    compared: ClassVar[tuple[dict[str, Any], ...]] = ({"division": "rdm"}, {"division": "tdm"})
+    fluid: ClassVar[bool] = True
     division: str = "rdm"
     order: tuple[str, ...] | None = None
     method: str = "refill"
     seed: int | None = None
+    objective: str | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.order is not None:
             object.__setattr__(self, "order", tuple(self.order))
 
-    @property
-    def procedure_path(self) -> str | None:
-        """The engine, "module:function"; None for tdm, which is a program (`reduces_to`)."""
+    def way(self, instance: Instance) -> SameAs | Patterns:
         if self.division == "tdm":
-            return None
-        module = "refill" if self.method == "refill" else "algorithm_one"
-        return f"fairopt.engines.{module}:solve"
+            return SameAs(transformed(instance), ProportionalFair())
+        return Patterns(self.patterns, chooses=self.objective is not None)
+
+    def patterns(self, instance: Instance, choose: Choose) -> Program:
+        """Theorem 1 as a mixed-integer program; the level of a pair is s[n,i] / phi_n."""
+        import cvxpy as cp
+
+        alone = np.where(instance.eligible, instance.alone, 1.0)
+        space = feasible_set(instance, 1.0 / alone, np.ones(len(instance.users)))
+        n, i = instance.pairs
+        # no level on a server is above what its user alone on all its servers would make it
+        size = instance.weight[n] * alone[n, i]
+        highest = np.zeros(len(instance.servers))
+        np.maximum.at(highest, i, np.minimum(instance.alone.sum(axis=1), instance.limit)[n] / size)
+        entries = usage_matrix(instance)[0].tocoo()
+        of_user = np.equal.outer(np.arange(len(instance.users)), n) * space.pair_unit
+        level = cp.multiply(1.0 / size / highest[i], (of_user @ space.y)[n])
+        rules = bottlenecks.everybody_stopped(instance, space, level[entries.col], choose)
+        worth = bottlenecks.gain(instance, self.objective)[n] * space.pair_unit
+        return Program((worth / np.abs(worth).max()) @ space.y, space, rules)
 
     @property
-    def closing_path(self) -> str | None:
-        """What brings the answer of the equal problem to rounding, "module:function", for tdm."""
-        return "fairopt.engines.refill:close" if self.division == "tdm" else None
+    def unique(self) -> bool:
+        return self.division == "tdm"
 
-    def reduces_to(self, instance: Instance) -> tuple[Instance, Notion] | None:
-        """The equal problem for tdm: proportional fairness of the tasks over time; None for rdm."""
-        if self.division != "tdm":
+    @property
+    def merging(self) -> Merging | None:
+        # divided resources: the merged answer is one of the original's, which has others; an
+        # objective names users
+        if self.objective is not None:
             return None
-        from fairopt.notions.proportional import ProportionalFair
-
-        return transformed(instance), ProportionalFair()
+        return Merging(servers=self.division == "tdm", alone_matters=True)
 
 
 def transformed(instance: Instance) -> Instance:

@@ -5,18 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
+from fairopt.instance import Floats, Instance
 from fairopt.notions.notion import Notion
+from fairopt.program import Program, feasible_set
 
 
 @dataclass(frozen=True)
 class CommonTasks(Notion):
     r"""Largest weighted sum of the tasks each user has on every one of its pools.
 
-    .. math:: \max_{x \ge 0} \sum_n M_n / \phi_n, \quad M_n = \min_i x_{n,i}, \quad
+    .. math:: \max_{x, M \ge 0} \sum_n M_n / \phi_n, \quad x_{n,i} = M_n, \quad
               \sum_n d_{n,r} x_{n,i} \le c_{i,r}
 
-    the minimum over the pools the user is eligible on, per machine. Nothing is used beyond
-    x[n,i] = M_n. Efficiency, not fairness: a user may get nothing; the answer need not be unique.
+    on the pools the user is eligible on, per machine: nothing is used beyond x[n,i] = M_n.
+    Efficiency, not fairness: a user may get nothing; the answer need not be unique.
 
     References
     ----------
@@ -25,4 +29,15 @@ class CommonTasks(Notion):
 
     name: ClassVar[str] = "sum-m"
     summary: ClassVar[str] = "max sum M_n/phi_n, M_n = fewest tasks on a pool (kesidis2016 (10))"
-    procedure_path: ClassVar[str] = "fairopt.engines.pools:solve_sum"
+    family: ClassVar[str] = "sum-m"
+
+    def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
+        import cvxpy as cp
+
+        space = feasible_set(instance, score, unit)
+        n, i = instance.pairs
+        common = cp.Variable(len(instance.users), name="M")  # in tasks of the user's unit
+        per_machine = instance.count[i] * unit[n] / space.pair_unit
+        same = (space.y == cp.multiply(per_machine, common[n])).set_label("x = M")
+        gain = unit / instance.weight
+        return Program((gain / np.max(gain)) @ common, space, [same])

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from fairopt.instance import Floats, Instance
-from fairopt.notions.notion import Notion
+from fairopt.notions.notion import HEAVIEST, Merging, Notion
 from fairopt.program import Program, feasible_set
 
 
@@ -28,7 +28,8 @@ class Throughput(Notion):
 
     name: ClassVar[str] = "throughput"
     summary: ClassVar[str] = "max sum phi_n x_n (kesidis2018 (2))"
-    criterion: ClassVar[str] = "tasks"
+    family: ClassVar[str] = "alpha-fair"
+    fluid: ClassVar[bool] = True
     alpha: ClassVar[float] = 0.0
     weight_inside: ClassVar[bool] = False
 
@@ -36,3 +37,7 @@ class Throughput(Notion):
         space = feasible_set(instance, score, unit)
         worth = instance.weight * unit
         return Program((worth / np.max(worth)) @ space.share, space)
+
+    @property
+    def merging(self) -> Merging:
+        return Merging(HEAVIEST, alpha=0.0)

@@ -58,7 +58,9 @@ class Tradeoff(Notion):
     summary: ClassVar[str] = (
         "max sum phi_n g(F_n) - t_pf var(F) - t_drf sum_i V_i (kesidis2016 (16))"
     )
-    criterion: ClassVar[str] = "dominant-share"
+    family: ClassVar[str] = "tradeoff"
+    deduced: ClassVar[bool] = True
+    criterion = "dominant-share"
     t_pf: float = 0.0
     t_drf: float = 0.0
     g: str | float = "log"

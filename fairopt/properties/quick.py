@@ -6,6 +6,9 @@ not certify is solved again in full.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from fairopt import criteria
@@ -13,8 +16,9 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import certify
 from fairopt.errors import FairoptError
 from fairopt.instance import Floats, Instance
-from fairopt.notions import MaxMin, Notion, PerServerDominantShare
-from fairopt.notions.ps_dsf import transformed
+from fairopt.notions import Notion
+from fairopt.notions.slices import part_of_row
+from fairopt.notions.way import Levels, SameAs
 
 _PRICED = 1e-9
 """a multiplier above this freezes a user at the level"""
@@ -24,12 +28,11 @@ def quick(instance: Instance, notion: Notion) -> Allocation | None:
     """A certified answer, or None where there is no shorter way or it was not certified."""
     answer: Allocation | None
     try:
-        if isinstance(notion, PerServerDominantShare) and notion.division == "tdm":
-            answer = _over_time(instance, notion)
-        elif isinstance(notion, MaxMin):
-            answer = _levels(instance, notion)
-        else:
+        way = notion.way(instance)
+        shorter = SHORTER.get((notion.family, type(way)))
+        if shorter is None:
             return None
+        answer = shorter(instance, notion, way)
         if answer is None:
             return None
         certificate = certify(answer)
@@ -38,17 +41,18 @@ def quick(instance: Instance, notion: Notion) -> Allocation | None:
     return answer.with_(certificate=certificate) if certificate.certified else None
 
 
-def _over_time(instance: Instance, notion: Notion) -> Allocation:
+def _over_time(instance: Instance, notion: Notion, way: SameAs) -> Allocation:
     """Time division by server-by-server refill: with time as the one resource, Theorem 1 of
     khamse2016 says what Theorem 2 does."""
     from fairopt.engines import refill
 
-    time = transformed(instance)
-    answer = refill.solve(time, PerServerDominantShare())
-    return Allocation(instance, notion, answer.tasks)
+    tasks, _ = refill.refill(
+        way.instance, part_of_row(way.instance), list(range(len(instance.servers)))
+    )
+    return Allocation(instance, notion, tasks)
 
 
-def _levels(instance: Instance, notion: MaxMin) -> Allocation | None:
+def _levels(instance: Instance, notion: Notion, way: Levels) -> Allocation | None:
     """Lexicographic max-min, one small linear program a level.
 
     Variables are the pairs in parts of what the user has alone there, and the level t.
@@ -102,3 +106,10 @@ def _levels(instance: Instance, notion: MaxMin) -> Allocation | None:
     tasks = np.zeros((users, servers))
     tasks[n, i] = x * size
     return Allocation(instance, notion, tasks, level_prices=np.array(bought), score=score)
+
+
+SHORTER: dict[tuple[str, type[Any]], Callable[..., Allocation | None]] = {
+    ("ps-dsf", SameAs): _over_time,
+    ("max-min", Levels): _levels,
+}
+"""family and way of a notion -> its shorter way"""

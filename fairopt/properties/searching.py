@@ -158,16 +158,8 @@ def truth_of(instance: Instance, notion: Notion) -> Allocation:
 
 def remark(notion: Notion) -> str:
     """What is to be said where the answer of a notion is not unique; else nothing."""
-    plain = notion.plain()
-    parameters = plain["parameters"]
-    varies = (
-        plain["name"] in ("throughput", "bmf", "equal-m", "sum-m")
-        or parameters.get("division") == "rdm"
-        or parameters.get("alpha") == 0
-        # shares are unique, tasks only where a share counts the same on every server
-        or parameters.get("criterion") == "dominant-share"
-    )
-    return "; this notion may have other answers: it is about those that solve gives" * varies
+    varies = "; this notion may have other answers: it is about those that solve gives"
+    return "" if notion.unique else varies
 
 
 def worst_loss(before: Floats, after: Floats) -> tuple[float, int]:

@@ -13,9 +13,9 @@ import numpy as np
 
 from fairopt.instance import Floats, Instance, Ints, sealed
 from fairopt.notions import Notion
+from fairopt.notions.notion import Merging
 from fairopt.reduce.groups import BLOCK, Groups
 from fairopt.reduce.merging import merge
-from fairopt.reduce.rules import Rule, rule_of
 from fairopt.reduce.unused import Rows, never_binding
 
 
@@ -95,7 +95,7 @@ class Reduction:
 
 
 def reduce(instance: Instance, notion: Notion, score: Floats | None = None) -> Reduction:
-    """The smaller problem of a notion, by the rule of its table.
+    """The smaller problem of a notion, by the rule it states.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def reduce(instance: Instance, notion: Notion, score: Floats | None = None) -> R
     notion : what fair means; one without a rule is left as it is.
     score : (N, I), the scores of the ORIGINAL instance, where the notion has a criterion.
     """
-    rule = rule_of(notion)
+    rule = notion.merging
     if rule is None:
         return _unchanged(instance, notion, score)
     small = _merged(instance, notion, score, rule)
@@ -113,7 +113,7 @@ def reduce(instance: Instance, notion: Notion, score: Floats | None = None) -> R
     if len(dropped):
         small = _composed(small, _without(small, dropped))
         # users and servers that differed only there
-        again = rule_of(small.notion)
+        again = small.notion.merging
         assert again is not None
         small = _composed(small, _merged(small.instance, small.notion, small.score, again))
     if small.instance.shape == instance.shape:
@@ -140,7 +140,7 @@ def _unchanged(instance: Instance, notion: Notion, score: Floats | None) -> Redu
     )  # fmt: skip
 
 
-def _merged(instance: Instance, notion: Notion, score: Floats | None, rule: Rule) -> Reduction:
+def _merged(instance: Instance, notion: Notion, score: Floats | None, rule: Merging) -> Reduction:
     """Equal users and servers as one."""
     found = merge(instance, notion, rule, score)
     if not (found.users.merged or found.servers.merged):

@@ -9,9 +9,10 @@ import numpy as np
 
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import Notion
+from fairopt.notions.notion import Merging
 from fairopt.reduce.exact import equal_products
 from fairopt.reduce.groups import Groups, equal_lines
-from fairopt.reduce.rules import Rule, limit_keys, shares_of
+from fairopt.reduce.rules import limit_keys, shares_of
 
 MACHINES = 2**53
 """counts beyond are refused"""
@@ -38,7 +39,7 @@ class Merged:
     count: Ints
 
 
-def merge(instance: Instance, notion: Notion, rule: Rule, score: Floats | None) -> Merged:
+def merge(instance: Instance, notion: Notion, rule: Merging, score: Floats | None) -> Merged:
     """All users and servers merged that the rule allows."""
     limit = _limits(instance)
     users = _users(instance, rule, score, limit)
@@ -60,14 +61,14 @@ def _limits(instance: Instance) -> Floats:
     return np.where(limit > instance.alone.sum(axis=1) * (1 + 1e-9), np.inf, limit)
 
 
-def _users(instance: Instance, rule: Rule, score: Floats | None, limit: Floats) -> Groups:
+def _users(instance: Instance, rule: Merging, score: Floats | None, limit: Floats) -> Groups:
     demand = instance.demand.reshape(len(instance.users), -1)
     keys = [demand, instance.eligible, *limit_keys(instance, rule, limit)]
     return equal_lines(keys, [] if score is None else [score])
 
 
 def _servers(
-    instance: Instance, rule: Rule, score: Floats | None, users: Groups
+    instance: Instance, rule: Merging, score: Floats | None, users: Groups
 ) -> tuple[Groups, Floats]:
     """Groups of servers, and the machines (I,) each is, in machines of its group's first."""
     capacity, count = instance.capacity, instance.count.astype(np.float64)

@@ -21,8 +21,6 @@ KINDS = {
     "capacity": ("servers", "resources"), "demand": ("users", "resources"),
 }  # fmt: skip
 """numbers of an instance that can be swept, written weight.USER, capacity.SERVER.RESOURCE, ..."""
-DEDUCED = ("alpha-fair", "tradeoff")
-"""notions meant by the names of their parameters alone, in this order"""
 SHOWN = 20
 
 
@@ -81,7 +79,7 @@ def parameters_of(notion: type[Notion]) -> tuple[str, ...]:
 
 def deduced(names: Sequence[str]) -> str | None:
     """The notion meant by names of parameters alone: t_drf is the trade-off, alpha alpha-fair."""
-    for name in DEDUCED:
+    for name in (name for name, notion in NOTIONS.items() if notion.deduced):
         if name in NOTIONS and names and set(names) <= set(parameters_of(NOTIONS[name])):
             return name
     return None

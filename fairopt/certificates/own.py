@@ -1,0 +1,96 @@
+"""Judge of a notion of one's own: feasibility, and what prices prove if its gradient is given.
+
+The notion is believed in two things: that its objective f is concave, and that G is its derivative
+by each task. Then any prices bound f everywhere (`universal`). The bound is told as the equal
+relative rise of all tasks that would be worth as much, bound / sum G x; nothing is known of how f
+bends, so the residual of a user is told in prices: by how much the cheapest of its tasks is too
+cheap, and what it pays too much for those it holds, both at prices that cost in all what the answer
+is worth.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairopt.allocation import Allocation, task_cost
+from fairopt.certificates.feasibility import feasibility
+from fairopt.certificates.universal import universal_bound
+from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
+from fairopt.errors import BadInput, Fault
+from fairopt.instance import Floats
+
+TOLERANCE = 1e-6
+"""promise P2"""
+
+
+def judge(alloc: Allocation, gradient: ArrayLike) -> Certificate:
+    """Certificate of an answer of any concave notion.
+
+    Parameters
+    ----------
+    gradient : (N, I) df/dx at the answer; what stands where a user is not eligible does not count.
+
+    Raises
+    ------
+    BadInput : a gradient of another shape, or one that is not finite where a user is eligible.
+    """
+    checks = list(feasibility(alloc))
+    fits = all(check.holds for check in checks)
+    gap, residual = _distances(alloc, _checked(alloc, gradient))
+    worst = float(residual.max())
+    n = int(np.argmax(residual))
+    checks.append(Check.of("optimal, by prices", gap, TOLERANCE))
+    who = alloc.instance.users[n] if worst > 0 else ""
+    checks.append(Check.of("every user pays what its tasks are worth", worst, TOLERANCE, who))
+    holds = all(check.holds for check in checks)
+    verdict = CERTIFIED if holds else UNPROVED if fits else REFUTED
+    short = residual > TOLERANCE
+    names = tuple(u for u, s in zip(alloc.instance.users, short, strict=True) if s)
+    note = "as far as the gradient is that of the notion, and its objective concave"
+    return Certificate(verdict, gap, worst, names, tuple(checks), notes=(note,))
+
+
+def _checked(alloc: Allocation, given: ArrayLike) -> Floats:
+    eligible = alloc.instance.eligible
+    gradient = np.asarray(given, dtype=np.float64)
+    if gradient.shape != eligible.shape:
+        raise BadInput([Fault("gradient", f"shape {gradient.shape}", f"shape {eligible.shape}")])
+    if not np.isfinite(gradient[eligible]).all():
+        raise BadInput([Fault("gradient", "NaN or infinity", "finite numbers")])
+    return np.where(eligible, gradient, 0.0)
+
+
+def _distances(alloc: Allocation, gradient: Floats) -> tuple[float, Floats]:
+    """(gap, residual (N,)); inf where the prices prove nothing."""
+    inst, x = alloc.instance, alloc.held
+    nothing = np.full(len(inst.users), np.inf)
+    if alloc.prices is None:
+        return np.inf, nothing
+    mu = np.zeros(len(inst.users)) if alloc.limit_prices is None else alloc.limit_prices
+    mu = np.where(np.isfinite(inst.limit), mu, 0.0)
+    worth = float((gradient * x).sum())
+    limits = mu[mu > 0] @ inst.limit[mu > 0]
+    with np.errstate(all="ignore"):
+        budget = float((alloc.prices * inst.pool).sum() + limits)
+        if not (0 < worth < np.inf and 0 < budget < np.inf):
+            return np.inf, nothing
+        bound = universal_bound(inst, gradient[inst.pairs], x, alloc.prices, mu)
+        scale = worth / budget
+        cost = scale * task_cost(inst, alloc.prices, slice(None), mu)
+        cost = np.where(inst.eligible, cost, np.inf)
+        cheap = np.where(cost > 0, (gradient - cost) / cost, np.where(gradient > 0, np.inf, 0.0))
+        cheap = np.where(inst.eligible, cheap, 0.0).max(axis=1)
+        paid = np.where(x > 0, cost * x, 0.0)
+        wasted = np.where(x > 0, np.maximum(cost - gradient, 0.0) * x, 0.0).sum(axis=1)
+        # so is a price of a limit that is not reached
+        spare = np.where(mu > 0, mu * np.maximum(inst.limit - x.sum(axis=1), 0.0), 0.0)
+        wasted += scale * spare
+        total = paid.sum(axis=1)
+        wasted = np.where(total > 0, wasted / total, 0.0)
+        # a price of what is not full is money that nobody needs to pay
+        left = np.maximum(0.0, 1.0 - alloc.utilisation)
+        idle = float((scale * alloc.prices * inst.pool * left).sum() / worth)
+    residual = np.maximum(np.maximum(cheap, wasted), 0.0)
+    residual = np.maximum(np.where(np.isnan(residual), np.inf, residual), idle)
+    return bound / worth, residual

@@ -1,0 +1,154 @@
+"""A notion written in a user's own file: solved by general solvers, judged as far as can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt import notions
+from fairopt.notions import Notion
+from fairopt.notions.way import Procedure, SameAs
+from fairopt.program import Program, feasible_set
+
+INST = fo.Instance(
+    [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]], [[9.0, 18.0], [4.0, 2.0]],
+    placement=[[1, 0], [1, 1], [0, 1]], limit=[np.inf, np.inf, 1.5], users=["A", "B", "C"],
+)  # fmt: skip
+
+
+class LogOfOneMore(Notion):
+    """max sum phi_n log(1 + x_n): nobody starves, and nobody needs anything to begin with."""
+
+    def program(self, instance: fo.Instance, score: Any, unit: Any) -> Program:
+        import cvxpy as cp
+
+        space = feasible_set(instance, score, unit)
+        return Program(instance.weight @ cp.log1p(cp.multiply(unit, space.share)), space)
+
+
+class Judged(LogOfOneMore):
+    def gradient(self, instance: fo.Instance, tasks: Any) -> Any:
+        one = instance.weight / (1 + tasks.sum(axis=1))
+        return np.broadcast_to(one[:, None], tasks.shape)
+
+
+def test_a_program_is_enough() -> None:
+    answer = fo.solve(INST, LogOfOneMore())
+    assert answer.certificate.verdict == "unproved" and not answer.certificate.certified
+    assert all(check.holds for check in answer.certificate.checks)
+    assert "no judge is known for the notion 'log-of-one-more'" in answer.certificate.explain()
+    assert answer.notion["name"] == "log-of-one-more"
+    assert [step["step"] for step in answer.steps] == ["clarabel"]
+
+
+@pytest.mark.parametrize("solver", ["auto", "clarabel", "ecos", "scs"])
+def test_with_a_gradient_the_answer_is_certified(solver: str) -> None:
+    answer = fo.solve(INST, Judged(), solver=solver)
+    assert answer.certificate.certified
+    assert answer.certificate.gap <= 1e-6 and answer.certificate.residual <= 1e-6
+    assert answer.totals == pytest.approx(fo.solve(INST, LogOfOneMore()).totals, rel=1e-5)
+
+
+@pytest.mark.parametrize("user", range(3))
+@pytest.mark.parametrize("factor", [0.999, 0.9, 0.0])
+def test_a_spoiled_answer_is_not_certified(user: int, factor: float) -> None:
+    good = fo.solve(INST, Judged())
+    tasks = good.tasks.copy()
+    tasks[user] *= factor
+    bad = good.with_(tasks=tasks)
+    gradient = Judged().gradient(INST, tasks)
+    assert not fo.certify(bad, gradient).certified
+    assert fo.certify(good, Judged().gradient(INST, good.tasks)).certified
+
+
+@pytest.mark.parametrize("size", [1e-8, 1e-5])
+def test_the_tolerance_on_both_sides(size: float) -> None:
+    """Everything less by one part: the bound is that part, at prices that are exact."""
+    good = fo.solve(INST, Judged())
+    tasks = good.tasks * (1 - size)
+    found = fo.certify(good.with_(tasks=tasks), Judged().gradient(INST, tasks))
+    assert found.certified == (size < 1e-6)
+
+
+def test_forged_prices_prove_nothing() -> None:
+    good = fo.solve(INST, Judged())
+    gradient = Judged().gradient(INST, good.tasks)
+    for prices in (np.zeros((2, 2)), np.full((2, 2), 1e300), np.ones((2, 2)), None):
+        forged = good.with_(prices=prices, limit_prices=None)
+        assert not fo.certify(forged, gradient).certified
+    beyond = good.with_(tasks=good.tasks * 1.1)
+    assert fo.certify(beyond, gradient).verdict == "refuted"
+
+
+@pytest.mark.parametrize("gradient", [[1.0, 2.0], np.full((3, 2), np.nan)])
+def test_a_gradient_that_is_none_is_refused(gradient: Any) -> None:
+    with pytest.raises(fo.BadInput, match="gradient"):
+        fo.certify(fo.solve(INST, LogOfOneMore()), gradient)
+
+
+def test_what_the_solver_cannot_state_is_refused_by_name() -> None:
+    with pytest.raises(fo.UsageError, match="highs cannot state this program; wanted clarabel"):
+        fo.solve(INST, LogOfOneMore(), solver="highs")
+    with pytest.raises(fo.UsageError, match="log-of-one-more is solved by auto, clarabel"):
+        fo.solve(INST, LogOfOneMore(), solver="interior")
+
+
+def test_an_answer_that_does_not_fit_is_never_returned_silently(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from fairopt.engines.point import Point
+
+    monkeypatch.setattr(Point, "tasks", lambda self, instance: instance.alone * 2)
+    with pytest.raises(fo.NotCertified, match="refuted"):
+        fo.solve(INST, LogOfOneMore())
+
+
+def test_a_notion_of_a_known_family_needs_no_judge_and_no_engine() -> None:
+    @dataclass(frozen=True)
+    class SquareRoot(Notion):
+        """max sum phi_n sqrt(s_n)."""
+
+        family: ClassVar[str] = "alpha-fair"
+        alpha: ClassVar[float] = 0.5
+        weight_inside: ClassVar[bool] = False
+
+        program = fo.AlphaFair.program
+
+    ours, same = fo.solve(INST, SquareRoot()), fo.solve(INST, fo.AlphaFair(0.5))
+    assert ours.certificate.certified and (ours.tasks == same.tasks).all()
+    assert ours.notion["family"]["parameters"]["alpha"] == 0.5
+    assert fo.solve(INST, SquareRoot(), solver="clarabel").totals == pytest.approx(same.totals)
+    assert SquareRoot().name not in notions.NOTIONS
+
+
+def test_the_other_ways() -> None:
+    class Half(Notion):
+        def way(self, instance: fo.Instance) -> Procedure:
+            return Procedure(lambda inst: inst.alone / (2 * len(inst.users)))
+
+    class Turned(Notion):
+        """Proportional fairness on an instance with the weights upside down."""
+
+        def way(self, instance: fo.Instance) -> SameAs:
+            return SameAs(instance.replace(weight=1 / instance.weight), fo.ProportionalFair())
+
+    half = fo.solve(INST, Half())
+    assert half.certificate.verdict == "unproved"
+    with pytest.raises(fo.UsageError, match="half is solved by auto"):
+        fo.solve(INST, Half(), solver="clarabel")
+    heavy = INST.replace(weight=[4.0, 1.0, 2.0])
+    light = heavy.replace(weight=1 / heavy.weight)
+    turned = fo.solve(heavy, Turned())
+    assert turned.totals == pytest.approx(fo.solve(light, fo.ProportionalFair()).totals)
+
+
+def test_a_notion_without_any_way_says_so() -> None:
+    class Nothing(Notion):
+        pass
+
+    with pytest.raises(fo.UsageError, match="notion nothing: it states no program"):
+        fo.solve(INST, Nothing())
