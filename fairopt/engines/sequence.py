@@ -67,7 +67,9 @@ def programs(
         if not part.max() > 0:
             raise SolverFailure(f"level {len(steps)}: {status}, and nobody stopped it")
         prices, limits = point.prices(instance)
-        stopped = free & ((part > SURE * part.max()) | _blocked(instance, prices, size))
+        stopped = free & (part > SURE * part.max())
+        if not rising.definition:  # else who cannot rise may stand above the level
+            stopped |= free & _blocked(instance, prices, size)
         t = float((np.asarray(rising.of.value) / rising.weight)[stopped].min())
         level = np.where(stopped, t, level)
         money = float((prices * instance.pool).sum())
