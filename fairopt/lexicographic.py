@@ -146,11 +146,12 @@ def max_min(
         return levels
     all_prices = list(levels.level_prices)
     pool = np.where(instance.pool > 0, instance.pool, 1.0)
+    share = (tasks * score).sum(axis=1)  # of what is given up below, users get as much elsewhere
     for k, prices in enumerate(all_prices):
         if exact and prices.any():
             tasks, money = settled(instance, score, tasks, prices * pool)
             all_prices[k] = money / pool
-    tasks = polished(instance, score, tasks, all_prices)
+    tasks = polished(instance, score, tasks, all_prices, share)
     return Levels(tasks, np.array(all_prices), levels.steps)
 
 

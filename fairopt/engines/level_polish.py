@@ -14,8 +14,8 @@ FILLED = 1e-14
 ROUNDS = 3
 TRIFLE = 1e-12
 """part of a level's money below which a price is an engine's noise"""
-DUST = 1e-6
-"""part of a share that a user may hold, by an engine's noise, where others are stopped"""
+DUST = 0.5
+"""part of a share below which what is held where others are stopped goes elsewhere"""
 
 
 def settled(
