@@ -145,3 +145,35 @@ def test_large_alpha_comes_closer() -> None:
             away[alpha] = float(np.abs(np.log(found / wanted)).max())
         assert away[100] < away[50], seed
         assert away[100] < 0.1, seed
+
+
+def test_users_of_very_different_demand() -> None:
+    alloc = fo.solve(fo.Instance([[1.0], [1e-9]], [[1.0]]), fo.MaxMin("tasks"))
+    np.testing.assert_allclose(alloc.totals, 1 / (1 + 1e-9), rtol=1e-12)
+
+
+@pytest.mark.parametrize("decades", [0, 6, 9, 12])
+def test_one_server_over_decades_of_weights_and_demands(decades: int) -> None:
+    """As in fractions, but for what the rounding of heavy users' tasks leaves of a resource."""
+    rng = np.random.default_rng(decades)
+    for _ in range(40):
+        users, resources = int(rng.integers(2, 9)), int(rng.integers(1, 4))
+        demand = rng.uniform(0.1, 1, (users, resources))
+        demand *= 10.0 ** (decades * (rng.random((users, 1)) - 0.5))
+        demand[:, 1:][rng.random((users, resources - 1)) < 0.3] = 0.0
+        weight = 10.0 ** (decades * (rng.random(users) - 0.5))
+        inst = fo.Instance(demand, rng.uniform(0.5, 2, (1, resources)), weight=weight)
+        alloc = fo.solve(inst, fo.MaxMin("tasks"))
+        exact = np.array([float(level) for level in filled_levels(inst, alloc.score)])
+        need = (inst.demand / inst.pool * weight[:, None]).max(axis=1)
+        apart = np.abs(alloc.levels - exact)
+        assert np.all((apart <= 1e-6 * exact) | (apart * need <= 8 * 2.0**-52))
+
+
+def test_several_servers_over_decades_of_weights() -> None:
+    for seed in range(40):
+        inst = random_instance(
+            2 + seed % 7, 2 + seed % 4, 2, density=0.5, seed=seed, zero_demand=0.3,
+            limits=0.3 * (seed % 2), weight_decades=(6.0, 9.0)[seed % 4 // 2],
+        )  # fmt: skip
+        assert fo.solve(inst, fo.MaxMin(CRITERIA[seed % 3])).certificate.certified
