@@ -127,3 +127,8 @@ def test_a_scheduler_has_no_notion_to_search(tmp_path, capsys):
     assert run(["check", str(path)]) == 0
     assert run(["check", str(path), "--notion-properties"]) == 2
     assert "is a scheduler" in capsys.readouterr().err
+
+
+def test_a_negative_seed_is_a_usage_error(fair, capsys):
+    assert run(["check", str(fair), "--seed", "-1"]) == 2
+    assert "--seed" in capsys.readouterr().err

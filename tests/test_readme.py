@@ -61,7 +61,9 @@ def shown() -> list[tuple[list[str], str]]:
 def test_two_commands():
     commands = blocks("sh")[0].splitlines()
     assert len(commands) == 2
-    assert commands[0].endswith("fairopt solve real/google2011")
+    # activated: the lines that begin with `fairopt` can be typed after it
+    parts = commands[0].split(" && ")
+    assert parts[1] == ". .venv/bin/activate" and parts[-1] == "fairopt solve real/google2011"
     script = commands[1].removeprefix("bash ")
     assert (ROOT / script).read_text().startswith("#!/usr/bin/env bash")
 
