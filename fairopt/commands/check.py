@@ -50,7 +50,8 @@ _KNOWN = (*PROPERTIES, *NOTION_PROPERTIES)
     show_default=True,
     help="Lies or changes tried for each property of the notion; one solve each.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the search.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+              help="Of the search.")
 @click.option(
     "--expect-violation",
     "expected",
