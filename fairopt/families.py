@@ -39,6 +39,6 @@ def member(notion: Mapping[str, Any]) -> dict[str, Any]:
         known = SHIPPED[name]
         return {"name": known["name"], "parameters": {**given, **known["parameters"]}}
     family = notion.get("family")
-    if family is None or name in FAMILIES:
+    if family is None or name in FAMILIES or name.startswith("fill:"):
         return {"name": name, "parameters": given}
     return {"name": family["name"], "parameters": family.get("parameters", {})}

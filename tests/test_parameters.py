@@ -7,7 +7,7 @@ from dataclasses import MISSING, fields
 import pytest
 
 import fairopt as fo
-from fairopt import parameters
+from fairopt import families, parameters
 from fairopt.certificates import JUDGES
 from fairopt.filling import SCHEDULERS
 from fairopt.notions import NOTIONS
@@ -38,7 +38,14 @@ def test_what_a_notion_writes_is_what_it_may_be_given(name):
 def test_every_name_in_a_file_has_a_judge():
     fillings = {f"fill:{name}" for name in (*SCHEDULERS, "optimum")}
     assert set(parameters.names()) == {*NOTIONS, *fillings}
-    assert {name if name in NOTIONS else "fill:" for name in parameters.names()} == set(JUDGES)
+    judged = {families.member({"name": name})["name"] for name in NOTIONS}
+    assert {*judged, "fill:", families.OWN} == set(JUDGES)
+
+
+@pytest.mark.parametrize("name", parameters.names())
+def test_a_known_name_means_what_it_means_whatever_family_is_claimed(name):
+    claimed = {"name": name, "family": {"name": "own", "parameters": {}}}
+    assert families.member(claimed)["name"] != "own"
 
 
 @pytest.mark.parametrize(
