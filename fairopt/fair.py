@@ -8,8 +8,9 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates.alpha_fair import TOLERANCE, measure, normalised
-from fairopt.certificates.prices import Duality, log_scale
-from fairopt.engines import conic, interior, units
+from fairopt.certificates.at_limit import at_limit
+from fairopt.certificates.prices import Duality, own_scale
+from fairopt.engines import conic, interior, limit_money, units
 from fairopt.engines import tradeoff as small
 from fairopt.engines.answer import How
 from fairopt.engines.point import Point, Question
@@ -24,6 +25,8 @@ EXACT = 1e-10
 """error of an interior answer below which polish has nothing to mend"""
 UNDECIDED = 1e-4
 """part of a share, and of a price above the cheapest, within which a pair may be used or not"""
+RARE = 200.0
+"""log of the money of a limit, above that of all rows, from which it follows from the share"""
 SMALL = 3_000
 """pairs up to which the polish and the central path go before the general solvers"""
 
@@ -50,7 +53,7 @@ def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allo
         best = dual.alloc  # the scale is that of its prices
         assert best.prices is not None and best.limit_prices is not None
         p[servers], mu[users] = best.prices, best.limit_prices
-        scales.append(log_scale(dual))
+        scales.append(own_scale(dual))
     finite = [s for s in scales if np.isfinite(s)]
     top = max(finite, default=0.0)
     for (users, servers), scale in zip(parts, scales, strict=True):
@@ -58,8 +61,36 @@ def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allo
         factor = np.exp(scale - top) if np.isfinite(scale) else 1.0
         p[servers] *= factor
         mu[users] *= factor
-    p, mu = normalised(instance, p, mu)
-    return Allocation(instance, notion, tasks, p, mu, score=score, steps=tuple(steps))
+    joined = Allocation(instance, notion, tasks, p, mu, score=score, steps=tuple(steps))
+    p, mu = normalised(instance, *_within_reach(joined, always=len(finite) < len(scales)))
+    return joined.with_(prices=p, limit_prices=mu)
+
+
+def _within_reach(alloc: Allocation, always: bool = False) -> tuple[Floats, Floats]:
+    """Prices (I, R) and of limits (N,), the latter as the shares say where they dwarf the rest."""
+    alloc = Duality.of(alloc).alloc  # the scale is that of its prices
+    assert alloc.prices is not None and alloc.limit_prices is not None
+    given, mu, inst = alloc.prices, alloc.limit_prices, alloc.instance
+    p = given
+    stopped, rows = at_limit(alloc), float((p * inst.pool).sum())
+    dear = float((mu * np.where(stopped, inst.limit, 0.0)).max()) > rows * np.exp(RARE)
+    if alloc.notion["parameters"].get("alpha") == 0 or not stopped.any() or not (dear or always):
+        return p, mu
+    with np.errstate(all="ignore"):
+        if stopped.all():
+            p, log_t = np.zeros_like(p), 0.0  # nobody pays for a resource
+        else:
+            log_t = own_scale(Duality.of(alloc))
+        dual = Duality.of(alloc.with_(prices=p, limit_prices=np.zeros_like(mu)))
+        worth = dual.log_w - dual.alpha * dual.log_share - log_t
+        best = np.where(inst.eligible, alloc.score, 0.0).max(axis=1)
+        above = np.log(-np.expm1(np.minimum(dual.log_cheapest - worth, 0.0)))
+        money = np.where(stopped, worth + above + np.log(best * inst.limit), -np.inf)
+        base = -limit_money.FURTHEST if stopped.all() else np.log(rows)
+        paid = np.exp(limit_money.in_range(money, float(base)))
+    if not np.isfinite(paid).all() or not (rows > 0 or stopped.all()):
+        return given, mu
+    return p, np.where(stopped, paid / np.where(stopped, inst.limit, 1.0), mu)
 
 
 def polish(question: Question, point: Point) -> Point | None:
@@ -229,10 +260,12 @@ class _Ladder:
         if not (p.any() or mu.any()):
             step["status"] = "no prices"
             return
-        p, mu = normalised(self.instance, *_within_floats(p, mu))
         alloc = Allocation(
-            self.instance, self.notion, point.tasks(self.instance), p, mu, score=self.score
-        )
+            self.instance, self.notion, point.tasks(self.instance), *_within_floats(p, mu),
+            score=self.score,
+        )  # fmt: skip
+        p, mu = normalised(self.instance, *_within_reach(alloc))
+        alloc = alloc.with_(prices=p, limit_prices=mu)
         gap, residual = measure(alloc)
         step["gap"], step["residual"] = gap, residual
         # where no residual says anything, the gap does

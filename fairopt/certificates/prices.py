@@ -18,6 +18,7 @@ import numpy as np
 
 from fairopt import rows, welfare
 from fairopt.allocation import Allocation
+from fairopt.certificates.at_limit import at_limit, log_scale_below
 from fairopt.certificates.money import LEAST, backed_cheapest, misplaced, steady, task_price
 from fairopt.certificates.universal import universal_bound
 from fairopt.errors import UsageError
@@ -26,6 +27,8 @@ from fairopt.instance import Floats
 NEGLIGIBLE = 1e-9
 """shares below this part of what the user is due of what it could have alone, or of its limit,
 count as zero (P2)"""
+ENOUGH = 1e-9
+"""residual below which no other scale is asked for"""
 
 
 @dataclass(frozen=True)
@@ -185,16 +188,44 @@ def residual(dual: Duality) -> Floats:
     The sum of |s/s0 - 1| with s0 = (W/(t q))^(1/alpha), money paid above the cheapest price, and
     money paid for resources that are not full, the last two per money of the user. A user at its
     limit errs only by s > s0. alpha = 0: |q - W|/W below, money above W instead of |s/s0 - 1|.
+    Two scales t are tried, and the better one counts: that of the best gap, and that of the users
+    below their limits.
 
     A share that counts as zero bears out no price by what is paid, so the s0 of such a user, and
     W/q of every user at alpha = 0, is also taken at the prices of what is full for it alone: it
     must not be worth more than those. That covers a user that could simply be given more. And
     nothing but a millionth of a share may lie on a server clearly dearer than the cheapest there.
     """
+    return _best_scale(dual)[1]
+
+
+def own_scale(dual: Duality) -> float:
+    """log t of the common scale at which the users err least by themselves."""
+    return _best_scale(dual)[0]
+
+
+def _best_scale(dual: Duality) -> tuple[float, Floats]:
+    log_t = log_scale(dual)
+    found = log_t, _residual_at(dual, log_t)
+    if (
+        dual.alpha == 0
+        or found[1].max() <= ENOUGH
+        or not np.isfinite(dual.alloc.instance.limit).any()
+    ):
+        return found
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+        log_t = log_scale_below(dual.alloc, dual.log_w, dual.log_cheapest, dual.alpha)
+    if np.isnan(log_t):
+        return found
+    other = log_t, _residual_at(dual, log_t)
+    return other if other[1].max() < found[1].max() else found
+
+
+def _residual_at(dual: Duality, log_t: float) -> Floats:
+    """(N,) the residual at one scale of the prices."""
     inst, alpha = dual.alloc.instance, dual.alpha
     held = np.maximum(dual.share, dual.floor)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        log_t = log_scale(dual)
         log_q = dual.log_cheapest
         if alpha == 0:
             log_gap_w = dual.log_w - log_t - log_q
@@ -214,13 +245,14 @@ def residual(dual: Duality) -> Floats:
                 backed = np.exp((dual.log_w - log_backed - log_t) / alpha)
                 wanted = np.where(nothing, np.maximum(wanted, backed), wanted)
             error = held / np.maximum(wanted, dual.floor) - 1.0
-        at_limit = dual.alloc.totals >= inst.limit * (1 - 1e-9)
-        error = np.where(at_limit, np.maximum(error, 0.0), np.abs(error)) if alpha else error
+        if alpha:
+            error = np.where(at_limit(dual.alloc), np.maximum(error, 0.0), np.abs(error))
         above, unused = _overpaid(dual)
         if dual.alloc.limit_prices is not None:
             room = np.clip(1.0 - dual.alloc.totals / inst.limit, 0.0, 1.0)
             unused = unused + dual.alloc.limit_prices * room * dual.alloc.totals
-        total = error + (above + unused) / (dual.cheapest * held)
+        lost = above + unused
+        total = error + np.where(lost == 0, 0.0, lost / (dual.cheapest * held))
         total = np.maximum(total, short) if alpha == 0 else total
     return np.where(np.isfinite(total), total, np.inf)
 

@@ -13,6 +13,10 @@ from fairopt.instance import Floats
 
 LARGEST = 20_000
 """pairs above which no witness is searched"""
+SECTIONS = 40
+"""golden sections of a segment: to 4e-9 of its length"""
+PATIENCE, SLOW = 5, 0.002
+"""rounds that together gain less than this part of all that was gained end the search"""
 
 
 def better(
@@ -60,6 +64,7 @@ def better(
         # somebody has nothing: begin inside, where slopes are finite
         even = inst.alone[n, i] / (users * np.bincount(n, minlength=users)[n] * resources)
         x = 0.9 * start + 0.1 * even / max(float((left @ even).max()), 1.0)
+    reached = [value(x)]
     size = inst.alone[n, i]
     scaled: Any = left.multiply(size[None, :]).tocsr()
     for _ in range(rounds):
@@ -75,9 +80,13 @@ def better(
         target = np.maximum(found.x, 0.0) * size
         target = target / max(float((left @ target).max()), 1.0)
         moved = x + best_step(value, x, target) * (target - x)
-        if not value(moved) > value(x):
+        reached.append(value(moved))
+        if not reached[-1] > reached[-2]:
             break
         x = moved
+        late = reached[-1] - reached[max(-1 - PATIENCE, -len(reached))]
+        if len(reached) > PATIENCE and late < SLOW * (reached[-1] - reached[0]):
+            break
     x = x / max(float((left @ x).max()), 1.0)
     tasks = np.zeros((users, servers))
     tasks[n, i] = x
@@ -87,11 +96,19 @@ def better(
 
 def best_step(value: Callable[[Floats], float], x: Floats, target: Floats) -> float:
     """The best point of a concave function on the way from x (0) to target (1), golden sections."""
+    def at(step: float) -> float:
+        return value(x + step * (target - x))
+
     low, high, golden = 0.0, 1.0, (5**0.5 - 1) / 2
-    for _ in range(70):
-        a, b = high - golden * (high - low), low + golden * (high - low)
-        if value(x + a * (target - x)) < value(x + b * (target - x)):
-            low = a
+    a, b = high - golden * (high - low), low + golden * (high - low)
+    at_a, at_b = at(a), at(b)
+    for _ in range(SECTIONS):
+        if at_a < at_b:
+            low, a, at_a = a, b, at_b
+            b = low + golden * (high - low)
+            at_b = at(b)
         else:
-            high = b
+            high, b, at_b = b, a, at_a
+            a = high - golden * (high - low)
+            at_a = at(a)
     return (low + high) / 2

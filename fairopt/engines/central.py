@@ -22,6 +22,7 @@ import numpy as np
 from scipy.sparse import block_array, csr_array
 from scipy.sparse.linalg import splu
 
+from fairopt.engines.limit_money import cut
 from fairopt.engines.point import Point, Question
 from fairopt.instance import Floats, Ints
 
@@ -200,11 +201,12 @@ class _Path:
         return np.concatenate([np.zeros(self.pairs), rows]), np.concatenate([moved[self.n], rows])
 
     def point(self, state: Floats) -> Point:
-        money = np.exp(state[self.pairs :] - float(state[self.pairs :].max()))
+        money, capped = np.split(state[self.pairs :], [len(self.keys)])
+        top = float(money.max())
         rows = np.zeros(self.servers * self.resources)
-        rows[self.keys] = money[: len(self.keys)]
+        rows[self.keys] = np.exp(money - top)
         limits = np.zeros(self.users)
-        limits[self.limited] = money[len(self.keys) :]
+        limits[self.limited] = cut(capped - top, 0.0)
         return Point(
             np.exp(state[: self.pairs]), rows.reshape(self.servers, self.resources), limits
         )

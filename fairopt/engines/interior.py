@@ -22,6 +22,7 @@ import numpy as np
 
 from fairopt.engines import pooled, units
 from fairopt.engines.layout import layout_of
+from fairopt.engines.limit_money import cut
 from fairopt.engines.point import Point, Question
 from fairopt.engines.schur import System
 from fairopt.engines.state import Residual, State, Targets, log_sum, longest, replace, stepped
@@ -306,7 +307,7 @@ class _Method:
         layout, question, worth, live = self.layout, self.question, self.worth, self.live
         n, i = question.pairs
         inst = question.instance
-        log_v = question.log_w / max(self.target, 1.0)
+        log_v = worth.log_w / max(worth.alpha, 1.0)
         v = np.exp(np.maximum(log_v - log_v.max(), -np.log(100.0)))
         whole = inst.alone[n, i] * question.score[n, i] / self.unit[n]
         y = 0.5 * (v[n] / np.bincount(i, v[n], inst.shape[1])[i]) * whole
@@ -314,16 +315,21 @@ class _Method:
         y *= np.where(self.limited, np.minimum(1.0, 0.5 * self.limit / total), 1.0)[n]
         y = layout.from_pairs(y)
         x = layout.of_user(y)
-        # total money 1
+        # total money 1, not counting users whose limit is most of what they begin with
+        free = ~self.limited | (x < 0.25 * self.limit)
+        free = free if free.any() else ~free
         money = worth.log_w + (1 - worth.alpha) * np.log(x)
-        worth.log_w = worth.log_w - log_sum(money)
+        worth.log_w = worth.log_w - log_sum(money[free])
         if worth.alpha == 0:
             worth.ceiling = np.exp(worth.log_w)
-        p = np.exp(np.maximum(worth.log_w - worth.alpha * np.log(x), -690))
+        p = np.exp(np.clip(worth.log_w - worth.alpha * np.log(x), -690, 690))
         # a row gets what its users pay, by use
         per_unit = layout.cost(np.where(live, 1.0, 0.0))
-        paid = y * layout.spread(p) / np.where(per_unit > 0, per_unit, 1.0)
-        lam = np.where(live, np.maximum(layout.used(paid), 1e-300), 0.0)
+        paid = y * layout.spread(np.where(free, p, 0.0)) / np.where(per_unit > 0, per_unit, 1.0)
+        lam = layout.used(paid)
+        lam = np.where(live, np.maximum(lam, 1e-3 * lam.mean()), 0.0)
+        # a limit leaves a user no more to pay than rows cost
+        p = np.where(free, p, np.minimum(p, layout.of_user(y * layout.cost(lam)) / x))
         cost, price = layout.cost(lam), layout.spread(p)
         nu = np.maximum(cost - price, 0.3 * np.maximum(price, cost))
         return State(
@@ -380,8 +386,6 @@ class _Method:
             top = log_w - self.target * np.log(self.limit)
             rest = top + np.log1p(-np.minimum(np.exp(np.log(q) - top), 1 - 1e-16))
             money = np.where(linear, rest + np.log(self.limit), money)
-        scale = max(0.0, float(money.max()) - 300)
         x = y * self.unit[n] / self.question.score[n, i]
-        return Point(
-            x, lam * np.exp(-scale), np.where(self.limited, np.exp(money - scale), 0.0)
-        )
+        paid = cut(money, float(np.log(lam.sum() + 1e-300)))
+        return Point(x, lam, np.where(self.limited, paid, 0.0))

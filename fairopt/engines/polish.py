@@ -18,12 +18,15 @@ from scipy.linalg import lstsq
 from scipy.sparse import block_array, coo_array, csc_array, eye_array
 from scipy.sparse.linalg import splu
 
+from fairopt.engines.limit_money import cut
 from fairopt.engines.point import Point, Question
 from fairopt.instance import Bools, Floats, Ints
 
 CONVERGED = 1e-12
 DENSE = 500
 """unknowns up to which the Newton step is a dense least-norm solution"""
+LARGE = 300.0
+"""logarithm of money from which prices are counted in that of the dearest row"""
 SPARE = 4
 """rows tried without when Newton finds nothing"""
 ROUNDS = 40
@@ -85,9 +88,16 @@ class _Frame:
         return _sums(self.row, self.b * x[self.pair], self.servers * self.resources)
 
     def point(self, state: _State) -> Point:
-        rows = np.where(state.full, np.exp(state.row), 0.0).reshape(self.servers, self.resources)
-        limits = np.where(state.capped, np.exp(state.limit), 0.0)
-        return Point(np.where(state.held, np.exp(state.x), 0.0), rows, limits)
+        rows, limits = state.row[state.full], state.limit[state.capped]
+        top = float((rows if len(rows) else limits).max(initial=0.0))
+        if max(abs(rows).max(initial=0.0), limits.max(initial=0.0)) < LARGE:
+            top = 0.0
+        paid = np.where(state.full, np.exp(state.row - top), 0.0)
+        return Point(
+            np.where(state.held, np.exp(state.x), 0.0),
+            paid.reshape(self.servers, self.resources),
+            np.where(state.capped, cut(state.limit - top, 0.0), 0.0),
+        )
 
     # -- the active set -------------------------------------------------------------------
 

@@ -1,0 +1,34 @@
+"""Prices of limits that dwarf all others, within what floating point can hold beside them.
+
+At alpha = 100 a user held to a share of 1e-6 would pay 1e600 times what a user of share 1 pays. The
+judge needs the dearest limits right beside each other, and the prices of resources right beside
+each other; how far apart the two are matters no more once it is a hundred decades.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.instance import Floats
+
+CUT = 300.0
+"""log of the money of a limit, above that of the dearest row, at which engines cut it"""
+FURTHEST = 460.0
+"""log of the same in an answer"""
+TOGETHER = 92.0
+"""limits within this of the dearest, in logarithms, keep their true ratio"""
+
+
+def cut(log_money: Floats, log_rows: float) -> Floats:
+    """Money of limits from its logarithm: none further above that of all rows than CUT."""
+    found: Floats = np.exp(np.minimum(log_money, log_rows + CUT))
+    return found
+
+
+def in_range(log_money: Floats, log_rows: float) -> Floats:
+    """(N,) the logarithms moved so that the dearest is FURTHEST above the rows, none upwards."""
+    high, top = log_rows + FURTHEST, float(log_money.max())
+    if top <= high:
+        return log_money
+    near = log_money > top - TOGETHER
+    return np.where(near, log_money - top + high, np.minimum(log_money, high - TOGETHER))
