@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt import generate
+from fairopt import generate, penalties
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.tradeoff import measure, proved
-from fairopt.certificates.tradeoff_bound import Sheet, tangent_loss
+from fairopt.certificates.tradeoff_bound import tangent_loss
+from fairopt.certificates.tradeoff_sheet import Sheet
 from fairopt.certificates.tradeoff_witness import better
 from fairopt.penalties import Terms
 
@@ -189,3 +190,142 @@ def test_certified_answers_of_random_instances_have_no_better_one(seed, t_pf, t_
 @given(st.floats(-20.0, 20.0), st.sampled_from([0.1, 0.9, 1.0, 1.1, 3.0, 10.0]))
 def test_losses_are_never_negative(log_r, alpha):
     assert tangent_loss(np.array([log_r]), alpha)[0] >= -1e-12
+
+
+# -- light users, forged prices, and both sides of the tolerance ----------------------------------
+
+EVEN = [fo.Tradeoff(), fo.Tradeoff(t_pf=1), fo.Tradeoff(t_drf=1), fo.Tradeoff(g=2)]
+
+
+@pytest.mark.parametrize("notion", EVEN, ids=str)
+@pytest.mark.parametrize("decades", [0, 6, 12])
+@pytest.mark.parametrize("factor", [0.0, 0.2, 0.999, 1 - 2e-6, 1 + 2e-6, 1.001, 5.0, 144.0])
+def test_a_light_user_is_judged_by_its_due(notion, decades, factor):
+    """Two users share one resource; the heavier gives or takes what the other is off by."""
+    half = 10.0 ** (decades / 2)
+    inst = fo.Instance([[1], [1]], [[1]], weight=[half, 1 / half])
+    alloc = fo.solve(inst, notion)
+    if not notion.t_drf:
+        np.testing.assert_allclose(alloc.levels, 1 / inst.weight.sum(), rtol=1e-9)
+    light = min(alloc.tasks[1, 0] * factor, 0.9)
+    bad = spoiled(alloc, tasks=[[1 - light], [light]])
+    assert measure(bad)[1] > 1e-6
+    assert not fo.certify(bad).certified
+    without = spoiled(bad, prices=None, limit_prices=None)
+    assert not fo.certify(without).certified
+
+
+@pytest.mark.parametrize("t_drf", [0.0, 1e-9])
+@pytest.mark.parametrize("factor", [0.1, 0.5, 2.0])
+def test_what_a_heavy_user_leaves_may_be_all_that_a_light_one_is_due(t_drf, factor):
+    """The heavy user is held by its limit, or by the other resource; the light one gets the rest.
+
+    Prices are bent so that the light user is content with what it is given.
+    """
+    light = 1e-7 * factor
+    heavy = 1.0 - 1e-7 * max(factor, 1.0)
+    price = 1e-8 / light
+    notion = fo.Tradeoff(t_drf=t_drf)
+    inst = fo.Instance([[1], [1]], [[1]], limit=[1 - 1e-7, np.inf], weight=[1, 1e-8])
+    held = fo.Allocation(inst, notion, [[heavy], [light]], [[price]], [1 / heavy - price, 0])
+    assert measure(held)[1] > 0.1 and not fo.certify(held).certified
+    inst = fo.Instance([[1, 1], [0, 1]], [[1, 1 + 1e-7]], weight=[1, 1e-8])
+    first = min(1.0, 1 + 1e-7 - light)
+    two = fo.Allocation(inst, notion, [[first], [light]], [[1 / first - price, price]])
+    assert measure(two)[1] > 0.1 and not fo.certify(two).certified
+
+
+def test_a_heavy_user_may_not_crowd_a_light_one_out_of_a_small_server():
+    inst = fo.Instance(
+        [[1], [1]], [[1], [1]], count=[10**7, 1], placement=[[1, 1], [0, 1]], weight=[1, 1e-8]
+    )
+    alloc = fo.solve(inst, fo.Tradeoff())
+    x, p = alloc.tasks.copy(), alloc.prices.copy()
+    x[:, 1] = [x[0, 1] + x[1, 1] / 2, x[1, 1] / 2]
+    p[1] *= 2
+    assert measure(spoiled(alloc, tasks=x, prices=p))[1] > 0.1
+
+
+@pytest.mark.parametrize("price", [5e-324, 1e-310, 1e-300, 1.0, 1e300, 1.7e308])
+def test_only_ratios_of_prices_count(price):
+    inst = fo.Instance([[1], [1.5]], [[1e6]])
+    right = fo.Allocation(inst, fo.Tradeoff(), [[5e5], [1e6 / 3]], [[price]])
+    assert fo.certify(right).certified
+    wrong = fo.Allocation(inst, fo.Tradeoff(), [[5e5], [2.5e5]], [[price]])
+    assert fo.certify(wrong).verdict == "refuted"
+
+
+@pytest.mark.parametrize("t", [1e-6, 1.0, 1e4, 1e9])
+@pytest.mark.parametrize("which", ["t_pf", "t_drf"])
+def test_the_answer_of_another_weight_of_a_variance_is_refused(which, t):
+    """Prices and tasks agree with each other, but not with the question."""
+    inst = INSTANCES[1]
+    alloc = fo.solve(inst, fo.Tradeoff(**{which: t}))
+    other = fo.solve(inst, fo.Tradeoff(**{which: 0.5 * t}))
+    off = float(np.abs(other.levels / alloc.levels - 1).max())
+    forged = spoiled(other, notion=alloc.notion)
+    assert fo.certify(forged).certified <= (off <= 1e-6)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize(("error", "passes"), [(0.5e-6, True), (2e-6, False)])
+def test_residual_is_bracketed(alpha, error, passes):
+    """Two users on one row: |F/F0 - 1| with phi g'(F0) = phi p, by hand."""
+    inst = fo.Instance([[1], [1]], [[1]], weight=[1, 1e-6])
+    alloc = fo.solve(inst, fo.Tradeoff(g=alpha))
+    light = alloc.tasks[1, 0] * (1 + error)
+    bad = spoiled(alloc, tasks=[[1 - light], [light]])
+    f = bad.tasks[:, 0] / inst.weight
+    # prices buy what the answer is worth: p = sum phi F^(1-alpha) / sum phi F
+    price = float(inst.weight @ f ** (1 - alpha)) / float(inst.weight @ f)
+    expected = float(np.abs(f / price ** (-1 / alpha) - 1).max())
+    assert expected == pytest.approx(error, rel=1e-3)
+    assert measure(bad)[1] == pytest.approx(expected, rel=1e-3)
+    assert fo.certify(bad).certified == passes
+
+
+@pytest.mark.parametrize(("error", "passes"), [(0.5e-6, True), (2e-6, False)])
+def test_gap_is_bracketed(error, passes):
+    """An answer smaller by one factor: without penalties the gap is that factor."""
+    alloc = solved(fo.Tradeoff(), 0)
+    small = spoiled(alloc, tasks=alloc.tasks / (1 + error))
+    rise = (alloc.objective - small.objective) / alloc.instance.weight.sum()
+    assert np.expm1(rise) == pytest.approx(error, rel=1e-4)
+    assert measure(small)[0] == pytest.approx(error, rel=1e-3)
+    assert (measure(small)[0] <= 1e-6) == passes
+
+
+@pytest.mark.parametrize("notion", [HARD[0], HARD[2]], ids=str)
+@pytest.mark.parametrize(("error", "passes"), [(0.5e-9, True), (2e-9, False)])
+def test_equalities_are_bracketed(notion, error, passes):
+    """Levels from their mean; shares from the mean of their server, in parts of the user's own."""
+    alloc = solved(notion, 1)
+
+    def apart(tasks):
+        a = alloc.score * tasks
+        level = a.sum(axis=1) / alloc.instance.weight
+        if notion.equal_across:
+            return float(np.abs(level / level.mean() - 1).max())
+        away = np.where(alloc.instance.eligible, a - penalties.means(alloc.instance, a), 0.0)
+        return float((np.abs(away) / a.sum(axis=1, keepdims=True)).max())
+
+    x = alloc.tasks.copy()
+    x[0] *= 1 - 1e-4
+    x[0] = alloc.tasks[0] * (1 - 1e-4 * error / apart(x))
+    assert apart(x) == pytest.approx(error, rel=1e-3)
+    check = next(c for c in fo.certify(spoiled(alloc, tasks=x)).checks if "equal" in c.name)
+    assert check.tolerance - check.margin == pytest.approx(apart(x), rel=1e-3)
+    assert check.holds == passes
+
+
+@pytest.mark.parametrize("notion", HARD[:4], ids=str)
+@pytest.mark.parametrize("factor", [0.0, 0.2, 1 - 1e-3, 1 - 2e-6])
+@pytest.mark.parametrize("who", [0, 1, 2])
+def test_hard_forms_judge_every_user(notion, factor, who):
+    alloc = solved(notion, 1)
+    x = alloc.tasks.copy()
+    x[who] *= factor
+    assert not fo.certify(spoiled(alloc, tasks=x)).certified
+    # everybody alike keeps (14) and (15), and is refused for what is left over
+    if factor:
+        assert not fo.certify(spoiled(alloc, tasks=alloc.tasks * factor)).certified

@@ -17,28 +17,18 @@ or a row; the proof and the hard forms are in docs/maths/tradeoff.md.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from fairopt.allocation import Allocation, pair_cost
-from fairopt.instance import BLOCK, Floats, Instance, remembered
-from fairopt.penalties import Terms
+from fairopt.certificates.money import ROUNDING
+from fairopt.certificates.tradeoff_sheet import NEGLIGIBLE, Sheet
+from fairopt.instance import Floats
 
-NEGLIGIBLE = 1e-9
-"""shares below this part of what the user could have alone, times its due, count as zero (P2)"""
-ROUNDING = 8 * 2.0**-52
-"""part of a resource within which its holders' tasks, products and sums are rounded"""
 SAME_PRICE = 1e-9
 """pairs whose prices differ by this part are equally cheap"""
 SHARP = 1e-9
 """a proof this good needs no other choice of pulls"""
-
-
-def _force(w: float) -> float:
-    """A force too small to matter beside worths near 1 has lost its digits: it is none."""
-    return w if w > 1e-200 else 0.0
 
 
 @dataclass(frozen=True)
@@ -53,117 +43,6 @@ class Proof:
 
     rise: float
     residual: Floats
-
-
-class Known:
-    """What follows from instance and scores alone: u (P,), most (N,), phi (N,), eligible (I,) users
-    of each server, machines (P,) times those users."""
-
-    def __init__(self, inst: Instance, score: Floats) -> None:
-        n, i = inst.pairs
-        users, servers, _ = inst.shape
-        self.score, self.u = score, score[n, i]
-        dearest = np.zeros(users)
-        np.maximum.at(dearest, n, self.u)
-        alone = np.bincount(n, self.u * inst.alone[n, i], users)
-        self.most: Floats = np.minimum(alone, dearest * inst.limit) / inst.weight
-        self.phi = inst.weight / inst.weight.sum()
-        # alone, times the part of a shared pool that its weight would give
-        self.due: Floats = np.minimum(alone / inst.weight * self.phi, self.most)
-        self.eligible = np.bincount(i, minlength=servers)
-        self.machines = inst.count[i] * self.eligible[i]
-
-    @classmethod
-    def of(cls, alloc: Allocation) -> Known:
-        """Kept with a small instance: a sweep has thousands of its answers judged."""
-        inst, score = alloc.instance, alloc.score
-        if inst.placement.size > BLOCK:
-            return cls(inst, score)
-        kept: Known = remembered(inst, "_trade_off_known", lambda: cls(inst, score))
-        return kept if kept.score is score else cls(inst, score)
-
-
-class Sheet:
-    """An answer on pairs, in units that keep numbers near 1.
-
-    n, i (P,) users and servers; a (P,) dominant shares and level (N,) = F, both counted in `size`;
-    phi (N,) weights with sum 1, unit (N,) dominant share in a level of 1; w_f and w (P,) the
-    forces of the variances; most (N,) the level a user could have alone, floor (N,) what counts as
-    zero.
-    """
-
-    def __init__(
-        self, alloc: Allocation, terms: Terms, shrink: float = 1.0, size: float | None = None
-    ) -> None:
-        inst, known = alloc.instance, Known.of(alloc)
-        self.alloc, self.terms, self.alpha, self.shrink = alloc, terms, terms.alpha, shrink
-        self.n, self.i = inst.pairs
-        self.users, self.servers, _ = inst.shape
-        a = np.maximum(alloc.tasks[self.n, self.i], 0.0) * known.u * shrink
-        level = self.per_user(a) / inst.weight
-        floor = NEGLIGIBLE * (known.due if terms.alpha else known.most)
-        held = np.maximum(level, floor)
-        self.size = float(np.exp(np.log(held).mean())) if size is None else size
-        self.u, self.a, self.level = known.u / self.size, a / self.size, level / self.size
-        self.most, self.held = known.most / self.size, held / self.size
-        self.floor = floor / self.size
-        self.unit, self.phi, self.eligible = inst.weight, known.phi, known.eligible
-        worth = self.size ** (1 + self.alpha) / float(inst.weight.sum())
-        self.w_f = _force(2 * terms.t_pf * worth / self.users)
-        self.w = np.asarray(_force(2 * terms.t_drf * worth) / known.machines)
-        self.z = self.level - self.level.mean()
-        self.y = self.centred(self.a)
-        with np.errstate(divide="ignore", over="ignore"):
-            self.v = self.phi * self.held**-self.alpha if self.alpha else self.phi
-
-    def per_user(self, x: Floats) -> Floats:
-        return np.asarray(np.bincount(self.n, x, self.users), dtype=np.float64)
-
-    def per_server(self, x: Floats) -> Floats:
-        return np.asarray(np.bincount(self.i, x, self.servers), dtype=np.float64)
-
-    def centred(self, x: Floats) -> Floats:
-        """x (P,) less its mean on each server."""
-        found: Floats = x - (self.per_server(x) / np.maximum(self.eligible, 1))[self.i]
-        return found
-
-    @cached_property
-    def per_task(self) -> Floats:
-        """(P,) price of a task, in the answer's own unit of money."""
-        return pair_cost(self.alloc)
-
-    def priced(self) -> tuple[Floats, float]:
-        """(c_h, B) in the answer's own unit of money."""
-        alloc, inst = self.alloc, self.alloc.instance
-        assert alloc.prices is not None
-        with np.errstate(over="ignore", invalid="ignore"):
-            budget = float((alloc.prices * inst.pool).sum())
-            if alloc.limit_prices is not None:
-                on = alloc.limit_prices > 0
-                budget += float(alloc.limit_prices[on] @ inst.limit[on])
-            return self.per_task / self.u, budget
-
-    def gradient(self) -> Floats:
-        """(P,) slope of the soft objective in one unit of dominant share, at the answer."""
-        worth = (self.v - self.w_f * self.z) / self.unit
-        found: Floats = worth[self.n] - self.w * self.y
-        return found
-
-    def money(self) -> float:
-        """What the answer is worth at its own slopes: sum of gradient times a, without loss."""
-        penalty = self.w_f * float(self.z @ self.z) + float(self.w @ (self.y * self.y))
-        return float(self.v @ self.level - penalty)
-
-    def gap(self, rise: float) -> float:
-        """The equal relative change of every share that is worth `rise`."""
-        rise = max(rise, 0.0)
-        if self.alpha == 1:
-            with np.errstate(over="ignore"):  # an infinite gap proves nothing, and says so
-                return float(np.expm1(rise))
-        total = float(self.phi @ self.held ** (1 - self.alpha)) / (1 - self.alpha)
-        if 1 + rise / total <= 0:
-            return np.inf
-        return float(np.expm1(np.log1p(rise / total) / (1 - self.alpha)))
 
 
 def prove(sheet: Sheet, scale: float, other: Sheet | None = None) -> Proof:

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates.guess import guess_prices
-from fairopt.certificates.tradeoff_bound import Sheet
+from fairopt.certificates.tradeoff_sheet import Sheet
 from fairopt.instance import Floats
 from fairopt.penalties import Terms
 

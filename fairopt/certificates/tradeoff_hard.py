@@ -12,12 +12,12 @@ import numpy as np
 
 from fairopt.certificates.tradeoff_bound import (
     Proof,
-    Sheet,
     cheapest,
     curve,
     idle_money,
     loss,
 )
+from fairopt.certificates.tradeoff_sheet import Sheet
 from fairopt.check import Check
 from fairopt.instance import Floats
 

@@ -25,7 +25,7 @@ def better(alloc: Allocation, terms: Terms, rounds: int = 80) -> tuple[Floats, f
     """
     from scipy.optimize import linprog
 
-    from fairopt.certificates.tradeoff_bound import Sheet
+    from fairopt.certificates.tradeoff_sheet import Sheet
 
     inst = alloc.instance
     n, i = inst.pairs

@@ -18,6 +18,7 @@ import numpy as np
 
 from fairopt.engines.ground import Ground
 from fairopt.engines.point import Point
+from fairopt.engines.relative_step import Left, System
 from fairopt.instance import Floats, Instance
 from fairopt.penalties import Terms
 
@@ -29,15 +30,13 @@ EASY, STRIDE, FAR, HALF_WAY = 2.0, 2.0, 8.0, 1e-2
 """alpha up to which no strides are needed; their largest factor, the largest change of the
 logarithm of a worth in one, and how near each of them comes"""
 NEAR = 1e-6
-"""error above which the path is begun once more, from equal shares"""
+"""error above which the path is begun once more"""
+BEGINNINGS = (True, True), (False, True), (True, False), (False, False)
+"""shares by weight or equal; forces, on the way to a large alpha, as at its end or as there"""
 LAST, LEAST = 1e-15, 1e-200
 """smallest tau aimed at, and smallest force"""
 STALL = 12
 """iterations without halving the error before it stops"""
-WEAK = 1e-3
-"""money of a force, beside that of what it draws together, below which it is weak"""
-DAMPING = 1e-10
-"""part of its worth by which a pair is held to its place where tasks are not unique"""
 ROUNDS = 15
 """changes of what is held and full"""
 CLEAR, ENTERING, CLOSE = 1e-13, 1e-3, 2e-16
@@ -55,8 +54,10 @@ def follow(instance: Instance, score: Floats, terms: Terms) -> list[Point]:
         if 2 * len(ground.n) + ground.use.shape[1] + 2 * len(ground.weight) > LARGEST:
             return []
         found = []
-        for by_weight in (True, False):
-            method = _Path(ground, terms, by_weight)
+        for by_weight, at_end in BEGINNINGS:
+            if not at_end and terms.alpha <= EASY:
+                continue
+            method = _Path(ground, terms, by_weight, terms.alpha if at_end else None)
             error = method.run()
             if np.isfinite(error):
                 found.append(method.point())
@@ -73,8 +74,10 @@ class _Path:
     mean level and the mean shares.
     """
 
-    def __init__(self, ground: Ground, terms: Terms, by_weight: bool) -> None:
-        self.ground, self.terms = ground, terms
+    def __init__(
+        self, ground: Ground, terms: Terms, by_weight: bool, forces_of: float | None
+    ) -> None:
+        self.ground, self.terms, self.forces_of = ground, terms, forces_of
         self.n, self.use, self.phi = ground.n, ground.use, ground.weight
         self.pairs, self.rows = self.use.shape
         self.users = len(self.phi)
@@ -86,7 +89,8 @@ class _Path:
         """Levels in `size`, the objective in sum phi size^(1-alpha), and g that of `alpha`."""
         terms, ground = self.terms, self.ground
         self.size, self.alpha, self.of_user = size, max(alpha, 1e-8), ground.levels / size
-        worth = np.float64(size) ** (1 + alpha) / self.ground.total
+        # on the way to a larger alpha the forces may already be as strong as they will be there
+        worth = np.float64(size) ** (1 + (self.forces_of or alpha)) / self.ground.total
         across = np.inf if terms.equal_across else 2 * terms.t_pf * worth / self.users
         within = np.inf if terms.equal_within else 2 * terms.t_drf / size**2 * worth
         # a force too small to matter beside worths near 1 has lost its digits
@@ -129,7 +133,7 @@ class _Path:
         """Predictor and corrector until nothing more is gained; keeps the best state."""
         best, least, since = self._state(), np.inf, 0
         for iteration in range(MOST):
-            left = _Left(self)
+            left = Left(self)
             if not np.isfinite(left.error):
                 break
             if left.error < least:
@@ -173,14 +177,14 @@ class _Path:
     def _restore(self, state: tuple[Floats, ...]) -> None:
         self.a, self.s, self.nu, self.price, self.v, self.p, self.e, self.mean = state
 
-    def _step(self, left: _Left) -> bool:
+    def _step(self, left: Left) -> bool:
         """One predictor and corrector; whether there was a way on."""
         try:
-            return self._moved(left, _System(self, left))
+            return self._moved(left, System(self, left))
         except np.linalg.LinAlgError:
             return False
 
-    def _moved(self, left: _Left, system: _System) -> bool:
+    def _moved(self, left: Left, system: System) -> bool:
         tau = left.tau
         aim = system.solve(-np.ones(self.pairs), -np.ones(self.rows), left.curve)
         length = self._reach(aim)
@@ -229,7 +233,7 @@ class _Path:
         which is better, and the judge knows.
         """
         found: list[Point] = []
-        left = _Left(self)
+        left = Left(self)
         part = self._parts(left)
         self.held = (part > self.nu / left.worth) | self._largest(part)
         self.full = self.price / left.paid > self.s
@@ -249,7 +253,7 @@ class _Path:
             self.held, self.full = held, full
         return found
 
-    def _parts(self, left: _Left) -> Floats:
+    def _parts(self, left: Left) -> Floats:
         """(P,) part of its user's share in each pair."""
         found: Floats = self.a * self.of_user.sum(axis=1) / left.level[self.n]
         return found
@@ -264,7 +268,7 @@ class _Path:
     def _mended(self) -> tuple[Any, Any]:
         """Pairs held and rows full: cheap ones enter, those that came to nothing go."""
         self.nu, self.s = np.zeros(self.pairs), np.zeros(self.rows)
-        left = _Left(self)
+        left = Left(self)
         part = self._parts(left)
         cheap = ~self.held & (left.dual > CLEAR * left.worth)
         over = ~self.full & (left.primal < -ROUNDING)
@@ -284,7 +288,7 @@ class _Path:
             level = self.a @ self.of_user
             self.v = self.phi * level**-self.alpha
             # what is out is balanced by definition
-            left = _Left(self)
+            left = Left(self)
             off = left.off_held(self)
             if not np.isfinite(off):
                 break
@@ -294,7 +298,7 @@ class _Path:
             if least <= CLOSE or iteration - since > 5:
                 break
             try:
-                step = _System(self, left).solve(
+                step = System(self, left).solve(
                     np.zeros(self.pairs), np.zeros(self.rows), left.curve
                 )
             except np.linalg.LinAlgError:
@@ -318,190 +322,3 @@ class _Path:
         limits = np.zeros(users)
         limits[ground.limited] = self.price[rows:]
         return Point(self.a / ground.u, money.reshape(servers, resources), limits)
-
-
-class _Left:
-    """What is left of the conditions, and how far the products are, each in its own money."""
-
-    def __init__(self, z: _Path) -> None:
-        self.level = level = z.a @ z.of_user
-        net = z.v - z.p
-        # a user that is pulled up pays more than its own worth
-        self.money = np.maximum(z.v, np.abs(net)) * level
-        self.worth = z.of_user @ (self.money / level)
-        self.dual = z.of_user @ net - z.e - z.use @ z.price + z.nu
-        self.primal = 1.0 - z.a @ z.use - z.s
-        self.curve = np.log(z.v) + z.alpha * np.log(level) - z.ground.log_weight
-        across, within = z.forces
-        self.across = _pulled(level - z.mean[0], z.p, across)
-        self.within = _pulled(z.a - z.group @ z.mean[1:], z.e, within)
-        if z.terms.equal_within:
-            # whose money it is does not matter where all must hold the same
-            money = z.group @ ((z.a * self.worth) @ z.group)
-        else:
-            money = np.maximum(self.money[z.n], np.abs(z.e) * z.a)
-        self.paid = (z.a @ z.use) / ((z.a / money) @ z.use)
-        self.of_pairs = z.a * z.nu / money
-        self.of_rows = z.s * z.price / self.paid
-        self.tau = float(np.concatenate([self.of_pairs, self.of_rows]).mean())
-        size = np.maximum(self.worth, np.maximum(np.abs(z.e), z.use @ z.price))
-        self.unbalanced = np.abs(self.dual) / size
-        stiff = z.alpha * z.v / level
-        apart = np.abs(self.within) / (level[z.n] / z.of_user.sum(axis=1))
-        apart = apart * _beside(within, stiff[z.n] * z.of_user.sum(axis=1) ** 2)
-        away = np.abs(self.across) / level * _beside(across, stiff)
-        self.pulls = max(float(away.max()), float(apart.max()))
-        self.off = max(
-            float(self.unbalanced.max()), float(np.abs(self.primal).max()),
-            float(np.abs(self.curve).max()), self.pulls,
-        )  # fmt: skip
-        self.error = max(self.off, float(self.of_pairs.max()), float(self.of_rows.max()))
-
-    def off_held(self, z: _Path) -> float:
-        """Of what is held and full alone."""
-        return max(
-            float(self.unbalanced[z.held].max()), self.pulls,
-            float(np.abs(self.primal[z.full]).max(initial=0.0)),
-        )
-
-
-def _pulled(away: Floats, pull: Floats, w: Floats) -> Floats:
-    """Deviations that pulls do not explain; 0 without a force."""
-    return np.where(w > 0, away - pull / w, 0.0)
-
-
-def _beside(w: Floats, stiff: Floats) -> Floats:
-    """How much a deviation matters: 1 for a strong force, w / stiff for a weak one."""
-    return 1.0 / (1.0 + stiff / w)
-
-
-class _Change:
-    """A Newton step: parts of a, s, nu, price and v; changes of p, e and means."""
-
-    a: Floats
-    s: Floats
-    nu: Floats
-    price: Floats
-    v: Floats
-    p: Floats
-    e: Floats
-    mean: Floats
-
-
-class _System:
-    """The matrix of a step in parts of the unknowns, every row and column scaled to 1.
-
-    nu, s and v are eliminated, which divides by nothing. Unknowns: a (P), price (K), and where
-    there are forces p (N) and the mean level, e (P) and the mean shares.
-    """
-
-    def __init__(self, z: _Path, left: _Left) -> None:
-        self.z, self.left = z, left
-        pairs, rows, users = z.pairs, z.rows, z.users
-        across, within = z.forces
-        self.pulls = across[0] > 0, within[0] > 0
-        ends = np.cumsum([
-            pairs, rows, *((users, 1) if self.pulls[0] else (0, 0)),
-            *((pairs, z.group.shape[1]) if self.pulls[1] else (0, 0)),
-        ]).tolist()  # fmt: skip
-        self.at = at = [slice(*k) for k in zip([0, *ends[:-1]], ends, strict=True)]
-        a, price, p, mean, e, means = at
-        m = np.zeros((ends[-1], ends[-1]))
-        self.slope = z.alpha * (z.a[:, None] * z.of_user) / left.level
-        m[a, a] = -(z.of_user * z.v) @ self.slope.T
-        own = np.arange(pairs)
-        m[own, own] -= z.nu + DAMPING * left.worth
-        m[a, price] = -z.use * z.price
-        m[price, a] = (z.use * z.a[:, None]).T
-        k = np.arange(pairs, pairs + rows)
-        m[k, k] = -z.s
-        if self.pulls[0]:
-            m[a, p] = -z.of_user
-            weak = np.minimum(across, 1.0)
-            m[p, a] = weak[:, None] * (z.a[:, None] * z.of_user).T
-            m[p, mean] = -weak[:, None]
-            m[p, p] = -np.diag(np.minimum(1.0, 1.0 / across))
-            # pulls sum to 0; where they are weak that says nothing clear of the mean
-            self.weak = float(across[0] * left.level.mean() ** 2) < WEAK * float(z.v @ left.level)
-            if self.weak:
-                m[mean, a] = (z.a[:, None] * z.of_user).sum(axis=1) / users
-                m[mean, mean] = -1.0
-            else:
-                m[mean, p] = 1.0
-        if self.pulls[1]:
-            m[a, e] = -np.eye(pairs)
-            weak = np.minimum(within, 1.0)
-            m[e, a] = np.diag(weak * z.a)
-            m[e, means] = -weak[:, None] * z.group
-            m[e, e] = -np.diag(np.minimum(1.0, 1.0 / within))
-            shares, worth = z.a @ z.ground.within.mean, (left.worth * z.a) @ z.group
-            force = np.where(z.group > 0, within[:, None], 0.0).max(axis=0)
-            self.weak_on = force * shares**2 < WEAK * worth
-            m[means, e] = np.where(self.weak_on, 0.0, z.group).T
-            m[means, a] = np.where(self.weak_on, z.ground.within.mean * z.a[:, None], 0.0).T
-            m[means, means] = -np.diag(np.where(self.weak_on, 1.0, 0.0))
-        # what is not held or not full stays where it is
-        self.fixed = np.flatnonzero(np.concatenate([~z.held, ~z.full]))
-        m[self.fixed] = 0.0
-        m[:, self.fixed] = 0.0
-        m[self.fixed, self.fixed] = 1.0
-        self.scale = np.ones(ends[-1])
-        if self.pulls[0]:
-            self.scale[p] = np.maximum(z.v, np.abs(z.p))
-            self.scale[mean] = left.level.mean()
-        if self.pulls[1]:
-            self.scale[e] = np.maximum(left.worth, np.abs(z.e))
-            self.scale[means] = np.maximum(np.abs(z.mean[1:]), 1e-300)
-        m *= self.scale
-        self.size = 1.0 / np.maximum(np.abs(m).max(axis=1), 1e-300)
-        m *= self.size[:, None]
-        if not (np.isfinite(m).all() and np.isfinite(self.scale).all()):
-            raise np.linalg.LinAlgError("numbers ended")
-        self.matrix = m
-        self.factors: tuple[Any, ...] | None = None
-
-    def solve(self, of_pairs: Floats, of_rows: Floats, curve: Floats) -> _Change:
-        """Parts by which the products are to change, and what is left of the worths' relation."""
-        z, left = self.z, self.left
-        a, price, p, mean, e, means = self.at
-        across, within = z.forces
-        right = np.zeros(len(self.scale))
-        right[a] = -left.dual + z.of_user @ (z.v * curve) - z.nu * of_pairs
-        right[price] = left.primal - z.s * of_rows
-        if self.pulls[0]:
-            right[p] = -np.minimum(across, 1.0) * left.across
-            right[mean] = z.mean[0] - left.level.mean() if self.weak else -z.p.sum()
-        if self.pulls[1]:
-            right[e] = -np.minimum(within, 1.0) * left.within
-            right[means] = np.where(
-                self.weak_on, z.mean[1:] - z.a @ z.ground.within.mean, -z.e @ z.group
-            )
-        right[self.fixed] = 0.0
-        found = self._solved(right * self.size) * self.scale
-        step = _Change()
-        step.a, step.price = found[a], found[price]
-        step.nu, step.s = of_pairs - step.a, of_rows - step.price
-        step.v = -curve - step.a @ self.slope
-        step.p = found[p] if self.pulls[0] else np.zeros(z.users)
-        step.e = found[e] if self.pulls[1] else np.zeros(z.pairs)
-        step.mean = np.zeros_like(z.mean)
-        if self.pulls[0]:
-            step.mean[0] = found[mean][0]
-        if self.pulls[1]:
-            step.mean[1:] = found[means]
-        return step
-
-    def _solved(self, right: Floats) -> Floats:
-        from scipy.linalg import lapack, lstsq
-
-        if self.factors is None:
-            lu, pivots, info = lapack.dgetrf(self.matrix)
-            self.factors = (lu, pivots) if info == 0 else ()
-        if self.factors:
-            found = lapack.dgetrs(*self.factors, right)[0]
-            found = found + lapack.dgetrs(*self.factors, right - self.matrix @ found)[0]
-            if np.isfinite(found).all() and np.abs(found).max(initial=0.0) < 1e8:
-                return np.asarray(found, dtype=np.float64)
-        if not np.isfinite(right).all():
-            raise np.linalg.LinAlgError("numbers ended")
-        return np.asarray(lstsq(self.matrix, right, cond=1e-15)[0], dtype=np.float64)
