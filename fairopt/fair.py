@@ -260,12 +260,14 @@ class _Ladder:
         if not (p.any() or mu.any()):
             step["status"] = "no prices"
             return
-        alloc = Allocation(
-            self.instance, self.notion, point.tasks(self.instance), *_within_floats(p, mu),
-            score=self.score,
-        )  # fmt: skip
-        p, mu = normalised(self.instance, *_within_reach(alloc))
-        alloc = alloc.with_(prices=p, limit_prices=mu)
+        p, mu = _within_floats(p, mu)
+        tasks = point.tasks(self.instance)
+        if np.isfinite(self.instance.limit).any():
+            p, mu = _within_reach(
+                Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
+            )
+        p, mu = normalised(self.instance, p, mu)
+        alloc = Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
         gap, residual = measure(alloc)
         step["gap"], step["residual"] = gap, residual
         # where no residual says anything, the gap does
