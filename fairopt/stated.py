@@ -13,12 +13,12 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import certify, judged
 from fairopt.check import Certificate
 from fairopt.engines import conic, sequence, units
+from fairopt.engines import patterns as search
 from fairopt.engines.answer import How
 from fairopt.engines.point import Question
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.notions.way import Levels, OneProgram, Patterns
-from fairopt.program import Program
 
 
 def _judged(alloc: Allocation, notion: Any) -> Certificate:
@@ -100,24 +100,6 @@ def patterns(
             f"solver: {how.solver} has no integers; {notion.name} is a mixed-integer program, "
             "wanted highs"
         )
-    found = pattern(instance, way)
-    point, status = conic.run(found, instance, conic.EXACT)
-    step = {"step": "highs", "status": status, "program": "mixed-integer, then its pattern"}
-    return Allocation(instance, notion, point.tasks(instance), score=score, steps=(step,))
-
-
-def pattern(instance: Instance, way: Patterns) -> Program:
-    """The linear program of the best pattern: booleans of the search, taken as the numbers found.
-
-    The tasks then do not carry the tolerance of the integers.
-    """
-    import cvxpy as cp
-
-    chosen: dict[str, Any] = {}
-
-    def variable(name: str, size: int) -> Any:
-        chosen[name] = cp.Variable(size, boolean=True, name=name)
-        return chosen[name]
-
-    conic.run(way.program(instance, variable), instance, conic.INTEGER)
-    return way.program(instance, lambda name, size: cp.Constant(np.round(chosen[name].value)))
+    tasks = search.best(instance, way, way.gain)
+    step = {"step": "highs", "program": "mixed-integer, then its pattern"}
+    return Allocation(instance, notion, tasks, score=score, steps=(step,))

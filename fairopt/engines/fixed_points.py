@@ -1,7 +1,7 @@
-"""Search for the fixed points of PS-DSF with divided resources, over orders and starts.
+"""Other answers of PS-DSF with divided resources and of BMF: how many totals are fair?
 
-They need not be unique, and one may dominate another (SYSTEMS B). A search proves nothing about
-what it does not find.
+They need not be unique, and one may dominate another. A search over orders and starts proves
+nothing about what it does not find; the mixed-integer program of the notion asks of the whole set.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairopt.engines.patterns import best
 from fairopt.engines.refill import refill
-from fairopt.errors import SolverFailure
+from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
+from fairopt.notions import Notion, PerServerDominantShare
 from fairopt.notions.slices import part_of_row
+from fairopt.notions.way import Patterns
 
 APART = 1e-6
 """totals that differ by less than this, relative, are one fixed point"""
@@ -25,9 +28,9 @@ class FixedPoint:
 
     Parameters
     ----------
-    tasks : (N, I). order : the order of servers that first led here.
+    tasks : (N, I). order : the order of servers that first led here; empty where a program did.
     from_nothing : whether that run started with no tasks, so that `order` alone reproduces it.
-    hits : how many runs ended here.
+    hits : how many runs, or objectives, ended here.
     dominated_by : positions, in the list returned, of points that give nobody less, somebody more.
     """
 
@@ -38,12 +41,28 @@ class FixedPoint:
     dominated_by: tuple[int, ...] = ()
 
 
-def fixed_points(instance: Instance, trials: int = 50, seed: int = 0) -> list[FixedPoint]:
-    """Distinct fixed points found, most tasks first (in units of what each user could run alone).
+def fixed_points(
+    instance: Instance,
+    trials: int = 50,
+    seed: int = 0,
+    notion: Notion | None = None,
+    exact: bool = False,
+) -> list[FixedPoint]:
+    """Distinct answers found, most tasks first (in units of what each user could run alone).
 
-    Trial 0 is the instance's own order from nothing; odd trials take a random order from nothing,
-    even ones also a random start. Runs that hit the bound on rounds are left out. Reached as
-    `fo.fixed_points(instance)`.
+    By refill (the default, for PS-DSF with divided resources): trial 0 is the instance's own order
+    from nothing; odd trials take a random order from nothing, even ones also a random start. Runs
+    that hit the bound on rounds are left out.
+
+    With `exact`, by the notion's mixed-integer program, over the set of all its answers: the most
+    and the fewest tasks of everybody together, and of every user. One point means that no answer
+    has other totals; the first and the last are the best and the worst of all. Some eight users.
+
+    Parameters
+    ----------
+    trials, seed : runs of the refill, and of what they draw.
+    notion : PS-DSF with division "rdm" (the default), or BMF, which is always exact.
+    exact : ask the program instead of the refill.
 
     Examples
     --------
@@ -54,8 +73,15 @@ def fixed_points(instance: Instance, trials: int = 50, seed: int = 0) -> list[Fi
 
     Raises
     ------
-    SolverFailure : no run settled.
+    SolverFailure : no run settled, or the program is too large.
+    UsageError : a notion that is no mixed-integer program: its totals are unique, or its answers
+        those of a linear program.
     """
+    asked = notion or PerServerDominantShare()
+    if exact or asked.family != PerServerDominantShare.family:
+        return _ranked(instance, _of_the_set(instance, asked))
+    if not isinstance(asked.way(instance), Patterns):
+        raise _no_set(asked)
     random = np.random.default_rng(seed)
     part = part_of_row(instance)
     servers = len(instance.servers)
@@ -71,6 +97,29 @@ def fixed_points(instance: Instance, trials: int = 50, seed: int = 0) -> list[Fi
         _add(found, FixedPoint(tasks, tuple(instance.servers[i] for i in order), plain, 1))
     if not found:
         raise SolverFailure(f"ps-dsf: none of {trials} runs settled")
+    return _ranked(instance, found)
+
+
+def _of_the_set(instance: Instance, notion: Notion) -> list[FixedPoint]:
+    """The ends of the set of answers: of all users' tasks, in parts of what each has alone, and of
+    each user's."""
+    way = notion.way(instance)
+    if not isinstance(way, Patterns):
+        raise _no_set(notion)
+    each = np.eye(len(instance.users)) / instance.alone.sum(axis=1)[:, None]
+    found: list[FixedPoint] = []
+    for gain in (each.sum(axis=0), *each):
+        for sign in (1.0, -1.0):
+            _add(found, FixedPoint(best(instance, way, sign * gain), (), False, 1))
+    return found
+
+
+def _no_set(notion: Notion) -> UsageError:
+    return UsageError(f"fixed points: found {notion!r}; wanted ps-dsf with division rdm, or bmf")
+
+
+def _ranked(instance: Instance, found: list[FixedPoint]) -> list[FixedPoint]:
+    """Most tasks first, and who dominates whom."""
     alone = instance.alone.sum(axis=1)
     found.sort(key=lambda point: -float((point.tasks.sum(axis=1) / alone).sum()))
     totals = [point.tasks.sum(axis=1) for point in found]

@@ -78,7 +78,7 @@ def solve(instance: Any, notion: Any) -> Answer:
         remark = "unique" if instance.shape[2] <= 2 else "others may exist; an objective chooses"
         step = {"engine": "water-levels", "sweeps": sweeps, "levels": levels, "remark": remark}
         return Answer(tasks[:, None], steps=(step,))
-    gain = bottlenecks.gain(instance, notion.objective)
+    gain = bottlenecks.gain(instance, notion.objective or "most-tasks")
     points = maps.enumerate_all(part, instance.weight, instance.limit)
     tasks, map_ = max(points, key=lambda point: float(gain @ point[0]))
     named = {

@@ -63,9 +63,10 @@ class BottleneckMaxFair(Notion):
         return self.method or ("levels" if self.objective is None else "milp")
 
     def way(self, instance: Instance) -> Patterns:
-        return Patterns(self.patterns, chooses=self.method_for(instance) == "milp")
+        gain = bottlenecks.gain(instance, self.objective)
+        return Patterns(self.patterns, gain, chooses=self.method_for(instance) == "milp")
 
-    def patterns(self, instance: Instance, choose: Choose) -> Program:
+    def patterns(self, instance: Instance, choose: Choose, gain: Floats) -> Program:
         """The mixed-integer program; a user's level at a resource is its part of it, by weight."""
         import cvxpy as cp
 
@@ -77,8 +78,7 @@ class BottleneckMaxFair(Notion):
         rules = bottlenecks.everybody_stopped(
             instance, space, cp.multiply(share, space.y[user]), choose
         )
-        worth = bottlenecks.gain(instance, self.objective) * space.pair_unit
-        return Program((worth / np.abs(worth).max()) @ space.y, space, rules)
+        return Program(bottlenecks.total(space, gain), space, rules)
 
     @property
     def merging(self) -> Merging | None:

@@ -18,14 +18,16 @@ OBJECTIVES = ("most-tasks", "fewest-tasks")
 
 
 def gain(instance: Instance, objective: str | None) -> Floats:
-    """(N,) what a task is worth: most tasks (the default), fewest, or those of one user.
+    """(N,) what a task is worth: 1 for most tasks, -1 for fewest, or 1 for one user's; else 0.
 
     Raises
     ------
     BadInput : neither of these, nor the name of a user.
     """
     users = instance.users
-    if objective in (None, "most-tasks"):
+    if objective is None:
+        return np.zeros(len(users))
+    if objective == "most-tasks":
         return np.ones(len(users))
     if objective == "fewest-tasks":
         return -np.ones(len(users))
@@ -33,6 +35,12 @@ def gain(instance: Instance, objective: str | None) -> Floats:
         wanted = f"{', '.join(OBJECTIVES)} or a user"
         raise BadInput([Fault("objective", repr(objective), wanted)])
     return np.array([float(user == objective) for user in users])
+
+
+def total(space: FeasibleSet, of: Floats) -> Any:
+    """The objective: tasks of all pairs, each worth `of` (P,); the largest worth is 1."""
+    worth = of * space.pair_unit
+    return (worth / max(float(np.abs(worth).max()), 1e-300)) @ space.y
 
 
 def everybody_stopped(

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairopt.instance import Instance
+from fairopt.instance import Floats, Instance
 from fairopt.notions import bottlenecks
 from fairopt.notions.notion import Merging, Notion
 from fairopt.notions.proportional import ProportionalFair
@@ -83,9 +83,10 @@ class PerServerDominantShare(Notion):
     def way(self, instance: Instance) -> SameAs | Patterns:
         if self.division == "tdm":
             return SameAs(transformed(instance), ProportionalFair())
-        return Patterns(self.patterns, chooses=self.objective is not None)
+        gain = bottlenecks.gain(instance, self.objective)
+        return Patterns(self.patterns, gain, chooses=self.objective is not None)
 
-    def patterns(self, instance: Instance, choose: Choose) -> Program:
+    def patterns(self, instance: Instance, choose: Choose, gain: Floats) -> Program:
         """Theorem 1 as a mixed-integer program; the level of a pair is s[n,i] / phi_n."""
         import cvxpy as cp
 
@@ -100,8 +101,7 @@ class PerServerDominantShare(Notion):
         of_user = np.equal.outer(np.arange(len(instance.users)), n) * space.pair_unit
         level = cp.multiply(1.0 / size / highest[i], (of_user @ space.y)[n])
         rules = bottlenecks.everybody_stopped(instance, space, level[entries.col], choose)
-        worth = bottlenecks.gain(instance, self.objective)[n] * space.pair_unit
-        return Program((worth / np.abs(worth).max()) @ space.y, space, rules)
+        return Program(bottlenecks.total(space, gain[n]), space, rules)
 
     @property
     def unique(self) -> bool:

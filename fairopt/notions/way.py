@@ -57,12 +57,14 @@ class Patterns:
 
     Parameters
     ----------
-    program : (instance, choose) -> the program, its booleans made by `choose(name, size)`. With
-        numbers in their place it is a linear program: the pattern found is solved for again.
-    chooses : whether a certain one of several answers is asked for, which only this program finds.
+    program : (instance, choose, gain) -> the program, its booleans made by `choose(name, size)`.
+        With numbers in their place it is a linear program: the pattern found is solved for again.
+    gain : (N,) what a task of each user is worth, to choose among several answers; 0 for any.
+    chooses : whether a certain answer is asked for, which only this program finds.
     """
 
-    program: Callable[[Instance, Choose], Program]
+    program: Callable[[Instance, Choose, Floats], Program]
+    gain: Floats
     chooses: bool = False
 
 
