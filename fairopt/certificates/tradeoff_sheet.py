@@ -16,7 +16,12 @@ NEGLIGIBLE = 1e-9
 
 
 def _force(w: float) -> float:
-    """A force too small to matter beside worths near 1 has lost its digits: it is none."""
+    """A force too small to matter beside worths near 1 has lost its digits: it is none.
+
+    One beyond floating point is not a number, and nothing follows from it.
+    """
+    if np.isinf(w):
+        return np.nan
     return w if w > 1e-200 else 0.0
 
 
@@ -74,7 +79,8 @@ class Sheet:
         self.most, self.held = known.most / self.size, held / self.size
         self.floor = floor / self.size
         self.unit, self.phi, self.eligible = inst.weight, known.phi, known.eligible
-        worth = self.size ** (1 + self.alpha) / float(inst.weight.sum())
+        with np.errstate(over="ignore"):
+            worth = float(np.float64(self.size) ** (1 + self.alpha) / inst.weight.sum())
         self.w_f = _force(2 * terms.t_pf * worth / self.users)
         self.w = np.asarray(_force(2 * terms.t_drf * worth) / known.machines)
         self.z = self.level - self.level.mean()
@@ -127,7 +133,10 @@ class Sheet:
         if self.alpha == 1:
             with np.errstate(over="ignore"):  # an infinite gap proves nothing, and says so
                 return float(np.expm1(rise))
-        total = float(self.phi @ self.held ** (1 - self.alpha)) / (1 - self.alpha)
+        with np.errstate(over="ignore"):
+            total = float(self.phi @ self.held ** (1 - self.alpha)) / (1 - self.alpha)
+        if not np.isfinite(total):
+            return np.inf
         if 1 + rise / total <= 0:
             return np.inf
         return float(np.expm1(np.log1p(rise / total) / (1 - self.alpha)))

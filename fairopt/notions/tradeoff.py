@@ -104,7 +104,10 @@ class Tradeoff(Notion):
         # F and a counted in `size`; the whole objective in sum phi size^(1-alpha)
         level = cp.multiply(unit / instance.weight / size, space.share)
         dominant = cp.multiply(unit[n] / size, space.y)
-        worth = size ** (1 + self.alpha) / instance.weight.sum()
+        with np.errstate(over="ignore"):
+            worth = np.float64(size) ** (1 + self.alpha) / instance.weight.sum()
+        if not np.isfinite(worth):
+            raise SolverFailure("the program's numbers are beyond floating point")
 
         gain, definition = g(level, self.alpha)
         objective = (instance.weight / instance.weight.sum()) @ gain
