@@ -25,7 +25,7 @@ EXACT = 1e-10
 """error of an interior answer below which polish has nothing to mend"""
 UNDECIDED = 1e-4
 """part of a share, and of a price above the cheapest, within which a pair may be used or not"""
-RARE = 200.0
+RARE = 590.0
 """log of the money of a limit, above that of all rows, from which it follows from the share"""
 SMALL = 3_000
 """pairs up to which the polish and the central path go before the general solvers"""

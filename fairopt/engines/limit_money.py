@@ -11,9 +11,9 @@ import numpy as np
 
 from fairopt.instance import Floats
 
-CUT = 300.0
+CUT = 600.0
 """log of the money of a limit, above that of the dearest row, at which engines cut it"""
-FURTHEST = 460.0
+FURTHEST = 600.0
 """log of the same in an answer"""
 TOGETHER = 92.0
 """limits within this of the dearest, in logarithms, keep their true ratio"""
