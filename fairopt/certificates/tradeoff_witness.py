@@ -35,7 +35,10 @@ def better(alloc: Allocation, terms: Terms, rounds: int = 80) -> tuple[Floats, f
     size = inst.alone[n, i]
     start = np.maximum(alloc.tasks[n, i], 0.0)
     start = start / max(float((rows @ (start / size)).max()), 1.0)
-    unit = Sheet(alloc, terms).size
+    sheet = Sheet(alloc, terms)
+    unit = sheet.size
+    if not np.isfinite(sheet.w_f + sheet.w.sum()) or unit == np.inf:
+        return alloc.tasks, 0.0  # objectives beyond floating point are not compared
 
     def spread(x: Floats) -> Floats:
         tasks = np.zeros(inst.shape[:2])
@@ -115,7 +118,8 @@ def _mixed(sheet: Any, met: Floats, part: Floats, value: Any) -> Floats | None:
 def _scaled(alloc: Allocation, terms: Terms, tasks: Floats, unit: float) -> float:
     """(16) in units of sum phi unit^(1-alpha), levels counted in `unit`."""
     inst = alloc.instance
-    worth = unit ** (1 + terms.alpha) / float(inst.weight.sum())
+    with np.errstate(over="ignore"):
+        worth = float(np.float64(unit) ** (1 + terms.alpha) / inst.weight.sum())
     dominant = alloc.score * tasks / unit
     scaled = Terms(terms.alpha, terms.t_pf * worth, terms.t_drf * worth, False, False)
     level = dominant.sum(axis=1) / inst.weight
