@@ -40,7 +40,8 @@ def one_program(
     """
     unit = units.max_min(Question.of(instance, score, 1.0, False))
     program = way.program(instance, score, unit)
-    settings = conic.ladder(how.solver, linear=program.problem().is_lp())
+    named = how.solver != "auto"
+    settings = conic.ladder(how.solver, linear=True) if named else conic.able(program)
     best: Allocation | None = None
     error, failures = np.inf, list[str]()
     steps: list[dict[str, Any]] = []
@@ -64,6 +65,7 @@ def one_program(
         if error <= how.gap or notion.judgeless:
             break
     if best is None:
+        failures = failures or ["none of ours can state the program"]
         raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
     return best.with_(steps=tuple(steps))
 

@@ -74,6 +74,69 @@ def test_the_tolerance_on_both_sides(size: float) -> None:
     assert found.certified == (size < 1e-6)
 
 
+@pytest.mark.parametrize("change", [-0.01, 0.01, -1.0])
+def test_a_user_whose_money_is_tiny_is_not_passed_over(change: float) -> None:
+    """Logarithms of one's own, at weights 1e-9 and 1: the sum does not feel the light user."""
+
+    class Logarithms(Notion):
+        family = "own"
+        program = fo.ProportionalFair.program
+
+    inst = fo.Instance([[1.0], [1.0]], [[10.0]], weight=[1e-9, 1.0])
+    good = fo.solve(inst, fo.ProportionalFair())
+    own = fo.Allocation(inst, Logarithms(), good.tasks, good.prices)
+    with np.errstate(divide="ignore"):
+        assert fo.certify(own, inst.weight[:, None] / own.tasks).certified
+        tasks = own.tasks.copy()
+        tasks[0] *= 1 + change
+        tasks[1] -= tasks[0] - own.tasks[0]
+        gradient = np.minimum(inst.weight[:, None] / tasks, 1e300)
+    assert not fo.certify(own.with_(tasks=tasks), gradient).certified
+
+
+def test_a_program_with_integers_is_solved_too() -> None:
+    class Whole(Notion):
+        """Most tasks, whole ones."""
+
+        def program(self, instance: fo.Instance, score: Any, unit: Any) -> Program:
+            import cvxpy as cp
+
+            space = feasible_set(instance, score, unit)
+            whole = cp.Variable(space.y.size, integer=True)
+            same = cp.multiply(space.pair_unit, space.y) == whole
+            return Program(cp.sum(whole), space, [same])
+
+    answer = fo.solve(INST, Whole())
+    assert answer.totals == pytest.approx(np.round(answer.totals), abs=1e-9)
+    assert answer.certificate.verdict == "unproved" and answer.steps[0]["step"] == "highs"
+    with pytest.raises(fo.UsageError, match="clarabel cannot state this program; wanted highs"):
+        fo.solve(INST, Whole(), solver="clarabel")
+
+
+def test_cones_that_some_solvers_lack_are_left_to_the_others() -> None:
+    class Root(Notion):
+        def program(self, instance: fo.Instance, score: Any, unit: Any) -> Program:
+            import cvxpy as cp
+
+            space = feasible_set(instance, score, unit)
+            return Program(cp.sum(cp.power(space.share, 0.37, approx=False)), space)
+
+    assert fo.solve(INST, Root()).steps[0]["step"] == "clarabel"
+    with pytest.raises(fo.UsageError, match="ecos cannot state this program; wanted clarabel, scs"):
+        fo.solve(INST, Root(), solver="ecos")
+
+
+def test_the_table_says_what_it_was_judged_as(capsys: pytest.CaptureFixture[str]) -> None:
+    from fairopt.report import tables
+
+    class Mine(Notion):
+        family, alpha, weight_inside = "alpha-fair", 0.5, False
+        program = fo.AlphaFair.program
+
+    said = tables._headline(fo.solve(INST, Mine()))
+    assert said.startswith("mine, judged as alpha-fair (alpha=0.5")
+
+
 def test_forged_prices_prove_nothing() -> None:
     good = fo.solve(INST, Judged())
     gradient = Judged().gradient(INST, good.tasks)

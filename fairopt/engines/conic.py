@@ -84,6 +84,16 @@ def ladder(solver: str, linear: bool) -> tuple[Settings, ...]:
     return tuple(s for name in order if find_spec(_MODULE[name]) for s in _LADDERS[name])
 
 
+def able(program: Program) -> tuple[Settings, ...]:
+    """What to try, in order, of the solvers that can state a program of any kind."""
+    problem = program.problem()
+    names = solvers_for(problem)
+    rungs = ladder("auto", bool(problem.is_lp()))
+    if problem.is_mixed_integer():
+        rungs = (INTEGER,)
+    return tuple(rung for rung in rungs if rung.solver.lower() in names)
+
+
 def run(program: Program, instance: Instance, settings: Settings) -> tuple[Point, str]:
     """Solve one program with one solver; the point it ends at, and the status it claims.
 
@@ -102,11 +112,11 @@ def run(program: Program, instance: Instance, settings: Settings) -> tuple[Point
             warnings.simplefilter("ignore")
             problem.solve(solver=settings.solver, warm_start=False, **dict(settings.options))
     except (cp.SolverError, ArithmeticError, ValueError) as error:
-        able = solvers_for(problem)
-        if settings.solver.lower() in set(SOLVERS) - set(able):
+        others = solvers_for(problem)
+        if settings.solver.lower() in set(SOLVERS) - set(others):
             raise UsageError(
                 f"solver: {settings.solver.lower()} cannot state this program; wanted "
-                f"{', '.join(able) or 'none of ours: a solver that can state it'}"
+                f"{', '.join(others) or 'another program: none of ours can'}"
             ) from error
         raise SolverFailure(f"{settings.label}: {error}") from error
     if space.y.value is None or not np.isfinite(space.y.value).all():
@@ -126,7 +136,7 @@ def solvers_for(problem: Any) -> tuple[str, ...]:
     """Names of the general solvers that can state a cvxpy problem (and are installed)."""
     import cvxpy as cp
 
-    able = []
+    found = []
     for name in SOLVERS:
         try:
             with warnings.catch_warnings():
@@ -134,8 +144,8 @@ def solvers_for(problem: Any) -> tuple[str, ...]:
                 problem.get_problem_data(name.upper())
         except (cp.SolverError, ArithmeticError, ValueError):
             continue
-        able.append(name)
-    return tuple(able)
+        found.append(name)
+    return tuple(found)
 
 
 def _dual(constraint: Any) -> Floats:

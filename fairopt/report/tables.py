@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby, takewhile
 from typing import Any
 
@@ -69,14 +69,22 @@ def number(value: float) -> str:
     return f"{value + 0.0:.6g}"
 
 
+def _settings(parameters: Mapping[str, Any]) -> str:
+    settings = ", ".join(f"{k}={_plain(v)}" for k, v in parameters.items())
+    return f" ({settings})" if settings else ""
+
+
 def _headline(alloc: Allocation) -> str:
     inst = alloc.instance
     users, servers, resources = inst.shape
     machines = int(inst.count.sum())
-    settings = ", ".join(f"{k}={_plain(v)}" for k, v in alloc.notion["parameters"].items())
+    settings = _settings(alloc.notion["parameters"])
+    # of a notion that is not ours the family says what it was judged as
+    kind = alloc.kind if "family" in alloc.notion else None
+    judged = f", judged as {kind['name']}{_settings(kind['parameters'])}" if kind else ""
     rows = _count(servers, "server") + (f" ({machines:,} machines)" if machines != servers else "")
     return _clip(
-        f"{alloc.notion['name']}{f' ({settings})' if settings else ''}: "
+        f"{alloc.notion['name']}{settings}{judged}: "
         f"{_count(users, 'user')}, {rows}, {_count(resources, 'resource')}"
     )
 
