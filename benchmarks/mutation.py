@@ -17,8 +17,8 @@ import copy
 import json
 import os
 import random
+import resource
 import shutil
-import signal
 import sys
 import tempfile
 import tomllib
@@ -34,8 +34,8 @@ import scipy.sparse.linalg  # noqa: F401
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "fairopt" / "certificates"
-LONGEST = 300
-"""seconds after which a mutant counts as seen"""
+LONGEST = 90
+"""seconds of work after which a mutant counts as seen"""
 LEFT_OUT = ("__init__.py", "words.py")
 """a table of names, and sentences for people"""
 ALWAYS = ("certificates_brackets", "spoils")
@@ -168,7 +168,7 @@ def first_failure(module: str, where: Path) -> str:
             out = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(out, 1)
             os.dup2(out, 2)
-            signal.alarm(LONGEST)
+            resource.setrlimit(resource.RLIMIT_CPU, (LONGEST, LONGEST))
             os.chdir(where)
             sys.path.insert(0, str(where))
             sys.dont_write_bytecode = True

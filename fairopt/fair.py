@@ -9,11 +9,11 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates.alpha_fair import TOLERANCE, measure, normalised
 from fairopt.certificates.at_limit import at_limit
-from fairopt.certificates.prices import Duality, own_scale
+from fairopt.certificates.prices import Duality, own_scale, residual
 from fairopt.engines import conic, interior, limit_money, units
 from fairopt.engines import tradeoff as small
 from fairopt.engines.answer import How
-from fairopt.engines.point import Point, Question
+from fairopt.engines.point import Point, Question, fitted
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair
@@ -137,7 +137,7 @@ class _Ladder:
             or self.question.alpha > STEEPEST
             or np.ptp(self.question.log_w) > 14
         )
-        if steep and self._central():
+        if steep and (self._central() or self._rest()):
             return self._found()
         linear = self.question.alpha == 0
         for settings in () if solver == "interior" else conic.ladder(solver, linear):
@@ -187,6 +187,28 @@ class _Ladder:
             self._judge("simplex, refined", linear.solve(self.question))
         except SolverFailure as failure:
             self.steps.append({"step": "simplex, refined", "status": str(failure)})
+        return self.error <= self.gap
+
+    def _rest(self) -> bool:
+        """Users whose money is lost beside that of others, asked alone about what those leave."""
+        from fairopt.engines import rest
+
+        if self.best is None:
+            return False
+        bad = np.flatnonzero(residual(Duality.of(self.best)) > self.gap)
+        users = rest.lighter(self.best, bad)
+        left = rest.left_for(self.best, users) if len(users) else None
+        if left is None:
+            return False
+        try:
+            ladder = _Ladder(left, self.notion, self.score[users], True, self.gap)
+            found, _ = ladder.climb("interior")
+        except SolverFailure:
+            return False
+        tasks, p, mu = rest.joined(self.best, users, found)
+        step: dict[str, Any] = {"step": "the rest, alone"}
+        self.steps.append(step)
+        self._keep(step, fitted(self.instance, tasks), p, mu)
         return self.error <= self.gap
 
     def _undecided(self) -> bool:
@@ -250,7 +272,7 @@ class _Ladder:
         return np.maximum(share, 1e-12 * units.alone(question))
 
     def _judge(self, label: str, point: Point | None, status: str = "") -> None:
-        """Keep the point if the certificate finds it better than all before."""
+        """Keep the point, if it is one, and if it is better."""
         step: dict[str, Any] = {"step": label, **({"status": status} if status else {})}
         self.steps.append(step)
         if point is None:
@@ -260,20 +282,22 @@ class _Ladder:
         if not (p.any() or mu.any()):
             step["status"] = "no prices"
             return
+        self._keep(step, point.tasks(self.instance), p, mu)
+
+    def _keep(self, step: dict[str, Any], tasks: Floats, p: Floats, mu: Floats) -> None:
+        """Keep an answer if the certificate finds it better than all before."""
         p, mu = _within_floats(p, mu)
-        tasks = point.tasks(self.instance)
         if np.isfinite(self.instance.limit).any():
             p, mu = _within_reach(
                 Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
             )
         p, mu = normalised(self.instance, p, mu)
         alloc = Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
-        gap, residual = measure(alloc)
-        step["gap"], step["residual"] = gap, residual
+        step["gap"], step["residual"] = gap, worst = measure(alloc)
         # where no residual says anything, the gap does
-        rank = max(gap, min(residual, 1.0)), gap
+        rank = max(gap, min(worst, 1.0)), gap
         if self.best is None or rank < self.rank:
-            self.best, self.error, self.rank = alloc, max(gap, residual), rank
+            self.best, self.error, self.rank = alloc, max(gap, worst), rank
 
 
 def _within_floats(p: Floats, mu: Floats) -> tuple[Floats, Floats]:

@@ -19,6 +19,7 @@ import numpy as np
 from fairopt import rows, welfare
 from fairopt.allocation import Allocation
 from fairopt.certificates.at_limit import at_limit, log_scale_below
+from fairopt.certificates.displaced import displaced
 from fairopt.certificates.money import LEAST, backed_cheapest, misplaced, steady, task_price
 from fairopt.certificates.universal import universal_bound
 from fairopt.errors import UsageError
@@ -188,8 +189,9 @@ def residual(dual: Duality) -> Floats:
     The sum of |s/s0 - 1| with s0 = (W/(t q))^(1/alpha), money paid above the cheapest price, and
     money paid for resources that are not full, the last two per money of the user. A user at its
     limit errs only by s > s0. alpha = 0: |q - W|/W below, money above W instead of |s/s0 - 1|.
-    Two scales t are tried, and the better one counts: that of the best gap, and that of the users
-    below their limits.
+    Or, where that is more, the money paid for capacity that its holders could do without, because
+    the same tasks would cost them less elsewhere (`displaced`). Two scales t are tried, and the
+    better one counts: that of the best gap, and that of the users below their limits.
 
     A share that counts as zero bears out no price by what is paid, so the s0 of such a user, and
     W/q of every user at alpha = 0, is also taken at the prices of what is full for it alone: it
@@ -247,31 +249,35 @@ def _residual_at(dual: Duality, log_t: float) -> Floats:
             error = held / np.maximum(wanted, dual.floor) - 1.0
         if alpha:
             error = np.where(at_limit(dual.alloc), np.maximum(error, 0.0), np.abs(error))
-        above, unused = _overpaid(dual)
+        above, unused, wasted = _overpaid(dual)
         if dual.alloc.limit_prices is not None:
             room = np.clip(1.0 - dual.alloc.totals / inst.limit, 0.0, 1.0)
             unused = unused + dual.alloc.limit_prices * room * dual.alloc.totals
-        lost = above + unused
-        total = error + np.where(lost == 0, 0.0, lost / (dual.cheapest * held))
+        lost, own = above + unused, dual.cheapest * held
+        total = error + np.where(lost == 0, 0.0, lost / own)
+        total = np.maximum(total, np.where(wasted == 0, 0.0, wasted / own))
         total = np.maximum(total, short) if alpha == 0 else total
     return np.where(np.isfinite(total), total, np.inf)
 
 
-def _overpaid(dual: Duality) -> tuple[Floats, Floats]:
-    """(N,) money each user pays above its cheapest price, and for resources that are not full."""
+def _overpaid(dual: Duality) -> tuple[Floats, Floats, Floats]:
+    """(N,) money each user pays above its cheapest price, for resources that are not full, and for
+    what others, or itself, could run elsewhere for less."""
     alloc, inst, held = dual.alloc, dual.alloc.instance, dual.alloc.held
     assert alloc.prices is not None
     idle = alloc.prices * np.clip(1.0 - alloc.utilisation, 0.0, 1.0)
+    wasted = alloc.prices * np.minimum(displaced(alloc), 1.0)
     if inst.demand.ndim == 3:
-        paid = np.einsum("ni,nir,ir->n", held, inst.demand, alloc.prices)
-        unused = np.einsum("ni,nir,ir->n", held, inst.demand, idle)
+        paid, unused, lost = (
+            np.einsum("ni,nir,ir->n", held, inst.demand, p) for p in (alloc.prices, idle, wasted)
+        )
     else:
         # all that is paid for a resource, server by server, times the user's demand for it
-        by_resource = held @ np.hstack([alloc.prices, idle])
-        resources = idle.shape[1]
-        paid = rows.total(by_resource[:, :resources] * inst.demand)
-        unused = rows.total(by_resource[:, resources:] * inst.demand)
+        by_resource = held @ np.hstack([alloc.prices, idle, wasted])
+        paid, unused, lost = (
+            rows.total(part * inst.demand) for part in np.hsplit(by_resource, 3)
+        )
     if alloc.limit_prices is not None:
         paid = paid + alloc.limit_prices * rows.total(held)
     share = alloc.shares if held is alloc.tasks else rows.total(held * alloc.score)
-    return np.maximum(paid - dual.cheapest * share, 0.0), unused
+    return np.maximum(paid - dual.cheapest * share, 0.0), unused, lost
