@@ -191,13 +191,13 @@ class _Ladder:
 
     def _rest(self) -> bool:
         """Users whose money is lost beside that of others, asked alone about what those leave."""
-        from fairopt.engines import rest
+        from fairopt import remainder
 
         if self.best is None:
             return False
         bad = np.flatnonzero(residual(Duality.of(self.best)) > self.gap)
-        users = rest.lighter(self.best, bad)
-        left = rest.left_for(self.best, users) if len(users) else None
+        users = remainder.lighter(self.best, bad)
+        left = remainder.left_for(self.best, users) if len(users) else None
         if left is None:
             return False
         try:
@@ -205,7 +205,7 @@ class _Ladder:
             found, _ = ladder.climb("interior")
         except SolverFailure:
             return False
-        tasks, p, mu = rest.joined(self.best, users, found)
+        tasks, p, mu = remainder.joined(self.best, users, found)
         step: dict[str, Any] = {"step": "the rest, alone"}
         self.steps.append(step)
         self._keep(step, fitted(self.instance, tasks), p, mu)

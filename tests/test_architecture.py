@@ -32,6 +32,7 @@ LAYERS = (
     ("reduce",),
     ("engines",),
     ("lexicographic",),
+    ("remainder",),
     ("fair",),
     ("trading",),
     ("stated",),

@@ -267,16 +267,14 @@ def _overpaid(dual: Duality) -> tuple[Floats, Floats, Floats]:
     assert alloc.prices is not None
     idle = alloc.prices * np.clip(1.0 - alloc.utilisation, 0.0, 1.0)
     wasted = alloc.prices * np.minimum(displaced(alloc), 1.0)
-    if inst.demand.ndim == 3:
-        paid, unused, lost = (
-            np.einsum("ni,nir,ir->n", held, inst.demand, p) for p in (alloc.prices, idle, wasted)
-        )
-    else:
+
+    def spent(prices: Floats) -> Floats:
+        if inst.demand.ndim == 3:
+            return np.asarray(np.einsum("ni,nir,ir->n", held, inst.demand, prices))
         # all that is paid for a resource, server by server, times the user's demand for it
-        by_resource = held @ np.hstack([alloc.prices, idle, wasted])
-        paid, unused, lost = (
-            rows.total(part * inst.demand) for part in np.hsplit(by_resource, 3)
-        )
+        return rows.total(held @ prices * inst.demand)
+
+    paid, unused, lost = spent(alloc.prices), spent(idle), spent(wasted)
     if alloc.limit_prices is not None:
         paid = paid + alloc.limit_prices * rows.total(held)
     share = alloc.shares if held is alloc.tasks else rows.total(held * alloc.score)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.engines import rest
+from fairopt import remainder
 
 
 @pytest.mark.parametrize("alpha", [20.0, 50.0, 100.0])
@@ -32,10 +32,10 @@ def test_no_answer_leaves_what_a_user_could_have_for_nothing(alpha: float) -> No
 def test_lighter_users_are_those_apart_in_money() -> None:
     inst = fo.Instance(np.eye(3), [[1.0, 1.0, 1.0]], weight=[1, 1e-3 / 2, 1e-9])
     alloc = fo.Allocation(inst, fo.ProportionalFair(), np.ones((3, 1)), [[1, 5e-4, 1e-9]])
-    assert rest.lighter(alloc, np.array([2])).tolist() == [2]
-    assert rest.lighter(alloc, np.array([1])).tolist() == [1, 2]
-    assert rest.lighter(alloc, np.array([0, 2])).tolist() == []
-    assert rest.left_for(alloc, np.array([2])).pool.tolist() == [[0, 0, 1]]
+    assert remainder.lighter(alloc, np.array([2])).tolist() == [2]
+    assert remainder.lighter(alloc, np.array([1])).tolist() == [1, 2]
+    assert remainder.lighter(alloc, np.array([0, 2])).tolist() == []
+    assert remainder.left_for(alloc, np.array([2])).pool.tolist() == [[0, 0, 1]]
     full = fo.Instance([[1.0], [1.0]], [[1.0]], weight=[1, 1e-9])
     alloc = fo.Allocation(full, fo.ProportionalFair(), [[1.0], [0.0]], [[1.0]])
-    assert rest.left_for(alloc, np.array([1])) is None
+    assert remainder.left_for(alloc, np.array([1])) is None

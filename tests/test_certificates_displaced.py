@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.certificates.misplaced import misplaced
+from fairopt.certificates.displaced import displaced
 
 INF = np.inf
 
@@ -48,7 +48,7 @@ def test_a_user_at_its_limit_takes_no_room_that_another_needs(alpha: float, aske
         alloc = fo.Allocation(inst, fo.AlphaFair(alpha), tasks, prices, [0.0, mu])
         found = fo.certify(alloc)
         assert found.certified == certified, (t, found.explain())
-        assert misplaced(alloc)[0, 0] == pytest.approx(t, rel=1e-6)
+        assert displaced(alloc)[0, 0] == pytest.approx(t, rel=1e-6)
 
 
 def test_a_heavy_user_does_not_outbid_for_a_dear_server() -> None:
@@ -62,15 +62,15 @@ def test_a_heavy_user_does_not_outbid_for_a_dear_server() -> None:
     alloc = fo.Allocation(
         inst, fo.ProportionalFair(), [[light, 0], [1 - light, heavy]], [[10.0], [1.0]]
     )
-    assert misplaced(alloc)[0, 0] == pytest.approx(0.9 * (1 - light))
+    assert displaced(alloc)[0, 0] == pytest.approx(0.9 * (1 - light))
     found = fo.certify(alloc)
     assert found.gap < 1e-6 and not found.certified and found.undetermined
 
 
-def test_nothing_is_misplaced_where_all_are_as_cheap() -> None:
+def test_nothing_is_displaced_where_all_are_as_cheap() -> None:
     for name in ("kesidis2018/example", "edge/limits", "edge/demand-by-server", "edge/counts"):
         alloc = fo.solve(fo.read(name).instance, fo.ProportionalFair())
-        assert misplaced(alloc).max() < 1e-9
+        assert displaced(alloc).max() < 1e-9
 
 
 def test_what_a_unit_of_share_costs_counts_not_a_task() -> None:
@@ -81,9 +81,9 @@ def test_what_a_unit_of_share_costs_counts_not_a_task() -> None:
         alloc = fo.Allocation(
             inst, fo.ProportionalFair(), [[1, 1]], [[1.0], [price]], score=score
         )
-        assert misplaced(alloc)[1, 0] == pytest.approx(wasted)
+        assert displaced(alloc)[1, 0] == pytest.approx(wasted)
     # a force beside the prices makes the difference
     force = np.array([[1.0, 0.0]])
     even = fo.Allocation(inst, fo.ProportionalFair(), [[1, 1]], [[1.0], [2.0]])
-    assert misplaced(even)[1, 0] == pytest.approx(0.5)
-    assert misplaced(even, force)[1, 0] == pytest.approx(0.0)
+    assert displaced(even)[1, 0] == pytest.approx(0.5)
+    assert displaced(even, force)[1, 0] == pytest.approx(0.0)
