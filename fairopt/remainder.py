@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.prices import Duality, log_scale
+from fairopt.certificates.prices import Duality, own_scale
 from fairopt.errors import BadInput
 from fairopt.instance import Floats, Instance, Ints
 
@@ -65,7 +65,7 @@ def joined(alloc: Allocation, users: Ints, found: Allocation) -> tuple[Floats, F
     heavy = np.ones(len(inst.users), bool)
     heavy[users] = False
     # both in the unit of the objective; then the dearest is 1
-    scales = log_scale(Duality.of(alloc)), log_scale(Duality.of(found))
+    scales = own_scale(Duality.of(alloc)), own_scale(Duality.of(found))
     first, second = np.exp(np.array(scales) - max(scales))
     least = float(np.exp((log_money(alloc)[heavy] - max(scales)).min()))
     p, mu = alloc.prices * first, np.where(heavy, alloc.limit_prices * first, 0.0)
