@@ -16,7 +16,7 @@ from fairopt.instance import Floats, Instance, Ints
 
 APART = 3.0
 """decades of money between users that are told apart by it"""
-FULL = 1e-9
+FULL = 1e-6
 """part of a resource that may be left of one that is full"""
 
 
