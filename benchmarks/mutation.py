@@ -190,17 +190,18 @@ def first_failure(module: str, where: Path) -> str:
     return failed[0].split()[1]
 
 
-def page(rows: list[dict[str, object]], size: int, seed: int) -> str:
+def page(rows: list[dict[str, object]], options: str) -> str:
+    """Markdown: how many of each module, and every survivor with its word."""
     words = tomllib.loads((ROOT / "benchmarks" / "mutation.toml").read_text(encoding="utf-8"))
     tried = Counter(row["module"] for row in rows)
     lived = [row for row in rows if not row["killed"]]
     left = Counter(row["module"] for row in lived)
     lines = [
         "# Mutation run over the judges\n\n",
-        f"{len(rows)} small changes of `fairopt/certificates/`, drawn with seed {seed}, each "
+        f"{len(rows)} small changes of `fairopt/certificates/`, drawn by a seed, each "
         "made alone: a\ncomparison turned, a number made 100 times as large, a sign or product "
         "turned, a term or bound\nleft out, a condition negated. Made by\n\n```sh\n"
-        f"OPENBLAS_NUM_THREADS=1 python benchmarks/mutation.py --sample {size} --seed {seed} "
+        f"OPENBLAS_NUM_THREADS=1 python benchmarks/mutation.py {options} "
         "--write docs/results/mutation.md\n```\n\n",
         f"{len(rows) - len(lived)} fail a test, {len(lived)} survive.\n\n",
         "| module | tried | survive |\n|---|---:|---:|\n",
@@ -251,7 +252,9 @@ def main(arguments: list[str] | None = None) -> int:
             rows.append(known[key(mutant)])
     print(f"{len(rows)} tried, {sum(not row['killed'] for row in rows)} survive")
     if given.write:
-        given.write.write_text(page(rows, given.sample, given.seed), encoding="utf-8")
+        only = f" --only {' '.join(given.only)}" if given.only else ""
+        options = f"--sample {given.sample} --seed {given.seed}{only}"
+        given.write.write_text(page(rows, options), encoding="utf-8")
     return 0
 
 

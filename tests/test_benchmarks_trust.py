@@ -133,6 +133,6 @@ def test_judges_have_their_tests() -> None:
 
 def test_the_page_names_survivors() -> None:
     row = {"module": "levels", "line": 7, "before": "a", "after": "b", "killed": ""}
-    text = mutation.page([row, {**row, "killed": "test_x"}], 2, 0)
+    text = mutation.page([row, {**row, "killed": "test_x"}], "--sample 2")
     assert "1 fail a test, 1 survive" in text and "`a -> b`: not explained" in text
     assert json.dumps(row)

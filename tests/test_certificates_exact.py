@@ -55,6 +55,14 @@ def test_levels_a_rounding_apart_are_one() -> None:
     assert 0 < exact_gap(alloc) < Fraction(1, 10**15)
 
 
+def test_levels_are_by_weight() -> None:
+    """Shares 2 and 4 at weights 1 and 2, up to a rounding, are one level."""
+    inst = fo.Instance(np.ones((2, 1)), [[6.0]], weight=[1, 2])
+    tasks = [[2.0], [np.nextafter(4.0, 5.0)]]
+    alloc = fo.Allocation(inst, fo.MaxMin("tasks"), tasks, level_prices=[[[1.0]]])
+    assert 0 < exact_gap(alloc) < Fraction(1, 10**15)
+
+
 def test_throughput_by_hand() -> None:
     inst = ONE.replace(weight=[1, 2])
     best = fo.Allocation(inst, fo.Throughput(), [[0], [6]], prices=[[2.0]])

@@ -80,3 +80,15 @@ def test_exact_fit_of_tenths_is_seen():
 def test_a_user_at_its_limit_needs_no_more():
     inst = Instance([[1.0]], [[10.0]], limit=[3])
     assert certify(Allocation(inst, FILLED, [[3]])).certified
+
+
+def test_one_more_that_just_reaches_the_limit_is_seen():
+    inst = Instance([[1.0]], [[10.0]], limit=[3])
+    assert certify(Allocation(inst, FILLED, [[2]])).verdict == "refuted"
+
+
+def test_exact_fit_of_part_of_a_task_is_seen():
+    halves = {"name": "fill:rps-dsf", "parameters": {"increment": 0.5}}
+    inst = Instance([[0.2]], [[1.0]])
+    assert certify(Allocation(inst, halves, [[5.0]])).certified
+    assert certify(Allocation(inst, halves, [[4.5]])).verdict == "refuted"

@@ -227,7 +227,7 @@ class _Method:
         square = aim.amounts * aim.costs
         rest = (1 - length) * mean + length**2 * float(square.sum()) / len(products)
         money = left.money / len(products)
-        centre = max(mean * min(1.0, (rest / mean) ** 3), LAST * money)
+        centre = max(mean * min(1.0, rest / mean) ** 3, LAST * money)
         dlevel = aim.a @ self.of_user
         second = ((aim.v / z.v) ** 2 + self.alpha * (dlevel / level) ** 2) / 2
         most = (10 * mean) * due
