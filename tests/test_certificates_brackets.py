@@ -207,6 +207,20 @@ def test_residual_of_alpha_fair(alpha: float, term: str) -> None:
     assert terms[which][0] > 0.99 * sum(terms)[0] and sum(terms)[0] > 0.99 * sum(terms).max()
 
 
+def test_terms_add_up() -> None:
+    """A user short by 0.9e-6 that overpays by 0.9e-6: either would pass, both together do not."""
+    heavy, t = 1e4, 0.9e-6
+    inst = fo.Instance(
+        [[1.0], [1.0]], [[0.5 + heavy], [0.5]], placement=[[1, 1], [1, 0]], weight=[1, heavy]
+    )
+    alloc = fo.Allocation(
+        inst, fo.ProportionalFair(), [[0.5 - t, 0.5], [heavy + t, 0]], [[1.0], [1 + 2 * t]]
+    )
+    error, overpaid, idle = (term[0] for term in definition(alloc))
+    assert max(error, overpaid) < 0.95e-6 < 1.7e-6 < error + overpaid + idle
+    assert not fo.certify(alloc).certified
+
+
 def test_residual_with_the_weight_inside() -> None:
     notion = fo.AlphaFair(2, weight_inside=True)
 
