@@ -166,6 +166,27 @@ def test_any_mix_is_judged(spoil: str) -> None:
     assert not fo.certify(good.with_(tasks=tasks)).certified
 
 
+def test_steps_name_the_engine_that_ran() -> None:
+    """Two users are answered by the method of small questions, and that is what the step says."""
+    two = fo.Instance([[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0]])
+    ran = {
+        fo.ProportionalFair(): "interior, small", fo.Tradeoff(1, 1): "interior, small",
+        fo.MaxMin(): "level", fo.PerServerDominantShare(): "refill",
+        fo.PerServerDRF(): "per-server water filling", fo.BottleneckMaxFair(): "water-levels",
+    }  # fmt: skip
+    for notion, engine in ran.items():
+        steps = fo.solve(two, notion).steps
+        assert engine in {step.get("engine", step.get("step")) for step in steps}, steps
+
+
+@pytest.mark.parametrize(("notion", "solvers", "unique"), STATED, ids=NAMES)
+def test_unique_totals_do_not_depend_on_the_way(
+    notion: Any, solvers: tuple[str, ...], unique: bool
+) -> None:
+    """What says of itself that it is unique is compared by totals above."""
+    assert notion.unique == unique
+
+
 def test_solvers_for_reads_the_problem() -> None:
     import cvxpy as cp
 

@@ -80,6 +80,11 @@ class Tradeoff(Notion):
         """alpha of g."""
         return 1.0 if self.g == "log" else float(self.g)
 
+    @property
+    def unique(self) -> bool:
+        # levels are, tasks only where every dominant share is
+        return self.alpha > 0 and self.t_drf > 0
+
     def program(
         self,
         instance: Instance,
