@@ -68,7 +68,9 @@ def programs(
             raise SolverFailure(f"level {len(steps)}: {status}, and nobody stopped it")
         prices, limits = point.prices(instance)
         stopped = free & (part > SURE * part.max())
-        if not rising.definition:  # else who cannot rise may stand above the level
+        # not with lower bounds: who cannot rise may stand above the level; nor by interior methods,
+        # which price what is frozen as well, and whose multipliers tell everybody who is stopped
+        if settings.solver == "HIGHS" and not rising.definition:
             stopped |= free & _blocked(instance, prices, size)
         t = float((np.asarray(rising.of.value) / rising.weight)[stopped].min())
         level = np.where(stopped, t, level)

@@ -35,7 +35,7 @@ class EqualTasks(Notion):
         words: what M leaves may be handed out in any mix, so :math:`\alpha_{n,i,r} \ge \phi_n M
         d_{n,r} / c_{i,r}` alone binds them, on the resources the user demands. Only the total of
         shares is then determined; the shares stand in the steps of the result ("resources", in the
-        user's units), and tasks are what a user can run with them.
+        user's units), and tasks are what a user can run with them within its limit.
 
     Raises
     ------
@@ -82,7 +82,12 @@ class EqualTasks(Notion):
             with np.errstate(divide="ignore", invalid="ignore"):
                 tasks = np.where(part > 0, share / part, np.inf).min(axis=2)
             told = {"step": "any mix", "resources": named(instance, share)}
-            return np.where(instance.eligible, tasks, 0.0), (told,)
+            tasks = np.where(instance.eligible, tasks, 0.0)
+            # a limit is on tasks: what is held beyond it is not run
+            more = np.maximum(tasks - least, 0.0)
+            room = np.maximum(instance.limit - least.sum(axis=1), 0.0)
+            part_run = np.minimum(1.0, room / np.maximum(more.sum(axis=1), 1e-300))
+            return least + more * part_run[:, None], (told,)
 
         return SameAs(rows.replace(weight=worth), Throughput(), back)
 

@@ -29,7 +29,8 @@ class Tradeoff(Notion):
 
     E_i are the users eligible on server i; a server that nobody may use has V_i = 0. A row of
     count k is k machines: V of the row is k times the variance of a / k. The levels of the answer
-    are the F_n. They are unique (g strictly concave), and so is every a where t_drf > 0.
+    are the F_n. They are unique (g strictly concave); so is, where t_drf > 0, by how much every a
+    stands off the mean of its server.
 
     The paper takes V_i over the users that HOLD something on i. That is not continuous: a user
     whose last task on i goes leaves the variance, so that holding nothing may cost less than
@@ -79,11 +80,6 @@ class Tradeoff(Notion):
     def alpha(self) -> float:
         """alpha of g."""
         return 1.0 if self.g == "log" else float(self.g)
-
-    @property
-    def unique(self) -> bool:
-        # levels are, tasks only where every dominant share is
-        return self.alpha > 0 and self.t_drf > 0
 
     def program(
         self,
