@@ -1,7 +1,8 @@
 """The command line: finds the command, and turns every error into a message and an exit code.
 
 Exit codes: 0 ok and certified; 1 internal error; 2 bad input or usage; 3 infeasible; 4 not
-certified; 5 solver failure; 130 interrupted or told to end. A closed pipe ends quietly with 0.
+certified; 5 solver failure; 130 interrupted or terminated. When the reader of our output closes
+the pipe, the program ends quietly with 0.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ EXIT_INTERRUPTED = 130
 DEBUG = "FAIROPT_DEBUG"
 """the environment variable that asks for tracebacks"""
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-"""errors of a stream or disk that takes no more"""
+"""errors of a stream or disk that accepts no more output"""
 
 
 class _Lazy(click.Group):
@@ -44,7 +45,7 @@ class _Lazy(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        # from the table: click would import every command for its first line of help
+        # from the table, as click would import every command to read the first line of its help
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
@@ -83,23 +84,23 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Entry point of the `fairopt` script: runs, and exits with the code of DESIGN section 4."""
+    """Entry point of the `fairopt` script: runs the command and exits with its code."""
     if "_FAIROPT_COMPLETE" in os.environ:  # shell completion, which click answers itself
         cli.main(prog_name="fairopt")
     with suppress(ValueError):  # not in the main thread
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # ended as by Ctrl-C: tidily
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # end as tidily as by Ctrl-C
     try:
         code = run(sys.argv[1:] if arguments is None else arguments)
     except (KeyboardInterrupt, click.Abort):
         to_stderr("fairopt: interrupted")
         code = EXIT_INTERRUPTED
     except BrokenPipeError:
-        code = 0  # whoever read our output has enough
+        code = 0  # the reader of our output closed the pipe
     except Exception as error:
         if os.environ.get(DEBUG):
             raise
         if isinstance(error, OSError) and error.errno in NO_ROOM:
-            to_stderr(f"fairopt: output: no way to write it ({error.strerror})")
+            to_stderr(f"fairopt: output: it cannot be written ({error.strerror})")
             code = UsageError.exit_code
         else:
             said = " ".join(str(error).split()) or "no message"
@@ -111,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _drain() -> None:
-    """Leave nothing that Python would fail to write when it ends, and complain about."""
+    """Flush the output; what cannot be written is dropped, or Python would complain at its end."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

@@ -12,12 +12,12 @@ from fairopt.properties import PROPERTIES
 
 
 def rows(instance: Instance, seed: int = 0) -> list[dict[str, Any]]:
-    """One row a notion of NOTIONS, then one a scheduler of SCHEDULERS, as plain data.
+    """One row per notion of NOTIONS, then one per scheduler of SCHEDULERS, as plain data.
 
     Parameters
     ----------
     instance : the cluster.
-    seed : of the schedulers' random draws; each fills once.
+    seed : of the schedulers' random draws; each scheduler runs once.
 
     Returns
     -------
@@ -26,7 +26,7 @@ def rows(instance: Instance, seed: int = 0) -> list[dict[str, Any]]:
         servers}, `least` and `most` of the levels x_n / (phi_n sum_i gamma[n,i]) (one scale for
         all rows, whatever the notion's own criterion), `fails` (names of properties),
         `properties` {name: {holds, residual, witness}}, `verdict`, `gap`, `residual`. Status
-        "refused" (the notion is not for this instance) and "failed" (no answer) come with
+        "refused" (the notion does not take this instance) and "failed" (no answer) come with
         `reason`.
     """
     from fairopt.filling import SCHEDULERS, fill
@@ -62,7 +62,7 @@ def judged(answer: Allocation) -> dict[str, Any]:
     inst = answer.instance
     certificate = answer.certificate or certify(answer)
     used, there = answer.used.sum(axis=0), inst.pool.sum(axis=0)
-    # one scale for all notions: the part of what the user could have alone, by weight
+    # one scale for all notions: tasks relative to what the user could run alone, by weight
     level = answer.totals / inst.alone.sum(axis=1) / inst.weight
     checks = {name: judge(answer) for name, judge in PROPERTIES.items()}
     return {
@@ -87,5 +87,5 @@ def judged(answer: Allocation) -> dict[str, Any]:
 
 
 def accepted(row: dict[str, Any]) -> bool:
-    """Whether a row is certified, or the notion is not for this instance."""
+    """Whether a row is certified, or its notion does not take this instance."""
     return bool(row["status"] == "refused" or row.get("verdict") == "certified")

@@ -1,7 +1,7 @@
-"""Criterion scores u[n,i]: the share one task of user n on server i is worth.
+"""Criteria, which give the scores u[n,i]: the share that one task of user n on server i counts.
 
 Each is a pure function (instance) -> (N, I), and CRITERIA is the one table of names. Scores are
-positive on eligible pairs and 0 elsewhere. Any callable of that form is a criterion.
+positive on eligible pairs and 0 elsewhere. A user may give a callable of that form instead.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def dominant_share(instance: Instance) -> Floats:
 
 
 def tsf(instance: Instance) -> Floats:
-    """u = 1/h_n, h_n = sum_i min_r c[i,r]/d[n,r] over all servers, placement or not (khamse2016).
+    """u = 1/h_n, h_n = sum_i min_r c[i,r]/d[n,r] over all servers, eligible or not (khamse2016).
 
-    A server that lacks a demanded resource counts 0, and so does one that placement rules out and
-    for which no demand is stated (demand by server, all 0).
+    A server that lacks a demanded resource counts 0. So does a server where the user is not
+    eligible and its demand there is all 0, which is to say not stated (demand by server).
     """
     by_server = instance.demand.ndim == 3
     stated = (instance.demand > 0).any(axis=2) if by_server else np.ones(instance.shape[:2], bool)
@@ -70,7 +70,7 @@ CRITERIA: dict[str, Callable[[Instance], Floats]] = {
 
 
 def name_of(criterion: Criterion) -> str:
-    """The name a criterion is written down with."""
+    """The name of a criterion in files and messages."""
     if isinstance(criterion, str):
         return criterion
     for name, function in CRITERIA.items():
@@ -94,7 +94,7 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
         named = CRITERIA[criterion]
         if instance.placement.size > BLOCK:
             return _scored(instance, named)
-        # kept with a small instance: a sweep asks for it several times a point
+        # kept with a small instance, as a sweep asks for it several times per point
         kept: Floats = remembered(
             instance, f"_score_{criterion}", lambda: _scored(instance, named)
         )
@@ -105,7 +105,7 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
 def departure(instance: Instance, given: Floats, name: str) -> tuple[int, int] | None:
     """(user, server) where given scores are not those of the criterion `name`; None if all are.
 
-    Sums may be rounded in another order elsewhere, hence one part in 1e9.
+    Scores may differ by one part in 1e9: another program may add up in another order.
     """
     own = score(instance, name)
     for users in instance.blocks():
@@ -134,7 +134,7 @@ def _scored(instance: Instance, criterion: Callable[[Instance], Floats]) -> Floa
 
 
 def _constant(instance: Instance, u: Floats, name: str) -> Floats:
-    """The scores where those of a user are one number; a view of it where all are eligible."""
+    """Scores that are the same on every server; a view of (N, 1) where all are eligible."""
     one = np.array(u[:, 0])
     if not (np.isfinite(one) & (one > 0)).all():  # everybody is eligible somewhere
         raise BadInput(_bad_scores(instance, u, name))

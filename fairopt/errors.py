@@ -1,4 +1,4 @@
-"""One tree of errors, one exit code each (DESIGN section 4)."""
+"""One tree of errors, one exit code each (docs/reference/exit-codes.md)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 def printable(text: str, keep: str = "\n") -> str:
     """Text in which no character acts on a terminal: all but `keep` are written as \\uXXXX.
 
-    What an input says (titles, unknown keys, names of files) is shown to people and must not move
-    their cursor. Inside the texts of JSON and TOML the escapes mean the same characters.
+    Titles, unknown keys and names of files come from an input and are printed in messages: they
+    must not move the cursor of the terminal. In JSON and TOML the escapes are the same characters.
     """
     if text.isprintable():
         return text
@@ -19,7 +19,7 @@ def printable(text: str, keep: str = "\n") -> str:
 
 
 def escaped(character: str) -> str:
-    """A character as \\uXXXX, two of them beyond 16 bits."""
+    """A character as \\uXXXX; one beyond 16 bits as two of these."""
     units = character.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[k]:02x}{units[k + 1]:02x}" for k in range(0, len(units), 2))
 
@@ -43,12 +43,12 @@ class FairoptError(Exception):
 
 
 class BadInput(FairoptError, ValueError):
-    """The input is wrong; `faults` lists everything that is wrong with it.
+    """The input is wrong; `faults` lists every fault found.
 
     Parameters
     ----------
     faults : the faults, at least one, reported together.
-    source : the file (or "<stdin>") they stand in, if any.
+    source : name of the file (or "<stdin>") the faults are in, if any.
     """
 
     exit_code = 2
@@ -66,7 +66,7 @@ class BadInput(FairoptError, ValueError):
         return "\n".join([head, *(f"  {fault}" for fault in self.faults)])
 
     def within(self, source: str) -> BadInput:
-        """The same faults, said to stand in the file `source`."""
+        """The same faults, with `source` as the name of their file."""
         return BadInput(self.faults, source)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -86,7 +86,7 @@ class MissingExtra(FairoptError, ImportError):
 
 
 class Infeasible(FairoptError):
-    """The notion's own constraints leave nothing but zero."""
+    """The notion's constraints admit no allocation but zero tasks for everybody."""
 
     exit_code = 3
 

@@ -18,7 +18,7 @@ from fairopt.errors import UsageError
 from fairopt.instance import Floats, Instance
 
 FULL = 1e-6
-"""a resource with less than this part free is full, as in `Allocation.blocked`"""
+"""a resource of which a smaller part is free counts as full, as in `Allocation.blocked`"""
 
 
 class Measure(NamedTuple):
@@ -84,14 +84,14 @@ def measure(
 
     Parameters
     ----------
-    allocation : the answer, whatever made it.
+    allocation : the answer, of any notion or scheduler.
     best_throughput : the largest efficiency the instance allows, that of `Throughput()`, in
         weighted tasks; without it there is no `price_of_fairness`.
 
     Returns
     -------
     dict : name -> finite number, or None where undefined (nobody offers the resource, everybody
-        has nothing, a number beyond floating point). One key `utilisation.NAME` a resource.
+        has nothing, a number beyond floating point). One key `utilisation.NAME` per resource.
     """
     # numbers beyond floating point become None below, without a warning
     with np.errstate(over="ignore", invalid="ignore"):
@@ -123,7 +123,7 @@ def _measured(allocation: Allocation, best_throughput: float | None) -> dict[str
     return found
 
 
-# -- one function a measure -------------------------------------------------------------------
+# -- one function per measure -----------------------------------------------------------------
 
 
 def efficiency(allocation: Allocation) -> float:
@@ -193,8 +193,9 @@ def price_of_fairness(total: float, best: float) -> float | None:
 def blocked_users(allocation: Allocation) -> int:
     """Users who can get no more anywhere unless another gets less.
 
-    At their limit, or on every server they may use some resource they demand is full to one part
-    in 1e6. All users of a Pareto-optimal answer are; notions that leave resources idle have less.
+    Such a user is at its limit, or on every server it may use a resource it demands is full (to
+    one part in 1e6). In a Pareto-optimal answer these are all users; fewer where a notion leaves
+    resources idle.
     """
     inst = allocation.instance
     n, i = inst.pairs
@@ -212,24 +213,24 @@ def frontier(
 ) -> list[Mapping[str, Any]]:
     """The Pareto points of two measures among rows.
 
-    A row is one unless another is at least as good in both and better in one; equal rows stand
-    or fall together. Rows where either measure is missing or None (failed solves) are not
-    points. Nothing is rounded: the caller sees every point that is better by a digit.
+    A row is a Pareto point unless another row is at least as good in both measures and better in
+    one; equal rows are all kept or all dropped. Rows where either measure is missing or None
+    (failed solves) are left out. Nothing is rounded: a point may be better by its last digit.
 
     Parameters
     ----------
     rows : mappings with a mapping "measures" in them, or with the measures themselves.
     x, y : names of measures, such as "efficiency" and "sqrt_var_f".
-    lowest : those of the two of which less is better; default by MEASURES.
+    lowest : which of x and y are better when lower; default by MEASURES.
 
     Returns
     -------
-    list of the rows themselves, by x and then y from low to high; equal ones in input order.
+    list of the rows themselves, sorted by x and then y, ascending; equal ones in input order.
 
     Raises
     ------
-    UsageError : neither end of a measure is the better one, and `lowest` is not given; no row
-        knows the name; `lowest` names something else than x and y.
+    UsageError : MEASURES does not say which end of a measure is better, and `lowest` is not
+        given; no row has a measure of that name; `lowest` names other measures than x and y.
 
     Examples
     --------
@@ -268,11 +269,11 @@ def value(row: Mapping[str, Any], name: str) -> float | None:
 
 
 def less_is_better(name: str, lowest: Iterable[str] | None = None) -> bool:
-    """Whether less of a measure is better: by `lowest` where given, else by MEASURES.
+    """Whether a lower value is better: as `lowest` says if given, else as MEASURES says.
 
     Raises
     ------
-    UsageError : MEASURES does not say.
+    UsageError : `lowest` is not given and MEASURES does not say.
     """
     if lowest is not None:
         return name in lowest
@@ -291,14 +292,14 @@ def about(name: str) -> Measure | None:
 
 
 def _numbers(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The measures of a row, which may stand in "measures" or be the row itself."""
+    """The measures of a row: its mapping "measures", or the row itself where it has none."""
     return (row["measures"] or {}) if "measures" in row else row
 
 
 def known(rows: Sequence[Mapping[str, Any]], names: Iterable[str]) -> None:
-    """Raise UsageError for a measure that no row has, naming those there are.
+    """Raise UsageError for a measure that no row has; the message names those that rows have.
 
-    Rows without any (failed solves) say nothing about names.
+    Where no row has any measure (all solves failed), every name passes.
     """
     there = dict.fromkeys(name for row in rows for name in _numbers(row))
     for name in names:

@@ -1,7 +1,7 @@
 """The feasible set, stated once for every convex program, and the program a notion makes of it.
 
-Only eligible pairs are variables. Every program is stated in natural units, whatever the user's:
-a capacity row is 1, and a pair is counted in units of its user's share.
+Only eligible pairs (user, server) have a variable. Whatever the user's units, programs are scaled:
+each capacity constraint reads `... <= 1`, and tasks are counted in units of the user's share.
 """
 
 from __future__ import annotations
@@ -37,20 +37,21 @@ class FeasibleSet:
 
     @property
     def constraints(self) -> list[Any]:
+        """The cvxpy constraints of the set; y >= 0 is part of the variable."""
         return [self.capacity] if self.limits is None else [self.capacity, self.limits]
 
 
 def _sparse(entries: Any, shape: tuple[int, int]) -> Any:
-    # imported here: small answers need no sparse matrix at all
+    # imported late: judging a small answer needs no sparse matrix
     from scipy.sparse import coo_array, csr_array
 
     return csr_array(coo_array(entries, shape=shape))
 
 
 def usage_matrix(instance: Instance) -> tuple[Any, tuple[Ints, Ints]]:
-    """(rows, P) part of a row's capacity one task of each pair uses; server, resource of each row.
+    """(rows, P) part of the capacity one task of each pair uses; server and resource of each row.
 
-    Only resources that somebody eligible demands there make a row.
+    There is a row for each resource of each server that an eligible user demands.
     """
     _, i = instance.pairs
     pair, r = np.nonzero(instance.pair_demand)
@@ -62,7 +63,7 @@ def usage_matrix(instance: Instance) -> tuple[Any, tuple[Ints, Ints]]:
 
 
 def limit_matrix(instance: Instance) -> tuple[Any, Ints]:
-    """(users with a limit, P) part of the limit one task uses, and those users."""
+    """(users with a limit, P) part of its user's limit one task of each pair uses; those users."""
     n, _ = instance.pairs
     limited = np.flatnonzero(np.isfinite(instance.limit))
     position = np.full(instance.shape[0], -1)
@@ -99,7 +100,7 @@ def feasible_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet
 
 @dataclass(frozen=True)
 class Program:
-    """A concave objective over the feasible set; always a maximisation, so duals are prices.
+    """A concave objective to maximise over the feasible set; the duals of capacity are prices.
 
     `definition` holds further constraints that define terms of the objective.
     """
@@ -109,6 +110,7 @@ class Program:
     definition: list[Any] = field(default_factory=list)
 
     def problem(self) -> Any:
+        """The cvxpy problem."""
         import cvxpy as cp
 
         constraints = [*self.space.constraints, *self.definition]
@@ -117,12 +119,12 @@ class Program:
 
 @dataclass(frozen=True)
 class Heights:
-    """What rises in a sequence of programs: K heights, each by its weight.
+    """The K quantities ("heights") that a sequence of max-min programs raises, by weight.
 
     Parameters
     ----------
-    space : where they rise. of : cvxpy expression (K,). weight : (K,) > 0; the levels that are
-        compared are of / weight.
+    space : the feasible set. of : cvxpy expression (K,), the heights. weight : (K,) > 0; the
+        levels that are compared are of / weight.
     definition : further constraints that always hold.
     """
 
@@ -134,12 +136,13 @@ class Heights:
     def next_level(self, free: Bools, level: Floats) -> Program:
         """The program of one level: max t, free heights at least weight t, frozen ones kept.
 
-        The first constraint of its `definition` has the multipliers that say who stops it.
+        The multipliers of the first constraint in its `definition` say which heights stop t.
 
         Parameters
         ----------
-        free : (K,) who is not frozen. level : (K,) levels of those who are, exact: a slack would
-            be amplified by the ratio of the money of the frozen to that of the new level.
+        free : (K,) which heights are not frozen. level : (K,) levels of the frozen ones. They are
+            kept exactly: any slack in them would be amplified at the next level, by the ratio of
+            the multipliers of the frozen heights to those of the free ones.
         """
         import cvxpy as cp
 

@@ -28,8 +28,8 @@ def read_text(path: str | os.PathLike[str], most: int, wanted: str) -> str:
 
     Raises
     ------
-    BadInput : missing, a folder, not readable, too large, not UTF-8, or a pipe or device: reading
-        one could wait for ever. Streams that are open already (/dev/stdin, /dev/fd/63) are read.
+    BadInput : missing, a folder, not readable, too large, not UTF-8, or a pipe or device, which
+        might never end. Streams that are already open (/dev/stdin, /dev/fd/63) are read.
     """
     path = os.fspath(path)
     name = source_name(path)
@@ -57,24 +57,24 @@ def read_text(path: str | os.PathLike[str], most: int, wanted: str) -> str:
         raise BadInput([Fault("file", "a folder", wanted)], name) from None
     except (OSError, ValueError) as error:  # ValueError: a path with a NUL in it
         reason = getattr(error, "strerror", None) or str(error)
-        raise BadInput([Fault("file", f"no way to read it ({reason})", wanted)], name) from None
+        raise BadInput([Fault("file", f"unreadable ({reason})", wanted)], name) from None
     if len(raw) > most:
         raise _too_large(name, len(raw), most, wanted)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        fault = Fault(f"byte {error.start}", "bytes that are no UTF-8 text", wanted)
+        fault = Fault(f"byte {error.start}", "bytes that are not UTF-8 text", wanted)
         raise BadInput([fault], name) from None
 
 
 def _readable(path: str, mode: int) -> bool:
-    """Whether a file ends by itself, or is a stream that somebody opened for us."""
+    """Whether the path is a regular file, or a stream that the caller has already opened."""
     regular = stat.S_ISREG(mode) or stat.S_ISDIR(mode)  # folders are refused when opened
     return regular or path == "/dev/stdin" or path.startswith("/dev/fd/")
 
 
 def source_name(path: str | os.PathLike[str]) -> str:
-    """What messages call the file: its own name, so that they are the same on every machine."""
+    """The file's own name, without its folder, so that messages are the same on every machine."""
     path = os.fspath(path)
     return "<stdin>" if path == STDIN else Path(path).name or path
 
@@ -98,7 +98,7 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 
 
 def _to_stdout(text: str) -> None:
-    """Text on standard output, with escapes for what a terminal would obey or cannot show."""
+    """Print text, with escapes for characters that act on a terminal or that it cannot show."""
     out: Any = sys.stdout
     if out is None:
         raise UsageError("output: standard output is closed")
@@ -113,7 +113,7 @@ def _to_stdout(text: str) -> None:
         out.write(text)
         out.flush()
     except BrokenPipeError:
-        raise  # whoever read it has enough: no fault of anybody's
+        raise  # the reader closed the pipe, which is no error
     except OSError as error:
         reason = error.strerror
         raise UsageError(f"output: standard output cannot be written ({reason})") from None
@@ -136,7 +136,7 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
     UsageError : as of `write_text`.
     """
     path = os.fspath(path)
-    target = Path(os.path.realpath(path))  # replace what a link points to, not the link
+    target = Path(os.path.realpath(path))  # replace the file a link points to, not the link
     check_folder(target)
     if target.is_dir():
         raise UsageError(f"output: {path} is a folder; wanted the name of a file")
@@ -167,7 +167,7 @@ def check_folder(target: Path) -> None:
 
 
 def _mode(target: Path) -> int:
-    """Permissions of the file replaced, or those a new file gets here."""
+    """Permissions of the file that is replaced, or of a new file in this process."""
     if target.exists():
         return stat.S_IMODE(target.stat().st_mode)
     mask = os.umask(0)
@@ -176,11 +176,11 @@ def _mode(target: Path) -> int:
 
 
 class JournalWarning(UserWarning):
-    """Something in a resume file is not used: the message names the line and says why."""
+    """A line of a resume file is not used: the message names the line and the reason."""
 
 
 def hold(file: IO[bytes], name: str) -> None:
-    """Keep other runs off an open file, where the system can.
+    """Lock an open file against other runs, where the system has such locks.
 
     Raises
     ------

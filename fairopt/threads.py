@@ -1,4 +1,4 @@
-"""One BLAS thread while something is solved, cheaply enough for a sweep of thousands of points."""
+"""One BLAS thread during a solve, set cheaply enough for a sweep of thousands of points."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _here = threading.local()
 _found: tuple[int, Any] = (-1, None)
 _inside = 0
 _first: Any = None
-"""the numbers, and the libraries, before the first thread came in"""
+"""the thread numbers, and the libraries, before the first thread entered `one`"""
 _NUMBERS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
 _told: dict[str, str | None] = {}
-"""the environment before the first thread came in"""
+"""the environment before the first thread entered `one`"""
 
 
 @contextmanager
 def one() -> Iterator[None]:
-    """One BLAS thread inside: two on a busy two-core machine are ten times slower.
+    """Let BLAS use one thread inside: two on a busy two-core machine are ten times slower.
 
-    The number mostly belongs to the process, so what was before the first thread came in is
-    restored when the last has left. Looking for the libraries takes as long as a small solve; it
-    is done again only when modules were imported since. Libraries that are loaded inside (SciPy has
-    a BLAS of its own, and takes longer to import than a small solve) read the number they start
-    with from the environment; when the last thread leaves they get what the others had.
+    Most BLAS libraries have one thread number for the whole process. So the numbers found when the
+    first thread enters are restored when the last one leaves. Finding the libraries takes as long
+    as a small solve, and is repeated only after further modules were imported. A library that is
+    loaded inside (SciPy brings a BLAS of its own) reads its first number from the environment;
+    when the last thread leaves, it gets the largest number that the other libraries had.
     """
     if getattr(_here, "inside", False):
         yield
@@ -77,7 +77,7 @@ def _leave() -> None:
 
 
 def _since(before: Any) -> None:
-    """Libraries loaded inside get the largest number of threads that any had before."""
+    """Give libraries that were loaded inside the largest number of threads any had before."""
     after = _controller()
     if after is before:
         return
@@ -89,7 +89,7 @@ def _since(before: Any) -> None:
 
 
 def _open(controller: Any) -> None:
-    """Let this thread set the number too: newer threadpoolctl keeps it for one."""
+    """Let this thread set the number too: newer threadpoolctl reserves that to one thread."""
     for library in controller.lib_controllers:
         clear = getattr(library, "clear_controlling_thread", None)
         if clear is not None:

@@ -194,7 +194,7 @@ def test_missing_files_folders_and_names(tmp_path: Path) -> None:
     for wrong in ("a\0b", "x" * 5000):
         with pytest.raises(fo.UsageError):
             fo.read(wrong)
-        with pytest.raises(fo.BadInput, match="no way to read it"):
+        with pytest.raises(fo.BadInput, match="unreadable"):
             fo.read(f"./{wrong}")
 
 

@@ -12,7 +12,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("verify", "Judge a saved answer, whoever made it; no solver involved."),
     "check": ("check", "The fairness properties of a saved answer, with margins and witnesses."),
     "compare": ("compare", "Every notion and every scheduler on one model, side by side."),
-    "sweep": ("sweep", "Solve over a grid of parameters: one row a point, resumable."),
+    "sweep": ("sweep", "Solve over a grid of parameters: one row per point, resumable."),
     "fill": ("fill", "Place whole tasks one at a time, by the papers' schedulers."),
     "propositions": ("propositions", "The papers' statements, tried on random instances."),
     "models": ("models", "List the models shipped with fairopt."),

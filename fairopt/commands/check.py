@@ -35,23 +35,23 @@ _KNOWN = (*PROPERTIES, *NOTION_PROPERTIES)
     "names",
     multiple=True,
     metavar="NAME",
-    help="Only this property of the list below; may be given several times.",
+    help="Judge only this property of the list below; may be given several times.",
 )
 @click.option(
     "--notion-properties",
     "deeper",
     is_flag=True,
-    help="Also the properties of the notion, which solve again.",
+    help="Judge also the properties of the notion, by solving again.",
 )
 @click.option(
     "--trials",
     type=click.IntRange(min=1),
     default=300,
     show_default=True,
-    help="Lies or changes tried for each property of the notion; one solve each.",
+    help="Lies or changes tried for each property of the notion, one solve each.",
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Of the search.")
+              help="Seed of the search.")
 @click.option(
     "--expect-violation",
     "expected",
@@ -72,9 +72,9 @@ def command(
 ) -> int:
     """The fairness properties of the answer in FILE (fairopt/allocation/v1, or "-" for stdin).
 
-    Each with its margin (tolerance minus residual; negative is by how much it fails) and the worst
-    place in words. They are judged from instance and tasks alone, whatever made the answer. Exit
-    code 4 if one is violated, or the answer exceeds a capacity, a limit or the placement.
+    Each is shown with its margin (tolerance minus residual: below 0 it is violated) and the user,
+    server or resource where it is worst. They are judged from instance and tasks alone. Exit code 4
+    if a property is violated, or the tasks exceed a capacity or limit or run where not eligible.
     """
     unknown = [name for name in names if name not in _KNOWN]
     if unknown:
@@ -96,14 +96,14 @@ def command(
 
 
 def _checks(answer: Allocation, names: tuple[str, ...], trials: int, seed: int) -> list[Check]:
-    """Whether the answer is one at all, if it is not; then each property asked for."""
+    """Checks of feasibility that fail, if any; then each property asked for."""
     from fairopt.certificates.feasibility import feasibility
 
     found = [check for check in feasibility(answer) if not check.holds]
     found += [PROPERTIES[name](answer) for name in names if name in PROPERTIES]
     asked = [name for name in names if name in NOTION_PROPERTIES]
     if asked:
-        # late: this brings the solvers
+        # imported late, as these import the solvers
         from fairopt import notions, properties
 
         plain = answer.notion

@@ -12,25 +12,25 @@ from fairopt.commands import output
 
 FORMATS = ("terminal", "markdown", "latex", "csv")
 USERS = 4
-"""most users with a column each; of more, the totals are in --json alone"""
+"""with more users than this the table has no columns of totals; --json has them"""
 REASON = 76
 """longest reason printed whole"""
 
 
 @click.command("compare", context_settings={"max_content_width": 100})
 @click.argument("model")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the random schedulers.")
+@click.option("--seed", type=int, default=0, show_default=True, help="For random schedulers.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal",
-              show_default=True, help="Of the table.")
+              show_default=True, help="Format of the table.")
 @output.as_json
 @output.out  # fmt: skip
 def command(model: str, seed: int, form: str, as_json: bool, path: str | None) -> int:
-    """Every notion and every scheduler on MODEL: a row each.
+    """Every notion and every scheduler on MODEL, one row each.
 
-    Tasks of each user (up to four users), efficiency (sum of weighted tasks), use of the resources
-    (mean over resources), least and most level x_n / (weight * tasks alone), the properties that
-    fail, and the certificate. Notions that refuse the model say why. Exit code 4 if a row that has
-    an answer is not certified, or a solver failed.
+    Columns: tasks of each user (up to four users), efficiency (sum of weighted tasks), use of the
+    resources (mean over resources), least and most level x_n / (weight * tasks alone), the
+    properties that fail, and the certificate. Notions that refuse the model say why. Exit code 4
+    if a row that has an answer is not certified, or a solver failed.
     """
     from fairopt import compare
     from fairopt.filling.compared import text
@@ -58,7 +58,7 @@ def command(model: str, seed: int, form: str, as_json: bool, path: str | None) -
 
 
 def _lines(inst: Any, table: list[dict[str, Any]]) -> tuple[list[list[str]], list[str]]:
-    """The table with its head, and below it the reasons of the rows without an answer."""
+    """The table with its head, and the notes below it: why rows have no answer."""
     from fairopt.report.tables import number
 
     users = inst.users if len(inst.users) <= USERS else ()
@@ -90,7 +90,7 @@ SHORT = {
     "single-resource-fair": "SRF", "no-justified-complaints": "NJC",
     "pool-sharing-incentive": "PSI", "single-bottleneck-fair": "SBF",
 }  # fmt: skip
-"""what the column of failing properties says"""
+"""how the column of failing properties abbreviates their names"""
 
 
 def _plain(value: Any) -> str:
@@ -103,7 +103,7 @@ def _short(reason: str) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinity and no NaN: null instead."""
+    """The value with null in place of infinities and NaN, which JSON does not have."""
     if isinstance(value, dict):
         return {k: _finite(v) for k, v in value.items()}
     if isinstance(value, float) and not -float("inf") < value < float("inf"):

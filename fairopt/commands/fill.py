@@ -1,4 +1,4 @@
-"""fairopt fill: whole tasks, one at a time, by one scheduler or by all of them."""
+"""fairopt fill: place whole tasks, one at a time, by one scheduler or by all of them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ FORMATS = ("terminal", "markdown", "latex", "csv")
               help="drf, tsf, cdrf, bf-drf, ps-dsf, rps-dsf, rrr-ps-dsf, rrr-rps-dsf, ...")
 @click.option("--selection", metavar="NAME",
               help="joint, first-fit, best-fit, best-fit-any, random-server, rrr, in-order; "
-                   "default the scheduler's own.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the random draws.")
+                   "the default depends on the scheduler.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random draws.")
 @click.option("--trials", type=click.IntRange(min=1), metavar="T",
-              help="Statistics over T runs; with --all default 200.")
+              help="Show statistics over T runs; the default with --all is 200.")
 @click.option("--all", "everyone", is_flag=True,
-              help="Every scheduler, the fluid notions and the integer optimum side by side.")
+              help="Show every scheduler, the fluid notions and the integer optimum.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal",
-              show_default=True, help="Of the tables.")
+              show_default=True, help="Format of the tables.")
 @output.as_json
 @output.out  # fmt: skip
 def command(
@@ -40,11 +40,11 @@ def command(
     as_json: bool,
     path: str | None,
 ) -> int:
-    """Place whole tasks in MODEL, one at a time, none taken back.
+    """Place whole tasks on the servers of MODEL, one at a time; none is taken back.
 
     Without --trials and --all one filling is shown and judged; -o saves it, for `verify`. With
-    them a table of means, population standard deviations and 95% intervals. Exit code 0; 4 when
-    the filling shown is not certified or a fluid notion of --all is not.
+    either a table of means, population standard deviations and 95% intervals is shown. Exit code
+    4 when the filling, or a fluid notion of --all, is not certified.
     """
     problem = files.read(model)
     inst = problem.instance
@@ -138,7 +138,7 @@ def _everyone(inst: Any, trials: int, seed: int) -> tuple[dict[str, Any], list[A
 
 
 def _fluid(inst: Any) -> list[dict[str, Any]]:
-    """A row for each fluid notion that this build knows."""
+    """A row for each fluid notion."""
     from fairopt import solve
     from fairopt.errors import FairoptError
     from fairopt.notions import NOTIONS, make

@@ -1,4 +1,4 @@
-"""fairopt models: what is shipped."""
+"""fairopt models: the models shipped with the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of the notions, made from the table NOTIONS: a new notion brings its own along."""
+"""The command line options of the notions, generated from the table NOTIONS."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairopt.files import Model
 from fairopt.notions import NOTIONS, Notion, make
 
 DEFAULT = Case("notion", "proportional")
-"""what is solved when neither the user nor the model says"""
+"""the notion solved when neither the user nor the model names one"""
 
 
 def parameters_of(notion: type[Notion]) -> dict[str, Field[Any]]:
@@ -75,18 +75,18 @@ def listed() -> str:
 
 
 def chosen(model: Model, name: str | None, case: int | None, given: Mapping[str, Any]) -> Notion:
-    """The notion meant by the options, and by the model's cases where they leave it open.
+    """The notion that the options name; where they name none, the notion of the model's case.
 
     Parameters
     ----------
-    model : its first case that is a notion is the default.
+    model : the default is its first case that names a notion.
     name : --notion.
     case : --case, counted from 1.
     given : the parameters set on the command line, by Python name.
 
     Raises
     ------
-    UsageError : an option that the notion does not take, or a case that is no notion.
+    UsageError : an option that the notion does not take, or a case that names no notion.
     BadInput : a parameter out of range.
     """
     if name is not None and case is not None:

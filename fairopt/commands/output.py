@@ -14,7 +14,7 @@ from fairopt.errors import printable
 
 
 def early(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """Refuse a file that cannot be made before any work is done."""
+    """Before any work is done, refuse a path that cannot be written."""
     if value is not None and value != storage.STDIN:
         if Path(value).is_dir():
             raise click.BadParameter(f"{value} is a folder; wanted the name of a file")
@@ -30,14 +30,14 @@ out = click.option(
 
 
 def to_stderr(line: str) -> None:
-    """Tell a person something beside the results, where somebody listens."""
+    """Print a message to stderr, if it is open."""
     with suppress(OSError):
         click.echo(printable(line), err=True)
 
 
 @contextmanager
 def journal_told() -> Iterator[None]:
-    """What is wrong with a resume file, on stderr, a line each."""
+    """Print warnings about a resume file to stderr, one line each."""
     with warnings.catch_warnings():
         warnings.simplefilter("always", storage.JournalWarning)
         warnings.showwarning = lambda message, *_: to_stderr(f"fairopt: {message}")

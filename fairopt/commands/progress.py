@@ -1,4 +1,4 @@
-"""How far a long sequence of programs is, on stderr, and only where someone is looking."""
+"""A progress bar on stderr, shown only where stderr is a terminal."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def shown(
 
     Parameters
     ----------
-    what : said before the bar. The bar is removed at the end, and not drawn before the first call.
-    unit : what is counted.
-    left : also tell the time left.
+    what : the words before the bar. The bar appears at the first call and is removed at the end.
+    unit : what is counted, in the plural.
+    left : whether to show the time left.
     """
     if sys.stderr is None or not sys.stderr.isatty():
         yield None

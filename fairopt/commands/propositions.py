@@ -24,22 +24,23 @@ FORMATS = ("terminal", "markdown", "latex", "csv")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--list", "listed", is_flag=True, help="List the statements in words, and stop.")
 @click.option("--trials", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N",
-              help="Random instances of each row.")
+              help="Number of random instances for each row.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Of the instances; the same seed gives the same table.")
+              help="Seed of the instances; the same seed gives the same table.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-              metavar="N", help="Processes here. The output does not depend on it.")
-@click.option("--dask", metavar="ADDRESS", help="Work on the Dask cluster of that scheduler.")
+              metavar="N", help="Number of local processes. The output does not depend on it.")
+@click.option("--dask", metavar="ADDRESS",
+              help="Work on the Dask cluster with the scheduler at ADDRESS.")
 @click.option("--resume", metavar="FILE",
-              help="Keep finished work in FILE; skip what it holds already.")
+              help="Keep finished work in FILE; skip work that FILE already holds.")
 @click.option("--save-counterexamples", "folder", metavar="DIR",
               help="Write each counterexample as a model file into DIR.")
 @click.option("--replay", metavar="FILE",
-              help="Judge the counterexample in FILE again, and nothing else.")
+              help="Only judge the counterexample in FILE again.")
 @click.option("--expect-violation", "expected", is_flag=True,
               help="Exit code 0 if a violation is found, 4 if none is.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal",
-              show_default=True, help="Of the table.")
+              show_default=True, help="Format of the table.")
 @output.as_json
 @output.out  # fmt: skip
 def command(
@@ -57,12 +58,12 @@ def command(
     as_json: bool,
     path: str | None,
 ) -> int:
-    """Try the statements of the papers on random instances, each in one row of a table.
+    """Test the statements of the papers on random instances, one row of a table each.
 
-    NAME is a statement (--list shows them) or a work, such as kesidis2018; default all. Every
-    statement is tried on instances that meet its hypotheses, and again without each hypothesis
-    that can be broken, to show that it is needed. A counterexample is made as small as it goes,
-    and replays from its file. Ctrl-C keeps what is done when --resume is given.
+    NAME is a statement (--list shows them) or a paper, such as kesidis2018; default all. Every
+    statement is tested on instances that meet its hypotheses. It is tested again on instances
+    that break one hypothesis, to show that the hypothesis is needed. Counterexamples are shrunk;
+    --replay judges one again from its file. With --resume, Ctrl-C keeps the finished work.
 
     Exit code 4 if a statement was violated with all its hypotheses met.
     """
@@ -164,7 +165,7 @@ def _table(rows: list[Row], saved: dict[str, Path], form: str) -> str:
 
 
 def _verdict(row: Row, file: Path | None) -> str:
-    """What was found, with the counterexample's file or size."""
+    """The verdict of a row, with the file or the size of its counterexample."""
     reading = f"{row.reading}, " if row.reading else ""
     if row.counterexample is None:
         if not row.held:

@@ -1,4 +1,4 @@
-"""fairopt solve: a model in, an allocation with prices and a certificate out."""
+"""fairopt solve: from a model to an allocation with prices and a certificate."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from fairopt.errors import NotCertified
 )
 @click.argument("model")
 @notion_options.options
-@click.option("--case", type=int, metavar="K", help="The model's case number K, from 1.")
+@click.option("--case", type=int, metavar="K", help="Solve the model's case number K, from 1.")
 @click.option("--solver", default="auto", show_default=True, metavar="NAME",
               help="auto, clarabel, ecos, scs or highs; a named one is tried alone.")  # fmt: skip
 @click.option("--gap", type=float, default=1e-6, show_default=True,
               help="Certify when gap and residual are at most this.")  # fmt: skip
 @click.option("--reduce/--no-reduce", default=True, show_default=True,
-              help="Solve identical users and servers as one (exact), or every one.")  # fmt: skip
+              help="Merge identical users and servers before solving, which is exact.")  # fmt: skip
 @output.as_json
 @output.out
 def command(
@@ -41,15 +41,15 @@ def command(
     """Allocate the resources of MODEL fairly, and prove it.
 
     MODEL is a file, a folder of CSV files, the name of a shipped model (`fairopt models`), or "-"
-    for a model file on stdin. Without --notion the model's first case is solved, without cases
-    proportional fairness; --alpha alone means alpha-fair.
+    for a model file on stdin. Without --notion the notion of the model's first case is solved, or
+    proportional fairness if it has no cases; --alpha alone means alpha-fair.
 
     Exit code 0 means certified; 4 means that the answer shown is not.
     """
     problem = files.read(model)
     given = {key: value for key, value in parameters.items() if value is not None}
     wanted = notion_options.chosen(problem, notion, case, given)
-    # late: this brings the solvers
+    # imported late, as this imports the solvers
     from fairopt import solve
 
     complaint = None

@@ -1,4 +1,4 @@
-"""fairopt sweep: one model over a grid of parameters, a row a point."""
+"""fairopt sweep: one model over a grid of parameters, one row per point."""
 
 from __future__ import annotations
 
@@ -29,12 +29,14 @@ KINDS = ("frontier", "shares", "utilisation")
                    "t_pf, t_drf, ...) or weight.USER, limit.USER, count.SERVER, "
                    "capacity.SERVER.RESOURCE, demand.USER.RESOURCE.")
 @notion_options.options
-@click.option("--case", type=int, metavar="K", help="The model's case number K, from 1.")
+@click.option("--case", type=int, metavar="K",
+              help="Sweep the notion of the model's case number K, from 1.")
 @click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-              metavar="N", help="Processes here. The output does not depend on it.")
-@click.option("--dask", metavar="ADDRESS", help="Solve on the Dask cluster of that scheduler.")
+              metavar="N", help="Number of local processes. The output does not depend on it.")
+@click.option("--dask", metavar="ADDRESS",
+              help="Solve on the Dask cluster with the scheduler at ADDRESS.")
 @click.option("--resume", metavar="FILE",
-              help="Keep every finished point in FILE; skip those it holds already.")
+              help="Keep finished points in FILE; skip points that FILE already holds.")
 @click.option("--plot", "picture", metavar="FILE", help="Draw into FILE (.png, .pdf or .svg).")
 @click.option("--plot-kind", "kind", type=click.Choice(KINDS), help="What to draw.")
 @click.option("--solver", default="auto", show_default=True, metavar="NAME",
@@ -42,7 +44,7 @@ KINDS = ("frontier", "shares", "utilisation")
 @click.option("--gap", type=float, default=1e-6, show_default=True,
               help="Certify when gap and residual are at most this.")
 @click.option("--format", "form", type=click.Choice(sweep_table.FORMATS), default="terminal",
-              show_default=True, help="Of the table on stdout; csv has every column.")
+              show_default=True, help="Format of the table on stdout; csv has every column.")
 @output.as_json
 @click.option("-o", "--output", "path", metavar="FILE", callback=output.early,
               help="Write every row to FILE (.csv, .json or .parquet), whole or not at all.")
@@ -66,10 +68,11 @@ def command(
 ) -> int:
     """Solve, judge and measure MODEL for every combination of the values given by --over.
 
-    The notion is --notion, the model's own where it takes what is swept, or the one meant by the
-    names: t_pf and t_drf the trade-off, alpha alpha-fairness. The table goes to stdout, or with -o
-    every number of it to a file. A point without an answer is a row that says why. Ctrl-C keeps
-    what is done when --resume is given. Exit code 4 if a row is not certified.
+    The notion is --notion. Without it, the model's own if that takes the swept parameters, else the
+    one they belong to: t_pf and t_drf mean the trade-off, alpha means alpha-fairness. The table
+    goes to stdout, or with -o every number of it to a file. A point without an answer is a row with
+    the reason. With --resume, Ctrl-C keeps the finished points. Exit code 4 if a row is not
+    certified.
     """
     sweep_workers.check(jobs, dask)
     sweep_table.check(path, picture)
@@ -100,7 +103,7 @@ def command(
 
 
 class _Done:
-    """How many points are done, for whoever interrupts."""
+    """Counts the points that are done, for the message after Ctrl-C."""
 
     def __init__(self, of: int) -> None:
         self.done, self.of = 0, of

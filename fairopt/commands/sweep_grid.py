@@ -14,7 +14,7 @@ from fairopt.sweeping.axis import Axis, axes_of
 from fairopt.sweeping.grid import deduced, faults_of, grid, of_instance, parameters_of
 
 TRIED = 50
-"""values tried in search of one that makes a notion, so that the others can be judged"""
+"""most values of the swept parameters tried, until the notion accepts one"""
 
 
 def points(
@@ -24,7 +24,7 @@ def points(
     case: int | None,
     given: Mapping[str, Any],
 ) -> tuple[list[tuple[Instance, Notion]], list[dict[str, Any]]]:
-    """The points of the grid and their labels.
+    """The points of the grid, and for each the swept values by name.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def _notion(
     given: Mapping[str, Any],
     faults: list[Fault],
 ) -> Notion | None:
-    """The notion with all that is not swept; what is swept at its first value that makes one."""
+    """The notion with the given parameters, and the first swept values that it accepts."""
     everyone = {key for notion in NOTIONS.values() for key in parameters_of(notion)}
     own = [axis for axis in axes if axis.name in everyone and not of_instance(axis.name)]
     if name is None and case is None:
@@ -86,7 +86,7 @@ def _notion(
 def _meant(
     model: Model, swept: Sequence[str], given: Mapping[str, Any], faults: list[Fault]
 ) -> str | None:
-    """The name of the notion that the names mean; None is the model's own."""
+    """The notion that takes the swept and given parameters; None means the model's own."""
     first = next((c for c in model.cases if c.kind == "notion"), notion_options.DEFAULT)
     names = [*swept, *given]
     if first.name in NOTIONS and set(names) <= set(parameters_of(NOTIONS[first.name])):

@@ -1,4 +1,4 @@
-"""How `fairopt sweep` shows its rows: a table, a file, a picture."""
+"""The output of `fairopt sweep`: a table, a file, a picture."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from fairopt.errors import MissingExtra
 
 FORMATS = ("terminal", "markdown", "latex", "csv")
 USERS = 4
-"""most users with a column each in the table; a file has them all"""
+"""with more users than this the table has no columns of totals; a file has them"""
 MEASURES = ("efficiency", "sqrt_var_f", "sqrt_sum_v", "jain")
-"""measures in the table; a file has them all"""
+"""measures shown in the table; a file has all measures"""
 REASONS = 5
-"""most different reasons told"""
+"""most different reasons printed"""
 REASON = 200
 """longest reason printed whole"""
 
@@ -42,7 +42,7 @@ def out(
     found: Any, model: Any, path: str | None, picture: str | None, kind: str | None, form: str,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """The rows to the file, or to stdout; the picture; and a word on what is not certified."""
+    """Write the rows to the file or stdout, draw the picture, and report what is not certified."""
     if path == storage.STDIN:
         as_json = as_json or form == "terminal"
     elif path is not None:
@@ -66,7 +66,7 @@ def out(
 
 
 def text(found: Any, model: Any, form: str) -> str:
-    """The table: what was swept, tasks of each user, measures, verdict."""
+    """The table: swept values, tasks of each user, measures, verdict."""
     from fairopt.filling.compared import text as table
     from fairopt.report.tables import number
 
@@ -95,7 +95,7 @@ def text(found: Any, model: Any, form: str) -> str:
 
 
 def _reasons(rows: Any) -> list[str]:
-    """Each different reason once, with how many rows it has."""
+    """Each different reason once, with the number of its rows."""
     counts: dict[str, int] = {}
     for row in rows:
         if row["reason"]:

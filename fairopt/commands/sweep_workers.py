@@ -1,4 +1,4 @@
-"""Who solves the points of `fairopt sweep`: this process, several here, or a Dask cluster."""
+"""Where `fairopt sweep` solves: in this process, in local processes or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fairopt.errors import MissingExtra, UsageError
 
 
 def check(jobs: int, dask: str | None) -> None:
-    """Refuse what cannot work before anything is solved."""
+    """Before anything is solved, refuse options that cannot work."""
     if dask is None:
         return
     if jobs > 1:
@@ -26,7 +26,7 @@ def check(jobs: int, dask: str | None) -> None:
 
 @contextmanager
 def executor(jobs: int, dask: str | None, points: int) -> Iterator[Executor | None]:
-    """The executor asked for; None is this process. When interrupted nothing is waited for."""
+    """The executor asked for; None means this process. After Ctrl-C no work is waited for."""
     if dask is not None:
         with _dask(dask) as found:
             yield found
@@ -39,12 +39,12 @@ def executor(jobs: int, dask: str | None, points: int) -> Iterator[Executor | No
 
 @contextmanager
 def _processes(workers: int) -> Iterator[Executor]:
-    # spawn: a fork would copy the locks of whatever threads the solvers have started
+    # spawn: a fork would copy locks held by threads that the solvers have started
     pool = ProcessPoolExecutor(
         workers, mp_context=multiprocessing.get_context("spawn"), initializer=_end_with_parent
     )
-    # Ctrl-C reaches every process of the terminal; only this one should speak of it. What is
-    # ignored here is ignored by the processes started here.
+    # Ctrl-C reaches every process of the terminal, but only this one should report it. Processes
+    # inherit ignored signals, so it is ignored while they are started.
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         pool.submit(int)  # spawned workers all start with the first task
@@ -61,7 +61,7 @@ def _processes(workers: int) -> Iterator[Executor]:
 
 
 def _end_with_parent() -> None:
-    """In a worker: stop when the process that asks is killed, which a pool alone does not."""
+    """In a worker: end when the parent process is killed, which a pool does not do by itself."""
     parent = multiprocessing.parent_process()
     assert parent is not None
 

@@ -16,8 +16,8 @@ from fairopt.errors import NotCertified
 def command(file: str, as_json: bool) -> int:
     """Judge the allocation in FILE (fairopt/allocation/v1, or "-" for stdin).
 
-    Only instance, notion and tasks are needed; a verdict that the file itself states is not
-    believed. Exit code 0 means certified, 4 refuted or unproved.
+    Only instance, notion and tasks are needed; a verdict in the file is not believed. Exit code 0
+    means certified, 4 refuted or unproved.
     """
     answer = files.load(file)
     certificate = certify(answer)
