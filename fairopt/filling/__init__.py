@@ -1,4 +1,13 @@
-"""Progressive filling: whole tasks, one at a time, by every scheduler of the papers."""
+"""Progressive filling: whole tasks, one at a time, by every scheduler of the papers.
+
+References
+----------
+kesidis2018 : Kesidis et al., Scheduling distributed resources in heterogeneous private clouds,
+    arXiv 1705.06102 (2017), section IV.
+khamse2016 : Khamse-Ashari et al., Per-Server Dominant-Share Fairness, arXiv 1611.00404 (2016).
+DRFH : Wang, Li and Liang, Dominant Resource Fairness in Cloud Computing Systems with Heterogeneous
+    Servers, INFOCOM (2014).
+"""
 
 from __future__ import annotations
 

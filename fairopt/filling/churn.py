@@ -1,8 +1,8 @@
 """Churn: users arrive and leave while the cluster is being filled (kesidis2018 section IV).
 
-Time is counted in increments placed: one placement a step. When a user leaves, what it holds is
-free again at once. Then either nothing is revoked from the others ("keep"), or everybody who is
-there is taken off and the filling starts over ("reallocate").
+Time is counted in steps; each step places one increment. When a user leaves, its resources are
+free at once. At each event, either the other users keep their tasks ("keep"), or all tasks are
+taken back and the filling starts again from empty machines ("reallocate").
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Moment(NamedTuple):
     efficiency: float
     """sum phi x of the users present (kesidis2018 (2))"""
     moved: int
-    """increments taken off users that stay, by a full reallocation"""
+    """increments that a reallocation took from users who stay"""
 
 
 @dataclass(frozen=True)
 class Churned:
-    """What came out: the last allocation, one Moment per event and one at the end.
+    """The result: the last allocation, one Moment per event and one at the end.
 
-    `finished` is the step at which nothing more could be placed (time to finish).
+    `finished` is the step at which nothing more could be placed.
     """
 
     allocation: Allocation
@@ -83,14 +83,14 @@ def churn(
     user_tie: str = "highest",
     server_tie: str = "lowest",
 ) -> Churned:
-    """Fill while users come and go.
+    """Fill while users arrive and leave.
 
     Parameters
     ----------
     instance : the cluster, with every user that ever arrives.
-    happenings : the events, in any order; a user without an "arrive" is there from the start.
-    policy : "keep" (no revocation) or "reallocate" (start over at every event).
-    Others : as in `fill`.
+    happenings : the events, in any order; a user without an "arrive" is present from the start.
+    policy : "keep" (no revocation) or "reallocate" (start again at every event).
+    scheduler, selection, seed, increment : as in `fill`.
 
     Raises
     ------
@@ -123,8 +123,8 @@ def churn(
 
     def note(moved: int) -> None:
         held = [k * increment for k in cluster.units]
-        worth = sum(w * x for w, x in zip(instance.weight.tolist(), held, strict=True))
-        moments.append(Moment(time, placed, sum(held), worth, moved))
+        efficiency = sum(w * x for w, x in zip(instance.weight.tolist(), held, strict=True))
+        moments.append(Moment(time, placed, sum(held), efficiency, moved))
 
     for event in ordered:
         if event.time > time:

@@ -1,4 +1,4 @@
-"""The individual machines while they are being filled: residuals, packings, kinds of users."""
+"""The machines during filling: what is left on each, what it holds, and kinds of users."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from fairopt.instance import Bools, Floats, Instance, Ints
 
 
 class Cluster:
-    """M machines written out from the rows' counts, in the order in which ties are broken.
+    """The M machines of all rows (a row of count k is k machines), in the order that breaks ties.
 
-    A *position* is a place in that order. Users of equal demand and placement are one *kind*;
+    A *position* is an index in that order. Users of equal demand and placement are one *kind*;
     machines of equal capacity, placement and demand are one *shape*.
 
     Attributes
     ----------
-    residual : (M, R), what is left on each machine, whole numbers where `exact`.
+    residual : (M, R), capacity left on each machine; whole numbers where `exact`.
     units : (N,) increments given to each user so far.
     packing : by position, {user: increments}.
-    kind : (N,) kind of each user; demand[kind] is (R,), or (S, R) by shape if it depends on it.
+    kind : (N,) kind of each user; demand[kind] is (R,), or (S, R) where it depends on the shape.
     eligible : (kinds, S) bool;  capacity, slack : (S, R) by shape.
     most : (N,) increments that the user's limit allows.
     """
@@ -47,7 +47,7 @@ class Cluster:
         example, shape_of_row = _alike(columns)
         self.shape: Ints = shape_of_row[self.row]
         self.example: Ints = example
-        """(S,) a row of each shape"""
+        """(S,) index of one row of each shape"""
         self.user_of_kind: Ints = first
         self.capacity: Floats = capacity[example]
         self.slack: Floats = slack[example]
@@ -62,7 +62,7 @@ class Cluster:
         self.clear()
 
     def clear(self) -> None:
-        """Every machine empty again."""
+        """Empty every machine."""
         self.residual: Floats = self.capacity[self.shape]
         self.left: Floats = self.total.copy()
         """(R,) residual of the whole pool"""
@@ -92,7 +92,7 @@ class Cluster:
         )
 
     def place(self, user: int, position: int) -> None:
-        """One more increment of the user on the machine."""
+        """Place one more increment of the user on the machine."""
         self._change(user, position, 1)
 
     def remove(self, user: int) -> None:
@@ -124,7 +124,7 @@ class Cluster:
     # -- plain data ---------------------------------------------------------------------------
 
     def machines(self) -> dict[str, list[dict[str, Any]]]:
-        """By server with count > 1: {"count", "tasks"} for every different packing in use."""
+        """{server: [{"count", "tasks"}]}, an entry per different packing, for rows of count > 1."""
         inst = self.instance
         kinds: dict[int, dict[tuple[tuple[int, int], ...], int]] = {}
         for position, held in sorted(self.packing.items()):
@@ -142,11 +142,11 @@ class Cluster:
         }
 
     def begin(self, tasks: Floats, packed: dict[str, Any] | None) -> None:
-        """Start from an allocation (N, I), its machines packed as `packed` says or first-fit.
+        """Start from an allocation (N, I), its machines packed as in `packed`, else first-fit.
 
         Raises
         ------
-        BadInput : tasks that are no whole increments, or that fit on no machine of their row.
+        BadInput : tasks that are not whole increments, or that fit on no machine of their row.
         """
         inst = self.instance
         units = np.rint(tasks / self.increment)
@@ -192,7 +192,7 @@ class Cluster:
 
 
 def rounded(score: float) -> float:
-    """A score to 40 bits, so that ties do not hang on the last bits of a division."""
+    """A score rounded to 40 bits, so that rounding in its last bits does not break a tie."""
     if not 0 < score < math.inf:
         return score
     part, power = math.frexp(score)

@@ -12,10 +12,10 @@ from fairopt.instance import Instance
 
 
 def rows(instance: Instance, trials: int = 200, seed: int = 0) -> list[dict[str, Any]]:
-    """One row a scheduler, then the integer optimum: name, selection, tasks by user, total, sd.
+    """One row per scheduler, then the integer optimum: name, selection, tasks by user, total, sd.
 
-    Deterministic schedulers are run once. Fluid notions are added by the command line, which may
-    import the solvers.
+    Deterministic schedulers are run once. The fluid notions are added by the command line, as this
+    package does not import the solvers.
     """
     table: list[dict[str, Any]] = []
     for name in SCHEDULERS:

@@ -1,8 +1,8 @@
-r"""Criteria of progressive filling: the level one more increment is weighed with.
+r"""Criteria of progressive filling: the user of smallest criterion gets the next increment.
 
-A user's criterion on a machine is progress / phi times a factor. Each factor below is a function
-(cluster, kind, shapes (K,), residual (K, R)) -> (K,); CRITERIA is the one table. Factors never
-fall while filling, which is what lets old values serve as lower bounds.
+The criterion of a user on a machine is progress / phi times a factor. Each factor below is a
+function (cluster, kind, shapes (K,), residual (K, R)) -> (K,); CRITERIA is the one table. Factors
+never fall during filling, so an old value is a lower bound of the present one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ FIXED, MACHINE, POOL = "fixed", "machine", "pool"
 
 @dataclass(frozen=True)
 class Rule:
-    """A criterion: its factor, what moves the factor (nothing, the machine, the pool), source."""
+    """A criterion: its factor, what changes the factor (FIXED, MACHINE or POOL), and its source."""
 
     name: str
     factor: Factor
@@ -32,7 +32,7 @@ class Rule:
 
 
 def largest_ratio(need: Floats, have: Floats) -> Floats:
-    """max over demanded resources of need / have; +inf where a demanded resource is used up."""
+    """max over demanded resources of need / have; +inf where none of one is left."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(need > 0, need / np.maximum(have, 0.0), 0.0)
     return np.asarray(ratio.max(axis=-1))
@@ -53,12 +53,12 @@ def ps_dsf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Float
 
 
 def tsf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
-    """1 / h, h = all the tasks the empty cluster holds, placement or not (khamse2016)."""
+    """1 / h, h = tasks of this kind that the empty cluster holds, eligible or not (khamse2016)."""
     return np.full(len(shapes), _constant(cluster, kind, criteria.tsf))
 
 
 def cdrf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
-    """1 / gamma, gamma = all the tasks of the empty eligible machines (khamse2016)."""
+    """1 / gamma, gamma = tasks that the empty eligible machines hold (khamse2016)."""
     return np.full(len(shapes), _constant(cluster, kind, criteria.cdrf))
 
 
@@ -68,17 +68,17 @@ def rps_dsf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floa
 
 
 def rdrf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
-    """max_r d / what the whole pool has left of r."""
+    """max_r d / capacity of r left in the whole pool."""
     return largest_ratio(_need(cluster, kind, shapes), cluster.left) + np.zeros(len(shapes))
 
 
 def rtsf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
-    """1 / tasks that what is left of all machines would hold, placement or not, in fractions."""
+    """1 / (fractional) tasks that fit in what is left of all machines, eligible or not."""
     return np.full(len(shapes), _room_left(cluster, kind, False))
 
 
 def rcdrf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
-    """1 / tasks that what is left of the eligible machines would hold, in fractions."""
+    """1 / (fractional) tasks that fit in what is left of the eligible machines."""
     return np.full(len(shapes), _room_left(cluster, kind, True))
 
 
@@ -95,7 +95,7 @@ CRITERIA = {
 
 
 def table(cluster: Cluster, rule: Rule) -> Floats:
-    """(kinds, S) factors on empty machines: all there is to know of a fixed criterion."""
+    """(kinds, S) factors on empty machines; those of a FIXED criterion never change."""
     shapes = np.arange(len(cluster.capacity))
     kinds = range(len(cluster.demand))
     return np.stack([rule.factor(cluster, k, shapes, cluster.capacity) for k in kinds])
@@ -104,8 +104,8 @@ def table(cluster: Cluster, rule: Rule) -> Floats:
 def gain(cluster: Cluster, rule: Rule) -> Floats | None:
     """(kinds, S) what one increment adds to a user's progress; None where it is 1 everywhere.
 
-    The dominant share of a pool adds up over machines where a task costs differently by machine,
-    so the factors themselves are then the gains.
+    Where demand depends on the server, dominant shares of the pool are added up over machines: an
+    increment then adds its factor.
     """
     return table(cluster, rule) if cluster.by_server and rule.name == "drf" else None
 

@@ -10,16 +10,16 @@ import numpy as np
 from fairopt.instance import Floats, Instance
 
 SLACK = 1e-10
-"""relative room given where the numbers have no common unit; below promise P1's 1e-9"""
+"""relative tolerance where the numbers have no common unit; below the 1e-9 of feasibility"""
 _EXACT = 2**53
 _MANY = 20_000
 
 
 def scaled(instance: Instance, increment: float) -> tuple[Floats, Floats, Floats, bool]:
-    """Demand of one increment and capacity, in a unit in which both are whole numbers.
+    """Demand of one increment and capacity, in units that make both whole numbers.
 
-    Every number is read as the shortest decimal that writes it, so 0.1 is one tenth and ten tasks
-    of 0.1 fit in 1. Floats then hold the whole numbers exactly, since they stay below 2^53.
+    Every number is taken as the shortest decimal that prints as it: 0.1 is one tenth, so ten tasks
+    of 0.1 fit in 1. The whole numbers stay below 2^53, so floats hold them exactly.
 
     Parameters
     ----------
@@ -30,7 +30,8 @@ def scaled(instance: Instance, increment: float) -> tuple[Floats, Floats, Floats
     -------
     demand : (N, R) or (N, I, R), of one increment.
     capacity : (I, R), of one machine.
-    slack : (I, R), what a fit may lack: 0 where the unit was found, else 1e-10 of the capacity.
+    slack : (I, R), by how much a task may exceed what is left: 0 where such a unit was found, else
+        1e-10 of the capacity.
     exact : whether every resource has such a unit.
     """
     demand, capacity = instance.demand.copy(), instance.capacity.copy()

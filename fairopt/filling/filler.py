@@ -65,7 +65,7 @@ class Filler:
         budget: float = np.inf,
         trace: list[dict[str, Any]] | None = None,
     ) -> dict[int, str]:
-        """Fill from where the cluster stands; the users that stopped, and why.
+        """Fill, from the present state of the cluster; returns the users that stopped, and why.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class Filler:
     def allocation(
         self, seed: int, stopped: dict[int, str], trace: list[dict[str, Any]] | None = None
     ) -> Allocation:
-        """What the cluster holds now, as an Allocation."""
+        """The tasks now on the cluster, as an Allocation."""
         c = self.cluster
         names = c.instance.users
         step: dict[str, Any] = {
@@ -139,23 +139,23 @@ def fill(
     selection : a name of SELECTIONS; None is the scheduler's own.
     seed : of the random selections and the random ties.
     increment : tasks given at a time; 1 for whole tasks, small to approach the fluid notion.
-    start : an allocation to continue from. Its machines are packed as its own steps say (an
-        answer of `fill`), otherwise first-fit in the order of the users.
-    user_tie, server_tie : who wins a tie: "lowest" or "highest" in the order of the instance, or
-        "random" (one order drawn from the seed). The user's tie is settled first.
+    start : an allocation to continue from. The machines of an answer of `fill` are packed as its
+        steps say, those of others first-fit in the order of the users.
+    user_tie, server_tie : which one wins a tie: the "lowest" or "highest" index in the instance,
+        or "random" (one order drawn from the seed). Ties of users are broken first.
     trace : whether to record every placement in steps[0]["trace"]: user, server, machine, and the
         user's criterion ("level") when it was chosen.
 
     Returns
     -------
-    Allocation : notion "fill:<scheduler>"; steps[0] says who stopped for what reason ("no machine
-        fits", "limit reached", "best match is full") and how the machines of rows with count > 1
-        are packed.
+    Allocation : notion "fill:<scheduler>"; steps[0] says why each user stopped ("no machine fits",
+        "limit reached", "best match is full") and how machines of rows with count > 1 are packed.
 
     Raises
     ------
     UsageError : an unknown scheduler, selection or tie rule.
-    BadInput : a start that is no whole increments or fits on no machine; a bad increment.
+    BadInput : a start whose tasks are not whole increments or do not fit; an increment that is
+        not a finite number > 0.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def fill(
 
 
 def _order(name: str, tie: str, size: int, draw: random.Random) -> Ints:
-    """Positions in the order in which they win ties."""
+    """Positions, the winner of a tie first."""
     if tie not in TIES:
         raise UsageError(f"{name}: found {tie!r}; wanted one of {', '.join(TIES)}")
     order = np.arange(size)

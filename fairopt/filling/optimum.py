@@ -1,4 +1,4 @@
-"""The most whole tasks any packing can hold: a mixed-integer program by HiGHS, with its bound."""
+"""The most whole tasks in any packing, by a mixed-integer program (HiGHS), with its bound."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairopt.errors import SolverFailure
 from fairopt.instance import Instance
 
 _MOST = 20_000
-"""variables up to which single machines are written out"""
+"""most variables; with more, machines are not modelled one by one"""
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class Optimum:
 
     Parameters
     ----------
-    allocation : the best packing found; None when the machines were too many to be written out.
+    allocation : the best packing found; None when there were too many machines to model each one.
     total : its number of tasks; None likewise.
-    bound : no packing holds more. Equal to `total` when optimality is proved.
+    bound : no packing holds more tasks. It equals `total` when optimality is proved.
     """
 
     allocation: Allocation | None
@@ -38,13 +38,14 @@ class Optimum:
 def optimum(instance: Instance, time_limit: float = 60.0) -> Optimum:
     """max sum x, x whole, every single machine within its capacity (kesidis2018 (1), (4)).
 
-    Machines of a row are written out while that gives at most 20,000 variables; beyond, only the
-    bound is computed, with the row as one large machine (which can hold more than its parts).
+    The machines of a row are modelled one by one while that takes at most 20,000 variables. Beyond,
+    only the bound is computed, with each row as one large machine, which may hold more than the
+    machines it stands for.
 
     Parameters
     ----------
     instance : the cluster.
-    time_limit : seconds for the solver; what it has by then is returned with its bound.
+    time_limit : seconds for the solver; the best packing by then is returned with its bound.
 
     Raises
     ------

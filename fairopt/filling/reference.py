@@ -1,7 +1,7 @@
-"""The same rules written down plainly: every pair of user and machine is looked at every time.
+"""The schedulers in their plainest form, for tests: each step looks at every user and machine.
 
-Cost of one increment: users x machines x resources. Nothing here is shared with the fast form but
-the reading of the numbers, so that the two can be compared on every instance.
+Cost of one increment: users x machines x resources. Only `exact.scaled` is shared with the fast
+form, so that the two can be compared on every instance.
 """
 
 from __future__ import annotations

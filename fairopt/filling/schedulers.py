@@ -10,7 +10,7 @@ from fairopt.filling.selection import SELECTIONS
 
 
 class Scheduler(NamedTuple):
-    """A criterion, the selection used unless another is asked for, and where it comes from."""
+    """A criterion, the default server selection, and the source."""
 
     criterion: str
     selection: str
@@ -33,7 +33,7 @@ SCHEDULERS = {
 
 
 def find(scheduler: str, selection: str | None) -> tuple[str, str]:
-    """(criterion, selection) of a scheduler's name; selection None is the scheduler's own.
+    """(criterion, selection) of a scheduler's name; selection None means its default.
 
     Raises
     ------

@@ -1,8 +1,9 @@
 """Server selections: which machine the next increment goes to.
 
-Two families. *User first* (joint, first-fit, best-fit, best-fit-any): the user of smallest
-criterion among those whose task fits somewhere, then its machine. *Server first* (random-server,
-rrr, in-order): a machine, then the user of smallest criterion there whose task fits.
+There are two families. *User first* (joint, first-fit, best-fit, best-fit-any) chooses the user of
+smallest criterion among those whose task fits somewhere, then its machine. *Server first*
+(random-server, rrr, in-order) chooses a machine, then the user of smallest criterion whose task
+fits there.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def shape_distance(cluster: Cluster, states: States, kind: int, which: Ints) -> 
 
 
 def first_of_least(states: States, which: Ints, value: Floats) -> int:
-    """Position of the first machine among the states of least value, ties to 1e-12."""
+    """Position of the first machine among the states of least value (equal to 1e-12)."""
     near = which[value <= value.min() * (1 + 1e-12)]
     return int(states.first[near].min())
 
@@ -52,7 +53,7 @@ def first_of_least(states: States, which: Ints, value: Floats) -> int:
 # -- the order in which server-first selections visit machines ---------------------------------
 
 class Open:
-    """The machines on which something may still fit; one is drawn or closed in constant time."""
+    """The machines that may still take a task; drawing or closing one takes constant time."""
 
     def __init__(self, machines: int) -> None:
         self.list = list(range(machines))
@@ -62,7 +63,7 @@ class Open:
         return self._where[position] >= 0
 
     def close(self, position: int) -> None:
-        """Take a machine out: nothing more fits on it. The last of the list takes its place."""
+        """Remove a machine on which nothing more fits; the last of the list takes its place."""
         at, last = self._where[position], self.list.pop()
         if last != position:
             self.list[at] = last
@@ -75,13 +76,13 @@ Visit = Callable[[Open, random.Random], Iterator[int]]
 
 
 def random_server(machines: Open, draw: random.Random) -> Iterator[int]:
-    """A machine drawn evenly for every single task."""
+    """A machine drawn uniformly for every increment."""
     while machines.list:
         yield machines.list[draw.randrange(len(machines.list))]
 
 
 def rounds(machines: Open, draw: random.Random) -> Iterator[int]:
-    """Every open machine once a round, each round in a new random order."""
+    """Every open machine once per round, each round in a new random order."""
     while machines.list:
         tour = sorted(machines.list)
         draw.shuffle(tour)

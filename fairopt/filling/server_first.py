@@ -1,7 +1,7 @@
-"""Filling by server first: a machine is visited, then the user of smallest criterion there.
+"""Server-first filling: visit a machine, then choose the user of smallest criterion there.
 
 Cost of one increment: O(users that still fit on that machine) in NumPy, whatever the number of
-machines. What fits in a given residual is remembered, so equal machines are examined once.
+machines. Which users fit in a given residual is remembered, so equal machines are examined once.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ServerFirst:
     def run(
         self, users: list[int], budget: float, record: Record | None, draw: random.Random
     ) -> dict[int, str]:
-        """Fill until nothing fits anywhere or `budget` increments are placed; who stopped why."""
+        """Fill until nothing fits or `budget` increments are placed; returns why users stopped."""
         c = self.cluster
         order = self._by_rank[np.isin(self._by_rank, users)]
         if not np.array_equal(order, self._order):

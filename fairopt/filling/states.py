@@ -1,4 +1,4 @@
-"""Machines of equal shape and equal residual as one entry: the table that is scanned."""
+"""A table with one entry for all machines of equal shape and equal residual."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _NONE = np.iinfo(np.int64).max
 class States:
     """The different machine states in use, each with the position of its first machine.
 
-    A state in which no kind of user fits any more is dropped (unless `keep_full`), so the table
-    holds at most one entry per machine that can still take something, and usually far fewer.
+    A state in which no kind of user fits any more is dropped (unless `keep_full`). So the table has
+    at most one entry per machine that can still take a task, and usually far fewer.
     """
 
     def __init__(self, cluster: Cluster, keep_full: bool = False) -> None:
@@ -43,7 +43,7 @@ class States:
         return np.asarray(self.room[:, states].T - self.cluster.slack[shapes])
 
     def eligible(self, kind: int) -> Bools:
-        """(states,) where a kind may run, full or not."""
+        """(states,) whether the kind is eligible there, full or not."""
         mask = self.first[: self.size] != _NONE
         if not self.cluster.eligible[kind].all():
             mask &= self.cluster.eligible[kind, self.shape[: self.size]]

@@ -1,4 +1,4 @@
-"""Many runs of a random scheduler: mean, population sd, interval of tasks, unused capacity."""
+"""Many runs of a random scheduler: statistics of its tasks and of the unused capacity."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ class Trials:
 
     Parameters
     ----------
-    trials : how many runs.
-    mean, sd : (N, I) of the tasks; sd is the population's (divided by the number of trials).
-    unused, unused_sd : (I, R) of the capacity left on the whole row.
-    total, total_sd : of the sum of all tasks.
+    trials : number of runs.
+    mean, sd : (N, I) of the tasks; each sd is the population's (divided by the number of trials).
+    unused, unused_sd : (I, R) mean and sd of the capacity left on the whole row.
+    total, total_sd : mean and sd of the sum of all tasks.
     """
 
     trials: int
@@ -57,7 +57,7 @@ def run_trials(
     user_tie: str = "highest",
     server_tie: str = "lowest",
 ) -> Trials:
-    """Fill `trials` times from empty, all draws from one generator of the seed."""
+    """Fill `trials` times from empty machines, all draws from one generator of the seed."""
     filler = Filler(instance, scheduler, selection, seed, increment, user_tie, server_tie)
     draw = random.Random(seed)
     tasks = np.empty((trials, *instance.shape[:2]))

@@ -1,8 +1,8 @@
-"""Filling by user first: one heap of users, one scan of machine states where something changed.
+"""User-first filling: a heap of users, and a scan of machine states only where one has changed.
 
 Cost of one increment: O(log N) for the heap, and O(states x R) in NumPy only when the machine that
-was best for this kind of user has changed in a way that may matter. Users x machines is never
-touched, because a factor never falls: a user's old level stays a lower bound of its new one.
+was best for this kind of user has changed in a way that may matter. No step looks at all pairs of
+user and machine: factors never fall, so a user's old level is a lower bound of its new one.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class UserFirst:
             self.progress = [0.0] * n
             for position, held in cluster.packing.items():
                 for user, k in held.items():
-                    worth = self.gain[cluster.kind[user], cluster.shape[position]]
-                    self.progress[user] += k * float(worth)
+                    share = self.gain[cluster.kind[user], cluster.shape[position]]
+                    self.progress[user] += k * float(share)
         # per kind: (factor, position, version of that machine)
         self._best: dict[int, tuple[float, int, int]] = {}
         self._first: dict[int, tuple[int, int]] = {}
@@ -44,7 +44,7 @@ class UserFirst:
         self._weight: list[float] = cluster.instance.weight.tolist()
 
     def run(self, users: list[int], budget: float, record: Record | None) -> dict[int, str]:
-        """Fill until every user is stopped or `budget` increments are placed; who stopped why."""
+        """Fill until all users stop or `budget` increments are placed; returns why they stop."""
         c = self.cluster
         stopped: dict[int, str] = {}
         heap = [(0.0, c.user_rank[n], n) for n in users]
@@ -52,7 +52,7 @@ class UserFirst:
         aside: list[tuple[float, int, int]] = []
         while budget > 0 and (heap or aside):
             if not heap:
-                # nobody's best match has room, and nothing will change that
+                # no user's best match has room, and that will not change
                 stopped.update({n: FULL_MATCH for _, _, n in aside})
                 break
             key, rank, n = heap[0]
@@ -125,7 +125,7 @@ class UserFirst:
         return float(self.rule.factor(self.cluster, kind, shapes, rest)[0])
 
     def _first_fit(self, kind: int) -> int | None:
-        """The first machine where the kind fits: it stays so until that machine is too full."""
+        """The first machine where the kind fits; remembered until that machine is too full."""
         if kind in self._first:
             position, version = self._first[kind]
             if self.states.version[position] == version:

@@ -2,8 +2,15 @@
 
 They look at tasks and instance alone, whatever notion or scheduler made the allocation.
 
-Properties of a notion solve again, and so stand above `solve`: they are imported when asked for by
-name, each a function (instance, notion, trials, seed) -> Searched; NOTION_PROPERTIES names them.
+Properties of a notion are searched for a violation by solving again, each by a function
+(instance, notion, trials, seed) -> Searched; NOTION_PROPERTIES names them. As they use `solve`,
+they are imported only when asked for by name. All are defined in docs/maths/properties.md.
+
+References
+----------
+bonald2015 : Bonald and Roberts, Multi-resource fairness: objectives, algorithms and performance,
+    SIGMETRICS (2015).
+khamse2016 : Khamse-Ashari et al., Per-Server Dominant-Share Fairness, arXiv 1611.00404 (2016).
 """
 
 from __future__ import annotations

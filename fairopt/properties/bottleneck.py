@@ -1,4 +1,4 @@
-"""Bottleneck fairness, and single-resource fairness: max-min where one resource decides."""
+"""Bottleneck fairness and single-resource fairness: one resource is divided max-min fairly."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def bottleneck_fair(alloc: Allocation) -> Check:
 
     If some r has the largest d[n,r]/c[i,r] for every user on every server where it is eligible,
     the levels x_n d[n,r]/phi_n must be lexicographic max-min (khamse2016). The other resources
-    then never bind, so that this is: on every server where a user below its limit is eligible, r
-    is full and goes to users of levels not above its own.
+    then never bind. So it is enough to check that on every server where a user below its limit is
+    eligible, r is full and held only by users whose level is not above this user's.
 
     Returns
     -------
-    Check : residual as in `divided_fairly`; tolerance 1e-6. Holds where no such r exists; the
-        witness says so.
+    Check : residual as in `divided_fairly`; tolerance 1e-6. Holds where no such r exists, which
+        the witness then says.
     """
     r = common_dominant(alloc.instance)
     if r is None:
@@ -38,7 +38,7 @@ def single_resource_fair(alloc: Allocation) -> Check:
     Returns
     -------
     Check : residual as in `divided_fairly`; tolerance 1e-6. Holds where there are several
-        resources; the witness says so.
+        resources, which the witness then says.
     """
     size = alloc.instance.shape[2]
     if size > 1:
@@ -50,7 +50,7 @@ def common_dominant(inst: Instance) -> int | None:
     """The first resource that is dominant for every user on every server it may use, or None."""
     _, i = inst.pairs
     capacity = np.where(inst.capacity > 0, inst.capacity, 1.0)
-    share = inst.pair_demand / capacity[i]  # eligible: what is demanded is there
+    share = inst.pair_demand / capacity[i]  # a demanded resource is there
     common = (share >= share.max(axis=1, keepdims=True) * (1 - _TIE)).all(axis=0)
     return int(common.argmax()) if common.any() else None
 
@@ -58,9 +58,10 @@ def common_dominant(inst: Instance) -> int | None:
 def divided_fairly(alloc: Allocation, r: int) -> tuple[float, float, str]:
     """(residual, tolerance, witness) of max-min fairness of the levels x_n d[n,r] / phi_n.
 
-    At a server where a user below its limit is eligible, the residual is the part of r that is
-    free; and, for each holder of a higher level, the relative distance of the levels, or if that
-    is less, what it holds there as a part of its own total or of the user's, whichever is more.
+    For a user below its limit and a server where it is eligible, the residual is the larger of
+    the part of r that is free and, over holders of a higher level, the least of two numbers: the
+    relative distance of the two levels, and what the holder has there as a part of its own total or
+    of the user's total, whichever part is larger.
     """
     inst = alloc.instance
     held = np.maximum(alloc.tasks, 0.0) * inst.demand_by_server[:, :, r]

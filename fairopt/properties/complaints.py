@@ -1,4 +1,4 @@
-"""No justified complaints: everybody holds its part of some full resource that it demands."""
+"""No justified complaints: every user has its due part of a full resource that it demands."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def no_justified_complaints(alloc: Allocation) -> Check:
     .. math:: \forall n \ \exists i, r: \quad d_{n,r} > 0, \quad \sum_m x_{m,i} d_{m,r} = c_{i,r},
               \quad x_{n,i} d_{n,r} \ge \frac{\phi_n}{\sum_m \phi_m} c_{i,r}
 
-    Dolev et al. (2012) state it for one pool; here the resource of each server where the user is
-    eligible counts by itself, which on several servers is a weak demand. A user at its limit does
-    not complain.
+    Dolev et al. (2012), No justified complaints: on fair sharing of multiple resources, state it
+    for one pool. Here the resources of each server where the user is eligible are taken one by one,
+    so on several servers the property is weak. A user at its limit does not complain.
 
     Returns
     -------
-    Check : residual of a user is the least over its resources of max(part of the resource that
-        is free, part of its due there that it lacks), the largest over users; tolerance 1e-6.
+    Check : residual is the largest over users of the least, over the resources a user demands, of
+        max(part of the resource that is free, part of its due that the user lacks); tolerance 1e-6.
     """
     inst = alloc.instance
     entitled = inst.weight / inst.weight.sum()

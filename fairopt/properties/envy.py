@@ -1,4 +1,4 @@
-"""Envy-freeness: nobody could run more with what another holds, scaled by their weights."""
+"""Envy-freeness: no user could run more tasks with what another holds, scaled by weights."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def envy_free(alloc: Allocation) -> Check:
 
     Returns
     -------
-    Check : residual is the largest part of the tasks another's holdings would give that the
-        envious user lacks; tolerance 1e-6.
+    Check : residual is the largest (a - b) / a, for a the tasks a user would run with another's
+        holdings and b those it runs with its own; tolerance 1e-6.
     """
     inst = alloc.instance
     demand = inst.demand_by_server

@@ -23,7 +23,7 @@ from fairopt.properties.searching import (
 
 _FACTORS = (0.5, 0.8, 0.95, 1.05, 1.25, 2.0)
 _CLAIMS = (0.05, 0.3, 1.0)
-"""parts of its dominant share that a user claims of a resource it does not need"""
+"""share of an unneeded resource that a lie claims, as a part of the liar's dominant share"""
 
 Fixed = tuple[int, tuple[bool, ...], tuple[bool, ...]]
 """the liar, the resources it claims (R,), the servers it claims (I,)"""
@@ -31,13 +31,13 @@ Fixed = tuple[int, tuple[bool, ...], tuple[bool, ...]]
 
 @dataclass(frozen=True, eq=False)
 class Lie:
-    """What one user claims in place of the truth.
+    """A false claim of one user about its demand and its eligible servers.
 
     Parameters
     ----------
     user : position of the liar.
-    demand : (R,), or (I, R) where demand depends on the server; what it says a task needs.
-    placement : (I,) bool, where it says it may run.
+    demand : (R,), or (I, R) where demand depends on the server; the claimed demand of a task.
+    placement : (I,) bool, the servers claimed to be eligible.
     """
 
     user: int
@@ -45,7 +45,7 @@ class Lie:
     placement: Bools
 
     def told(self, instance: Instance) -> Instance:
-        """The instance as it looks after the lie."""
+        """The instance with the claim in place of the truth."""
         demand, placement = instance.demand.copy(), instance.placement.copy()
         demand[self.user], placement[self.user] = self.demand, self.placement
         return instance.replace(demand=demand, placement=placement)
@@ -73,20 +73,20 @@ def truly_runs(instance: Instance, lie: Lie, tasks: Floats) -> float:
 def strategy_proof(
     instance: Instance, notion: Notion, trials: int = 1000, seed: int = 0
 ) -> Searched:
-    """No lie that was tried lets a user really run more than the truth does.
+    """No lie that was tried lets a user truly run more tasks than the truth does.
 
-    Lies over demand (each resource up and down, one it does not need, another's demand), over
-    eligible servers (dropped, claimed), and both; then random ones, then Nelder-Mead from the best.
-    Weights and limits are known to all.
+    The lies change demand (a resource up or down, a resource not needed, another user's demand),
+    eligible servers (one dropped or added), or both; then come random lies, then Nelder-Mead from
+    the best lie found. Weights and limits are public and cannot be lied about.
 
     Parameters
     ----------
-    instance : the truth. notion : what is lied to.
+    instance : the truth. notion : the notion that divides the resources.
     trials : lies tried, over all users; each is one solve. seed : of the random lies.
 
     Returns
     -------
-    Searched : residual is the part of what the lie gives that the truth lacks; tolerance 1e-4.
+    Searched : residual is (after - truth) / after for the best lie; tolerance 1e-4.
         `found` is the best lie: user, demand, servers, truth, after (tasks truly run), gain
         (after/truth - 1, None where the truth gives nothing), tasks (given, by server).
 
@@ -110,7 +110,7 @@ def strategy_proof(
         gain = None if answer is None else _gain(instance, truth, lie, answer)
         if gain is None or gain <= TOLERANCE:
             return gain
-        # totals are unique, their split over servers need not be: claims are about `solve`
+        # the split over servers need not be unique, so the lie is judged by the answer of `solve`
         answer = _told(instance, notion, lie, full=True)
         return None if answer is None else _gain(instance, truth, lie, answer)
 
@@ -131,7 +131,7 @@ def strategy_proof(
 def described(
     instance: Instance, truth: Allocation, lie: Lie, answer: Allocation
 ) -> dict[str, Any]:
-    """A lie and what comes of it as plain data, by name."""
+    """A lie and its outcome as plain data, by name."""
     n = lie.user
     before, after = float(truth.totals[n]), truly_runs(instance, lie, answer.tasks)
     rows = dict(zip(instance.servers, np.atleast_2d(lie.demand), strict=False))
@@ -148,7 +148,7 @@ def described(
 
 
 def in_words(instance: Instance, lie: Lie, found: dict[str, Any]) -> str:
-    """Who gains how much by claiming what; only what differs from the truth is named."""
+    """The liar, its gain and its claim in words; only what differs from the truth is named."""
     n = lie.user
     gain = found["gain"]
     change = ""
@@ -173,9 +173,9 @@ def in_words(instance: Instance, lie: Lie, found: dict[str, Any]) -> str:
 
 
 def _gain(instance: Instance, truth: Allocation, lie: Lie, answer: Allocation) -> float:
-    """(after - before) / the larger of them: between -1 and 1."""
+    """(after - before) / max(after, before), between -1 and 1."""
     before, after = float(truth.totals[lie.user]), truly_runs(instance, lie, answer.tasks)
-    # what rounding leaves to a user that gets nothing is nothing
+    # a user that gets nothing may be left a rounding error, which counts as nothing
     least = 1e-9 * float(instance.alone[lie.user].sum())
     most = max(before, after)
     return (after - before) / most if most > least else 0.0
@@ -185,15 +185,15 @@ def _told(instance: Instance, notion: Notion, lie: Lie, full: bool = False) -> A
     """The certified answer to a lie; with `full` the one that `solve` gives."""
     try:
         return proved(lie.told(instance), notion, full)
-    except BadInput:  # nobody believes a lie that leaves the user eligible nowhere
+    except BadInput:  # an impossible lie: it leaves the user eligible nowhere
         return None
 
 
 def _lie(instance: Instance, what: Fixed, numbers: Floats) -> Lie:
-    """The lie of a point: fixed are the user, the resources claimed, the servers claimed.
+    """The lie of a point of the search, which fixes the user and its resources and servers.
 
-    The numbers are logarithms of factors, one a resource claimed: of the demand, or for a
-    resource not needed of an amount with the user's dominant share of the pool.
+    The numbers are logarithms of factors, one per claimed resource. A factor multiplies the true
+    demand or, for a resource not needed, an amount equal to the user's dominant share of the pool.
     """
     n, claimed, servers = what
     demand = instance.demand[n].copy()
@@ -208,7 +208,7 @@ def _lie(instance: Instance, what: Fixed, numbers: Floats) -> Lie:
 
 
 def _starts(instance: Instance) -> list[Point]:
-    """Structured lies: first one of each kind for every user, so that thinning keeps them all."""
+    """Structured lies, one of each kind for every user first, so that thinning keeps every kind."""
     found: list[Point] = []
     for n in range(len(instance.users)):
         needs = _needs(instance, n)
@@ -227,7 +227,7 @@ def _starts(instance: Instance) -> list[Point]:
 
 
 def _other_demands(instance: Instance, n: int, needs: Bools, own: tuple[bool, ...]) -> list[Point]:
-    """Resources not needed, claimed; and the demand of others, as it is and on top of its own."""
+    """Lies that claim unneeded resources, another user's demand, or it on top of the true one."""
     found: list[Point] = []
     total = instance.pool.sum(axis=0)
     for r in np.flatnonzero(~needs & (total > 0)):
@@ -247,7 +247,7 @@ def _other_demands(instance: Instance, n: int, needs: Bools, own: tuple[bool, ..
             continue
         claimed = needs | ((other > 0) & (total > 0))
         base = np.where(needs, true, dominant)[claimed]
-        # a user that said it does not need what it needs would run nothing
+        # a user that denies a resource it needs would get none of it, and run nothing
         copy = np.where(other[claimed] > 0, other[claimed], base)
         for told in (copy, np.maximum(copy, np.where(needs, true, 0.0)[claimed])):
             found.append(((n, tuple(claimed), own), np.log(told / base)))
@@ -255,7 +255,7 @@ def _other_demands(instance: Instance, n: int, needs: Bools, own: tuple[bool, ..
 
 
 def _other_servers(instance: Instance, n: int) -> list[tuple[bool, ...]]:
-    """One server dropped, one alone, one claimed, all claimed; never all useful ones dropped."""
+    """Server sets with one dropped, one alone, one added or all; a useful server is always kept."""
     own = instance.placement[n]
     useful = instance.eligible[n]
     found: list[Bools] = []
@@ -271,7 +271,7 @@ def _other_servers(instance: Instance, n: int) -> list[tuple[bool, ...]]:
 
 
 def _draw(instance: Instance, rng: np.random.Generator) -> Point:
-    """A random lie: any user, factors around 1, now and then other servers or resources."""
+    """A random lie: any user, factors around 1, sometimes other servers or resources."""
     n = int(rng.integers(len(instance.users)))
     needs = _needs(instance, n)
     claimed = needs | ((rng.random(len(needs)) < 0.2) & (instance.pool.sum(axis=0) > 0))

@@ -30,12 +30,13 @@ def resource_monotone(
 
     .. math:: c' \ge c \implies x'_n \ge x_n \quad \forall n
 
-    Each capacity by itself, whole servers, one resource everywhere, everything; then random
-    growths, then Nelder-Mead from the worst. What a server has none of may be added.
+    Tried are growths of each capacity alone, of a whole server, of one resource everywhere and of
+    everything; then random growths, then Nelder-Mead from the worst. A server may also be given a
+    resource that it has none of.
 
     Parameters
     ----------
-    instance : the cluster. notion : what is judged.
+    instance : the cluster. notion : the notion judged.
     trials : growths tried; each is one solve. seed : of the random growths.
 
     Returns
@@ -89,12 +90,12 @@ def population_monotone(
 
     .. math:: x_n(N \setminus S) \ge x_n(N) \quad \forall S, \ n \notin S
 
-    Every user by itself, then every two, and so on, as far as the trials go.
+    Tried are the departures of one user, then of two, and so on, as far as the trials go.
 
     Parameters
     ----------
-    instance : the cluster. notion : what is judged. trials : departures tried, one solve each.
-    seed : not used; there so that all properties of notions are called alike.
+    instance : the cluster. notion : the notion judged. trials : departures tried, one solve each.
+    seed : not used; present so that all properties of notions have the same signature.
 
     Returns
     -------
@@ -142,7 +143,7 @@ def _loses(found: dict[str, Any]) -> str:
 def grown(instance: Instance, what: tuple[int, ...], numbers: Floats) -> Instance:
     """The instance with the capacities at flat positions `what` grown by exp(abs(number)).
 
-    Where there is none, the factor counts in parts of a server's mean of the resource.
+    A capacity of 0 grows to (factor - 1) times the mean capacity of the resource over servers.
     """
     capacity = instance.capacity.copy()
     mean = instance.capacity.mean(axis=0)
@@ -154,7 +155,7 @@ def grown(instance: Instance, what: tuple[int, ...], numbers: Floats) -> Instanc
 
 
 def _growths(instance: Instance) -> list[Point]:
-    """Each capacity, each server, each resource everywhere, everything."""
+    """Growths of each capacity, each server, each resource on all servers, and everything."""
     _, servers, resources = instance.shape
     places = np.arange(servers * resources).reshape(servers, resources)
     sets = [*([p] for p in places.ravel()), *places, *places.T, places.ravel()]

@@ -1,4 +1,4 @@
-"""Pareto optimality: nobody can have more without somebody having less."""
+"""Pareto optimality: no user can have more unless another has less."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def pareto_optimal(alloc: Allocation) -> Check:
     .. math:: \max_{y \ge 0} \sum_n \frac{y_n - x_n}{\gamma_n} \quad \text{s.t. } y_n \ge x_n,
               \ y_n \le \ell_n, \ \sum_n y_{n,i} d_{n,r} \le c_{i,r}
 
-    with gamma_n what the user can have alone: one linear program (HiGHS). Its answer is scaled
-    into the capacities in NumPy, and what it gains is computed from its tasks. Tasks are fluid:
-    an allocation of whole tasks may fail by parts of a task.
+    with gamma_n the most tasks of user n alone: one linear program (HiGHS). Its answer is scaled
+    down into the capacities in NumPy, and the gain computed from its tasks. Tasks are fluid here,
+    so an allocation of whole tasks may fail by a fraction of a task.
 
     Returns
     -------
-    Check : residual is the sum of gains, each as a part of what the user could have alone;
-        tolerance 1e-6. NaN (does not hold) if the linear program fails.
+    Check : residual is the sum of gains, each divided by gamma_n; tolerance 1e-6. NaN (does not
+        hold) if the linear program fails.
     """
     inst = alloc.instance
     better = _dominating(alloc)
@@ -50,14 +50,14 @@ def pareto_optimal(alloc: Allocation) -> Check:
 
 
 def _dominating(alloc: Allocation) -> Floats | None:
-    """Tasks (N, I), feasible in capacity, of the linear program; None if it has no answer."""
+    """Tasks (N, I) of the linear program, within capacities; None if it has no answer."""
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, vstack
 
     inst = alloc.instance
     n, i = inst.pairs
     users, servers, resources = inst.shape
-    # pairs in units of what the user can have alone there, rows in parts of the capacity
+    # tasks in units of what the user can run alone there, constraints in parts of the capacity
     size = inst.alone[n, i]
     pair = np.arange(len(n))
     pool = np.where(inst.pool > 0, inst.pool, 1.0)
@@ -73,7 +73,7 @@ def _dominating(alloc: Allocation) -> Floats | None:
     floor = mine @ start
     limited = np.flatnonzero(np.isfinite(inst.limit))
     most = np.maximum(inst.limit[limited] / whole[limited], floor[limited])
-    left: Any = vstack([use, -mine, mine[limited]]).tocsr()  # the stubs know dense arrays only
+    left: Any = vstack([use, -mine, mine[limited]]).tocsr()  # SciPy's stubs want it dense
     found = linprog(
         -np.asarray(mine.sum(axis=0)).ravel(),
         A_ub=left,

@@ -1,4 +1,4 @@
-"""Properties stated for one pool: dominant shares, and the one full resource, by weight."""
+"""Properties stated for one pool: its sharing incentive, and single-bottleneck fairness."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def pool_sharing_incentive(alloc: Allocation) -> Check:
     .. math:: \max_r \frac{x_n d_{n,r}}{c_r} \ge \frac{\phi_n}{\sum_m \phi_m}
               \quad \text{or } x_n = \ell_n
 
-    (bonald2015 section 2.2, with weights and limits.) A statement about one pool, where it says
-    what `sharing_incentive` says; on several servers placement may put a dominant share of all of
-    them together out of reach.
+    (bonald2015 section 2.2, with weights and limits.) On one pool it is the same as
+    `sharing_incentive`. On several servers it does not apply: a user that is eligible on a few may
+    be unable to reach such a share of all of them.
 
     Returns
     -------
     Check : residual is the largest part of its due that a user lacks; tolerance 1e-6. Holds where
-        the servers are several; the witness says so.
+        there are several servers, which the witness then says.
     """
     name = "pool-sharing-incentive"
     inst = alloc.instance
@@ -50,14 +50,14 @@ def single_bottleneck_fair(alloc: Allocation) -> Check:
     .. math:: \frac{x_n d_{n,r}}{\phi_n} \text{ equal for all } n \text{ with } d_{n,r} > 0
               \text{ below their limit, and no higher for those at it}
 
-    (bonald2015 section 2.2, with weights and limits.) A statement about one pool: on several
-    servers there is a bottleneck for each.
+    (bonald2015 section 2.2, with weights and limits.) It applies to one pool, as each of several
+    servers has a bottleneck of its own.
 
     Returns
     -------
-    Check : residual is the distance of the largest level from the smallest of a user below its
-        limit, as a part of the largest; tolerance 1e-6. Holds where the servers are several, or
-        the full resources not exactly one; the witness says so.
+    Check : residual is (high - low) / high, for high the largest level and low the smallest of a
+        user below its limit; tolerance 1e-6. Holds where there are several servers, or not exactly
+        one full resource, which the witness then says.
     """
     name = "single-bottleneck-fair"
     inst = alloc.instance

@@ -1,7 +1,7 @@
-"""Answers for the many small instances of a search, by shorter ways than `solve`.
+"""Answers for the many small instances of a search, by faster methods than `solve`.
 
-No answer is believed for the way it was found: each goes to the same judge, and what the judge does
-not certify is solved again in full.
+Every answer goes to the same judge, and an instance without a certified answer is solved again in
+full.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PRICED = 1e-9
 
 
 def quick(instance: Instance, notion: Notion) -> Allocation | None:
-    """A certified answer, or None where there is no shorter way or it was not certified."""
+    """A certified answer, or None where there is no faster method or it was not certified."""
     answer: Allocation | None
     try:
         way = notion.way(instance)
@@ -42,8 +42,8 @@ def quick(instance: Instance, notion: Notion) -> Allocation | None:
 
 
 def _over_time(instance: Instance, notion: Notion, way: SameAs) -> Allocation:
-    """Time division by server-by-server refill: with time as the one resource, Theorem 1 of
-    khamse2016 says what Theorem 2 does."""
+    """Time division by refilling server after server: with time as the one resource, Theorem 1 of
+    khamse2016 is the same as its Theorem 2."""
     from fairopt.engines import refill
 
     tasks, _ = refill.refill(
@@ -53,16 +53,16 @@ def _over_time(instance: Instance, notion: Notion, way: SameAs) -> Allocation:
 
 
 def _levels(instance: Instance, notion: Notion, way: Levels) -> Allocation | None:
-    """Lexicographic max-min, one small linear program a level.
+    """Lexicographic max-min, by one small linear program per level.
 
-    Variables are the pairs in parts of what the user has alone there, and the level t.
+    Variables are the tasks of each pair, divided by those of the user alone there, and the level t.
     """
     from scipy.optimize import linprog
 
     score = criteria.score(instance, notion.criterion)
     n, i = instance.pairs
     if not np.allclose(score[n, i], score.max(axis=1)[n], rtol=1e-12, atol=0.0):
-        return None  # shares are unique, tasks are not: another way would choose others
+        return None  # tasks are not unique: this method could find others than `solve`
     users, servers, resources = instance.shape
     size = instance.alone[n, i]
     pool = np.where(instance.pool > 0, instance.pool, 1.0)
@@ -112,4 +112,4 @@ SHORTER: dict[tuple[str, type[Any]], Callable[..., Allocation | None]] = {
     ("ps-dsf", SameAs): _over_time,
     ("max-min", Levels): _levels,
 }
-"""family and way of a notion -> its shorter way"""
+"""family and way of a notion -> its faster method"""

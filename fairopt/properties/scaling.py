@@ -1,4 +1,4 @@
-"""Scale invariance: the size of a task is a unit, and units do not matter."""
+"""Scale invariance: the size of a task is a unit of measurement, which must not matter."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def scale_invariant(
     .. math:: x'_n = x_n / k, \quad x'_m = x_m \; (m \ne n)
               \quad \text{where } d'_n = k \, d_n, \ \ell'_n = \ell_n / k
 
-    (bonald2015 section 2.2.) One user at a time; factors 2, 1/2, 10, 1/10, 1.1, then random ones
-    over four decades.
+    (bonald2015 section 2.2.) One user is changed at a time, by the factors 2, 1/2, 10, 1/10, 1.1,
+    then random ones over four decades.
 
     Parameters
     ----------
-    instance : the cluster. notion : what is judged.
+    instance : the cluster. notion : the notion judged.
     trials : changes tried; each is one solve. seed : of the random factors.
 
     Returns
@@ -87,13 +87,13 @@ def scale_invariant(
 def _apart(
     instance: Instance, notion: Notion, truth: Floats, n: int, factor: float
 ) -> tuple[float, int, float, float] | None:
-    """(relative difference, whose, tasks wanted, tasks got) where it is largest."""
+    """(relative difference, user, tasks wanted, tasks got) of the largest difference."""
     answer = proved(scaled(instance, n, factor), notion)
     if answer is None:
         return None
     wanted = truth.copy()
     wanted[n] /= factor
-    # what rounding leaves to a user that gets nothing is nothing
+    # a user that gets nothing may be left a rounding error, which counts as nothing
     least = 1e-9 * answer.instance.alone.sum(axis=1)
     most = np.maximum(np.maximum(wanted, answer.totals), least)
     off = np.where(most > least, np.abs(answer.totals - wanted) / most, 0.0)

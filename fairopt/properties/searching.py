@@ -17,28 +17,28 @@ from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion
 
 TOLERANCE = 1e-4
-"""largest relative change that is put down to the tolerances of two certified answers"""
+"""a smaller relative change may be due to the tolerances of two certified answers"""
 REACH = 5.0
 """amounts are changed by factors from exp(-REACH) to exp(REACH)"""
 _STARTS, _RANDOM = 0.6, 0.75
-"""parts of the trials after which structured and random starts end"""
+"""parts of the trials after which the structured starts, and the random starts, end"""
 
 Point = tuple[Any, Floats]
 """what is fixed while the optimiser runs, and the numbers it moves"""
 Value = Callable[[Any, Floats], float | None]
-"""how bad a point is (above 0 is a violation); None where no certified answer says"""
+"""how bad a point is (above 0 is a violation); None without a certified answer"""
 
 
 @dataclass(frozen=True)
 class Searched(Check):
     """A statement about a notion on one instance, searched for a violation.
 
-    A violation rests on certified answers on both sides. That none was found is no proof.
+    A violation compares two certified answers. That none was found is no proof.
 
     Parameters
     ----------
-    tried : changes of the instance tried.
-    unproved : those among them whose answer was not certified; they count for nothing.
+    tried : number of changes of the instance that were tried.
+    unproved : how many of them had no certified answer and were ignored.
     found : the worst change, as plain data.
     """
 
@@ -56,7 +56,8 @@ class Search:
 
     Parameters
     ----------
-    value : of a point. trials : calls of it, at least 1. seed : of the random starts.
+    value : the function to maximise. trials : how often to call it, at least 1.
+    seed : of the random starts.
     """
 
     def __init__(self, value: Value, trials: int, seed: int) -> None:
@@ -70,7 +71,7 @@ class Search:
     def run(
         self, starts: Sequence[Point], draw: Callable[[np.random.Generator], Point] | None
     ) -> tuple[float, Point | None]:
-        """(value, point) of the worst found; the point is None where nothing was proved.
+        """(value, point) of the worst point found; None where no answer was certified.
 
         `starts` are tried first, thinned evenly when there are too many; then points of `draw`;
         then the optimiser runs from the worst so far. Without `draw` only the starts are tried.
@@ -91,7 +92,7 @@ class Search:
         return max(self.known, key=lambda pair: pair[0], default=(0.0, None))
 
     def said(self, name: str, residual: float, witness: str, found: dict[str, Any]) -> Searched:
-        """The check that this search ends in; `residual` below 0 counts as 0."""
+        """The check for the result of this search; a residual below 0 counts as 0."""
         residual = max(residual, 0.0)
         return Searched(
             name, residual <= TOLERANCE, TOLERANCE - residual, TOLERANCE, witness,
@@ -99,7 +100,7 @@ class Search:
         )  # fmt: skip
 
     def _climb(self) -> None:
-        """Nelder-Mead from the worst points so far, best first, one for each thing fixed."""
+        """Nelder-Mead from the worst points so far, the worst first; one for each fixed part."""
         from scipy.optimize import minimize
 
         best: dict[str, tuple[float, Point]] = {}
@@ -108,7 +109,7 @@ class Search:
                 best.setdefault(repr(point[0]), (value, point))
         each = max(20, (self.trials - self.tried) // 3)
         for _, (what, numbers) in best.values():
-            # a start exactly at the truth (0) would have a simplex without extent
+            # a start exactly at the truth (0) would give a simplex of size 0
             simplex = np.vstack([numbers, numbers + 0.2 * np.eye(numbers.size)])
             options: Any = {"initial_simplex": simplex, "maxfev": each, "xatol": 1e-5,
                             "fatol": 1e-9}  # fmt: skip
@@ -131,9 +132,9 @@ class Search:
 
 
 def proved(instance: Instance, notion: Notion, full: bool = False) -> Allocation | None:
-    """The certified answer, or None: a changed instance may be one the notion does not take.
+    """The certified answer, or None, also where the notion does not take the changed instance.
 
-    With `full` it is that of `solve`, otherwise perhaps one found by a shorter way.
+    With `full` it is that of `solve`, otherwise perhaps one by a faster method.
     """
     from fairopt.properties.quick import quick
     from fairopt.solving import solve
@@ -150,20 +151,20 @@ def proved(instance: Instance, notion: Notion, full: bool = False) -> Allocation
 
 
 def truth_of(instance: Instance, notion: Notion) -> Allocation:
-    """The answer to compare with; raises what `solve` raises, NotCertified included."""
+    """The answer for the true instance; raises what `solve` raises, NotCertified included."""
     from fairopt.solving import solve
 
     return solve(instance, notion)
 
 
 def remark(notion: Notion) -> str:
-    """What is to be said where the answer of a notion is not unique; else nothing."""
-    varies = "; this notion may have other answers: it is about those that solve gives"
+    """A remark for the witness where the notion's answer is not unique, else ""."""
+    varies = "; this notion may have other answers: the finding is about those of solve"
     return "" if notion.unique else varies
 
 
 def worst_loss(before: Floats, after: Floats) -> tuple[float, int]:
-    """(largest part of its tasks that a user loses, which user); both (N,)."""
+    """(largest part of its tasks that a user loses, which user) for totals (N,)."""
     lost = np.where(before > 0, (before - after) / np.where(before > 0, before, 1.0), -1.0)
     n = int(lost.argmax())
     return float(lost[n]), n

@@ -1,4 +1,4 @@
-"""Sharing incentive: nobody is worse off than with its own part of every server."""
+"""Sharing incentive: every user has at least what its own part of every server gives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TOLERANCE = 1e-6
 
 
 def sharing_incentive(alloc: Allocation) -> Check:
-    r"""Every user has what its part of every server, alone, would give it.
+    r"""Every user has at least the tasks that its part of every server would run.
 
     .. math:: x_n \ge \min\Big(\ell_n, \frac{\phi_n}{\sum_m \phi_m} \sum_i \gamma_{n,i}\Big)
 
