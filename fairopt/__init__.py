@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     # what a type checker and an editor see; at run time each name is imported on first use
     from fairopt import criteria as criteria
+    from fairopt import dynamics as dynamics
     from fairopt import errors as errors
     from fairopt import generate as generate
     from fairopt import measures as measures
@@ -88,7 +89,7 @@ _PUBLIC = {
     "NotCertified": "errors",
     "SolverFailure": "errors",
 }
-_MODULES = ("criteria", "errors", "generate", "measures", "properties", "propositions")
+_MODULES = ("criteria", "dynamics", "errors", "generate", "measures", "properties", "propositions")
 
 __all__ = ["__version__", *_PUBLIC]
 

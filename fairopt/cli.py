@@ -8,7 +8,6 @@ the pipe, the program ends quietly with 0.
 from __future__ import annotations
 
 import errno
-import importlib
 import io
 import os
 import signal
@@ -20,6 +19,7 @@ import click
 
 from fairopt import __version__
 from fairopt.commands import COMMANDS
+from fairopt.commands.lazy import Lazy
 from fairopt.commands.output import to_stderr
 from fairopt.errors import FairoptError, UsageError
 
@@ -31,26 +31,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 """errors of a stream or disk that accepts no more output"""
 
 
-class _Lazy(click.Group):
-    """A group that knows its commands by name and imports one when it is needed."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module = importlib.import_module(f"fairopt.commands.{COMMANDS[cmd_name][0]}")
-        command: click.Command = module.command
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        # from the table, as click would import every command to read the first line of its help
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
-
-
-@click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Lazy, table=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="fairopt %(version)s")
 def cli() -> None:
     """Fair allocation of many resources on heterogeneous servers, with answers that prove

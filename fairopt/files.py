@@ -28,7 +28,9 @@ from fairopt.reading import (
     known_keys,
     listed,
     names,
+    nearest,
     number,
+    shown,
     table,
     text,
 )
@@ -39,7 +41,7 @@ LARGEST = 32 * storage.MEBIBYTE
 """a larger instance is a folder of CSV files, which are read as a stream"""
 
 _HEAD = ("title", "source", "resources", "case", "dynamics")
-_DYNAMICS = ("loads", "mix", "tasks_per_job", "horizon")
+_DYNAMICS = ("loads", "mix", "tasks_per_job", "horizon", "away")
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,8 @@ class Model:
     instance : the cluster.
     cases : what to solve, and what comes out.
     title, source : what it is, and where from; required of shipped models only.
-    dynamics : loads, mix, tasks_per_job, horizon of random arrivals, as in the file.
+    dynamics : loads, mix, tasks_per_job, horizon of random arrivals, and who is away from when
+        until when, as in the file.
     name : the shipped name, or the file's.
     """
 
@@ -249,6 +252,13 @@ def _dynamics(given: Any, users: Mapping[str, int], faults: Faults) -> dict[str,
     for key in ("tasks_per_job", "horizon"):
         if key in data:
             number(data[key], f"dynamics.{key}", faults, POSITIVE)
+    for user, both in table(data.get("away", {}), "dynamics.away", faults).items():
+        here = f"dynamics.away.{user}"
+        if user not in users:
+            faults.add(here, "an unknown user", nearest(user, users))
+        times = [number(t, here, faults) for t in listed(both, here, faults)]
+        if len(times) != 2 or not times[0] < times[1]:
+            faults.add(here, shown(both), "two times, leaves < returns")
     return dict(data)
 
 

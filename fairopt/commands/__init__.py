@@ -14,6 +14,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("compare", "Every notion and every scheduler on one model, side by side."),
     "sweep": ("sweep", "Solve over a grid of parameters: one row per point, resumable."),
     "fill": ("fill", "Place whole tasks one at a time, by the papers' schedulers."),
+    "simulate": ("simulate", "What users get over time: arrivals, servers on their own."),
     "propositions": ("propositions", "The papers' statements, tried on random instances."),
     "models": ("models", "List the models shipped with fairopt."),
 }

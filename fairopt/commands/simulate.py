@@ -1,0 +1,22 @@
+"""fairopt simulate: demand that comes and goes, and servers that act on their own.
+
+KINDS is the one table. To add a kind: a file with a click command named `command`, which prints
+{"schema": SCHEMA, "kind": ...} with --json, and a line here.
+"""
+
+from __future__ import annotations
+
+import click
+
+from fairopt.commands.lazy import Lazy
+
+SCHEMA = "fairopt/simulation/v1"
+# name -> (module below fairopt.commands, one line for `fairopt simulate --help`)
+KINDS: dict[str, tuple[str, str]] = {
+    "servers": ("simulate_servers", "PS-DSF kept by every server on its own."),
+}
+
+
+@click.group("simulate", cls=Lazy, table=KINDS)
+def command() -> None:
+    """What users get over time: demand that comes and goes, servers that act on their own."""

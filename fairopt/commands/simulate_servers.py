@@ -1,0 +1,157 @@
+"""fairopt simulate servers: PS-DSF kept by every server on its own while users leave and return."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairopt import files
+from fairopt.commands import output
+from fairopt.errors import BadInput, Fault
+
+if TYPE_CHECKING:
+    from fairopt.dynamics.servers import OverTime, Phase
+
+BESIDE = {"tsf": "TSF", "cdrf": "C-DRFH"}
+"""criteria of max-min recomputed exactly, and what they are called in khamse2016"""
+SHOWN = 12
+"""most states shown of a stretch of time with the same users"""
+
+
+def times(context: click.Context, option: click.Parameter, value: tuple[str, ...]) -> Any:
+    """{user: (leaves, returns)} of USER=LEAVES:RETURNS, each."""
+    found = {}
+    for given in value:
+        user, _, both = given.rpartition("=")
+        leaves, _, returns = both.partition(":")
+        if not (user and leaves.isdecimal() and returns.isdecimal()):
+            raise click.BadParameter(f"found {given!r}; wanted USER=LEAVES:RETURNS, n4=10:20")
+        found[user] = (int(leaves), int(returns))
+    return found
+
+
+@click.command("servers", context_settings={"max_content_width": 100})
+@click.argument("model")
+@click.option("--away", multiple=True, callback=times, metavar="USER=LEAVES:RETURNS",
+              help="Away from one round until another; default the model's [dynamics].")
+@click.option("--rounds", type=int, metavar="T",
+              help="How often every server acts; default the model's horizon, or 30.")
+@click.option("--order", type=click.Choice(["in-turn", "at-once", "random"]), default="in-turn",
+              show_default=True, help="Who acts when.")
+@click.option("--delay", type=int, default=0, show_default=True, metavar="D",
+              help="News of the other servers is up to D rounds old, drawn at every turn.")
+@click.option("--damping", type=float, default=0.0, show_default=True, metavar="PART",
+              help="Part of the way to the refilled state that is not gone.")
+@click.option("--resource", metavar="NAME", help="Whose use is shown; default the first.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
+@click.option("--plot", "picture", metavar="FILE", callback=output.early,
+              help="Draw the use over time into FILE (.png, .pdf or .svg).")
+@output.as_json
+@output.out  # fmt: skip
+def command(
+    model: str,
+    away: dict[str, tuple[int, int]],
+    rounds: int | None,
+    order: str,
+    delay: int,
+    damping: float,
+    resource: str | None,
+    seed: int,
+    picture: str | None,
+    as_json: bool,
+    path: str | None,
+) -> int:
+    """Let every server of MODEL keep PS-DSF on its own while users leave and return.
+
+    Beside it what TSF and C-DRFH would use, recomputed exactly whenever somebody leaves or returns.
+    A stretch of time that does not settle is said so, and is no error.
+    """
+    from fairopt.dynamics.servers import by_themselves
+    from fairopt.notions import MaxMin
+    from fairopt.reading import nearest
+    from fairopt.report import plot_over_time
+
+    problem = files.read(model)
+    inst = problem.instance
+    if resource is not None and resource not in inst.resources:
+        raise BadInput([Fault("resource", repr(resource), nearest(resource, inst.resources))])
+    if picture is not None:
+        plot_over_time.check(picture, inst)
+    given: dict[str, Any] = {
+        "rounds": int(problem.dynamics.get("horizon", 30)) if rounds is None else rounds,
+        "away": away or problem.dynamics.get("away", {}),
+        "order": order, "delay": delay, "damping": damping, "seed": seed,
+    }  # fmt: skip
+    run = by_themselves(inst, **given)
+    beside = {name: run.exactly(MaxMin(criterion)) for criterion, name in BESIDE.items()}
+    r = 0 if resource is None else inst.resources.index(resource)
+    if picture is not None:
+        plot_over_time.plot(run, {name: [a.utilisation for a in found]
+                                  for name, found in beside.items()}, r, picture)  # fmt: skip
+    dump = json.dumps(_plain(run, beside, problem.name, given), indent=1)
+    if path is not None:
+        from fairopt import storage
+
+        storage.write_text(path, dump + "\n")
+    output.to_stdout(dump if as_json else _text(run, beside, problem.title or problem.name, r))
+    return 0
+
+
+def _plain(run: OverTime, beside: Any, model: str, given: dict[str, Any]) -> dict[str, Any]:
+    from fairopt.commands.simulate import SCHEMA
+
+    inst = run.instance
+    phases = [
+        {"begin": p.begin, "end": p.end, "away": list(p.away), "settled": p.settled,
+         "period": p.period, "verdict": p.certificate.verdict, "gap": p.certificate.gap,
+         "beside": {
+             name: {"totals": dict(zip(found[k].instance.users, found[k].totals.tolist(),
+                                       strict=True)),
+                    "used": found[k].utilisation.tolist()}
+             for name, found in beside.items()}}
+        for k, p in enumerate(run.phases)
+    ]  # fmt: skip
+    return {
+        "schema": SCHEMA, "kind": "servers", "model": model, **given,
+        "users": inst.users, "servers": inst.servers, "resources": inst.resources,
+        "totals": run.totals.tolist(), "used": run.used.tolist(), "phases": phases,
+    }  # fmt: skip
+
+
+def _text(run: OverTime, beside: Any, title: str, r: int) -> str:
+    """Rounds that change something, the last ones, and what became of every stretch of time."""
+    from fairopt.filling.compared import text
+
+    inst = run.instance
+    users, servers = inst.users[:6], inst.servers[:6]
+    head = ["round", *(f"tasks {name}" for name in users), *(f"on {name}" for name in servers)]
+    lines, told = [], []
+    for k, phase in enumerate(run.phases):
+        last = phase.end - 1 if phase.settled is None else phase.settled
+        first = range(phase.begin, min(last, phase.begin + SHOWN - 1) + 1)
+        for t in dict.fromkeys([*first, phase.end - 1]):
+            lines.append([str(t), *(f"{x:.5g}" for x in run.totals[t, : len(users)]),
+                          *(f"{u:.5f}" for u in run.used[t, : len(servers), r])])  # fmt: skip
+        told.append(_became(phase))
+        told += [
+            f"  {name}: " + ", ".join(
+                f"{server} {u:.4f}" for server, u in
+                zip(servers, found[k].utilisation[: len(servers), r], strict=True))
+            for name, found in beside.items()
+        ]  # fmt: skip
+    what = f"Use of {inst.resources[r]}, PS-DSF kept by every server on its own"
+    return "\n".join([title, what, "", text(head, lines, "terminal"), "", *told])
+
+
+def _became(phase: Phase) -> str:
+    who = f"without {', '.join(phase.away)}" if phase.away else "everybody there"
+    where = f"rounds {phase.begin} to {phase.end - 1}, {who}: "
+    if phase.settled is not None:
+        taken = phase.settled - max(phase.begin - 1, 0)
+        plural = "" if taken == 1 else "s"
+        return f"{where}settled after {taken} round{plural}, {phase.certificate.verdict} as PS-DSF"
+    if phase.period is not None and phase.period > 1:
+        return f"{where}never settled, the same {phase.period} states again and again"
+    return f"{where}not settled by its end"
