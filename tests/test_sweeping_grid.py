@@ -105,7 +105,7 @@ def test_every_fault_of_a_grid_is_told_at_once() -> None:
         grid(three_users(), fo.AlphaFair(1), over)
     told = {(fault.place.removeprefix("--over "), fault.found) for fault in caught.value.faults}
     assert told == {
-        ("alpha", "-1"), ("t_dfr", "a name that nothing here has"), ("weight.n4", "'n4'"),
+        ("alpha", "-1"), ("t_dfr", "an unknown name"), ("weight.n4", "'n4'"),
         ("weight.n1", "0"), ("weight.n1", "'x'"), ("color.n1", "'color'"),
         ("capacity.pool1", "'pool1'"), ("count.pool1", "1.5"), ("capacity.pool1.r1", "-1"),
     }  # fmt: skip

@@ -1,8 +1,14 @@
 """Which mechanism has which property, found by search: khamse2016 Table I for every notion here.
 
-`survey` looks for a violation of every property by one mechanism; `counterexamples` shrinks what it
-finds, and `page` writes it down. A "no" is a fact, with a model that replays it; a "yes" says how
-much was tried.
+`survey` searches for a violation of every property by one mechanism; `counterexamples` shrinks the
+violations found, and `page` writes the table. A "no" is proved by a model that replays it; a "yes"
+only means that no violation was found in the stated number of trials.
+
+References
+----------
+khamse2016 : Khamse-Ashari et al., Per-Server Dominant-Share Fairness, arXiv 1611.00404 (2016).
+bonald2015 : Bonald and Roberts, Multi-resource fairness: objectives, algorithms and performance,
+    SIGMETRICS (2015).
 """
 
 from __future__ import annotations
@@ -23,16 +29,16 @@ if TYPE_CHECKING:
     from fairopt.properties.searching import Searched
 
 CLEAR = 1e-3
-"""a violation counts from here on, far above the tolerances of the checks"""
+"""least residual that counts as a violation, far above the tolerances of the checks"""
 LARGE = 5e-2
-"""a lie or change as bad as this ends the search for a worse one"""
+"""a lie or change with this residual ends the search for a worse one"""
 EACH = {"strategy-proof": 60, "scale-invariant": 12, "resource-monotone": 40,
         "population-monotone": 6}  # fmt: skip
 """changes tried on one instance"""
 CHANGES = {"scale-invariant": 120, "resource-monotone": 300, "population-monotone": 60}
-"""changes tried in all; of lies `survey` says how many"""
+"""changes tried in all; the number of lies is an argument of `survey`"""
 OWN_PARETO = "pareto-optimal-own"
-"""Pareto optimality among what the mechanism can do: with time division, where time is divided"""
+"""Pareto optimality among the allocations the mechanism can make, such as time division"""
 SHORT = {
     "sharing-incentive": "SI", "pool-sharing-incentive": "PSI", "envy-free": "EF",
     OWN_PARETO: "PO", "pareto-optimal": "POR", "bottleneck-fair": "BF",
@@ -40,7 +46,7 @@ SHORT = {
     "single-bottleneck-fair": "SBF", "no-justified-complaints": "NJC", "strategy-proof": "SP",
     "scale-invariant": "SC", "resource-monotone": "RM", "population-monotone": "PM",
 }  # fmt: skip
-"""heads of the columns"""
+"""heads of the table's columns"""
 
 
 @dataclass(frozen=True)
@@ -64,10 +70,10 @@ class Cell:
 
     Parameters
     ----------
-    holds : no violation was found. instances, tried : how many were looked at; `tried` counts
-        lies and changes, and is 0 for properties of an allocation.
-    unproved : answers that were not certified, and count for nothing.
-    residual, witness : of the violation. instance : where. found : the lie or change.
+    holds : no violation was found. instances : how many were solved.
+    tried : number of lies or changes; 0 for properties of an allocation.
+    unproved : number of answers that were not certified, and were ignored.
+    residual, witness, instance : of the violation. found : the lie or change.
     """
 
     holds: bool
@@ -106,7 +112,7 @@ def survey(
     Parameters
     ----------
     trials : random instances for the properties of an allocation, at least 1.
-    lies : lies tried against strategy-proofness, at least 1; of other changes see CHANGES.
+    lies : lies tried against strategy-proofness, at least 1; for other changes see CHANGES.
     seed : of instances and searches.
 
     Returns
@@ -116,7 +122,7 @@ def survey(
     found = _of_answers(mechanism, trials, seed)
     for name in NOTION_PROPERTIES:
         if mechanism.parameters.get("criterion") == "dominant-share":
-            # its shares are unique, its tasks are not: there is no one answer to compare
+            # its shares are unique but its tasks are not: there is no single answer to compare
             found[name] = Cell(True, 0)
             continue
         found[name] = _of_notion(mechanism, name, CHANGES.get(name, lies), seed)
@@ -124,14 +130,14 @@ def survey(
 
 
 def _of_answers(mechanism: Mechanism, trials: int, seed: int) -> dict[str, Cell]:
-    """One solve an instance, every property judged on its answer until a violation is clear."""
+    """Judge every property on the answers to random instances, until a violation is clear."""
     from fairopt.properties.searching import proved
 
     found: dict[str, Cell] = {}
     names = (*PROPERTIES, OWN_PARETO)
     unproved = 0
     for k, instance in enumerate(_first(instances(seed, mechanism.pool), trials), start=1):
-        # the full way: some properties depend on the split over servers, which is not unique
+        # by `solve`: some properties depend on the split over servers, which is not unique
         answer = proved(instance, mechanism.notion, full=True)
         if answer is None:
             unproved += 1
@@ -147,25 +153,25 @@ def _of_answers(mechanism: Mechanism, trials: int, seed: int) -> dict[str, Cell]
 
 
 def judged(answer: Allocation, name: str) -> Check:
-    """A property of an answer, OWN_PARETO among them."""
+    """The check of a property of an answer, which may be OWN_PARETO."""
     if name != OWN_PARETO:
         return PROPERTIES[name](answer)
     plain = answer.notion
     way = make(plain["name"], **plain["parameters"]).way(answer.instance)
-    if isinstance(way, SameAs):  # the resources it divides are those of the other problem
+    if isinstance(way, SameAs):  # judged with the resources of the instance that is really solved
         answer = Allocation(way.instance, way.notion, answer.tasks)
     return replace(pareto_optimal(answer), name=OWN_PARETO)
 
 
 def _of_notion(mechanism: Mechanism, name: str, budget: int, seed: int) -> Cell:
-    """Searches instance after instance, until a violation is large or the budget is spent."""
+    """Search instance after instance, until a violation is large or the budget is spent."""
     from fairopt import properties
     from fairopt.errors import FairoptError
 
     search = getattr(properties, NOTION_PROPERTIES[name])
     tried = unproved = 0
     worst: tuple[Searched, Instance] | None = None
-    # another family than that of the answers, so that the two do not share their luck
+    # other instances than those of the properties of answers, so that the searches are independent
     for k, instance in enumerate(instances(seed + 1, mechanism.pool), start=1):
         try:
             check = search(instance, mechanism.notion, trials=EACH[name], seed=seed + k)

@@ -1,6 +1,7 @@
 """A change of an instance by name: a lie, larger tasks, more capacity, users who leave.
 
-By name, so that it means the same after users, servers and resources were left out.
+Users, servers and resources are given by name, so that the change can still be made after others
+of them were left out.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from fairopt.shrinking import DIGITS, rounded
 
 @dataclass(frozen=True)
 class Change:
-    """One change, and how to tell what it does.
+    """One change, and how to measure its effect.
 
     Parameters
     ----------
-    kind : the property it speaks about.
-    found : the plain data of the search that found it.
+    kind : the property it may violate.
+    found : the change as plain data, as the search gave it.
     """
 
     kind: str
@@ -38,7 +39,7 @@ class Change:
 
         Raises
         ------
-        UsageError : the user it is about, or everything it changes, is gone.
+        UsageError : the user it is about, or everything that it changes, was left out.
         """
         if self.kind == "strategy-proof":
             return self._lie(inst).told(inst)
@@ -56,7 +57,7 @@ class Change:
         return inst.select(stay, range(len(inst.servers)))
 
     def residual(self, before: Allocation, after: Allocation) -> tuple[float, str]:
-        """How far the property is missed between the two answers, and in words."""
+        """By how much the two answers violate the property, and the violation in words."""
         inst = before.instance
         if self.kind == "strategy-proof":
             lie = self._lie(inst)
@@ -88,7 +89,7 @@ class Change:
         )
 
     def rounder(self) -> Iterator[Change]:
-        """The same change with fewer digits, fewest first; with servers or growths left out."""
+        """Simpler variants: fewer digits (fewest first), or some servers or growths left out."""
         for digits in DIGITS:
             found = _rounded(self.found, digits)
             if found != self.found:

@@ -1,4 +1,4 @@
-"""Every "no" as a model that replays it: small, round, shared by the mechanisms it holds for."""
+"""Small counterexamples with round numbers, one for all mechanisms that it refutes."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from fairopt.properties.searching import proved, remark
 from fairopt.shrinking import shrink
 
 LEAST = 1e-2
-"""a violation kept while shrinking, unless the one found is smaller"""
+"""least residual while shrinking, unless the violation found is smaller"""
 BUDGET = 250
 """instances tried while shrinking"""
 CHANGED = {"strategy-proof": "lied", "scale-invariant": "scaled", "resource-monotone": "grown",
            "population-monotone": "left"}  # fmt: skip
-"""what the second model of a pair is called"""
+"""ending of the name of the second model of a pair"""
 
 
 @dataclass
@@ -31,8 +31,9 @@ class Example:
 
     Parameters
     ----------
-    name : of the model. instance : where. change : for properties of a notion.
-    answers : for each mechanism the answer, that to the changed instance, and what is wrong.
+    name : of the model. instance : the cluster. change : for properties of a notion, else None.
+    answers : for each mechanism its answer, its answer to the changed instance, and the violation
+        in words.
     """
 
     name: str
@@ -46,15 +47,15 @@ class Example:
 def examples(table: dict[str, tuple[Mechanism, dict[str, Cell]]]) -> list[Example]:
     """Counterexamples for every "no" of the table, {label: (mechanism, cells)}.
 
-    A counterexample that is known already serves the next mechanism too; otherwise what the
-    survey found is shrunk.
+    A counterexample to an earlier mechanism is used again if it refutes the next one too; otherwise
+    the violation that the survey found is shrunk.
     """
     found: list[Example] = []
     for name in next(iter(table.values()))[1]:
         known: list[Example] = []
         for mechanism, cells in table.values():
             cell = cells[name]
-            # what fails among all divisions of resources is shown there
+            # a failure among all divisions of resources is shown in the column pareto-optimal
             if cell.holds or name == OWN_PARETO:
                 continue
             assert cell.instance is not None
@@ -75,9 +76,9 @@ def violation(
     change: Change | None,
     strict: bool = False,
 ) -> tuple[float, str, Allocation, Allocation | None] | None:
-    """(residual, words, answer, answer after the change); None where no certified answer says.
+    """(residual, words, answer, answer after the change); None without certified answers.
 
-    With `strict` only answers of `solve` count, not those found by a shorter way.
+    With `strict` only answers of `solve` count, not those of faster methods.
     """
     answer = _answer(instance, mechanism, strict)
     if answer is None:
@@ -93,13 +94,13 @@ def violation(
 
 
 def _answer(instance: Instance, mechanism: Mechanism, strict: bool) -> Allocation | None:
-    """What `fairopt solve` shows; unless strict, where it certifies nothing the shorter way."""
+    """The answer of `solve`; unless strict, that of a faster method where it is not certified."""
     answer = proved(instance, mechanism.notion, full=True)
     return answer if answer is not None or strict else proved(instance, mechanism.notion)
 
 
 def _serves(example: Example, mechanism: Mechanism, name: str, least: float) -> bool:
-    """Whether the example is one for this mechanism too; it is then noted."""
+    """Whether the example refutes this mechanism too; its answers are then added to it."""
     from fairopt.errors import FairoptError
 
     try:
@@ -117,7 +118,7 @@ def _shrunk(mechanism: Mechanism, name: str, cell: Cell) -> Example:
     least = min(2 * LEAST, 0.5 * cell.residual)
     change = Change(name, cell.found) if name in NOTION_PROPERTIES else None
 
-    # a model that `solve` certifies, if the search has not found one that it does not
+    # prefer a model that `solve` certifies; the search may have found one that it does not
     first = violation(mechanism, name, cell.instance, change, strict=True)
     strict = first is not None and first[0] > least
 
@@ -138,7 +139,7 @@ def _shrunk(mechanism: Mechanism, name: str, cell: Cell) -> Example:
 
 
 def _renamed(instance: Instance, change: Change | None) -> tuple[Instance, Change | None]:
-    """The same with the names u1.., s1.., r1.. in order; a change speaks of them too."""
+    """The same with the names u1.., s1.., r1.. in order, also in the change."""
     users = {user: f"u{k}" for k, user in enumerate(instance.users, start=1)}
     servers = {server: f"s{k}" for k, server in enumerate(instance.servers, start=1)}
     resources = {resource: f"r{k}" for k, resource in enumerate(instance.resources, start=1)}
@@ -190,7 +191,7 @@ def save(found: list[Example], folder: Path) -> None:
 
 
 def _case(mechanism: Mechanism, answer: Allocation, words: str) -> Case:
-    """What comes out, where it is unique, and what is wrong with it."""
+    """A case with the totals expected, where they are unique, and the violation in words."""
     totals = {user: float(x) for user, x in zip(answer.instance.users, answer.totals, strict=True)}
     expect = {"why": words}
     if not remark(mechanism.notion):

@@ -14,16 +14,16 @@ _KNOWN_POOLS = ("bonald2015/example-2-4", "ghodsi2011/example")
 
 
 def instances(seed: int, pool: bool = False) -> Iterator[Instance]:
-    """Small instances without end: 2 to 4 users, 1 to 3 servers, 1 to 3 resources.
+    """An endless sequence of small instances: 2 to 4 users, 1 to 3 servers, 1 to 3 resources.
 
-    Those of the papers first. In random ones placement is open on two pairs of three, one demand
-    in five and one capacity in ten is 0, half the numbers are small whole ones (so that ties are
-    met), one instance in three has weights, and in one of three the first resource is made scarce,
+    The examples of the papers come first. In the random ones two pairs of three are eligible, one
+    demand in five and one capacity in ten is 0, and half the instances have small whole numbers,
+    which make ties. One in three has weights; in one of three the first resource is made scarce,
     so that it is dominant for everybody.
 
     Parameters
     ----------
-    seed : of the random ones. pool : one server, with everything everywhere.
+    seed : of the random ones. pool : one server, every user eligible.
     """
     from fairopt import files
 
@@ -53,14 +53,14 @@ def _random(rng: np.random.Generator, pool: bool) -> Instance | None:
     weight = _amounts(rng, (users,), 1, 4, whole) if rng.random() < 1 / 3 else None
     try:
         return Instance(demand, capacity, placement, weight)
-    except BadInput:  # nothing demanded, or eligible nowhere
+    except BadInput:  # a user that demands nothing, or is eligible nowhere
         return None
 
 
 def _amounts(
     rng: np.random.Generator, shape: tuple[int, ...], low: int, high: int, whole: bool
 ) -> Floats:
-    """Whole numbers from low to high, or any in between."""
+    """Whole numbers, or real ones, from low to high."""
     if whole:
         return rng.integers(low, high + 1, shape).astype(np.float64)
     return rng.uniform(low, high, shape)

@@ -8,23 +8,25 @@ from fairopt.mechanisms.counterexamples import CHANGED, Example
 _HEAD = """\
 # Mechanisms and properties
 
-Which mechanism has which property, found by search: Table I of khamse2016, for every notion here.
-**no** is a fact: the number points to a counterexample below, a model that replays it. yes means
-that nothing was found in what was tried, which stands in the last table.
+Which mechanism has which property, found by search: Table I of khamse2016 (Khamse-Ashari et al.,
+Per-Server Dominant-Share Fairness, arXiv 1611.00404, 2016), for every notion here. **no** is
+proved: the number points to a counterexample below, a model that replays it. yes means that no
+violation was found; the last table says how much was tried.
 
 {how}
 
 """
 _LEGEND = """
 SI sharing incentive (khamse2016: a part by weight of every server), PSI its form for one pool
-(bonald2015), EF envy-freeness, PO Pareto optimality among what the mechanism may do (time division
-for `ps-dsf (tdm)`), POR the same where resources may be divided, BF bottleneck fairness, SRF
+(bonald2015: Bonald and Roberts, Multi-resource fairness, SIGMETRICS 2015), EF envy-freeness, PO
+Pareto optimality among the allocations that the mechanism can make (time division for `ps-dsf
+(tdm)`), POR Pareto optimality among all divisions of the resources, BF bottleneck fairness, SRF
 single-resource fairness, SBF single-bottleneck fairness (one pool), NJC no justified complaints, SP
 strategy-proofness, SC scale invariance, RM resource monotonicity, PM population monotonicity; see
 [properties](../maths/properties.md). C-DRFH is `max-min (drf)`, TSF `max-min (tsf)`. Rows marked
-pool are surveyed on single servers. RDM, BMF and throughput may have other answers: a no is about
-those that `solve` gives. A dash: with a score that depends on the server, shares are unique and
-tasks are not, so that there is no one answer to compare with another.
+(pool) are surveyed on single servers. RDM, BMF and throughput may have several answers: a no is
+about the answers of `solve`. A dash: with a score that depends on the server, shares are unique but
+tasks are not, so there is no single answer to compare with another.
 """
 
 
@@ -37,7 +39,8 @@ def text(
 
     Parameters
     ----------
-    table : {label: (mechanism, cells)}. found : the counterexamples. how : seed, trials, command.
+    table : {label: (mechanism, cells)}. found : the counterexamples.
+    how : a sentence with the seed, the trials and the command.
     """
     lines = [_HEAD.format(how=how)]
     lines.append(_row(["mechanism", *SHORT.values()]))
@@ -69,8 +72,8 @@ def text(
         lines.append(_row([f"`{label}`", *(_tried(cell) for cell in cells.values())]))
     skipped = sum(cell.unproved for _, cells in table.values() for cell in cells.values())
     lines.append(
-        f"\nAnswers that were not certified count for nothing, on either side: {skipped} in all "
-        "the searches together.\n"
+        f"\nAnswers that were not certified count neither for a yes nor for a no: {skipped} in "
+        "all searches together.\n"
     )
     return "\n".join(lines)
 
@@ -80,7 +83,7 @@ def _row(cells: list[str]) -> str:
 
 
 def _no(label: str, name: str, found: list[Example]) -> str:
-    """The word no, with the number of the counterexample to this property."""
+    """The word no, with the number of the counterexample."""
     wanted = "pareto-optimal" if name == OWN_PARETO else name
     for example in found:
         if example.name.rpartition("-")[0] == wanted and any(

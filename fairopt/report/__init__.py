@@ -1,1 +1,1 @@
-"""Answers for people to read: tables in text."""
+"""Answers and sweeps for people to read: tables in text, and plots."""

@@ -1,4 +1,4 @@
-"""What a plot of a sweep shows, as plain data: which parameter, which lines, which panels."""
+"""The content of a sweep's plot as plain data: the parameter on the axis, lines and panels."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, NamedTuple
 from fairopt.errors import UsageError
 
 PANELS = 6
-"""most panels of one picture: one a setting of the parameters that are not on the axis"""
+"""most panels in a picture; each has one setting of the parameters that are not on the axis"""
 SERIES = 6
-"""most values of a second parameter told apart in a frontier"""
+"""most values of a second parameter with a colour of their own in a frontier"""
 DECADES = 1.5
-"""a grid that spans less is drawn on a linear axis, however it was spaced"""
+"""a grid that spans fewer decades is drawn on a linear axis, however it is spaced"""
 
 Row = Mapping[str, Any]
 
 
 class Line(NamedTuple):
-    """One line of a panel: None where the row has no such number."""
+    """One line of a panel; a value is None where the row has no such number."""
 
     name: str
     x: list[float]
@@ -28,7 +28,7 @@ class Line(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """Lines of the rows that differ in nothing but the parameter; `failed` have no answer."""
+    """Lines of rows that differ only in the parameter; `failed` marks rows without an answer."""
 
     title: str
     lines: list[Line]
@@ -36,11 +36,11 @@ class Panel(NamedTuple):
 
 
 def rows_of(sweep: Any) -> list[Row]:
-    """The rows of a sweep, or those given; where notions differ, they are a parameter too.
+    """The rows of a sweep, or the rows given; if notions differ, "notion" becomes a parameter.
 
     Raises
     ------
-    UsageError : no rows, or something else.
+    UsageError : there are no rows, or `sweep` is neither a sweep nor a list of rows.
     """
     rows = getattr(sweep, "rows", sweep)
     if not isinstance(rows, Iterable) or isinstance(rows, (str, bytes, Mapping)):
@@ -62,7 +62,7 @@ def chosen(rows: Sequence[Row], where: Mapping[str, Any] | None) -> list[Row]:
 
     Raises
     ------
-    UsageError : there is none; the text names the values there are.
+    UsageError : there is none; the message lists the values that occur.
     """
     for name, wanted in (where or {}).items():
         there = values(rows, name)
@@ -74,18 +74,18 @@ def chosen(rows: Sequence[Row], where: Mapping[str, Any] | None) -> list[Row]:
 
 
 def parameters(row: Row) -> Mapping[str, Any]:
-    """The notion's parameters of a row; none where the row has none."""
+    """The parameters of a row; {} where it has none."""
     return row.get("parameters") or {}
 
 
 def values(rows: Sequence[Row], name: str) -> list[Any]:
-    """Distinct values of a parameter; numbers from low to high, else in input order."""
+    """Distinct values of a parameter: ascending if they are numbers, else in input order."""
     found = dict.fromkeys(key(parameters(row)[name]) for row in rows if name in parameters(row))
     return sorted(found) if all(map(is_number, found)) else list(found)
 
 
 def varied(rows: Sequence[Row]) -> dict[str, list[Any]]:
-    """Parameters that do not have one value everywhere, with their values."""
+    """Parameters that have several values, with these."""
     names = dict.fromkeys(name for row in rows for name in parameters(row))
     found = {name: values(rows, name) for name in names}
     return {
@@ -95,11 +95,11 @@ def varied(rows: Sequence[Row]) -> dict[str, list[Any]]:
 
 
 def parameter_of(rows: Sequence[Row], over: str | None) -> str:
-    """The parameter on the axis: `over`, or the number with most values.
+    """The parameter on the axis: `over`, or the numeric parameter with most values.
 
     Raises
     ------
-    UsageError : no row has it, it is no number, or nothing varies.
+    UsageError : no row has the parameter, it is not numeric, or no parameter varies.
     """
     numbers = {name: len(v) for name, v in varied(rows).items() if all(map(is_number, v))}
     if over is None:
@@ -114,16 +114,16 @@ def parameter_of(rows: Sequence[Row], over: str | None) -> str:
 def panels(
     rows: Sequence[Row], over: str, pick: Callable[[Row], Mapping[str, Any]], words: Any
 ) -> list[Panel]:
-    """One panel for each setting of the other parameters, one line for each name that `pick` gives.
+    """One panel per setting of the other parameters, with one line per name that `pick` gives.
 
     Parameters
     ----------
     pick : (row) -> {name: number}, empty where the row has no answer.
-    words : (parameter) -> its short name, for the titles.
+    words : (parameter) -> its short name for the titles.
 
     Raises
     ------
-    UsageError : too many settings, or no row has a number.
+    UsageError : there are too many settings, or no row has an answer.
     """
     others = [name for name in varied(rows) if name != over]
     groups: dict[tuple[Any, ...], list[Row]] = {}
@@ -161,9 +161,9 @@ def panels(
 
 
 def series(rows: Sequence[Row]) -> tuple[str | None, list[Any]]:
-    """A parameter of few values to tell points apart by, besides a number that varies.
+    """A varying parameter of at most SERIES values, to colour points by, and its values.
 
-    None where there is none.
+    (None, []) where there is none besides a single number that varies.
     """
     found = varied(rows)
     if len(found) == 1 and all(is_number(v) for v in next(iter(found.values()))):
@@ -179,7 +179,7 @@ def series(rows: Sequence[Row]) -> tuple[str | None, list[Any]]:
 
 
 def scale(grid: Sequence[float]) -> str:
-    """ "log" for a grid spaced more evenly in logarithms, "symlog" where 0 is in it too."""
+    """The axis: "log" for a grid more even in logarithms, "symlog" if it has 0, else "linear"."""
     grid = sorted(set(grid))
     positive = [x for x in grid if x > 0]
     if len(positive) < 3 or grid[0] < 0 or math.log10(positive[-1] / positive[0]) < DECADES:
@@ -192,22 +192,22 @@ def scale(grid: Sequence[float]) -> str:
 
 
 def _spread(values: Sequence[float]) -> float:
-    """Largest over smallest: 1 when evenly spaced."""
+    """Largest over smallest step: 1 when evenly spaced."""
     return max(values) / min(values)
 
 
 def number(found: Any) -> float | None:
-    """The value as a float; None where it is no finite number."""
+    """The value as a float; None if it is not a finite number."""
     return float(found) if is_number(found) else None
 
 
 def is_number(found: Any) -> bool:
-    """Whether the value is a finite number; True and False are not."""
+    """Whether the value is a finite number; True and False do not count."""
     return isinstance(found, (int, float)) and not isinstance(found, bool) and math.isfinite(found)
 
 
 def shown(found: Any) -> str:
-    """A value as text, six digits."""
+    """A value as text, numbers with six digits."""
     return f"{found:.6g}" if is_number(found) else str(found)
 
 
@@ -216,5 +216,5 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def key(found: Any) -> Any:
-    """Something that can be a key of a dict, and prints the same."""
+    """A hashable value that prints the same, for use as a key."""
     return found if found is None or isinstance(found, (int, float, str)) else str(found)

@@ -1,4 +1,4 @@
-"""The frontier of two measures, with every point of the sweep behind it."""
+"""The plot of a frontier of two measures, with every point of the sweep behind it."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE = (5.2, 3.8)
-"""inches"""
+"""width and height in inches"""
 LONGEST = 60
-"""characters of a label; a longer one would cover the points"""
+"""most characters of a label; a longer one would cover the points"""
 
 
 def draw_frontier(
     rows: Sequence[Row], x: str, y: str, words: tuple[str, str], lowest: Sequence[str] | None
 ) -> Figure:
-    """The picture: all points, hollow where not certified, and the best of them joined by steps.
+    """All points, hollow where not certified, and the frontier drawn as a step line.
 
-    Between two points of the frontier nothing better is known than the worse of both: the steps
-    promise no more.
+    Between two points of the frontier, only the worse value of both is known to be reachable, so
+    the line has steps and no slopes.
 
     Parameters
     ----------
-    x, y : names of measures. words : what stands on the axes.
-    lowest : as of `frontier`.
+    x, y : names of measures. words : {name: label} of the axes.
+    lowest : as in `frontier`.
 
     Raises
     ------
-    UsageError : no row has both measures, or those of `frontier`.
+    UsageError : no row has both measures, or as in `frontier`.
     """
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -53,7 +53,7 @@ def draw_frontier(
     if len(there) < len(rows):
         entries.append(note("", f"{len(rows) - len(there)} of {len(rows)} without an answer"))
     at = [place(row, x, y) for row in best]
-    # a step goes first to the worse of both ends
+    # a step goes to the worse of both ends first
     (joined,) = axes.plot(
         [a for a, _ in at], [b for _, b in at], color="black", linewidth=1.1, zorder=3,
         drawstyle="steps-post" if less[0] else "steps-pre", gid="frontier",
@@ -70,20 +70,20 @@ def draw_frontier(
 
 
 def place(row: Row, x: str, y: str) -> tuple[float, float]:
-    """Where a row stands, NaN where it has no number."""
+    """The coordinates of a row, NaN where it has no number."""
     a, b = value(row, x), value(row, y)
     return (math.nan if a is None else a), (math.nan if b is None else b)
 
 
 def sure(row: Row) -> bool:
-    """Whether the row is certified; a row that does not say so is."""
+    """Whether the row is certified; a row without the key "certified" counts as certified."""
     return bool(row.get("certified", True))
 
 
 def points(
     axes: Axes, rows: Sequence[Row], best: Sequence[Row], x: str, y: str
 ) -> list[tuple[Any, str]]:
-    """Every point, by the value of a second parameter where it has few; the legend's entries."""
+    """Draw every point, coloured by a second parameter of few values; returns legend entries."""
     name, values = series(rows)
     on = {id(row) for row in best}
     size = 5.0 if len(rows) <= 400 else 3.0
@@ -119,7 +119,7 @@ def points(
 def label_ends(
     axes: Axes, best: Sequence[Row], at: Sequence[Any], names: Mapping[str, Any]
 ) -> None:  # fmt: skip
-    """The parameters at both ends of the frontier."""
+    """Write the parameters at both ends of the frontier."""
     top = max((b for _, b in at), default=0.0)
     for k in sorted({0, len(best) - 1} if best else ()):
         row = best[k]
@@ -137,7 +137,7 @@ def label_ends(
 
 
 def corner(axes: Axes, less: tuple[bool, bool]) -> None:
-    """Which way is better, in the corner where no point can be."""
+    """Write which direction is better, in the corner that no point can be in."""
     arrow = {(True, True): "↙", (True, False): "↖", (False, True): "↘", (False, False): "↗"}
     axes.text(
         0.02 if less[0] else 0.98, 0.02 if less[1] else 0.98, f"better {arrow[less]}",

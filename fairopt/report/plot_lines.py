@@ -1,4 +1,4 @@
-"""Lines against a parameter: a line for each user or resource, named where it ends."""
+"""The plot of lines against a parameter: one per user or resource, named at its end."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NAMED = 8
-"""most lines named where they end; more have a legend"""
+"""most lines that are named at their ends; more have a legend"""
 TOLD_APART = 28
-"""most lines with a look of their own; more are all grey but the first and last at the end"""
+"""most lines with a style of their own; of more, only the lowest and highest at the end"""
 MARKED = 8
-"""markers on a long line, about; a short one is marked at every point"""
+"""number of markers on a long line, about; a short line is marked at every point"""
 WIDTH, HEIGHT, COLUMNS = 5.2, 3.3, 3
-"""inches of one panel, and panels side by side"""
+"""width and height of a panel in inches; panels per row"""
 APART = 10.0
-"""points between names, at least"""
+"""least distance of two names, in points"""
 
 
 def draw_lines(
     panels: Sequence[Panel], xlabel: str, ylabel: str, top: float | None = None, more: str = ""
 ) -> Figure:
-    """The picture of some panels, on one pair of scales.
+    """Draw the panels, with the same scales on all.
 
     Parameters
     ----------
     panels : at most six, each with the same lines in the same order.
     xlabel, ylabel : with units.
-    top : upper end of the y axis; default what the lines need.
-    more : a last word for the legend.
+    top : upper end of the y axis; default as high as the lines.
+    more : a last entry for the legend.
     """
     from matplotlib.figure import Figure
 
@@ -74,7 +74,7 @@ def draw_lines(
 
 
 def limits(axes: Axes, panels: Sequence[Panel], top: float | None) -> None:
-    """The scales, which all panels share."""
+    """Set the scales, which all panels share."""
     grid = sorted({x for panel in panels for x in panel.lines[0].x})
     kind = scale(grid)
     if kind == "symlog":
@@ -93,12 +93,12 @@ def limits(axes: Axes, panels: Sequence[Panel], top: float | None) -> None:
         axes.set_ylim(min(0.0, least), max(top, most * 1.02))
         return
     room = 0.06 * (most - least) or 0.05 * abs(most) or 1.0
-    # from zero, unless the lines would be squeezed into a strip at the top
+    # start at zero, unless that would squeeze the lines into a strip at the top
     axes.set_ylim(0.0 if 0 <= least < 0.6 * most else least - room, most + room)
 
 
 def draw(axes: Axes, line: Line, k: int, gid: str, lines: int) -> Any:
-    """One line: filled markers where certified, hollow ones at every point that is not."""
+    """Draw one line: filled markers where certified, hollow ones at points that are not."""
     look = mark(k) if lines <= TOLD_APART else {"color": GREY, "marker": "o", "linestyle": "-"}
     gap = [math.nan if y is None else y for y in line.y]
     thin = 1.5 if lines <= TOLD_APART else 0.7
@@ -122,13 +122,13 @@ def draw(axes: Axes, line: Line, k: int, gid: str, lines: int) -> Any:
 
 
 def alone(y: Sequence[float | None], j: int) -> bool:
-    """Whether no line reaches a point: without a marker nobody would see it."""
+    """Whether a point has no neighbour to join it to, so that only a marker shows it."""
     near = [y[k] for k in (j - 1, j + 1) if 0 <= k < len(y)]
     return all(neighbour is None for neighbour in near)
 
 
 def notes(panels: Sequence[Panel]) -> list[tuple[Any, str]]:
-    """What the special marks mean, where there are any."""
+    """Legend entries for the special markers in use."""
     found = []
     lines = [line for panel in panels for line in panel.lines]
     if len(panels[0].lines) > TOLD_APART:
@@ -143,7 +143,7 @@ def notes(panels: Sequence[Panel]) -> list[tuple[Any, str]]:
 
 
 class End(NamedTuple):
-    """Where a line ends, and what is written there; `marker` tells lines that meet apart."""
+    """Where a line ends, and its name; `marker` distinguishes lines that end at one place."""
 
     y: float
     name: str
@@ -152,7 +152,7 @@ class End(NamedTuple):
 
 
 def named(lines: Sequence[Line]) -> list[End]:
-    """The lines to be named where they end."""
+    """The ends of the lines to be named."""
     ends = []
     for k, line in enumerate(lines):
         last = [y for y in line.y if y is not None]
@@ -167,7 +167,7 @@ def named(lines: Sequence[Line]) -> list[End]:
 
 
 def name_ends(axes: Axes, ends: Sequence[End]) -> None:
-    """Names right of the picture, pushed apart, each tied to the end of its line."""
+    """Write names right of the axes, pushed apart, each joined to the end of its line."""
     from matplotlib.transforms import ScaledTranslation
 
     if not ends:
@@ -198,11 +198,11 @@ def name_ends(axes: Axes, ends: Sequence[End]) -> None:
 
 
 def spread(want: Sequence[float], apart: float, low: float, high: float) -> list[float]:
-    """Places as near as can be to those wanted (ascending), `apart` at least, within bounds.
+    """Positions as near as possible to `want` (ascending), at least `apart`, in [low, high].
 
-    Neighbours that are too near become a block around the mean of what they want.
+    Neighbours that are too near become a block around the mean of their wanted positions.
     """
-    blocks: list[tuple[float, int]] = []  # mean wanted by its first member, size
+    blocks: list[tuple[float, int]] = []  # wanted position of its first member (mean), size
     for k, place in enumerate(want):
         first, size = place - k * apart, 1
         while blocks and blocks[-1][0] >= first:

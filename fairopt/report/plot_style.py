@@ -1,4 +1,4 @@
-"""How plots look: colours safe for the colour-blind, words on axes, files of the same bytes."""
+"""The style of plots: colours for the colour-blind, axis labels, reproducible files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito (2008), yellow left out: it does not show on white
+# Okabe and Ito (2008), without yellow, which is hard to see on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES: tuple[Any, ...] = (
@@ -40,7 +40,7 @@ METADATA: dict[str, dict[str, None]] = {
     "svg": {"Date": None, "Creator": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
 }
-"""what would make the bytes depend on the day or the version is left out"""
+"""metadata without date and version, so that equal pictures are equal files"""
 
 MEASURES = {
     "efficiency": "efficiency Σ φ x (weighted tasks)",
@@ -59,11 +59,11 @@ PARAMETERS = {
     "alpha": "alpha (no unit)",
 }
 NAME = 24
-"""longest name drawn whole"""
+"""most characters of a name; a longer one is cut"""
 
 
 def axis_words(name: str, labels: Mapping[str, str] | None) -> str:
-    """What stands on the axis of a parameter or measure."""
+    """The axis label of a parameter or measure."""
     if labels and name in labels:
         return labels[name]
     if name in PARAMETERS:
@@ -77,14 +77,14 @@ def axis_words(name: str, labels: Mapping[str, str] | None) -> str:
 
 
 def clipped(name: str) -> str:
-    """A name on one line, of readable length."""
+    """A name on one line, cut to NAME characters."""
     name = " ".join(str(name).split())
     return name if len(name) <= NAME else name[: NAME - 1] + "…"
 
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Matplotlib in this style, whatever the user's own settings are; they come back after.
+    """Use this style inside, whatever the user's Matplotlib settings, which are then restored.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def styled() -> Iterator[None]:
     except ImportError as error:
         raise MissingExtra("plot needs matplotlib: pip install 'fairopt[plot]'") from error
     with mpl.rc_context(), warnings.catch_warnings():
-        # a name in a script that the font lacks shows boxes, which is no reason to stop
+        # a name in a script that the font lacks is drawn as boxes, without a warning
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         mpl.rcdefaults()
         mpl.rcParams.update(STYLE)
@@ -103,7 +103,7 @@ def styled() -> Iterator[None]:
 
 
 def file_format(path: str | os.PathLike[str]) -> str:
-    """png, pdf or svg, by the end of the name.
+    """png, pdf or svg, from the ending of the name.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def file_format(path: str | os.PathLike[str]) -> str:
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write the picture whole or not at all; the same picture is the same bytes."""
+    """Write the picture, whole or not at all; equal pictures give equal bytes."""
     ending = file_format(path)
     buffer = io.BytesIO()
     figure.savefig(buffer, format=ending, metadata=METADATA[ending])
@@ -127,7 +127,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
 
 
 def mark(k: int) -> dict[str, Any]:
-    """Colour, marker and line style of the k-th line; all three differ for seven lines."""
+    """Colour, marker and line style of the k-th line; they differ for seven lines."""
     size = len(COLOURS)
     return {
         "color": COLOURS[k % size],
@@ -137,7 +137,7 @@ def mark(k: int) -> dict[str, Any]:
 
 
 def legend(figure: Figure, entries: Sequence[tuple[Any, str]]) -> None:
-    """A legend below the picture; names are shown as they are, not read as formulas."""
+    """Draw a legend below the picture; names are shown literally, not as TeX formulas."""
     if not entries:
         return
     longest = max(len(words) for _, words in entries)
@@ -163,5 +163,5 @@ def note(marker: str, words: str, edge: str = "#404040", fill: str = "white") ->
 
 
 def axis(axes: Axes, side: str, words: str) -> None:
-    """Name the x or y axis; the words are no formula."""
+    """Label the x or y axis; the words are shown literally."""
     (axes.set_xlabel if side == "x" else axes.set_ylabel)(words, parse_math=False)

@@ -28,7 +28,7 @@ SHARES = {
     "drf": "share (dominant share of all servers)",
     "dominant-share": "share (sum of dominant shares)",
 }
-"""what a share is counted in, by criterion"""
+"""axis label of shares, by criterion"""
 
 
 def plot(
@@ -42,24 +42,24 @@ def plot(
     lowest: Sequence[str] | None = None,
     labels: Mapping[str, str] | None = None,
 ) -> None:
-    """Draw a sweep into a PNG, PDF or SVG file: the same rows give the same bytes.
+    """Draw a sweep into a PNG, PDF or SVG file; equal rows give equal bytes.
 
-    Every row is in the picture: answers that are not certified are hollow, rows without an
-    answer are crosses on the axis or counted in the legend.
+    Every row is in the picture: answers that are not certified are hollow markers, rows without
+    an answer are crosses on the axis or counted in the legend.
 
     Parameters
     ----------
     sweep : a sweep, or rows as plain data with "parameters", "measures", "shares", "certified".
     path : ends in .png, .pdf or .svg; written whole or not at all.
-    kind : "frontier" of two measures with all points behind, "shares" (a line a user) or
-        "utilisation" (a line a resource) against a parameter; default shares where one
-        parameter varies, else the frontier.
+    kind : "frontier" of two measures, "shares" (one line per user) or "utilisation" (one line per
+        resource) against a parameter; default "shares" if only one parameter varies, else
+        "frontier".
     x, y : measures of the frontier; default sqrt_var_f (sqrt_sum_v where only t_drf varies) and
         efficiency.
-    over : the parameter on the axis; default the number with most values. A grid spaced by
-        ratios is drawn on a logarithmic axis. Other parameters that vary get a panel each.
+    over : the parameter on the axis; default the numeric one with most values. A grid that is even
+        in logarithms has a logarithmic axis. Each setting of the other parameters is a panel.
     where : {parameter: value} of the rows to draw; default all.
-    lowest : measures of which less is better, as of `fairopt.measures.frontier`.
+    lowest : measures that are better when lower, as in `fairopt.measures.frontier`.
     labels : {parameter or measure: words} for the axes.
 
     Raises
@@ -95,24 +95,24 @@ def plot(
 
 
 def usual_kind(rows: Sequence[Row]) -> str:
-    """Shares where one number varies and nothing else, else the frontier."""
+    """Shares if a single number varies and nothing else, else the frontier."""
     found = list(varied(rows).values())
     return "shares" if len(found) == 1 and all(map(is_number, found[0])) else "frontier"
 
 
 def usual_x(rows: Sequence[Row]) -> str:
-    """The unfairness that the sweep's own penalty is about."""
+    """The measure of unfairness that belongs to the swept penalty."""
     found = varied(rows)
     return "sqrt_sum_v" if "t_drf" in found and "t_pf" not in found else "sqrt_var_f"
 
 
 def shares(row: Row) -> dict[str, Any]:
-    """{user: share} of a row; empty without an answer."""
+    """{user: share} of a row; {} without an answer."""
     return dict(row.get("shares") or {})
 
 
 def utilisation(row: Row) -> dict[str, Any]:
-    """{resource: part used} of a row; resources that nobody offers are left out."""
+    """{resource: part used} of a row, without resources that no server has."""
     return {
         name.removeprefix("utilisation."): value
         for name, value in (row.get("measures") or {}).items()
@@ -121,7 +121,7 @@ def utilisation(row: Row) -> dict[str, Any]:
 
 
 def share_words(rows: Sequence[Row]) -> str:
-    """What the shares are counted in, where all rows agree."""
+    """The axis label of the shares, by their criterion if all rows have the same."""
     from fairopt.notions import NOTIONS
 
     found = set()

@@ -13,34 +13,34 @@ from fairopt.instance import Floats
 from fairopt.stops import each_blocked
 
 WIDTH = 100
-"""columns, whatever the terminal: the same answer prints the same text"""
+"""characters per line on any terminal, so that an answer always prints the same text"""
 ROWS = 12
-"""longest table printed whole; a longer one shows ROWS - 2 rows and how many more there are"""
+"""most rows of a table; a longer one shows ROWS - 2 rows and the number of the others"""
 FEWER = 8
-"""the same where the levels of a max-min answer must fit on the page too"""
+"""the same for a max-min answer, as its levels must fit on the page too"""
 LEVEL_ROOM = 50
-"""columns for what is full at a level, about"""
+"""characters for the full resources of a level, about"""
 LINES = 40
-"""lines of a page"""
+"""most lines of a page"""
 STOPS = 3
 """most servers named where a user is stopped"""
 NAME = 24
-"""longest name printed whole"""
+"""most characters of a name; a longer one is cut"""
 GAP = 2
-"""columns between columns"""
+"""characters between two columns"""
 
 
 def allocation_text(alloc: Allocation, title: str = "", accepted: bool = True) -> str:
-    """Totals and who is stopped by what, how full each resource is at what price, the verdict.
+    """An answer as text: its totals, what stops each user, use and price of resources, verdict.
 
-    A max-min answer also shows its levels: the value, who froze there, and what was full.
+    For a max-min answer also its levels: the value, the users frozen there and what was full.
 
     Parameters
     ----------
     alloc : the answer, judged or not.
     title : of the model, for the first line.
-    accepted : False marks an answer as not certified, even where its certificate passes (a gap
-        smaller than that of the certificate was asked for).
+    accepted : False marks the answer as not certified although its certificate passes: the caller
+        asked for a smaller gap.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def models_text(shipped: Iterable[Any]) -> str:
 
 
 def number(value: float) -> str:
-    """Six significant digits, as everywhere in the tables."""
+    """A number with six significant digits, as everywhere in the tables."""
     return f"{value + 0.0:.6g}"
 
 
@@ -90,7 +90,7 @@ def _headline(alloc: Allocation) -> str:
 
 
 def _reduced(alloc: Allocation) -> list[str]:
-    """One line on what was solved in place of the instance; nothing when it was solved as it is."""
+    """A line on the smaller instance that was solved; [] if it was solved as it is."""
     for step in alloc.steps:
         if step.get("step") == "reduce":
             (users, groups), (servers, rows) = step["users"], step["servers"]
@@ -104,13 +104,13 @@ def _reduced(alloc: Allocation) -> list[str]:
 
 
 def _users(alloc: Allocation, most: int) -> str:
-    """Total, share and stops of each user; shares that are the totals are left out."""
+    """Total, share and stops of each user; no column of shares if they equal the totals."""
     inst = alloc.instance
     columns = {"weight": inst.weight, "tasks": alloc.totals, "share": alloc.shares}
     if (alloc.shares == alloc.totals).all():
         del columns["share"]
     shown = _shown(len(inst.users), most)
-    # a hundred thousand users are stopped in millions of places: only those shown are looked at
+    # stops are computed only for the users shown: large instances have millions of stops
     names = set(inst.users[:shown])
     told = takewhile(lambda b: b.user in names, each_blocked(alloc))
     stops = {name: list(rows) for name, rows in groupby(told, key=lambda b: b.user)}
@@ -126,7 +126,7 @@ def _users(alloc: Allocation, most: int) -> str:
 
 
 def _stopped(stops: Sequence[Blocked], room: int) -> str:
-    """Stops by resource, as many servers named as there is room for.
+    """Stops by resource, naming as many servers as there is room for.
 
     "memory on A, B and 2 more; cpu on C", "cpu, memory on A", "its own limit", or "-".
     """
@@ -184,7 +184,7 @@ def _cells(alloc: Allocation, prices: Floats | None, i: int, r: int) -> list[str
 
 
 def _levels(alloc: Allocation, most: int) -> list[str]:
-    """The levels of a max-min answer in order, and an empty line; nothing for other answers."""
+    """The levels of a max-min answer in order, and an empty line; [] for other answers."""
     steps = [step for step in alloc.steps if step.get("step") == "level"]
     if not steps:
         return []
@@ -199,7 +199,7 @@ def _levels(alloc: Allocation, most: int) -> list[str]:
 
 
 def _verdict(alloc: Allocation, accepted: bool) -> str:
-    """One line, then one for each check that fails and for the users not pinned."""
+    """The verdict; then a line per check that fails, and one on users not determined."""
     certificate = alloc.certificate
     if certificate is None:
         return "NOT JUDGED"
@@ -237,7 +237,7 @@ def _count(size: int, word: str) -> str:
 
 
 def _small(value: float) -> str:
-    """A gap: what stands below 1e-12 is rounding, and differs from machine to machine."""
+    """A gap as text; below 1e-12 it is rounding, which differs from machine to machine."""
     return "< 1e-12" if value < 1e-12 else f"{value:.1e}"
 
 
@@ -259,7 +259,7 @@ def _width(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
 def _table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], more: int, left: tuple[int, ...]
 ) -> str:
-    """An aligned table; columns `left` to the left, numbers to the right."""
+    """An aligned table: columns in `left` to the left, the others to the right."""
     if _width(columns, rows) <= WIDTH and all(
         text.isascii() and text.isprintable() for line in (columns, *rows) for text in line
     ):
@@ -274,7 +274,7 @@ def _table(
 def _drawn(
     columns: Sequence[str], rows: Sequence[Sequence[str]], left: tuple[int, ...]
 ) -> list[str]:
-    """The lines of a table of plain letters that has room: what nearly every answer is."""
+    """The lines of a table of plain letters that is not too wide, as nearly all are."""
     widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
     lines = [
         (" " * GAP).join(
@@ -289,7 +289,7 @@ def _drawn(
 def _fitted(
     columns: Sequence[str], rows: Sequence[Sequence[str]], left: tuple[int, ...]
 ) -> list[str]:
-    """The lines of any table, by Rich, which knows how wide letters are and where to cut."""
+    """The lines of any table, by Rich, which knows the width of letters and where to cut."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -297,7 +297,7 @@ def _fitted(
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     last = len(columns) - 1
     for k, name in enumerate(columns):
-        # only the last column gives way when the line is full
+        # only the last column is narrowed when the line is full
         least = None if k == last else max(map(len, [name, *(row[k] for row in rows)]))
         table.add_column(
             name, justify="left" if k in left else "right", no_wrap=True, overflow="ellipsis",
@@ -305,7 +305,7 @@ def _fitted(
         )  # fmt: skip
     for row in rows:
         table.add_row(*row)
-    # no colour, markup or emoji: a user may well be called ":fire:" or "[bold]"
+    # no colour, markup or emoji: a user may be called ":fire:" or "[bold]"
     text = io.StringIO()
     console = Console(
         file=text, width=WIDTH, color_system=None, force_terminal=False, markup=False,

@@ -1,4 +1,4 @@
-"""Many solves, one table: a sweep of notions or instances over any executor, resumable."""
+"""Sweeps: many notions or instances solved into one table, on any executor, resumable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One axis of a grid, written NAME=VALUES: a list, or a range with both its ends."""
+"""An axis of a grid, written NAME=VALUES: a list, or a range that includes both ends."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any, NamedTuple
 from fairopt.errors import Fault
 
 MOST = 1_000_000
-"""points on an axis, and in a grid"""
+"""most points on an axis, and in a grid"""
 FORMS = "START:STOP:COUNT, log:START:STOP:COUNT or a list A,B,C"
 
 
 class Axis(NamedTuple):
-    """A name, and the values it takes in order: numbers, or texts where one is no number."""
+    """A name and its values in order: all numbers, or all texts if one is not a number."""
 
     name: str
     values: tuple[Any, ...]
 
 
 def axes_of(texts: Iterable[str]) -> tuple[list[Axis], list[Fault]]:
-    """The axes, in order, and everything that is wrong with their texts.
+    """The axes, in order, and every fault in their texts.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def _list(text: str, place: str, faults: list[Fault]) -> tuple[Any, ...]:
     numbers = [_number(part) for part in parts]
     if any(x is not None and math.isnan(x) for x in numbers):
         faults.append(Fault(place, repr(text), "numbers, not nan"))
-    # texts such as drf,tsf are the notion's to judge
+    # texts such as drf,tsf are checked by the notion
     return tuple(parts if None in numbers else numbers)
 
 

@@ -1,4 +1,4 @@
-"""A grid: every combination of values of a notion's parameters and of numbers of the instance."""
+"""A grid: all combinations of values of the notion's parameters and of instance numbers."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ KINDS = {
     "weight": ("users",), "limit": ("users",), "count": ("servers",),
     "capacity": ("servers", "resources"), "demand": ("users", "resources"),
 }  # fmt: skip
-"""numbers of an instance that can be swept, written weight.USER, capacity.SERVER.RESOURCE, ..."""
+"""numbers of an instance that can be swept: weight.USER, capacity.SERVER.RESOURCE, ..."""
 SHOWN = 20
 
 
 def grid(
     instance: Instance, notion: Notion, over: Mapping[str, Sequence[Any]]
 ) -> tuple[list[tuple[Instance, Notion]], list[dict[str, Any]]]:
-    """Every combination of values, the last name fastest, for `fo.sweep(None, pairs, ...)`.
+    """Every combination of values, the last name varying fastest, for `fo.sweep(None, ...)`.
 
     Parameters
     ----------
-    instance, notion : what the values that are not swept are taken from.
+    instance, notion : they give the values that are not swept.
     over : name -> values. A name is a parameter of the notion ("t_drf", "alpha"), or weight.USER,
         limit.USER, count.SERVER, capacity.SERVER.RESOURCE or demand.USER.RESOURCE.
 
     Returns
     -------
-    The pairs (instance, notion), and beside each the values that make it, by name.
+    The pairs (instance, notion), and for each the swept values by name.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def parameters_of(notion: type[Notion]) -> tuple[str, ...]:
 
 
 def deduced(names: Sequence[str]) -> str | None:
-    """The notion meant by names of parameters alone: t_drf is the trade-off, alpha alpha-fair."""
+    """The notion that takes these parameters: the trade-off for t_drf, alpha-fair for alpha."""
     for name in (name for name, notion in NOTIONS.items() if notion.deduced):
         if name in NOTIONS and names and set(names) <= set(parameters_of(NOTIONS[name])):
             return name
@@ -93,7 +93,7 @@ def of_instance(name: str) -> bool:
 def faults_of(
     instance: Instance, notion: Notion, over: Mapping[str, Sequence[Any]]
 ) -> list[Fault]:
-    """Everything wrong with a grid: names nobody knows, values out of range, too many points."""
+    """Every fault of a grid: unknown names, values out of range, too many points."""
     found: list[Fault] = []
     size = math.prod(len(values) for values in over.values())
     if size > MOST:
@@ -113,13 +113,13 @@ def _name_faults(
     if of_instance(name):
         yield from _path_faults(instance, name)
         return
-    # a slip of the pen is seen even where the notion meant has no such parameter
+    # a misspelt name may be a parameter of another notion, so all names are searched
     everyone = {key: each.name for each in NOTIONS.values() for key in parameters_of(each)}
     close = [f"{key} of {everyone[key]}" for key in get_close_matches(name, everyone, 1, 0.6)
              if key not in own]  # fmt: skip
     known = nearest(name, [*own, *(_pattern(kind) for kind in KINDS)])
     wanted = f"{', '.join([*close, known])} (parameters of {notion.name}, and numbers of the model)"
-    yield Fault(f"--over {name}", "a name that nothing here has", wanted)
+    yield Fault(f"--over {name}", "an unknown name", wanted)
 
 
 def _pattern(kind: str) -> str:
@@ -142,7 +142,7 @@ def _all_names(instance: Instance, kind: str) -> Iterator[tuple[str, ...]]:
 
 
 def _position(instance: Instance, name: str) -> tuple[int, ...] | None:
-    """Where in the array the number stands; None if nowhere, or if dots in names leave it open."""
+    """Index of the number in its array; None if it is unknown or, by dots in names, ambiguous."""
     kind, rest = name.split(".", 1)
     if len(KINDS[kind]) == 1:
         names = getattr(instance, KINDS[kind][0])
@@ -157,14 +157,14 @@ def _position(instance: Instance, name: str) -> tuple[int, ...] | None:
 
 
 def _changed(instance: Instance, numbers: Mapping[str, Any]) -> Instance:
-    """The instance with these numbers in it, validated again."""
+    """The instance with these numbers, validated again."""
     if not numbers:
         return instance
     changes: dict[str, Any] = {}
     for name, value in numbers.items():
         kind = name.split(".")[0]
         if kind not in changes:
-            # whole numbers are for the instance to insist on
+            # that counts are whole numbers is checked by the instance
             changes[kind] = getattr(instance, kind).astype(float)
         where = _position(instance, name)
         assert where is not None

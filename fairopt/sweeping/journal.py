@@ -1,9 +1,9 @@
-"""The resume file: one JSON line a finished point, appended as it finishes, never believed.
+"""The resume file: one JSON line per finished point, judged again when it is read.
 
-The first line says what the file is. A line holds the row of the sweep and the answer's tasks and
-prices, from which the row is computed and judged again when it is read. A line that was cut (the
-machine went down, the disk was full) is taken off before anything is appended. Files of version 1
-kept no answers: their points are solved again, and follow in the same file, after a second head.
+The first line is a head that names the format. Every other line holds a row of the sweep and the
+tasks and prices of its answer, from which the row is computed and judged anew. A last line that was
+cut short (power failure, full disk) is removed before anything is appended. Files of version 1 have
+no answers: their points are solved again and appended after a second head.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ OLD = json.dumps({"schema": "fairopt/sweep-points/v1"}) + "\n"
 
 
 class Journal:
-    """A resume file, held by one sweep at a time.
+    """A resume file, locked by one sweep at a time.
 
     Parameters
     ----------
-    path : the file; made if it is not there.
+    path : the file; created if it does not exist.
 
     Raises
     ------
-    UsageError : something else stands in the file, another sweep holds it, or it cannot be
+    UsageError : the file is not a resume file, another sweep has locked it, or it cannot be
         read or written.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self.entries: dict[str, dict[str, Any]] = {}
-        """{"row", "answer"} by key, as they stand in the file"""
+        """{"row", "answer"} by key, as in the file"""
         self._line: dict[str, int] = {}
         storage.check_folder(Path(self.path))
         try:
@@ -62,7 +62,7 @@ class Journal:
     def add(
         self, key: str, notion: Mapping[str, Any], row: Mapping[str, Any], answer: Any
     ) -> None:
-        """Append one finished point; a SIGKILL after this returns does not lose it."""
+        """Append one finished point; once this returns, killing the process does not lose it."""
         if key in self.entries:
             return
         self.entries[key] = {"row": row, "answer": answer}
@@ -70,7 +70,7 @@ class Journal:
         self._append(encoded(line) + "\n")
 
     def refuse(self, key: str, why: str) -> None:
-        """Drop an entry that is not believed, and say so."""
+        """Drop an entry that is not believed, with a warning."""
         del self.entries[key]
         self._tell(self._line[key], why)
 
@@ -79,8 +79,8 @@ class Journal:
         warnings.warn(said, JournalWarning, stacklevel=2)
 
     def close(self) -> None:
-        """Close the file; rows recorded so far stay."""
-        with suppress(OSError):  # a full disk has been told of; what is buffered is lost
+        """Close the file; the points appended so far stay in it."""
+        with suppress(OSError):  # a full disk was already reported; what is buffered is lost
             self._file.close()
 
     def _append(self, line: str) -> None:
@@ -94,7 +94,7 @@ class Journal:
         self._file.seek(0)
         first = self._file.readline(len(HEAD))
         if first not in (HEAD.encode(), OLD.encode()):
-            # nothing, or a head cut short, is ours to write; anything else is somebody's file
+            # an empty file or a head cut short may be overwritten; anything else is another file
             if not HEAD.encode().startswith(first):
                 raise UsageError(f"resume: {self.path} is no resume file of a sweep; wanted one, "
                                  "or a name where nothing is")  # fmt: skip
@@ -121,7 +121,7 @@ class Journal:
                           stacklevel=2)  # fmt: skip
 
     def _take(self, line: bytes, number: int) -> None:
-        """Keep what a line holds; the last line of a key counts."""
+        """Keep the entry of a line; of several lines with one key the last counts."""
         try:
             found = json.loads(line)
             key = found["key"]
@@ -132,7 +132,7 @@ class Journal:
 
 
 def differing(row: Mapping[str, Any], kept: Any) -> list[str]:
-    """The keys under which a row that was kept is not the row that its answer makes."""
+    """Keys whose values in the kept row differ from those computed from its answer."""
     if not isinstance(kept, Mapping):
         return ["row"]
     keys = dict.fromkeys([*row, *map(str, kept)])
@@ -141,7 +141,7 @@ def differing(row: Mapping[str, Any], kept: Any) -> list[str]:
 
 
 def encoded(value: Any) -> str:
-    """JSON text; numbers that JSON has not are the texts inf, -inf and nan."""
+    """JSON text; infinities and NaN, which JSON lacks, become the texts inf, -inf and nan."""
     return json.dumps(_written(value), allow_nan=False, ensure_ascii=False)
 
 

@@ -1,4 +1,4 @@
-"""What a sweep is asked for, as plain data, and the key that stands for each point of it."""
+"""The points of a sweep as plain data, and the key of each for the resume file."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from fairopt.instance import Instance
 from fairopt.notions import NOTIONS, Notion, expected, make
 
 LIBRARIES = ("numpy", "scipy", "cvxpy", "clarabel", "ecos", "scs", "highspy")
-"""what may change the last digits of an answer besides fairopt itself"""
+"""libraries whose version may change the last digits of an answer"""
 _NATIVE = {type(None), bool, int, float, str}
 
 
 class Point(NamedTuple):
     """One solve of a sweep.
 
-    `order` is what a worker gets: plain data, or the notion itself where a callable of the user's
-    is in it. `key` is None there.
+    `order` is sent to a worker: the notion as plain data, or the notion itself if it contains a
+    callable or class of the user; `key` is then None.
     """
 
     instance: Instance
@@ -45,8 +45,8 @@ def points_of(
 
     Raises
     ------
-    BadInput : an entry that is no notion and no (instance, notion) pair, or the number of
-        `parameters` differs.
+    BadInput : an entry that is neither a notion nor a pair (instance, notion), or another number
+        of `parameters` than of points.
     """
     pairs: list[tuple[Instance, Notion]] = []
     faults: list[Fault] = []
@@ -82,7 +82,7 @@ def points_of(
 
 
 def keyable(notion: Notion, plain: Mapping[str, Any]) -> bool:
-    """Whether name and parameters say everything: no callable of the user's, no class of his."""
+    """Whether name and parameters define the notion: it has no callable or class of the user."""
     if NOTIONS.get(notion.name) is not type(notion):
         return False
     criterion = getattr(notion, "criterion", None)
@@ -99,7 +99,7 @@ def _comes_back(notion: Notion, plain: Mapping[str, Any]) -> bool:
 
 
 def rebuilt(plain: Mapping[str, Any]) -> Notion:
-    """The notion of its plain data."""
+    """The notion with this plain data."""
     parameters = {
         k: tuple(v) if isinstance(v, list) else v for k, v in plain["parameters"].items()
     }
@@ -107,7 +107,7 @@ def rebuilt(plain: Mapping[str, Any]) -> Notion:
 
 
 def refuse_unkeyed(points: Iterable[Point]) -> None:
-    """Raise UsageError where a point cannot be found again in a resume file."""
+    """Raise UsageError if a point has no key, so that a resume file cannot identify it."""
     without = [(k, p) for k, p in enumerate(points) if p.key is None]
     if without:
         k, point = without[0]
@@ -128,7 +128,7 @@ def key_of(digest: str, plain: Mapping[str, Any], settings: Mapping[str, Any]) -
 
 @cache
 def versions() -> dict[str, str]:
-    """Versions of fairopt and of every library that has a part in an answer, here."""
+    """Versions, in this process, of fairopt and of every library that affects an answer."""
     from fairopt import __version__
 
     found = {"fairopt": __version__}
@@ -141,7 +141,7 @@ def versions() -> dict[str, str]:
 
 
 def native(value: Any) -> Any:
-    """The value as JSON holds it: lists for tuples, Python numbers for NumPy's."""
+    """The value with lists in place of tuples and Python numbers in place of NumPy's."""
     if type(value) in _NATIVE:
         return value
     if isinstance(value, Mapping):

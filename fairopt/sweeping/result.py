@@ -1,4 +1,4 @@
-"""What a sweep found: rows as plain data, and ways to tabulate, filter and save them."""
+"""The result of a sweep: rows as plain data, and methods to tabulate, filter and save them."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Sweep:
 
     Parameters
     ----------
-    rows : plain data, with keys `index`; `parameters` (what was swept); `notion` {"name",
-        "parameters"}; `status` "answered", "refused" (not for this instance), "infeasible",
-        "failed" (no solver found an answer) or "error" (anything else, tried again on resume);
+    rows : plain data, with keys `index`; `parameters` (the swept values); `notion` {"name",
+        "parameters"}; `status` "answered", "refused" (the notion does not take the instance),
+        "infeasible", "failed" (no solver found an answer) or "error" (anything else);
         `verdict`, `certified`, `gap`, `residual` of the certificate; `objective`, `equivalent`;
         `totals`, `shares`, `levels` {user: number}; `measures` {name: number or None}; `reason`
         ("" where answered).
@@ -43,7 +43,7 @@ class Sweep:
 
     @cached_property
     def swept(self) -> tuple[str, ...]:
-        """Names of the parameters that vary; all of them where none does."""
+        """Names of the parameters that vary; all names if none varies."""
         names = dict.fromkeys(name for row in self.rows for name in row["parameters"])
         varying = tuple(
             name for name in names if len({repr(r["parameters"].get(name)) for r in self.rows}) > 1
@@ -58,27 +58,27 @@ class Sweep:
     def frontier(
         self, x: str, y: str, lowest: Sequence[str] | None = None
     ) -> list[Mapping[str, Any]]:
-        """The certified rows that no other beats in both measures, by x and then y.
+        """The certified rows that are Pareto points of two measures, sorted by x and then y.
 
         Parameters
         ----------
         x, y : names of measures, such as "efficiency" and "sqrt_var_f".
-        lowest : those of the two of which less is better; default by `fairopt.measures`.
+        lowest : which of x and y are better when lower; default by `fairopt.measures.MEASURES`.
 
         Raises
         ------
-        UsageError : an unknown name, or one that has no better end.
+        UsageError : an unknown name, or a measure for which neither end is better.
         """
         rows = [row for row in self.rows if row["certified"]]
         return measures.frontier(rows, x, y, lowest)
 
     def flat(self) -> list[dict[str, Any]]:
-        """The rows with one column a number: parameters, verdict, measures, level.USER, ...
+        """The rows with one column per number: parameters, verdict, measures, level.USER, ...
 
         Every row has every column; None where the row has no such number.
         """
         wide = [_flat(row) for row in self.rows]
-        # a failed row knows no measures and no users: columns in the order they belong together
+        # failed rows lack measures and users, so columns are collected group by group
         names = [
             dict.fromkeys(key for groups in wide for key in groups[k])
             for k in range(len(wide[0]) if wide else 0)
@@ -123,7 +123,7 @@ class Sweep:
         return out.getvalue()
 
     def to_json(self) -> str:
-        """The rows as one JSON object, a row a line; infinities are the texts inf and -inf."""
+        """The rows as one JSON object, one row per line; infinities are the texts inf and -inf."""
         head = f'{{"schema": "{SCHEMA}", "swept": {encoded(self.swept)}, "rows": ['
         return head + "".join(
             ("\n" if k == 0 else ",\n") + encoded(row) for k, row in enumerate(self.rows)
@@ -150,11 +150,11 @@ class Sweep:
 
 
 def form_of(path: str | os.PathLike[str]) -> str:
-    """The ending that says how to write the rows.
+    """The ending of the path, which gives the format of the file.
 
     Raises
     ------
-    UsageError : none of FORMATS.
+    UsageError : it is not one of FORMATS.
     """
     ending = Path(os.fspath(path)).suffix.lower()
     if ending not in FORMATS:

@@ -1,4 +1,4 @@
-"""The driver: which points are still to be solved, by whom, and where finished ones go."""
+"""The driver of a sweep: hands points to workers and collects and records the rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from fairopt.sweeping.result import Sweep
 from fairopt.sweeping.worker import Chunk, empty, solve_chunk
 
 SECONDS = 0.25
-"""a chunk takes about this long: handing it over costs little, and little is lost with it"""
+"""target time of a chunk: long beside the cost of sending it, short if it is lost"""
 LARGEST = 256
 """most points in a chunk"""
 Finish = Callable[[int, dict[str, Any]], None]
@@ -40,36 +40,35 @@ def sweep(
 ) -> Sweep:
     """Solve, judge and measure many points; one row each, in input order.
 
-    Every point is solved cold, so its digits depend on nothing but itself: not on the order of
-    points, the number of workers, the executor, or what was resumed. A point that fails is a row
-    with its reason.
+    Every point is solved independently, so its row does not depend on the order of points, the
+    number of workers, the executor or the resume file. A point that fails is a row with the reason.
 
     Parameters
     ----------
-    instance : the cluster of every notion that comes without one; None if all come in pairs.
+    instance : the cluster for entries that are notions; None if all entries are pairs.
     notions : notions, or pairs (instance, notion), or both.
     executor : any `concurrent.futures.Executor`: a ProcessPoolExecutor (use the start method
         spawn), Dask's `client.get_executor()`, ...; None solves here. It is not shut down.
-    resume : a file of JSON lines: what it holds is not solved again, what finishes is appended.
-        Points are found again by the content of instance, notion and settings and the versions
-        of fairopt and the solvers, and their answers are judged again. Points without an answer
-        are not kept. What is damaged or not as its numbers say is told by a JournalWarning that
-        names the line, and solved again.
-    progress : called here with (done, of), first with what `resume` holds already.
-    solver, gap, polish : as of `fairopt.solve`.
+    resume : a file of JSON lines: points in it are not solved again, finished points are appended.
+        A point is identified by the content of instance, notion and settings and by the versions
+        of fairopt and the solvers; its answer is judged again. Points without an answer are not
+        kept. A line that is damaged, or whose row does not follow from its answer, is reported
+        by a JournalWarning, and its point is solved again.
+    progress : called in this process with (done, of), first with the points in `resume`.
+    solver, gap, polish : as in `fairopt.solve`.
     measures : also compute `fairopt.measures.measure` of every answer.
-    parameters : what was swept, one mapping a point, for the rows' "parameters"; default the
+    parameters : the swept values, one mapping per point, for the rows' "parameters"; default the
         parameters of the notion.
 
     Returns
     -------
-    Sweep : `.rows`, and ways to draw, save and tabulate them.
+    Sweep : `.rows`, and methods to draw, save and tabulate them.
 
     Raises
     ------
     BadInput : entries of `notions` that are neither a notion nor a pair.
-    UsageError : an unknown solver or gap; a resume file that is none or is in use; a callable
-        criterion with `resume`; a worker with other versions than here.
+    UsageError : an unknown solver or gap; a resume file of another kind or in use; a callable
+        criterion with `resume`; a worker with other versions than this process.
 
     Examples
     --------
@@ -122,7 +121,7 @@ class _Run:
         self.journal, self.progress = journal, progress
         self.found: list[dict[str, Any] | None] = [None] * len(points)
         self.done = 0
-        # points that ask the same are solved once
+        # equal points are solved once
         self.same: dict[str, list[int]] = {}
         for k, point in enumerate(points):
             self.same.setdefault(point.key or f"#{k}", []).append(k)
@@ -138,7 +137,7 @@ class _Run:
         if self.progress is not None:
             self.progress(self.done, len(self.points))
         if executor is None:
-            self._here(todo[:1])  # brings the solvers, and whatever BLAS they have
+            self._here(todo[:1])  # imports the solvers and their BLAS
             with threads.one():
                 self._here(todo[1:])
         elif todo:
@@ -146,7 +145,7 @@ class _Run:
         return [row for row in self.found if row is not None]
 
     def _known(self, key: str, k: int) -> dict[str, Any] | None:
-        """The row kept of a point, if what is kept is what its own numbers say."""
+        """The row of a point from the resume file, if it follows from the answer kept with it."""
         if self.journal is None or key not in self.journal.entries:
             return None
         point, entry = self.points[k], self.journal.entries[key]
@@ -188,7 +187,7 @@ class _Run:
         return Chunk(instances, digests, orders, self.settings, self.measures, kept, versions())
 
     def finish(self, k: int, row: dict[str, Any]) -> None:
-        """Write the point down, then count it."""
+        """Record the point, then count it."""
         key, answer = self.points[k].key, row.pop("answer", None)
         if self.journal is not None and key is not None and answer is not None:
             self.journal.add(key, self.points[k].plain, row, answer)
@@ -203,7 +202,7 @@ class _Run:
 
 
 class _Spread:
-    """Chunks over an executor: a few in flight, sized by how long the last ones took."""
+    """Sends chunks to an executor, a few at a time, sized by how long the last ones took."""
 
     def __init__(
         self, executor: Executor, chunk: Callable[[Sequence[int]], Chunk], finish: Finish
@@ -213,7 +212,7 @@ class _Spread:
         self.size = 1
         self.queue: deque[int] = deque()
         self.alone: deque[int] = deque()
-        """points of chunks that were lost, tried once more, one by one"""
+        """points of lost chunks, to be tried once more, one by one"""
         self.flight: dict[Future[Any], list[int]] = {}
 
     def run(self, todo: Sequence[int]) -> None:
@@ -233,7 +232,7 @@ class _Spread:
             batch = self._batch()
             try:
                 self.flight[self.executor.submit(solve_chunk, self.chunk(batch))] = batch
-            except Exception as error:  # it takes no more work: broken, or shut down
+            except Exception as error:  # the executor is broken or shut down
                 self._lost([*batch, *self.alone, *self.queue], error)
                 self.queue.clear()
                 self.alone.clear()
@@ -247,9 +246,9 @@ class _Spread:
     def _take(self, batch: list[int], future: Future[Any]) -> None:
         try:
             rows, seconds = future.result()
-        except UsageError:  # this worker cannot do it, for no point
+        except UsageError:  # the worker has other versions: it can solve no point
             raise
-        except Exception as error:  # the worker died, or the way to it or back failed
+        except Exception as error:  # the worker died, or sending failed
             if len(batch) > 1 and not isinstance(error, BrokenExecutor):
                 self.alone.extend(batch)
             else:
@@ -266,7 +265,7 @@ class _Spread:
 
 
 def _workers(executor: Executor) -> int:
-    """How many points the executor can solve at a time; a guess where it does not say."""
+    """How many points the executor solves at a time; a guess if it does not say."""
     most = getattr(executor, "_max_workers", None)
     if isinstance(most, int):
         return max(1, most)

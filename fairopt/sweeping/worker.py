@@ -1,4 +1,4 @@
-"""What a worker does: solve, judge and measure the points of one chunk, whatever happens."""
+"""The work of a worker: solve, judge and measure the points of one chunk."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from fairopt.results import proof
 from fairopt.sweeping.points import rebuilt, versions
 
 REMEMBERED = 4
-"""instances whose largest efficiency a worker keeps; a chunk rarely holds more"""
+"""number of instances whose largest efficiency a worker remembers; chunks rarely have more"""
 _best: OrderedDict[str, float | None] = OrderedDict()
 
 
 class Chunk(NamedTuple):
-    """Points to be solved together: each instance once, however many points it has.
+    """Points to be solved by one worker; an instance of several points is sent once.
 
     Parameters
     ----------
-    instances, digests : those of the points.
+    instances, digests : the instances of the points, and their digests.
     orders : for each point the position of its instance, and its notion (plain data).
-    settings : solver, gap, polish, as of `solve`.
-    measures : whether to measure.
-    kept : whether rows carry their answers, "answer", for a resume file.
-    versions : those of whoever asks, which the worker's own must equal.
+    settings : solver, gap, polish, as in `solve`.
+    measures : whether to compute measures.
+    kept : whether rows have their answers under "answer", for a resume file.
+    versions : those of the sending process, which the worker's must equal.
     """
 
     instances: Sequence[Instance]
@@ -46,7 +46,7 @@ def solve_chunk(chunk: Chunk) -> tuple[list[dict[str, Any]], float]:
 
     Raises
     ------
-    UsageError : this worker runs other versions than whoever asks: digits would differ.
+    UsageError : this worker has other versions than the sending process: digits would differ.
     """
     if chunk.versions != versions():
         here = versions()
@@ -72,10 +72,10 @@ def row_of(
     digest: str | None,
     kept: bool = False,
 ) -> dict[str, Any]:
-    """One point, solved, judged and measured; what goes wrong becomes the row's reason.
+    """The row of one point, solved, judged and measured; an error becomes the row's reason.
 
-    Without the digest of the instance nothing is measured. With `kept` the row has what a judge
-    needs, as "answer".
+    Without a digest of the instance there are no measures. With `kept` the row has its answer, as
+    plain data that can be judged again, under "answer".
     """
     from fairopt.solving import solve
 
@@ -92,7 +92,7 @@ def row_of(
         return empty("infeasible", str(error))
     except FairoptError as error:
         return empty("failed", str(error))
-    except Exception as error:  # one point must not cost the others
+    except Exception as error:  # an error in one point must not stop the others
         said = " ".join(str(error).split()) or "no message"
         return empty("error", f"internal error: {type(error).__name__}: {said}")
 
@@ -128,11 +128,11 @@ def judged(
     digest: str | None,
     kept: Any,
 ) -> dict[str, Any]:
-    """The row of an answer that was kept: judged and measured as if it had just been solved.
+    """The row of an answer from a resume file, judged and measured as if just solved.
 
     Raises
     ------
-    BadInput : what was kept is no answer to the question.
+    BadInput : what was kept is not an answer for this instance and notion.
     """
     from fairopt import answers
     from fairopt.certificates import certify
@@ -153,7 +153,7 @@ def empty(status: str, reason: str) -> dict[str, Any]:
 
 
 def best_throughput(instance: Instance, key: str) -> float | None:
-    """The largest efficiency, solved once a worker for each digest; None if that fails."""
+    """The largest efficiency, solved once per worker and digest; None if that fails."""
     from fairopt.measures import efficiency
     from fairopt.notions import Throughput
     from fairopt.solving import solve
