@@ -1,9 +1,9 @@
 """How far each scheduler stays from its own fluid notion, as the increment shrinks.
 
-Seeded small random instances (`fairopt.generate.random_instance`), several servers with placement
-and users that do not demand every resource. Each is filled in increments that shrink, and its
-totals are compared with those of the fluid notion of the same criterion. What is left at the
-smallest increment is not rounding: tasks are not taken back.
+Seeded small random instances (`fairopt.instance.generate.random_instance`), several servers with
+placement and users that do not demand every resource. Each is filled in increments that shrink,
+and its totals are compared with those of the fluid notion of the same criterion. What is left at
+the smallest increment is not rounding: tasks are not taken back.
 
     python benchmarks/fluid_distance.py [--instances 40] [-o docs/results/fluid-distance.md]
 
@@ -23,8 +23,8 @@ import numpy as np
 
 import fairopt as fo
 from fairopt.filling.trials import run_trials
-from fairopt.generate import random_instance
 from fairopt.instance import Floats, Instance
+from fairopt.instance.generate import random_instance
 from fairopt.notions import Notion
 
 INCREMENTS = (1.0, 0.1, 0.01)

@@ -20,7 +20,7 @@ import numpy as np
 import fairopt as fo
 from fairopt.certificates.exact import exact_rooms
 from fairopt.certificates.levels import rooms
-from fairopt.generate import random_instance
+from fairopt.instance.generate import random_instance
 
 PAGE = Path(__file__).parent.parent / "docs" / "results" / "max-min-levels.md"
 EACH = 50

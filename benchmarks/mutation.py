@@ -41,12 +41,12 @@ LEFT_OUT = ("__init__.py", "words.py")
 ALWAYS = ("certificates_brackets", "spoils")
 TESTS = {
     "alpha_fair": ("certificates_alpha_fair", "certificates_scale"),
-    "bottleneck": ("bottleneck",),
+    "bottleneck": ("engines_water_one_pool",),
     "exact": ("certificates_exact",),
     "feasibility": ("certificates_alpha_fair",),
     "guess": ("certificates_alpha_fair",),
     "intervals": ("certificates_scale", "certificates_alpha_fair"),
-    "levels": ("certificates_levels", "lexicographic"),
+    "levels": ("certificates_levels", "solving_levels"),
     "money": ("certificates_alpha_fair", "certificates_pools"),
     "per_server": ("certificates_per_server",),
     "per_server_drf": ("certificates_per_server",),

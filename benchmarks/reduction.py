@@ -27,7 +27,7 @@ import numpy as np
 import fairopt as fo
 from fairopt import criteria
 from fairopt.notions import make
-from fairopt.reduce import reduce
+from fairopt.solving.reduce import reduce
 
 PARTS = (1, 10, 100)
 """the machines of the trace, a tenth, a hundredth of every shape"""

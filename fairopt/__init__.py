@@ -15,15 +15,13 @@ if TYPE_CHECKING:
     from fairopt import criteria as criteria
     from fairopt import dynamics as dynamics
     from fairopt import errors as errors
-    from fairopt import generate as generate
     from fairopt import measures as measures
     from fairopt import properties as properties
     from fairopt import propositions as propositions
     from fairopt.allocation import Allocation as Allocation
+    from fairopt.allocation.check import Certificate as Certificate
+    from fairopt.allocation.check import Check as Check
     from fairopt.certificates import certify as certify
-    from fairopt.check import Certificate as Certificate
-    from fairopt.check import Check as Check
-    from fairopt.engines.fixed_points import fixed_points as fixed_points
     from fairopt.errors import BadInput as BadInput
     from fairopt.errors import FairoptError as FairoptError
     from fairopt.errors import Infeasible as Infeasible
@@ -37,6 +35,7 @@ if TYPE_CHECKING:
     from fairopt.files import write as write
     from fairopt.filling import fill as fill
     from fairopt.instance import Instance as Instance
+    from fairopt.instance import generate as generate
     from fairopt.notions import AlphaFair as AlphaFair
     from fairopt.notions import BottleneckMaxFair as BottleneckMaxFair
     from fairopt.notions import CommonTasks as CommonTasks
@@ -49,7 +48,8 @@ if TYPE_CHECKING:
     from fairopt.notions import Throughput as Throughput
     from fairopt.notions import Tradeoff as Tradeoff
     from fairopt.solving import solve as solve
-    from fairopt.supports import best_support as best_support
+    from fairopt.solving.engines.water.fixed_points import fixed_points as fixed_points
+    from fairopt.solving.supports import best_support as best_support
     from fairopt.sweeping import sweep as sweep
 
 __version__ = "0.1.0"
@@ -58,8 +58,8 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "Instance": "instance",
     "Allocation": "allocation",
-    "Check": "check",
-    "Certificate": "check",
+    "Check": "allocation.check",
+    "Certificate": "allocation.check",
     "read": "files",
     "write": "files",
     "load": "files",
@@ -68,13 +68,13 @@ _PUBLIC = {
     "solve": "solving",
     "sweep": "sweeping",
     "fill": "filling",
-    "fixed_points": "engines.fixed_points",
+    "fixed_points": "solving.engines.water.fixed_points",
     "Throughput": "notions",
     "AlphaFair": "notions",
     "ProportionalFair": "notions",
     "MaxMin": "notions",
     "Tradeoff": "notions",
-    "best_support": "supports",
+    "best_support": "solving.supports",
     "PerServerDominantShare": "notions",
     "PerServerDRF": "notions",
     "BottleneckMaxFair": "notions",
@@ -89,7 +89,16 @@ _PUBLIC = {
     "NotCertified": "errors",
     "SolverFailure": "errors",
 }
-_MODULES = ("criteria", "dynamics", "errors", "generate", "measures", "properties", "propositions")
+# public name -> module
+_MODULES = {
+    "criteria": "criteria",
+    "dynamics": "dynamics",
+    "errors": "errors",
+    "generate": "instance.generate",
+    "measures": "measures",
+    "properties": "properties",
+    "propositions": "propositions",
+}
 
 __all__ = ["__version__", *_PUBLIC]
 
@@ -99,7 +108,7 @@ if not TYPE_CHECKING:  # a checker that sees this function takes every misspelt 
         if name in _PUBLIC:
             return getattr(importlib.import_module(f"fairopt.{_PUBLIC[name]}"), name)
         if name in _MODULES:
-            return importlib.import_module(f"fairopt.{name}")
+            return importlib.import_module(f"fairopt.{_MODULES[name]}")
         raise AttributeError(f"module 'fairopt' has no attribute {name!r}")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.instance import BLOCK, Floats, Instance, remembered, sealed
-from fairopt.labels import by_name
+from fairopt.instance.labels import by_name
 
 Criterion = str | Callable[[Instance], Floats]
 

@@ -7,9 +7,9 @@ import numpy as np
 import fairopt as fo
 from fairopt import criteria
 from fairopt.allocation import Allocation
+from fairopt.allocation.check import Certificate
 from fairopt.certificates import certify
-from fairopt.check import Certificate
-from fairopt.engines.point import Point, Question
+from fairopt.solving.engines.point import Point, Question
 
 
 def question(inst: fo.Instance, alpha: float, inside: bool = False) -> Question:

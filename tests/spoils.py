@@ -14,7 +14,8 @@ from functools import lru_cache
 import numpy as np
 
 import fairopt as fo
-from fairopt import notions, welfare
+from fairopt import notions
+from fairopt.formulas import welfare
 
 VARIANTS: dict[str, tuple[dict, ...]] = {
     "alpha-fair": (

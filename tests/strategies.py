@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt import folders
+from fairopt.files import folders
 
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=6).filter(str.isprintable)
 AMOUNTS = st.one_of(st.just(0.0), st.floats(1e-6, 1e6))

@@ -6,7 +6,7 @@ import ast
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,27 +17,17 @@ PACKAGE = Path(fairopt.__file__).parent
 
 # from the ground up; a module imports those of lower layers, and of its own package, only
 LAYERS = (
-    ("errors",),
-    ("check", "families", "storage", "instance_faults", "labels", "threads", "rows"),
+    ("errors", "threads"),
+    ("storage",),
     ("instance",),
-    ("stops", "columns", "reading", "criteria", "welfare", "generate", "shrinking"),
-    ("penalties", "parameters", "cases", "tables", "folders", "frames"),
-    ("answers",),
-    ("results",),
-    ("files",),
-    ("allocation",),
-    ("certificates", "filling", "measures"),
-    ("program",),
+    ("criteria",),
+    ("formulas",),
+    ("allocation", "program"),
+    ("certificates", "files", "filling", "measures"),
     ("notions",),
-    ("reduce",),
-    ("engines",),
-    ("lexicographic",),
-    ("remainder",),
-    ("fair",),
-    ("trading",),
-    ("stated",),
+    ("solving.reduce",),
+    ("solving.engines",),
     ("solving",),
-    ("supports",),
     ("properties",),
     ("sweeping", "compare", "mechanisms", "propositions", "dynamics"),
     ("connect", "plan"),
@@ -48,8 +38,8 @@ LAYERS = (
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 # the judge and the judged share no code above the data, not even late
-JUDGES = {"allocation", "stops", "certificates", "filling"}
-SOLVERS = {"program", "notions", "reduce", "engines", "lexicographic"}
+JUDGES = {"allocation", "certificates", "filling"}
+SOLVERS = {"program", "notions", "solving.reduce", "solving.engines"}
 HEAVY = {"cvxpy", "clarabel", "ecos", "scs", "highspy", "pandas", "pyarrow", "matplotlib", "dask"}
 
 
@@ -58,8 +48,13 @@ def modules() -> list[Path]:
 
 
 def part(path: Path) -> str:
-    """The module or package directly below fairopt that a file belongs to."""
-    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+    """The room of a file: the module or package below fairopt, or a room inside that."""
+    return room(path.relative_to(PACKAGE).with_suffix("").parts)
+
+
+def room(parts: Sequence[str]) -> str:
+    inner = ".".join(parts[:2])
+    return inner if inner in RANK else parts[0]
 
 
 def imports(tree: ast.Module, late: bool = False) -> Iterator[str]:
@@ -89,7 +84,7 @@ def _top(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
 def own(names: Iterator[str]) -> set[str]:
     """The parts of fairopt among imported names."""
-    found = {name.split(".")[1] for name in names if name.startswith("fairopt.")}
+    found = {room(name.split(".")[1:]) for name in names if name.startswith("fairopt.")}
     return {name for name in found if name in RANK}
 
 
@@ -138,10 +133,10 @@ def test_the_order_is_checked_for_real():
         "from typing import TYPE_CHECKING\n"
         "if TYPE_CHECKING:\n    from fairopt import cli\n"
         "try:\n    from fairopt import solving\nexcept ImportError:\n    import fairopt.report\n"
-        "def late():\n    from fairopt import engines\n"
+        "def late():\n    from fairopt import filling\n"
     )
     assert own(imports(tree)) == {"solving", "report"}
-    assert own(imports(tree, late=True)) == {"solving", "report", "engines", "cli"}
+    assert own(imports(tree, late=True)) == {"solving", "report", "filling", "cli"}
 
 
 def loaded(code: str, tmp_path: Path) -> set[str]:

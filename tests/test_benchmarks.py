@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.generate import random_instance
+from fairopt.instance.generate import random_instance
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))

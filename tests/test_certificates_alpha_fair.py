@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt import welfare
 from fairopt.certificates import prices
 from fairopt.certificates.alpha_fair import measure, with_prices
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.witness import better
 from fairopt.errors import BadInput, UsageError
+from fairopt.formulas import welfare
 
 NOTIONS = [
     fo.Throughput(), fo.AlphaFair(0.5), fo.ProportionalFair(), fo.AlphaFair(2),

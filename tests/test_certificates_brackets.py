@@ -553,7 +553,7 @@ def test_solve_keeps_to_the_gap_it_was_asked_for(monkeypatch, number: str) -> No
 
 def undecided(part: float, dearer: float) -> bool:
     """Of a user with `part` of its share on a server dearer by `dearer`, as the ladder sees it."""
-    from fairopt.fair import _Ladder
+    from fairopt.solving.alpha_fair import _Ladder
 
     inst = fo.Instance([[1.0]], [[1.0 - part], [part]])
     notion = fo.ProportionalFair()
@@ -574,7 +574,7 @@ def test_a_pair_is_undecided_by_what_it_holds_and_what_it_costs(part, dearer, wa
 
 def test_undecided_pairs_are_polished(monkeypatch) -> None:
     """However good the interior answer is: it is the polish that decides such a pair."""
-    from fairopt import fair
+    from fairopt.solving import alpha_fair as fair
 
     asked = []
     monkeypatch.setattr(fair, "polish", lambda question, point: asked.append(1))

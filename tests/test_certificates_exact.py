@@ -10,7 +10,7 @@ import pytest
 import fairopt as fo
 from fairopt.certificates.exact import exact_gap, exact_rooms
 from fairopt.certificates.levels import rooms
-from fairopt.generate import random_instance
+from fairopt.instance.generate import random_instance
 
 ONE = fo.Instance(np.ones((2, 1)), [[6.0]])
 

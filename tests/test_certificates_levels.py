@@ -9,7 +9,7 @@ import fairopt as fo
 from fairopt.certificates import level_prices
 from fairopt.certificates.exact import exact_gap
 from fairopt.certificates.levels import rooms
-from fairopt.generate import random_instance
+from fairopt.instance.generate import random_instance
 
 SEEDS = range(6)
 

@@ -9,7 +9,6 @@ from per_server_cases import figure_1, random_instance
 import fairopt as fo
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify, per_server
-from fairopt.engines import pools, refill
 from fairopt.instance import Instance
 from fairopt.notions.bottleneck import BottleneckMaxFair
 from fairopt.notions.drf_hug import HandOutDRF
@@ -17,6 +16,8 @@ from fairopt.notions.equal_m import EqualTasks
 from fairopt.notions.per_server_drf import PerServerDRF
 from fairopt.notions.ps_dsf import PerServerDominantShare
 from fairopt.notions.sum_m import CommonTasks
+from fairopt.solving.engines.programs import pools
+from fairopt.solving.engines.water import refill
 
 RDM = PerServerDominantShare()
 TDM = PerServerDominantShare("tdm")

@@ -7,7 +7,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import certify
-from fairopt.engines import pools
+from fairopt.solving.engines.programs import pools
 
 NOTIONS = [fo.EqualTasks(), fo.CommonTasks()]
 

@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairopt as fo
+from fairopt.allocation.check import Intervals
 from fairopt.certificates.intervals import bracket, loss, loss_from
 from fairopt.certificates.words import PLACES
-from fairopt.check import Intervals
 
 USERS = 200_000
 

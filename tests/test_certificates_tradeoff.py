@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt import generate, penalties
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.tradeoff import measure, proved
 from fairopt.certificates.tradeoff_bound import tangent_loss
 from fairopt.certificates.tradeoff_sheet import Sheet
 from fairopt.certificates.tradeoff_witness import better
-from fairopt.penalties import Terms
+from fairopt.formulas import penalties
+from fairopt.formulas.penalties import Terms
+from fairopt.instance import generate
 
 SOFT = [
     fo.Tradeoff(), fo.Tradeoff(t_pf=3), fo.Tradeoff(t_drf=3), fo.Tradeoff(900, 20),

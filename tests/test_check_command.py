@@ -59,7 +59,7 @@ def test_json_from_stdin(tsf, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert run(["check", "-", "--json"]) == 4
     data = json.loads(capsys.readouterr().out)
-    assert data["schema"] == "fairopt/check/v1"
+    assert data["schema"] == "fairopt/allocation/check/v1"
     assert data["notion"] == {"name": "max-min", "parameters": {"criterion": "tsf"}}
     row = next(c for c in data["checks"] if c["name"] == "bottleneck-fair")
     assert (
@@ -73,7 +73,7 @@ def test_json_from_stdin(tsf, monkeypatch, capsys):
 def test_output_file_holds_the_object(tsf, tmp_path, capsys):
     kept = tmp_path / "checks.json"
     assert run(["check", tsf, "-o", str(kept)]) == 4
-    assert json.loads(kept.read_text())["schema"] == "fairopt/check/v1"
+    assert json.loads(kept.read_text())["schema"] == "fairopt/allocation/check/v1"
     assert capsys.readouterr().out.startswith("holds")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import fairopt as fo
 from fairopt import solving
-from fairopt.check import UNPROVED, Certificate
+from fairopt.allocation.check import UNPROVED, Certificate
 from fairopt.cli import run
 from fairopt.filling import SCHEDULERS
 from fairopt.notions import NOTIONS

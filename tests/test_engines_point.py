@@ -6,7 +6,7 @@ import numpy as np
 
 import fairopt as fo
 from fairopt import criteria
-from fairopt.engines.point import Point, Question
+from fairopt.solving.engines.point import Point, Question
 
 INST = fo.Instance(
     [[1, 4], [3, 1]], [[9, 18], [6, 0]], limit=[2.0, np.inf], placement=[[1, 0], [1, 1]]

@@ -6,7 +6,7 @@ import numpy as np
 from engine_cases import ONE_RESOURCE, TWO_SERVERS, question
 
 import fairopt as fo
-from fairopt.engines import units
+from fairopt.solving.engines import units
 
 
 def test_alone() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.generate import random_instance
+from fairopt.instance.generate import random_instance
 
 
 @pytest.mark.parametrize("scheduler", ["drf", "ps-dsf", "tsf", "cdrf"])

@@ -163,7 +163,7 @@ def test_what_the_solver_cannot_state_is_refused_by_name() -> None:
 def test_an_answer_that_does_not_fit_is_never_returned_silently(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from fairopt.engines.point import Point
+    from fairopt.solving.engines.point import Point
 
     monkeypatch.setattr(Point, "tasks", lambda self, instance: instance.alone * 2)
     with pytest.raises(fo.NotCertified, match="refuted"):

@@ -166,7 +166,7 @@ def test_refuses(name):
 def test_unproved_answers_claim_nothing(monkeypatch):
     """However large the gain looks, an answer that is not certified is passed over."""
     from fairopt import solving
-    from fairopt.check import UNPROVED, Certificate
+    from fairopt.allocation.check import UNPROVED, Certificate
 
     honest = solving.certify
 

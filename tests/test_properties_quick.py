@@ -9,7 +9,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.criteria import CRITERIA
-from fairopt.generate import random_instance
+from fairopt.instance.generate import random_instance
 from fairopt.mechanisms.instances import instances
 from fairopt.properties.quick import quick
 from fairopt.properties.searching import proved
@@ -45,7 +45,7 @@ def test_time_division():
 
 
 def test_no_short_way_and_not_certified(monkeypatch):
-    from fairopt.check import UNPROVED, Certificate
+    from fairopt.allocation.check import UNPROVED, Certificate
     from fairopt.properties import quick as module
 
     inst = SMALL[0]

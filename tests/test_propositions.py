@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import fairopt as fo
 from fairopt import cli, errors, files
+from fairopt.allocation.check import Check
 from fairopt.certificates.feasibility import feasibility
-from fairopt.check import Check
 from fairopt.propositions import PROPOSITIONS, draws, find, replay, run, save, selected
 from fairopt.propositions.linear import Polytope, excess
 from fairopt.propositions.statement import Hypothesis, Statement, Undecided

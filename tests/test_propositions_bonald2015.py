@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.check import Check
-from fairopt.engines.bottleneck_maps import enumerate_all
+from fairopt.allocation.check import Check
 from fairopt.propositions import PROPOSITIONS, bonald2015, draws, find
 from fairopt.propositions import bonald2015_examples as examples
 from fairopt.propositions import bonald2015_lies as lies
@@ -15,6 +14,7 @@ from fairopt.propositions import bonald2015_properties as of_notions
 from fairopt.propositions import bonald2015_stability as stability
 from fairopt.propositions.statement import Undecided
 from fairopt.propositions.trials import chunk
+from fairopt.solving.engines.water.bottleneck_maps import enumerate_all
 
 # trials in which a counterexample is found; rows that are not here hold
 FOUND = {

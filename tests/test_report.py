@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt.generate import random_instance
+from fairopt.instance.generate import random_instance
 from fairopt.report import tables
 from fairopt.report.tables import allocation_text, models_text
 

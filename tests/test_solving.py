@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt import results
-from fairopt.engines import central, conic, interior, linear
-from fairopt.engines import tradeoff as trade_off
-from fairopt.engines.point import Point
+from fairopt.allocation import writing as results
+from fairopt.solving.engines.interior import central
+from fairopt.solving.engines.interior import method as interior
+from fairopt.solving.engines.penalties import method as trade_off
+from fairopt.solving.engines.point import Point
+from fairopt.solving.engines.programs import conic, linear
 
 ALPHAS = (0.0, 0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 5.0, 10.0, 50.0, 100.0)
 LARGE = {"real/google2011": (0.0, 0.5, 1.0, 2.0, 50.0)}

@@ -21,14 +21,7 @@ import fairopt as fo
 from fairopt.errors import UsageError
 from fairopt.notions import NOTIONS
 from fairopt.sweeping import points, run, worker
-from fairopt.sweeping.journal import (
-    HEAD,
-    OLD,
-    Journal,
-    JournalWarning,
-    differing,
-    encoded,
-)
+from fairopt.sweeping.journal import HEAD, OLD, Journal, JournalWarning, differing, encoded
 from tests.sweep_cases import ENVIRONMENT, alphas, own_scores, three_users
 
 ALPHAS = (0.5, 1.0, 2.0, 3.0)
@@ -144,7 +137,7 @@ EDITS: tuple[tuple[tuple[Any, ...], Any, str], ...] = (
 )
 
 
-@pytest.mark.parametrize(("places", "value", "says"), EDITS, ids=lambda x: str(x)[:40])
+@pytest.mark.parametrize(("places", "value", "says"), EDITS, ids=range(len(EDITS)))
 def test_an_edited_line_is_found_named_and_solved_again(
     places: tuple[Any, ...], value: Any, says: str,
     inst: fo.Instance, tmp_path: Path, whole: tuple[str, bytes], solved: list[Any],

@@ -73,6 +73,6 @@ def test_both_tables_of_names_agree():
         for alias in node.names
     }
     lazy = {name: f"fairopt.{module}.{name}" for name, module in fo._PUBLIC.items()}
-    assert typed == lazy | {name: f"fairopt.{name}" for name in fo._MODULES}
+    assert typed == lazy | {name: f"fairopt.{module}" for name, module in fo._MODULES.items()}
     for name in typed:
         assert getattr(fo, name) is not None

@@ -9,7 +9,8 @@ import numpy as np
 
 import fairopt as fo
 from benchmarks.peers.question import Answer, Data, Floats
-from fairopt import criteria, welfare
+from fairopt import criteria
+from fairopt.formulas import welfare
 
 
 @dataclass(frozen=True)

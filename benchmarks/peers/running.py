@@ -13,8 +13,8 @@ from benchmarks.peers import calls, judging
 from benchmarks.peers.question import Answer, Reply
 from benchmarks.peers.registry import Case
 from benchmarks.peers.sides import OURS, SIDES, Side
-from fairopt import welfare
-from fairopt.generate import random_instance
+from fairopt.formulas import welfare
+from fairopt.instance.generate import random_instance
 
 PATIENCE = 8.0
 """seconds of one side after which it is not asked again in this case"""

@@ -42,8 +42,8 @@ asked again at the end.
   not mended.
 - Refused, alpha-fair (24 at alpha >= 10, one at 2): users whose money is 1e-12 and less of that of
   others. Most are solved by asking the lighter users alone about what the others leave
-  (`fairopt.remainder`); not where the heavier ones could stand on several servers alike and stand
-  where the lighter ones need them, or where limits tie the two together.
+  (`fairopt.solving.remainder`); not where the heavier ones could stand on several servers alike and
+  stand where the lighter ones need them, or where limits tie the two together.
 - Refused, max-min (3 at 12 decades): ties that the rounding of scores decides.
 - Refused, trade-off (3 at 12 decades): penalties that outweigh the welfare of light users by more
   than floating point tells apart.

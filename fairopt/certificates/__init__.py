@@ -10,11 +10,12 @@ import importlib
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairopt import criteria, families, parameters
+from fairopt import criteria
 from fairopt.allocation import Allocation
-from fairopt.check import REFUTED, UNPROVED, Certificate
+from fairopt.allocation.check import REFUTED, UNPROVED, Certificate
+from fairopt.formulas import families, parameters
 
-# family -> "module:function"; a notion of a known family says so itself (`fairopt.families`)
+# family -> "module:function"; a notion of a known family says so itself (`formulas.families`)
 JUDGES = {
     "alpha-fair": "alpha_fair:judge",
     "max-min": "levels:judge",

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Told
 from fairopt.certificates import prices
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.guess import guess_prices
 from fairopt.certificates.intervals import intervals
 from fairopt.certificates.witness import better
 from fairopt.certificates.words import listed, notes
-from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Told
 from fairopt.instance import BLOCK, Floats, Instance, remembered
 
 TOLERANCE = 1e-6

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt import rows, welfare
 from fairopt.allocation import Allocation
 from fairopt.certificates.money import left_over
+from fairopt.formulas import rows, welfare
 from fairopt.instance import Bools, Floats
 
 AT = 1e-9

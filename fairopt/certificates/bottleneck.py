@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.check import Certificate, Check
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.per_server import TOLERANCE, left_of, verdict
-from fairopt.check import Certificate, Check
 from fairopt.errors import UsageError
 
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt import rows
 from fairopt.allocation import Allocation, task_cost
 from fairopt.certificates.money import LEAST, ROUNDING, TOLERANCE, left_over
+from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats
 
 

@@ -18,11 +18,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairopt import welfare
 from fairopt.allocation import Allocation
 from fairopt.certificates.level_prices import cleaned
 from fairopt.certificates.levels import TIE
 from fairopt.errors import NotCertified, UsageError
+from fairopt.formulas import welfare
 from fairopt.instance import Floats, Instance
 
 MOST = 10_000

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt import welfare
+from fairopt.allocation.check import Intervals
 from fairopt.certificates.prices import Duality, log_scale
-from fairopt.check import Intervals
+from fairopt.formulas import welfare
 from fairopt.instance import Bools, Floats
 
 PINNED = 1e-2

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt import rows
 from fairopt.allocation import Allocation
 from fairopt.certificates.per_server import ROUNDING
+from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats, Ints
 
 TRIFLES = (1e-100, 1e-12, 1e-9)

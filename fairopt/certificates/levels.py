@@ -16,12 +16,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt import rows
 from fairopt.allocation import Allocation
+from fairopt.allocation.check import (
+    CERTIFIED,
+    REFUTED,
+    UNPROVED,
+    Certificate,
+    Check,
+    Intervals,
+    Told,
+)
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.level_prices import Bill, Bills
 from fairopt.certificates.words import notes
-from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Intervals, Told
+from fairopt.formulas import rows
 from fairopt.instance import Floats
 
 TOLERANCE = 1e-6

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt import rows
 from fairopt.allocation import Allocation, task_cost
+from fairopt.formulas import rows
 from fairopt.instance import Floats, Instance
 
 USUAL = 2.0**-300, 2.0**300

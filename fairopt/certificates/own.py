@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairopt.allocation import Allocation, task_cost
+from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.universal import universal_bound
-from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats
 

@@ -26,8 +26,8 @@ import math
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates.feasibility import feasibility
-from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.instance import Bools, Floats, Instance
 
 TOLERANCE = 1e-6

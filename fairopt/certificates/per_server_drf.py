@@ -13,9 +13,9 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.check import Certificate
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.per_server import by_bottlenecks, parts, to_limit
-from fairopt.check import Certificate
 
 
 def judge(alloc: Allocation) -> Certificate:

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt import rows
 from fairopt.allocation import Allocation
+from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates import alpha_fair
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.money import backed_cheapest, left_over, misplaced, steady, task_price
 from fairopt.certificates.per_server import TOLERANCE, parts
-from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
+from fairopt.formulas import rows
 from fairopt.instance import Floats, Instance
 
 

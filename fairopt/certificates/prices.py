@@ -16,13 +16,13 @@ from functools import cached_property
 
 import numpy as np
 
-from fairopt import rows, welfare
 from fairopt.allocation import Allocation
 from fairopt.certificates.at_limit import at_limit, log_scale_below
 from fairopt.certificates.displaced import displaced
 from fairopt.certificates.money import LEAST, backed_cheapest, misplaced, steady, task_price
 from fairopt.certificates.universal import universal_bound
 from fairopt.errors import UsageError
+from fairopt.formulas import rows, welfare
 from fairopt.instance import Floats
 
 NEGLIGIBLE = 1e-9

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Told
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.tradeoff_bound import Proof, prove
 from fairopt.certificates.tradeoff_guess import guessed
@@ -13,9 +14,8 @@ from fairopt.certificates.tradeoff_sheet import Sheet
 from fairopt.certificates.tradeoff_witness import better
 from fairopt.certificates.universal import universal_bound
 from fairopt.certificates.words import listed, notes
-from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Told
+from fairopt.formulas.penalties import Terms
 from fairopt.instance import BLOCK, Floats, remembered
-from fairopt.penalties import Terms
 
 TOLERANCE = 1e-6
 """largest gap and residual of a certified answer"""

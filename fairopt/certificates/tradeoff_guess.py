@@ -7,8 +7,8 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates.guess import guess_prices
 from fairopt.certificates.tradeoff_sheet import Sheet
+from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats
-from fairopt.penalties import Terms
 
 
 def guessed(alloc: Allocation, terms: Terms) -> Allocation:

@@ -10,15 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.certificates.tradeoff_bound import (
-    Proof,
-    cheapest,
-    curve,
-    idle_money,
-    loss,
-)
+from fairopt.allocation.check import Check
+from fairopt.certificates.tradeoff_bound import Proof, cheapest, curve, idle_money, loss
 from fairopt.certificates.tradeoff_sheet import Sheet
-from fairopt.check import Check
 from fairopt.instance import Floats
 
 EQUAL = 1e-9

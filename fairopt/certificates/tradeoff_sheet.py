@@ -8,8 +8,8 @@ import numpy as np
 
 from fairopt.allocation import Allocation, pair_cost
 from fairopt.certificates.money import LEAST, steady
+from fairopt.formulas.penalties import Terms
 from fairopt.instance import BLOCK, Floats, Instance, remembered
-from fairopt.penalties import Terms
 
 NEGLIGIBLE = 1e-9
 """shares below this part of what the user could have alone, times its due, count as zero (P2)"""

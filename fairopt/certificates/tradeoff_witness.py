@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import penalties
 from fairopt.allocation import Allocation
 from fairopt.certificates.witness import best_step
+from fairopt.formulas import penalties
+from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats
-from fairopt.penalties import Terms
 
 LARGEST = 20_000
 """pairs above which no witness is searched"""

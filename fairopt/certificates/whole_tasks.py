@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates.feasibility import TOLERANCE, feasibility
-from fairopt.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.instance import Floats, Instance
 
 _WHOLE = 1e-9

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import welfare
 from fairopt.allocation import Allocation
+from fairopt.formulas import welfare
 from fairopt.instance import Floats
 
 LARGEST = 20_000

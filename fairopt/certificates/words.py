@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.formulas.blocked import Stops
 from fairopt.instance import Floats
-from fairopt.stops import Stops, each_stopped
 
 MOST = 200
 """users told one by one"""
@@ -18,7 +18,7 @@ def notes(alloc: Allocation) -> list[str]:
     """One sentence a user; after MOST of them a count of the rest."""
     lines: list[str] = []
     money = float(alloc.instance.weight.sum())
-    for stops in each_stopped(alloc):
+    for stops in alloc.each_stopped():
         if len(lines) == MOST:
             lines.append(f"and {len(alloc.instance.users) - MOST} more users")
             break

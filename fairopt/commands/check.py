@@ -15,9 +15,9 @@ from fairopt.properties import NOTION_PROPERTIES, PROPERTIES
 
 if TYPE_CHECKING:
     from fairopt.allocation import Allocation
-    from fairopt.check import Check
+    from fairopt.allocation.check import Check
 
-SCHEMA = "fairopt/check/v1"
+SCHEMA = "fairopt/allocation/check/v1"
 _KNOWN = (*PROPERTIES, *NOTION_PROPERTIES)
 
 

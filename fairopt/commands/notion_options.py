@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from fairopt.cases import Case
 from fairopt.criteria import CRITERIA
 from fairopt.errors import UsageError
 from fairopt.files import Model
+from fairopt.files.cases import Case
 from fairopt.notions import NOTIONS, Notion, make
 
 DEFAULT = Case("notion", "proportional")

@@ -178,7 +178,7 @@ def _verdict(row: Row, file: Path | None) -> str:
 
 def _plain(row: Row, file: Path | None) -> dict[str, Any]:
     """A row as JSON data; margins that are not finite are null."""
-    from fairopt.tables import tables_of
+    from fairopt.files.tables import tables_of
 
     found: dict[str, Any] = {
         "name": row.name, "without": row.without or None, "words": row.words,

@@ -69,8 +69,8 @@ def command(
     A stretch of time that does not settle is said so, and is no error.
     """
     from fairopt.dynamics.servers import by_themselves
+    from fairopt.instance.reading import nearest
     from fairopt.notions import MaxMin
-    from fairopt.reading import nearest
     from fairopt.report import plot_over_time
 
     problem = files.read(model)

@@ -20,16 +20,16 @@ from functools import cached_property
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.check import Certificate
 from fairopt.certificates import certify
-from fairopt.check import Certificate
-from fairopt.engines.per_server import per_server_drf
-from fairopt.engines.refill import refill_server
 from fairopt.errors import BadInput, Fault
+from fairopt.formulas.parameters import amount, words
 from fairopt.instance import Bools, Floats, Instance, Ints, sealed
+from fairopt.instance.reading import nearest
 from fairopt.notions import Notion, PerServerDominantShare
 from fairopt.notions.slices import part_of_row
-from fairopt.parameters import amount, words
-from fairopt.reading import nearest
+from fairopt.solving.engines.water.per_server import per_server_drf
+from fairopt.solving.engines.water.refill import refill_server
 
 ORDERS = ("in-turn", "at-once", "random")
 """who acts when: in the order of the instance, all on the news of the last round, or in an order

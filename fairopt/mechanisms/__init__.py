@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from fairopt.allocation import Allocation
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.instance import Instance
 from fairopt.mechanisms.instances import instances
 from fairopt.notions import NOTIONS, Notion, make

@@ -15,10 +15,10 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.errors import UsageError
 from fairopt.instance import Instance
+from fairopt.instance.shrink import DIGITS, rounded
 from fairopt.properties.lies import Lie, described, in_words, truly_runs
 from fairopt.properties.scaling import scaled
 from fairopt.properties.searching import worst_loss
-from fairopt.shrinking import DIGITS, rounded
 
 
 @dataclass(frozen=True)

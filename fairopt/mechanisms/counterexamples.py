@@ -8,13 +8,13 @@ from typing import Any
 
 from fairopt import files
 from fairopt.allocation import Allocation
-from fairopt.cases import Case
+from fairopt.files.cases import Case
 from fairopt.instance import Instance
+from fairopt.instance.shrink import shrink
 from fairopt.mechanisms import OWN_PARETO, Cell, Mechanism, judged
 from fairopt.mechanisms.changes import Change
 from fairopt.properties import NOTION_PROPERTIES
 from fairopt.properties.searching import proved, remark
-from fairopt.shrinking import shrink
 
 LEAST = 1e-2
 """least residual while shrinking, unless the violation found is smaller"""

@@ -6,6 +6,7 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from fairopt.errors import Fault, UsageError
+from fairopt.formulas.parameters import words
 from fairopt.notions.alpha_fair import AlphaFair
 from fairopt.notions.bottleneck import BottleneckMaxFair
 from fairopt.notions.drf_hug import HandOutDRF
@@ -18,7 +19,6 @@ from fairopt.notions.ps_dsf import PerServerDominantShare
 from fairopt.notions.sum_m import CommonTasks
 from fairopt.notions.throughput import Throughput
 from fairopt.notions.tradeoff import Tradeoff
-from fairopt.parameters import words
 
 NOTIONS: dict[str, type[Notion]] = {
     notion.name: notion

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairopt import welfare
 from fairopt.criteria import Criterion
+from fairopt.formulas import welfare
 from fairopt.instance import Floats, Instance
 from fairopt.notions.notion import HEAVIEST, POWER, WEIGHT, Merging, Notion
 from fairopt.program import Program, feasible_set

@@ -7,9 +7,10 @@ from abc import ABC
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar
 
-from fairopt import criteria, families, parameters
+from fairopt import criteria
 from fairopt.criteria import Criterion
 from fairopt.errors import BadInput, UsageError
+from fairopt.formulas import families, parameters
 from fairopt.instance import Floats, Instance
 from fairopt.notions.way import OneProgram, Way
 from fairopt.program import Program
@@ -52,7 +53,7 @@ class Notion(ABC):
     summary: ClassVar[str] = ""
     """one line: what it maximises, and the source equation"""
     family: ClassVar[str] = families.OWN
-    """who judges it, and which of our engines solve it; see `fairopt.families`"""
+    """who judges it, and which of our engines solve it; see `fairopt.formulas.families`"""
     compared: ClassVar[tuple[dict[str, Any], ...]] = ({},)
     """parameters it is shown with beside other notions"""
     deduced: ClassVar[bool] = False
@@ -69,7 +70,7 @@ class Notion(ABC):
             cls.name = re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
 
     def __post_init__(self) -> None:
-        """Refuse parameters out of range, its own and its family's (`fairopt.parameters`).
+        """Refuse parameters out of range, its own and its family's (`fairopt.formulas.parameters`).
 
         Raises
         ------

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairopt import parameters
 from fairopt.errors import SolverFailure
+from fairopt.formulas import parameters
 from fairopt.instance import Floats, Instance
 from fairopt.notions.alpha_fair import g
 from fairopt.notions.notion import Notion

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from fairopt.allocation import Allocation
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.properties.bottleneck import bottleneck_fair, single_resource_fair
 from fairopt.properties.complaints import no_justified_complaints
 from fairopt.properties.envy import envy_free

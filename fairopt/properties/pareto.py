@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.instance import Floats
 
 TOLERANCE = 1e-6

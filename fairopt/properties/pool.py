@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 
 TOLERANCE = 1e-6
 

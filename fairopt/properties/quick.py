@@ -44,7 +44,7 @@ def quick(instance: Instance, notion: Notion) -> Allocation | None:
 def _over_time(instance: Instance, notion: Notion, way: SameAs) -> Allocation:
     """Time division by refilling server after server: with time as the one resource, Theorem 1 of
     khamse2016 is the same as its Theorem 2."""
-    from fairopt.engines import refill
+    from fairopt.solving.engines.water import refill
 
     tasks, _ = refill.refill(
         way.instance, part_of_row(way.instance), list(range(len(instance.servers)))

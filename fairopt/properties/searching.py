@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.errors import FairoptError, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from fairopt import properties
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import BottleneckMaxFair, MaxMin, ProportionalFair
 from fairopt.properties.quick import quick
@@ -144,7 +144,7 @@ def _all_fair(inst: Instance) -> Iterator[Floats]:
     ------
     Undecided : too many maps.
     """
-    from fairopt.engines.bottleneck_maps import at_map, choices
+    from fairopt.solving.engines.water.bottleneck_maps import at_map, choices
 
     part, weight, of = types(inst)
     sets = choices(part, np.full(len(part), np.inf))

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
 from fairopt.notions import ProportionalFair
 from fairopt.propositions.bonald2015 import parts_of_pool

@@ -10,7 +10,7 @@ import numpy as np
 
 from fairopt import properties
 from fairopt.allocation import Allocation
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
 from fairopt.notions import BottleneckMaxFair, MaxMin, Notion, ProportionalFair
 from fairopt.properties.bottleneck import common_dominant
@@ -21,14 +21,7 @@ from fairopt.propositions import draws
 from fairopt.propositions.bonald2015 import POOL, parts_of_pool
 from fairopt.propositions.bonald2015_lies import CLAIMS, Crossed
 from fairopt.propositions.bonald2015_stability import drf_rates
-from fairopt.propositions.statement import (
-    Checker,
-    Draw,
-    Hypothesis,
-    Undecided,
-    certified,
-    stated,
-)
+from fairopt.propositions.statement import Checker, Draw, Hypothesis, Undecided, certified, stated
 
 DRF, PF, BMF = MaxMin("drf"), ProportionalFair(), BottleneckMaxFair()
 SHORT = {"drf": DRF, "proportional": PF, "bmf": BMF}

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt.check import Check
-from fairopt.engines.filling_level import fill
+from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
 from fairopt.notions import BottleneckMaxFair, MaxMin, Notion, ProportionalFair
 from fairopt.properties.quick import quick
 from fairopt.propositions import draws
 from fairopt.propositions.bonald2015 import parts_of_pool, two_resources
 from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
+from fairopt.solving.engines.water.one_server import fill
 
 STEP = 0.08
 """a step lasts this part of the time that the fullest resource needs for the work present"""

@@ -6,10 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairopt.cases import Case
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.errors import BadInput, Fault, NotCertified, UsageError
 from fairopt.files import Model, read, write
+from fairopt.files.cases import Case
 from fairopt.instance import Instance
 from fairopt.propositions import find
 from fairopt.propositions.statement import Statement

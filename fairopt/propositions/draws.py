@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt.generate import random_instance
 from fairopt.instance import Floats, Instance
+from fairopt.instance.generate import random_instance
 
 Range = tuple[int, int]
 

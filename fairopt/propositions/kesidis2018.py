@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt import criteria
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair, MaxMin, ProportionalFair
 from fairopt.propositions import draws

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
 from fairopt.notions import MaxMin
 from fairopt.propositions import draws

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.check import Check
 from fairopt.certificates import certify
-from fairopt.check import Check
-from fairopt.engines import refill
 from fairopt.errors import FairoptError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import PerServerDominantShare
@@ -20,6 +19,7 @@ from fairopt.notions.ps_dsf import transformed
 from fairopt.propositions import draws
 from fairopt.propositions.linear import Polytope
 from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
+from fairopt.solving.engines.water import refill
 
 NO_LIMITS = Hypothesis("no limits", draws.no_limits, draws.Small(users=(2, 3), limits=0.8))
 ZERO = 1e-6

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
 from fairopt.notions import PerServerDominantShare
 from fairopt.properties.lies import Lie, truly_runs

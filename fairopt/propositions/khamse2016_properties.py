@@ -10,9 +10,8 @@ import numpy as np
 
 from fairopt import properties
 from fairopt.allocation import Allocation
+from fairopt.allocation.check import Check
 from fairopt.certificates import certify
-from fairopt.check import Check
-from fairopt.engines.fixed_points import fixed_points
 from fairopt.instance import Instance
 from fairopt.notions import MaxMin, PerServerDominantShare
 from fairopt.notions.ps_dsf import transformed
@@ -21,6 +20,7 @@ from fairopt.propositions import draws
 from fairopt.propositions.kesidis2016_dominant import OneDominant, best
 from fairopt.propositions.khamse2016 import any_order, ps_dsf
 from fairopt.propositions.statement import Draw, Hypothesis, Undecided, stated
+from fairopt.solving.engines.water.fixed_points import fixed_points
 
 APART = 1e-4
 """relative: a property that fails by less is put down to tolerances"""

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairopt import certificates
 from fairopt.allocation import Allocation
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.instance import Instance
 from fairopt.notions import AlphaFair, MaxMin, Notion, PerServerDominantShare, ProportionalFair
 from fairopt.notions.ps_dsf import transformed

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt import welfare
 from fairopt.allocation import Allocation
+from fairopt.allocation.check import Check
 from fairopt.certificates import levels, prices
 from fairopt.certificates.intervals import intervals as proved
 from fairopt.certificates.universal import universal_bound
-from fairopt.check import Check
+from fairopt.formulas import welfare
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair, MaxMin
 from fairopt.propositions import draws

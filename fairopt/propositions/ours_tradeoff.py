@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.check import Check
+from fairopt.allocation.check import Check
+from fairopt.formulas.penalties import Terms, means, objective
 from fairopt.instance import Floats, Instance
 from fairopt.notions.tradeoff import Tradeoff
-from fairopt.penalties import Terms, means, objective
 from fairopt.propositions import draws
 from fairopt.propositions.statement import Undecided, certified, stated
 

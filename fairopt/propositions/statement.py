@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.errors import FairoptError
 from fairopt.instance import Instance
 from fairopt.notions import Notion

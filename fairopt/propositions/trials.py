@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.check import Check
+from fairopt.allocation.check import Check
 from fairopt.errors import FairoptError
 from fairopt.instance import Instance
 from fairopt.propositions.statement import Statement, Undecided
@@ -124,7 +124,7 @@ def shrunk(
     -------
     dict : instance (its fields as lists), seed of the check, trial, margin, tolerance, witness.
     """
-    from fairopt.shrinking import shrink
+    from fairopt.instance.shrink import shrink
 
     found = resolved(statement)
     first = trial(found, without, seed, number)

@@ -8,9 +8,8 @@ from itertools import groupby, takewhile
 from typing import Any
 
 from fairopt.allocation import Allocation, Blocked
-from fairopt.frames import clean_prices
+from fairopt.allocation.frames import clean_prices
 from fairopt.instance import Floats
-from fairopt.stops import each_blocked
 
 WIDTH = 100
 """characters per line on any terminal, so that an answer always prints the same text"""
@@ -112,7 +111,7 @@ def _users(alloc: Allocation, most: int) -> str:
     shown = _shown(len(inst.users), most)
     # stops are computed only for the users shown: large instances have millions of stops
     names = set(inst.users[:shown])
-    told = takewhile(lambda b: b.user in names, each_blocked(alloc))
+    told = takewhile(lambda b: b.user in names, alloc.each_blocked())
     stops = {name: list(rows) for name, rows in groupby(told, key=lambda b: b.user)}
     rows = [
         [_name(inst.users[n]), *(number(values[n]) for values in columns.values())]

@@ -11,8 +11,8 @@ from typing import Any
 
 from fairopt.errors import BadInput, FairoptError, Fault
 from fairopt.instance import Instance
+from fairopt.instance.reading import nearest
 from fairopt.notions import NOTIONS, Notion, make
-from fairopt.reading import nearest
 from fairopt.sweeping.axis import MOST
 
 Setter = Callable[[Instance, Any], dict[str, Any]]

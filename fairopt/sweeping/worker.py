@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 from fairopt import threads
 from fairopt.allocation import Allocation
+from fairopt.allocation.writing import proof
 from fairopt.errors import BadInput, FairoptError, Infeasible, MissingExtra, UsageError
 from fairopt.instance import Instance
-from fairopt.results import proof
 from fairopt.sweeping.points import rebuilt, versions
 
 REMEMBERED = 4
@@ -134,8 +134,8 @@ def judged(
     ------
     BadInput : what was kept is not an answer for this instance and notion.
     """
-    from fairopt import answers
     from fairopt.certificates import certify
+    from fairopt.files import answers
 
     with threads.one():
         answer = answers.of(instance, {**dict(kept), "notion": notion}, "answer")

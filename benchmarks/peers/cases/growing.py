@@ -8,7 +8,7 @@ from typing import Any
 import fairopt as fo
 from benchmarks.peers.registry import Case
 from benchmarks.peers.sides import OURS
-from fairopt.generate import random_instance
+from fairopt.instance.generate import random_instance
 
 USERS = (3, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 SERVERS = (10, 30, 100, 300, 1_000)

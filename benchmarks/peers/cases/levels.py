@@ -14,7 +14,7 @@ import numpy as np
 import fairopt as fo
 from benchmarks.peers.registry import Case
 from benchmarks.peers.sides import OURS
-from fairopt.generate import random_instance
+from fairopt.instance.generate import random_instance
 
 
 def build(quick: bool, decades: float = 0.0, nested: bool = False) -> tuple[fo.Instance, Any]:

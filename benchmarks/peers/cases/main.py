@@ -7,7 +7,7 @@ from typing import Any
 import fairopt as fo
 from benchmarks.peers.registry import Case
 from benchmarks.peers.sides import CONIC, DENSE, OURS
-from fairopt.generate import random_instance
+from fairopt.instance.generate import random_instance
 
 
 def build(quick: bool) -> tuple[fo.Instance, Any]:

@@ -1,0 +1,339 @@
+"""The answer as data: tasks, prices and what follows from them. No solver object inside."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairopt import criteria
+from fairopt.allocation.check import Certificate
+from fairopt.errors import BadInput, Fault
+from fairopt.formulas import families, parameters, penalties, rows, welfare
+from fairopt.formulas.blocked import Blocked, Stops, each_blocked, each_stopped, task_cost
+from fairopt.formulas.parameters import words
+from fairopt.instance import Floats, Instance, frozen, is_sealed, sealed
+from fairopt.instance.labels import Given, by_name
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Allocation:
+    """An answer to (instance, notion), from fairopt or from anywhere, to be judged.
+
+    Parameters
+    ----------
+    instance : the cluster.
+    notion : a notion, or plain data {"name": ..., "parameters": {...}}; of a notion not shipped
+        also "family", as of `fairopt.formulas.families`.
+    tasks : (N, I), tasks of user n on server i (of the whole row).
+    prices : (I, R) >= 0, per unit of resource; None if unknown. With `limit_prices` they are
+        normalised so that sum count p c + sum limit_price limit = sum phi.
+    limit_prices : (N,) >= 0, per task allowed.
+    level_prices : (levels, I, R), the prices of each level of a max-min answer.
+    score : (N, I), the scores used; default those of the notion's criterion.
+    objective, equivalent : default computed from the shares where the notion is alpha-fair (the
+        trade-off has no equivalent).
+    certificate : the verdict, once judged.
+    steps : what was tried, in order, as plain data.
+
+    Frames, series and dicts by name are put in order by their labels, as those of an `Instance`.
+
+    Raises
+    ------
+    BadInput : labels that do not match, arrays of a wrong shape, entries that are not finite,
+        negative prices or scores, a score of 0 where the user is eligible, plain data of a notion
+        that could not be built.
+    """
+
+    instance: Instance
+    notion: dict[str, Any]
+    tasks: Floats
+    prices: Floats | None
+    limit_prices: Floats | None
+    level_prices: Floats | None
+    score: Floats
+    objective: float | None
+    equivalent: float | None
+    certificate: Certificate | None
+    steps: tuple[dict[str, Any], ...]
+
+    def __init__(
+        self,
+        instance: Instance,
+        notion: Any,
+        tasks: Given,
+        prices: Given | None = None,
+        limit_prices: Given | None = None,
+        level_prices: ArrayLike | None = None,
+        score: Given | None = None,
+        objective: float | None = None,
+        equivalent: float | None = None,
+        certificate: Certificate | None = None,
+        steps: tuple[dict[str, Any], ...] = (),
+    ) -> None:
+        n, i, r = instance.shape
+        faults: list[Fault] = []
+        plain = _plain(notion, score is not None, faults)
+        given, _ = by_name(
+            {"tasks": tasks, "prices": prices, "limit_prices": limit_prices, "score": score},
+            instance.names,
+        )
+        x = _checked("tasks", given["tasks"], (n, i), faults, signed=True)
+        p = _checked("prices", given["prices"], (i, r), faults)
+        mu = _checked("limit_prices", given["limit_prices"], (n,), faults)
+        levels = _checked("level_prices", level_prices, (None, i, r), faults)
+        u = _checked("score", given["score"], (n, i), faults)
+        if u is not None and not faults and not _positive(u, instance):
+            faults.append(Fault("score", "0 where a user is eligible", "numbers > 0"))
+        if faults:
+            raise BadInput(faults)
+        if u is None:
+            named = getattr(notion, "criterion", None)
+            u = criteria.score(instance, named or parameters.criterion_of(plain))
+        assert x is not None
+        for name, value in {
+            "instance": instance, "notion": plain, "tasks": x, "prices": p, "limit_prices": mu,
+            "level_prices": levels, "score": frozen(u), "objective": objective,
+            "equivalent": equivalent, "certificate": certificate, "steps": tuple(steps),
+        }.items():  # fmt: skip
+            object.__setattr__(self, name, value)
+        kind = families.member(plain)
+        if kind["name"] == penalties.NAME and objective is None:
+            value = penalties.objective(instance, u * x, penalties.Terms.of(plain))
+            object.__setattr__(self, "objective", value)
+        alpha = welfare.alpha_of(plain)
+        if alpha is not None and objective is None:
+            inside = bool(kind["parameters"].get("weight_inside", False))
+            log_w = welfare.log_worth(instance.weight, alpha, inside)
+            object.__setattr__(self, "objective", welfare.objective(log_w, self.shares, alpha))
+            object.__setattr__(self, "equivalent", welfare.equivalent(log_w, self.shares, alpha))
+
+    @property
+    def kind(self) -> dict[str, Any]:
+        """What the notion is within its family, which is what judges read: {"name", "parameters"}.
+
+        See `fairopt.formulas.families`.
+        """
+        return families.member(self.notion)
+
+    @cached_property
+    def totals(self) -> Floats:
+        """(N,) tasks of each user, x_n."""
+        return sealed(rows.total(self.tasks))
+
+    @cached_property
+    def shares(self) -> Floats:
+        """(N,) s_n = sum_i u[n,i] x[n,i]."""
+        share = np.empty(len(self.instance.users))
+        for users in self.instance.blocks():
+            share[users] = rows.total(self.score[users] * self.tasks[users])
+        return sealed(share)
+
+    @cached_property
+    def least(self) -> float:
+        """The smallest entry of `tasks`."""
+        return float(self.tasks.min())
+
+    @cached_property
+    def strays(self) -> bool:
+        """Whether anybody has tasks where it is not eligible."""
+        inst = self.instance
+        return not inst.everywhere and any(
+            bool(((self.tasks[users] != 0) > inst.eligible[users]).any())
+            for users in inst.blocks()
+        )
+
+    @cached_property
+    def held(self) -> Floats:
+        """(N, I) the tasks, with 0 for what is below 0 and where the user is not eligible."""
+        if self.least >= 0 and not self.strays:
+            return self.tasks
+        return sealed(np.where(self.instance.eligible, np.maximum(self.tasks, 0.0), 0.0))
+
+    @cached_property
+    def levels(self) -> Floats:
+        """(N,) U_n = s_n / phi_n."""
+        return frozen(self.shares / self.instance.weight)
+
+    @cached_property
+    def used(self) -> Floats:
+        """(I, R) resource used on each row."""
+        return frozen(self.instance.used(self.tasks))
+
+    @cached_property
+    def utilisation(self) -> Floats:
+        """(I, R) used / (count c); 0 where the row has none of the resource."""
+        pool = self.instance.pool
+        return frozen(np.divide(self.used, pool, out=np.zeros_like(pool), where=pool > 0))
+
+    @cached_property
+    def blocked(self) -> tuple[Blocked, ...]:
+        """Who is stopped by which full resource on which server, user by user.
+
+        With prices: the servers where one more unit of share is cheapest for the user, and there
+        the resources that are full and make up the price. Without: every full resource the user
+        demands on a server it may use.
+        """
+        return tuple(self.each_blocked())
+
+    def with_(self, **changes: Any) -> Allocation:
+        """A copy with some fields changed."""
+        if changes.keys() <= {"certificate", "steps"}:
+            # nothing else follows from these two: what was checked and computed is kept
+            copy = object.__new__(Allocation)
+            copy.__dict__.update(self.__dict__)
+            copy.__dict__.update(changes)
+            copy.__dict__["steps"] = tuple(copy.steps)
+            return copy
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return Allocation(**{**fields, **changes})
+
+    def to_frame(self, what: str = "pairs") -> DataFrame:
+        """A labelled pandas frame (extra `frame`); what is only rounding is 0 there.
+
+        Parameters
+        ----------
+        what : "pairs", a row for each user and server with tasks: user, server, tasks, share;
+            "tasks", users by servers; "users", a row for each user: weight, limit, tasks, share,
+            level; "prices", "used" or "utilisation", servers by resources.
+
+        Raises
+        ------
+        UsageError : another word, or prices of an answer that has none.
+        MissingExtra : without pandas.
+        """
+        from fairopt.allocation.frames import frame
+
+        return frame(self, what)
+
+    def each_stopped(self) -> Iterator[Stops]:
+        """What stops each user, in order, worked out as it is asked for."""
+        return each_stopped(
+            self.instance, self.totals, self.utilisation, self.score, self.prices, self.limit_prices
+        )
+
+    def each_blocked(self) -> Iterator[Blocked]:
+        """`blocked`, worked out as it is asked for."""
+        return each_blocked(self.instance, self.each_stopped(), self.prices, self.limit_prices)
+
+    def save(self, path: Any) -> None:
+        """Write the answer to a JSON file (fairopt/allocation/v1), whole or not at all."""
+        from fairopt.allocation.writing import save
+
+        save(self, path)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Allocation):
+            return NotImplemented
+        return (
+            self.instance == other.instance
+            and self.notion == other.notion
+            and all(
+                np.array_equal(getattr(self, k), getattr(other, k))
+                if getattr(self, k) is not None and getattr(other, k) is not None
+                else getattr(self, k) is getattr(other, k)
+                for k in ("tasks", "prices", "limit_prices", "level_prices", "score")
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Allocation, tuple(getattr(self, name) for name in self.__dataclass_fields__))
+
+    def __repr__(self) -> str:
+        verdict = "not judged" if self.certificate is None else self.certificate.verdict
+        names = self.instance.users
+        first = islice(zip(names, self.totals, strict=True), 6)
+        shown = ", ".join(f"{user}: {total:.6g}" for user, total in first)
+        more = f", {len(names) - 6} more" if len(names) > 6 else ""
+        return f"Allocation({self.notion['name']}, {{{shown}{more}}}, {verdict})"
+
+
+def _plain(notion: Any, scored: bool, faults: list[Fault]) -> dict[str, Any]:
+    """{"name", "parameters"} of a notion, or of plain data, which is checked as notions are."""
+    if isinstance(notion, Mapping):
+        name, given = notion.get("name"), notion.get("parameters", {})
+        if isinstance(name, str) and isinstance(given, Mapping):
+            wrong = parameters.faults(name, given, scored)
+            faults.extend(replace(f, place=f"notion.parameters.{f.place}") for f in wrong)
+            plain = {k: v for k, v in given.items() if v is not None}
+            return {"name": name, "parameters": plain, **_family(notion, scored, faults)}
+    elif hasattr(notion, "plain") and not isinstance(notion, type):
+        found: dict[str, Any] = notion.plain()
+        return found
+    wanted = "a notion such as fo.MaxMin(), or {'name': 'max-min', 'parameters': {}}"
+    raise BadInput([Fault("notion", words(notion), wanted)])
+
+
+def _family(notion: Mapping[str, Any], scored: bool, faults: list[Fault]) -> dict[str, Any]:
+    """{"family": ...} of plain data that name one, checked as the family's own notion is."""
+    if "family" not in notion:
+        return {}
+    kind = notion["family"]
+    given = kind.get("parameters", {}) if isinstance(kind, Mapping) else None
+    if not isinstance(given, Mapping) or kind.get("name") not in families.FAMILIES:
+        wanted = f"{{'name': one of {', '.join(families.FAMILIES)}}}"
+        raise BadInput([Fault("notion.family", words(kind), wanted)])
+    wrong = parameters.faults(kind["name"], given, scored)
+    faults.extend(replace(f, place=f"notion.family.parameters.{f.place}") for f in wrong)
+    return {"family": {"name": kind["name"], "parameters": dict(given)}}
+
+
+def _checked(
+    name: str,
+    given: ArrayLike | None,
+    shape: tuple[int | None, ...],
+    faults: list[Fault],
+    signed: bool = False,
+) -> Floats | None:
+    """The array given, sealed, with 0.0 for -0.0; its faults are added."""
+    if given is None:
+        return None
+    try:
+        array = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        faults.append(Fault(name, f"something that is no array ({error})", "numbers"))
+        return None
+    wanted = tuple(a if w is None else w for a, w in zip(array.shape, shape, strict=False))
+    if array.shape != wanted or array.ndim != len(shape):
+        faults.append(Fault(name, f"shape {array.shape}", f"shape {shape}"))
+    elif array.size:
+        least, most = float(array.min()), float(array.max())
+        if not (math.isfinite(least) and math.isfinite(most)):
+            faults.append(Fault(name, "NaN or infinity", "finite numbers"))
+        elif least < 0 and not signed:
+            faults.append(Fault(name, f"{least:g}", "numbers >= 0"))
+    # an array passed on from one answer to the next is sealed already
+    return array if is_sealed(array) else sealed(array + 0.0)
+
+
+def _positive(score: Floats, inst: Instance) -> bool:
+    """Whether every eligible pair has a score above 0."""
+    return not any(
+        bool((inst.eligible[users] > (score[users] > 0)).any()) for users in inst.blocks()
+    )
+
+
+def pair_cost(alloc: Allocation) -> Floats:
+    """(P,) price of one task of each eligible pair: sum_r p[i,r] d[n,r] + mu_n."""
+    assert alloc.prices is not None
+    inst = alloc.instance
+    return np.concatenate(
+        [
+            task_cost(inst, alloc.prices, users, alloc.limit_prices)[inst.eligible[users]]
+            for users in inst.blocks()
+        ]
+    )
+
+
+__all__ = ["Allocation", "Blocked", "Stops", "pair_cost", "task_cost"]

@@ -1,0 +1,162 @@
+"""Answers as JSON, fairopt/allocation/v1: the instance, the notion, the tasks and the prices.
+
+Numbers come back bit for bit. Zeros, infinite limits and defaults are left out; times, paths and
+versions are never written, so equal answers are equal bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairopt import criteria, storage
+from fairopt.formulas import parameters
+from fairopt.instance import Floats, Instance
+
+if TYPE_CHECKING:
+    from fairopt.allocation import Allocation
+
+SCHEMA = "fairopt/allocation/v1"
+
+
+def save(alloc: Allocation, path: str | os.PathLike[str]) -> None:
+    """Write an answer to a file, whole or not at all; "-" is standard output."""
+    storage.write_text(path, dumps(alloc))
+
+
+def dumps(alloc: Allocation) -> str:
+    """An answer as JSON text, one line a key and a user, ending in a newline."""
+    plain = to_dict(alloc)
+    lines = []
+    for key, value in plain.items():
+        if key in ("instance", "tasks", "prices", "score") and isinstance(value, dict) and value:
+            inner = ",\n".join(f"    {_json(k)}: {_json(v)}" for k, v in value.items())
+            lines.append(f"  {_json(key)}: {{\n{inner}\n  }}")
+        else:
+            lines.append(f"  {_json(key)}: {_json(value)}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
+
+
+# -- to plain data ----------------------------------------------------------------------------
+
+
+def to_dict(alloc: Allocation) -> dict[str, Any]:
+    """The answer as plain data of the schema fairopt/allocation/v1."""
+    inst = alloc.instance
+    found: dict[str, Any] = {
+        "schema": SCHEMA,
+        "instance": _instance_plain(inst),
+        "notion": _plain(alloc.notion),
+        **proof(alloc),
+    }
+    for key in ("objective", "equivalent"):
+        if getattr(alloc, key) is not None:
+            found[key] = _plain(getattr(alloc, key))
+    if alloc.certificate is not None:
+        found["certificate"] = _plain(alloc.certificate.to_dict())
+    if alloc.steps:
+        found["steps"] = _plain(alloc.steps)
+    return found
+
+
+def proof(alloc: Allocation) -> dict[str, Any]:
+    """Tasks, prices and scores as plain data: what a judge needs besides instance and notion."""
+    inst = alloc.instance
+    found: dict[str, Any] = {"tasks": _rows(alloc.tasks, inst.users, inst.servers)}
+    if alloc.prices is not None:
+        found["prices"] = _rows(alloc.prices, inst.servers, inst.resources)
+    if alloc.limit_prices is not None:
+        found["limit_prices"] = _row(alloc.limit_prices, inst.users)
+    if alloc.level_prices is not None:
+        found["level_prices"] = [_rows(p, inst.servers, inst.resources) for p in alloc.level_prices]
+    if not _score_follows(alloc):
+        found["score"] = _rows(alloc.score, inst.users, inst.servers)
+    return found
+
+
+def _score_follows(alloc: Allocation) -> bool:
+    """Whether the scores are those the notion's criterion names, so need not be written."""
+    name = parameters.criterion_of(alloc.notion)
+    if name not in criteria.CRITERIA:
+        return False
+    return np.array_equal(alloc.score, criteria.score(alloc.instance, name))
+
+
+def _instance_plain(inst: Instance) -> dict[str, Any]:
+    n, i, _ = inst.shape
+    base = inst.demand if inst.demand.ndim == 2 else inst.demand[:, 0]
+    plain: dict[str, Any] = {
+        "users": list(inst.users),
+        "servers": list(inst.servers),
+        "resources": list(inst.resources),
+        "demand": _rows(base, inst.users, inst.resources, every=True),
+        "capacity": _rows(inst.capacity, inst.servers, inst.resources, every=True),
+    }
+    if inst.demand.ndim == 3:
+        # kept even when empty: it says that demand is by server
+        own = {
+            inst.users[k]: {
+                inst.servers[j]: _row(inst.demand[k, j], inst.resources)
+                for j in range(i)
+                if (inst.demand[k, j] != inst.demand[k, 0]).any()
+            }
+            for k in range(n)
+        }
+        plain["demand_on"] = {user: rows for user, rows in own.items() if rows}
+    if (inst.count != 1).any():
+        plain["count"] = {
+            inst.servers[k]: int(inst.count[k]) for k in np.flatnonzero(inst.count != 1)
+        }
+    some = np.flatnonzero(~inst.placement.all(axis=1))
+    if len(some):
+        plain["placement"] = {
+            inst.users[k]: [inst.servers[j] for j in np.flatnonzero(inst.placement[k])]
+            for k in some
+        }
+    if (inst.weight != 1).any():
+        plain["weight"] = {
+            inst.users[k]: float(inst.weight[k]) for k in np.flatnonzero(inst.weight != 1)
+        }
+    limited = np.flatnonzero(np.isfinite(inst.limit))
+    if len(limited):
+        plain["limit"] = {inst.users[k]: float(inst.limit[k]) for k in limited}
+    return plain
+
+
+def _row(row: Floats, names: tuple[str, ...]) -> dict[str, float]:
+    return {names[k]: float(row[k]) for k in np.flatnonzero(row)}
+
+
+def _rows(
+    array: Floats, outer: tuple[str, ...], inner: tuple[str, ...], every: bool = False
+) -> dict[str, dict[str, float]]:
+    """{row: {column: number}}, zeros left out; rows of zeros too unless `every`."""
+    rows = {name: _row(row, inner) for name, row in zip(outer, array, strict=True)}
+    return rows if every else {name: row for name, row in rows.items() if row}
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars and arrays, tuples and numbers beyond JSON as plain JSON data."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    return value if isinstance(value, str | int | float | bool | None) else str(value)
+
+
+__all__ = ["SCHEMA", "dumps", "proof", "save", "to_dict"]

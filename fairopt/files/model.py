@@ -1,0 +1,284 @@
+"""Model files (TOML), folders of CSV files, the models shipped with the package, and answers.
+
+Everything wrong with a file is reported at once, each fault with its place. Format: DESIGN
+section 5, in the documentation under "Model files".
+"""
+
+from __future__ import annotations
+
+import importlib.resources
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fairopt import storage
+from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.files import folders
+from fairopt.files.cases import Case, read_cases
+from fairopt.files.tables import arrays_of, tables_of
+from fairopt.instance import Instance
+from fairopt.instance.reading import (
+    AMOUNT,
+    POSITIVE,
+    Faults,
+    build,
+    by_name,
+    known_keys,
+    listed,
+    names,
+    nearest,
+    number,
+    shown,
+    table,
+    text,
+)
+
+LARGEST = 32 * storage.MEBIBYTE
+"""a larger instance is a folder of CSV files, which are read as a stream"""
+
+_HEAD = ("title", "source", "resources", "case", "dynamics")
+_DYNAMICS = ("loads", "mix", "tasks_per_job", "horizon", "away")
+
+
+@dataclass(frozen=True)
+class Model:
+    """An instance with where it is from and what is known about its answers.
+
+    Parameters
+    ----------
+    instance : the cluster.
+    cases : what to solve, and what comes out.
+    title, source : what it is, and where from; required of shipped models only.
+    dynamics : loads, mix, tasks_per_job, horizon of random arrivals, and who is away from when
+        until when, as in the file.
+    name : the shipped name, or the file's.
+    """
+
+    instance: Instance
+    cases: tuple[Case, ...] = ()
+    title: str = ""
+    source: str = ""
+    dynamics: dict[str, Any] = field(default_factory=dict)
+    name: str = field(default="", compare=False)
+
+
+class Shipped(NamedTuple):
+    """A model that comes with the package."""
+
+    name: str
+    title: str
+    source: str
+
+
+def read(path: str | os.PathLike[str]) -> Model:
+    """Read a model: a TOML file, a folder of CSV files, "-" for stdin, or a shipped name.
+
+    Raises
+    ------
+    BadInput : with every fault of the file, each with its place.
+    UsageError : no file and no shipped model has that name; the nearest are named.
+    """
+    given = os.fspath(path)
+    if given == storage.STDIN:
+        return _parse(_text(given), "<stdin>", "stdin")
+    found = Path(given)
+    name = found.stem
+    if not os.path.isfile(found / "model.toml") and not os.path.isfile(found):
+        shipped = dict(_shipped())
+        if given in shipped:
+            name, found = given, shipped[given]
+        elif not os.path.exists(found) and not _looks_like_path(given):
+            raise UsageError(
+                f"model: found {given!r}; wanted a file, or {_near_models(given, shipped)}"
+            )
+    if os.path.isdir(found):
+        return _folder(found, name)
+    return _parse(_text(found), storage.source_name(found), name)
+
+
+def models() -> list[Shipped]:
+    """Name, title and source of every shipped model, in order of name; `invalid/` left out."""
+    found = []
+    for name, path in _shipped():
+        if name.startswith("invalid/"):
+            continue
+        head = tomllib.loads(_text(path / "model.toml" if path.is_dir() else path))
+        found.append(Shipped(name, str(head.get("title", "")), str(head.get("source", ""))))
+    return found
+
+
+def write(model: Model | Instance, path: str | os.PathLike[str]) -> None:
+    """Write a model without loss: to a file NAME.toml or "-", otherwise to a folder of CSV files.
+
+    Written whole or not at all.
+
+    Raises
+    ------
+    UsageError : the folder to write in does not exist, or cannot be written.
+    """
+    import tomli_w
+
+    if isinstance(model, Instance):
+        model = Model(model)
+    given = os.fspath(path)
+    head = {"title": model.title, "source": model.source}
+    head = {key: value for key, value in head.items() if value}
+    plain: dict[str, Any] = {**head, "resources": list(model.instance.resources)}
+    tail: dict[str, Any] = {}
+    if model.dynamics:
+        tail["dynamics"] = model.dynamics
+    if model.cases:
+        tail["case"] = [case.to_dict() for case in model.cases]
+    if given == storage.STDIN or given.endswith(".toml"):
+        storage.write_text(given, tomli_w.dumps({**plain, **tables_of(model.instance), **tail}))
+    else:
+        folders.write_folder(model.instance, Path(given), tomli_w.dumps({**plain, **tail}))
+
+
+# -- where models are -------------------------------------------------------------------------
+
+
+def shipped_root() -> Path:
+    """The folder of shipped models: in the package (a wheel), else beside it (a checkout)."""
+    package = Path(str(importlib.resources.files("fairopt")))
+    inside = package / "models"
+    return inside if inside.is_dir() else package.parent / "models"
+
+
+def _shipped() -> Iterator[tuple[str, Path]]:
+    root = shipped_root()
+    found = [(p.with_suffix(""), p) for p in root.rglob("*.toml") if p.name != "model.toml"]
+    found += [(p.parent, p.parent) for p in root.rglob("model.toml")]
+    for name, path in sorted(found):
+        yield name.relative_to(root).as_posix(), path
+
+
+def _looks_like_path(given: str) -> bool:
+    return given.endswith((".toml", ".csv", ".json")) or given.startswith((".", "/", "~"))
+
+
+def _near_models(given: str, shipped: Mapping[str, Path]) -> str:
+    """The shipped names nearest to an unknown one."""
+    import difflib
+
+    known = [name for name in shipped if not name.startswith("invalid/")]
+    close = [name for name in known if given and (given in name or name in given)][:3]
+    last = {name.rpartition("/")[2]: name for name in known}
+    close += difflib.get_close_matches(given, known, 3, 0.4)
+    close += [last[k] for k in difflib.get_close_matches(given.rpartition("/")[2], last, 2, 0.6)]
+    shown_names = list(dict.fromkeys(close))[:3]
+    if not shown_names:
+        return "one of the shipped models (fairopt models lists them)"
+    return f"a shipped model (nearest: {', '.join(shown_names)})"
+
+
+# -- TOML to model ----------------------------------------------------------------------------
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    return storage.read_text(path, LARGEST, "a model file in TOML")
+
+
+DEEPEST = 16
+"""most parts of a dotted key: models need six, and the parser's time grows with their square"""
+_WORD = r"""(?:"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[A-Za-z0-9_-]++)"""
+_TOKEN = re.compile(
+    r'"{3}(?:[^\\]|\\.)*?"{3}|'
+    r"'{3}.*?'{3}|#[^\n]*+"
+    rf"|(?P<key>{_WORD}(?:[ \t]*+\.[ \t]*+{_WORD})*+)|[^\"'#A-Za-z0-9_-]++|.",
+    re.DOTALL,
+)
+"""texts of many lines, comments, dotted keys (and numbers and texts), and what stands between"""
+
+
+def _deep_key(content: str) -> int | None:
+    """Position of the first key of too many parts; None where there is none."""
+    if all(line.count(".") < DEEPEST for line in content.splitlines()):
+        return None
+    for token in _TOKEN.finditer(content):
+        key = token["key"]
+        if key is not None and key.count(".") >= DEEPEST and len(re.findall(_WORD, key)) > DEEPEST:
+            return token.start()
+    return None
+
+
+def _toml(content: str, source: str) -> dict[str, Any]:
+    deep = _deep_key(content)
+    if deep is not None:
+        line = content.count("\n", 0, deep) + 1
+        found = f"a key of more than {DEEPEST} parts"
+        raise BadInput([Fault(f"line {line}", found, "keys of the model format")], source)
+    try:
+        return tomllib.loads(content)
+    except RecursionError:
+        fault = Fault("file", "lists or tables nested too deeply", "a model file in TOML")
+    except ValueError as error:
+        where = re.search(r" \(at (.*)\)$", str(error))
+        place = where[1] if where else "file"
+        what = re.sub(r" \(at .*\)$", "", str(error))
+        fault = Fault(place, f"text that is no TOML ({what})", "a model file in TOML")
+    raise BadInput([fault], source)
+
+
+def _parse(content: str, source: str, name: str) -> Model:
+    data = _toml(content, source)
+    faults = Faults(source)
+    known_keys(data, (*_HEAD, "servers", "users"), "", faults)
+    arrays = arrays_of(data, faults)
+    return _model(data, faults, name, arrays)
+
+
+def _model(data: Mapping[str, Any], faults: Faults, name: str, arrays: Mapping[str, Any]) -> Model:
+    users, servers, resources = (
+        {key: k for k, key in enumerate(arrays[kind])} for kind in ("users", "servers", "resources")
+    )
+    cases = read_cases(data.get("case", []), users, servers, resources, faults)
+    title = text(data.get("title", ""), "title", faults)
+    source = text(data.get("source", ""), "source", faults)
+    dynamics = _dynamics(data.get("dynamics", {}), users, faults)
+    return Model(build(faults, **arrays), cases, title, source, dynamics, name)
+
+
+def _dynamics(given: Any, users: Mapping[str, int], faults: Faults) -> dict[str, Any]:
+    data = table(given, "dynamics", faults)
+    known_keys(data, _DYNAMICS, "dynamics", faults)
+    for k, each in enumerate(listed(data.get("loads", []), "dynamics.loads", faults)):
+        number(each, f"dynamics.loads[{k}]", faults, POSITIVE)
+    by_name(data.get("mix", {}), users, "user", "dynamics.mix", faults, AMOUNT)
+    for key in ("tasks_per_job", "horizon"):
+        if key in data:
+            number(data[key], f"dynamics.{key}", faults, POSITIVE)
+    for user, both in table(data.get("away", {}), "dynamics.away", faults).items():
+        here = f"dynamics.away.{user}"
+        if user not in users:
+            faults.add(here, "an unknown user", nearest(user, users))
+        times = [number(t, here, faults) for t in listed(both, here, faults)]
+        if len(times) != 2 or not times[0] < times[1]:
+            faults.add(here, shown(both), "two times, leaves < returns")
+    return dict(data)
+
+
+def _folder(folder: Path, name: str) -> Model:
+    faults = Faults(folder.name or str(folder))
+    if not (folder / "model.toml").is_file():
+        faults.add(
+            "model.toml", "no such file in the folder", "a model file, or a folder with model.toml"
+        )
+        faults.stop()
+    data = _toml(_text(folder / "model.toml"), f"{folder.name}/model.toml")
+    for key in ("users", "servers"):
+        if key in data:
+            faults.add(key, "a table in model.toml", f"the file {key}.csv")
+    known_keys({k: v for k, v in data.items() if k not in ("users", "servers")}, _HEAD, "", faults)
+    if "resources" not in data:
+        faults.add("resources", "none", "at least one")
+    resources = names(data["resources"], "resources", faults) if "resources" in data else {}
+    arrays = folders.read_folder(folder, resources, faults)
+    return _model(data, faults, name, arrays)
+
+
+__all__ = ["Case", "Model", "Shipped", "models", "read", "shipped_root", "write"]  # fmt: skip

@@ -1,0 +1,173 @@
+"""The tables [servers] and [users] of a model file, to arrays and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from fairopt.instance import Instance
+from fairopt.instance.reading import (
+    LIMIT,
+    POSITIVE,
+    WHOLE,
+    Faults,
+    by_name,
+    known_keys,
+    listed,
+    names,
+    nearest,
+    number,
+    shown,
+    table,
+)
+
+_USER = ("demand", "weight", "limit", "servers", "demand_on")
+_SERVER = ("capacity", "count")
+
+
+def arrays_of(data: Mapping[str, Any], faults: Faults, by_server: bool = False) -> dict[str, Any]:
+    """The arguments of Instance from the keys resources, servers and users of a model file.
+
+    Parameters
+    ----------
+    data : the file's tables.
+    faults : where to report.
+    by_server : give demand the shape (N, I, R) even if no user has a `demand_on`.
+    """
+    for key in ("resources", "servers", "users"):
+        if key not in data:
+            faults.add(key, "none", "at least one")
+    resources = names(data["resources"], "resources", faults) if "resources" in data else {}
+    rows = table(data.get("servers", {}), "servers", faults)
+    people = table(data.get("users", {}), "users", faults)
+    for key, given in (("servers", rows), ("users", people)):
+        if key in data and not given and not faults.under(key):
+            faults.add(key, "none", "at least one")
+    servers = {key: k for k, key in enumerate(rows)}
+    capacity = np.zeros((len(servers), len(resources)))
+    count = np.ones(len(servers))
+    for i, (key, row) in enumerate(rows.items()):
+        here = f"servers.{key}"
+        row = table(row, here, faults)
+        known_keys(row, _SERVER, here, faults)
+        if "capacity" in row:
+            _fill(capacity[i], row["capacity"], resources, f"{here}.capacity", faults)
+        else:
+            faults.add(f"{here}.capacity", "nothing", "a table of amounts by resource")
+        count[i] = number(row.get("count", 1), f"{here}.count", faults, WHOLE)
+    return {
+        **_users(people, servers, resources, faults, by_server),
+        "capacity": capacity, "count": count,
+        "users": list(people), "servers": list(servers), "resources": list(resources),
+    }  # fmt: skip
+
+
+def _users(
+    people: Mapping[str, Any],
+    servers: Mapping[str, int],
+    resources: Mapping[str, int],
+    faults: Faults,
+    by_server_anyway: bool,
+) -> dict[str, Any]:
+    """The arrays demand, placement, weight and limit of the [users] tables."""
+    size = len(people), len(servers), len(resources)
+    demand = np.zeros((size[0], size[2]))
+    by_server: np.ndarray[Any, np.dtype[np.float64]] | None = None
+    placement = np.ones(size[:2], dtype=bool)
+    weight, limit = np.ones(size[0]), np.full(size[0], np.inf)
+    if by_server_anyway or any(
+        isinstance(row, Mapping) and "demand_on" in row for row in people.values()
+    ):
+        by_server = np.zeros(size)
+    for n, (key, row) in enumerate(people.items()):
+        here = f"users.{key}"
+        row = table(row, here, faults)
+        known_keys(row, _USER, here, faults)
+        weight[n] = number(row.get("weight", 1), f"{here}.weight", faults, POSITIVE)
+        limit[n] = number(row.get("limit", np.inf), f"{here}.limit", faults, LIMIT)
+        if "servers" in row:
+            placement[n] = False
+            for i in _allowed(row["servers"], servers, f"{here}.servers", faults):
+                placement[n, i] = True
+        own = table(row.get("demand_on", {}), f"{here}.demand_on", faults)
+        if "demand" in row:
+            _fill(demand[n], row["demand"], resources, f"{here}.demand", faults)
+        elif not own or any(name not in own for name, i in servers.items() if placement[n, i]):
+            faults.add(f"{here}.demand", "nothing", "a table of amounts by resource")
+        if by_server is not None:
+            by_server[n] = demand[n]
+        for server, amounts in own.items():
+            place = f"{here}.demand_on.{server}"
+            if server not in servers:
+                faults.add(place, "an unknown server", nearest(server, servers))
+                continue
+            assert by_server is not None
+            by_server[n, servers[server]] = 0.0
+            _fill(by_server[n, servers[server]], amounts, resources, place, faults)
+    return {
+        "demand": demand if by_server is None else by_server,
+        "placement": placement, "weight": weight, "limit": limit,
+    }  # fmt: skip
+
+
+def _fill(into: Any, given: Any, resources: Mapping[str, int], place: str, faults: Faults) -> None:
+    for name, amount in by_name(given, resources, "resource", place, faults).items():
+        into[resources[name]] = amount
+
+
+def _allowed(given: Any, servers: Mapping[str, int], place: str, faults: Faults) -> Iterator[int]:
+    seen = set()
+    for k, name in enumerate(listed(given, place, faults)):
+        if not isinstance(name, str):
+            faults.add(f"{place}[{k}]", shown(name), "the name of a server")
+        elif name not in servers:
+            faults.add(f"{place}[{k}]", f"the unknown server {name!r}", nearest(name, servers))
+        elif name in seen:
+            faults.add(f"{place}[{k}]", f"the name {name!r} a second time", "every name once")
+        else:
+            seen.add(name)
+            yield servers[name]
+
+
+def tables_of(inst: Instance) -> dict[str, Any]:
+    """The tables [servers] and [users]; what is 0 or the default is left out."""
+    servers: dict[str, Any] = {}
+    for i, name in enumerate(inst.servers):
+        count = {"count": int(inst.count[i])} if inst.count[i] != 1 else {}
+        servers[name] = {**count, "capacity": _amounts(inst.capacity[i], inst.resources)}
+    users: dict[str, Any] = {}
+    for n, name in enumerate(inst.users):
+        row: dict[str, Any] = {}
+        if inst.weight[n] != 1:
+            row["weight"] = float(inst.weight[n])
+        if np.isfinite(inst.limit[n]):
+            row["limit"] = float(inst.limit[n])
+        if not inst.placement[n].all():
+            row["servers"] = [
+                s for s, on in zip(inst.servers, inst.placement[n], strict=True) if on
+            ]
+        base = inst.demand[n] if inst.demand.ndim == 2 else inst.demand[n, 0]
+        row["demand"] = _amounts(base, inst.resources)
+        own = {s: _amounts(inst.demand[n, i], inst.resources) for i, s in _own_demand(inst, n)}
+        users[name] = {**row, **({"demand_on": own} if own else {})}
+    return {"servers": servers, "users": users}
+
+
+def _amounts(row: Any, names: tuple[str, ...]) -> dict[str, float]:
+    """{name: amount}, zeros left out."""
+    return {name: float(x) for name, x in zip(names, row, strict=True) if x != 0}
+
+
+def _own_demand(inst: Instance, n: int) -> list[tuple[int, str]]:
+    """Servers where user n's demand is not that on the first; the first user always names one.
+
+    Without that, a demand by server that happens to be the same everywhere would come back with
+    another shape.
+    """
+    if inst.demand.ndim == 2:
+        return []
+    differs = (inst.demand[n] != inst.demand[n, 0]).any(axis=1)
+    differs[0] |= n == 0
+    return [(i, s) for i, s in enumerate(inst.servers) if differs[i]]

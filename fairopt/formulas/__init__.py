@@ -1,0 +1,1 @@
+"""Pure NumPy formulas: welfare, penalties, what stops whom; what notions are given."""

@@ -1,0 +1,128 @@
+"""Who is stopped by which full resource on which server, and what a task costs there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from fairopt.formulas import rows
+from fairopt.instance import Bools, Floats, Instance, Ints
+
+
+class Blocked(NamedTuple):
+    """User `user` can get no more on `server` because `resource` is full there.
+
+    `worth` is the price of one more unit; None when no prices are known. A user at its own limit
+    has server and resource None.
+    """
+
+    user: str
+    server: str | None
+    resource: str | None
+    worth: float | None
+
+
+def task_cost(
+    inst: Instance, prices: Floats, users: slice, limit_prices: Floats | None = None
+) -> Floats:
+    """(users, I) price of one task: sum_r p[i,r] d[n,r] + mu_n, eligible or not.
+
+    Summed resource by resource, not as a matrix product, so that it does not depend on which
+    users stand together, to the last bit.
+    """
+    demand = inst.demand[users]
+    columns = demand if demand.ndim == 3 else demand[:, None, :]
+    cost: Floats = columns[:, :, 0] * prices[:, 0]
+    part = np.empty_like(cost)
+    for r in range(1, prices.shape[1]):
+        cost += np.multiply(columns[:, :, r], prices[:, r], out=part)
+    if limit_prices is not None:
+        cost += limit_prices[users, None]
+    return cost
+
+
+class Stops(NamedTuple):
+    """What stops one user: its own limit, or full resources of servers.
+
+    `places` (K,) are positions i R + r, increasing.
+    """
+
+    user: int
+    at_limit: bool
+    places: Ints
+
+
+def each_stopped(
+    inst: Instance,
+    totals: Floats,
+    utilisation: Floats,
+    score: Floats,
+    prices: Floats | None = None,
+    limit_prices: Floats | None = None,
+) -> Iterator[Stops]:
+    """What stops each user, in order, worked out as it is asked for; users with room left out.
+
+    Parameters
+    ----------
+    totals : (N,) tasks. utilisation : (I, R) used part of each resource. score : (N, I).
+    prices : (I, R); only resources priced on the user's cheapest servers stop it, if given.
+    limit_prices : (N,) price of one more task allowed.
+    """
+    full = utilisation >= 1 - 1e-6
+    at_limit = totals >= inst.limit * (1 - 1e-6)
+    nothing = np.empty(0, dtype=np.int64)
+    for users in inst.blocks():
+        stops = _stops(inst, score, prices, limit_prices, users, full)
+        for k, limited in enumerate(at_limit[users].tolist()):
+            own = nothing if limited else np.flatnonzero(stops[k])
+            if limited or len(own):
+                yield Stops(users.start + k, limited, own)
+
+
+def each_blocked(
+    inst: Instance,
+    stopped: Iterable[Stops],
+    prices: Floats | None = None,
+    limit_prices: Floats | None = None,
+) -> Iterator[Blocked]:
+    """What stops each user, by name, with the price of one more unit."""
+    for user, at_limit, places in stopped:
+        name = inst.users[user]
+        if at_limit:
+            mu = None if limit_prices is None else float(limit_prices[user])
+            yield Blocked(name, None, None, mu)
+        for place in places.tolist():
+            i, r = divmod(place, len(inst.resources))
+            worth = None if prices is None else float(prices[i, r])
+            yield Blocked(name, inst.servers[i], inst.resources[r], worth)
+
+
+def _stops(
+    inst: Instance,
+    score: Floats,
+    prices: Floats | None,
+    limit_prices: Floats | None,
+    users: slice,
+    full: Bools,
+) -> Bools:
+    """(users, I, R) whether this full resource is what stops the user on this server."""
+    demand = inst.demand_by_server[users]
+    eligible = inst.eligible[users]
+    near = eligible
+    if prices is not None:
+        # prices from anywhere; what is infinite stops nobody
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            u = np.where(eligible, score[users], 1.0)
+            price = task_cost(inst, prices, users, limit_prices) / u
+            cheapest = rows.least(np.where(eligible, price, np.inf))[:, None]
+            near = eligible & (price <= cheapest * (1 + 1e-6))
+    stops = np.zeros(demand.shape, dtype=bool)
+    for r in np.flatnonzero(full.any(axis=0)):
+        here = near & full[:, r] & (demand[:, :, r] > 0)
+        if prices is not None:
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+                here &= prices[:, r] * demand[:, :, r] / u > 1e-9 * cheapest
+        stops[:, :, r] = here
+    return stops

@@ -1,0 +1,201 @@
+"""What each notion may be given: the one table that notions, answers and files are checked by.
+
+It stands below notions and judges, who share no code: a notion checks what it is built with, an
+`Allocation` and the reader of files what they are told of a notion, all by the same rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairopt.criteria import CRITERIA
+from fairopt.errors import Fault
+from fairopt.formulas import families
+from fairopt.instance.reading import AMOUNT, POSITIVE, nearest, shown
+
+FILL = "fill:"
+"""answers of schedulers are named fill:SCHEDULER"""
+DIVISIONS = ("rdm", "tdm")
+MIXES = ("demand", "free")
+REFILLS = ("refill", "algorithm-1")
+BOTTLENECKS = ("levels", "milp", "enumeration")
+MOST = 1e150
+"""the largest parameter: products of two must not overflow"""
+TIES = ("lowest", "highest", "random")
+
+
+class Rule(NamedTuple):
+    """What a parameter may be, in words and as a test; `needed` where there is no default."""
+
+    wanted: str
+    good: Callable[[Any], bool]
+    needed: bool = False
+
+
+def amount(value: Any) -> float | None:
+    """`value` as a number from 0 to MOST; None if it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if 0 <= number <= MOST else None
+
+
+def welfare(value: Any) -> float | None:
+    """alpha of g, from "log", a number >= 0 or a text that spells one (the command line's)."""
+    if isinstance(value, str):
+        try:
+            value = 1.0 if value == "log" else float(value)
+        except ValueError:
+            return None
+    return amount(value)
+
+
+def _one_of(known: Collection[str], none: bool = False) -> Rule:
+    def good(value: Any) -> bool:
+        return (none and value is None) or (isinstance(value, str) and value in known)
+
+    return Rule(f"one of {', '.join(known)}", good)
+
+
+def _whole(value: Any) -> bool:
+    return _seed(value) and bool(value >= 0)
+
+
+def _order(value: Any) -> bool:
+    listed = isinstance(value, list | tuple)
+    return value is None or (listed and all(isinstance(name, str) for name in value))
+
+
+_NUMBER = Rule(f"{AMOUNT}, at most {MOST:g}", lambda value: amount(value) is not None)
+_FLAG = Rule("true or false", lambda value: isinstance(value, bool))
+_CRITERION = Rule(
+    f"one of {', '.join(CRITERIA)}, or a function (instance) -> scores",
+    lambda value: value in CRITERIA if isinstance(value, str) else callable(value),
+)
+_OBJECTIVE = Rule(
+    "most-tasks, fewest-tasks or the name of a user",
+    lambda value: value is None or isinstance(value, str),
+)
+RULES: dict[str, dict[str, Rule]] = {
+    "throughput": {},
+    "proportional": {"criterion": _CRITERION},
+    "alpha-fair": {
+        "alpha": _NUMBER._replace(needed=True), "criterion": _CRITERION, "weight_inside": _FLAG,
+    },
+    "max-min": {"criterion": _CRITERION},
+    "tradeoff": {
+        "t_pf": _NUMBER, "t_drf": _NUMBER,
+        "g": Rule(f"'log', or alpha as {AMOUNT}, at most {MOST:g}",
+                  lambda value: welfare(value) is not None),
+        "equal_across": _FLAG, "equal_within": _FLAG,
+    },
+    "ps-dsf": {
+        "division": _one_of(DIVISIONS),
+        "order": Rule("a list of server names", _order),
+        "method": _one_of(REFILLS),
+        "seed": Rule("a whole number >= 0", lambda value: value is None or _whole(value)),
+        "objective": _OBJECTIVE,
+    },
+    "per-server-drf": {},
+    "drf-hug": {},
+    "equal-m": {"mix": _one_of(MIXES)},
+    "sum-m": {},
+    "bmf": {
+        "method": _one_of(BOTTLENECKS, none=True),
+        "objective": _OBJECTIVE,
+    },
+}  # fmt: skip
+
+
+CRITERION = {"max-min": "drf", "tradeoff": "dominant-share"}
+"""what shares are measured in where no criterion is named; tasks for all others"""
+
+
+def criterion_of(notion: Mapping[str, Any]) -> str:
+    """The criterion of a notion given as plain data."""
+    kind = families.member(notion)
+    return str(kind["parameters"].get("criterion", CRITERION.get(kind["name"], "tasks")))
+
+
+def names() -> list[str]:
+    """Every name that `faults` has rules for."""
+    from fairopt.filling.schedulers import SCHEDULERS
+
+    return [*RULES, *(f"{FILL}{name}" for name in SCHEDULERS), f"{FILL}optimum"]
+
+
+def faults(name: str, given: Mapping[str, Any], scored: bool = False) -> list[Fault]:
+    """Everything that is wrong with the parameters of the notion `name`, each by its own name.
+
+    Parameters
+    ----------
+    name : of a notion, or fill:SCHEDULER. A notion that is not ours may be given anything.
+    given : the parameters; what is left out is at its default.
+    scored : whether scores stand beside them: then the criterion may have any name.
+    """
+    rules = _filling(name) if name.startswith(FILL) else RULES.get(name)
+    if rules is None:
+        return []
+    found = [
+        Fault(key, "an unknown parameter", nearest(key, rules) if rules else "none")
+        for key in given
+        if key not in rules
+    ]
+    for key, rule in rules.items():
+        if key not in given:
+            if rule.needed:
+                found.append(Fault(key, "nothing", rule.wanted))
+        elif key == "criterion" and scored and isinstance(given[key], str):
+            continue
+        elif not rule.good(given[key]):
+            found.append(Fault(key, words(given[key]), rule.wanted))
+    return found or list(_together(name, given))
+
+
+def _filling(name: str) -> dict[str, Rule]:
+    from fairopt.filling.selection import SELECTIONS
+
+    step = Rule(f"{POSITIVE}, at most {MOST:g}", lambda value: (amount(value) or 0.0) > 0)
+    if name == f"{FILL}optimum":
+        return {"increment": step}
+    tie = _one_of(TIES)
+    return {
+        "selection": _one_of(SELECTIONS), "seed": Rule("a whole number", _seed),
+        "increment": step, "user_tie": tie, "server_tie": tie,
+    }  # fmt: skip
+
+
+def _seed(value: Any) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _together(name: str, given: Mapping[str, Any]) -> Iterator[Fault]:
+    """What is wrong with parameters that are right one by one."""
+    if name == "ps-dsf":
+        method, seed = given.get("method", "refill"), given.get("seed")
+        timed = given.get("division") == "tdm"
+        if timed and (given.get("order") is not None or method != "refill"):
+            yield Fault("order, method", "given with tdm", "rdm (tdm has one answer)")
+        ordered = timed or method != "refill" or given.get("order") is not None
+        if given.get("objective") is not None and ordered:
+            yield Fault("objective", "given with tdm, a method or an order", "rdm alone")
+        if seed is not None and method != "algorithm-1":
+            yield Fault("seed", f"{seed}", "method algorithm-1, or no seed")
+    if name == "bmf" and given.get("method") == "levels" and given.get("objective") is not None:
+        yield Fault("method", "'levels' with an objective", "milp or enumeration")
+
+
+def words(value: Any) -> str:
+    """A value in the words of a message; what is no plain data by its kind alone."""
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if isinstance(value, np.generic):
+        value = value.item()
+    known = isinstance(value, str | int | float | Mapping | list | tuple | None)
+    return shown(value) if known else f"an object of type {type(value).__name__}"

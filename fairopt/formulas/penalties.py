@@ -1,0 +1,95 @@
+r"""The trade-off objective (16) of kesidis2016 and its terms: pure functions of tasks.
+
+F_n = sum_i a[n,i] / phi_n with a[n,i] = x[n,i] max_r d[n,r] / c[i,r] the dominant share,
+
+.. math:: \sum_n \phi_n g(F_n) - t_{PF} \operatorname{var}(F) - t_{DRF} \sum_i V_i
+
+var(F) has 1/N. V_i is the variance of a[.,i] over the users eligible at i, with 1/|E_i|; a row of
+count k is k machines, each with a[.,i] / k, so V of the row is var(a[.,i]) / k. A server that
+nobody may use has V_i = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairopt.formulas import families, welfare
+from fairopt.instance import Floats, Instance, Ints, remembered
+
+NAME = "tradeoff"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What the notion weighs: alpha of g (1 is log), t_pf and t_drf, and the hard forms."""
+
+    alpha: float
+    t_pf: float
+    t_drf: float
+    equal_across: bool
+    equal_within: bool
+
+    @classmethod
+    def free(cls, alpha: float) -> Terms:
+        """No penalty, no equality."""
+        return cls(alpha, 0.0, 0.0, False, False)
+
+    @classmethod
+    def of(cls, notion: Mapping[str, Any]) -> Terms:
+        """From a notion as plain data; what it leaves out is at its default."""
+        given = families.member(notion)["parameters"]
+        g = given.get("g", "log")
+        return cls(
+            1.0 if g == "log" else float(g),
+            float(given.get("t_pf", 0.0)),
+            float(given.get("t_drf", 0.0)),
+            bool(given.get("equal_across", False)),
+            bool(given.get("equal_within", False)),
+        )
+
+
+def across(level: Floats) -> float:
+    """var(F) = mean of (F_n - mean F)^2 over all N users."""
+    away = level - level.mean()
+    return float(away @ away) / len(level)
+
+
+def within(instance: Instance, dominant: Floats) -> Floats:
+    """(I,) V_i of dominant shares a (N, I): deviations from the mean of the eligible users."""
+    away = np.where(instance.eligible, dominant - means(instance, dominant), 0.0)
+    found: Floats = (away**2).sum(axis=0) / _users(instance) / instance.count
+    return found
+
+
+def means(instance: Instance, dominant: Floats) -> Floats:
+    """(I,) mean dominant share over the users eligible at each row; 0 where there are none."""
+    found: Floats = np.where(instance.eligible, dominant, 0.0).sum(axis=0) / _users(instance)
+    return found
+
+
+def _users(instance: Instance) -> Ints:
+    """(I,) eligible users of each row, at least 1 to divide by."""
+    found: Ints = remembered(
+        instance, "_users_of_servers", lambda: np.maximum(instance.eligible.sum(axis=0), 1)
+    )
+    return found
+
+
+def omega(instance: Instance, level: Floats, alpha: float) -> float:
+    """Omega = sum phi_n g(F_n) (12); -inf where a user has nothing and alpha >= 1."""
+    return welfare.objective(np.log(instance.weight), level, alpha)
+
+
+def objective(instance: Instance, dominant: Floats, terms: Terms) -> float:
+    """(16) at dominant shares a (N, I)."""
+    level = dominant.sum(axis=1) / instance.weight
+    value = omega(instance, level, terms.alpha)
+    if terms.t_pf:
+        value -= terms.t_pf * across(level)
+    if terms.t_drf:
+        value -= terms.t_drf * float(within(instance, dominant).sum())
+    return value

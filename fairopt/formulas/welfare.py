@@ -1,0 +1,60 @@
+r"""Alpha-fair welfare of shares, in logarithms: no over- or underflow for any alpha or weight.
+
+W_n is phi_n with the weight outside and phi_n^alpha with it inside; only W^(1/alpha) or log W is
+ever formed. alpha = 0 is efficiency, 1 proportional fairness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fairopt.formulas import families
+from fairopt.instance import Floats
+
+
+def alpha_of(notion: Mapping[str, Any]) -> float | None:
+    """alpha of a notion given as plain data; None when it is not of the alpha-fair family."""
+    kind = families.member(notion)
+    return float(kind["parameters"]["alpha"]) if kind["name"] == "alpha-fair" else None
+
+
+def log_sum_exp(terms: Floats) -> float:
+    """log sum exp, exact where all terms are -inf or one is +inf."""
+    top = float(np.max(terms))
+    if not np.isfinite(top):
+        return top
+    return top + float(np.log(np.sum(np.exp(terms - top))))
+
+
+def log_worth(weight: Floats, alpha: float, weight_inside: bool) -> Floats:
+    """log W (N,): W = phi, or phi^alpha with the weight inside."""
+    return alpha * np.log(weight) if weight_inside else np.log(weight)
+
+
+def log_equivalent(log_w: Floats, share: Floats, alpha: float) -> float:
+    """log E, E = (sum W s^(1-alpha) / sum W)^(1/(1-alpha)): the equally distributed equivalent."""
+    with np.errstate(divide="ignore"):
+        log_s = np.log(np.maximum(share, 0.0))
+    if alpha == 1:
+        w = np.exp(log_w - log_w.max())
+        return float(w @ log_s / w.sum()) if np.isfinite(log_s).all() else -np.inf
+    if alpha > 1 and not np.isfinite(log_s).all():
+        return -np.inf
+    return (log_sum_exp(log_w + (1 - alpha) * log_s) - log_sum_exp(log_w)) / (1 - alpha)
+
+
+def equivalent(log_w: Floats, share: Floats, alpha: float) -> float:
+    """E itself; 0 when a share is 0 and alpha >= 1."""
+    return float(np.exp(log_equivalent(log_w, share, alpha)))
+
+
+def objective(log_w: Floats, share: Floats, alpha: float) -> float:
+    """sum W g(s), g = log or s^(1-alpha)/(1-alpha); may round to 0 or inf for large alpha."""
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
+        if alpha == 1:
+            return float(np.exp(log_w) @ np.log(np.maximum(share, 0.0)))
+        total = log_sum_exp(log_w) + (1 - alpha) * log_equivalent(log_w, share, alpha)
+        return float(np.exp(total) / (1 - alpha))

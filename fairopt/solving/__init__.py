@@ -1,0 +1,209 @@
+"""From (instance, notion) to a judged Allocation: the one way."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fairopt import criteria, threads
+from fairopt.allocation import Allocation
+from fairopt.allocation.check import UNPROVED
+from fairopt.certificates import certify
+from fairopt.errors import BadInput, Fault, NotCertified, UsageError
+from fairopt.formulas.parameters import words
+from fairopt.instance import Floats, Instance
+from fairopt.notions import Notion, expected
+from fairopt.notions.way import Levels, OneProgram, Patterns, Procedure, SameAs, Way
+from fairopt.solving.engines.answer import How
+from fairopt.solving.engines.point import fitted
+from fairopt.solving.reduce import reduce as reducing
+
+SOLVERS = ("auto", "interior", "clarabel", "ecos", "scs", "highs")
+LADDERS = {
+    "alpha-fair": "alpha_fair:alpha_fair", "max-min": "levels:ladder",
+    "tradeoff": "tradeoff:tradeoff",
+}  # fmt: skip
+"""family -> our own methods and the notion's program, rung after rung"""
+ENGINES = {
+    "ps-dsf": "engines.water.refill:solve", "per-server-drf": "engines.water.per_server:solve",
+    "bmf": "engines.water.one_pool:solve", "equal-m": "engines.programs.pools:solve_equal",
+    "sum-m": "engines.programs.pools:solve_sum",
+}  # fmt: skip
+"""family -> our own, faster way to the answer of its program"""
+CLOSING = {"ps-dsf": "engines.water.refill:close"}
+"""family -> what brings the answer of an equal problem to rounding"""
+
+
+def solve(
+    instance: Instance,
+    notion: Notion,
+    solver: str = "auto",
+    gap: float = 1e-6,
+    uncertified: str = "raise",
+    polish: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+    reduce: bool = True,
+) -> Allocation:
+    """The allocation a notion asks for, with prices and a certificate.
+
+    Identical users and servers are solved as one. Parts that share no server are solved apart; each
+    part goes down a ladder of solvers until its answer is certified. Every step is recorded in
+    `steps`. Answers are deterministic.
+
+    Parameters
+    ----------
+    instance : the cluster.
+    notion : what fair means.
+    solver : "auto", or one solver, which is then tried alone.
+    gap : the largest gap and residual accepted (at most 1e-6: what "certified" means).
+    uncertified : "raise" NotCertified, which carries the answer, or "return" it marked as such. An
+        answer that fits, of a notion of your own that nobody can judge, is returned as `unproved`
+        either way.
+    polish : Newton on the optimality conditions after each solver.
+    progress : called with (done, of) while a long sequence of programs is solved.
+    reduce : merge identical users and servers before solving, exactly, and split the answer after.
+
+    Raises
+    ------
+    BadInput : an instance or a notion that is none (a text, a class: build it, `fo.MaxMin()`).
+    NotCertified : no step gave an answer that the certificate accepts.
+    SolverFailure : no step gave an answer at all.
+    UsageError : an unknown solver, or one that cannot state the notion.
+    MissingExtra : the named solver is not installed.
+    """
+    check_settings(solver, gap)
+    if not isinstance(instance, Instance):
+        raise BadInput([Fault("instance", words(instance), "a fairopt.Instance")])
+    if not isinstance(notion, Notion):
+        raise BadInput([expected(notion)])
+    if uncertified not in ("raise", "return"):
+        raise UsageError(f"uncertified: found {uncertified!r}; wanted 'raise' or 'return'")
+    with threads.one():
+        how = How(solver, gap, polish, progress)
+        alloc = (_reduced if reduce else _answer)(instance, notion, _score(instance, notion), how)
+        certificate = certify(alloc, *notion.slope(instance, alloc.tasks))
+        alloc = alloc.with_(certificate=certificate)
+    short = not certificate.certified or max(certificate.gap, certificate.residual) > gap
+    # what fits, of a notion that nobody can judge, is handed back as unproved
+    nobody = notion.judgeless and certificate.verdict == UNPROVED
+    if short and uncertified == "raise" and not nobody:
+        raise NotCertified(
+            f"{notion.name}: {certificate.verdict}, gap {certificate.gap:.2g}, residual "
+            f"{certificate.residual:.2g}; not pinned: {_listed(certificate.undetermined)}",
+            alloc,
+        )
+    return alloc
+
+
+def check_settings(solver: str, gap: float) -> None:
+    """Raise UsageError for settings that no instance and no notion can be solved with."""
+    if solver not in SOLVERS:
+        raise UsageError(f"solver: found {solver!r}; wanted one of {', '.join(SOLVERS)}")
+    if not 0 < gap <= 1e-6:
+        raise UsageError(f"gap: found {gap!r}; wanted a number above 0, at most 1e-6")
+
+
+def _score(instance: Instance, notion: Notion) -> Floats:
+    """(N, I) scores of the notion's criterion."""
+    return criteria.score(instance, notion.criterion)
+
+
+def _reduced(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
+    """The answer of the smaller problem, split among the users and servers of this one."""
+    if notion.merging is None:
+        return _answer(instance, notion, score, how)
+    small = reducing(instance, notion, score)
+    assert small.score is not None
+    found = _answer(small.instance, small.notion, small.score, how)
+    if not small.steps:
+        return found
+    tasks, p, mu, levels = small.expand(
+        found.tasks, found.prices, found.limit_prices, found.level_prices
+    )
+    # all resources and limits together cost sum phi, whatever the weights of the smaller problem
+    money = float(instance.weight.sum() / small.instance.weight.sum())
+    p, mu = (None if price is None else price * money for price in (p, mu))
+    return Allocation(
+        instance, notion, tasks, p, mu, levels, score, steps=small.renamed(found.steps)
+    )
+
+
+def _answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
+    """The answer by the family's own ladder or engine, else by the notion's statement."""
+    way = notion.way(instance)
+    if isinstance(way, SameAs):
+        other = _answer(way.instance, way.notion, _score(way.instance, way.notion), how)
+        return _brought_back(instance, notion, score, way, other, how.polish)
+    if notion.family in LADDERS:
+        alloc: Allocation = _called(LADDERS[notion.family])(instance, notion, score, how)
+        return alloc
+    if isinstance(way, Procedure):
+        _only_auto(how, notion, ("auto",))
+        tasks = fitted(instance, np.asarray(way.tasks(instance), dtype=np.float64), within=1e-10)
+        return Allocation(instance, notion, tasks, score=score, steps=({"step": "procedure"},))
+    chosen = isinstance(way, Patterns) and way.chooses
+    if how.solver == "auto" and notion.family in ENGINES and not chosen:
+        answer = _called(ENGINES[notion.family])(instance, notion)
+        # totals 1e12 times what a small server runs leave it rounding of their size
+        tasks = fitted(instance, answer.tasks, within=1e-10)
+        return Allocation(
+            instance, notion, tasks, answer.prices, answer.limit_prices, steps=answer.steps
+        )
+    return _stated(instance, notion, score, way, how)
+
+
+def _stated(
+    instance: Instance, notion: Notion, score: Floats, way: Way, how: How
+) -> Allocation:
+    """The notion's own statement, by general solvers."""
+    from fairopt.solving import stated
+
+    able = ("highs",) if isinstance(way, Patterns) else SOLVERS[2:]
+    _only_auto(how, notion, ("auto", *able))
+    if isinstance(way, Levels):
+        return stated.levels(instance, notion, score, way, how)
+    if isinstance(way, Patterns):
+        return stated.patterns(instance, notion, score, way, how)
+    assert isinstance(way, OneProgram)
+    return stated.one_program(instance, notion, score, way, how)
+
+
+def _only_auto(how: How, notion: Notion, able: tuple[str, ...]) -> None:
+    """Raise UsageError for a solver that is none of those able."""
+    if how.solver not in able:
+        raise UsageError(
+            f"solver: found {how.solver!r}; {notion.name} is solved by {', '.join(able)}"
+        )
+
+
+def _brought_back(
+    instance: Instance, notion: Notion, score: Floats, way: SameAs, other: Allocation, polish: bool
+) -> Allocation:
+    """The other notion's answer as one of this, brought to rounding where the family knows how.
+
+    The prices stay behind: they are of the other problem's resources.
+    """
+    tasks, told = way.back(other.tasks)
+    steps = (*other.steps, *told)
+    if polish and notion.family in CLOSING:
+        tasks, step = _called(CLOSING[notion.family])(instance, tasks)
+        steps = (*steps, step)
+    return Allocation(instance, notion, tasks, score=score, steps=steps)
+
+
+def _called(path: str) -> Callable[..., Any]:
+    """The function "module:function", imported when it is needed."""
+    module, function = path.split(":")
+    here = importlib.import_module(f"fairopt.solving.{module}")
+    found: Callable[..., Any] = getattr(here, function)
+    return found
+
+
+def _listed(names: tuple[str, ...], most: int = 8) -> str:
+    if not names:
+        return "nobody"
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,308 @@
+"""The ladder for alpha-fair questions: program, polish, judge; next rung until certified."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.certificates.alpha_fair import TOLERANCE, measure, normalised
+from fairopt.certificates.at_limit import at_limit
+from fairopt.certificates.prices import Duality, own_scale, residual
+from fairopt.errors import SolverFailure, UsageError
+from fairopt.formulas.blocked import task_cost
+from fairopt.instance import Floats, Instance
+from fairopt.notions import AlphaFair
+from fairopt.solving.engines import units
+from fairopt.solving.engines.answer import How
+from fairopt.solving.engines.interior import limit_money
+from fairopt.solving.engines.interior import method as interior
+from fairopt.solving.engines.penalties import method as small
+from fairopt.solving.engines.point import Point, Question, fitted
+from fairopt.solving.engines.programs import conic
+
+STEEPEST = 10.0
+"""programs of larger alpha end in wrong answers labelled optimal: the central path climbs there"""
+EXACT = 1e-10
+"""error of an interior answer below which polish has nothing to mend"""
+UNDECIDED = 1e-4
+"""part of a share, and of a price above the cheapest, within which a pair may be used or not"""
+RARE = 590.0
+"""log of the money of a limit, above that of all rows, from which it follows from the share"""
+SMALL = 3_000
+"""pairs up to which the polish and the central path go before the general solvers"""
+
+
+def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allocation:
+    """The best answer of the ladder, part by part, with prices for the whole."""
+    solver, gap, polished = how.solver, how.gap, how.polish
+    if solver == "highs" and notion.alpha > 0:
+        raise UsageError("solver: highs states linear programs only; wanted clarabel, ecos or scs")
+    tasks = np.zeros(instance.shape[:2])
+    p, mu = np.zeros(instance.pool.shape), np.zeros(instance.shape[0])
+    steps: list[dict[str, Any]] = []
+    scales: list[float] = []
+    parts = instance.parts()
+    if len(parts) == 1 and len(parts[0][1]) == instance.shape[1]:
+        best, tried = _Ladder(instance, notion, score, polished, gap).climb(solver)
+        return best.with_(steps=tuple({"part": 0, **step} for step in tried))
+    for number, (users, servers) in enumerate(parts):
+        part, where = instance.select(users, servers), np.ix_(users, servers)
+        best, tried = _Ladder(part, notion, score[where], polished, gap).climb(solver)
+        steps.extend({"part": number, **step} for step in tried)
+        tasks[where] = best.tasks
+        dual = Duality.of(best)
+        best = dual.alloc  # the scale is that of its prices
+        assert best.prices is not None and best.limit_prices is not None
+        p[servers], mu[users] = best.prices, best.limit_prices
+        scales.append(own_scale(dual))
+    finite = [s for s in scales if np.isfinite(s)]
+    top = max(finite, default=0.0)
+    for (users, servers), scale in zip(parts, scales, strict=True):
+        # one common scale of money: exp underflows only where the part's money is below 1e-308
+        factor = np.exp(scale - top) if np.isfinite(scale) else 1.0
+        p[servers] *= factor
+        mu[users] *= factor
+    joined = Allocation(instance, notion, tasks, p, mu, score=score, steps=tuple(steps))
+    p, mu = normalised(instance, *_within_reach(joined, always=len(finite) < len(scales)))
+    return joined.with_(prices=p, limit_prices=mu)
+
+
+def _within_reach(alloc: Allocation, always: bool = False) -> tuple[Floats, Floats]:
+    """Prices (I, R) and of limits (N,), the latter as the shares say where they dwarf the rest."""
+    alloc = Duality.of(alloc).alloc  # the scale is that of its prices
+    assert alloc.prices is not None and alloc.limit_prices is not None
+    given, mu, inst = alloc.prices, alloc.limit_prices, alloc.instance
+    p = given
+    stopped, rows = at_limit(alloc), float((p * inst.pool).sum())
+    dear = float((mu * np.where(stopped, inst.limit, 0.0)).max()) > rows * np.exp(RARE)
+    if alloc.notion["parameters"].get("alpha") == 0 or not stopped.any() or not (dear or always):
+        return p, mu
+    with np.errstate(all="ignore"):
+        if stopped.all():
+            p, log_t = np.zeros_like(p), 0.0  # nobody pays for a resource
+        else:
+            log_t = own_scale(Duality.of(alloc))
+        dual = Duality.of(alloc.with_(prices=p, limit_prices=np.zeros_like(mu)))
+        worth = dual.log_w - dual.alpha * dual.log_share - log_t
+        best = np.where(inst.eligible, alloc.score, 0.0).max(axis=1)
+        above = np.log(-np.expm1(np.minimum(dual.log_cheapest - worth, 0.0)))
+        money = np.where(stopped, worth + above + np.log(best * inst.limit), -np.inf)
+        base = -limit_money.FURTHEST if stopped.all() else np.log(rows)
+        paid = np.exp(limit_money.in_range(money, float(base)))
+    if not np.isfinite(paid).all() or not (rows > 0 or stopped.all()):
+        return given, mu
+    return p, np.where(stopped, paid / np.where(stopped, inst.limit, 1.0), mu)
+
+
+def polish(question: Question, point: Point) -> Point | None:
+    """Newton on the active set, imported where it is needed: it brings sparse matrices along."""
+    from fairopt.solving.engines.polish.tasks import polish as active_set
+
+    if point.x.ndim == 2:
+        point = Point(point.x[question.pairs], point.rows, point.limits)
+    return active_set(question, point)
+
+
+class _Ladder:
+    """One part on its way to a certified answer."""
+
+    def __init__(
+        self, instance: Instance, notion: Any, score: Floats, polished: bool, gap: float
+    ) -> None:
+        self.instance, self.notion, self.score = instance, notion, score
+        self.polished, self.gap = polished, min(gap, TOLERANCE)
+        self.question = Question.of(
+            instance, score, float(notion.alpha), bool(notion.weight_inside)
+        )
+        self.best: Allocation | None = None
+        self.error, self.rank = np.inf, (np.inf, np.inf)
+        self.tried = False
+        self.steps: list[dict[str, Any]] = []
+
+    def climb(self, solver: str) -> tuple[Allocation, list[dict[str, Any]]]:
+        """Rungs until certified: our own methods first, unless a general solver was named.
+
+        Raises
+        ------
+        MissingExtra : the solver named is not installed.
+        SolverFailure : no step gave an answer.
+        """
+        failures: list[str] = []
+        if solver in ("auto", "interior") and self._interior():
+            return self._found()
+        if self.question.alpha == 0 and solver in ("auto", "interior") and self._simplex():
+            return self._found()
+        # where programs are known to end wrong, the path in alpha and weights goes first
+        steep = self.polished and (
+            solver == "interior"
+            or self.question.alpha > STEEPEST
+            or np.ptp(self.question.log_w) > 14
+        )
+        if steep and (self._central() or self._rest()):
+            return self._found()
+        linear = self.question.alpha == 0
+        for settings in () if solver == "interior" else conic.ladder(solver, linear):
+            try:
+                self._rung(settings)
+            except SolverFailure as failure:
+                failures.append(str(failure))
+                self.steps.append({"step": settings.label, "status": "failed"})
+            if self.error <= self.gap:
+                break
+            if self.polished and not steep and not self.tried and self._central():
+                break
+        if self.best is None:
+            raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
+        return self._found()
+
+    def _found(self) -> tuple[Allocation, list[dict[str, Any]]]:
+        assert self.best is not None
+        return self.best, self.steps
+
+    def _rung(self, settings: conic.Settings) -> None:
+        point, status = self._program(settings, self.question)
+        self._judge(settings.label, point, status)
+        if self.polished and self.error > 0:
+            self._judge("polish", polish(self.question, point))
+
+    def _interior(self) -> bool:
+        """Our interior method, polished where that may help; whether it certified an answer."""
+        point = small.without_penalty(self.question)
+        if point is not None:
+            self._judge("interior, small", point)
+            if self.error <= EXACT and not self._undecided():
+                return True
+        if self.error > EXACT:
+            point = interior.follow(self.question)
+            self._judge("interior", point)
+        rough = self.error > EXACT or self._undecided()
+        if point is not None and self.polished and rough and self._small():
+            self._judge("polish", polish(self.question, point))
+        return self.error <= self.gap
+
+    def _simplex(self) -> bool:
+        """The simplex method, refined until every small gain counts; whether that certified."""
+        from fairopt.solving.engines.programs import linear
+
+        try:
+            self._judge("simplex, refined", linear.solve(self.question))
+        except SolverFailure as failure:
+            self.steps.append({"step": "simplex, refined", "status": str(failure)})
+        return self.error <= self.gap
+
+    def _rest(self) -> bool:
+        """Users whose money is lost beside that of others, asked alone about what those leave."""
+        from fairopt.solving import remainder
+
+        if self.best is None:
+            return False
+        bad = np.flatnonzero(residual(Duality.of(self.best)) > self.gap)
+        users = remainder.lighter(self.best, bad)
+        left = remainder.left_for(self.best, users) if len(users) else None
+        if left is None:
+            return False
+        try:
+            ladder = _Ladder(left, self.notion, self.score[users], True, self.gap)
+            found, _ = ladder.climb("interior")
+        except SolverFailure:
+            return False
+        tasks, p, mu = remainder.joined(self.best, users, found)
+        step: dict[str, Any] = {"step": "the rest, alone"}
+        self.steps.append(step)
+        self._keep(step, fitted(self.instance, tasks), p, mu)
+        return self.error <= self.gap
+
+    def _undecided(self) -> bool:
+        """Whether a pair is nearly unused and nearly as cheap as the user's cheapest.
+
+        There an interior answer is only as good as the root of its gap.
+        """
+        alloc, inst = self.best, self.instance
+        if alloc is None or inst.shape[0] * inst.shape[1] > SMALL:
+            return False
+        assert alloc.prices is not None
+        cost = task_cost(inst, alloc.prices, slice(None), alloc.limit_prices)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cost = cost / self.score
+        cheapest = np.where(inst.eligible, cost, np.inf).min(axis=1, keepdims=True)
+        share = alloc.tasks * self.score
+        part = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
+        near = inst.eligible & (cost < cheapest * (1 + UNDECIDED)) & (part < UNDECIDED)
+        return bool(near.any())
+
+    def _small(self) -> bool:
+        users, servers, _ = self.instance.shape
+        few = users * servers <= SMALL or len(self.question.pairs[0]) <= SMALL
+        return few or self.error > self.gap
+
+    def _central(self) -> bool:
+        """The central path, polished; whether that certified an answer."""
+        from fairopt.solving.engines.interior import central
+
+        self.tried = True
+        point = central.follow(self.question)
+        self._judge("central path", point)
+        if point is not None:
+            self._judge("polish", polish(self.question, point))
+        return self.error <= self.gap
+
+    def _program(self, settings: conic.Settings, question: Question) -> tuple[Point, str]:
+        """The notion's program; for the unit of alpha < 1, its proportional form."""
+        notion, instance = self.notion, self.instance
+        if question is not self.question:
+            # W = phi: the weight outside
+            w = np.exp(question.log_w - question.log_w.max())
+            instance = self.instance.replace(weight=np.maximum(w, 1e-290))
+            notion = AlphaFair(question.alpha)
+        if question.alpha == 0:
+            unit = units.alone(question)
+        elif question.alpha < 1:
+            unit = self._proportional_unit(settings, question)
+        else:
+            unit = units.max_min(question)
+        return conic.run(notion.program(instance, self.score, unit), instance, settings)
+
+    def _proportional_unit(self, settings: conic.Settings, question: Question) -> Floats:
+        """Shares of the proportionally fair answer: the unit for alpha < 1."""
+        point, _ = self._program(settings, question.at(1.0, question.log_w))
+        polished = polish(question.at(1.0, question.log_w), point) if self.polished else None
+        n, _ = question.pairs
+        share = np.bincount(
+            n, (polished or point).x * question.worth_per_task, self.instance.shape[0]
+        )
+        return np.maximum(share, 1e-12 * units.alone(question))
+
+    def _judge(self, label: str, point: Point | None, status: str = "") -> None:
+        """Keep the point, if it is one, and if it is better."""
+        step: dict[str, Any] = {"step": label, **({"status": status} if status else {})}
+        self.steps.append(step)
+        if point is None:
+            step["status"] = "found nothing"
+            return
+        p, mu = point.prices(self.instance)
+        if not (p.any() or mu.any()):
+            step["status"] = "no prices"
+            return
+        self._keep(step, point.tasks(self.instance), p, mu)
+
+    def _keep(self, step: dict[str, Any], tasks: Floats, p: Floats, mu: Floats) -> None:
+        """Keep an answer if the certificate finds it better than all before."""
+        p, mu = _within_floats(p, mu)
+        if np.isfinite(self.instance.limit).any():
+            p, mu = _within_reach(
+                Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
+            )
+        p, mu = normalised(self.instance, p, mu)
+        alloc = Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
+        step["gap"], step["residual"] = gap, worst = measure(alloc)
+        # where no residual says anything, the gap does
+        rank = max(gap, min(worst, 1.0)), gap
+        if self.best is None or rank < self.rank:
+            self.best, self.error, self.rank = alloc, max(gap, worst), rank
+
+
+def _within_floats(p: Floats, mu: Floats) -> tuple[Floats, Floats]:
+    top = max(float(p.max()), float(mu.max()))
+    return p / top, mu / top

@@ -1,0 +1,1 @@
+"""Our interior method: alpha-fairness, limits, levels, very many users."""

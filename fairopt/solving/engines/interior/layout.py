@@ -1,0 +1,205 @@
+"""Eligible pairs as arrays, in two layouts that do the same: the products the method needs.
+
+A pair's variable y is its share in units of its user's, so one unit of y uses b[h, r] of row r of
+its server. `Pairs` keeps one entry a pair; `Grid` keeps a full (N, I) array where nearly every
+pair is eligible and demand does not depend on the server, so that products are matrix products
+with the demand matrix. Arrays over pairs have shape `layout.shape`; in a grid what is not eligible
+holds 0 and `mask` is 0 there.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from fairopt.instance import Bools, Floats
+from fairopt.solving.engines.point import Question
+
+FULL = 0.4
+"""part of the pairs that must be eligible for a grid"""
+DENSE, THICK = 4_000_000, 0.05
+"""entries up to which the coupling of users and rows is kept in full; part that is not zero"""
+
+
+class Layout(Protocol):
+    """What all layouts offer. Arrays over pairs have shape `shape`, over rows (I, R).
+
+    `rows` (I, R): what is used at all.
+    """
+
+    rows: Bools
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def mask(self) -> Floats | float: ...
+    def of_user(self, pairs: Floats) -> Floats: ...
+    def least(self, pairs: Floats) -> Floats: ...
+    def spread(self, users: Floats) -> Floats: ...
+    def used(self, pairs: Floats) -> Floats: ...
+    def cost(self, rows: Floats) -> Floats: ...
+    def blocks(self, theta: Floats) -> Floats: ...
+    def coupling(self, theta: Floats, inverse: Floats, root: Floats) -> Any: ...
+    def from_pairs(self, values: Floats) -> Floats: ...
+    def to_pairs(self, values: Floats) -> Floats: ...
+
+
+def layout_of(question: Question, unit: Floats) -> Layout:
+    """The layout that suits the placement; `unit` (N,) is the share each user is counted in."""
+    inst = question.instance
+    users, servers, _ = inst.shape
+    full = len(question.pairs[0]) >= FULL * users * servers
+    if inst.demand.ndim == 2 and full and users * servers > 200:
+        return Grid(question, unit)
+    return Pairs(question, unit)
+
+
+class Pairs:
+    """One entry a pair, in order of users."""
+
+    mask: float = 1.0
+
+    def __init__(self, question: Question, unit: Floats) -> None:
+        inst = question.instance
+        self.n, self.i = question.pairs
+        self.users, self.servers, self.resources = inst.shape
+        self.shape = (len(self.n),)
+        self.b = question.use * (unit[self.n] / question.worth_per_task)[:, None]
+        self.first = np.flatnonzero(np.concatenate([[True], np.diff(self.n) > 0]))
+        order = np.argsort(self.i, kind="stable")
+        self.by_server = order
+        sorted_i = self.i[order]
+        self.first_of_server = np.flatnonzero(np.concatenate([[True], np.diff(sorted_i) > 0]))
+        self.present = sorted_i[self.first_of_server]
+        self.rows = np.zeros((self.servers, self.resources), bool)
+        self.rows[self.present] = np.add.reduceat(self.b[order], self.first_of_server) > 0
+
+    def from_pairs(self, values: Floats) -> Floats:
+        return values
+
+    def to_pairs(self, values: Floats) -> Floats:
+        return values
+
+    def of_user(self, pairs: Floats) -> Floats:
+        return np.add.reduceat(pairs, self.first)
+
+    def least(self, pairs: Floats) -> Floats:
+        return np.minimum.reduceat(pairs, self.first)
+
+    def spread(self, users: Floats) -> Floats:
+        found: Floats = users[self.n]
+        return found
+
+    def used(self, pairs: Floats) -> Floats:
+        return self._per_server(pairs[:, None] * self.b)
+
+    def cost(self, rows: Floats) -> Floats:
+        found: Floats = np.einsum("hr,hr->h", self.b, rows[self.i])
+        return found
+
+    def _per_server(self, values: Floats) -> Floats:
+        found = np.zeros((self.servers, *values.shape[1:]))
+        found[self.present] = np.add.reduceat(values[self.by_server], self.first_of_server)
+        return found
+
+    @cached_property
+    def _squares(self) -> Floats:
+        found: Floats = np.einsum("hr,hs->hrs", self.b, self.b)
+        return found
+
+    def blocks(self, theta: Floats) -> Floats:
+        """(I, R, R) B theta B', server by server."""
+        return self._per_server(theta[:, None, None] * self._squares)
+
+    def coupling(self, theta: Floats, inverse: Floats, root: Floats) -> Any:
+        """Z (I R, N) = blockdiag(inverse) B theta E' diag(root), sparse."""
+        z = np.einsum("hkr,hr->hk", inverse[self.i], self.b)
+        z *= (theta * root[self.n])[:, None]
+        columns = self.servers * self.resources
+        index = self.i[:, None] * self.resources + np.arange(self.resources)
+        if self.users * columns <= DENSE or z.size > THICK * self.users * columns:
+            found = np.zeros((self.users, columns))
+            found[self.n[:, None], index] = z
+            return found.T
+        from scipy.sparse import csr_array
+
+        # pairs are in order of users: the transpose is a csr matrix as it stands
+        start = np.append(self.first, len(self.n)) * self.resources
+        shape = self.users, columns
+        return csr_array((z.ravel(), index.ravel(), start), shape=shape).T
+
+
+class Grid:
+    """A full (N, I) array; b[n, i, r] = demand[n, r] t[n, i] / pool[i, r]."""
+
+    def __init__(self, question: Question, unit: Floats) -> None:
+        inst = question.instance
+        self.users, self.servers, self.resources = inst.shape
+        self.shape = (self.users, self.servers)
+        eligible = inst.eligible
+        self.pairs = question.pairs
+        self.eligible = eligible
+        self.mask = eligible.astype(np.float64)
+        pool = np.where(inst.pool > 0, inst.pool, np.inf)
+        self.per_pool = 1.0 / pool
+        score = question.score
+        same = bool((np.where(eligible, score, score.max(axis=1, keepdims=True))
+                     == score.max(axis=1, keepdims=True)).all())  # fmt: skip
+        self.t: Floats | None = None
+        if same:
+            self.demand = inst.demand * (unit / score.max(axis=1))[:, None]
+        else:
+            self.demand = inst.demand
+            self.t = np.divide(unit[:, None], score, out=np.zeros(self.shape), where=eligible)
+        self.rows = ((self.mask.T @ self.demand) > 0) & (inst.pool > 0)
+        upper = np.triu_indices(self.resources)
+        self.upper = upper
+        self.products = self.demand[:, upper[0]] * self.demand[:, upper[1]]
+
+    def _tasks(self, pairs: Floats) -> Floats:
+        return pairs if self.t is None else pairs * self.t
+
+    def from_pairs(self, values: Floats) -> Floats:
+        found = np.zeros(self.shape)
+        found[self.pairs] = values
+        return found
+
+    def to_pairs(self, values: Floats) -> Floats:
+        found: Floats = values[self.pairs]
+        return found
+
+    def of_user(self, pairs: Floats) -> Floats:
+        found: Floats = pairs.sum(axis=1)
+        return found
+
+    def least(self, pairs: Floats) -> Floats:
+        found: Floats = np.where(self.eligible, pairs, np.inf).min(axis=1)
+        return found
+
+    def spread(self, users: Floats) -> Floats:
+        return users[:, None]
+
+    def used(self, pairs: Floats) -> Floats:
+        found: Floats = (self._tasks(pairs).T @ self.demand) * self.per_pool
+        return found
+
+    def cost(self, rows: Floats) -> Floats:
+        return self._tasks(self.demand @ (rows * self.per_pool).T)
+
+    def blocks(self, theta: Floats) -> Floats:
+        weighted = theta if self.t is None else theta * self.t * self.t
+        flat = weighted.T @ self.products
+        found = np.empty((self.servers, self.resources, self.resources))
+        found[:, self.upper[0], self.upper[1]] = flat
+        found[:, self.upper[1], self.upper[0]] = flat
+        found *= self.per_pool[:, :, None] * self.per_pool[:, None, :]
+        return found
+
+    def coupling(self, theta: Floats, inverse: Floats, root: Floats) -> Any:
+        scaled = self._tasks(theta * root[:, None])
+        left = (inverse * self.per_pool[:, None, :]).reshape(-1, self.resources)
+        z = self.demand @ left.T
+        z.reshape(self.users, self.servers, self.resources)[...] *= scaled[:, :, None]
+        return z.T

@@ -1,0 +1,400 @@
+r"""A primal-dual interior method for concave worth of shares: quick, and exact for light users too.
+
+In units of what each user could have alone, with rows of capacity 1, the conditions are
+
+.. math::
+   B y + s = 1, \quad X_n = \sum_h y_h, \quad X_n + l_n = L_n, \quad c = B' \lambda, \quad
+   c_h - p_n = \nu_h, \quad v_n = p_n + \omega_n, \quad v_n = W_n X_n^{-\alpha}
+
+with y nu = 0, lambda s = 0, omega l = 0, all >= 0. A predictor-corrector method takes Newton steps
+(`engines.schur`) towards y_h nu_h = tau m_n / |h in n|, omega_n l_n = tau m_n,
+lambda_f s_f = tau M_f with m_n = p_n X_n the user's OWN money and M_f the mean (harmonic, by use)
+of those who use the row: an ordinary interior method has one target for all and loses the users
+whose money is small. The worth relation is that of `engines.worth`. The exponent begins between
+0.5 and 3 and moves to the one asked for in stages, once nearly feasible and centred.
+
+It stops by its own proof: each user's distance from its optimum at the present prices.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.instance import Floats
+from fairopt.solving.engines import units
+from fairopt.solving.engines.interior import pooled
+from fairopt.solving.engines.interior.layout import layout_of
+from fairopt.solving.engines.interior.limit_money import cut
+from fairopt.solving.engines.interior.marginal import Worth
+from fairopt.solving.engines.interior.schur import System
+from fairopt.solving.engines.interior.state import (
+    Residual,
+    State,
+    Targets,
+    log_sum,
+    longest,
+    replace,
+    stepped,
+)
+from fairopt.solving.engines.point import Point, Question
+
+MOST = 200
+"""iterations"""
+ENOUGH, ENOUGH_LARGE, LARGE = 1e-12, 1e-10, 3_000
+"""proved error at which it stops, and where there are more pairs than this"""
+LAST = 1e-14
+"""smallest tau aimed at: below, rounding wins"""
+STALL = 8
+"""iterations that halve neither the error nor tau before it stops"""
+GENTLE, MIDDLE = 3.0, 0.5
+"""largest and smallest exponent to begin at"""
+LONG = 0.7
+"""a step that needs no more corrections"""
+CORRECTORS, FURTHER = 2, 0.3
+"""corrections of products for a longer step, each aiming at a step longer by so much"""
+SPREAD = 10.0
+"""factor of its target within which a complementary product is let be"""
+INERTIA = 0.1
+"""part of its last money that a user's counts as at least"""
+RAISE, LOWER = 1.7, 0.5
+"""factors of the exponent from stage to stage"""
+
+
+def follow(question: Question) -> Point | None:
+    """The best point the method proved, or None where it does not apply or never got near.
+
+    It does not apply to limits (in tasks) of users whose share per task differs by server.
+    """
+    inst = question.instance
+    if np.isfinite(inst.limit).any() and not question.one_score:
+        return None
+    if pooled.worthwhile(question):
+        point = pooled.follow(question)
+        if point is not None:
+            return point
+    with np.errstate(all="ignore"):
+        return _Method(question).run()
+
+
+class _Method:
+    """One question on its way."""
+
+    def __init__(self, question: Question) -> None:
+        self.question, self.target = question, question.alpha
+        self.unit = units.alone(question)
+        self.layout = layout = layout_of(question, self.unit)
+        limit = question.instance.limit * units.best(question) / self.unit
+        self.limited = np.isfinite(limit)
+        self.limit = np.where(self.limited, limit, 1.0)
+        self.live = layout.rows
+        self.degree = layout.of_user(np.ones(layout.shape) * layout.mask)
+        begin = min(max(self.target, MIDDLE), GENTLE) if self.target > 0 else 0.0
+        self.worth = self._worth(begin)
+        due = question.log_w / self.target if self.target > 0 else np.zeros_like(self.unit)
+        # shares below this are nothing, as for the certificate
+        self.floor = 1e-10 * np.exp(due - log_sum(due))
+        self.enough = ENOUGH if len(question.pairs[0]) <= LARGE else ENOUGH_LARGE
+        self.best: tuple[Floats, ...] | None = None
+        self.error = np.inf
+
+    def _worth(self, alpha: float) -> Worth:
+        """On the way to a larger exponent weights keep W^(1/alpha), what levels go by."""
+        part = min(1.0, alpha / self.target) if self.target > 0 else 1.0
+        log_w = part * self.question.log_w + (1 - alpha) * np.log(self.unit)
+        return Worth(alpha, log_w, self.limit, self.limited)
+
+    def run(self) -> Point | None:
+        now, since, lowest = self._start(), 0, 1.0
+        money: Floats | None = None
+        for iteration in range(MOST):
+            now = replace(now, p=self.worth.classify(now.p))
+            paid = self.worth.money(now.p, now.x)
+            # money falls slowly: a price that overshoots must not take its targets along
+            money = paid if money is None else np.maximum(paid, INERTIA * money)
+            settled = bool((money <= 10 * paid).all())
+            rows = self._row_money(now, money)
+            tau = float(np.mean(self._complementarity(now, money, rows)))
+            self.worth.level(now.v, now.x, now.p * now.x)
+            residual = self._residual(now)
+            alpha, off = self.worth.alpha, residual.largest
+            if alpha == self.target and tau < 1e-5:
+                error = self._proof(now, residual)
+                if error < self.error:
+                    since = iteration if error < 0.5 * self.error else since
+                    self.error, self.best = error, self._kept(now, residual.cost)
+                if tau < 0.5 * lowest or not (settled and off[1] < 0.1):
+                    since, lowest = iteration, min(tau, lowest)
+                stalled = tau < 2 * LAST or iteration - since >= STALL
+                if self.error < self.enough or (settled and stalled):
+                    break
+            if alpha < self.target and tau < 0.1 and off[0] < 0.1 and off[1] < 0.3 / max(
+                1.0, alpha / GENTLE
+            ):
+                now = self._raised(now)
+                continue
+            if alpha > self.target and tau < 0.01 and off[0] < 0.01 and off[1] < 0.1:
+                now = self._lowered(now)
+                continue
+            moved = self._iterate(now, residual, money, rows, tau)
+            if moved is None:
+                break
+            now = moved
+        return None if self.best is None else self._point(*self.best)
+
+    # -- one iteration ------------------------------------------------------------------------
+
+    def _iterate(
+        self, now: State, residual: Residual, money: Floats, rows: Floats, tau: float
+    ) -> State | None:
+        """Predictor, corrector, and as far as everything stays positive; None: no way on."""
+        layout, worth = self.layout, self.worth
+        held = np.where(self.limited, now.omega / now.l, 0.0)
+        rho = np.where(self.live, now.s / np.where(self.live, now.lam, 1.0), 1.0)
+        try:
+            system = System(layout, now.y / now.nu, residual.slope + held, rho, self.live)
+        except ArithmeticError:
+            return None
+        partner = worth.partner(now.v, now.x)
+        products = Targets(now.y * now.nu, now.s * now.lam, now.omega * now.l, now.e * partner)
+        to_zero = Targets(-products.y, -products.s, -products.l, -products.e)
+        first = self._direction(system, now, residual, to_zero, 0.0)
+        lengths = self._lengths(now, first)
+        after = float(np.mean(self._complementarity(stepped(now, first, *lengths), money, rows)))
+        sigma = min(1.0, max(after / tau, 0.0) ** 3)
+        if max(residual.largest) > tau:
+            sigma = max(sigma, 0.1)
+        if residual.largest[1] > 1 and tau < 0.1:
+            sigma = 1.0  # shares still climb their curves, by a factor an iteration
+        sigma = max(sigma, 1e-4)
+        if tau < 1e-5 and residual.largest[2] > max(1e-13, 0.1 * tau):
+            sigma = 1.0  # rounding in tasks: settle before going on
+        aim = max(sigma * tau, LAST)
+        d_v = first.p + first.omega
+        own = money if not worth.steep else now.v * now.x / worth.alpha
+        second = Targets(
+            first.y * first.nu * layout.mask, first.s * first.lam, first.l * first.omega,
+            first.e * (d_v if worth.steep else first.x),
+        )  # fmt: skip
+        bend = worth.bend(residual.curve, now.v, now.x, d_v, first.x)
+        goals = Targets(
+            aim * layout.spread(money / self.degree) * layout.mask, aim * rows, aim * money,
+            aim * own,
+        )  # fmt: skip
+        targets = goals - products - second
+        step, (primal, dual) = self._centred(system, now, residual, targets, goals, bend)
+        most = min(max(0.9 if tau > 1e-3 else 0.99, 1 - 10 * aim), 1 - 1e-7)
+        primal, dual = min(1.0, most * primal), min(1.0, most * dual)
+        if not max(primal, dual) >= 1e-6:  # also where it is not a number
+            return None
+        moved = stepped(now, step, primal, dual, worth.steep)
+        return replace(moved, x=layout.of_user(moved.y))
+
+    def _centred(
+        self, system: System, now: State, residual: Residual, targets: Targets, goals: Targets,
+        bend: Floats | float,
+    ) -> tuple[State, tuple[float, float]]:  # fmt: skip
+        """The step with further corrections, as long as they lengthen it, and its lengths.
+
+        Many near ties spread the products over decades: a few small ones then stop every step.
+        At a trial point somewhat beyond the step's end, products further than a factor from
+        their goals are brought back to that factor (Gondzio 1996).
+        """
+        worth = self.worth
+        step = self._direction(system, now, residual, targets, bend)
+        lengths = self._lengths(now, step)
+        for _ in range(CORRECTORS):
+            if min(lengths) > LONG:
+                break
+            primal, dual = (min(1.0, length + FURTHER) for length in lengths)
+            end = stepped(now, step, primal, dual, worth.steep)
+            ends = Targets(
+                end.y * end.nu, end.s * end.lam, end.l * end.omega,
+                end.e * worth.partner(end.v, end.x),
+            )  # fmt: skip
+            targets = targets + ends.back_within(SPREAD, goals)
+            other = self._direction(system, now, residual, targets, bend)
+            reached = self._lengths(now, other)
+            if min(reached) < min(lengths) + 0.1 * FURTHER or sum(reached) < sum(lengths):
+                break
+            step, lengths = other, reached
+        return step, lengths
+
+    def _direction(
+        self,
+        system: System,
+        now: State,
+        residual: Residual,
+        to: Targets,
+        bend: Floats | float,
+    ) -> State:
+        """The Newton step by which complementary products change by `to`."""
+        worth, layout = self.worth, self.layout
+        partner = worth.partner(now.v, now.x)
+        lam = np.where(self.live, now.lam, 1.0)
+        up = worth.intercept(residual.worth, residual.slope, to.e, partner, bend)
+        at_limit = np.where(self.limited, (to.l - now.omega * residual.limit) / now.l, 0.0)
+        z = to.y / now.nu - system.theta * residual.dual
+        short = np.where(self.live, residual.primal - to.s / lam, 0.0)
+        dy, dx, dlam, dcost = system.step(z, up - at_limit, short)
+        dp = up - at_limit - system.heat * dx
+        dl = np.where(self.limited, residual.limit - dx, 0.0)
+        domega = np.where(self.limited, (to.l - now.omega * dl) / now.l, 0.0)
+        dnu = (residual.dual + dcost - layout.spread(dp)) * layout.mask
+        ds = np.where(self.live, (to.s - now.s * dlam) / lam, 0.0)
+        de = worth.slack(now.e, to.e, partner, dx, dp + domega)
+        return State(dy, dnu, ds, dlam, dx, dl, dp, domega, de)
+
+    def _lengths(self, now: State, step: State) -> tuple[float, float]:
+        """The longest steps, at most 1, of tasks and of prices that keep everything positive."""
+        worth = self.worth
+        primal = [(now.y, step.y), (now.s, step.s), (now.l, step.l), (now.x, step.x)]
+        # the price of a linear user may be 0
+        p = np.where(worth.linear, 1.0, now.p), np.where(worth.linear, 0.0, step.p)
+        dual = [(now.nu, step.nu), (now.lam, step.lam), (now.omega, step.omega), p]
+        if worth.alpha > 0:
+            (primal if worth.steep else dual).append((now.e, step.e))
+        return min(longest(*pair) for pair in primal), min(longest(*pair) for pair in dual)
+
+    # -- what is measured -----------------------------------------------------------------------
+
+    def _row_money(self, now: State, money: Floats) -> Floats:
+        """(I, R) M, the harmonic mean by use of the money of those who use the row."""
+        over = self.layout.used(now.y / self.layout.spread(money))
+        use = self.layout.used(now.y)
+        return np.where(self.live, use / np.where(over > 0, over, 1.0), 0.0)
+
+    def _complementarity(self, now: State, money: Floats, rows: Floats) -> Floats:
+        """Complementary products in parts of the money they concern."""
+        live = self.live
+        parts = [
+            self.layout.of_user(now.y * now.nu) / money, (now.s * now.lam)[live] / rows[live],
+        ]  # fmt: skip
+        if self.limited.any():
+            parts.append((now.omega * now.l / money)[self.limited])
+        return np.concatenate(parts)
+
+    def _residual(self, now: State) -> Residual:
+        layout, live = self.layout, self.live
+        cost, p = layout.cost(now.lam), layout.spread(now.p)
+        dual = (cost - p - now.nu) * layout.mask
+        primal = np.where(live, 1 - layout.used(now.y) - now.s, 0.0)
+        limit = np.where(self.limited, self.limit - now.x - now.l, 0.0)
+        v = now.v
+        miss, slope, curve = self.worth.relation(v, now.x, now.e)
+        size = np.where(self.worth.linear, v, now.x if self.worth.steep else v)
+        largest = (
+            float(np.max(np.abs(dual) / (np.abs(p) + cost + 1e-300))),
+            float(np.max(np.abs(miss) / size)),
+            float(np.abs(primal).max()),
+        )
+        return Residual(dual, primal, limit, miss, slope, curve, cost, largest)
+
+    def _proof(self, now: State, residual: Residual) -> float:
+        """The worst user's error at these prices, as the certificate counts it.
+
+        For alpha = 0 the gap: what all resources cost above what all shares are worth.
+        """
+        layout, worth, x = self.layout, self.worth, now.x
+        off = max(residual.largest[2], float(np.max(np.abs(residual.limit) / self.limit)))
+        if worth.alpha == 0:
+            total = float(worth.ceiling @ x)
+            cost = float(now.lam.sum() + now.omega @ self.limit)
+            return abs(cost - total) / total + off
+        q = layout.least(residual.cost)
+        above = layout.of_user(now.y * (residual.cost - layout.spread(q)) * layout.mask)
+        idle = layout.of_user(now.y * layout.cost(now.lam * now.s))
+        held = np.maximum(x, self.floor)
+        lost = (above + idle + now.omega * now.l) / (worth.base(q) * held)
+        log_due = (worth.log_w - np.log(np.maximum(q + now.omega, 1e-300))) / worth.alpha
+        due = np.where(worth.linear, self.limit, np.exp(log_due))
+        return float((np.abs(held / np.maximum(due, self.floor) - 1) + lost).max()) + off
+
+    # -- beginning, stages and end --------------------------------------------------------------
+
+    def _start(self) -> State:
+        """Servers shared by weights of at most two decades, half full; prices as they are used."""
+        layout, question, worth, live = self.layout, self.question, self.worth, self.live
+        n, i = question.pairs
+        inst = question.instance
+        log_v = worth.log_w / max(worth.alpha, 1.0)
+        v = np.exp(np.maximum(log_v - log_v.max(), -np.log(100.0)))
+        whole = inst.alone[n, i] * question.score[n, i] / self.unit[n]
+        y = 0.5 * (v[n] / np.bincount(i, v[n], inst.shape[1])[i]) * whole
+        total = np.bincount(n, y, len(v))
+        y *= np.where(self.limited, np.minimum(1.0, 0.5 * self.limit / total), 1.0)[n]
+        y = layout.from_pairs(y)
+        x = layout.of_user(y)
+        # total money 1, not counting users whose limit is most of what they begin with
+        free = ~self.limited | (x < 0.25 * self.limit)
+        free = free if free.any() else ~free
+        money = worth.log_w + (1 - worth.alpha) * np.log(x)
+        worth.log_w = worth.log_w - log_sum(money[free])
+        if worth.alpha == 0:
+            worth.ceiling = np.exp(worth.log_w)
+        p = np.exp(np.clip(worth.log_w - worth.alpha * np.log(x), -690, 690))
+        # a row gets what its users pay, by use
+        per_unit = layout.cost(np.where(live, 1.0, 0.0))
+        paid = y * layout.spread(np.where(free, p, 0.0)) / np.where(per_unit > 0, per_unit, 1.0)
+        lam = layout.used(paid)
+        lam = np.where(live, np.maximum(lam, 1e-3 * lam.mean()), 0.0)
+        # a limit leaves a user no more to pay than rows cost
+        p = np.where(free, p, np.minimum(p, layout.of_user(y * layout.cost(lam)) / x))
+        cost, price = layout.cost(lam), layout.spread(p)
+        nu = np.maximum(cost - price, 0.3 * np.maximum(price, cost))
+        return State(
+            y=y, nu=np.where(layout.mask > 0, nu, 1.0), s=np.where(live, 1 - layout.used(y), 1.0),
+            lam=lam, x=x, l=np.where(self.limited, self.limit - x, 1.0), p=p,
+            omega=np.where(self.limited, 0.1 * p, 0.0), e=0.1 * (x if worth.steep else p),
+        )  # fmt: skip
+
+    def _raised(self, now: State) -> State:
+        """The next larger exponent; e small, so that it is not the slack that fits the curve."""
+        worth = self._next(min(RAISE * self.worth.alpha, self.target), now)
+        if not worth.steep:
+            return now
+        short = now.x - np.exp((worth.log_w - np.log(now.v)) / worth.alpha)
+        e = np.clip(short, 0.1 * now.x / worth.alpha, 0.3 * now.x / worth.alpha)
+        return replace(now, e=e)
+
+    def _lowered(self, now: State) -> State:
+        """The next smaller exponent; shares that fall by decades are let fall at once."""
+        worth = self._next(max(LOWER * self.worth.alpha, self.target), now)
+        due = (worth.log_w - np.log(np.maximum(now.v, 1e-300))) / worth.alpha
+        fall = np.exp(np.clip(due - np.log(now.x), -200, 0))
+        y = now.y * self.layout.spread(np.where(worth.linear, 1.0, fall))
+        x = self.layout.of_user(y)
+        free = np.maximum(1 - self.layout.used(y), now.s)
+        return replace(
+            now, y=y, x=x, s=np.where(self.live, free, 1.0),
+            l=np.where(self.limited, self.limit - x, 1.0),
+        )  # fmt: skip
+
+    def _next(self, alpha: float, now: State) -> Worth:
+        before, self.worth = self.worth, self._worth(alpha)
+        self.worth.linear, self.worth.ceiling = before.linear, before.ceiling
+        self.worth.level(now.v, now.x, now.p * now.x)
+        return self.worth
+
+    def _kept(self, now: State, cost: Floats) -> tuple[Floats, ...]:
+        """What the answer is made of, cut loose from the iteration."""
+        layout, worth = self.layout, self.worth
+        y = layout.to_pairs(now.y)
+        return (y, now.lam, now.omega, layout.least(cost), worth.linear, worth.log_w)
+
+    def _point(
+        self, y: Floats, lam: Floats, omega: Floats, q: Floats, linear: Floats, log_w: Floats
+    ) -> Point:
+        n, i = self.question.pairs
+        if self.target == 0:
+            # users that are not worth their cheapest price hold rounding only
+            dear = q / np.exp(log_w) - 1
+            y = np.where(y < dear[n], 0.0, y)
+        money = np.log(omega * self.limit + 1e-300)
+        if self.target > 0:
+            # a linear user pays its true worth at its limit: the price, and for the limit the rest
+            top = log_w - self.target * np.log(self.limit)
+            rest = top + np.log1p(-np.minimum(np.exp(np.log(q) - top), 1 - 1e-16))
+            money = np.where(linear, rest + np.log(self.limit), money)
+        x = y * self.unit[n] / self.question.score[n, i]
+        paid = cut(money, float(np.log(lam.sum() + 1e-300)))
+        return Point(x, lam, np.where(self.limited, paid, 0.0))

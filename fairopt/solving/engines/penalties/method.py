@@ -1,0 +1,322 @@
+r"""An interior point method for the trade-off objective (16) of kesidis2016, in NumPy.
+
+Unknowns are dominant shares a of the eligible pairs, slacks s of capacities and limits, their
+prices lambda, reduced costs nu, every user's marginal worth v, and the two *pulls*, p of the
+variance of F and e of those on the servers, each kept as a variable of its own:
+
+.. math::
+   v_n F_n^\alpha = \phi_n, \quad C F = p / w, \quad C_i a_i = e_i / w_i, \quad
+   \frac{v_n - p_n}{\phi_n} - e_h - \sum_r \lambda_r B_{h,r} + \nu_h = 0, \quad
+   \lambda s = \tau, \quad \nu a = \tau
+
+with w = 2 t_PF / N, w_i = 2 t_DRF / (k_i |E_i|), C subtracting the mean. As variables of their own
+the pulls lose no digits when t is 1e9, and w = inf is the hard form. The relation of v is taken in
+logarithms: it is one more complementarity pair, whose product does not vanish.
+
+Every step eliminates the shares (each server's block is a diagonal plus a centring) and leaves a
+positive definite system in users and rows.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairopt.formulas.penalties import Terms
+from fairopt.instance import Floats, Instance
+from fairopt.solving.engines.penalties.centring import Direction, Left, State
+from fairopt.solving.engines.penalties.ground import Ground
+from fairopt.solving.engines.penalties.whole import Whole
+from fairopt.solving.engines.point import Point, Question
+
+MOST = 80
+EASY = 2.0
+"""alpha up to which no strides are needed"""
+STRIDE = 2.0
+HALF_WAY = 1e-2
+DAMPING = 1e-8
+LAST = 1e-13
+"""complementarity, relative to all money, at the end of the path; below it digits are lost"""
+LIGHTEST = 1e-9
+"""part of the mean money below which users are no longer told apart"""
+ENOUGH = 2e-13
+"""relative errors at which nothing is left to gain"""
+
+GOOD = 1e-10
+"""relative errors at which the first step that gains nothing ends the path"""
+
+
+MOST_PAIRS = 24
+"""pairs up to which alpha-fair questions are asked of this method"""
+WIDEST = 300.0
+"""log of the largest ratio of weights"""
+
+
+def follow(
+    instance: Instance, score: Floats, terms: Terms, weight: Floats | None = None
+) -> Point | None:
+    """The best point of the central path, or None where numbers ended.
+
+    Parameters
+    ----------
+    instance : the cluster; every user eligible somewhere. score : (N, I) dominant share of a task.
+    terms : the objective, hard forms included; they must leave more than zero.
+    weight : (N,) > 0, in place of those of the instance.
+    """
+    with np.errstate(all="ignore"):
+        method = _Method(instance, score, terms, instance.weight if weight is None else weight)
+        return method.point(method.run())
+
+
+def without_penalty(question: Question) -> Point | None:
+    """The best point of a small alpha-fair question, which is (16) without penalties.
+
+    W g(s) is phi g(s / phi) with phi = W^(1/alpha). None for a question that is not small, and
+    where such weights are beyond floating point or alpha is 0.
+    """
+    if not question.alpha or len(question.pairs[0]) > MOST_PAIRS:
+        return None
+    instance, weight = question.instance, question.instance.weight
+    log_v = question.log_w / question.alpha
+    if not np.array_equal(log_v, np.log(weight)):
+        if np.ptp(log_v) > WIDEST:
+            return None
+        weight = np.exp(log_v - log_v.max())
+    return follow(instance, question.score, Terms.free(question.alpha), weight)
+
+
+class _Method:
+    """The data of one question in natural units, and Newton's method on its path."""
+
+    def __init__(
+        self, instance: Instance, score: Floats, terms: Terms, weight: Floats
+    ) -> None:
+        self.instance, self.terms, self.given = instance, terms, weight
+        self.ground = ground = Ground.of(instance, score, weight)
+        self.n, self.use, self.weight = ground.n, ground.use, ground.weight
+        self.count_in(ground.size, ground.of_user, min(terms.alpha, EASY))
+
+    def count_in(self, size: float, of_user: Floats, alpha: float) -> None:
+        """Levels in `size`, the objective in sum phi size^(1-alpha), and g that of `alpha`.
+
+        of_user : (P, N), levels of shares in that size.
+        """
+        ground, terms, users = self.ground, self.terms, len(self.weight)
+        self.size, self.of_user, self.alpha = size, of_user, max(alpha, 1e-8)
+        # a number beyond floating point is infinite here, not an error
+        worth = np.float64(size) ** (alpha - 1) / float(self.given.sum())
+        across = 2 * terms.t_pf * worth * size**2 / users if terms.t_pf else 0.0
+        within = 2 * terms.t_drf * worth / ground.machines if terms.t_drf else 0.0
+        across = np.inf if terms.equal_across else across
+        within = np.inf if terms.equal_within else within
+        self.across = ground.across.forced(np.full(users, across))
+        self.within = ground.within.forced(np.full(len(self.n), within))
+        self.whole = None
+        if ground.small:
+            frame = ground.frame(of_user, self.across, self.within)
+            self.whole = Whole(frame, self.across, self.within)
+        else:
+            self.both = np.concatenate([of_user, self.use], axis=1)
+
+    def start(self) -> State:
+        """Shares half-way, worths as there, each server's money spread evenly over its rows."""
+        a = self.ground.a0
+        v = self.weight * (a @ self.of_user) ** -min(self.alpha, 2.0)
+        worth = self.of_user @ v
+        price = ((a * worth) @ self.ground.even) * 2.0
+        nu = np.maximum(self.use @ price - worth, 0.2 * worth)
+        return State.of(a, self.ground.s0, nu, price, v, np.zeros_like(v), np.zeros_like(a))
+
+    # -- the path -----------------------------------------------------------------------------
+
+    def run(self) -> State:
+        """The end of the path; a large alpha is reached in strides, each half-way to its end."""
+        state = self.start()
+        while self.alpha < self.terms.alpha:
+            state = self._raised(self.descend(state, HALF_WAY))
+        return self.descend(state, ENOUGH)
+
+    def descend(self, state: State, enough: float) -> State:
+        """Predictor and corrector until nothing more is gained; the best state on the way."""
+        best, least, worse = state, np.inf, 0
+        for _ in range(MOST):
+            left = self.residuals(state)
+            error = self.error(state, left)
+            if not np.isfinite(error):
+                break
+            if error < least:
+                best, least, worse = state, error, 0
+            else:
+                worse += 1
+            if least <= enough or worse > (1 if least <= GOOD else 8):
+                break
+            moved = self.step(state, left)
+            if moved is None:
+                break
+            state = moved
+        return best
+
+    def _raised(self, z: State) -> State:
+        """The state at a larger alpha, every price moved as the worth of those who pay it."""
+        before, level = self.of_user @ z.v, z.a @ self.ground.levels
+        alpha = min(self.terms.alpha, STRIDE * self.alpha)
+        # the equally distributed equivalent
+        low = float(level.min())
+        mean = float(self.weight @ (level / low) ** (1 - alpha))
+        size = low * mean ** (1 / (1 - alpha))
+        self.count_in(size, self.ground.levels / size, alpha)
+        v = self.weight * (z.a @ self.of_user) ** -self.alpha
+        moved = (self.of_user @ v) / before
+        paid = (z.a * before) @ self.use
+        rows = ((z.a * before * moved) @ self.use) / paid
+        p, e = np.zeros_like(z.p), np.zeros_like(z.e)
+        if not (self.across.none or self.terms.equal_across):
+            p = self.across.w * self.across.away(level) / self.size
+        if not (self.within.none or self.terms.equal_within):
+            e = self.within.w * self.within.away(z.a)
+        return State.of(z.a, z.s, z.nu * moved, z.price * rows, v, p, e)
+
+    def residuals(self, z: State) -> Left:
+        every = None
+        if self.whole is not None:
+            level, dual, primal, across, within, every = self.whole.linear_left(z)
+        else:
+            level = z.a @ self.of_user
+            dual = self.of_user @ (z.v - z.p) - z.e - self.use @ z.price + z.nu
+            primal = 1.0 - z.a @ self.use - z.s
+            across = self.across.left(level, z.p)
+            within = self.within.left(z.a, z.e)
+        curve = np.log(z.v) + self.alpha * np.log(level) - self.ground.log_weight
+        bent = float(np.abs(curve).max())
+        return Left(level, float(z.v @ level), dual, primal, curve, bent, across, within, every)
+
+    def error(self, z: State, left: Left) -> float:
+        """Largest error: money relative to all money, rows to 1, levels and shares to the mean."""
+        if not left.money > 0:
+            return np.inf
+        found = max(
+            float(np.abs(left.dual) @ z.a) / left.money,
+            float(np.abs(left.primal).max()),
+            left.bent,
+            float(z.amounts @ z.costs) / left.money,
+        )
+        if not self.across.none:
+            away = self.across.error(left.across, z.v / left.level)
+            found = max(found, float(np.abs(away).max() / left.level.max()))
+        if not self.within.none:
+            away = self.within.error(left.within, z.v[self.n])
+            found = max(found, float(np.abs(away).max() / z.a.max()))
+        return found
+
+    def step(self, z: State, left: Left) -> State | None:
+        level, curve = left.level, left.curve
+        slope = self.alpha * z.v / level
+        try:
+            steps = self._eliminated if self.whole is None else self.whole.steps
+            direction = steps(z, left, slope)
+        except np.linalg.LinAlgError:
+            return None
+        products = z.amounts * z.costs
+        mean = float(products.sum()) / len(products)
+        if not mean > 0:
+            return None
+        due = self._due(z, level)
+        aim = direction(-products, curve, False)
+        length = min(1.0, z.reach(aim))
+        square = aim.amounts * aim.costs
+        rest = (1 - length) * mean + length**2 * float(square.sum()) / len(products)
+        money = left.money / len(products)
+        centre = max(mean * min(1.0, rest / mean) ** 3, LAST * money)
+        dlevel = aim.a @ self.of_user
+        second = ((aim.v / z.v) ** 2 + self.alpha * (dlevel / level) ** 2) / 2
+        most = (10 * mean) * due
+        go = direction(
+            centre * due - products - np.minimum(np.maximum(square, -most), most),
+            curve - np.minimum(second, 0.5),
+            True,
+        )
+        # the nearer the end, the nearer to a bound a step may go
+        far = min(1.0, max(mean / money, left.bent))
+        return z.moved(go, min(1.0, (1 - min(0.1, max(far**1.5, 1e-9))) * z.reach(go)))
+
+    def _eliminated(self, z: State, left: Left, slope: Floats) -> Direction:
+        """Newton steps by eliminating the shares, one positive definite system for both."""
+        dual, primal, across, within = left.dual, left.primal, left.across, left.within
+        pairs = len(z.a)
+        self.across.prepare(slope)
+        # a little more than nu / a: where pairs are held that goes to 0 and the digits of all
+        # other terms would drown in its inverse; it slows the last steps, and changes no answer
+        self.within.prepare(z.nu / z.a + DAMPING * (self.of_user @ z.v) / z.a)
+        system = self._system(z)
+        fixed = self.within.solve_pull(within)
+        drift = self.across.solve_pull(across)
+        idle_p, idle_e = np.zeros_like(z.p), np.zeros_like(z.e)
+
+        def direction(products: Floats, bend: Floats, pulls: bool) -> State:
+            own, rows = products[:pairs], products[pairs:]
+            g = self.within.solve(dual + own / z.a) - fixed
+            right = g @ self.both
+            users = len(bend)
+            right[:users] += self.across.solve(z.v * bend) + drift
+            right[users:] += rows / z.price - primal
+            found = system(right)
+            force, dprice = found[:users], found[users:]
+            da = g - self.within.solve(self.both @ found)
+            ds = (rows - z.s * dprice) / z.price
+            dlevel = da @ self.of_user
+            dv = -slope * dlevel - z.v * bend
+            dnu = (own - z.nu * da) / z.a
+            if not pulls:
+                return State.of(da, ds, dnu, dprice, dv, idle_p, idle_e)
+            dp = self.across.pull(dlevel, across, slope, force + dv)
+            de = self.within.pull(da, within, z.v[self.n], dual + dnu - self.both @ found)
+            return State.of(da, ds, dnu, dprice, dv, dp, de)
+
+        return direction
+
+    def _due(self, z: State, level: Floats) -> Floats:
+        """What each product is to be at the centre, relative to the mean: the money of the pair's
+        user, and the mean (harmonic, by use) of those who use the row. Equal targets would lose
+        the users whose money is small."""
+        money = z.v * level
+        own = np.minimum(np.maximum(money * (len(money) / money.sum()), LIGHTEST), 1.0)[self.n]
+        return np.concatenate([own, (z.a @ self.use) / ((z.a / own) @ self.use)])
+
+    def _system(self, z: State) -> Any:
+        """Solver of the positive definite system in users and rows, scaled to unit diagonal."""
+        m = self.both.T @ (self.both * self.within.part[:, None])
+        if not self.within.none:
+            low = self.both.T @ self.within.rank
+            m += low @ low.T
+        users = len(z.v)
+        block = m[:users, :users]
+        block[np.diag_indices(users)] += self.across.part
+        if not self.across.none:
+            block += self.across.rank @ self.across.rank.T
+        rows = np.arange(users, len(m))
+        m[rows, rows] += z.s / z.price
+        scale = 1.0 / np.sqrt(np.diag(m))
+        m = m * scale * scale[:, None]
+        m[np.diag_indices(len(m))] += 1e-15
+        inverse = np.linalg.inv(m)
+
+        def solve(right: Floats) -> Floats:
+            right = right * scale
+            found = inverse @ right
+            found = found + inverse @ (right - m @ found)
+            return np.asarray(found * scale, dtype=np.float64)
+
+        return solve
+
+    def point(self, z: State) -> Point | None:
+        """In tasks and money of rows."""
+        if not np.isfinite(z.whole).all():
+            return None
+        users, servers, resources = self.instance.shape
+        ground, rows = self.ground, len(self.ground.rows)
+        money = np.zeros(servers * resources)
+        money[ground.rows] = z.price[:rows]
+        limits = np.zeros(users)
+        limits[ground.limited] = z.price[rows:]
+        return Point(z.a / ground.u, money.reshape(servers, resources), limits)

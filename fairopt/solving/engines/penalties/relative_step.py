@@ -1,0 +1,233 @@
+"""What the path of `engines.relative` stands on: what is left of its conditions, and a step."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from fairopt.formulas.penalties import Terms
+from fairopt.instance import Bools, Floats
+from fairopt.solving.engines.penalties.ground import Ground
+
+WEAK = 1e-3
+"""money of a force, beside that of what it draws together, below which it is weak"""
+DAMPING = 1e-10
+"""part of its worth by which a pair is held to its place where tasks are not unique"""
+HUGE = 1e10
+"""step, in parts, beyond which a system counts as singular"""
+
+
+class Path(Protocol):
+    """The unknowns and the data of a question, as `engines.relative` holds them."""
+
+    ground: Ground
+    terms: Terms
+    alpha: float
+    n: Any
+    use: Floats
+    phi: Floats
+    group: Floats
+    of_user: Floats
+    pairs: int
+    rows: int
+    users: int
+    forces: tuple[Floats, Floats]
+    held: Bools
+    full: Bools
+    a: Floats
+    s: Floats
+    nu: Floats
+    price: Floats
+    v: Floats
+    p: Floats
+    e: Floats
+    mean: Floats
+
+
+class Left:
+    """What is left of the conditions, and how far the products are, each in its own money."""
+
+    def __init__(self, z: Path) -> None:
+        self.level = level = z.a @ z.of_user
+        net = z.v - z.p
+        # a user that is pulled up pays more than its own worth
+        self.money = np.maximum(z.v, np.abs(net)) * level
+        self.worth = z.of_user @ (self.money / level)
+        self.dual = z.of_user @ net - z.e - z.use @ z.price + z.nu
+        self.primal = 1.0 - z.a @ z.use - z.s
+        self.curve = np.log(z.v) + z.alpha * np.log(level) - z.ground.log_weight
+        across, within = z.forces
+        self.across = _pulled(level - z.mean[0], z.p, across)
+        self.within = _pulled(z.a - z.group @ z.mean[1:], z.e, within)
+        if z.terms.equal_within:
+            # whose money it is does not matter where all must hold the same
+            money = z.group @ ((z.a * self.worth) @ z.group)
+        else:
+            money = np.maximum(self.money[z.n], np.abs(z.e) * z.a)
+        self.paid = (z.a @ z.use) / ((z.a / money) @ z.use)
+        self.of_pairs = z.a * z.nu / money
+        self.of_rows = z.s * z.price / self.paid
+        self.tau = float(np.concatenate([self.of_pairs, self.of_rows]).mean())
+        size = np.maximum(self.worth, np.maximum(np.abs(z.e), z.use @ z.price))
+        self.unbalanced = np.abs(self.dual) / size
+        stiff = z.alpha * z.v / level
+        apart = np.abs(self.within) / (level[z.n] / z.of_user.sum(axis=1))
+        apart = apart * _beside(within, stiff[z.n] * z.of_user.sum(axis=1) ** 2)
+        away = np.abs(self.across) / level * _beside(across, stiff)
+        self.pulls = max(float(away.max()), float(apart.max()))
+        self.off = max(
+            float(self.unbalanced.max()), float(np.abs(self.primal).max()),
+            float(np.abs(self.curve).max()), self.pulls,
+        )  # fmt: skip
+        self.error = max(self.off, float(self.of_pairs.max()), float(self.of_rows.max()))
+
+    def off_held(self, z: Path) -> float:
+        """Of what is held and full alone."""
+        return max(
+            float(self.unbalanced[z.held].max()), self.pulls,
+            float(np.abs(self.primal[z.full]).max(initial=0.0)),
+        )
+
+
+def _pulled(away: Floats, pull: Floats, w: Floats) -> Floats:
+    """Deviations that pulls do not explain; 0 without a force."""
+    return np.where(w > 0, away - pull / w, 0.0)
+
+
+def _beside(w: Floats, stiff: Floats) -> Floats:
+    """How much a deviation matters: 1 for a strong force, w / stiff for a weak one."""
+    return 1.0 / (1.0 + stiff / w)
+
+
+class Change:
+    """A Newton step: parts of a, s, nu, price and v; changes of p, e and means."""
+
+    a: Floats
+    s: Floats
+    nu: Floats
+    price: Floats
+    v: Floats
+    p: Floats
+    e: Floats
+    mean: Floats
+
+
+class System:
+    """The matrix of a step in parts of the unknowns, every row and column scaled to 1.
+
+    nu, s and v are eliminated, which divides by nothing. Unknowns: a (P), price (K), and where
+    there are forces p (N) and the mean level, e (P) and the mean shares.
+    """
+
+    def __init__(self, z: Path, left: Left) -> None:
+        self.z, self.left = z, left
+        pairs, rows, users = z.pairs, z.rows, z.users
+        across, within = z.forces
+        self.pulls = across[0] > 0, within[0] > 0
+        ends = np.cumsum([
+            pairs, rows, *((users, 1) if self.pulls[0] else (0, 0)),
+            *((pairs, z.group.shape[1]) if self.pulls[1] else (0, 0)),
+        ]).tolist()  # fmt: skip
+        self.at = at = [slice(*k) for k in zip([0, *ends[:-1]], ends, strict=True)]
+        a, price, p, mean, e, means = at
+        m = np.zeros((ends[-1], ends[-1]))
+        self.slope = z.alpha * (z.a[:, None] * z.of_user) / left.level
+        m[a, a] = -(z.of_user * z.v) @ self.slope.T
+        own = np.arange(pairs)
+        m[own, own] -= z.nu + DAMPING * left.worth
+        m[a, price] = -z.use * z.price
+        m[price, a] = (z.use * z.a[:, None]).T
+        k = np.arange(pairs, pairs + rows)
+        m[k, k] = -z.s
+        if self.pulls[0]:
+            m[a, p] = -z.of_user
+            weak = np.minimum(across, 1.0)
+            m[p, a] = weak[:, None] * (z.a[:, None] * z.of_user).T
+            m[p, mean] = -weak[:, None]
+            m[p, p] = -np.diag(np.minimum(1.0, 1.0 / across))
+            # pulls sum to 0; where they are weak that says nothing clear of the mean
+            self.weak = float(across[0] * left.level.mean() ** 2) < WEAK * float(z.v @ left.level)
+            if self.weak:
+                m[mean, a] = (z.a[:, None] * z.of_user).sum(axis=1) / users
+                m[mean, mean] = -1.0
+            else:
+                m[mean, p] = 1.0
+        if self.pulls[1]:
+            m[a, e] = -np.eye(pairs)
+            weak = np.minimum(within, 1.0)
+            m[e, a] = np.diag(weak * z.a)
+            m[e, means] = -weak[:, None] * z.group
+            m[e, e] = -np.diag(np.minimum(1.0, 1.0 / within))
+            shares, worth = z.a @ z.ground.within.mean, (left.worth * z.a) @ z.group
+            force = np.where(z.group > 0, within[:, None], 0.0).max(axis=0)
+            self.weak_on = force * shares**2 < WEAK * worth
+            m[means, e] = np.where(self.weak_on, 0.0, z.group).T
+            m[means, a] = np.where(self.weak_on, z.ground.within.mean * z.a[:, None], 0.0).T
+            m[means, means] = -np.diag(np.where(self.weak_on, 1.0, 0.0))
+        # what is not held or not full stays where it is
+        self.fixed = np.flatnonzero(np.concatenate([~z.held, ~z.full]))
+        m[self.fixed] = 0.0
+        m[:, self.fixed] = 0.0
+        m[self.fixed, self.fixed] = 1.0
+        self.scale = np.ones(ends[-1])
+        if self.pulls[0]:
+            self.scale[p] = np.maximum(z.v, np.abs(z.p))
+            self.scale[mean] = left.level.mean()
+        if self.pulls[1]:
+            # a pull may have to make up for a price
+            self.scale[e] = np.maximum(np.maximum(left.worth, z.use @ z.price), np.abs(z.e))
+            self.scale[means] = np.maximum(np.abs(z.mean[1:]), 1e-300)
+        m *= self.scale
+        self.size = 1.0 / np.maximum(np.abs(m).max(axis=1), 1e-300)
+        m *= self.size[:, None]
+        if not (np.isfinite(m).all() and np.isfinite(self.scale).all()):
+            raise np.linalg.LinAlgError("numbers ended")
+        self.matrix = m
+        self.factors: tuple[Any, ...] | None = None
+
+    def solve(self, of_pairs: Floats, of_rows: Floats, curve: Floats) -> Change:
+        """Parts by which the products are to change, and what is left of the worths' relation."""
+        z, left = self.z, self.left
+        a, price, p, mean, e, means = self.at
+        across, within = z.forces
+        right = np.zeros(len(self.scale))
+        right[a] = -left.dual + z.of_user @ (z.v * curve) - z.nu * of_pairs
+        right[price] = left.primal - z.s * of_rows
+        if self.pulls[0]:
+            right[p] = -np.minimum(across, 1.0) * left.across
+            right[mean] = z.mean[0] - left.level.mean() if self.weak else -z.p.sum()
+        if self.pulls[1]:
+            right[e] = -np.minimum(within, 1.0) * left.within
+            right[means] = np.where(
+                self.weak_on, z.mean[1:] - z.a @ z.ground.within.mean, -z.e @ z.group
+            )
+        right[self.fixed] = 0.0
+        found = self._solved(right * self.size) * self.scale
+        step = Change()
+        step.a, step.price = found[a], found[price]
+        step.nu, step.s = of_pairs - step.a, of_rows - step.price
+        step.v = -curve - step.a @ self.slope
+        step.p = found[p] if self.pulls[0] else np.zeros(z.users)
+        step.e = found[e] if self.pulls[1] else np.zeros(z.pairs)
+        step.mean = np.zeros_like(z.mean)
+        if self.pulls[0]:
+            step.mean[0] = found[mean][0]
+        if self.pulls[1]:
+            step.mean[1:] = found[means]
+        return step
+
+    def _solved(self, right: Floats) -> Floats:
+        from scipy.linalg import lapack, lstsq
+
+        if self.factors is None:
+            lu, pivots, info = lapack.dgetrf(self.matrix)
+            self.factors = (lu, pivots) if info == 0 else ()
+        if self.factors:
+            found = lapack.dgetrs(*self.factors, right)[0]
+            found = found + lapack.dgetrs(*self.factors, right - self.matrix @ found)[0]
+            if np.isfinite(found).all() and np.abs(found).max(initial=0.0) < HUGE:
+                return np.asarray(found, dtype=np.float64)
+        if not np.isfinite(right).all():
+            raise np.linalg.LinAlgError("numbers ended")
+        return np.asarray(lstsq(self.matrix, right, cond=1e-15)[0], dtype=np.float64)

@@ -1,0 +1,96 @@
+"""What every engine is asked, and what it answers: arrays over eligible pairs, nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.formulas import welfare
+from fairopt.instance import Floats, Instance, Ints
+
+
+@dataclass(frozen=True)
+class Question:
+    """max sum W g_alpha(s_n) over one connected part, in natural units.
+
+    Parameters
+    ----------
+    instance : the part. score : (N, I).
+    alpha : >= 0. log_w : (N,) log W.
+    """
+
+    instance: Instance
+    score: Floats
+    alpha: float
+    log_w: Floats
+
+    @property
+    def pairs(self) -> tuple[Ints, Ints]:
+        return self.instance.pairs
+
+    @property
+    def use(self) -> Floats:
+        """(P, R) part of the row's capacity that one task of the pair uses."""
+        _, i = self.pairs
+        pool = self.instance.pool
+        return self.instance.pair_demand / np.where(pool > 0, pool, 1.0)[i]
+
+    @property
+    def worth_per_task(self) -> Floats:
+        """(P,) score of each pair."""
+        n, i = self.pairs
+        return self.score[n, i]
+
+    @property
+    def one_score(self) -> bool:
+        """Whether no user's share per task differs by server."""
+        score, eligible = self.score, self.instance.eligible
+        top = np.where(eligible, score, -np.inf).max(axis=1)
+        return bool((np.where(eligible, score, top[:, None]) == top[:, None]).all())
+
+    def at(self, alpha: float, log_w: Floats) -> Question:
+        return Question(self.instance, self.score, alpha, log_w)
+
+    @classmethod
+    def of(cls, instance: Instance, score: Floats, alpha: float, inside: bool) -> Question:
+        return cls(instance, score, alpha, welfare.log_worth(instance.weight, alpha, inside))
+
+
+@dataclass(frozen=True)
+class Point:
+    """Tasks x (P,) or (N, I), money of rows (I, R) and limits (N,), up to a common factor.
+
+    The money of a row is its price times its pool, of a limit its price times the limit.
+    """
+
+    x: Floats
+    rows: Floats
+    limits: Floats
+
+    def tasks(self, instance: Instance) -> Floats:
+        """(N, I), made feasible exactly: each server's, then each user's, tasks scaled to fit."""
+        tasks = np.where(np.isfinite(self.x), np.maximum(self.x, 0.0), 0.0)
+        if tasks.ndim == 1:
+            tasks, given = np.zeros(instance.shape[:2]), tasks
+            tasks[instance.pairs] = given
+        return fitted(instance, tasks)
+
+    def prices(self, instance: Instance) -> tuple[Floats, Floats]:
+        """Prices per unit (I, R) and per task allowed (N,), up to a common factor."""
+        pool = np.where(instance.pool > 0, instance.pool, 1.0)
+        rows = np.where(instance.pool > 0, np.maximum(self.rows, 0.0), 0.0)
+        limited = np.isfinite(instance.limit)
+        limits = np.where(limited, np.maximum(self.limits, 0.0), 0.0)
+        return rows / pool, limits / np.where(limited, instance.limit, 1.0)
+
+
+def fitted(instance: Instance, tasks: Floats, within: float = 0.0) -> Floats:
+    """Tasks (N, I) scaled to fit, server by server, then user by user; not where within reach."""
+    pool = np.where(instance.pool > 0, instance.pool, 1.0)
+    over = (instance.used(tasks) / pool).max(axis=1)
+    tasks = tasks / np.where(over > 1 + within, over, 1.0)
+    if np.isfinite(instance.limit).any():
+        over = tasks.sum(axis=1) / instance.limit
+        tasks = tasks / np.where(over > 1 + within, over, 1.0)[:, None]
+    return tasks

@@ -1,0 +1,1 @@
+"""The last digits: Newton on the active set, of tasks and of levels."""

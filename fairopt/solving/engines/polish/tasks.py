@@ -1,0 +1,353 @@
+r"""Newton on the optimality conditions of an active set, in logarithms of tasks and money.
+
+For held pairs H, full rows F and users at their limit L the conditions are as many as the unknowns
+
+.. math:: \log c_h = \log W_n + \log u_h - \alpha \log s_n \; (h \in H), \qquad
+          \log \sum_h x_h b_{h,f} = 0 \; (f \in F), \qquad \log (x_n / L_n) = 0 \; (n \in L),
+
+c_h = sum_f p_f b_{h,f} + mu_n with b the part of the row's capacity one task uses. In logarithms
+every row of the Jacobian sums to about 1 or alpha, whatever the units, weights and prices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import lstsq
+from scipy.sparse import block_array, coo_array, csc_array, eye_array
+from scipy.sparse.linalg import splu
+
+from fairopt.instance import Bools, Floats, Ints
+from fairopt.solving.engines.interior.limit_money import cut
+from fairopt.solving.engines.point import Point, Question
+
+CONVERGED = 1e-12
+DENSE = 500
+"""unknowns up to which the Newton step is a dense least-norm solution"""
+LARGE = 300.0
+"""logarithm of money from which prices are counted in that of the dearest row"""
+SPARE = 4
+"""rows tried without when Newton finds nothing"""
+ROUNDS = 40
+"""changes of the active set"""
+
+
+@dataclass(frozen=True)
+class _State:
+    """Logarithms of x (P,), money per row (I R,) and per limit (N,), and what is active."""
+
+    x: Floats
+    row: Floats
+    limit: Floats
+    held: Bools
+    full: Bools
+    capped: Bools
+
+
+def polish(question: Question, point: Point) -> Point | None:
+    """The solution of the optimality conditions near a point, or None when Newton finds none."""
+    frame = _Frame(question)
+    with np.errstate(all="ignore"):  # logarithms of nothing are told apart by isfinite
+        state = frame.start(point)
+        found = frame.settle(state) if state is not None else None
+        return None if found is None else frame.point(found)
+
+
+class _Frame:
+    """The fixed arrays of a question: uses b, scores u, indices of pairs, users and rows."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        inst = question.instance
+        self.users, self.servers, self.resources = inst.shape
+        self.alpha, self.log_w = question.alpha, question.log_w
+        self.n, self.i = question.pairs
+        self.u, self.use = question.worth_per_task, question.use
+        self.pair, r = np.nonzero(self.use)
+        self.row = self.i[self.pair] * self.resources + r
+        self.b = self.use[self.pair, r]
+        self.log_size = np.log(inst.alone[self.n, self.i])
+
+    # -- evaluation -----------------------------------------------------------------------
+
+    def shares(self, x: Floats) -> Floats:
+        return _sums(self.n, self.u * x, self.users)
+
+    def costs(self, state: _State) -> Floats:
+        """(P,) money one task of each pair costs."""
+        money = np.where(state.full, np.exp(np.minimum(state.row, 600.0)), 0.0)
+        cost = np.bincount(self.pair, self.b * money[self.row], len(self.n))
+        limit = self.question.instance.limit
+        mu = np.where(state.capped, np.exp(state.limit), 0.0) / np.where(
+            np.isfinite(limit), limit, 1.0
+        )
+        return cost + mu[self.n]
+
+    def used(self, x: Floats) -> Floats:
+        return _sums(self.row, self.b * x[self.pair], self.servers * self.resources)
+
+    def point(self, state: _State) -> Point:
+        rows, limits = state.row[state.full], state.limit[state.capped]
+        top = float((rows if len(rows) else limits).max(initial=0.0))
+        if max(abs(rows).max(initial=0.0), limits.max(initial=0.0)) < LARGE:
+            top = 0.0
+        paid = np.where(state.full, np.exp(state.row - top), 0.0)
+        return Point(
+            np.where(state.held, np.exp(state.x), 0.0),
+            paid.reshape(self.servers, self.resources),
+            np.where(state.capped, cut(state.limit - top, 0.0), 0.0),
+        )
+
+    # -- the active set -------------------------------------------------------------------
+
+    def start(self, point: Point) -> _State | None:
+        """Logarithms and a first active set: what is larger, a task's part of its user's share or
+        the part by which its price is above the cheapest; a row's part of the money of its users
+        or its room."""
+        x = np.maximum(point.x, 1e-14 * np.exp(self.log_size))
+        money = np.maximum(point.rows.ravel(), 0.0)
+        share = self.shares(x)
+        limit = self.question.instance.limit
+        at = np.where(np.isfinite(limit), limit, 1.0)
+        mu = np.where(np.isfinite(limit), np.maximum(point.limits, 0.0), 0.0) / at
+        cost = np.bincount(self.pair, self.b * money[self.row], len(self.n)) + mu[self.n]
+        if not (cost > 0).all():
+            cost = np.maximum(cost, 1e-300)
+        per_share = cost / self.u
+        cheapest = np.full(self.users, np.inf)
+        np.minimum.at(cheapest, self.n, per_share)
+        part = self.u * x / share[self.n]
+        dear = 1.0 - cheapest[self.n] / per_share
+        held = part > dear
+        paid = np.zeros(self.servers * self.resources)
+        worth = self.b * money[self.row] / cost[self.pair] * part[self.pair]
+        np.maximum.at(paid, self.row, worth)
+        full = (paid > np.maximum(1.0 - self.used(x), 0.0)) & (money > 0)
+        totals = _sums(self.n, x, self.users)
+        paid_limit = mu / np.maximum(cheapest, 1e-300)
+        capped = np.isfinite(limit) & (paid_limit > 1.0 - totals / at) & (mu > 0)
+        # money in the scale of the conditions: p b = W u s^-alpha
+        with np.errstate(divide="ignore"):
+            log_q = self.log_w - self.alpha * np.log(share)
+            shift = float(np.median(log_q - np.log(np.maximum(cheapest, 1e-300))))
+            state = _State(
+                np.log(x), np.log(np.maximum(money, 1e-300)) + shift,
+                np.log(np.maximum(point.limits, 1e-300)) + shift, held, full, capped,
+            )  # fmt: skip
+        return state if np.isfinite(shift) else None
+
+    def settle(self, state: _State) -> _State | None:
+        """Newton, then pairs and rows added or dropped where the conditions ask, until none do."""
+        seen: set[bytes] = set()
+        for _ in range(ROUNDS):
+            found = self._newton(state) or self._one_row_less(state)
+            if found is None:
+                return None
+            changed = self._change(found)
+            if changed is None:
+                return found
+            key = np.packbits(
+                np.concatenate([changed.held, changed.full, changed.capped])
+            ).tobytes()
+            if key in seen:
+                return found
+            seen.add(key)
+            state = changed
+        return None
+
+    def _one_row_less(self, state: _State) -> _State | None:
+        """Newton without one of the rows that have most room: a row taken for full may be almost
+        full only, for no more than a light user's tasks."""
+        room = 1.0 - self.used(np.where(state.held, np.exp(state.x), 0.0))
+        rows = np.flatnonzero(state.full & (room > 1e-14))
+        for row in rows[np.argsort(-room[rows], kind="stable")][:SPARE]:
+            full = state.full.copy()
+            full[row] = False
+            found = self._newton(replace(state, full=full))
+            if found is not None:
+                return found
+        return None
+
+    def _change(self, state: _State) -> _State | None:
+        """The state with a mended active set; None when nothing needs mending."""
+        x = np.where(state.held, np.exp(state.x), 0.0)
+        share = self.shares(x)
+        cost = self.costs(state) / self.u
+        with np.errstate(divide="ignore"):
+            worth = self.log_w - self.alpha * np.log(share)
+            cheap = ~state.held & (np.log(cost) < worth[self.n] - 1e-10)
+            part = self.u * x / share[self.n]
+        gone = state.held & (part < 1e-10)
+        used = self.used(x)
+        over = ~state.full & (used > 1 + 1e-10)
+        paid = np.zeros(len(used))
+        money = np.where(state.full, np.exp(state.row), 0.0)
+        fraction = self.b * money[self.row] / np.maximum((cost * self.u)[self.pair], 1e-300)
+        np.maximum.at(paid, self.row, np.where(state.held[self.pair], fraction, 0.0))
+        free = state.full & (paid < 1e-10)
+        limit = self.question.instance.limit
+        beyond = ~state.capped & (np.bincount(self.n, x, self.users) > limit * (1 + 1e-10))
+        mu = np.where(state.capped, np.exp(state.limit), 0.0) / np.where(
+            np.isfinite(limit), limit, 1.0
+        )
+        q = np.full(self.users, np.inf)
+        np.minimum.at(q, self.n, cost)
+        eased = state.capped & (mu < 1e-10 * q)
+        if not (
+            cheap.any() or gone.any() or over.any() or free.any() or beyond.any() or eased.any()
+        ):
+            return None
+        held = (state.held | cheap) & ~gone
+        # a user must keep something
+        alone = np.bincount(self.n, held, self.users) == 0
+        if alone.any():
+            best = np.lexsort((-part, self.n))
+            first = best[np.unique(self.n[best], return_index=True)[1]]
+            held[first[alone]] = True
+        entering = np.log(1e-3 * np.maximum(share, 1e-300)[self.n] / self.u)
+        # a row that enters gets a small part of what its users pay there
+        dearest = np.full(len(used), -np.inf)
+        holders = state.held[self.pair]
+        pays = np.log(np.maximum((cost * self.u)[self.pair], 1e-300)) - np.log(self.b)
+        np.maximum.at(dearest, self.row, np.where(holders, pays, -np.inf))
+        small = np.where(np.isfinite(dearest), dearest, 0.0) + np.log(1e-2)
+        first_mu = np.log(1e-2 * q * np.where(np.isfinite(limit), limit, 1.0))
+        return _State(
+            np.where(cheap, entering, state.x), np.where(over, small, state.row),
+            np.where(beyond, first_mu, state.limit),
+            held, (state.full | over) & ~free, (state.capped | beyond) & ~eased,
+        )  # fmt: skip
+
+    # -- Newton ---------------------------------------------------------------------------
+
+    def _newton(self, state: _State, most: int = 60) -> _State | None:
+        held, full = np.flatnonzero(state.held), np.flatnonzero(state.full)
+        capped = np.flatnonzero(state.capped)
+        ties = len(held) - len(np.unique(self.n[held]))
+        if len(held) > DENSE and ties > len(full) + len(capped):
+            return None  # most ties are not told yet, and factors would fill
+        for _ in range(most):
+            residual, jacobian = self._system(state, held, full, capped)
+            size = float(np.abs(residual).max(initial=0.0))
+            if not np.isfinite(size):
+                return None
+            if size <= CONVERGED:
+                return state
+            step = least_norm(jacobian, -residual)
+            if step is None:
+                return None
+            # far away a full step would overflow: no logarithm moves by more than 2 at once
+            length = min(1.0, 2.0 / max(float(np.abs(step).max()), 1e-300))
+            for _ in range(6):
+                moved = self._moved(state, held, full, capped, length * step)
+                new = self._system(moved, held, full, capped, derivative=False)[0]
+                if np.linalg.norm(new) <= (1 - 1e-4 * length) * np.linalg.norm(residual):
+                    break
+                length /= 3
+            else:
+                # no progress: rounding, if it is small
+                return state if size <= 1e-9 else None
+            state = moved
+        return state if size <= 1e-9 else None
+
+    @staticmethod
+    def _moved(state: _State, held: Ints, full: Ints, capped: Ints, step: Floats) -> _State:
+        x, row, limit = state.x.copy(), state.row.copy(), state.limit.copy()
+        a, b = len(held), len(held) + len(full)
+        x[held] += step[:a]
+        row[full] += step[a:b]
+        limit[capped] += step[b:]
+        return replace(state, x=x, row=row, limit=limit)
+
+    def _system(
+        self, state: _State, held: Ints, full: Ints, capped: Ints, derivative: bool = True
+    ) -> tuple[Floats, csc_array | None]:
+        with np.errstate(all="ignore"):
+            x = np.where(state.held, np.exp(state.x), 0.0)
+            share, cost, used = self.shares(x), self.costs(state), self.used(x)
+            totals = _sums(self.n, x, self.users)
+            limit = self.question.instance.limit
+            n = self.n[held]
+            residual = np.concatenate([
+                np.log(cost[held] / self.u[held]) - self.log_w[n] + self.alpha * np.log(share[n]),
+                np.log(used[full]),
+                np.log(totals[capped] / limit[capped]),
+            ])  # fmt: skip
+            if not derivative or not np.isfinite(residual).all():
+                return residual, None
+            return residual, self._jacobian(state, x, share, cost, used, totals, held, full, capped)
+
+    def _jacobian(
+        self, state: _State, x: Floats, share: Floats, cost: Floats, used: Floats, totals: Floats,
+        held: Ints, full: Ints, capped: Ints,
+    ) -> csc_array:  # fmt: skip
+        a, b = len(held), len(full)
+        at_pair = np.full(len(self.n), -1)
+        at_pair[held] = np.arange(a)
+        at_row = np.full(self.servers * self.resources, -1)
+        at_row[full] = np.arange(b)
+        at_user = np.full(self.users, -1)
+        at_user[capped] = np.arange(len(capped))
+        n = self.n[held]
+        # money of the rows and limits in a pair's cost; tasks in a row's use
+        both = (at_pair[self.pair] >= 0) & (at_row[self.row] >= 0)
+        pair, row, use = self.pair[both], self.row[both], self.b[both]
+        in_cost = use * np.exp(state.row[row]) / cost[pair]
+        in_use = use * x[pair] / used[row]
+        # share of its user's share in each held pair, once for every held pair of the user
+        order = np.argsort(n, kind="stable")
+        counts = np.bincount(n, minlength=self.users)
+        left, right = _same_user(order, counts)
+        in_share = self.alpha * self.u[held[right]] * x[held[right]] / share[n[right]]
+        mine = at_user[n] >= 0
+        capped_pairs = np.flatnonzero(mine)
+        limit = self.question.instance.limit
+        in_limit_cost = np.exp(state.limit[n[mine]]) / limit[n[mine]] / cost[held[mine]]
+        in_limit = x[held[mine]] / totals[n[mine]]
+        values = [in_share, in_cost, in_use, in_limit_cost, in_limit]
+        down = [left, at_pair[pair], a + at_row[row], capped_pairs, a + b + at_user[n[mine]]]
+        across = [right, a + at_row[row], at_pair[pair], a + b + at_user[n[mine]], capped_pairs]
+        size = a + b + len(capped)
+        entries = (np.concatenate(values), (np.concatenate(down), np.concatenate(across)))
+        return csc_array(coo_array(entries, shape=(size, size)))
+
+
+def _sums(index: Ints, values: Floats, size: int) -> Floats:
+    return np.asarray(np.bincount(index, values, size), dtype=np.float64)
+
+
+def _same_user(order: Ints, counts: Ints) -> tuple[Ints, Ints]:
+    """All (left, right) positions of held pairs that share a user."""
+    ends = np.cumsum(counts)
+    starts = ends - counts
+    each = np.repeat(counts, counts)  # for every held pair in user order, how many its user has
+    left = np.repeat(order, each)
+    first = np.repeat(np.repeat(starts, counts), each)
+    offset = np.arange(len(left)) - np.repeat(np.cumsum(each) - each, each)
+    return left, order[first + offset]
+
+
+def least_norm(jacobian: csc_array | None, right: Floats) -> Floats | None:
+    """A least-squares solution of (nearly) least norm; tasks need not be unique."""
+    if jacobian is None or not (np.isfinite(jacobian.data).all() and np.isfinite(right).all()):
+        return None
+    down, across = jacobian.shape
+    if max(down, across) <= DENSE:
+        try:
+            return np.asarray(
+                lstsq(jacobian.toarray(), right, cond=1e-13, lapack_driver="gelsy")[0]
+            )
+        except (np.linalg.LinAlgError, ValueError):
+            return None
+    # quasi-definite: min |J y - r|^2 + (1e-7 |y|)^2; the caller's rounds correct what it bends
+    system = block_array(
+        [[eye_array(down), jacobian], [jacobian.T, -1e-14 * eye_array(across)]], format="csc"
+    )
+    try:
+        # symmetric ordering: far less fill than the default, which orders columns
+        lu = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01)
+        step = lu.solve(np.concatenate([right, np.zeros(across)]))[down:]
+    except RuntimeError:
+        return None
+    return step if np.isfinite(step).all() else None

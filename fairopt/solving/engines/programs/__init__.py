@@ -1,0 +1,1 @@
+"""General solvers: conic through cvxpy, linear, one program a level, compiled once."""

@@ -1,0 +1,155 @@
+"""The general solvers behind cvxpy: a notion's own program, solved cold, status not believed."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from fairopt.errors import MissingExtra, SolverFailure, UsageError
+from fairopt.instance import Floats, Instance
+from fairopt.program import Program
+from fairopt.solving.engines.point import Point
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One rung of the ladder: a solver and its settings."""
+
+    label: str
+    solver: str
+    options: tuple[tuple[str, Any], ...] = ()
+
+
+def _clarabel(label: str, tolerance: float, **more: Any) -> Settings:
+    # qdldl was faster and more accurate here than the default choice
+    options = {
+        "direct_solve_method": "qdldl", "max_iter": 400,
+        "tol_gap_abs": tolerance, "tol_gap_rel": tolerance, "tol_feas": tolerance,
+        "tol_infeas_abs": 1e-14, "tol_infeas_rel": 1e-14, **more,
+    }  # fmt: skip
+    return Settings(label, "CLARABEL", tuple(options.items()))
+
+
+def _ecos(label: str, tolerance: float) -> Settings:
+    tolerances = tuple((name, tolerance) for name in ("abstol", "reltol", "feastol"))
+    return Settings(label, "ECOS", (*tolerances, ("max_iters", 400)))
+
+
+_LADDERS: dict[str, tuple[Settings, ...]] = {
+    "clarabel": (
+        _clarabel("clarabel", 1e-11),
+        _clarabel("clarabel, looser", 1e-8),
+        _clarabel("clarabel, regularised", 1e-9, static_regularization_constant=1e-7,
+                  iterative_refinement_max_iter=50, equilibrate_max_scaling=1e8),
+    ),
+    "ecos": (
+        _ecos("ecos", 1e-11),
+        _ecos("ecos, looser", 1e-8),
+    ),
+    "scs": (
+        Settings("scs", "SCS", (("eps_abs", 1e-9), ("eps_rel", 1e-9), ("max_iters", 20_000))),
+    ),
+    "highs": (Settings("highs", "HIGHS", (("threads", 1),)),),
+}  # fmt: skip
+EXACT = Settings("highs", "HIGHS", (
+    ("threads", 1), ("primal_feasibility_tolerance", 1e-10),
+    ("dual_feasibility_tolerance", 1e-10), ("small_matrix_value", 1e-12),
+))  # fmt: skip
+"""HiGHS for sequences of levels and for patterns, where one error feeds the next"""
+NODES = 20_000
+"""nodes after which the search for a pattern is given up: too many users for this program"""
+INTEGER = Settings("highs", "HIGHS", (*EXACT.options, ("mip_feasibility_tolerance", 1e-9),
+                                      ("mip_rel_gap", 1e-9), ("mip_max_nodes", NODES)))  # fmt: skip
+_MODULE = {"clarabel": "clarabel", "ecos": "ecos", "scs": "scs", "highs": "highspy"}
+SOLVERS = tuple(_LADDERS)
+
+
+def ladder(solver: str, linear: bool) -> tuple[Settings, ...]:
+    """What to try, in order.
+
+    Raises
+    ------
+    MissingExtra : a solver named by the user is not installed.
+    """
+    if solver != "auto":
+        if find_spec(_MODULE[solver]) is None:
+            extra = "fairopt[ecos]" if solver == "ecos" else _MODULE[solver]
+            raise MissingExtra(f"solver {solver} is not installed: pip install '{extra}'")
+        return _LADDERS[solver]
+    order = ("highs", "clarabel", "ecos", "scs") if linear else ("clarabel", "ecos", "scs")
+    return tuple(s for name in order if find_spec(_MODULE[name]) for s in _LADDERS[name])
+
+
+def able(program: Program) -> tuple[Settings, ...]:
+    """What to try, in order, of the solvers that can state a program of any kind."""
+    problem = program.problem()
+    names = solvers_for(problem)
+    rungs = ladder("auto", bool(problem.is_lp()))
+    if problem.is_mixed_integer():
+        rungs = (INTEGER,)
+    return tuple(rung for rung in rungs if rung.solver.lower() in names)
+
+
+def run(program: Program, instance: Instance, settings: Settings) -> tuple[Point, str]:
+    """Solve one program with one solver; the point it ends at, and the status it claims.
+
+    Raises
+    ------
+    SolverFailure : the solver stopped without a point.
+    UsageError : the solver cannot state the program; it names those that can.
+    """
+    import cvxpy as cp
+
+    problem = program.problem()
+    space = program.space
+    try:
+        with warnings.catch_warnings():
+            # cvxpy warns of inaccurate answers; the certificate judges them
+            warnings.simplefilter("ignore")
+            problem.solve(solver=settings.solver, warm_start=False, **dict(settings.options))
+    except (cp.SolverError, ArithmeticError, ValueError) as error:
+        others = solvers_for(problem)
+        if settings.solver.lower() in set(SOLVERS) - set(others):
+            raise UsageError(
+                f"solver: {settings.solver.lower()} cannot state this program; wanted "
+                f"{', '.join(others) or 'another program: none of ours can'}"
+            ) from error
+        raise SolverFailure(f"{settings.label}: {error}") from error
+    if space.y.value is None or not np.isfinite(space.y.value).all():
+        raise SolverFailure(f"{settings.label}: {problem.status}")
+    users, servers, resources = instance.shape
+    rows = np.zeros((servers, resources))
+    rows[space.rows] = _dual(space.capacity)
+    limits = np.zeros(users)
+    if space.limits is not None:
+        limits[space.limited] = _dual(space.limits)
+    return Point(np.maximum(space.y.value, 0.0) * space.pair_unit, rows, limits), str(
+        problem.status
+    )
+
+
+def solvers_for(problem: Any) -> tuple[str, ...]:
+    """Names of the general solvers that can state a cvxpy problem (and are installed)."""
+    import cvxpy as cp
+
+    found = []
+    for name in SOLVERS:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                problem.get_problem_data(name.upper())
+        except (cp.SolverError, ArithmeticError, ValueError):
+            continue
+        found.append(name)
+    return tuple(found)
+
+
+def _dual(constraint: Any) -> Floats:
+    value = constraint.dual_value
+    if value is None:
+        return np.zeros(constraint.size)
+    return np.maximum(np.nan_to_num(np.asarray(value, dtype=np.float64)), 0.0)

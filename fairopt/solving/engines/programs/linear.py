@@ -1,0 +1,130 @@
+r"""Linear programs to the last digit: the simplex method, refined by its own errors.
+
+A solver's tolerances are absolute: a user whose gain is 1e-12 of the largest is below them, and may
+get anything. So the program is solved again for the *errors* of the answer, enlarged until the
+solver sees them (Gleixner, Steffy, Wolter 2016). With x, the rows' slacks s, and prices y,
+
+.. math:: \max\ \Gamma \left( (g - A^T y) z - y\, w \right), \quad A z + w = \Delta (b - A x - s),
+          \quad -\Delta x \le z \le \Delta (u - x), \quad -\Delta s \le w
+
+corrects x by z/Delta and y by its prices/Gamma. Gamma grows until every single gain agrees with the
+prices, then Delta until every row that has a price is full.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairopt.errors import SolverFailure
+from fairopt.instance import Floats
+from fairopt.solving.engines.point import Point, Question
+
+ROUNDS = 8
+GROWTH = 1e5
+"""enlargement of the errors from round to round"""
+AGREED = 1e-9
+"""part of a gain by which its price may differ from it, and of a column that counts as nothing"""
+ROUNDING = 4 * 2.0**-52
+"""what may be left of a row, of which columns use parts of order 1, when it is full"""
+FAR = 1e3
+"""errors beyond this are no errors: a column is not used, a row is not full"""
+
+
+def solve(question: Question) -> Point:
+    """The answer of alpha = 0, each pair in units of what its user could run there alone.
+
+    Raises
+    ------
+    SolverFailure : HiGHS finds no optimum.
+    """
+    from scipy.sparse import coo_array, vstack
+
+    inst = question.instance
+    n, i = question.pairs
+    users, servers, resources = inst.shape
+    pair = np.arange(len(n))
+    unit = np.minimum(inst.alone[n, i], inst.limit[n])
+    places = i[:, None] * resources + np.arange(resources)
+    use = coo_array(
+        ((question.use * unit[:, None]).ravel(), (places.ravel(), np.repeat(pair, resources))),
+        shape=(servers * resources, len(n)),
+    )
+    limit = coo_array((unit / inst.limit[n], (n, pair)), shape=(users, len(n)))
+    log_gain = question.log_w[n] + np.log(question.worth_per_task * unit)
+    x, money, _ = maximum(
+        np.exp(log_gain - log_gain.max()), vstack([use, limit]).tocsc(),
+        np.ones(servers * resources + users), np.full(len(n), np.inf),
+    )  # fmt: skip
+    rows, limits = money[: servers * resources], money[servers * resources :]
+    return Point(x * unit, rows.reshape(servers, resources), limits)
+
+
+def maximum(gain: Floats, use: Any, room: Floats, most: Floats) -> tuple[Floats, Floats, Floats]:
+    """max gain x, use x <= room, 0 <= x <= most: x, prices of the rows, prices of the bounds.
+
+    Parameters
+    ----------
+    gain : (K,) > 0. use : (J, K) >= 0, of order 1, may be sparse. room : (J,) >= 0.
+    most : (K,), may be inf.
+
+    Raises
+    ------
+    SolverFailure : HiGHS finds no optimum of the program itself.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import csc_array, eye_array, hstack
+
+    unit = gain.max()
+    gain = gain / unit
+    rows = csc_array(use)
+    both = hstack([rows, eye_array(len(room))], format="csc")
+    x, y, slack = np.zeros(len(gain)), np.zeros(len(room)), room.copy()
+    loud, wide = 1.0, 1.0
+    for _ in range(ROUNDS):
+        reduced = np.concatenate([gain - rows.T @ y, -y])
+        low = -wide * np.concatenate([x, slack])
+        high = wide * np.concatenate([most - x, np.full(len(room), np.inf)])
+        if wide > 1:
+            low, high = np.maximum(low, -FAR), np.minimum(high, FAR)
+        result = linprog(
+            -np.clip(loud * reduced, -FAR, FAR), A_eq=both, b_eq=wide * (room - rows @ x - slack),
+            bounds=np.column_stack([low, high]), method="highs-ds",
+        )  # fmt: skip
+        if result.status != 0:
+            if loud == 1.0:
+                raise SolverFailure(f"HiGHS: {result.message}")
+            break
+        change = np.asarray(result.x) / wide
+        x = np.clip(x + change[: len(x)], 0.0, most)
+        slack = np.maximum(slack + change[len(x) :], 0.0)
+        y = np.maximum(y - np.asarray(result.eqlin.marginals) / loud, 0.0)
+        if not _worth(gain, rows, room, most, x, y):
+            loud, wide = loud * GROWTH, 1.0
+        elif not _full(rows, room, x, y):
+            wide *= GROWTH
+        else:
+            break
+    over = float((rows @ x / np.where(room > 0, room, 1.0)).max())
+    bound = np.where(x >= most, np.maximum(gain - rows.T @ y, 0.0), 0.0)
+    return x / max(1.0, over), y * unit, bound * unit
+
+
+def _worth(
+    gain: Floats, use: Any, room: Floats, most: Floats, x: Floats, y: Floats
+) -> bool:
+    """Whether every column costs its gain, each in its own size, or more if unused, or less at its
+    bound, and rows that are not full cost nothing."""
+    cost, left = use.T @ y, room - use @ x
+    top = use.max(axis=0).toarray()
+    held = x > AGREED * np.minimum(most, 1.0 / np.where(top > 0, top, 1.0))
+    cheap = (cost < gain * (1 - AGREED)) & (x < most)
+    dear = (cost > gain * (1 + AGREED)) & held
+    return not (cheap.any() or dear.any() or ((left > AGREED) & (y > 0)).any())
+
+
+def _full(use: Any, room: Floats, x: Floats, y: Floats) -> bool:
+    """Whether no row is exceeded, and rows that cost something are full, within rounding."""
+    left = room - use @ x
+    return bool((left >= -ROUNDING).all() and (left[y > 0] <= ROUNDING).all())

@@ -1,0 +1,1 @@
+"""Water filling: one server, one pool, server after server."""

@@ -1,0 +1,132 @@
+"""Algorithm I of khamse2016 for PS-DSF with divided resources, in rounds or server by server.
+
+Every server starts with DRF of its own. Then a server looks at its users of lowest level; where
+none of the full resources they need is a bottleneck, it moves capacity to them from the largest
+holders of these resources. Steps are bounded; an answer is returned only when every user has a
+bottleneck at every server.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairopt.errors import SolverFailure
+from fairopt.instance import Bools, Floats, Instance
+from fairopt.notions.slices import part_of_row
+from fairopt.solving.engines.answer import Answer
+from fairopt.solving.engines.water.per_server import per_server_drf
+from fairopt.solving.engines.water.refill import server_order
+
+STEPS = 50_000
+"""most steps over all servers before giving up"""
+SAME = 1e-9
+"""levels closer than this, relative, are one level; resources fuller than 1 less this are full"""
+
+
+def one_step(instance: Instance, part: Floats, x: Floats, i: int) -> bool:
+    """One step of server i, in place; False when every user has a bottleneck there.
+
+    Users at their limits need no bottleneck and take no part.
+    """
+    phi_gamma = instance.weight * instance.alone[:, i]
+    able = instance.eligible[:, i]
+    total = x.sum(axis=1)
+    level = np.where(able, total / np.where(able, phi_gamma, 1.0), np.inf)
+    use = part[:, i]  # (N, R)
+    full = x[:, i] @ use >= 1 - SAME
+    looking = able & (total < instance.limit * (1 - SAME))
+    while looking.any():
+        low = float(level[looking].min())
+        lowest = looking & (level <= low * (1 + SAME))
+        stopping = np.flatnonzero(full & (use[lowest] > 0).any(axis=0))
+        tops = [(_largest_holder(use[:, r], x[:, i], level), r) for r in stopping]
+        done = [r for n, r in tops if level[n] <= low * (1 + SAME)]
+        if done:
+            looking &= ~(use[:, done] > 0).any(axis=1)
+            continue
+        _move(instance, x, i, use, level, looking, lowest, sorted({n for n, _ in tops}), phi_gamma)
+        return True
+    return False
+
+
+def _largest_holder(use: Floats, held: Floats, level: Floats) -> int:
+    """The user of largest level among those that hold some of the resource."""
+    return int(np.argmax(np.where(use * held > 0, level, -np.inf)))
+
+
+def _move(
+    instance: Instance,
+    x: Floats,
+    i: int,
+    use: Floats,
+    level: Floats,
+    looking: Bools,
+    lowest: Bools,
+    givers: list[int],
+    phi_gamma: Floats,
+) -> None:
+    """Raise the lowest users together, at the cost of the givers, as far as one step goes."""
+    low = float(level[lowest].min())
+    free = np.maximum(0.0, 1.0 - x[:, i] @ use) + x[givers, i] @ use[givers]
+    rate = phi_gamma[lowest] @ use[lowest]
+    wanted = rate > 0
+    rise = float((free[wanted] / rate[wanted]).min())  # z*, level if the givers gave everything
+    beta = 1.0
+    for n in givers:
+        beta = min(beta, (level[n] - low) / (rise + x[n, i] / phi_gamma[n]))
+    # stopping at the next level is asked for only where nothing is given; it is as right elsewhere
+    above = level[looking & ~lowest]
+    if len(above):
+        beta = min(beta, (float(above.min()) - low) / rise)
+    left = (instance.limit - x.sum(axis=1))[lowest]
+    beta = min(beta, float((left / (phi_gamma[lowest] * rise)).min()))
+    x[givers, i] *= 1.0 - beta
+    x[lowest, i] += beta * phi_gamma[lowest] * rise
+
+
+def run(
+    instance: Instance, order: list[int], seed: int | None = None, steps: int = STEPS
+) -> tuple[Floats, int]:
+    """Tasks (N, I) where no server has a step left to do, and the steps taken.
+
+    Parameters
+    ----------
+    order : positions of the servers in their round.
+    seed : None goes round after round; a number picks one server at random for every step, of
+        those not known to be at rest (the asynchronous form).
+
+    Raises
+    ------
+    SolverFailure : the bound on the steps was hit.
+    """
+    part = part_of_row(instance)
+    x = per_server_drf(instance)
+    random = None if seed is None else np.random.default_rng(seed)
+    restless = list(order)
+    taken = 0
+    while restless:
+        turn = restless if random is None else [restless[int(random.integers(len(restless)))]]
+        for i in list(turn):
+            if one_step(instance, part, x, i):
+                restless = list(order)  # a step here may wake every other server
+                taken += 1
+            elif i in restless:
+                restless = [k for k in restless if k != i]
+        if taken > steps:
+            raise SolverFailure(f"ps-dsf: Algorithm I did not come to rest in {steps} steps")
+    return x, taken
+
+
+def solve(instance: Instance, notion: Any) -> Answer:
+    """Procedure of `ps-dsf` with method "algorithm-1"."""
+    order = server_order(instance, notion.order)
+    tasks, steps = run(instance, order, notion.seed)
+    step: dict[str, Any] = {
+        "engine": "algorithm-1", "steps": steps, "order": [instance.servers[i] for i in order],
+        "remark": "other fixed points may exist; the order of the servers chose this one",
+    }  # fmt: skip
+    if notion.seed is not None:
+        step["seed"] = notion.seed
+    return Answer(tasks, steps=(step,))

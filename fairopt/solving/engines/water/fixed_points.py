@@ -1,0 +1,155 @@
+"""Other answers of PS-DSF with divided resources and of BMF: how many totals are fair?
+
+They need not be unique, and one may dominate another. A search over orders and starts proves
+nothing about what it does not find; the mixed-integer program of the notion asks of the whole set.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.errors import SolverFailure, UsageError
+from fairopt.instance import Floats, Instance
+from fairopt.notions import Notion, PerServerDominantShare
+from fairopt.notions.slices import part_of_row
+from fairopt.notions.way import Patterns
+from fairopt.solving.engines.programs.patterns import best
+from fairopt.solving.engines.water.refill import refill
+
+APART = 1e-6
+"""totals that differ by less than this, relative, are one fixed point"""
+
+
+@dataclass(frozen=True, eq=False)
+class FixedPoint:
+    """One distinct fixed point.
+
+    Parameters
+    ----------
+    tasks : (N, I). order : the order of servers that first led here; empty where a program did.
+    from_nothing : whether that run started with no tasks, so that `order` alone reproduces it.
+    hits : how many runs, or objectives, ended here.
+    dominated_by : positions, in the list returned, of points that give nobody less, somebody more.
+    """
+
+    tasks: Floats
+    order: tuple[str, ...]
+    from_nothing: bool
+    hits: int
+    dominated_by: tuple[int, ...] = ()
+
+
+def fixed_points(
+    instance: Instance,
+    trials: int = 50,
+    seed: int = 0,
+    notion: Notion | None = None,
+    exact: bool = False,
+) -> list[FixedPoint]:
+    """Distinct answers found, most tasks first (in units of what each user could run alone).
+
+    By refill (the default, for PS-DSF with divided resources): trial 0 is the instance's own order
+    from nothing; odd trials take a random order from nothing, even ones also a random start. Runs
+    that hit the bound on rounds are left out.
+
+    With `exact`, by the notion's mixed-integer program, over the set of all its answers: the most
+    and the fewest tasks of everybody together, and of every user. One point means that no answer
+    has other totals; the first and the last are the best and the worst of all. Some eight users.
+
+    Parameters
+    ----------
+    trials, seed : runs of the refill, and of what they draw.
+    notion : PS-DSF with division "rdm" (the default), or BMF, which is always exact.
+    exact : ask the program instead of the refill.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> points = fo.fixed_points(fo.read("khamse2016/figure-1").instance, trials=4)
+    >>> [round(float(total), 6) for total in points[0].tasks.sum(axis=1)]
+    [3.0, 3.0, 6.0]
+
+    Raises
+    ------
+    SolverFailure : no run settled, or the program is too large.
+    UsageError : a notion that is no mixed-integer program: its totals are unique, or its answers
+        those of a linear program.
+    """
+    asked = notion or PerServerDominantShare()
+    if exact or asked.family != PerServerDominantShare.family:
+        return _ranked(instance, _of_the_set(instance, asked))
+    if not isinstance(asked.way(instance), Patterns):
+        raise _no_set(asked)
+    random = np.random.default_rng(seed)
+    part = part_of_row(instance)
+    servers = len(instance.servers)
+    found: list[FixedPoint] = []
+    for trial in range(trials):
+        order = list(range(servers)) if trial == 0 else random.permutation(servers).tolist()
+        plain = trial == 0 or trial % 2 == 1
+        start = None if plain else _start(instance, random)
+        try:
+            tasks, _ = refill(instance, part, order, start)
+        except SolverFailure:
+            continue
+        _add(found, FixedPoint(tasks, tuple(instance.servers[i] for i in order), plain, 1))
+    if not found:
+        raise SolverFailure(f"ps-dsf: none of {trials} runs settled")
+    return _ranked(instance, found)
+
+
+def _of_the_set(instance: Instance, notion: Notion) -> list[FixedPoint]:
+    """The ends of the set of answers: of all users' tasks, in parts of what each has alone, and of
+    each user's."""
+    way = notion.way(instance)
+    if not isinstance(way, Patterns):
+        raise _no_set(notion)
+    each = np.eye(len(instance.users)) / instance.alone.sum(axis=1)[:, None]
+    found: list[FixedPoint] = []
+    for gain in (each.sum(axis=0), *each):
+        for sign in (1.0, -1.0):
+            _add(found, FixedPoint(best(instance, way, sign * gain), (), False, 1))
+    return found
+
+
+def _no_set(notion: Notion) -> UsageError:
+    return UsageError(f"fixed points: found {notion!r}; wanted ps-dsf with division rdm, or bmf")
+
+
+def _ranked(instance: Instance, found: list[FixedPoint]) -> list[FixedPoint]:
+    """Most tasks first, and who dominates whom."""
+    alone = instance.alone.sum(axis=1)
+    found.sort(key=lambda point: -float((point.tasks.sum(axis=1) / alone).sum()))
+    totals = [point.tasks.sum(axis=1) for point in found]
+    return [
+        FixedPoint(
+            p.tasks, p.order, p.from_nothing, p.hits,
+            tuple(k for k, other in enumerate(totals) if _dominates(other, totals[j])),
+        )
+        for j, p in enumerate(found)
+    ]  # fmt: skip
+
+
+def _add(found: list[FixedPoint], new: FixedPoint) -> None:
+    total = new.tasks.sum(axis=1)
+    for k, old in enumerate(found):
+        if np.allclose(old.tasks.sum(axis=1), total, rtol=APART, atol=0):
+            found[k] = FixedPoint(old.tasks, old.order, old.from_nothing, old.hits + 1)
+            return
+    found.append(new)
+
+
+def _start(instance: Instance, random: np.random.Generator) -> Floats:
+    """Random tasks within the limits; capacities are met by the first round."""
+    x = instance.alone * random.random(instance.shape[:2]) ** 3
+    total = x.sum(axis=1)
+    most = np.divide(instance.limit, total, out=np.ones_like(total), where=total > 0)
+    shrink = np.minimum(1.0, most)
+    start: Floats = x * shrink[:, None]
+    return start
+
+
+def _dominates(a: Floats, b: Floats) -> bool:
+    return bool((a >= b * (1 - 1e-9)).all() and (a > b * (1 + APART)).any())

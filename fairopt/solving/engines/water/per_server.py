@@ -1,0 +1,88 @@
+"""DRF on every server by itself, and handing out what it leaves (SYSTEMS B, C)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairopt.instance import Floats, Instance
+from fairopt.notions.slices import named, part_of_row
+from fairopt.solving.engines.answer import Answer
+from fairopt.solving.engines.water.one_server import fill, level_of
+
+
+def per_server_drf(instance: Instance) -> Floats:
+    """Tasks (N, I): all servers fill at once, x[n,i] = phi_n gamma[n,i] t, until resources run out.
+
+    The users of an exhausted resource freeze on that server, the others go on; a user whose total
+    reaches its limit stops everywhere. Without limits the servers do not touch one another.
+    """
+    part = part_of_row(instance)
+    size = np.where(instance.eligible, instance.weight[:, None] * instance.alone, 1.0)
+    end = np.full(instance.shape[:2], np.inf)  # level at which the user's limit stops it
+    for _ in range(len(instance.users) + 1):
+        level = np.zeros(instance.shape[:2])
+        for i in range(len(instance.servers)):
+            n = np.flatnonzero(instance.eligible[:, i])
+            if len(n):
+                rate = part[n, i] * size[n, i, None]
+                level[n, i] = fill(rate, np.zeros(len(n)), end[n, i])
+        total = (size * level).sum(axis=1)
+        over = np.flatnonzero((total > instance.limit * (1 + 1e-14)) & np.isinf(end[:, 0]))
+        if not len(over):
+            return np.where(instance.eligible, size * level, 0.0)
+        # of those beyond their limits, the one stopped first in time is stopped first here:
+        # what it leaves to others cannot make it stop later
+        stop = [
+            level_of(size[n], np.zeros(len(size[n])), level[n], float(instance.limit[n]))
+            for n in over
+        ]
+        first = int(np.argmin(stop))
+        end[over[first]] = stop[first]
+    return np.where(instance.eligible, size * level, 0.0)
+
+
+def solve(instance: Instance, notion: Any) -> Answer:
+    """Engine of `per-server-drf` and `drf-hug`: the second phase, where there is one, as a step."""
+    tasks = per_server_drf(instance)
+    steps: tuple[dict[str, Any], ...] = ({"engine": "per-server water filling"},)
+    if notion.way(instance).rest is not None:
+        resources = named(instance, handed_out(instance, tasks))
+        steps = (*steps, {"engine": "hand-out", "resources": resources})
+    return Answer(tasks, steps=steps)
+
+
+def closed_form(instance: Instance) -> Floats:
+    """Dominant shares (N, I) of weighted DRF when every user demands every resource of a server.
+
+    kesidis2016 Claim 3 with the weight the right way up:
+    alpha_n = phi_n / max_r sum_m phi_m b[m,r], b = B / max_r B. The printed form divides by phi_n.
+    """
+    part = part_of_row(instance)
+    most = part.max(axis=2, keepdims=True)
+    shape = np.divide(part, most, out=np.zeros_like(part), where=most > 0)
+    load = np.einsum("n,nir->ir", instance.weight, shape).max(axis=1)
+    share = instance.weight[:, None] / np.where(load > 0, load, 1.0)[None, :]
+    return np.where(instance.eligible, share, 0.0)
+
+
+def handed_out(instance: Instance, tasks: Floats) -> Floats:
+    """Resource shares (N, I, R) of the second phase: what is left, up to the dominant share.
+
+    Each idle resource of a server goes to the users eligible there by raising the lowest
+    share / phi first, and no user's share of it beyond its dominant share on the server (HUG).
+    """
+    share = part_of_row(instance) * tasks[:, :, None]
+    top = share.max(axis=2)
+    for i in range(len(instance.servers)):
+        n = np.flatnonzero(instance.eligible[:, i])
+        for r in range(instance.shape[2]):
+            left = 1.0 - float(share[:, i, r].sum())
+            if len(n) == 0 or left <= 1e-12 or instance.pool[i, r] == 0:
+                continue
+            weight = instance.weight[n]
+            start, cap = share[n, i, r] / weight, top[n, i] / weight
+            level = level_of(weight, start, cap, left)
+            share[n, i, r] = weight * np.clip(level, start, cap)
+    return share

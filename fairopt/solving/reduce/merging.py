@@ -1,0 +1,113 @@
+"""Equal users and equal servers as one, and how the answer of the one is split among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairopt.instance import Floats, Instance, Ints
+from fairopt.notions import Notion
+from fairopt.notions.notion import Merging
+from fairopt.solving.reduce.exact import equal_products
+from fairopt.solving.reduce.groups import Groups, equal_lines
+from fairopt.solving.reduce.rules import limit_keys, shares_of
+
+MACHINES = 2**53
+"""counts beyond are refused"""
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """The groups, and the part of its group's tasks each user (N,) and each server (I,) gets.
+
+    Parameters
+    ----------
+    weight, limit : (G,) of the groups of users; `notion` is what the weights are weights of.
+    capacity (H, R), count (H,) : of the groups of servers.
+    """
+
+    users: Groups
+    servers: Groups
+    user_part: Floats
+    server_part: Floats
+    weight: Floats
+    limit: Floats
+    notion: Notion
+    capacity: Floats
+    count: Ints
+
+
+def merge(instance: Instance, notion: Notion, rule: Merging, score: Floats | None) -> Merged:
+    """All users and servers merged that the rule allows."""
+    limit = _limits(instance)
+    users = _users(instance, rule, score, limit)
+    part, weight = np.ones(len(users.of)), instance.weight
+    if users.merged:
+        part, weight, notion = shares_of(instance, notion, rule, limit, users)
+        limit = users.sums(limit)
+    servers, machines = _servers(instance, rule, score, users)
+    capacity, count = _merged_capacity(instance, servers, machines)
+    server_part = machines / servers.sums(machines)[servers.of]
+    return Merged(users, servers, part, server_part, weight, limit, notion, capacity, count)
+
+
+def _limits(instance: Instance) -> Floats:
+    """(N,) limits, inf where the limit is more than the user could run with everything."""
+    limit = instance.limit
+    if np.isinf(limit).all():
+        return limit
+    return np.where(limit > instance.alone.sum(axis=1) * (1 + 1e-9), np.inf, limit)
+
+
+def _users(instance: Instance, rule: Merging, score: Floats | None, limit: Floats) -> Groups:
+    demand = instance.demand.reshape(len(instance.users), -1)
+    keys = [demand, instance.eligible, *limit_keys(instance, rule, limit)]
+    return equal_lines(keys, [] if score is None else [score])
+
+
+def _servers(
+    instance: Instance, rule: Merging, score: Floats | None, users: Groups
+) -> tuple[Groups, Floats]:
+    """Groups of servers, and the machines (I,) each is, in machines of its group's first."""
+    capacity, count = instance.capacity, instance.count.astype(np.float64)
+    if not rule.servers or len(count) == 1:
+        return Groups.single(len(count)), count
+    some: Any = users.first if users.merged else slice(None)
+    blocks: list[Any] = [_shapes(capacity).T, instance.eligible[some]]
+    if instance.demand.ndim == 3:
+        blocks.extend(np.moveaxis(instance.demand[some], 2, 0))
+    groups = equal_lines(blocks, axis=1)
+    if groups.merged and score is not None:
+        groups = equal_lines(blocks, [score[some]], axis=1)
+    largest = capacity.argmax(axis=1)
+    own = capacity[np.arange(len(count)), largest]
+    first = own[groups.first][groups.of]
+    return groups, count * np.divide(own, first, out=np.ones_like(own), where=first > 0)
+
+
+def _shapes(capacity: Floats) -> Floats:
+    """(I, R + 1) keys that are equal where the rows of capacity are exactly proportional."""
+    base = capacity[np.arange(len(capacity)), (capacity > 0).argmax(axis=1)][:, None]
+    shape = np.divide(capacity, base, out=np.zeros_like(capacity), where=base > 0)
+    alike = equal_lines([shape])
+    like = alike.first[alike.of]
+    exact = equal_products(capacity, base[like], capacity[like], base)
+    sure = exact.all(axis=1, keepdims=True)
+    # those that only round to the same shape stay with their equals
+    return np.hstack([np.where(sure, shape, capacity), np.logical_not(sure)])
+
+
+def _merged_capacity(
+    instance: Instance, servers: Groups, machines: Floats
+) -> tuple[Floats, Ints]:
+    """Capacity (H, R) and count (H,): of one machine where all are equal, else of all together."""
+    capacity = instance.capacity[servers.first]
+    if not servers.merged:
+        return capacity, instance.count
+    other = (instance.capacity != capacity[servers.of]).any(axis=1)
+    number = servers.sums(machines)
+    together = (servers.sums(other) > 0) | (number >= MACHINES)
+    count = np.where(together, 1.0, number).astype(np.int64)
+    return capacity * np.where(together, number, 1.0)[:, None], count

@@ -1,0 +1,95 @@
+r"""Resources that can never bind, each with a proof from the resources that stay.
+
+Row r of server i is implied by row r' when the server has some of r' and every user eligible there
+needs r' at least as much,
+
+.. math:: d_{n,r} / c_{i,r} \le d_{n,r'} / c_{i,r'},
+
+and it has room whatever happens when even the most that each user could run alone on the other
+resources, or its limit allows, would fit all together:
+
+.. math:: \sum_n \min\Big(L_n, \min_{r' \ne r} \frac{k_i c_{i,r'}}{d_{n,r'}}\Big) d_{n,r}
+          < k_i c_{i,r}.
+
+A proof uses only resources that are still there, so the last dropped is implied by those that
+stay, the one before it by those and the last, and so on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.instance import Bools, Floats, Ints
+from fairopt.solving.reduce.exact import at_most
+
+SAMPLE = 64
+"""users and servers looked at first: most resources that matter are seen to matter by a few"""
+ROOM = 1e-9
+"""the sum of what all could use stays this part below the capacity, to cover its rounding"""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Demand (N, R) or (N, I, R), capacity of whole rows (I, R), eligible (N, I), limit (N,)."""
+
+    demand: Floats
+    pool: Floats
+    eligible: Bools
+    limit: Floats
+
+    def first(self, size: int) -> Rows:
+        """The first users and servers."""
+        demand = self.demand[:size] if self.demand.ndim == 2 else self.demand[:size, :size]
+        return Rows(demand, self.pool[:size], self.eligible[:size, :size], self.limit[:size])
+
+    def column(self, r: int) -> Floats:
+        """Demand of one resource, (N, 1) or (N, I)."""
+        return self.demand[..., r] if self.demand.ndim == 3 else self.demand[:, r, None]
+
+
+def never_binding(rows: Rows, alone_matters: bool) -> Ints:
+    """Resources that can be left out of every server, largest number first.
+
+    Parameters
+    ----------
+    alone_matters : what a user could run alone must not change, so limits are no proof.
+    """
+    kept = list(range(rows.pool.shape[1]))
+    few = rows.first(SAMPLE)
+    for r in reversed(range(rows.pool.shape[1])):
+        others = [k for k in kept if k != r]
+        if all(_implied(part, r, others, alone_matters).all() for part in (few, rows)):
+            kept = others
+    return np.array([r for r in reversed(range(rows.pool.shape[1])) if r not in kept], np.int64)
+
+
+def _implied(rows: Rows, r: int, others: list[int], alone_matters: bool) -> Bools:
+    """(I,) whether row r of each server is implied by the rows of `others`."""
+    demanded: Bools = rows.eligible & (rows.column(r) > 0)
+    found: Bools = np.logical_not(demanded.any(axis=0))
+    for other in others:
+        if found.all():
+            return found
+        below = at_most(
+            rows.column(r), rows.pool[None, :, other], rows.column(other), rows.pool[None, :, r]
+        )
+        # what the server has none of bounds nothing: 0 <= 0 would be no proof
+        found |= (below | ~demanded).all(axis=0) & (rows.pool[:, other] > 0)
+    return found if found.all() or not others else found | _fits(rows, r, others, alone_matters)
+
+
+def _fits(rows: Rows, r: int, others: list[int], alone_matters: bool) -> Bools:
+    """(I,) whether what all users could use of r together is less than there is."""
+    demanded: Bools = rows.eligible & (rows.column(r) > 0)
+    most = np.full(rows.eligible.shape, np.inf)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for other in others:
+            d = rows.column(other)
+            np.minimum(most, np.where(d > 0, rows.pool[None, :, other] / d, np.inf), out=most)
+        # somebody who demands nothing else is held back by r alone
+        bound = most if alone_matters else np.minimum(most, rows.limit[:, None])
+        use = np.where(demanded, np.where(most < np.inf, bound, np.inf) * rows.column(r), 0.0)
+        found: Bools = use.sum(axis=0) < rows.pool[:, r] * (1 - ROOM)
+    return found

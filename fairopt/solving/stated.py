@@ -1,0 +1,108 @@
+"""A notion's own statement, solved as it stands by a general solver: one program, levels, patterns.
+
+Nothing is believed: every answer is judged, and the best is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.allocation.check import Certificate
+from fairopt.certificates import certify, judged
+from fairopt.errors import SolverFailure, UsageError
+from fairopt.instance import Floats, Instance
+from fairopt.notions.way import Levels, OneProgram, Patterns
+from fairopt.solving.engines import units
+from fairopt.solving.engines.answer import How
+from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.programs import conic, sequence
+from fairopt.solving.engines.programs import patterns as search
+
+
+def _judged(alloc: Allocation, notion: Any) -> Certificate:
+    """At the scores it has, which may be those of the larger problem it stands for."""
+    if notion.judgeless:
+        return certify(alloc)
+    return judged(alloc, *notion.slope(alloc.instance, alloc.tasks))
+
+
+def one_program(
+    instance: Instance, notion: Any, score: Floats, way: OneProgram, how: How
+) -> Allocation:
+    """The program of a notion, rung by rung until certified; the first answer nobody can judge.
+
+    Raises
+    ------
+    SolverFailure : no rung gave an answer.
+    UsageError : the solver named cannot state the program.
+    """
+    unit = units.max_min(Question.of(instance, score, 1.0, False))
+    program = way.program(instance, score, unit)
+    named = how.solver != "auto"
+    settings = conic.ladder(how.solver, linear=True) if named else conic.able(program)
+    best: Allocation | None = None
+    error, failures = np.inf, list[str]()
+    steps: list[dict[str, Any]] = []
+    for rung in settings:
+        try:
+            point, status = conic.run(program, instance, rung)
+        except SolverFailure as failure:
+            steps.append({"step": rung.label, "status": "failed"})
+            failures.append(str(failure))
+            continue
+        alloc = Allocation(instance, notion, point.tasks(instance), score=score)
+        p, mu = point.prices(instance)
+        if p.any() or mu.any():
+            alloc = alloc.with_(prices=p, limit_prices=mu)
+        certificate = _judged(alloc, notion)
+        found = max(certificate.gap, certificate.residual)
+        steps.append({"step": rung.label, "status": status, "gap": certificate.gap,
+                      "residual": certificate.residual})  # fmt: skip
+        if best is None or found < error:
+            best, error = alloc, found
+        if error <= how.gap or notion.judgeless:
+            break
+    if best is None:
+        failures = failures or ["none of ours can state the program"]
+        raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
+    return best.with_(steps=tuple(steps))
+
+
+def levels(instance: Instance, notion: Any, score: Floats, way: Levels, how: How) -> Allocation:
+    """A program a level, and the second sequence where there is one."""
+    settings = conic.EXACT if how.solver in ("auto", "highs") else _first(how.solver)
+    found = sequence.programs(instance, way.heights, score, settings, how.progress)
+    steps = found.steps
+    if way.rest is not None:
+        rest = way.rest(instance, found.tasks)
+        ones = rest.instance.eligible.astype(np.float64)
+        second = sequence.programs(rest.instance, rest.heights, ones, settings)
+        steps = (*steps, rest.told(second.tasks.sum(axis=1)))
+    return Allocation(instance, notion, found.tasks, score=score, steps=steps)
+
+
+def _first(solver: str) -> conic.Settings:
+    return conic.ladder(solver, linear=True)[0]
+
+
+def patterns(
+    instance: Instance, notion: Any, score: Floats, way: Patterns, how: How
+) -> Allocation:
+    """The pattern of the mixed-integer program, and the linear program of that pattern.
+
+    Raises
+    ------
+    SolverFailure : no pattern was found within the bound on nodes, or no tasks fit the one found.
+    UsageError : a solver without integers.
+    """
+    if how.solver not in ("auto", "highs"):
+        raise UsageError(
+            f"solver: {how.solver} has no integers; {notion.name} is a mixed-integer program, "
+            "wanted highs"
+        )
+    tasks = search.best(instance, way, way.gain)
+    step = {"step": "highs", "program": "mixed-integer, then its pattern"}
+    return Allocation(instance, notion, tasks, score=score, steps=(step,))

@@ -1,0 +1,95 @@
+"""One max-min level by the interior method, against the linear program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, hstack, vstack
+
+import fairopt as fo
+from fairopt.errors import SolverFailure
+from fairopt.instance import Instance
+from fairopt.instance.generate import random_instance
+from fairopt.program import limit_matrix, usage_matrix
+from fairopt.solving.engines.interior.leveling import highest_level
+from fairopt.solving.engines.point import Question
+
+
+def by_program(inst: Instance) -> float:
+    n, _ = inst.pairs
+    usage, most = usage_matrix(inst)[0], limit_matrix(inst)[0]
+    rows = vstack([usage, most])
+    of_user = coo_array((-np.ones(len(n)), (n, np.arange(len(n)))), (inst.shape[0], len(n)))
+    matrix = vstack([
+        hstack([rows, coo_array((rows.shape[0], 1))]),
+        hstack([of_user, inst.weight[:, None]]),
+    ])  # fmt: skip
+    right = np.concatenate([np.ones(rows.shape[0]), np.zeros(inst.shape[0])])
+    goal = np.zeros(len(n) + 1)
+    goal[-1] = -1
+    return float(-linprog(goal, matrix.tocsr(), right, method="highs").fun)
+
+
+@pytest.mark.parametrize("limits", [0.0, 0.5])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_level_is_the_program_s(seed, limits):
+    inst = random_instance(
+        12, 5, 3, density=0.4, seed=seed, weight_decades=2, zero_demand=0.3, limits=limits
+    )
+    question = Question.of(inst, np.ones(inst.shape[:2]), 1.0, False)
+    level = highest_level(question)
+    assert level is not None
+    share = np.bincount(question.pairs[0], level.x)
+    assert (share / inst.weight).min() == pytest.approx(by_program(inst), rel=1e-8)
+    assert level.stopped.any()
+    # nobody who is stopped is above, and whoever is above is not stopped
+    above = share / inst.weight > (share / inst.weight).min() * (1 + 1e-6)
+    if level.clear:
+        assert (above == ~level.stopped).all()
+
+
+def test_prices_pay_for_the_level():
+    inst = random_instance(20, 6, 2, density=0.3, seed=3)
+    question = Question.of(inst, np.ones(inst.shape[:2]), 1.0, False)
+    level = highest_level(question)
+    n, i = question.pairs
+    cost = np.einsum("hr,hr->h", question.use, level.rows[i])
+    cheapest = np.full(20, np.inf)
+    np.minimum.at(cheapest, n, cost)
+    share = np.bincount(n, level.x)
+    assert cheapest @ share == pytest.approx(level.rows.sum(), rel=1e-9)
+
+
+def test_begun_where_another_level_ended():
+    inst = random_instance(20, 6, 2, density=0.3, seed=3)
+    question = Question.of(inst, np.ones(inst.shape[:2]), 1.0, False)
+    cold = highest_level(question)
+    warm = highest_level(question, 0.5 * cold.x)
+    share = [np.bincount(question.pairs[0], level.x).min() for level in (cold, warm)]
+    assert share[0] == pytest.approx(share[1], rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_levels_peeled_are_levels_of_programs(seed):
+    inst = random_instance(30, 15, 2, density=0.08, seed=seed)
+    ours = fo.solve(inst, fo.MaxMin(), solver="interior", uncertified="return")
+    theirs = fo.solve(inst, fo.MaxMin(), solver="highs")
+    assert {step["status"] for step in ours.steps if step["step"] == "level"} <= {
+        "interior", "filled",
+    }  # fmt: skip
+    if ours.certificate.certified:  # prices of several levels multiply their rounding
+        np.testing.assert_allclose(ours.levels, theirs.levels, rtol=1e-6)
+    best = fo.solve(inst, fo.MaxMin())
+    assert best.certificate.certified
+    np.testing.assert_allclose(best.levels, theirs.levels, rtol=1e-6)
+
+
+def test_what_it_cannot_peel_goes_to_programs():
+    # u1 fills the cpu of both; u2 asks for memory only, and finds it there
+    inst = Instance([[1.0, 1.0], [0.0, 1.0]], [[1.0, 9.0], [2.0, 9.0]])
+    with pytest.raises(SolverFailure, match="auto or highs"):
+        fo.solve(inst, fo.MaxMin("tasks"), solver="interior")
+    alloc = fo.solve(inst, fo.MaxMin("tasks"))
+    np.testing.assert_allclose(alloc.totals, [3.0, 15.0], rtol=1e-9)
+    assert "optimal" in {step["status"] for step in alloc.steps if step["step"] == "level"}

@@ -1,0 +1,64 @@
+"""Very many users: the pool's answer dealt out is the answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt.instance.generate import random_instance
+from fairopt.solving.engines.interior import method as interior
+from fairopt.solving.engines.interior import pooled
+from fairopt.solving.engines.point import Question
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tried from a few users on."""
+    monkeypatch.setattr(pooled, "MANY", 1000)
+    monkeypatch.setattr(pooled, "PER_ROW", 20)
+
+
+@pytest.mark.parametrize("density", [1.0, 0.7])
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 2.0, 10.0])
+def test_dealt_out_it_is_the_answer(few: None, alpha: float, density: float) -> None:
+    inst = random_instance(600, 4, 3, density=density, seed=5, weight_decades=2)
+    question = Question.of(inst, np.ones(inst.shape[:2]), alpha, False)
+    assert pooled.worthwhile(question)
+    point = pooled.follow(question)
+    assert point is not None
+    found = fo.solve(inst, fo.AlphaFair(alpha))
+    assert found.certificate.certified and found.certificate.gap < 1e-11
+    plain = fo.solve(inst, fo.AlphaFair(alpha), solver="clarabel")
+    np.testing.assert_allclose(found.shares, plain.shares, rtol=1e-6)
+
+
+def test_a_mix_that_cannot_be_dealt_is_left_to_the_method(few: None) -> None:
+    # all who want the second resource may use one server only
+    rng = np.random.default_rng(0)
+    demand = np.where(np.arange(600)[:, None] < 300, [1.0, 0.0], [0.1, 1.0])
+    demand *= rng.uniform(0.5, 1, (600, 1))
+    placement = np.ones((600, 2), bool)
+    placement[300:, 1] = False
+    inst = fo.Instance(demand, [[100.0, 100.0], [100.0, 100.0]], placement)
+    question = Question.of(inst, np.ones((600, 2)), 1.0, False)
+    assert pooled.worthwhile(question)
+    assert pooled.follow(question) is None
+    assert fo.solve(inst, fo.ProportionalFair(), reduce=False).certificate.certified
+
+
+def test_not_tried_where_it_does_not_apply(few: None) -> None:
+    inst = random_instance(600, 4, 3, seed=5)
+    score = np.ones(inst.shape[:2])
+    assert pooled.worthwhile(Question.of(inst, score, 1.0, False))
+    assert not pooled.worthwhile(Question.of(inst, score, 0.0, False))
+    limited = inst.replace(limit=np.full(600, 5.0))
+    assert not pooled.worthwhile(Question.of(limited, score, 1.0, False))
+    score[0, 0] = 2.0
+    assert not pooled.worthwhile(Question.of(inst, score, 1.0, False))
+
+
+def test_the_method_is_not_asked(few: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interior, "_Method", None)
+    inst = random_instance(600, 4, 3, seed=5)
+    assert fo.solve(inst, fo.ProportionalFair(), reduce=False).certificate.certified

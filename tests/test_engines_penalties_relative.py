@@ -1,0 +1,60 @@
+"""The path in each user's own money: light users are right when it stops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt import criteria
+from fairopt.certificates.alpha_fair import normalised
+from fairopt.certificates.tradeoff import keeps_equalities, measure
+from fairopt.formulas.penalties import Terms
+from fairopt.instance.generate import random_instance
+from fairopt.solving.engines.penalties import relative
+
+NOTIONS = [
+    fo.Tradeoff(), fo.Tradeoff(t_pf=3), fo.Tradeoff(t_drf=3), fo.Tradeoff(1e4, 1e4),
+    fo.Tradeoff(1, 1, g=0.5), fo.Tradeoff(1, 1, g=5),
+    fo.Tradeoff(t_drf=4, equal_across=True), fo.Tradeoff(equal_within=True),
+]  # fmt: skip
+
+
+def best(inst, notion):
+    """The least error that the judge leaves any of the points."""
+    score = criteria.score(inst, "dominant-share")
+    errors = []
+    for point in relative.follow(inst, score, Terms.of(notion.plain())):
+        p, mu = point.prices(inst)
+        if not (p.any() or mu.any()):
+            continue  # nothing is full: the end of the path has prices, the polish none
+        p, mu = normalised(inst, p, mu)
+        alloc = fo.Allocation(inst, notion, point.tasks(inst), p, mu, score=score)
+        errors.append(max(measure(alloc)) if keeps_equalities(alloc) else np.inf)
+    return min(errors, default=np.inf)
+
+
+@pytest.mark.parametrize("notion", NOTIONS, ids=str)
+@pytest.mark.parametrize("decades", [0, 6])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_user_is_right(notion, decades, seed):
+    inst = random_instance(
+        5, 3, 3, density=0.7, seed=seed, weight_decades=decades, zero_demand=0.3,
+        limits=0.0 if notion.equal_within else 0.2,
+    )  # fmt: skip
+    assert best(inst, notion) <= 1e-8
+
+
+@pytest.mark.parametrize("notion", NOTIONS[:3], ids=str)
+@pytest.mark.parametrize("seed", range(5))
+def test_twelve_decades(notion, seed):
+    inst = random_instance(6, 3, 2, density=0.8, seed=seed, weight_decades=12)
+    alloc = fo.solve(inst, notion)
+    assert alloc.certificate.certified
+    assert best(inst, notion) <= 1e-6
+
+
+def test_too_large_a_question_is_left_alone():
+    inst = random_instance(200, 3, 2, seed=1)
+    score = criteria.score(inst, "dominant-share")
+    assert relative.follow(inst, score, Terms.free(1.0)) == []
