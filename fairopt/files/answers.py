@@ -1,4 +1,4 @@
-"""Answers read back from JSON (fairopt/allocation/v1), every fault at once."""
+"""Reading answers from JSON (fairopt/allocation/v1); all faults are reported at once."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ _INSTANCE = (
     "weight", "limit",
 )  # fmt: skip
 _BEYOND = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-"""JSON has no infinity: objective and gaps that are not finite are written as these texts"""
+"""texts for numbers that JSON lacks; the objective and gaps may be such"""
 
 
 def load(path: str | os.PathLike[str]) -> Allocation:
     """Read an answer from a file, or from standard input for "-".
 
-    The certificate in it is what its writer claims; `fairopt.certify` judges anew.
+    The certificate in the file is only a claim; `fairopt.certify` judges the answer anew.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def loads(content: str, source: str = "answer") -> Allocation:
 
 
 def of(instance: Instance, data: Any, source: str) -> Allocation:
-    """An answer from plain data of the same form without `instance`, which is known; as `loads`."""
+    """An answer from plain data of the same form, without its `instance`; errors as in `loads`."""
     faults = Faults(source)
     plain = table(data, "answer", faults)
     known_keys(plain, [key for key in _KEYS if key != "instance"], "", faults)
@@ -106,7 +106,7 @@ def of(instance: Instance, data: Any, source: str) -> Allocation:
 
 
 def _whole(instance: Instance, found: dict[str, Any], faults: Faults) -> Allocation:
-    """The answer of its parts, whose scores must be those that the notion says."""
+    """The answer made of its parts; its scores must be those of the notion's criterion."""
     from fairopt.allocation import Allocation
 
     criterion = parameters.criterion_of(found["notion"])
@@ -142,7 +142,7 @@ def _parse(content: str, source: str, faults: Faults) -> Any:
         fault = Fault("file", "lists or tables nested too deeply", "an answer in JSON")
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        fault = Fault(place, f"text that is no JSON ({error.msg})", "an answer in JSON")
+        fault = Fault(place, f"text that is not JSON ({error.msg})", "an answer in JSON")
     except ValueError:
         fault = Fault("file", "a number of thousands of digits", "an answer in JSON")
     raise BadInput([fault], source)
@@ -249,7 +249,7 @@ def _as_model(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
 
 
 def _notion(given: Any, scored: bool, faults: Faults) -> dict[str, Any]:
-    """The notion as plain data, checked as when it is built."""
+    """The notion as plain data, checked as when it is made."""
     notion = table(given, "notion", faults)
     known_keys(notion, ("name", "parameters", "family"), "notion", faults)
     name = text(notion.get("name", ""), "notion.name", faults)
@@ -259,7 +259,7 @@ def _notion(given: Any, scored: bool, faults: Faults) -> dict[str, Any]:
         faults.add("notion.name", found, nearest(name, known))
     plain: dict[str, Any] = {"name": name, "parameters": _chosen(notion, name, scored, "", faults)}
     if "family" in notion:
-        # of a notion that is not ours its judge reads these, checked as if it were the family's own
+        # parameters that the judge of a user's own notion reads, checked as those of its family
         kind = table(notion["family"], "notion.family", faults)
         known_keys(kind, ("name", "parameters"), "notion.family", faults)
         of = text(kind.get("name", ""), "notion.family.name", faults)
@@ -273,7 +273,7 @@ def _notion(given: Any, scored: bool, faults: Faults) -> dict[str, Any]:
 def _chosen(
     notion: Mapping[str, Any], name: str, scored: bool, place: str, faults: Faults
 ) -> dict[str, Any]:
-    """The parameters of a notion, or of its family, checked as when one is built."""
+    """The parameters of a notion or a family, checked as when a notion is made."""
     chosen = table(notion.get("parameters", {}), f"notion.{place}parameters", faults)
     for fault in parameters.faults(name, chosen, scored):
         faults.add(f"notion.{place}parameters.{fault.place}", fault.found, fault.wanted)
@@ -295,7 +295,7 @@ def _any_number(value: Any, place: str, faults: Faults) -> float:
 
 
 def _certificate(given: Any, faults: Faults) -> Certificate | None:
-    """The verdict its writer claims."""
+    """The certificate that the file claims."""
     if given is None:
         return None
     data = table(given, "certificate", faults)

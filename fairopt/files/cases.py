@@ -1,4 +1,4 @@
-"""The cases of a model: what to solve, and what its source says comes out."""
+"""The cases of a model: what to solve, and the answers that its source states."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Case:
     kind : "notion", "scheduler", "simulate" or "proposition".
     name : of the notion, the scheduler, what is simulated, or the statement.
     parameters : by their Python names; the notion itself checks them.
-    expect : the true answer: objective, totals, shares, levels, tasks, dominant_shares, prices,
+    expect : the right answer: objective, totals, shares, levels, tasks, dominant_shares, prices,
         rates, by name; `tolerance` (absolute) and `source`.
-    printed : what the source prints where that differs, and `why`.
+    printed : the source's printed answer where it differs from the right one, and `why`.
     accepts : allocations ({"tasks": {user: {server: x}}}) that the certificate must pass.
-    refuses : allocations it must not pass; where `gap` is given, a better one exists and the
-        certificate's gap must be at least that.
+    refuses : allocations that it must not pass; if `gap` is given, a better allocation exists, and
+        the certificate's gap must be at least `gap`.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class Case:
     refuses: tuple[dict[str, Any], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """The case as it stands in a file; what is empty is left out."""
+        """The case as in a file, without empty fields."""
         plain = {self.kind: self.name, **self.parameters}
         for key in _ROWS:
             value = getattr(self, key)
@@ -108,7 +108,7 @@ def _case(
 
 
 def nearest_kind(row: Mapping[str, Any]) -> str:
-    """What to say of a case that names nothing to do."""
+    """The fault of a case without one of the keys KINDS: the nearest misspelt key, if any."""
     return f"only {', '.join(row)}" if row else "none"
 
 
@@ -155,7 +155,7 @@ def _answer(
         elif key in ("totals", "shares", "levels", "rates", "limit_prices"):
             by_name(value, user[1], user[0], here, faults, AMOUNT)
         elif key in ("tasks", "dominant_shares"):
-            # a spoiled answer may well be negative
+            # an answer to be refused may be negative
             tables_by_name(value, user, server, here, faults, FINITE)
         elif key == "prices":
             tables_by_name(value, server, resource, here, faults, AMOUNT)

@@ -1,6 +1,6 @@
-"""The columns of a CSV file, read at once where nothing is wrong with it.
+"""Fast reading of a CSV file by columns, for files without faults.
 
-Anything unusual gives None: whoever asks then reads the file cell by cell and names every fault.
+Anything unusual gives None: the caller then reads the file cell by cell and reports every fault.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fairopt.instance import Bools, Floats
 
 Ints = NDArray[np.int64]
 Good = Callable[[Floats], Bools]
-"""which numbers are what was wanted"""
+"""which numbers are valid"""
 ROWS = 100_000
 """rows taken at a time"""
 
@@ -25,7 +25,7 @@ ROWS = 100_000
 def columns(
     content: str, needed: Sequence[str], known: Sequence[str]
 ) -> Iterator[dict[str, Sequence[str]] | None]:
-    """Cells of each column, some rows at a time; None, and no more, where something is unusual."""
+    """Cells of each column, ROWS rows at a time; None, as the last item, if anything is unusual."""
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     try:
         header = next(reader, [])
@@ -51,8 +51,8 @@ def table(
     Parameters
     ----------
     content : the file.
-    kinds : of each column of numbers what an empty cell, or no such column, stands for, and what
-        numbers are good.
+    kinds : for each column of numbers the default (for an empty cell or a missing column) and
+        which numbers are valid.
     """
     names: list[str] = []
     found: dict[str, list[Floats]] = {key: [] for key in kinds}
@@ -103,8 +103,8 @@ def pairs(
 
 
 def _numbers(cells: Sequence[str], default: float, good: Good) -> Floats | None:
-    """The numbers of a column; None where one is none, or not good."""
-    # float() would take 1_000, which no other program does
+    """The numbers of a column; None if a cell is not a number or not valid."""
+    # float() would accept 1_000, which other programs do not
     if "_" in "".join(cells):
         return None
     try:

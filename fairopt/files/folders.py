@@ -33,9 +33,9 @@ from fairopt.instance.reading import (
 FILES = ("model.toml", "users.csv", "servers.csv", "placement.csv", "demand.csv")
 LARGEST = 1024 * storage.MEBIBYTE
 RESERVED = ("name", "weight", "limit", "count", "user", "server")
-"""columns of the files, so no names of resources in a folder"""
+"""other columns of the files, which no resource of a folder may be called"""
 SEARCHED = 5
-"""faults for which the nearest of thousands of names is searched"""
+"""number of faults for which the nearest name is searched among thousands"""
 
 Row = tuple[int, dict[str, str]]
 
@@ -54,7 +54,7 @@ def read_folder(folder: Path, resources: Mapping[str, int], faults: Faults) -> d
 
 
 def _quickly(folder: Path, resources: Mapping[str, int]) -> dict[str, Any] | None:
-    """The same, column by column; None where anything is unusual."""
+    """The same, column by column; None if anything is unusual."""
     amounts: dict[str, tuple[float, columns.Good]] = {
         name: (0.0, lambda x: (x >= 0) & (x < np.inf)) for name in resources
     }
@@ -97,7 +97,7 @@ def _quickly(folder: Path, resources: Mapping[str, int]) -> dict[str, Any] | Non
 
 
 def _carefully(folder: Path, resources: Mapping[str, int], faults: Faults) -> dict[str, Any]:
-    """The same, cell by cell, every fault named."""
+    """The same, cell by cell, reporting every fault."""
     server_rows = _named(folder, "servers", ("count",), resources, faults)
     user_rows = _named(folder, "users", ("weight", "limit"), resources, faults)
     servers = {name: k for k, name in enumerate(server_rows)}
@@ -150,7 +150,7 @@ def _rows(
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     try:
         header = next(reader, [])
-        # the file itself is unfit: one fault, not one a row
+        # the file as a whole is at fault: one fault, not one per row
         bad = [c for c in needed if c not in header]
         bad += [c for k, c in enumerate(header) if c in header[:k]]
         known_keys(dict.fromkeys(header), known, f"{name} columns", faults)
@@ -169,7 +169,7 @@ def _rows(
                 continue
             yield reader.line_num, dict(zip(header, cells, strict=True))
     except csv.Error as error:
-        faults.add(f"{name} line {reader.line_num}", f"text that is no CSV ({error})", "a CSV file")
+        faults.add(f"{name} line {reader.line_num}", f"text not in CSV ({error})", "a CSV file")
 
 
 def _named(
@@ -221,7 +221,7 @@ def _pairs(
 
 
 def _nearest(name: str, known: Mapping[str, int], faults: Faults) -> str:
-    """What was wanted; the nearest name is searched for a few only where there are very many."""
+    """The name wanted; among many names, the nearest is searched for the first few faults only."""
     few = len(known) <= 1000 or len(faults.found) < SEARCHED
     return nearest(name, known) if few and len(faults.found) < MOST else "a known name"
 
@@ -239,7 +239,7 @@ def _cell(cell: str, place: str, faults: Faults, wanted: str, default: float) ->
     if not cell:
         return default
     try:
-        # float() would take 1_000, which no other program does
+        # float() would accept 1_000, which other programs do not
         value: Any = cell if "_" in cell else float(cell)
     except ValueError:
         value = cell
@@ -280,7 +280,7 @@ def write_folder(inst: Instance, folder: Path, head: str) -> None:
 
 
 def _put(fresh: Path, folder: Path) -> None:
-    """Put the new folder in the old one's place."""
+    """Replace the old folder by the new one."""
     mask = os.umask(0)
     os.umask(mask)
     os.chmod(fresh, 0o777 & ~mask)
@@ -329,7 +329,7 @@ def _placement_rows(inst: Instance) -> Iterator[list[Any]]:
 def _demand_rows(inst: Instance) -> Iterator[list[Any]]:
     yield ["user", "server", *inst.resources]
     for n, i in np.ndindex(*inst.demand.shape[:2]):
-        # the first pair is always there: without any the demand would come back as (N, R)
+        # the first pair is always written: without any, demand would be read back as (N, R)
         if (n, i) == (0, 0) or (inst.demand[n, i] != inst.demand[n, 0]).any():
             yield [inst.users[n], inst.servers[i], *_cells(inst.demand[n, i])]
 

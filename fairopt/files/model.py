@@ -1,7 +1,7 @@
 """Model files (TOML), folders of CSV files, the models shipped with the package, and answers.
 
-Everything wrong with a file is reported at once, each fault with its place. Format: DESIGN
-section 5, in the documentation under "Model files".
+All faults of a file are reported at once, each with its place. The format is described in
+docs/model-files.md.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from fairopt.instance.reading import (
 )
 
 LARGEST = 32 * storage.MEBIBYTE
-"""a larger instance is a folder of CSV files, which are read as a stream"""
+"""most bytes of a file; a larger instance is a folder of CSV files"""
 
 _HEAD = ("title", "source", "resources", "case", "dynamics")
 _DYNAMICS = ("loads", "mix", "tasks_per_job", "horizon", "away")
@@ -46,16 +46,16 @@ _DYNAMICS = ("loads", "mix", "tasks_per_job", "horizon", "away")
 
 @dataclass(frozen=True)
 class Model:
-    """An instance with where it is from and what is known about its answers.
+    """An instance with its source and what is known about its answers.
 
     Parameters
     ----------
     instance : the cluster.
-    cases : what to solve, and what comes out.
-    title, source : what it is, and where from; required of shipped models only.
+    cases : what to solve, and the expected answers.
+    title, source : of the model; required of shipped models only.
     dynamics : loads, mix, tasks_per_job, horizon of random arrivals, and who is away from when
         until when, as in the file.
-    name : the shipped name, or the file's.
+    name : the shipped name, or the name of the file.
     """
 
     instance: Instance
@@ -80,7 +80,7 @@ def read(path: str | os.PathLike[str]) -> Model:
     Raises
     ------
     BadInput : with every fault of the file, each with its place.
-    UsageError : no file and no shipped model has that name; the nearest are named.
+    UsageError : no file and no shipped model has that name; the message lists the nearest.
     """
     given = os.fspath(path)
     if given == storage.STDIN:
@@ -184,7 +184,7 @@ def _text(path: str | os.PathLike[str]) -> str:
 
 
 DEEPEST = 16
-"""most parts of a dotted key: models need six, and the parser's time grows with their square"""
+"""most parts of a dotted key: models need six; the parser's time grows with their square"""
 _WORD = r"""(?:"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+'|[A-Za-z0-9_-]++)"""
 _TOKEN = re.compile(
     r'"{3}(?:[^\\]|\\.)*?"{3}|'
@@ -192,11 +192,11 @@ _TOKEN = re.compile(
     rf"|(?P<key>{_WORD}(?:[ \t]*+\.[ \t]*+{_WORD})*+)|[^\"'#A-Za-z0-9_-]++|.",
     re.DOTALL,
 )
-"""texts of many lines, comments, dotted keys (and numbers and texts), and what stands between"""
+"""multi-line texts, comments, dotted keys (also numbers and texts), and anything else"""
 
 
 def _deep_key(content: str) -> int | None:
-    """Position of the first key of too many parts; None where there is none."""
+    """Position of the first key of more than DEEPEST parts, or None."""
     if all(line.count(".") < DEEPEST for line in content.splitlines()):
         return None
     for token in _TOKEN.finditer(content):
@@ -220,7 +220,7 @@ def _toml(content: str, source: str) -> dict[str, Any]:
         where = re.search(r" \(at (.*)\)$", str(error))
         place = where[1] if where else "file"
         what = re.sub(r" \(at .*\)$", "", str(error))
-        fault = Fault(place, f"text that is no TOML ({what})", "a model file in TOML")
+        fault = Fault(place, f"text that is not TOML ({what})", "a model file in TOML")
     raise BadInput([fault], source)
 
 

@@ -1,4 +1,4 @@
-"""The tables [servers] and [users] of a model file, to arrays and back."""
+"""Conversion between the tables [servers] and [users] of a model file and arrays."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def arrays_of(data: Mapping[str, Any], faults: Faults, by_server: bool = False) 
     Parameters
     ----------
     data : the file's tables.
-    faults : where to report.
+    faults : the collection to report in.
     by_server : give demand the shape (N, I, R) even if no user has a `demand_on`.
     """
     for key in ("resources", "servers", "users"):
@@ -132,7 +132,7 @@ def _allowed(given: Any, servers: Mapping[str, int], place: str, faults: Faults)
 
 
 def tables_of(inst: Instance) -> dict[str, Any]:
-    """The tables [servers] and [users]; what is 0 or the default is left out."""
+    """The tables [servers] and [users], without numbers that are 0 or the default."""
     servers: dict[str, Any] = {}
     for i, name in enumerate(inst.servers):
         count = {"count": int(inst.count[i])} if inst.count[i] != 1 else {}
@@ -161,10 +161,10 @@ def _amounts(row: Any, names: tuple[str, ...]) -> dict[str, float]:
 
 
 def _own_demand(inst: Instance, n: int) -> list[tuple[int, str]]:
-    """Servers where user n's demand is not that on the first; the first user always names one.
+    """Servers where user n's demand differs from that on the first server; at least one for user 0.
 
-    Without that, a demand by server that happens to be the same everywhere would come back with
-    another shape.
+    Without that one, demand by server that is the same everywhere would be read back with shape
+    (N, R).
     """
     if inst.demand.ndim == 2:
         return []

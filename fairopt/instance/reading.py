@@ -1,7 +1,7 @@
-"""Checks of plain data read from files: every fault collected, each with its place.
+"""Checks of plain data read from files: all faults are collected, each with its place.
 
-Values that are wrong are replaced by harmless ones so that reading goes on and the rest of the
-faults are found too; nothing is built once a fault is known.
+Wrong values are replaced by harmless ones, so that reading goes on and finds the other faults;
+nothing is made of data with a fault.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fairopt.errors import BadInput, Fault
 from fairopt.instance import Instance
 
 MOST = 100
-"""faults shown; a file of junk has millions"""
+"""most faults reported; a file of another kind may have millions"""
 
 AMOUNT = "a finite number >= 0"
 POSITIVE = "a finite number > 0"
@@ -36,7 +36,7 @@ class Faults:
         return bool(self.found)
 
     def add(self, place: str, found: str, wanted: str) -> None:
-        """Note one fault; beyond the first hundred only their number is kept."""
+        """Add a fault; beyond MOST only their number is kept."""
         if len(self.found) < MOST:
             self.found.append(Fault(place, found, wanted))
         else:
@@ -57,7 +57,7 @@ class Faults:
 
 
 def shown(value: Any) -> str:
-    """A value in the words of a message."""
+    """A value as words for a message."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -117,7 +117,7 @@ def text(value: Any, place: str, faults: Faults) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """What was wanted instead of an unknown name, the nearest known one first."""
+    """The names wanted in place of an unknown one, the nearest first."""
     known = list(known)
     close = difflib.get_close_matches(name, known[:10_000], 1, 0.5)
     rest = ", ".join(known[:8]) + (f" and {len(known) - 8} more" if len(known) > 8 else "")
@@ -173,7 +173,7 @@ def tables_by_name(
 
 
 def names(value: Any, place: str, faults: Faults) -> dict[str, int]:
-    """A list of names, each printable and there once: name -> position."""
+    """A list of names, each printable and unique, as {name: position}."""
     found: dict[str, int] = {}
     for k, name in enumerate(listed(value, place, faults)):
         if not isinstance(name, str) or not name or not name.isprintable():
@@ -189,10 +189,10 @@ def names(value: Any, place: str, faults: Faults) -> dict[str, int]:
 
 
 def build(faults: Faults, **arrays: Any) -> Instance:
-    """The instance, or every fault: those of the file and those only the whole shows.
+    """The instance; or BadInput with the faults of the file and those of the instance as a whole.
 
-    A user eligible nowhere is reported beside the faults of others, not where a fault of its own
-    or of the servers may be the reason.
+    That a user is eligible nowhere is not reported if a fault of this user or of the servers may be
+    the reason.
     """
     instance = None
     shaky = any(faults.under(k) for k in ("resources", "servers", "placement", "demand", "file"))

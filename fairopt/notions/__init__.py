@@ -1,4 +1,16 @@
-"""The table of notions: one row each, name to class."""
+"""The table of notions: one row each, name to class.
+
+References
+----------
+kesidis2018 : Kesidis et al., Scheduling distributed resources in heterogeneous private clouds,
+    arXiv 1705.06102 (2017).
+kesidis2016 : Kesidis et al., Fair scheduling of multiple resource types over multiple and
+    heterogeneous resource pools, tech report CSE-16-009 (2016).
+khamse2016 : Khamse-Ashari et al., Per-Server Dominant-Share Fairness: a multi-resource fair
+    allocation mechanism for heterogeneous servers, arXiv 1611.00404 (2016).
+bonald2015 : Bonald and Roberts, Multi-resource fairness: objectives, algorithms and performance,
+    SIGMETRICS (2015).
+"""
 
 from __future__ import annotations
 
@@ -39,7 +51,7 @@ NOTIONS: dict[str, type[Notion]] = {
 
 
 def expected(given: Any) -> Fault:
-    """The fault of what stands where a notion should, with the notion probably meant."""
+    """The fault for a value that is not a notion; it suggests the notion meant."""
     name = given if isinstance(given, str) else getattr(given, "name", None)
     meant = NOTIONS.get(name, MaxMin) if isinstance(name, str) else MaxMin
     needed = [f"{f.name}=..." for f in fields(meant) if f.default is MISSING]  # type: ignore[arg-type]

@@ -56,17 +56,20 @@ class AlphaFair(Notion):
         object.__setattr__(self, "alpha", float(self.alpha))
 
     def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
+        """The program of the class docstring, each share counted in its `unit`."""
         space = feasible_set(instance, score, unit)
-        worth = worth_in(unit, instance, self.alpha, self.weight_inside)
+        weight = weight_in(unit, instance, self.alpha, self.weight_inside)
         gain, definition = g(space.share, self.alpha)
-        return Program(worth @ gain, space, definition)
+        return Program(weight @ gain, space, definition)
 
     @property
     def unique(self) -> bool:
+        """Whether the totals are unique: alpha > 0, and shares that fix the totals."""
         return self.alpha > 0 and self.criterion != "dominant-share"
 
     @property
     def merging(self) -> Merging:
+        """Tasks of merged users go by phi^(1/alpha), or by phi if the weight is inside."""
         if self.alpha == 0:
             return Merging(HEAVIEST, alpha=0.0)
         if self.weight_inside or self.alpha == 1:
@@ -77,11 +80,11 @@ class AlphaFair(Notion):
         return Merging(POWER, alpha=self.alpha, inside=inside)
 
 
-def worth_in(unit: Floats, instance: Instance, alpha: float, weight_inside: bool) -> Floats:
-    """(N,) W unit^(1-alpha), what a user's term weighs in its own unit; the largest is 1."""
+def weight_in(unit: Floats, instance: Instance, alpha: float, weight_inside: bool) -> Floats:
+    """(N,) W unit^(1-alpha), the weight of a user's term in its own unit; the largest is 1."""
     log_w = welfare.log_worth(instance.weight, alpha, weight_inside) + (1 - alpha) * np.log(unit)
-    worth: Floats = np.exp(log_w - log_w.max())
-    return worth
+    weight: Floats = np.exp(log_w - log_w.max())
+    return weight
 
 
 def g(share: Any, alpha: float) -> tuple[Any, list[Any]]:

@@ -63,6 +63,7 @@ class BottleneckMaxFair(Notion):
         return self.method or ("levels" if self.objective is None else "milp")
 
     def way(self, instance: Instance) -> Patterns:
+        """The mixed-integer program of the class docstring."""
         gain = bottlenecks.gain(instance, self.objective)
         return Patterns(self.patterns, gain, chooses=self.method_for(instance) == "milp")
 
@@ -82,6 +83,7 @@ class BottleneckMaxFair(Notion):
 
     @property
     def merging(self) -> Merging | None:
+        """Tasks of merged users go by weight, where the method names no user."""
         # the other methods name users, in their objective or their steps
         plain = self.method in (None, "levels") and self.objective is None
         return Merging(servers=False) if plain else None

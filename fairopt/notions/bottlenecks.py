@@ -1,4 +1,4 @@
-"""Everybody is stopped by something: the one text of the mixed-integer programs of bmf and ps-dsf.
+"""Every user has a bottleneck: the constraints common to the mixed-integer programs of bmf, ps-dsf.
 
 Levels are scaled so that none exceeds 1, which is the big M of every rule.
 """
@@ -18,7 +18,7 @@ OBJECTIVES = ("most-tasks", "fewest-tasks")
 
 
 def gain(instance: Instance, objective: str | None) -> Floats:
-    """(N,) what a task is worth: 1 for most tasks, -1 for fewest, or 1 for one user's; else 0.
+    """(N,) gain per task: 1 for most tasks, -1 for fewest, 1 for one user alone; 0 without one.
 
     Raises
     ------
@@ -38,9 +38,9 @@ def gain(instance: Instance, objective: str | None) -> Floats:
 
 
 def total(space: FeasibleSet, of: Floats) -> Any:
-    """The objective: tasks of all pairs, each worth `of` (P,); the largest worth is 1."""
-    worth = of * space.pair_unit
-    return (worth / max(float(np.abs(worth).max()), 1e-300)) @ space.y
+    """The objective: the sum over pairs of gain `of` (P,) times tasks, the largest gain 1."""
+    gains = of * space.pair_unit
+    return (gains / max(float(np.abs(gains).max()), 1e-300)) @ space.y
 
 
 def everybody_stopped(

@@ -1,4 +1,4 @@
-"""The two-phase allocation of the pools paper: DRF per pool, then hand out the rest."""
+"""The two-phase allocation of kesidis2016: DRF per pool, then the rest is handed out."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ class HandOutDRF(PerServerDRF):
     summary: ClassVar[str] = "DRF per pool, the rest handed out to the dominant share (kesidis2016)"
 
     def way(self, instance: Instance) -> Levels:
+        """The levels of `per-server-drf`, then those of phase 2."""
         return Levels(self.heights, self.rest)
 
     def rest(self, instance: Instance, tasks: Floats) -> Rest:
-        """Phase 2: a user for every y, its limit the dominant share, one server of all rows."""
+        """Phase 2: an instance with a user for every y, limited by the dominant share."""
         held = part_of_row(instance) * tasks[:, :, None]
         top = np.broadcast_to(held.max(axis=2, keepdims=True), held.shape)
         rows, (n, i, r) = each_resource(instance, top)
@@ -60,5 +61,6 @@ class HandOutDRF(PerServerDRF):
 
     @property
     def merging(self) -> None:
+        """None: nothing is merged."""
         # the second phase names users and servers in its step
         return None

@@ -1,4 +1,4 @@
-"""Program (9) of the pools paper: equal tasks on every pool, then as many shares as possible."""
+"""Program (9) of kesidis2016: equal tasks on every pool, then the largest sum of shares."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class EqualTasks(Notion):
               \alpha_{n,i,r} = x_{n,i} d_{n,r} / c_{i,r}, \quad \sum_n \alpha_{n,i,r} \le 1, \quad
               x_{n,i} \ge \phi_n M
 
-    over the pools the user is eligible on, per machine, with M the largest for which this can be.
-    (9) wants M_n / phi_n all equal, M_n = min_i x[n,i]. M_n is concave, so the equality is read in
-    these two steps, both linear: users of the pool that decides M have M_n = phi_n M exactly; one
-    that shares no full resource with them may be handed more. (As printed, with M free, M = 0 can
-    maximise the total.)
+    over the pools where the user is eligible, per machine, with M the largest feasible one.
+    (9) wants all M_n / phi_n equal, M_n = min_i x[n,i], which is not a convex constraint. So it is
+    read as two linear programs: the largest M, then the largest total. Users of the pool that
+    limits M then have M_n = phi_n M exactly; a user that shares no full resource with them may get
+    more. (As printed, with M free, M = 0 can maximise the total.)
 
     Parameters
     ----------
-    mix : "demand": shares in proportion to the demand, as above. "free", as the paper says in
-        words: what M leaves may be handed out in any mix, so :math:`\alpha_{n,i,r} \ge \phi_n M
-        d_{n,r} / c_{i,r}` alone binds them, on the resources the user demands. Only the total of
-        shares is then determined; the shares stand in the steps of the result ("resources", in the
+    mix : "demand": shares in proportion to the demand, as above. "free", as in the paper's text:
+        what M leaves may be handed out in any mix of resources, so :math:`\alpha_{n,i,r} \ge \phi_n M
+        d_{n,r} / c_{i,r}` is the only lower bound, on the resources the user demands. Only the total
+        of shares is then determined; the shares stand in the steps of the result ("resources", in the
         user's units), and tasks are what a user can run with them within its limit.
 
     Raises
@@ -52,10 +52,12 @@ class EqualTasks(Notion):
     mix: str = "demand"
 
     def way(self, instance: Instance) -> OneProgram | SameAs:
+        """The linear program; with mix="free" throughput over what M leaves of each resource."""
         free = self._any_mix(instance) if self.mix == "free" else None
         return free or OneProgram(self.program)
 
     def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
+        """The second step: most shares when every user keeps phi_n M tasks on each machine."""
         space = feasible_set(instance, score, unit)
         n, i = instance.pairs
         _, least = equal_level(instance)
@@ -65,7 +67,7 @@ class EqualTasks(Notion):
         return Program((gain / gain.max()) @ space.y, space, [keeps])
 
     def _any_mix(self, instance: Instance) -> SameAs | None:
-        """Every resource that is left is a good of its own; None where M leaves nothing."""
+        """Throughput over each resource that M leaves, by itself; None if nothing is left."""
         part = part_of_row(instance)
         _, least = equal_level(instance)
         base = part * least[:, :, None]
@@ -73,8 +75,8 @@ class EqualTasks(Notion):
         if not (part * left).any():
             return None
         rows, where = each_resource(instance, np.where(part > 0, left[None], 0.0), left)
-        # a user of each (n, i, r), worth 1/phi_n per part of a machine
-        worth = (instance.count[None, :, None] / instance.weight[:, None, None] * (part > 0))[where]
+        # a user for each (n, i, r), of weight 1/phi_n per part of a machine
+        weight = (instance.count[None, :, None] / instance.weight[:, None, None] * (part > 0))[where]
 
         def back(extra: Floats) -> tuple[Floats, Steps]:
             share = base.copy()
@@ -89,7 +91,7 @@ class EqualTasks(Notion):
             part_run = np.minimum(1.0, room / np.maximum(more.sum(axis=1), 1e-300))
             return least + more * part_run[:, None], (told,)
 
-        return SameAs(rows.replace(weight=worth), Throughput(), back)
+        return SameAs(rows.replace(weight=weight), Throughput(), back)
 
 
 def equal_level(instance: Instance) -> tuple[float, Floats]:

@@ -1,4 +1,4 @@
-"""Lexicographic max-min fairness: nobody can rise without lowering somebody no better off."""
+"""Lexicographic max-min fairness: no level can rise unless one that is no higher falls."""
 
 from __future__ import annotations
 
@@ -45,17 +45,20 @@ class MaxMin(Notion):
     criterion: Criterion = "drf"
 
     def way(self, instance: Instance) -> Levels:
+        """One linear program per level."""
         return Levels(self.heights)
 
     def heights(self, instance: Instance, score: Floats, unit: Floats) -> Heights:
-        """Everybody's share, by weight."""
+        """The shares as heights, compared by weight."""
         space = feasible_set(instance, score, unit)
         return Heights(space, space.share, instance.weight / unit)
 
     @property
     def unique(self) -> bool:
+        """Whether the totals are unique: the levels always are."""
         return self.criterion != "dominant-share"
 
     @property
     def merging(self) -> Merging:
+        """Tasks of merged users go by weight."""
         return Merging()

@@ -16,7 +16,7 @@ from fairopt.notions.way import OneProgram, Way
 from fairopt.program import Program
 
 WEIGHT, POWER, HEAVIEST = "weight", "power", "heaviest"
-"""tasks in proportion to phi; to phi^(1/alpha); to the heaviest alone"""
+"""how merged users share tasks: by phi; by phi^(1/alpha); all to a user of largest weight"""
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class Merging:
 
     Parameters
     ----------
-    users : WEIGHT, POWER or HEAVIEST, how merged users share the tasks.
+    users : WEIGHT, POWER or HEAVIEST.
     servers : whether servers of equal or proportional capacity may be merged.
-    alone_matters : the notion compares with gamma, the most a user could run alone: a resource may
-        be dropped only where gamma stays what it is.
+    alone_matters : the notion compares with gamma, the most tasks a user could run alone, so a
+        resource may be dropped only if gamma does not change.
     alpha : the exponent of POWER and HEAVIEST.
-    inside : the notion the merged weights are weights of, where it is another (POWER, alpha > 1).
+    inside : the notion that is solved with the merged weights, if it is another (POWER, alpha > 1).
     """
 
     users: str = WEIGHT
@@ -55,11 +55,11 @@ class Notion(ABC):
     family: ClassVar[str] = families.OWN
     """who judges it, and which of our engines solve it; see `fairopt.formulas.families`"""
     compared: ClassVar[tuple[dict[str, Any], ...]] = ({},)
-    """parameters it is shown with beside other notions"""
+    """parameters it is shown with in a comparison of all notions"""
     deduced: ClassVar[bool] = False
-    """whether it is meant where only parameters that it takes are named"""
+    """whether the command line chooses it when only parameters that it takes are given"""
     fluid: ClassVar[bool] = False
-    """whether it is shown beside the schedulers of whole tasks"""
+    """whether it is shown for comparison with the schedulers of whole tasks"""
     gradient: Any = None
     criterion: Criterion = "tasks"
     """the score u[n,i] that shares are measured in"""
@@ -85,25 +85,26 @@ class Notion(ABC):
             raise BadInput(found)
 
     def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
-        """The convex program, where the notion is one.
+        """The convex program, if the notion is stated by one.
 
         Parameters
         ----------
-        score : (N, I), share of one task. unit : (N,) > 0, a share of about the size expected.
+        instance : the cluster. score : (N, I), share of one task.
+        unit : (N,) > 0, a share of about the expected size, to scale the program.
         """
         raise UsageError(f"notion {self.name}: it states no program, and no other way")
 
     def way(self, instance: Instance) -> Way:
-        """How the answer is stated; default the one `program`."""
+        """How the answer is stated; by default as the one `program`."""
         return OneProgram(self.program)
 
     @property
     def judgeless(self) -> bool:
-        """Whether nobody can judge more than that an answer fits: no family, and no gradient."""
+        """Whether only feasibility can be judged: the notion has no family and no gradient."""
         return self.family == families.OWN and self.gradient is None
 
     def slope(self, instance: Instance, tasks: Floats) -> tuple[Floats, ...]:
-        """The gradient at an answer, for its judge; empty where none is stated."""
+        """(gradient (N, I) at the tasks,) for the judge; () if the notion states none."""
         return () if self.gradient is None else (self.gradient(instance, tasks),)
 
     @property
@@ -113,7 +114,7 @@ class Notion(ABC):
 
     @property
     def merging(self) -> Merging | None:
-        """What may be solved as one; None where nothing may."""
+        """How equal users and servers may be merged; None if they may not."""
         return None
 
     def plain(self) -> dict[str, Any]:

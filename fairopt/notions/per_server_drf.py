@@ -22,10 +22,10 @@ class PerServerDRF(Notion):
     .. math:: \operatorname{lexmax}_{x \ge 0} \frac{x_{n,i}}{\phi_n \gamma_{n,i}}, \quad
               \sum_n d_{n,r} x_{n,i} \le c_{i,r}, \quad \sum_i x_{n,i} \le \text{limit}_n
 
-    A pair has nowhere else to go, so all pairs rise together until a resource that they demand is
-    full, or their user is at its limit. Unique. Without limits the servers do not touch one
-    another; with them all servers fill at the same speed. Where every user demands every resource
-    it is the closed form of kesidis2016 Claim 3 (with the weight the right way up).
+    All pairs rise together until a resource that they demand is full, or their user is at its
+    limit. The answer is unique. Without limits the servers are independent; with limits all
+    servers fill at the same speed. Where every user demands every resource, it is the closed form
+    of kesidis2016 Claim 3 (with phi where 1/phi is printed).
 
     References
     ----------
@@ -37,10 +37,11 @@ class PerServerDRF(Notion):
     family: ClassVar[str] = "per-server-drf"
 
     def way(self, instance: Instance) -> Levels:
+        """One linear program per level; the heights are those of the pairs."""
         return Levels(self.heights)
 
     def heights(self, instance: Instance, score: Floats, unit: Floats) -> Heights:
-        """What every pair has, in parts of what it could have alone, by weight."""
+        """Heights x[n,i] / gamma[n,i] of every pair, compared by weight."""
         n, _ = instance.pairs
         alone = 1.0 / np.where(instance.eligible, instance.alone, 1.0)
         space = feasible_set(instance, alone, np.ones(len(instance.users)))
@@ -48,8 +49,10 @@ class PerServerDRF(Notion):
 
     @property
     def unique(self) -> bool:
+        """True: the tasks of every pair are unique."""
         return True
 
     @property
     def merging(self) -> Merging | None:
+        """Tasks of merged users go by weight."""
         return Merging(alone_matters=True)

@@ -41,15 +41,18 @@ class ProportionalFair(Notion):
     criterion: Criterion = "tasks"
 
     def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
+        """The program of the class docstring, weights divided by the largest."""
         space = feasible_set(instance, score, unit)
         gain, _ = g(space.share, 1.0)
         return Program((instance.weight / instance.weight.max()) @ gain, space)
 
     @property
     def unique(self) -> bool:
+        """Whether the totals are unique, as the shares are."""
         # shares are unique, tasks only where a share counts the same on every server
         return self.criterion != "dominant-share"
 
     @property
     def merging(self) -> Merging:
+        """Tasks of merged users go by weight."""
         return Merging()

@@ -19,16 +19,16 @@ from fairopt.program import Program, feasible_set, usage_matrix
 class PerServerDominantShare(Notion):
     r"""Per-server dominant-share fairness (PS-DSF).
 
-    With :math:`s_{n,i} = x_n / \gamma_{n,i}` (all tasks of n, against what it could run alone on
-    i): the allocation is feasible, and no x_n can grow without lowering some x[m,i] with
+    With :math:`s_{n,i} = x_n / \gamma_{n,i}` (all tasks of n, relative to those it could run alone
+    on i): the allocation is feasible, and no x_n can grow without lowering some x[m,i] with
     :math:`s_{m,i}/\phi_m \le s_{n,i}/\phi_n`. Feasible means, by `division`,
 
     .. math:: \text{rdm: } \sum_n x_{n,i} d_{n,r} \le c_{i,r}, \qquad
               \text{tdm: } \sum_n x_{n,i} / \gamma_{n,i} \le 1
 
-    For tdm this is exactly the program max sum phi_n log x_n under the tdm constraint, and x_n is
-    unique, and where users have limits the answer is that of the program (Theorem 2, which exempts
-    users at their limits, then admits others).
+    For tdm this is the program max sum phi_n log x_n under the tdm constraint, and x_n is unique.
+    Where users have limits, the answer is that of the program (Theorem 2 exempts users at their
+    limits, so it admits other answers too).
 
     For rdm, Theorem 1 as a program: booleans b ("n is stopped at i by r"), h ("n holds tasks on
     i") and l ("n is at its limit"), levels scaled so that none exceeds 1:
@@ -40,9 +40,9 @@ class PerServerDominantShare(Notion):
               s_{n,i} / \phi_n \ge \theta_{i,r} - (1 - b_{n,i,r}), \quad
               l_n + \sum_r b_{n,i,r} \ge 1
 
-    Several answers may exist and one may even dominate another. The order of the servers, or the
-    objective g, is part of the notion and chooses, and the result says so; `fairopt.fixed_points`
-    looks for others.
+    Several answers may exist, and one may even dominate another. The order of the servers, or the
+    objective g, is a parameter of the notion and chooses one; `fairopt.fixed_points` looks for
+    others.
 
     Parameters
     ----------
@@ -81,6 +81,7 @@ class PerServerDominantShare(Notion):
             object.__setattr__(self, "order", tuple(self.order))
 
     def way(self, instance: Instance) -> SameAs | Patterns:
+        """Proportional fairness of time for tdm, a mixed-integer program for rdm."""
         if self.division == "tdm":
             return SameAs(transformed(instance), ProportionalFair())
         gain = bottlenecks.gain(instance, self.objective)
@@ -105,10 +106,12 @@ class PerServerDominantShare(Notion):
 
     @property
     def unique(self) -> bool:
+        """Whether the totals are unique, as they are for tdm."""
         return self.division == "tdm"
 
     @property
     def merging(self) -> Merging | None:
+        """Tasks of merged users go by weight; nothing is merged under an objective."""
         # divided resources: the merged answer is one of the original's, which has others; an
         # objective names users
         if self.objective is not None:

@@ -1,4 +1,4 @@
-"""Every resource of every server by itself: who holds which part of it, in any mix."""
+"""Allocations that divide each resource of each server by itself, in any mix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Program (10) of the pools paper: most tasks that run on every pool at once."""
+"""Program (10) of kesidis2016: most tasks that run on every pool at once."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class CommonTasks(Notion):
     family: ClassVar[str] = "sum-m"
 
     def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
+        """The program of the class docstring; M is counted in the user's `unit`."""
         import cvxpy as cp
 
         space = feasible_set(instance, score, unit)

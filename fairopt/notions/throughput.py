@@ -34,10 +34,12 @@ class Throughput(Notion):
     weight_inside: ClassVar[bool] = False
 
     def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
+        """The program of the class docstring, the largest coefficient 1."""
         space = feasible_set(instance, score, unit)
-        worth = instance.weight * unit
-        return Program((worth / np.max(worth)) @ space.share, space)
+        weight = instance.weight * unit
+        return Program((weight / np.max(weight)) @ space.share, space)
 
     @property
     def merging(self) -> Merging:
+        """Tasks of merged users go to one of largest weight."""
         return Merging(HEAVIEST, alpha=0.0)

@@ -32,10 +32,10 @@ class Tradeoff(Notion):
     are the F_n. They are unique (g strictly concave); so is, where t_drf > 0, by how much every a
     stands off the mean of its server.
 
-    The paper takes V_i over the users that HOLD something on i. That is not continuous: a user
-    whose last task on i goes leaves the variance, so that holding nothing may cost less than
-    holding little. Here V_i is over the eligible users, as the paper itself assumes (they all
-    hold something), and the program is concave; `fairopt.best_support` searches the other reading
+    The paper takes V_i over the users that hold tasks on i. That is not continuous: a user without
+    tasks on i does not count in the variance, so holding nothing may cost less than holding little.
+    Here V_i is over the eligible users, as in the paper's assumption that they all hold something,
+    and the program is concave; `fairopt.best_support` searches the other reading
     exactly on small instances, by taking users off servers.
 
     Parameters

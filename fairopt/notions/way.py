@@ -1,7 +1,7 @@
-"""The ways a notion can state its answer, as data; the solving side reads them, whatever the name.
+"""The ways a notion can state its answer, as data; the solving side reads them, not the name.
 
-Each is a promise to solve it as it stands by a general solver. Our own engines are other, faster
-ways to the same answers, and belong to families, not to notions.
+Each way but `Procedure` is a program that a general solver can solve as it stands. Our engines are
+faster methods for the same answers, and belong to families, not to notions.
 """
 
 from __future__ import annotations
@@ -28,14 +28,13 @@ class OneProgram:
 
 @dataclass(frozen=True)
 class Levels:
-    """A program a level: the lowest heights as high as can be, who cannot rise frozen, and again.
+    """A program per level: raise the lowest heights; freeze those that cannot rise; repeat.
 
     Parameters
     ----------
-    heights : (instance, score, unit) -> what rises.
-    rest : a second sequence, about what the first left: (instance, tasks (N, I)) -> an instance
-        whose users rise in it, its heights, and its tasks as a step of the answer. The tasks of
-        the answer are those of the first.
+    heights : (instance, score, unit) -> the heights to raise.
+    rest : a second sequence over what the first left, if any: (instance, tasks (N, I)) -> Rest.
+        The tasks of the answer are those of the first sequence.
     """
 
     heights: Callable[[Instance, Floats, Floats], Heights]
@@ -44,7 +43,7 @@ class Levels:
 
 @dataclass(frozen=True)
 class Rest:
-    """What a first sequence left, as a question of its own, and its answer told as a step."""
+    """What a first sequence left: its instance, its heights, and its answer as a step."""
 
     instance: Instance
     heights: Callable[[Instance, Floats, Floats], Heights]
@@ -53,14 +52,15 @@ class Rest:
 
 @dataclass(frozen=True)
 class Patterns:
-    """A mixed-integer program: who is stopped by what is chosen by booleans.
+    """A mixed-integer program: booleans choose which resource stops which user.
 
     Parameters
     ----------
     program : (instance, choose, gain) -> the program, its booleans made by `choose(name, size)`.
-        With numbers in their place it is a linear program: the pattern found is solved for again.
-    gain : (N,) what a task of each user is worth, to choose among several answers; 0 for any.
-    chooses : whether a certain answer is asked for, which only this program finds.
+        With numbers in place of the booleans it is a linear program: so the pattern found is
+        fixed, and the program solved again.
+    gain : (N,) gain per task of each user, to choose among several answers; 0 for any answer.
+    chooses : whether the objective asks for a certain answer, which only this program finds.
     """
 
     program: Callable[[Instance, Choose, Floats], Program]
@@ -78,7 +78,7 @@ class SameAs:
 
     Parameters
     ----------
-    back : the other's tasks -> tasks (N, I) of this, and steps to tell.
+    back : tasks of the other notion -> tasks (N, I) of this one, and steps of the answer.
     """
 
     instance: Instance
