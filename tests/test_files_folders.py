@@ -53,7 +53,7 @@ def test_nothing_unusual_is_read_quickly(cluster, monkeypatch):
      ("users.csv", "u7,", "u7,nan", "nan"),
      ("users.csv", "u7,", "u7,1,", "cells"),
      ("users.csv", "name,", "name,name,", "twice"),
-     ("users.csv", "name,", "\"name,", "no CSV"),
+     ("users.csv", "name,", "\"name,", "not in CSV"),
      ("servers.csv", "s2,", "s2,0.5", "a whole number >= 1"),
      ("placement.csv", "\nu9,s1\n", "\nu9,s1\nu9,s1\n", "u9 on s1 a second time"),
      ("placement.csv", "\nu9,s1\n", "\nu9,s77\n", "the unknown server 's77'"),

@@ -1,4 +1,4 @@
-"""Model files (TOML), folders of CSV files, the models shipped with the package, and answers.
+"""Model files (TOML), folders of CSV files, and the models shipped with the package.
 
 All faults of a file are reported at once, each with its place. The format is described in
 docs/model-files.md.

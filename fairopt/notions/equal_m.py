@@ -32,10 +32,11 @@ class EqualTasks(Notion):
     Parameters
     ----------
     mix : "demand": shares in proportion to the demand, as above. "free", as in the paper's text:
-        what M leaves may be handed out in any mix of resources, so :math:`\alpha_{n,i,r} \ge \phi_n M
-        d_{n,r} / c_{i,r}` is the only lower bound, on the resources the user demands. Only the total
-        of shares is then determined; the shares stand in the steps of the result ("resources", in the
-        user's units), and tasks are what a user can run with them within its limit.
+        what M leaves may be handed out in any mix of resources, so :math:`\alpha_{n,i,r} \ge \phi_n
+        M d_{n,r} / c_{i,r}` is the only lower bound, on the resources the user demands. Only the
+        total of shares is then determined; the shares stand in the steps of the result
+        ("resources", in the user's units), and tasks are what a user can run with them within its
+        limit.
 
     Raises
     ------
@@ -75,8 +76,8 @@ class EqualTasks(Notion):
         if not (part * left).any():
             return None
         rows, where = each_resource(instance, np.where(part > 0, left[None], 0.0), left)
-        # a user for each (n, i, r), of weight 1/phi_n per part of a machine
-        weight = (instance.count[None, :, None] / instance.weight[:, None, None] * (part > 0))[where]
+        # weights: a user for each (n, i, r), 1/phi_n per part of a machine
+        each = (instance.count[None, :, None] / instance.weight[:, None, None] * (part > 0))[where]
 
         def back(extra: Floats) -> tuple[Floats, Steps]:
             share = base.copy()
@@ -91,7 +92,7 @@ class EqualTasks(Notion):
             part_run = np.minimum(1.0, room / np.maximum(more.sum(axis=1), 1e-300))
             return least + more * part_run[:, None], (told,)
 
-        return SameAs(rows.replace(weight=weight), Throughput(), back)
+        return SameAs(rows.replace(weight=each), Throughput(), back)
 
 
 def equal_level(instance: Instance) -> tuple[float, Floats]:
