@@ -11,13 +11,19 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fairopt.dynamics.markov import ServiceRates as ServiceRates
+    from fairopt.dynamics.markov import service_rates as service_rates
+    from fairopt.dynamics.rates import class_rates as class_rates
     from fairopt.dynamics.servers import OverTime as OverTime
     from fairopt.dynamics.servers import by_themselves as by_themselves
 
 # public name -> module below fairopt.dynamics that defines it
 _PUBLIC = {
     "OverTime": "servers",
+    "ServiceRates": "markov",
     "by_themselves": "servers",
+    "class_rates": "rates",
+    "service_rates": "markov",
 }
 
 __all__ = sorted(_PUBLIC)

@@ -1,0 +1,103 @@
+"""Whether demand that comes and goes can be served at all, and by which notions it is.
+
+Class k brings rho_k of work a second. On one pool (12) of bonald2015, sum_k rho_k a_kj < 1 for
+every resource j, is necessary whatever the notion; it suffices for DRF, for proportional fairness
+and, if there are two resources and all works have the same mean, for bottleneck max fairness
+(Theorem 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from fairopt.dynamics.rates import NAMED
+from fairopt.errors import BadInput, Fault, Infeasible
+from fairopt.instance import Floats, Instance
+from fairopt.notions import Notion
+
+PROVED = "proved"
+NOT_KNOWN = "not known"
+
+
+def load_of(requirements: Floats, loads: Floats) -> float:
+    """L = max_j sum_k rho_k a_kj, the load of the fullest resource."""
+    return float((loads @ requirements).max())
+
+
+def refuse_overload(
+    requirements: Floats, loads: Floats, resources: Sequence[str] | None = None
+) -> None:
+    """Raise Infeasible, with the inequality and its numbers, where (12) fails."""
+    use = loads @ requirements
+    j = int(use.argmax())
+    if use[j] < 1:
+        return
+    name = f"resource {j + 1}" if resources is None else resources[j]
+    terms = [f"{rho:.6g} x {a:.6g}" for rho, a in zip(loads, requirements[:, j], strict=True) if a]
+    raise Infeasible(
+        f"overloaded: found sum_k rho_k a_kj = {' + '.join(terms)} = {use[j]:.6g} for {name}; "
+        "wanted < 1 ((12) of bonald2015): no notion keeps the number of transactions finite"
+    )
+
+
+def known(requirements: Floats, means: Floats, notion: Notion) -> str:
+    """ "proved" where (12) is known to suffice for this notion, else "not known"."""
+    if notion in (NAMED["drf"], NAMED["pf"]):
+        return PROVED
+    if notion == NAMED["bmf"] and requirements.shape[1] <= 2 and np.ptp(means) == 0:
+        return PROVED
+    return NOT_KNOWN
+
+
+def load_on_servers(instance: Instance, loads: Any) -> tuple[float, dict[str, dict[str, float]]]:
+    """The load of a cluster of several servers, and what is overloaded first.
+
+    The least t such that sum_i x[n,i] = rho_n is possible with t times every capacity. t < 1 is
+    necessary for every notion; that it suffices is known of no notion here.
+
+    Parameters
+    ----------
+    loads : (N,) >= 0, the work rho_n of each user, in tasks.
+
+    Returns
+    -------
+    float : t.
+    {server: {resource: part}} : the dual, which names what is overloaded; parts sum to 1. In these
+        prices (of whole rows) all the work costs t, however it is placed.
+
+    Raises
+    ------
+    BadInput : `loads` of another length, negative or not finite.
+    """
+    from scipy.optimize import linprog
+    from scipy.sparse import coo_array, hstack
+
+    rho = np.asarray(loads, dtype=np.float64)
+    users, servers, resources = instance.shape
+    if rho.shape != (users,) or not np.isfinite(rho).all() or (rho < 0).any():
+        found = f"{np.array2string(rho, threshold=6)}"
+        raise BadInput([Fault("loads", found, f"{users} finite numbers >= 0, one a user")])
+    n, i = instance.pairs
+    pairs = np.arange(len(n))
+    pool = np.where(instance.pool > 0, instance.pool, 1.0)
+    part = instance.pair_demand / pool[i]
+    row = (i[:, None] * resources + np.arange(resources)).ravel()
+    use = coo_array((part.ravel(), (row, np.repeat(pairs, resources))),
+                    shape=(servers * resources, len(n)))  # fmt: skip
+    per_user = coo_array((np.ones(len(n)), (n, pairs)), shape=(users, len(n)))
+    found = linprog(
+        np.concatenate([np.zeros(len(n)), [1.0]]),
+        A_ub=hstack([use, coo_array(-np.ones((servers * resources, 1)))]).tocsr(),
+        b_ub=np.zeros(servers * resources),
+        A_eq=hstack([per_user, coo_array((users, 1))]).tocsr(), b_eq=rho, method="highs",
+    )  # fmt: skip
+    price = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0).reshape(servers, resources)
+    named = {
+        server: {r: float(p) for r, p in zip(instance.resources, line, strict=True) if p > 1e-9}
+        for server, line in zip(instance.servers, price, strict=True)
+        if (line > 1e-9).any()
+    }
+    return float(found.x[-1]), named
