@@ -41,3 +41,11 @@ def test_all_schedulers_side_by_side(form, mark, capsys):
 def test_unknown_scheduler_is_a_usage_error(capsys):
     assert run(["fill", "ghodsi2011/example", "--scheduler", "drff"]) == 2
     assert "rps-dsf" in capsys.readouterr().err
+
+
+def test_a_scheduler_that_cannot_fill_this_cluster_says_so_in_its_row(capsys):
+    """A cluster whose tasks run on either kind of GPU: one scheduler is for other demands."""
+    assert run(["fill", "edge/gpu-of-either-kind", "--all", "--trials", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert "fill:rdrf: rdrf needs demands that are the same on every server" in shown
+    assert len([line for line in shown.splitlines() if " refused " in line]) == 1

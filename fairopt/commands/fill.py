@@ -61,6 +61,9 @@ def command(
     if path is not None:
         storage.write_text(path, dump + "\n")
     shown = "\n\n".join(text(head, lines, form).rstrip("\n") for head, lines in tables)
+    refused = [f"{row['name']}: {row['error']}" for row in data.get("rows", []) if "error" in row]
+    if refused and form == "terminal":
+        shown += "\n\n" + "\n".join(refused)
     output.to_stdout(dump if as_json else shown)
     return 4 if any(row.get("certified") is False for row in data.get("rows", [])) else 0
 
@@ -131,8 +134,11 @@ def _everyone(inst: Any, trials: int, seed: int) -> tuple[dict[str, Any], list[A
         tasks = row["tasks"]
         cells = ["-" if tasks is None else f"{tasks[user]:.6g}" for user in users]
         rest = ["-" if tasks is None else f"{sum(list(tasks.values())[6:]):.6g}"] if more else []
-        total = f"<= {row['bound']:g}" if row["total"] is None else f"{row['total']:.6g}"
-        lines.append([row["name"], row["selection"], *cells, *rest, total, f"{row['sd']:.4g}"])
+        total = "-" if row["total"] is None else f"{row['total']:.6g}"
+        if row["total"] is None and "bound" in row:
+            total = f"<= {row['bound']:g}"
+        spread = "-" if row["sd"] is None else f"{row['sd']:.4g}"
+        lines.append([row["name"], row["selection"], *cells, *rest, total, spread])
     head = ["scheduler", "selection", *users, *more, "total", "sd of total"]
     return {"trials": trials, "rows": table}, [(head, lines)]
 
@@ -149,7 +155,7 @@ def _fluid(inst: Any) -> list[dict[str, Any]]:
         try:
             answer = solve(inst, make(name), uncertified="return")
         except FairoptError as error:
-            failed = {"selection": "failed", "tasks": None, "total": None, "bound": float("nan")}
+            failed = {"selection": "failed", "tasks": None, "total": None, "sd": None}
             table.append({**row, **failed, "certified": False, "error": str(error)})
             continue
         certified = answer.certificate is not None and answer.certificate.certified

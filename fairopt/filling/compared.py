@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from fairopt.errors import UsageError
 from fairopt.filling.optimum import optimum
 from fairopt.filling.schedulers import SCHEDULERS, find
 from fairopt.filling.trials import Trials, run_trials
@@ -14,14 +15,23 @@ from fairopt.instance import Instance
 def rows(instance: Instance, trials: int = 200, seed: int = 0) -> list[dict[str, Any]]:
     """One row per scheduler, then the integer optimum: name, selection, tasks by user, total, sd.
 
-    Deterministic schedulers are run once. The fluid notions are added by the command line, as this
-    package does not import the solvers.
+    Deterministic schedulers are run once; one that cannot fill this cluster says why in "error".
+    The fluid notions are added by the command line, as this package does not import the solvers.
     """
     table: list[dict[str, Any]] = []
     for name in SCHEDULERS:
         _, selection = find(name, None)
         runs = trials if selection in ("random-server", "rrr") else 1
-        stats = run_trials(instance, name, trials=runs, seed=seed)
+        try:
+            stats = run_trials(instance, name, trials=runs, seed=seed)
+        except UsageError as error:
+            table.append(
+                {
+                    "name": f"fill:{name}", "selection": "refused", "trials": 0, "tasks": None,
+                    "total": None, "sd": None, "error": str(error),
+                }
+            )  # fmt: skip
+            continue
         table.append(
             {
                 "name": f"fill:{name}", "selection": selection, "trials": runs,
