@@ -11,6 +11,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fairopt.dynamics.lying import Lie as Lie
+    from fairopt.dynamics.lying import Others as Others
     from fairopt.dynamics.markov import ServiceRates as ServiceRates
     from fairopt.dynamics.markov import service_rates as service_rates
     from fairopt.dynamics.rates import class_rates as class_rates
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 # public name -> module below fairopt.dynamics that defines it
 _PUBLIC = {
+    "Lie": "lying",
+    "Others": "lying",
     "OverTime": "servers",
     "ServiceRates": "markov",
     "by_themselves": "servers",

@@ -22,6 +22,7 @@ from fairopt.dynamics import chain, stability
 from fairopt.dynamics.rates import class_rates, notion_of
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.instance import Floats
+from fairopt.notions import Notion
 
 STATES = 8_000_000
 """most states of a box, unless more are asked for; each takes about 200 bytes"""
@@ -117,14 +118,14 @@ def service_rates(
     >>> alone.rates.round(6).tolist(), alone.stable
     ([0.75], 'proved')
     """
-    part, rho, mean = _checked(requirements, loads, means, edge, flow, box, most)
+    part, rho, mean = checked(requirements, loads, means, edge, flow, box, most)
     meant = notion_of(notion)
     stability.refuse_overload(part, rho, resources)
-    chains = _Chains(part, rho, mean, meant, told)
+    chains = Chains(part, rho, mean, meant, told)
     if box is not None:
         law = chain.stationary(*chains.chain(tuple(int(b) for b in box), 1.0), flow)
     else:
-        law = _grown(chains, edge, flow, most)
+        law = grown(chains, edge, flow, most)
     numbers, edges = _numbers(law.chance), _edges(law.chance)
     return ServiceRates(
         rates=rho * (1.0 - edges) / numbers, numbers=numbers, flow=law.flow, edge=edges,
@@ -133,7 +134,7 @@ def service_rates(
     )  # fmt: skip
 
 
-def _checked(
+def checked(
     requirements: Any, loads: Any, means: Any, edge: float, flow: float,
     box: Sequence[int] | None, most: int,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
@@ -174,13 +175,21 @@ def _array(given: Any, place: str, dimensions: int, faults: list[Fault]) -> Floa
     return values
 
 
-class _Chains:
-    """The chains of one question at any part of its loads, on any box."""
+class Chains:
+    """The chains of one question at any part of its loads, on any box.
+
+    Parameters
+    ----------
+    part (K, R), rho (K,), mean (K,), notion : as of `service_rates`, checked.
+    guest : (R,) requirements of one more transaction that is always there; None without.
+    """
 
     def __init__(
-        self, part: Floats, rho: Floats, mean: Floats, notion: Any, told: Told | None
-    ) -> None:
+        self, part: Floats, rho: Floats, mean: Floats, notion: Notion, told: Told | None,
+        guest: Floats | None = None,
+    ) -> None:  # fmt: skip
         self.part, self.rho, self.mean, self.notion, self.told = part, rho, mean, notion, told
+        self.guest = guest
         self.load = stability.load_of(part, rho)
 
     def chain(self, box: tuple[int, ...], scale: float) -> tuple[list[Floats], list[Floats]]:
@@ -189,14 +198,24 @@ class _Chains:
             size = " x ".join(map(str, box))
             self.told(f"load {scale * self.load:.4g}: {size} = {int(np.prod(box)):,} states")
         classes = len(box)
-        states = np.indices(box, dtype=np.int32).reshape(classes, -1).T
-        rates = class_rates(self.part, states, self.notion)
+        rates = rates_on(box, self.part, self.notion, self.guest)
         death = [(rates[:, k] / self.mean[k]).reshape(box) for k in range(classes)]
         birth = [np.full((1,) * classes, scale * r) for r in self.rho / self.mean]
         return birth, death
 
 
-def _grown(chains: _Chains, edge: float, flow: float, most: int) -> chain.Law:
+def rates_on(
+    box: tuple[int, ...], part: Floats, notion: Notion, guest: Floats | None = None
+) -> Floats:
+    """Rates of all classes in all states of a box, (states, K), with a guest (states, K + 1)."""
+    states = np.indices(box, dtype=np.int32).reshape(len(box), -1).T
+    if guest is None:
+        return class_rates(part, states, notion)
+    one = np.ones((len(states), 1), dtype=np.int32)
+    return class_rates(np.vstack([part, guest]), np.hstack([states, one]), notion)
+
+
+def grown(chains: Chains, edge: float, flow: float, most: int) -> chain.Law:
     """The law on a box whose edges have the mass asked, found by a ladder of loads.
 
     On each rung 1 - L is half of that below, so that boxes about double where a class feels it.
@@ -234,7 +253,7 @@ def _foreseen(needed: list[Floats], higher: float, load: float) -> Any:
 
 
 def _refuse(
-    chains: _Chains, needed: list[Floats], box: Any, load: float, most: int
+    chains: Chains, needed: list[Floats], box: Any, load: float, most: int
 ) -> None:
     """Raise UsageError that says how large a box the load would need."""
     if len(needed) > 1:
