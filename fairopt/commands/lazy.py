@@ -10,7 +10,7 @@ import click
 
 
 class Lazy(click.Group):
-    """Commands by a table.
+    """A click group whose commands are rows of a table.
 
     Parameters
     ----------
@@ -23,9 +23,11 @@ class Lazy(click.Group):
         self.table = table
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of the commands, in the order of the table."""
         return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command of that name; None if the table has none."""
         if cmd_name not in self.table:
             return None
         module = importlib.import_module(f"fairopt.commands.{self.table[cmd_name][0]}")
@@ -33,6 +35,6 @@ class Lazy(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        # from the table, as click would import every command to read the first line of its help
+        """Write the list of commands from the table: click would import every command for it."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in self.table.items()])

@@ -1,7 +1,19 @@
 """The papers' statements as executable checks: PROPOSITIONS is the one table of names.
 
 To add a statement: a check (instance, seed) -> Check under `@stated(...)` in a module here, which
-is named in `_STATING`. The modules are imported when the table is first asked for.
+is named in `_STATING`. The modules are imported when the table is first asked for. What each check
+computes is in docs/maths/propositions.md.
+
+References
+----------
+kesidis2018 : Kesidis et al., Scheduling distributed resources in heterogeneous private clouds,
+    arXiv 1705.06102 (2017).
+kesidis2016 : Kesidis et al., Fair scheduling of multiple resource types over multiple and
+    heterogeneous resource pools, tech report CSE-16-009 (2016).
+khamse2016 : Khamse-Ashari et al., Per-Server Dominant-Share Fairness: a multi-resource fair
+    allocation mechanism for heterogeneous servers, arXiv 1611.00404 (2016).
+bonald2015 : Bonald and Roberts, Multi-resource fairness: objectives, algorithms and performance,
+    SIGMETRICS (2015).
 """
 
 from __future__ import annotations
@@ -58,7 +70,7 @@ def _table() -> Mapping[str, Statement]:
     from fairopt.propositions.statement import REGISTRY
 
     def place(statement: Statement) -> int:
-        """A test may import one module before the others: the order is not that of imports."""
+        """Position of its module in `_STATING`; modules may be imported in another order."""
         return _STATING.index(statement.check.__module__.rpartition(".")[2])
 
     return MappingProxyType({s.name: s for s in sorted(REGISTRY.values(), key=place)})
@@ -69,7 +81,7 @@ def find(name: str) -> Statement:
 
     Raises
     ------
-    UsageError : no statement has that name; the nearest are named.
+    UsageError : no statement has that name; the message lists the nearest.
     """
     if name not in _table():
         raise UsageError(f"proposition: found {name!r}; {_nearest(name)}")
@@ -77,7 +89,11 @@ def find(name: str) -> Statement:
 
 
 def selected(names: Iterable[str] | None = None) -> tuple[str, ...]:
-    """Names of the table in its order: all, those given, or all of a work ("kesidis2018").
+    """Names of statements in the order of the table: all, those given, or all of a paper.
+
+    Parameters
+    ----------
+    names : of statements ("kesidis2018/definition-1") or of papers ("kesidis2018"); None is all.
 
     Raises
     ------

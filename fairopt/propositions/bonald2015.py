@@ -1,4 +1,4 @@
-"""bonald2015: Propositions 1, 3, 4 and 5, and the family of section 2.5; one pool throughout."""
+"""bonald2015: Propositions 1, 3, 4 and 5, and the example of section 2.5; all for one pool."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from fairopt.propositions import draws
 from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 
 MAPS = 300
-"""most maps of types to resources that a trial enumerates"""
+"""most maps of types of users to resources that a trial enumerates"""
 TIGHT = 1e-9
-"""relative: what the enumeration takes for full and for largest"""
+"""relative tolerance of the enumeration for a full resource and for the largest user"""
 POOL = draws.Small(servers=(1, 1), density=1.0, weight_decades=0.0, zero_demand=0.2)
 """instances of bonald2015: one pool, equal weights, no limits"""
 
@@ -41,7 +41,7 @@ def parts_of_pool(inst: Instance) -> Floats:
 
 
 def types(inst: Instance) -> tuple[Floats, Floats, Ints]:
-    """Different demands (K, R) in parts of the pool, weight (K,) of each, and whose (N,)."""
+    """Types of users: demands (K, R) in parts of the pool, weights (K,), type of each user (N,)."""
     part, first = np.unique(parts_of_pool(inst), axis=0, return_inverse=True)
     of = first.reshape(-1).astype(np.int64)
     return part, np.asarray(np.bincount(of, inst.weight), dtype=np.float64), of
@@ -73,7 +73,7 @@ def _no_envy(inst: Instance, seed: int) -> Check:
     notion=BottleneckMaxFair(),
 )
 def _exists(inst: Instance, seed: int) -> Check:
-    """The least distance from the definition, of the certified answer or any map's."""
+    """The least distance from the definition over the certified answer and those of all maps."""
     del seed  # nothing is drawn
     try:
         found = [certified(inst, BottleneckMaxFair()).totals]
@@ -84,7 +84,7 @@ def _exists(inst: Instance, seed: int) -> Check:
 
 
 def _distance(inst: Instance, totals: Floats) -> tuple[float, str]:
-    """How far the worst user is from a full resource of which nobody uses more, and who."""
+    """How far the worst user is from having a full resource of which nobody uses more; its name."""
     part = parts_of_pool(inst)
     used = part * totals[:, None]
     full, top = used.sum(axis=0), used.max(axis=0)
@@ -102,8 +102,8 @@ def _distance(inst: Instance, totals: Floats) -> tuple[float, str]:
 class Family:
     """Users (1, 1, 1), (1, s, (1+s)/2), (s, 1, (1+s)/2), 0 < s < 1; units and order at random.
 
-    All with phi_2 = phi_3 = (1 - phi_1) / (1 + s) and (1+s)/2 <= phi_1 / phi_2 <= 1 are bottleneck
-    max fair; s = 1/2 is section 2.5.
+    The allocations with phi_2 = phi_3 = (1 - phi_1) / (1 + s) and (1+s)/2 <= phi_1 / phi_2 <= 1
+    are the bottleneck max fair ones; section 2.5 has s = 1/2.
     """
 
     half: bool = False
@@ -125,7 +125,7 @@ class Family:
     notion=BottleneckMaxFair(),
 )
 def _unique(inst: Instance, seed: int) -> Check:
-    """Every map of section 3.3, and the certified answer of the water levels."""
+    """Compare the answers of every map of section 3.3 and the certified one of water levels."""
     del seed  # nothing is drawn
     found = np.array([certified(inst, BottleneckMaxFair()).totals, *_all_fair(inst)])
     low, high = found.min(axis=0), found.max(axis=0)
@@ -135,10 +135,11 @@ def _unique(inst: Instance, seed: int) -> Check:
 
 
 def _all_fair(inst: Instance) -> Iterator[Floats]:
-    """(N,) totals of every bottleneck max fair allocation seen by maps (section 3.3).
+    """(N,) totals of every bottleneck max fair allocation that a map gives (section 3.3).
 
-    Users of one type hold the same: each is at a bottleneck of all of them. Types are mapped, by
-    weight. Where a map leaves a segment, its ends are given (by the linear program of the engine).
+    A map assigns a bottleneck to each type of users. Users of one type have equal tasks by weight,
+    as each of them has a bottleneck at which none has more. If a map admits a segment of
+    allocations, both its ends are given (by the engine's linear program).
 
     Raises
     ------
@@ -171,7 +172,7 @@ def _all_fair(inst: Instance) -> Iterator[Floats]:
 def _fits(
     part: Floats, weight: Floats, use: Floats, tasks: Floats, mapped: Ints, level: Floats
 ) -> bool:
-    """Levels are positive, nothing is overfull, and nobody uses more where somebody is mapped."""
+    """Levels are positive, no resource overfull, and no user has more than those mapped to it."""
     share = part[:, mapped] * (tasks @ level / weight)[:, None]
     return bool(
         (level > 0).all()
@@ -185,7 +186,7 @@ def _fits(
 
 @dataclass(frozen=True)
 class Types(draws.Small):
-    """Small instances of one pool whose users have one of two demands."""
+    """Small instances of one pool in which every user has one of two demands."""
 
     def __call__(self, rng: np.random.Generator) -> Instance:
         inst = super().__call__(rng)
@@ -217,12 +218,12 @@ def _proportional(inst: Instance, seed: int) -> Check:
 
 
 def _is_family(inst: Instance) -> bool:
-    """Three users of the example's three types, in any units and order."""
+    """Whether there is one user of each of the example's three types, in any units and order."""
     return inst.shape == (3, 1, 3) and _first(inst) is not None
 
 
 def _first(inst: Instance) -> int | None:
-    """The user of (1, 1, 1), if the others are the other two."""
+    """The user (1, 1, 1), if the other users are the other two of the example; else None."""
     part = parts_of_pool(inst)
     part = part / part.max(axis=1, keepdims=True)
     tops = np.isclose(part, 1).sum(axis=1)
@@ -244,7 +245,7 @@ def _first(inst: Instance) -> int | None:
     hypotheses=(Hypothesis("the three users", _is_family),),
 )
 def _family(inst: Instance, seed: int) -> Check:
-    """Shares of t drawn are fair, those of t beyond the ends are not; the ends are DRF and PF."""
+    """Random t in [0, 1] are fair, t outside are not, and the ends are DRF and PF."""
     first = _first(inst)
     assert first is not None
     rng = np.random.default_rng(seed)

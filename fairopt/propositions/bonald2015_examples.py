@@ -1,4 +1,4 @@
-"""bonald2015: the example of section 2.4, and Figure 3, where users come and go."""
+"""bonald2015: the example of section 2.4, and Figure 3, where users arrive and leave."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from fairopt.propositions.bonald2015_lies import crossed, first_of_two, low_part
 from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 
 PEAK, LARGEST = 2 - 3**0.5, 0.098076
-"""what Figure 3 is claimed to show: the load of the largest gain, and that gain"""
+"""from Figure 3: the load at which a lie gains most, and that gain"""
 
 # -- the example of section 2.4 -------------------------------------------------------------------
 
 TOLD = {(0.5, 1.0): (2 / 3, 2 / 3), (2 / 3, 1.0): (3 / 4, 1 / 2), (1.0, 1.0): (1 / 2, 1 / 2)}
-"""what user 1 says, and the rates of both"""
+"""claim of user 1 -> rates of both users"""
 
 
 def _units(users: tuple[tuple[float, float], ...], rng: np.random.Generator) -> Instance:
-    """These two users in random units."""
+    """An instance of these two users, in random units."""
     unit, capacity = rng.integers(1, 5, (2, 1)), rng.integers(1, 9, 2)
     return Instance(np.array(users) * unit * capacity, [capacity])
 
@@ -61,14 +61,15 @@ def _told(inst: Instance, seed: int) -> Check:
 
 @stated(
     name="bonald2015/figure-3",
-    words="(0, 1) claiming (2/3, 1) beside a load p of (1, 1/2): short it gains if p < 1/2, at "
-    "most 9.8076% (p = 2 - sqrt 3), and loses if p > 1/2; long it never gains",
+    words="(0, 1) that claims (2/3, 1) beside a load p of (1, 1/2): in a short stay it gains for "
+    "p < 1/2, at most 9.8076% (p = 2 - sqrt 3), and loses for p > 1/2; in a long one it never "
+    "gains",
     source="bonald2015 Figure 3",
     draw=partial(_units, ((0.0, 1.0), (1.0, 0.5))),
     hypotheses=(Hypothesis("(0, 1) and (1, 1/2)", partial(_is, (0.0, 0.5))),),
 )
 def _dynamic(inst: Instance, seed: int) -> Check:
-    """Stationary sums over the number of others, at their rates with and without the test user."""
+    """Compute both gains as stationary sums over the number of others."""
     rng = np.random.default_rng(seed)
     p = float(rng.choice([PEAK, rng.uniform(0.01, 0.75)]))
     part = parts_of_pool(inst)
@@ -96,13 +97,13 @@ def _by_number(part: Floats, claim: Floats, p: float) -> tuple[Floats, Floats]:
 
 
 def _short(test: Floats, others: Floats, p: float) -> float:
-    """Rate of a test user too short to change the number of others, geometric without it."""
-    del others  # the first resource, theirs alone, is full: they go at rate 1
+    """Rate of a test user too short to change the number of others, which is geometric."""
+    del others  # the first resource, which only they use, is full: they leave at rate 1
     seen = (1 - p) * p ** np.arange(len(test))
     return float(1 / (seen / test).sum())
 
 
 def _long(test: Floats, others: Floats, p: float) -> float:
-    """Rate of a test user that stays: the number of others is a birth and death chain beside it."""
+    """Rate of a test user that stays; the number of others is then a birth-and-death chain."""
     seen = np.cumprod(np.concatenate([[1.0], p / others[1:]]))
     return float(seen @ test / seen.sum())

@@ -16,7 +16,7 @@ from fairopt.propositions.statement import Hypothesis, Undecided, certified, sta
 
 TWO = draws.Small((2, 2), (1, 1), (1, 4), density=1.0, weight_decades=0.0, zero_demand=0.2)
 CLAIMS = np.geomspace(0.02, 50, 24)
-"""factors on what a liar needs of a resource, or on its dominant share of one it does not need"""
+"""factors on the liar's demand of a resource, or on its dominant share of one not needed"""
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,10 @@ class Crossed:
 
     Parameters
     ----------
-    second : how many users there are of the second kind, from and to.
+    second : least and largest number of users of the second kind.
     weights : the largest weight, a whole number.
-    single : in [0, 1], how often a11 is 0: a liar gains most where it needs one resource only.
-    least : of a22, in [0, 1).
+    single : in [0, 1], part of the instances with a11 = 0, where a lie gains most.
+    least : least a22, in [0, 1).
     """
 
     second: draws.Range = (1, 1)
@@ -47,7 +47,7 @@ class Crossed:
 
 
 def crossed(inst: Instance) -> bool:
-    """Two users and two resources, the second dominant for the first user, the first for u2."""
+    """Two users and two resources, the second dominant for user 1, the first for user 2."""
     if inst.shape != (2, 1, 2):
         return False
     part = parts_of_pool(inst)
@@ -60,7 +60,7 @@ def two_users(inst: Instance) -> bool:
 
 
 def overclaims(inst: Instance) -> bool:
-    """a11 <= 1 / (2 - a22): the lie of Proposition 2 claims more than the truth."""
+    """a11 <= 1 / (2 - a22), so that the lie of Proposition 2 claims more than the truth."""
     a, b = low_parts(inst) if crossed(inst) else (0.0, 0.0)
     return bool(a * (2 - b) <= 1)
 
@@ -80,7 +80,7 @@ OVER = Hypothesis("a11 <= 1/(2-a22)", overclaims, Crossed())
 
 @dataclass(frozen=True)
 class Rate:
-    """The certified phi_1 in parts of what user 1 has alone, against the formula."""
+    """A check: the certified phi_1, as a part of user 1's tasks alone, against the formula."""
 
     largest: bool
 
@@ -127,13 +127,13 @@ stated(
     notion=ProportionalFair(),
 )
 def _best_lie(inst: Instance, seed: int) -> Check:
-    """The best of many claims by the exact solution for two; both then solved and certified."""
+    """Find the best of many claims by the exact solution; then solve and certify both."""
     rng = np.random.default_rng(seed)
     part, (a, b) = parts_of_pool(inst), low_parts(inst)
     named = np.array([part[0, 1] / (2 - b), part[0, 1]])
     factors = np.concatenate([CLAIMS, rng.uniform(0.8, 1.25, 8), [1.0]])
     near = np.concatenate([named[0] * factors, part[0, 0] * factors])
-    # a claim and a multiple of it come to the same: only its first part is moved
+    # a multiple of a claim has the same effect, so only its first number is varied
     claims = [np.array([c, part[0, 1]]) for c in near[near > 0]]
     best = max(claims, key=lambda c: _runs(part[0], c, part[1], (1.0, 1.0)))
     runs, other = _lied(inst, 0, named), _lied(inst, 0, best)
@@ -145,7 +145,7 @@ def _best_lie(inst: Instance, seed: int) -> Check:
 
 
 def _two(rng: np.random.Generator) -> Instance:
-    """Two users of any kind, or those of the proof, where the bound is nearly met."""
+    """Two random users, or those of the proof, whose gain is near the bound."""
     return Crossed()(rng) if rng.random() < 0.5 else TWO(rng)
 
 
@@ -163,7 +163,7 @@ def _two(rng: np.random.Generator) -> Instance:
     notion=ProportionalFair(),
 )
 def _half(inst: Instance, seed: int) -> Check:
-    """The best of many lies by the exact solution for two types; truth and lie then certified."""
+    """Find the best of many lies by the exact solution; then certify the truth and the lie."""
     part, weight = parts_of_pool(inst), inst.weight
     found: list[tuple[float, int, Floats]] = []
     for n in range(len(part)):
@@ -189,7 +189,7 @@ def _half(inst: Instance, seed: int) -> Check:
 def _claims(
     need: Floats, rest: Floats, weight: tuple[float, float], rng: np.random.Generator
 ) -> Iterator[Floats]:
-    """Claims (R,): one resource changed (to the lie of Proposition 2, too), then all at random."""
+    """Claims (R,): one resource changed, also as in Proposition 2; then all at random."""
     known = need.max() * weight[0] / (sum(weight) - weight[1] * rest / rest.max())
     base = np.where(need > 0, need, need.max())
     for j in range(len(need)):
@@ -202,7 +202,7 @@ def _claims(
 
 
 def _lied(inst: Instance, n: int, claim: Floats) -> float:
-    """Tasks user n truly runs with what the certified answer gives to its claim (R,)."""
+    """Tasks user n truly runs with the resources that the certified answer gives its claim (R,)."""
     demand = inst.demand.copy()
     demand[n] = claim * inst.pool[0]
     totals = certified(inst.replace(demand=demand), ProportionalFair()).totals
@@ -211,13 +211,13 @@ def _lied(inst: Instance, n: int, claim: Floats) -> float:
 
 
 def _runs(need: Floats, claim: Floats, rest: Floats, weight: tuple[float, float]) -> float:
-    """Tasks the liar truly runs beside one type of others."""
+    """Tasks the liar truly runs where all other users are of one type."""
     used = need > 0
     return first_of_two(claim, rest, weight) * float((claim[used] / need[used]).min())
 
 
 def first_of_two(a: Floats, b: Floats, weight: tuple[float, float]) -> float:
-    """p of max w_1 log p + w_2 log q, a p + b q <= 1: the best of corners and tops of edges."""
+    """p of max w_1 log p + w_2 log q, a p + b q <= 1: the best vertex, or best point of an edge."""
     only = a > 0
     both = only & (b > 0)
     found = [weight[0] / (sum(weight) * a[both]), 1 / a[only & ~both]]

@@ -33,7 +33,7 @@ WORDS = {
 LIES = 5
 """lies tried in one trial, each certified"""
 CHANGES = 3
-"""changes of units tried in one trial"""
+"""changes of the unit of tasks tried in one trial"""
 ONE = draws.Small((2, 5), (1, 1), (1, 1), density=1.0, weight_decades=0.0)
 """one pool of one resource"""
 
@@ -64,7 +64,7 @@ UNLIED = Hypothesis(DOMINANT.name, dominant_for_all, Crossed())
 
 @dataclass(frozen=True)
 class Of:
-    """A property of the certified answer of a notion."""
+    """A check: a property of the certified answer of a notion."""
 
     notion: Notion
     holds: Callable[[Allocation], Check]
@@ -76,7 +76,7 @@ class Of:
 
 @dataclass(frozen=True)
 class Lies:
-    """No lie of a few lets a user run more; each answer is certified."""
+    """A check: no lie of LIES random ones lets a user run more; each answer is certified."""
 
     notion: Notion
 
@@ -86,9 +86,9 @@ class Lies:
 
 @dataclass(frozen=True)
 class ManyLies:
-    """No lie of many lets a user run more: the best by `rates` of one task, then certified.
+    """A check: no lie of many lets a user run more; the best by `rates` is certified.
 
-    A user drawn claims another amount of each resource in turn, then of all at random.
+    A random user claims another amount of each resource in turn, then random amounts of all.
     """
 
     notion: Notion
@@ -121,13 +121,13 @@ class ManyLies:
 
 
 def _useful(claim: Floats, need: Floats) -> float:
-    """Tasks truly run with what one task of the claim holds."""
+    """Tasks truly run with the resources of one claimed task."""
     return float((claim[need > 0] / need[need > 0]).min())
 
 
 @dataclass(frozen=True)
 class Scales:
-    """A few changes of a user's unit change nothing."""
+    """A check: changing the unit of a user's tasks changes nothing else."""
 
     notion: Notion
 
@@ -136,7 +136,7 @@ class Scales:
 
 
 def _one_full(alloc: Allocation) -> Check:
-    """Single-bottleneck fairness; it says nothing where several resources are full."""
+    """Single-bottleneck fairness; undecided where several resources are full."""
     if (alloc.utilisation[0] >= 1 - 1e-6).sum() != 1:
         raise Undecided("several resources are full")
     return properties.single_bottleneck_fair(alloc)
@@ -150,7 +150,7 @@ def _each(
     draw: Draw = POOL,
     given: tuple[Hypothesis, ...] = (),
 ) -> None:
-    """The same statement about each of several notions."""
+    """State the same about each of several notions."""
     for short in of:
         stated(
             name=f"bonald2015/{name}-{short}",
@@ -191,7 +191,7 @@ _each(
     partial(Of, holds=_one_full),
     of=("proportional", "bmf"),
 )
-# DRF evens out dominant shares: it needs the full resource to be everybody's dominant one
+# DRF equalises dominant shares: the full resource must be dominant for every user
 _each(
     "single-bottleneck",
     "divides a resource evenly where no other is full",
@@ -206,7 +206,7 @@ _each(
     ManyLies,
     of=("drf",),
 )
-# the others each leave at least 1/n of the one dominant resource to n - 1 users, whatever one says
+# whatever a user claims, every other user has at least 1/n of the one dominant resource
 _each(
     "strategy",
     "gives no lie a gain",

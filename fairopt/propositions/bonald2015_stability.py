@@ -2,13 +2,13 @@
 
 Class k arrives at rate lambda_k with work of mean 1/mu_k, and its n_k transactions share a rate
 phi_k(n). The fluid moves by dn_k/dt = mu_k (rho_k - phi_k(n)), rho_k = lambda_k / mu_k. Rates
-depend on the proportions of n alone: if the work present halves from every start, the fluid drains,
-and the Markov chain is stable. A trial follows one random start in finite steps: evidence, no
-proof.
+depend only on the proportions of n: if the work halves from every start, the fluid drains, and the
+Markov chain is stable. A trial follows one random start in finite steps, which is evidence and not
+a proof.
 
-A class is a user here. The unit of its tasks is such that rho_k = 1 (units do not matter), so that
-(12) reads: one task of everybody fits, sum_k d_kj < c_j. Where that fails for j no policy is
-stable: the work for j falls by at most c_j - sum_k d_kj.
+A class is a user here. The unit of its tasks is chosen so that rho_k = 1; then (12) says that one
+task of every user fits, sum_k d_kj < c_j. If that fails for a resource j, no policy is stable: the
+work for j falls at most at the rate c_j - sum_k d_kj, which is not positive.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from fairopt.propositions.statement import Hypothesis, Undecided, certified, sta
 from fairopt.solving.engines.water.one_server import fill
 
 STEP = 0.08
-"""a step lasts this part of the time that the fullest resource needs for the work present"""
+"""length of a step, as a part of the time the fullest resource needs for the present work"""
 STEPS, GROWN = 250, 2.5
-"""a fluid whose work has not halved by then, or grows by that factor, is taken not to drain"""
+"""steps and growth after which a fluid whose work has not halved is taken not to drain"""
 EMPTY = 1e-6
-"""a class that the fluid leaves empty is kept at this part of the work present"""
+"""least part of the present work that a class is kept at, so that no class is empty"""
 Rates = Callable[[Floats, Floats], Floats]
 """(part (K, 2), number (K,) > 0) -> tasks (K,) of one transaction of each class"""
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """Classes that together need a part between `low` and `high` of the fullest resource."""
+    """A generator of classes that need a part in [low, high] of the fullest resource."""
 
     low: float
     high: float
@@ -63,10 +63,11 @@ TWO = Hypothesis("two resources", two_resources)
 
 @dataclass(frozen=True)
 class Drains:
-    """The work present halves, from a random start, at random arrival rates.
+    """A check: the work halves, from a random start, at random arrival rates.
 
-    The state is the time_k = n_k / lambda_k that each class would take to arrive anew. Within a
-    step every transaction keeps its rate, for which the fluid is solved exactly: it stays positive.
+    The state is time_k = n_k / lambda_k, the time in which n_k transactions of a class arrive.
+    Within a step every transaction keeps its rate. For constant rates the fluid is solved exactly,
+    so it stays positive.
     """
 
     notion: Notion
@@ -91,14 +92,14 @@ class Drains:
         return Check.of("the work halves", least / first - 0.5, 1e-9, witness)
 
     def _judge(self, inst: Instance, part: Floats, number: Floats) -> None:
-        """The rates at this state are those of the certified answer with n_k as weights."""
+        """Raise Undecided unless the rates are those of the certified answer with weights n_k."""
         state = inst.replace(weight=number)
         best = (quick(state, self.notion) or certified(state, self.notion)).totals
         if np.abs(number * self.rates(part, number) / best - 1).max() > 1e-4:
             raise Undecided("the rates are not the certified ones")
 
 
-# -- what is proved of any number of resources ---------------------------------------------------
+# -- statements for any number of resources ------------------------------------------------------
 
 ANY = Loaded(0.3, 1.5, (1, 4))
 
@@ -112,9 +113,9 @@ ANY = Loaded(0.3, 1.5, (1, 4))
     notion=ProportionalFair(),
 )
 def _falls(inst: Instance, seed: int) -> Check:
-    """G(phi) = sum n log phi is concave with gradient n / rho at rho, and rho / L fits.
+    """By concavity of G(phi) = sum n log phi, with gradient n / rho at rho; rho / L is feasible.
 
-    If L < 1, the left side is what sum n_k^2 / (2 lambda_k) falls by: the fluid drains.
+    If L < 1, sum n_k^2 / (2 lambda_k) falls at the rate of the left side, so the fluid drains.
     """
     number = np.exp(np.random.default_rng(seed).uniform(-3, 3, len(inst.users)))
     rate = certified(inst.replace(weight=number), ProportionalFair()).totals
@@ -133,8 +134,9 @@ def _falls(inst: Instance, seed: int) -> Check:
     notion=MaxMin("drf"),
 )
 def _largest_falls(inst: Instance, seed: int) -> Check:
-    """rho / L fits, and the lowest level of DRF is at least its lowest, which is that class's. If
-    L < 1, the largest of these ratios falls: the fluid drains.
+    """rho / L is feasible, so the lowest level of DRF is at least its lowest, that of the class.
+
+    If L < 1, the largest of these ratios falls, so the fluid drains.
     """
     number = np.exp(np.random.default_rng(seed).uniform(-3, 3, len(inst.users)))
     state, part = inst.replace(weight=number), parts_of_pool(inst)
@@ -168,7 +170,7 @@ stated(
 
 
 def proportional_rates(part: Floats, number: Floats) -> Floats:
-    """1 / (a_k1 nu_1 + a_k2 nu_2) at the prices nu = sum n (s, 1 - s) of least dual value."""
+    """1 / (a_k1 nu_1 + a_k2 nu_2) at the prices nu = sum n (s, 1 - s) that minimise the dual."""
     apart = part[:, 0] - part[:, 1]
 
     def slope(s: float) -> float:
@@ -200,11 +202,12 @@ stated(
 
 
 def bottleneck_rates(part: Floats, number: Floats) -> Floats:
-    """min_j theta_j / a_kj at the levels theta_1 = r theta_2 for which both resources are as full.
+    """min_j theta_j / a_kj at levels theta_1 = r theta_2 for which both resources are equally full.
 
-    With b = a_k1 / a_k2 the use of the first less that of the second is, up to a positive factor,
-    sum n (min(r, b) - min(r / b, 1)): below zero before its one root, above after it, and linear
-    between the b. Without a root one resource alone is full, and everybody's bottleneck.
+    With b = a_k1 / a_k2, the use of the first resource minus that of the second is a positive
+    factor times sum n (min(r, b) - min(r / b, 1)). This is piecewise linear in r with kinks at the
+    b, negative before its only root and positive after it. Without a root, one resource alone is
+    full and is the bottleneck of every class.
     """
     with np.errstate(divide="ignore"):
         b = part[:, 0] / part[:, 1]
@@ -212,7 +215,7 @@ def bottleneck_rates(part: Floats, number: Floats) -> Floats:
     knots = np.concatenate([inner, [2 * inner[-1] if len(inner) else 1.0]])
     with np.errstate(divide="ignore"):
         ahead = (np.minimum(knots[:, None], b) - np.minimum(knots[:, None] / b, 1)) @ number
-    zero = -float(number[b == 0].sum())  # of the same at r = 0
+    zero = -float(number[b == 0].sum())  # the sum at r = 0
     if zero == 0 and ahead[0] >= 0:
         first: Floats = 1 / (part[:, 0] * number.sum())
         return first
@@ -230,7 +233,7 @@ def bottleneck_rates(part: Floats, number: Floats) -> Floats:
 
 stated(
     name="bonald2015/stability-bmf",
-    words="with two resources and sum_k rho_k a_kj < 1 bottleneck max fair fluid drains",
+    words="with two resources and sum_k rho_k a_kj < 1 the bottleneck max fair fluid drains",
     source="bonald2015 Theorem 1, (12)",
     draw=Loaded(0.3, 0.9),
     hypotheses=(TWELVE, TWO),

@@ -1,4 +1,4 @@
-"""Counterexamples as model files that replay: the instance, and a case that names the statement."""
+"""Counterexamples as model files: the instance, and a case that names the statement."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def model_of(statement: Statement, without: str, found: dict[str, Any]) -> Model
 
 
 def file_name(what: str) -> str:
-    """A row's label as the name of a file, without folder and ending."""
+    """The label of a row as a file name without ending."""
     kept = "".join(c if c.isalnum() or c in "-." else "-" for c in what)
     return "-".join(part for part in kept.split("-") if part)
 
@@ -60,11 +60,11 @@ def save(rows: list[Row], folder: str | os.PathLike[str]) -> dict[str, Path]:
 
 
 def made_folder(folder: str | os.PathLike[str]) -> Path:
-    """The folder, made if it is not there.
+    """The folder, which is created if it does not exist.
 
     Raises
     ------
-    UsageError : it cannot be.
+    UsageError : it cannot be created.
     """
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
@@ -74,13 +74,13 @@ def made_folder(folder: str | os.PathLike[str]) -> Path:
 
 
 def replay(model: Model | str | os.PathLike[str]) -> list[tuple[str, Check]]:
-    """(row label, check) of every case of a model that names a proposition, computed anew.
+    """Judge anew every case of a model that names a proposition; returns (row label, check).
 
     Raises
     ------
-    UsageError : no case names a proposition, or one that is unknown.
-    BadInput : a case without a seed, or an instance that misses the hypotheses it names.
-    NotCertified : the statement can no longer be decided on the instance.
+    UsageError : no case names a proposition, or a case names an unknown one.
+    BadInput : a case without a seed, or an instance that does not meet the hypotheses of the case.
+    NotCertified : the statement cannot be decided on the instance.
     """
     if not isinstance(model, Model):
         model = read(model)

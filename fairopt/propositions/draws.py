@@ -20,7 +20,7 @@ class Small:
     ----------
     density, weight_decades, zero_demand, limits : as in `generate.random_instance`.
     whole : part of the instances, in [0, 1], with small whole numbers (demand 1..6, capacity
-        4..24, weight 1..3): they have ties, and make short counterexamples.
+        4..24, weight 1..3), which have ties and make short counterexamples.
     """
 
     users: Range = (2, 4)
@@ -43,7 +43,10 @@ class Small:
 
 
 def rounded(inst: Instance, rng: np.random.Generator) -> Instance:
-    """The same zeros, placement and limits (in parts of what each has alone); whole numbers."""
+    """The instance with random small whole numbers; it keeps zeros, placement and limits.
+
+    A limit is kept as a part of the tasks that its user could run alone.
+    """
     demand = np.where(inst.demand > 0, rng.integers(1, 7, inst.demand.shape), 0)
     capacity = np.where(inst.capacity > 0, rng.integers(4, 25, inst.capacity.shape), 0)
     uneven = np.ptp(inst.weight) > 0
@@ -101,7 +104,7 @@ def equal_weights(inst: Instance) -> bool:
 def equal_where_shared(inst: Instance) -> bool:
     """Users who share a server have equal demand and equal server sets (kesidis2018 (14)).
 
-    Scores made from demand and server sets are then equal too.
+    Scores computed from demand and server sets are then equal too.
     """
     users = len(inst.users)
     eligible, demand = inst.eligible, inst.demand_by_server
@@ -119,9 +122,9 @@ def equal_where_shared(inst: Instance) -> bool:
 
 
 def greedy(inst: Instance, rng: np.random.Generator, part: float = 1.0) -> Floats:
-    """(N, I) feasible tasks: pairs in random order take `part` of what still fits.
+    """(N, I) feasible tasks: pairs in random order take `part` of the tasks that still fit.
 
-    With part 1 every usable server has a full resource and the tasks are a vertex.
+    With part 1 every usable server has a full resource, and the tasks are a vertex.
     """
     n, i = inst.pairs
     left = inst.pool.copy()
@@ -138,7 +141,7 @@ def greedy(inst: Instance, rng: np.random.Generator, part: float = 1.0) -> Float
 
 
 def scattered(inst: Instance, rng: np.random.Generator) -> Floats:
-    """(N, I) feasible tasks, all positive on eligible pairs, with something full or at a limit."""
+    """(N, I) feasible tasks, positive on all eligible pairs; a resource is full or a limit met."""
     tasks = np.where(inst.eligible, inst.alone * rng.exponential(size=inst.alone.shape), 0.0)
     pool = np.where(inst.pool > 0, inst.pool, 1.0)
     tasks /= np.maximum((inst.used(tasks) / pool).max(axis=1), 1e-300)

@@ -1,4 +1,4 @@
-"""Finished work in a file of JSON lines, {"key", "result"}: what is there is not done again."""
+"""The resume file of trials: one JSON line {"key", "result"} per finished piece of work."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ HEAD = json.dumps({"schema": "fairopt/propositions-work/v1"}) + "\n"
 
 
 class Journal:
-    """The results known from a file, and where new ones are added; without a file, nothing.
+    """Known results, read from a file to which new ones are appended; empty without a file.
 
-    Counts of trials are believed where they add up (only doing the work again would tell more);
-    counterexamples are checked again by whoever reads them, who may `refuse` a result. A line that
-    is not believed is named by a JournalWarning.
+    Counts of trials are accepted if they add up, as only repeating the work could tell more. The
+    caller checks counterexamples again and may `refuse` a result. A JournalWarning names each line
+    that is not used.
 
-    The first line says what the file is, so that nobody else's file is touched; a last line cut
-    short by a kill is taken off.
+    The first line is a head, so that no other file is overwritten; a last line that was cut short
+    is removed.
 
     Raises
     ------
-    UsageError : the file is something else, another run holds it, or it cannot be used.
+    UsageError : the file is of another kind, another run has locked it, or it cannot be used.
     """
 
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
@@ -48,12 +48,12 @@ class Journal:
             raise
 
     def add(self, key: str, result: Any) -> None:
-        """Write a result down at once: a kill after this returns does not lose it."""
+        """Append a result; once this returns, killing the process does not lose it."""
         self.known[key] = result
         self._append(json.dumps({"key": key, "result": result}) + "\n")
 
     def refuse(self, key: str, why: str) -> None:
-        """Drop a result that is not believed, and say so."""
+        """Drop a result that is not believed, with a warning."""
         del self.known[key]
         self._tell(self._line[key], why)
 
@@ -75,7 +75,7 @@ class Journal:
         self._file.seek(0)
         first = self._file.readline(len(HEAD))
         if first != HEAD.encode():
-            # nothing, or a head cut short, is ours to write
+            # an empty file, or one with a head cut short, may be overwritten
             if not HEAD.encode().startswith(first):
                 wanted = "a file that --resume made, or a name where nothing is"
                 raise UsageError(f"resume: {name} is another kind of file; wanted {wanted}")
@@ -100,5 +100,5 @@ class Journal:
 
     def __exit__(self, *_: object) -> None:
         if self._file is not None:
-            with suppress(OSError):  # a full disk has been told of; what is buffered is lost
+            with suppress(OSError):  # a full disk was already reported; what is buffered is lost
                 self._file.close()

@@ -1,4 +1,7 @@
-"""kesidis2016: Claims 1, 2, 4 and 5, Corollaries 2 and 3. Claim 3 and Corollary 1 stand apart."""
+"""kesidis2016: Claims 1, 2, 4 and 5, Corollaries 2 and 3.
+
+Claim 3 and Corollary 1 are in `kesidis2016_drf`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from fairopt.propositions.statement import Hypothesis, Undecided, certified, sta
 ALPHAS = (0.5, 1.0, 2.0, 5.0)
 NO_LIMITS = Hypothesis("no limits", draws.no_limits, draws.Small(limits=0.8))
 EQUAL = 1e-6
-"""relative: levels closer than this are equal"""
+"""relative tolerance for equal levels"""
 
 
 def _drawn_alpha(seed: int) -> float:
@@ -27,11 +30,11 @@ def _drawn_alpha(seed: int) -> float:
 
 @dataclass(frozen=True)
 class AsMaxMin:
-    """A check: maximisers of sum phi_n g_a(U_n) have the max-min levels, for a drawn a.
+    """A check: maximisers of sum phi_n g_a(U_n) have the max-min levels, for a random a.
 
     Parameters
     ----------
-    criteria : of U_n, one of which is drawn.
+    criteria : names of criteria of U_n; each trial draws one.
     """
 
     criteria: tuple[str, ...]
@@ -102,7 +105,7 @@ WIDE = draws.Small(users=(2, 4), servers=(1, 3), resources=(1, 1), density=0.9)
 
 
 def margin(inst: Instance, most: int) -> float:
-    """Least margin of the condition over groups of up to `most` users, in capacity / sum phi."""
+    """Least margin of the condition over groups of at most `most` users, in capacity / sum phi."""
     s, phi, users = inst.pool[:, 0], inst.weight, inst.shape[0]
     least = np.inf
     for size in range(1, min(most, users - 1) + 1):
@@ -115,7 +118,7 @@ def margin(inst: Instance, most: int) -> float:
 
 
 def _spread(inst: Instance) -> tuple[float, str]:
-    """How far the max-min levels are apart, and in words."""
+    """1 - lowest / highest of the max-min levels, and the levels in words."""
     level = best(inst, MaxMin("drf")).levels
     listed = ", ".join(f"{x:.6g}" for x in level)
     return float(1 - level.min() / level.max()), f"max-min levels ({listed})"
@@ -246,10 +249,10 @@ def _shares_fair(inst: Instance, seed: int) -> Check:
 
 
 def _fair(inst: Instance, seed: int, alpha: float, criterion: str) -> Check:
-    """No feasible point is above it by its own linear form, and every other point is below it."""
+    """At x* no feasible point has a positive linear form; at any other point x* has one."""
     star = certified(inst, AlphaFair(alpha, criterion))
     gain = excess(inst, _form(inst, star.score, star.shares, alpha), star.tasks)
-    # uniquely: no point with other shares is fair, as the maximiser itself shows by its form
+    # unique: at a point with other shares, x* itself has a positive linear form
     missed, rng = 0.0, np.random.default_rng(seed)
     for part in (1.0, 0.1):
         other = part * draws.scattered(inst, rng) + (1 - part) * star.tasks

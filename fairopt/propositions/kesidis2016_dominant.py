@@ -1,7 +1,8 @@
-"""Instances of kesidis2016 (27) and (33), where full resources weigh the same for everybody.
+"""Instances for (27) and (33) of kesidis2016: users demand equally of the full resources.
 
-Which resources are full is known only with the answer. Here the hypotheses ask it of every resource
-that can be full: one that everybody on a server uses less of than of another there cannot be.
+Which resources are full is known only with the answer. So the hypotheses here are about every
+resource that can be full. A resource cannot be full if every user on the server uses a smaller part
+of it than of some other resource.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ class OneDominant(draws.Small):
 
     Parameters
     ----------
-    same : the same resource on every server.
-    equal : users demand equally of these resources, so that (27) holds too.
+    same : whether it is the same resource on every server.
+    equal : whether users demand equally of these resources, so that (27) holds too.
     """
 
     same: bool = False
@@ -40,7 +41,7 @@ class OneDominant(draws.Small):
         if self.equal:
             demand[:, main] = demand[0, main]
         for i, r in enumerate(main):
-            # so much of the others that for nobody they are dominant
+            # enough of the other resources that none of them is dominant for any user
             ratio = (demand / demand[:, r, None]).max(axis=0)
             plenty = capacity[i, r] * ratio * rng.uniform(1.05, 2.0, resources)
             capacity[i] = np.where(np.arange(resources) == r, capacity[i], np.ceil(plenty))
@@ -54,7 +55,7 @@ def part_of_server(inst: Instance) -> Floats:
 
 
 def can_fill(inst: Instance) -> Bools:
-    """(I, R) whether r can be full at i: demanded, and no other there is always fuller."""
+    """(I, R) whether r can be full at i: demanded, and no other resource there is always fuller."""
     part = part_of_server(inst)
     found = np.asarray((part > 0).any(axis=0))
     for i in np.flatnonzero(inst.eligible.any(axis=0)):
@@ -91,10 +92,10 @@ THIRTY_THREE = Hypothesis("(33)", equal_part, UNEQUAL)
 
 
 def best(inst: Instance, notion: Notion) -> Allocation:
-    """The certified answer, by a shorter way where there is one.
+    """The certified answer, by a faster method where there is one.
 
     Raises
     ------
-    Undecided : there is none.
+    Undecided : no answer is certified.
     """
     return quick(inst, notion) or certified(inst, notion)

@@ -1,10 +1,10 @@
-r"""kesidis2016: Claim 3 (weighted DRF in one pool) and Corollary 1 (demand that is not linear).
+r"""kesidis2016: Claim 3 (weighted DRF in one pool) and Corollary 1 (nonlinear demand).
 
 Claim 3, with b = B / max_r B and B[n,r] = d[n,r] / s_r:
 
 .. math:: \alpha_n = \phi_n \Big/ \max_r \sum_m \phi_m b_{m,r}
 
-The printed form has 1/phi where phi stands here.
+The paper prints 1/phi in place of phi.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ POSITIVE = Hypothesis(
     draws.Small(users=(2, 4), servers=(1, 1), resources=(2, 3), zero_demand=0.5),
 )
 UNBROKEN = Hypothesis(POSITIVE.name, POSITIVE.holds)
-"""of a statement that is wrong anyway nothing is learned by breaking it"""
+"""a hypothesis that is not broken on purpose: the printed statement is wrong even under it"""
 ROUNDS = 2000
-"""steps to the fixed point of Corollary 1"""
+"""most steps of the iteration to the fixed point of Corollary 1"""
 READ_AS = {"printed": "1/phi", "corrected": "phi"}
-"""what stands for the weight w in either reading"""
+"""the weight w of the formula, by reading"""
 
 
 def closed_form(part: Floats, pull: Floats) -> Floats:
@@ -41,7 +41,7 @@ def closed_form(part: Floats, pull: Floats) -> Floats:
 
 
 def pulls(inst: Instance, reading: str) -> Floats:
-    """(N,) what stands for the weight: 1/phi as printed, phi corrected."""
+    """(N,) the weight w: 1/phi as printed, phi corrected."""
     return 1.0 / inst.weight if reading == "printed" else inst.weight
 
 
@@ -99,12 +99,12 @@ class Demand:
 
     @classmethod
     def drawn(cls, inst: Instance, rng: np.random.Generator) -> Demand:
-        """Powers, or affine demand whose part for no task at all is below what DRF gives."""
+        """Powers; or affine demand whose constant part is below the shares of DRF."""
         d = inst.demand / inst.pool[0]
         if rng.random() < 0.5:
             return cls(d, rng.uniform(0.3, 1.0, d.shape), np.zeros(d.shape))
         own = (inst.weight / inst.weight.sum())[:, None]
-        if rng.random() < 0.5:  # as printed for M/M/1: D(x) = x + 1/q, in units of d
+        if rng.random() < 0.5:  # the paper's M/M/1 example: D(x) = x + 1/q, in units of d
             return cls(d, np.ones(d.shape), own * rng.uniform(0.0, 0.5, d.shape))
         return cls(d, rng.uniform(0.5, 1.0, d.shape), own * rng.uniform(0.0, 0.5, d.shape))
 
@@ -120,7 +120,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class Corollary1:
-    """A check: the fixed point against the level found by halving, without any formula."""
+    """A check: the fixed point against the max-min level found by bisection."""
 
     reading: str
 
@@ -153,7 +153,10 @@ def fixed_point(demand: Demand, pull: Floats) -> Floats:
 
 
 def level(demand: Demand, weight: Floats) -> float:
-    """The largest t at which all can have the share phi_n t: max-min, as all demand everything."""
+    """The largest t at which every user can have the share phi_n t, by bisection.
+
+    This is max-min, as every user demands every resource.
+    """
     low, high = 0.0, float(1.0 / weight.max())
     for _ in range(100):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""kesidis2018: Propositions 1 and 2, Corollary 1. Definition 1 has a file of its own."""
+"""kesidis2018: Propositions 1 and 2, Corollary 1. Definition 1 is in `kesidis2018_definition`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _same_for_every_g(inst: Instance, seed: int) -> Check:
     draw=draws.Small(zero_demand=0.2, limits=0.2),
 )
 def _one_maximiser(inst: Instance, seed: int) -> Check:
-    """Users and servers in reverse order have another path to the answer, and the same totals."""
+    """Solve again with users and servers in reverse order, by another sequence of steps."""
     alpha = float(np.random.default_rng(seed).choice(ALPHAS))
     users, servers, _ = inst.shape
     forth = certified(inst, AlphaFair(alpha)).totals
@@ -98,10 +98,10 @@ def _variational_levels(inst: Instance, seed: int) -> Check:
 
 
 def _variational(inst: Instance, seed: int, alpha: float, criterion: str) -> Check:
-    """At the certified optimum the best linear form gains nothing; away from it, it gains."""
+    """At the certified optimum the largest linear form is 0; at another point it is positive."""
     best = certified(inst, AlphaFair(alpha, criterion))
     gain = excess(inst, _slope(inst, best.score, best.tasks, alpha), best.tasks)
-    # the other way: at any other point the optimum itself violates (16)
+    # conversely, at any other point the optimum itself violates (16)
     other = draws.scattered(inst, np.random.default_rng(seed))
     slope = _slope(inst, best.score, other, alpha)
     there = float((slope * best.tasks).sum() / (slope * other).sum()) - 1.0
@@ -115,7 +115,7 @@ def _variational(inst: Instance, seed: int, alpha: float, criterion: str) -> Che
 
 
 def _slope(inst: Instance, score: Floats, tasks: Floats, alpha: float) -> Floats:
-    """(N, I) phi_n u[n,i] / s_n^a up to a common factor; no over- or underflow."""
+    """(N, I) phi_n u[n,i] / s_n^a up to a common factor that prevents over- and underflow."""
     log_slope = np.log(inst.weight) - alpha * np.log((score * tasks).sum(axis=1))
     slope: Floats = score * np.exp(log_slope - log_slope.max())[:, None]
     return slope

@@ -17,11 +17,11 @@ from fairopt.propositions.statement import Hypothesis, Undecided, certified, sta
 CRITERIA = ("tasks", "drf", "dominant-share", "ps-dsf-sum")
 FOURTEEN = Hypothesis("(14)", draws.equal_where_shared, draws.Small(users=(2, 3)))
 ZERO = 1e-7
-"""relative: levels closer than this are equal, and what is this near to full is full"""
+"""relative tolerance for equal levels and for full resources"""
 
 
 def printed(inst: Instance, tasks: Floats, level: Floats) -> float:
-    """What breaks the printed form: the largest part of a total that x[l,i] is; 0 if it is met."""
+    """Violation of the printed form: the largest x[l,i] as a part of x_l; 0 if it is met."""
     part = tasks / np.maximum(tasks.sum(axis=1, keepdims=True), 1e-300)
     richer = level[:, None] > level[None, :] * (1 + ZERO)  # (l, m)
     worst = np.zeros(inst.shape[1])
@@ -32,7 +32,11 @@ def printed(inst: Instance, tasks: Floats, level: Floats) -> float:
 
 
 def corrected(inst: Instance, tasks: Floats, level: Floats) -> float:
-    """What breaks the right form: how far U_m is above U_l, or what m would give up if less."""
+    """Violation of the corrected form; 0 if it is met.
+
+    It is the largest over i, m and l of the relative distance of U_m above U_l or, if less, the
+    part of its total that m would lose or l would gain if l took over the tasks of m on i.
+    """
     worst = 0.0
     demand, total = inst.demand_by_server, tasks.sum(axis=1)
     for i in np.flatnonzero(_full(inst, tasks)):
@@ -111,11 +115,11 @@ def _words(level: Floats) -> str:
 
 
 def _candidates(best: Allocation, rng: np.random.Generator) -> Iterator[Floats]:
-    """(N, I) allocations that fill every usable server: vertices, and even but low levels.
+    """(N, I) allocations that fill every usable server: vertices, and equal but low levels.
 
-    The latter by linear programs: everybody in a part that shares servers at one level, the
-    lowest at which a resource drawn for each server is full; every other time it is drawn among
-    those that the max-min answer fills.
+    The latter by linear programs: all users that are connected by servers are at one level, the
+    lowest at which a random resource of each server is full. Every other time the resource is
+    drawn among those that the max-min answer fills.
     """
     inst = best.instance
     for _ in range(4):

@@ -1,8 +1,8 @@
-r"""khamse2016: Theorems 1 and 2, Corollary 1 and (11); what PS-DSF is, by its definition.
+r"""khamse2016: the definition of PS-DSF, Theorems 1 and 2, Corollary 1 and (11).
 
 The definition: x is feasible, and no x_n can grow without lowering some x[m,i] with
-s[m,i]/phi_m <= s[n,i]/phi_n, where s[n,i] = x_n / gamma[n,i]. It is tested as it stands, by one
-linear program a user; the theorems are written out here apart from the certificates.
+s[m,i]/phi_m <= s[n,i]/phi_n, where s[n,i] = x_n / gamma[n,i]. It is tested directly, by one
+linear program per user; the theorems are implemented here independently of the certificates.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from fairopt.solving.engines.water import refill
 
 NO_LIMITS = Hypothesis("no limits", draws.no_limits, draws.Small(users=(2, 3), limits=0.8))
 ZERO = 1e-6
-"""relative: levels closer than this are equal, and what is this near to full is full"""
+"""relative tolerance for equal levels and for full resources"""
 GROWS = 1e-6
-"""part of what a user has alone by which it can grow, beyond what linear programs leave"""
+"""growth, as a part of the user's tasks alone, above the tolerance of linear programs"""
 
 
 def ps_dsf(inst: Instance, division: str = "rdm", order: tuple[str, ...] | None = None) -> Floats:
@@ -33,7 +33,7 @@ def ps_dsf(inst: Instance, division: str = "rdm", order: tuple[str, ...] | None 
 
     Raises
     ------
-    Undecided : there is none.
+    Undecided : no answer is certified.
     """
     tasks = refilled(inst, division, order)
     notion = PerServerDominantShare(division=division)
@@ -96,7 +96,7 @@ def _by_time(inst: Instance, seed: int) -> Check:
 
 
 def _definition(inst: Instance, seed: int) -> Check:
-    """User by user: it cannot grow, by the definition, where and only where the theorem says so."""
+    """For each user, the definition (it cannot grow) and the theorem agree."""
     rng = np.random.default_rng(seed)
     tasks = _near(inst, ps_dsf(inst, order=any_order(inst, rng)), rng)
     lacks = np.nanmax(lacking(inst, tasks), axis=1)
@@ -111,7 +111,7 @@ def _definition(inst: Instance, seed: int) -> Check:
 
 
 def _near(inst: Instance, tasks: Floats, rng: np.random.Generator) -> Floats:
-    """One time in three the PS-DSF answer; else with one server filled anew, half or greedily."""
+    """The PS-DSF answer one time in three; else with one server half filled or filled greedily."""
     kind, i = int(rng.integers(3)), int(rng.integers(len(inst.servers)))
     other = tasks.copy()
     other[:, i] = 0.0
@@ -128,8 +128,8 @@ def _near(inst: Instance, tasks: Floats, rng: np.random.Generator) -> Floats:
 def lacking(inst: Instance, tasks: Floats) -> Floats:
     """(N, I) how far user n is from having a bottleneck at i (Theorem 1); NaN if not eligible.
 
-    The least over the resources it demands of: the part that is free, or if more, how far the
-    highest holder is above n, relative.
+    It is the least over the resources it demands of the larger of two numbers: the part that is
+    free, and the relative distance of the highest holder's level above that of n.
     """
     level = levels(inst, tasks)
     pool = np.where(inst.pool > 0, inst.pool, 1.0)
@@ -145,9 +145,10 @@ def lacking(inst: Instance, tasks: Floats) -> Floats:
 
 
 def grows(inst: Instance, tasks: Floats, n: int) -> float:
-    """What the definition lets x_n grow by, as a part of what n has alone: a linear program.
+    """The growth of x_n that the definition allows, as a part of n's tasks alone: a linear program.
 
-    Every x[m,i], m other than n, of level at most n's at i stays; where n is not eligible, all do.
+    Fixed are all x[m,i] of other users whose level at i is at most that of n, and all on servers
+    where n is not eligible.
     """
     user, server = inst.pairs
     level = levels(inst, tasks)
@@ -172,7 +173,7 @@ def grows(inst: Instance, tasks: Floats, n: int) -> float:
     draw=draws.Small(users=(2, 4), zero_demand=0.3),
 )
 def _lowest_hold(inst: Instance, seed: int) -> Check:
-    """Where the premise holds, nobody can grow at i, whatever those of higher levels give up."""
+    """If the premise holds at i, no user can grow there, even if those of higher levels lose."""
     rng = np.random.default_rng(seed)
     tasks = _near(inst, ps_dsf(inst, order=any_order(inst, rng)), rng)
     level, demand = levels(inst, tasks), inst.demand_by_server
@@ -205,7 +206,7 @@ def _lowest_hold(inst: Instance, seed: int) -> Check:
     draw=draws.Small(users=(1, 5), zero_demand=0.3),
 )
 def _time_fits(inst: Instance, seed: int) -> Check:
-    """Random parts of a full unit of time on every server, few users or many holding it."""
+    """Divide a unit of time on every server at random, among few users or many."""
     rng = np.random.default_rng(seed)
     part = inst.eligible * rng.exponential(size=inst.alone.shape) ** rng.choice((1, 4))
     tasks = inst.alone * part / np.maximum(part.sum(axis=0), 1e-300)

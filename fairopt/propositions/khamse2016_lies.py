@@ -1,6 +1,6 @@
-"""khamse2016: strategy-proofness (Theorem 3), Lemma 1, and (46), what a liar really runs.
+"""khamse2016: strategy-proofness (Theorem 3), Lemma 1, and (46), the tasks a liar really runs.
 
-A lie that is said to break a statement has a certified answer; the others need none.
+Only the answer to a lie that breaks a statement is certified; those of other lies need not be.
 """
 
 from __future__ import annotations
@@ -18,20 +18,18 @@ from fairopt.propositions.khamse2016 import any_order, meets_theorem, ps_dsf, re
 from fairopt.propositions.statement import Hypothesis, Undecided, stated
 
 RANDOM, PLAIN = 4, 6
-"""random and plain lies tried in one trial"""
+"""numbers of random and of plain lies tried in one trial"""
 GAINS = 1e-4
-"""relative: a smaller change is put down to tolerances"""
+"""relative: a smaller change may be due to tolerances"""
 UNCHANGED = 1e-7
 """relative: a liar that loses less than this has not lowered its own tasks"""
 
 
 def drawn(inst: Instance, rng: np.random.Generator, beyond: bool = True) -> Lie:
-    """A random lie over demand, eligible servers, or both; it keeps a server it can use.
+    """A random lie about demand, eligible servers, or both; a server the liar can use is kept.
 
-    With `beyond` it may also claim servers that it cannot use.
-
-    One time in four the liar says it needs what another user needs where that is more; otherwise
-    its demand is scaled, some resources or all.
+    With `beyond` it may also claim servers that it cannot use. One time in four the liar raises its
+    demand to another user's where that is larger; else it scales some resources, or all.
     """
     users, servers, resources = inst.shape
     n = int(rng.integers(users))
@@ -68,7 +66,7 @@ def plain(inst: Instance) -> list[Lie]:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Before and after a lie: totals (N,) before, the tasks (N, I) after it, their division."""
+    """The effect of a lie: totals (N,) before it, tasks (N, I) after it, and the division."""
 
     instance: Instance
     lie: Lie
@@ -83,7 +81,7 @@ class Outcome:
 
     @property
     def gain(self) -> float:
-        """(really runs - truth) / the larger."""
+        """(really runs - truth) / max(really runs, truth)."""
         truth = float(self.before[self.lie.user])
         most = max(self.runs, truth)
         return (self.runs - truth) / most if most > 0 else 0.0
@@ -95,7 +93,7 @@ class Outcome:
 
 
 def outcomes(inst: Instance, lies: list[Lie], seed: int, division: str) -> list[Outcome]:
-    """What comes of lies; the servers are refilled in one order before and after."""
+    """The outcomes of lies; before and after, servers are refilled in the same order."""
     order = any_order(inst, np.random.default_rng(seed))
     before = ps_dsf(inst, division, order).sum(axis=1)
     return [
@@ -218,7 +216,7 @@ def _harms(inst: Instance, seed: int, beyond: bool) -> Check:
     draw=draws.Small(users=(1, 4), zero_demand=0.3, limits=0.3),
 )
 def _really_runs(inst: Instance, seed: int) -> Check:
-    """Against the linear program of the most tasks that fit in what the liar is given."""
+    """Compare with a linear program: the most tasks that fit in the resources the liar is given."""
     from scipy.optimize import linprog
 
     rng = np.random.default_rng(seed)

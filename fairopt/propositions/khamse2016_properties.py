@@ -1,4 +1,4 @@
-"""khamse2016: Theorem 3 property by property, RDM and TDM, and what it leaves out (Table I)."""
+"""khamse2016: each property of Theorem 3, for RDM and TDM, and others of Table I."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fairopt.propositions.statement import Draw, Hypothesis, Undecided, stated
 from fairopt.solving.engines.water.fixed_points import fixed_points
 
 APART = 1e-4
-"""relative: a property that fails by less is put down to tolerances"""
+"""relative: a smaller violation may be due to tolerances"""
 Property = Callable[[Allocation], Check]
 
 WORDS = {
@@ -49,7 +49,7 @@ ANY = draws.Small(users=(2, 5), zero_demand=0.2)
 
 @dataclass(frozen=True)
 class Judged:
-    """A check: a property of the PS-DSF answer that the servers' random order leads to."""
+    """A check: a property of the PS-DSF answer found with the servers in a random order."""
 
     name: str
     division: str
@@ -57,7 +57,7 @@ class Judged:
     def __call__(self, inst: Instance, seed: int) -> Check:
         order = any_order(inst, np.random.default_rng(seed))
         tasks = ps_dsf(inst, self.division, order)
-        # under TDM what is feasible is what fits by time
+        # under TDM feasible means that the time of each server suffices
         own = self.name == "pareto-optimal" and self.division == "tdm"
         space = transformed(inst) if own else inst
         alloc = Allocation(space, PerServerDominantShare(), tasks)
@@ -77,7 +77,7 @@ for _name, _division in (*product(list(WORDS)[:-1], ("rdm", "tdm")), ("pareto-op
     )(Judged(_name, _division))
 
 
-# -- what Theorem 3 does not say, tried in the same way -----------------------------------------
+# -- properties beyond Theorem 3, tested in the same way -----------------------------------------
 
 
 stated(
@@ -97,7 +97,7 @@ stated(
     notion=PerServerDominantShare(),
 )
 def _one_answer(inst: Instance, seed: int) -> Check:
-    """Refilled in other orders and from other starts; every answer is judged by Theorem 1."""
+    """Refill in other orders and from other starts; every answer is judged by Theorem 1."""
     notion = PerServerDominantShare()
     found = [Allocation(inst, notion, p.tasks) for p in fixed_points(inst, trials=4, seed=seed)]
     proved = [alloc for alloc in found if certify(alloc).certified]

@@ -1,4 +1,4 @@
-"""Linear forms over the feasible allocations: what variational inequalities ask for."""
+"""Linear forms maximised over the feasible allocations, for variational inequalities."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fairopt.propositions.statement import Undecided
 
 
 class Polytope:
-    """The feasible tasks of an instance in units of what each pair can have alone.
+    """The feasible tasks of an instance, in units of the tasks of each pair alone.
 
     x = y alone, y (P,) >= 0; every capacity row reads `use y <= 1`, every limit `mine y <= most`.
     """
@@ -31,7 +31,7 @@ class Polytope:
         self.right = np.concatenate([np.ones(servers * resources), instance.limit[limited]])
 
     def tasks(self, y: Floats) -> Floats:
-        """(N, I) of y (P,), scaled into capacities and limits: feasible whatever rounding did."""
+        """(N, I) tasks of y (P,), scaled into capacities and limits to undo rounding."""
         n, i = self.instance.pairs
         y = np.maximum(y, 0.0)
         y = y / max(float((self.left @ y / self.right).max()), 1.0)
@@ -45,7 +45,7 @@ class Polytope:
         floor: tuple[Floats, Floats] | None = None,
         equal: tuple[Floats, Floats] | None = None,
     ) -> Floats | None:
-        """(N, I) tasks of the largest sum of gain (P,) per task; None if there are none.
+        """(N, I) tasks that maximise the sum of gain times tasks; None if none are feasible.
 
         Parameters
         ----------
@@ -72,11 +72,11 @@ class Polytope:
 
 
 def excess(instance: Instance, slope: Floats, tasks: Floats) -> float:
-    """max over feasible x of sum slope x, relative to what `tasks` have of it, minus 1.
+    """max over feasible x of sum slope x, divided by sum slope tasks, minus 1.
 
     Parameters
     ----------
-    slope : (N, I) >= 0, worth of one task. tasks : (N, I), worth more than nothing.
+    slope : (N, I) >= 0, gain per task. tasks : (N, I) with sum slope tasks > 0.
     """
     n, i = instance.pairs
     best = Polytope(instance).best(slope[n, i])

@@ -1,4 +1,7 @@
-"""Ours: TDM PS-DSF is proportional fairness, and merging is exact (SYSTEMS of this project)."""
+"""Ours: TDM PS-DSF is proportional fairness, and merging is exact.
+
+See docs/maths/ps-dsf.md and docs/maths/reduction.md.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +32,10 @@ NO_LIMITS = Hypothesis("no limits", draws.no_limits, draws.Small(users=(2, 5), l
     notion=PerServerDominantShare(division="tdm"),
 )
 def _tdm(inst: Instance, seed: int) -> Check:
-    """Refill meets Theorem 2 without knowing the program: the best linear form gains nothing.
+    """Compare the answers of the refill, which is not given the program, and of the program.
 
-    And the program's answer, from another engine, meets Theorem 2.
+    At the first the best linear form of the program must gain nothing; the second, by another
+    engine, must meet Theorem 2.
     """
     order = tuple(np.random.default_rng(seed).permutation(inst.servers).tolist())
     time, tdm = transformed(inst), PerServerDominantShare(division="tdm")
@@ -57,14 +61,15 @@ def _listed(alloc: Allocation) -> str:
 
 @stated(
     name="ours/merging-users",
-    words="two users alike are one of W^(1/a) = phi_1^(1/a) + phi_2^(1/a) (weight outside) or "
-    "phi_1 + phi_2 (inside, max-min, TDM PS-DSF); tasks are handed back in those proportions",
+    words="two equal users are one user of weight W, W^(1/a) = phi_1^(1/a) + phi_2^(1/a) (weight "
+    "outside) or W = phi_1 + phi_2 (inside, max-min, TDM PS-DSF), its tasks split in these "
+    "proportions",
     source="ours, exact merging",
     draw=draws.Small(users=(1, 3)),
     hypotheses=(Hypothesis("no limits", draws.no_limits),),
 )
 def _merged(inst: Instance, seed: int) -> Check:
-    """The last user once more, with another weight: solved as two, and as one and split."""
+    """Add a copy of the last user with another weight; solve as two users, and merged."""
     rng = np.random.default_rng(seed)
     alpha = float(rng.choice((0.5, 1.0, 2.0, 5.0)))
     notion, power = _kinds(alpha)[int(rng.integers(4))]
@@ -84,7 +89,7 @@ def _merged(inst: Instance, seed: int) -> Check:
 
 
 def _kinds(alpha: float) -> tuple[tuple[Notion, float], ...]:
-    """Notions with the power a of their rule W^(1/a) = sum phi^(1/a)."""
+    """Notions, each with the exponent a of its rule W^(1/a) = sum phi^(1/a)."""
     return (
         (AlphaFair(alpha), alpha),
         (AlphaFair(alpha, weight_inside=True), 1.0),
@@ -125,14 +130,14 @@ def proportional(inst: Instance) -> bool:
 
 @stated(
     name="ours/merging-servers",
-    words="two servers of equal placement and proportional capacity are one of their sum, "
-    "where u does not depend on the server",
+    words="two servers of equal placement and proportional capacity are one server of their sum, "
+    "if u does not depend on the server",
     source="ours, exact merging",
     draw=Twins(servers=(2, 3)),
     hypotheses=(Hypothesis("proportional capacity", proportional, Strangers(servers=(2, 3))),),
 )
 def _pooled(inst: Instance, seed: int) -> Check:
-    """The last two servers as they are, and as one."""
+    """Solve with the last two servers as they are, and merged."""
     rng = np.random.default_rng(seed)
     alpha = float(rng.choice((0.5, 1.0, 2.0, 5.0)))
     notion = _kinds(alpha)[int(rng.integers(4))][0]

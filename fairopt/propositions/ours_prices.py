@@ -1,4 +1,7 @@
-"""Ours: what any prices prove, right or wrong prices alike (weak duality)."""
+"""Ours: the bounds that hold for any prices, whether optimal or not (weak duality).
+
+They are those of the certificates: docs/maths/alpha-fairness.md, own-notion.md and max-min.md.
+"""
 
 from __future__ import annotations
 
@@ -93,7 +96,7 @@ def _intervals(inst: Instance, seed: int) -> Check:
     draw=DRAW,
 )
 def _rooms(inst: Instance, seed: int) -> Check:
-    """Against the linear program of the largest rise, for the user of smallest room and another."""
+    """Compare with a linear program of the largest rise, for two users, one of smallest room."""
     rng = np.random.default_rng(seed)
     point = _levelled(inst, MaxMin(str(rng.choice(CRITERIA))), rng)
     room = levels.rooms(point)
@@ -117,7 +120,7 @@ def _rooms(inst: Instance, seed: int) -> Check:
 
 
 def _levelled(inst: Instance, notion: MaxMin, rng: np.random.Generator) -> Allocation:
-    """A feasible point with prices of levels: near the max-min answer's, or any."""
+    """A feasible point with prices of levels, near those of the max-min answer or random."""
     other = draws.scattered(inst, rng)
     if rng.random() < 0.5:
         best = certified(inst, notion)
@@ -130,7 +133,7 @@ def _levelled(inst: Instance, notion: MaxMin, rng: np.random.Generator) -> Alloc
 
 
 def _noisy(array: Floats, rng: np.random.Generator) -> Floats:
-    """Every entry about a tenth off."""
+    """The array with random relative errors of about a tenth."""
     noisy: Floats = array * np.exp(rng.normal(scale=0.1, size=array.shape))
     return noisy
 

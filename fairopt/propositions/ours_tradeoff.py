@@ -1,12 +1,12 @@
-r"""Ours: what any prices prove about the trade-off (16) of kesidis2016, for g = log.
+r"""Ours: a bound on the trade-off (16) of kesidis2016 that holds for any prices, for g = log.
 
-With a0 a dominant share (N, I) at any point, F0 its levels, z = F0 - mean F0, y_i = a0_i - mean
-over the eligible, ds the dominant share of one task and
+Let a0 be the dominant shares (N, I) at any point, F0 its levels, z = F0 - mean F0, y_i = a0_i minus
+its mean over the users eligible at i, ds the dominant share of one task and
 
 .. math:: q_n = \frac{2 t_{PF}}{N} z_n + \phi_n \min_i \Big( \frac{\sum_r p_{i,r} d_{n,r} + \mu_n}
           {ds_{n,i}} + \frac{2 t_{DRF}}{|E_i|} y_{n,i} \Big) > 0
 
-no feasible allocation has an objective above
+Then no feasible allocation has an objective above
 
 .. math:: \sum_n \phi_n (\log(\phi_n / q_n) - 1) + \sum p c + \sum \mu \ell
           + \frac{t_{PF}}{N} |z|^2 + \sum_i \frac{t_{DRF}}{|E_i|} |y_i|^2
@@ -34,7 +34,7 @@ PENALTIES = (0.0, 0.1, 1.0, 10.0, 900.0)
     draw=draws.Small(zero_demand=0.2, limits=0.3),
 )
 def _bounded(inst: Instance, seed: int) -> Check:
-    """At the certified optimum, from prices and a tangent near or far, at their best scale."""
+    """The bound at the certified optimum, from near or far prices and tangent point."""
     rng = np.random.default_rng(seed)
     notion = Tradeoff(t_pf=float(rng.choice(PENALTIES)), t_drf=float(rng.choice(PENALTIES)))
     best = certified(inst, notion)
@@ -59,7 +59,7 @@ def _bounded(inst: Instance, seed: int) -> Check:
 def _bound(
     inst: Instance, score: Floats, tasks: Floats, p: Floats, mu: Floats, terms: Terms
 ) -> float:
-    """The bound of the module's text; inf where a q is not positive."""
+    """The bound of the module docstring; inf if some q is not positive."""
     who, phi = inst.eligible, inst.weight
     a0 = score * tasks
     level = a0.sum(axis=1) / phi

@@ -1,4 +1,4 @@
-"""All statements over many trials, on any executor, resumable; the same seed, the same table."""
+"""Runs statements over many trials, on any executor, resumable, reproducible by the seed."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from fairopt.propositions.statement import Statement
 from fairopt.propositions.trials import chunk, judged, label, resolved, shrunk
 
 CHUNK = 25
-"""trials of one piece of work: long beside what sending it costs, short beside a progress bar"""
+"""trials per piece of work: enough to outweigh sending it, few enough to show progress"""
 
 
 @dataclass(frozen=True)
 class Row:
-    """What the trials say about a statement, or about it without one of its hypotheses.
+    """The result of the trials of a statement, or of it without one of its hypotheses.
 
     Parameters
     ----------
     name, words, source, reading : of the statement.
-    without : the hypothesis broken on purpose; "" where all are met.
-    trials : how many. held, violated : of them.
-    undecided : how many trials said nothing, by reason.
-    margin, witness : of the worst trial decided; margin None when none was.
-    counterexample : the smallest found, shrunk, as a model that replays; None if none was found.
+    without : the hypothesis broken on purpose; "" if all are met.
+    trials : number of trials. held, violated : how many of them.
+    undecided : number of undecided trials, by reason.
+    margin, witness : of the worst decided trial; margin None if no trial was decided.
+    counterexample : the smallest found, shrunk, as a model to replay; None if none was found.
     """
 
     name: str
@@ -55,12 +55,12 @@ class Row:
 
     @property
     def label(self) -> str:
-        """What the row is called, with the hypothesis that is broken."""
+        """The name of the statement, with the hypothesis that is broken."""
         return label(self.name, self.without)
 
     @property
     def refuted(self) -> bool:
-        """A counterexample was found although all hypotheses were met."""
+        """Whether a counterexample was found although all hypotheses were met."""
         return self.violated > 0 and not self.without
 
 
@@ -76,21 +76,26 @@ def run(
     resume: str | None = None,
     progress: Told | None = None,
 ) -> list[Row]:
-    """Try statements on random instances; each once as it is, and once without each hypothesis.
+    """Test statements on random instances: as stated, and without each breakable hypothesis.
 
     Parameters
     ----------
-    names : of statements, or of works, or statements themselves; None is the whole table.
-    trials : of every row.
+    names : names of statements or papers, or statements themselves; None is the whole table.
+    trials : number of trials for every row.
     seed : >= 0. Equal seeds give equal rows, whatever the executor.
-    executor : any of concurrent.futures; None works in this process.
-    resume : a JSON-lines file that every finished piece of work is added to; what is in it
-        already is not done again.
-    progress : called with (done, of) pieces of work.
+    executor : any executor of concurrent.futures; None works in this process.
+    resume : a file of JSON lines to which finished pieces of work are appended; those already in
+        it are not done again.
+    progress : called with (done, of), in pieces of work.
+
+    Returns
+    -------
+    list of Row : in the order of the table.
 
     Raises
     ------
-    UsageError : an unknown name, fewer than one trial, a negative seed, a file that is no journal.
+    UsageError : an unknown name, fewer than one trial, a negative seed, a resume file of another
+        kind or in use.
     """
     if trials < 1 or seed < 0:
         wanted = "at least 1 trial and a seed of at least 0"
@@ -127,7 +132,7 @@ def run(
 
 
 def _statements(given: list[str | Statement] | None) -> list[str | Statement]:
-    """Names where a worker can look them up, in the table's order; then statements of others."""
+    """Names of the table in its order, as a worker can look them up; then the user's statements."""
     if given is None:
         return list(selected())
     own: list[str | Statement] = [s for s in given if isinstance(s, Statement)]
@@ -136,7 +141,7 @@ def _statements(given: list[str | Statement] | None) -> list[str | Statement]:
 
 
 def _key(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
-    """What a piece of work is known by: version, what is done, and the statement's own source."""
+    """The key of a piece of work: version, function, arguments, source code of the statement."""
     statement, *rest = arguments
     found = resolved(statement)
     return json.dumps([__version__, function.__name__, found.name, _source(found.check), *rest])
@@ -144,7 +149,7 @@ def _key(function: Callable[..., Any], arguments: tuple[Any, ...]) -> str:
 
 @cache
 def _source(check: Callable[..., Any]) -> str:
-    """A digest of the file that a check stands in: an edited statement is tried again."""
+    """Digest of the file that defines a check: when it is edited, the statement is tried again."""
     try:
         text = inspect.getsource(sys.modules[check.__module__])
     except (OSError, TypeError, KeyError):
@@ -159,7 +164,7 @@ def _done(
     progress: Told | None,
     of: int,
 ) -> list[dict[str, Any]]:
-    """The results of all pieces of work in their order, journal first."""
+    """The results of all pieces of work in their order, from the journal where it has them."""
     keys = [_key(*piece) for piece in work]
     for key, piece in zip(keys, work, strict=True):
         if key in journal.known and not _believable(piece, journal.known[key]):
@@ -179,7 +184,7 @@ _WORST = ((float, int, str), (int, int, str))
 
 
 def _believable(work: Work, result: Any) -> bool:
-    """Whether a journal's result may be right: counts add up, a counterexample is one."""
+    """Whether a result of the journal is plausible: counts add up, a counterexample is one."""
     function, (statement, without, *rest) = work
     try:
         if function is shrunk:
@@ -217,13 +222,13 @@ def _computed(
     try:
         for future in as_completed(futures):
             yield futures[future], future.result()
-    finally:  # interrupted, or one failed: what has not begun is not begun
+    finally:  # after Ctrl-C or a failure, work that has not started is cancelled
         for future in futures:
             future.cancel()
 
 
 def _ahead(progress: Told | None, before: int) -> Told | None:
-    """Progress of a second lot of work, counted on from the first."""
+    """Progress of a second batch of work, counted on from the first."""
     if progress is None:
         return None
     return lambda done, of: progress(before + done, before + of)

@@ -1,4 +1,4 @@
-"""What a proposition is, as data: its words, its hypotheses, random instances, and one check."""
+"""A proposition as data: its words, its hypotheses, random instances, and a check."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ CheckerT = TypeVar("CheckerT", bound=Checker)
 
 
 class Undecided(Exception):
-    """The trial says nothing about the statement: no certified answer, a premise not met."""
+    """The trial does not decide the statement: no certified answer, or a premise not met."""
 
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """What a statement asks of an instance.
+    """A condition on the instances of a statement.
 
     Parameters
     ----------
-    name : in a few words or as the source numbers it, "(14)".
+    name : a few words, or its number in the source, such as "(14)".
     holds : whether an instance meets it.
-    without : a generator whose instances can break it; None where breaking it shows nothing.
+    without : a generator of instances that can break it; None if it is not to be broken.
     """
 
     name: str
@@ -47,15 +47,15 @@ class Statement:
     ----------
     name : "work/statement".
     words : the statement.
-    source : the work and its number there.
-    draw : a random small instance from a generator; those that miss a hypothesis are drawn again.
-    check : (instance, seed) -> Check. Random allocations come from the seed alone. A statement
-        about an allocation solves it (`certified`); it raises Undecided where the trial says
-        nothing. It never knows what is expected.
-    hypotheses : what the instances meet; each may be broken on purpose.
-    reading : "printed" where the printed text is judged and a better one exists, "corrected" for
-        the better one, else "".
-    notion : what the check solves, if one notion: named in a saved counterexample.
+    source : the paper, and the statement's number in it.
+    draw : (random generator) -> a small instance; drawn again until the hypotheses hold.
+    check : (instance, seed) -> Check. Random allocations depend on the seed alone. It raises
+        Undecided where the trial decides nothing, such as for want of a `certified` answer. It is
+        not told whether a hypothesis is broken.
+    hypotheses : conditions on the instances; each may be broken on purpose.
+    reading : "printed" if the text is judged as printed and a corrected statement exists,
+        "corrected" for that one, else "".
+    notion : the notion that the check solves, if it is one; named in a saved counterexample.
     """
 
     name: str
@@ -68,23 +68,23 @@ class Statement:
     notion: Notion | None = None
 
     def breakable(self) -> tuple[str, ...]:
-        """Names of the hypotheses that have a generator of instances without them."""
+        """Names of the hypotheses that can be broken, by a generator of such instances."""
         return tuple(h.name for h in self.hypotheses if h.without is not None)
 
     def generator(self, without: str = "") -> Draw:
-        """The generator of instances that meet all hypotheses, or all but one."""
+        """The generator of instances for all hypotheses, or for all but `without`."""
         for hypothesis in self.hypotheses:
             if hypothesis.name == without and hypothesis.without is not None:
                 return hypothesis.without
         return self.draw
 
     def meets(self, instance: Instance, without: str = "") -> bool:
-        """All hypotheses hold; or all but `without`, which does not."""
+        """Whether all hypotheses hold; or all but `without`, and that one does not."""
         return all(h.holds(instance) == (h.name != without) for h in self.hypotheses)
 
 
 REGISTRY: dict[str, Statement] = {}
-"""every statement of the modules imported so far, by name"""
+"""statements of the modules imported so far, by name"""
 
 
 def stated(
@@ -96,7 +96,7 @@ def stated(
     reading: str = "",
     notion: Notion | None = None,
 ) -> Callable[[CheckerT], CheckerT]:
-    """Register the check that follows as a statement; parameters as of `Statement`."""
+    """Register the decorated check as a statement; parameters as in `Statement`."""
 
     def register(check: CheckerT) -> CheckerT:
         assert name not in REGISTRY, f"{name} is stated twice"
@@ -111,7 +111,7 @@ def certified(instance: Instance, notion: Notion, reduce: bool = True) -> Alloca
 
     Raises
     ------
-    Undecided : there is none.
+    Undecided : no answer is certified.
     """
     from fairopt.solving import solve
 

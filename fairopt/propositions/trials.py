@@ -1,7 +1,7 @@
-"""One trial, a chunk of trials, and the shrinking of a counterexample: what a worker does.
+"""The work of a worker: a trial, a chunk of trials, and the shrinking of a counterexample.
 
-Every trial's randomness comes from (statement, broken hypothesis, seed, number of the trial), so
-that neither the chunks nor the workers change a digit. What is returned is plain data.
+Every trial is drawn from (statement, broken hypothesis, seed, number of the trial), so results do
+not depend on chunks and workers. They are returned as plain data.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from fairopt.instance import Instance
 from fairopt.propositions.statement import Statement, Undecided
 
 ATTEMPTS = 200
-"""instances drawn for one trial until one meets the hypotheses"""
+"""most instances drawn for a trial until one meets the hypotheses"""
 BUDGET = 300
-"""checks spent on shrinking one counterexample"""
+"""most checks for shrinking one counterexample"""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """The outcome of one trial; `check` is None where nothing was decided, and `reason` why."""
+    """The outcome of one trial; if it was not decided, `check` is None and `reason` says why."""
 
     instance: Instance | None
     seed: int
@@ -35,12 +35,12 @@ class Trial:
 
     @property
     def violated(self) -> bool:
-        """The check was decided and failed."""
+        """Whether the check was decided and failed."""
         return self.check is not None and not self.check.holds
 
 
 def label(name: str, without: str) -> str:
-    """What a row of the table is called."""
+    """The label of a row of the table."""
     return f"{name} without {without}" if without else name
 
 
@@ -49,7 +49,7 @@ def trial(statement: Statement, without: str, seed: int, number: int) -> Trial:
 
     Raises
     ------
-    RuntimeError : the check stopped with an error of its own; says in which trial.
+    RuntimeError : the check raised an unexpected error; the message names the trial.
     """
     word = hashlib.sha256(label(statement.name, without).encode()).digest()[:8]
     entropy = [int.from_bytes(word, "little"), seed, number]
@@ -68,7 +68,7 @@ def trial(statement: Statement, without: str, seed: int, number: int) -> Trial:
 
 
 def judged(statement: Statement, instance: Instance, seed: int) -> Trial:
-    """The statement's check of one instance; errors of solvers and NaN decide nothing."""
+    """Apply the statement's check to an instance; with a solver error or NaN it is undecided."""
     try:
         check = statement.check(instance, seed)
     except Undecided as error:
@@ -83,7 +83,7 @@ def judged(statement: Statement, instance: Instance, seed: int) -> Trial:
 def chunk(
     statement: Statement | str, without: str, seed: int, start: int, stop: int
 ) -> dict[str, Any]:
-    """Trials start..stop-1, counted.
+    """Run trials start..stop-1 and count their outcomes.
 
     Returns
     -------
@@ -118,7 +118,7 @@ def chunk(
 def shrunk(
     statement: Statement | str, without: str, seed: int, number: int, budget: int = BUDGET
 ) -> dict[str, Any]:
-    """The counterexample of trial `number`, made smaller while it stays one.
+    """The counterexample of trial `number`, shrunk while it stays a counterexample.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def shrunk(
     instance = shrink(first.instance, still_bad, budget)
     last = judged(found, instance, first.seed)
     check = last.check
-    if check is None or check.holds:  # not a counterexample: keep the one that is
+    if check is None or check.holds:  # the shrunk instance is none: keep the original
         instance, check = first.instance, first.check
     assert check is not None
     return {
@@ -155,7 +155,7 @@ def plain(instance: Instance) -> dict[str, Any]:
 
 
 def resolved(statement: Statement | str) -> Statement:
-    """A statement of the table by its name; workers are sent names where they can be."""
+    """The statement itself, or that of the table by its name, which is what workers are sent."""
     if isinstance(statement, Statement):
         return statement
     from fairopt.propositions import find
