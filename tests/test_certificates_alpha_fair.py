@@ -570,7 +570,7 @@ def test_the_intervals_of_two_solvers_overlap():
 
 def test_equivalent_is_what_the_gap_speaks_of(right):
     half = spoiled(right, tasks=right.tasks / 2)
-    log_w = welfare.log_worth(right.instance.weight, 1.0, False)
+    log_w = welfare.log_weight(right.instance.weight, 1.0, False)
     assert welfare.equivalent(log_w, half.shares, 1.0) == pytest.approx(right.equivalent / 2)
     assert measure(half)[0] == pytest.approx(1.0, rel=1e-9)
 

@@ -30,12 +30,12 @@ def test_log_sum_exp():
 
 def test_the_weight_outside_and_inside():
     weight = np.array([2.0, 3.0])
-    assert np.exp(welfare.log_worth(weight, 3, False)) == pytest.approx([2, 3])
-    assert np.exp(welfare.log_worth(weight, 3, True)) == pytest.approx([8, 27])
+    assert np.exp(welfare.log_weight(weight, 3, False)) == pytest.approx([2, 3])
+    assert np.exp(welfare.log_weight(weight, 3, True)) == pytest.approx([8, 27])
     # phi g(s / phi) = phi^alpha g(s)
     s = np.array([5.0, 7.0])
     inside = np.sum(weight * (s / weight) ** -2 / -2)
-    assert welfare.objective(welfare.log_worth(weight, 3, True), s, 3) == pytest.approx(inside)
+    assert welfare.objective(welfare.log_weight(weight, 3, True), s, 3) == pytest.approx(inside)
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ class Allocation:
         alpha = welfare.alpha_of(plain)
         if alpha is not None and objective is None:
             inside = bool(kind["parameters"].get("weight_inside", False))
-            log_w = welfare.log_worth(instance.weight, alpha, inside)
+            log_w = welfare.log_weight(instance.weight, alpha, inside)
             object.__setattr__(self, "objective", welfare.objective(log_w, self.shares, alpha))
             object.__setattr__(self, "equivalent", welfare.equivalent(log_w, self.shares, alpha))
 

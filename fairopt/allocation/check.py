@@ -173,7 +173,7 @@ class Certificate:
         return self.verdict == CERTIFIED
 
     def explain(self) -> str:
-        """The verdict in words: each check, then who is stopped by what and what more is worth."""
+        """The verdict in words: each check, then what stops each user, with its price."""
         lines = [f"{self.verdict}: gap {self.gap:.2g}, residual {self.residual:.2g}"]
         for check in self.checks:
             mark = "ok  " if check.holds else "FAIL"

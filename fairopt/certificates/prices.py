@@ -76,7 +76,7 @@ class Duality:
             if alloc.limit_prices is not None:
                 priced = alloc.limit_prices > 0
                 budget += float((alloc.limit_prices[priced] * inst.limit[priced]).sum())
-        log_w = welfare.log_worth(inst.weight, alpha, inside)
+        log_w = welfare.log_weight(inst.weight, alpha, inside)
         return cls(
             alloc, alpha, log_w, np.maximum(alloc.shares, 0.0) * shrink, cheapest, budget,
             NEGLIGIBLE * np.minimum(alone * _due(log_w, alpha), most), shrink,

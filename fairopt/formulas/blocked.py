@@ -14,14 +14,14 @@ from fairopt.instance import Bools, Floats, Instance, Ints
 class Blocked(NamedTuple):
     """User `user` can get no more on `server` because `resource` is full there.
 
-    `worth` is the price of one more unit; None when no prices are known. A user at its own limit
-    has server and resource None.
+    `price` is that of one more unit, of the resource or of the limit; None when no prices are
+    known. A user at its own limit has server and resource None.
     """
 
     user: str
     server: str | None
     resource: str | None
-    worth: float | None
+    price: float | None
 
 
 def task_cost(
@@ -95,8 +95,8 @@ def each_blocked(
             yield Blocked(name, None, None, mu)
         for place in places.tolist():
             i, r = divmod(place, len(inst.resources))
-            worth = None if prices is None else float(prices[i, r])
-            yield Blocked(name, inst.servers[i], inst.resources[r], worth)
+            price = None if prices is None else float(prices[i, r])
+            yield Blocked(name, inst.servers[i], inst.resources[r], price)
 
 
 def _stops(

@@ -29,7 +29,7 @@ def log_sum_exp(terms: Floats) -> float:
     return top + float(np.log(np.sum(np.exp(terms - top))))
 
 
-def log_worth(weight: Floats, alpha: float, weight_inside: bool) -> Floats:
+def log_weight(weight: Floats, alpha: float, weight_inside: bool) -> Floats:
     """log W (N,): W = phi, or phi^alpha with the weight inside."""
     return alpha * np.log(weight) if weight_inside else np.log(weight)
 

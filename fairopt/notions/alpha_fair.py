@@ -82,7 +82,7 @@ class AlphaFair(Notion):
 
 def weight_in(unit: Floats, instance: Instance, alpha: float, weight_inside: bool) -> Floats:
     """(N,) W unit^(1-alpha), the weight of a user's term in its own unit; the largest is 1."""
-    log_w = welfare.log_worth(instance.weight, alpha, weight_inside) + (1 - alpha) * np.log(unit)
+    log_w = welfare.log_weight(instance.weight, alpha, weight_inside) + (1 - alpha) * np.log(unit)
     weight: Floats = np.exp(log_w - log_w.max())
     return weight
 

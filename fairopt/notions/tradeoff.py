@@ -107,15 +107,15 @@ class Tradeoff(Notion):
         level = cp.multiply(unit / instance.weight / size, space.share)
         dominant = cp.multiply(unit[n] / size, space.y)
         with np.errstate(over="ignore"):
-            worth = np.float64(size) ** (1 + self.alpha) / instance.weight.sum()
-        if not np.isfinite(worth):
+            factor = np.float64(size) ** (1 + self.alpha) / instance.weight.sum()
+        if not np.isfinite(factor):
             raise SolverFailure("the program's numbers are beyond floating point")
 
         gain, definition = g(level, self.alpha)
         objective = (instance.weight / instance.weight.sum()) @ gain
         away = level - cp.sum(level) / users
         if not _absent(t_pf):
-            objective -= t_pf * worth * cp.sum_squares(away) / users
+            objective -= t_pf * factor * cp.sum_squares(away) / users
         if self.equal_across:
             definition = [*definition, (away == 0).set_label("var(F) = 0")]
         here = [np.flatnonzero(i == server) for server in np.unique(i)]
@@ -124,7 +124,7 @@ class Tradeoff(Notion):
             for pairs, deviation in zip(here, apart, strict=True):
                 machines = float(instance.count[i[pairs[0]]])
                 variance = cp.sum_squares(deviation) / len(pairs) / machines
-                objective -= t_drf * worth * variance
+                objective -= t_drf * factor * variance
         if self.equal_within:
             definition = [*definition, *((d == 0).set_label("V = 0") for d in apart)]
         return Program(objective, space, definition)

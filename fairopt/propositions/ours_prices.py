@@ -34,7 +34,7 @@ DRAW = draws.Small(zero_demand=0.2, limits=0.3)
 def _universal(inst: Instance, seed: int) -> Check:
     best, point, alpha = _setting(inst, seed, ALPHAS)
     n, i = inst.pairs
-    log_w = _log_worth(point)
+    log_w = _log_weight(point)
     log_slope = log_w - alpha * np.log(point.shares)
     top = log_slope.max()
     gradient = np.exp(log_slope - top)[n] * point.score[n, i]
@@ -59,7 +59,7 @@ def _universal(inst: Instance, seed: int) -> Check:
 )
 def _closed_form(inst: Instance, seed: int) -> Check:
     best, point, alpha = _setting(inst, seed, ALPHAS)
-    log_w = _log_worth(point)
+    log_w = _log_weight(point)
     rise = welfare.log_equivalent(log_w, best.shares, alpha) - welfare.log_equivalent(
         log_w, point.shares, alpha
     )
@@ -160,8 +160,8 @@ def _setting(
     return best, Allocation(inst, notion, tasks, p, mu), alpha
 
 
-def _log_worth(alloc: Allocation) -> Floats:
+def _log_weight(alloc: Allocation) -> Floats:
     parameters = alloc.notion["parameters"]
-    return welfare.log_worth(
+    return welfare.log_weight(
         alloc.instance.weight, parameters["alpha"], parameters["weight_inside"]
     )

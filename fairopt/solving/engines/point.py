@@ -54,7 +54,7 @@ class Question:
 
     @classmethod
     def of(cls, instance: Instance, score: Floats, alpha: float, inside: bool) -> Question:
-        return cls(instance, score, alpha, welfare.log_worth(instance.weight, alpha, inside))
+        return cls(instance, score, alpha, welfare.log_weight(instance.weight, alpha, inside))
 
 
 @dataclass(frozen=True)
