@@ -1,4 +1,4 @@
-"""The answer as data: tasks, prices and what follows from them. No solver object inside."""
+"""An answer as data: tasks, prices and what follows from them. It holds no solver object."""
 
 from __future__ import annotations
 
@@ -27,31 +27,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Allocation:
-    """An answer to (instance, notion), from fairopt or from anywhere, to be judged.
+    """An answer to an instance under a notion; it may come from fairopt or from elsewhere.
 
     Parameters
     ----------
     instance : the cluster.
-    notion : a notion, or plain data {"name": ..., "parameters": {...}}; of a notion not shipped
-        also "family", as of `fairopt.formulas.families`.
+    notion : a notion, or plain data {"name": ..., "parameters": {...}}; for a notion that is not
+        one of fairopt's also "family", see `fairopt.formulas.families`.
     tasks : (N, I), tasks of user n on server i (of the whole row).
     prices : (I, R) >= 0, per unit of resource; None if unknown. With `limit_prices` they are
         normalised so that sum count p c + sum limit_price limit = sum phi.
-    limit_prices : (N,) >= 0, per task allowed.
+    limit_prices : (N,) >= 0, price of one more task allowed by the limit.
     level_prices : (levels, I, R), the prices of each level of a max-min answer.
     score : (N, I), the scores used; default those of the notion's criterion.
-    objective, equivalent : default computed from the shares where the notion is alpha-fair (the
+    objective, equivalent : the value of the objective, and the share that, given to every user,
+        would have the same. By default computed from the shares if the notion is alpha-fair (the
         trade-off has no equivalent).
-    certificate : the verdict, once judged.
+    certificate : the verdict, once the answer was judged.
     steps : what was tried, in order, as plain data.
 
-    Frames, series and dicts by name are put in order by their labels, as those of an `Instance`.
+    Frames, series and dicts by name are put in order by their labels, as for an `Instance`.
 
     Raises
     ------
     BadInput : labels that do not match, arrays of a wrong shape, entries that are not finite,
-        negative prices or scores, a score of 0 where the user is eligible, plain data of a notion
-        that could not be built.
+        negative prices or scores, a score of 0 where the user is eligible, a notion with parameters
+        that it may not have.
     """
 
     instance: Instance
@@ -119,7 +120,7 @@ class Allocation:
 
     @property
     def kind(self) -> dict[str, Any]:
-        """What the notion is within its family, which is what judges read: {"name", "parameters"}.
+        """The notion as a member of its family, {"name", "parameters"}: this is what judges read.
 
         See `fairopt.formulas.families`.
         """
@@ -145,7 +146,7 @@ class Allocation:
 
     @cached_property
     def strays(self) -> bool:
-        """Whether anybody has tasks where it is not eligible."""
+        """Whether a user has tasks on a server where it is not eligible."""
         inst = self.instance
         return not inst.everywhere and any(
             bool(((self.tasks[users] != 0) > inst.eligible[users]).any())
@@ -154,7 +155,7 @@ class Allocation:
 
     @cached_property
     def held(self) -> Floats:
-        """(N, I) the tasks, with 0 for what is below 0 and where the user is not eligible."""
+        """(N, I) the tasks, with 0 in place of negative ones and where the user is not eligible."""
         if self.least >= 0 and not self.strays:
             return self.tasks
         return sealed(np.where(self.instance.eligible, np.maximum(self.tasks, 0.0), 0.0))
@@ -171,24 +172,24 @@ class Allocation:
 
     @cached_property
     def utilisation(self) -> Floats:
-        """(I, R) used / (count c); 0 where the row has none of the resource."""
+        """(I, R) used / (count c); 0 for a resource that the row does not have."""
         pool = self.instance.pool
         return frozen(np.divide(self.used, pool, out=np.zeros_like(pool), where=pool > 0))
 
     @cached_property
     def blocked(self) -> tuple[Blocked, ...]:
-        """Who is stopped by which full resource on which server, user by user.
+        """Which full resource of which server stops each user from getting more, user by user.
 
-        With prices: the servers where one more unit of share is cheapest for the user, and there
-        the resources that are full and make up the price. Without: every full resource the user
-        demands on a server it may use.
+        If the answer has prices: on the servers where a unit of share is cheapest for the user,
+        the full resources with a price. Otherwise: every full resource that the user demands on a
+        server it may use.
         """
         return tuple(self.each_blocked())
 
     def with_(self, **changes: Any) -> Allocation:
         """A copy with some fields changed."""
         if changes.keys() <= {"certificate", "steps"}:
-            # nothing else follows from these two: what was checked and computed is kept
+            # these two fields determine no other: nothing needs to be checked or computed again
             copy = object.__new__(Allocation)
             copy.__dict__.update(self.__dict__)
             copy.__dict__.update(changes)
@@ -198,7 +199,7 @@ class Allocation:
         return Allocation(**{**fields, **changes})
 
     def to_frame(self, what: str = "pairs") -> DataFrame:
-        """A labelled pandas frame (extra `frame`); what is only rounding is 0 there.
+        """A labelled pandas frame (needs the extra `frame`); amounts within rounding are 0 in it.
 
         Parameters
         ----------
@@ -216,13 +217,13 @@ class Allocation:
         return frame(self, what)
 
     def each_stopped(self) -> Iterator[Stops]:
-        """What stops each user, in order, worked out as it is asked for."""
+        """What stops each user, by position, computed one user at a time."""
         return each_stopped(
             self.instance, self.totals, self.utilisation, self.score, self.prices, self.limit_prices
         )
 
     def each_blocked(self) -> Iterator[Blocked]:
-        """`blocked`, worked out as it is asked for."""
+        """The entries of `blocked`, computed one at a time."""
         return each_blocked(self.instance, self.each_stopped(), self.prices, self.limit_prices)
 
     def save(self, path: Any) -> None:
@@ -260,7 +261,7 @@ class Allocation:
 
 
 def _plain(notion: Any, scored: bool, faults: list[Fault]) -> dict[str, Any]:
-    """{"name", "parameters"} of a notion, or of plain data, which is checked as notions are."""
+    """{"name", "parameters"} of a notion, or of plain data, whose parameters are checked."""
     if isinstance(notion, Mapping):
         name, given = notion.get("name"), notion.get("parameters", {})
         if isinstance(name, str) and isinstance(given, Mapping):
@@ -276,7 +277,7 @@ def _plain(notion: Any, scored: bool, faults: list[Fault]) -> dict[str, Any]:
 
 
 def _family(notion: Mapping[str, Any], scored: bool, faults: list[Fault]) -> dict[str, Any]:
-    """{"family": ...} of plain data that name one, checked as the family's own notion is."""
+    """{"family": ...} if the plain data name a family; its parameters are checked as well."""
     if "family" not in notion:
         return {}
     kind = notion["family"]
@@ -296,7 +297,7 @@ def _checked(
     faults: list[Fault],
     signed: bool = False,
 ) -> Floats | None:
-    """The array given, sealed, with 0.0 for -0.0; its faults are added."""
+    """The array given, sealed, with 0.0 for -0.0; None, and a fault added, if it is faulty."""
     if given is None:
         return None
     try:
@@ -313,7 +314,7 @@ def _checked(
             faults.append(Fault(name, "NaN or infinity", "finite numbers"))
         elif least < 0 and not signed:
             faults.append(Fault(name, f"{least:g}", "numbers >= 0"))
-    # an array passed on from one answer to the next is sealed already
+    # an array taken over from another answer is sealed already
     return array if is_sealed(array) else sealed(array + 0.0)
 
 

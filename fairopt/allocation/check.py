@@ -1,4 +1,4 @@
-"""What a judge says: one `Check` for a single statement, one `Certificate` for an allocation."""
+"""What a judge returns: a `Check` for one statement, a `Certificate` for an allocation."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Check:
     ----------
     name : the statement, in a few words.
     holds : whether it holds within the tolerance.
-    margin : tolerance - residual; negative says by how much it fails.
-    tolerance : the residual still accepted.
+    margin : tolerance - residual; negative if the statement fails.
+    tolerance : the largest residual accepted.
     witness : the worst place, in words (user, server, resource).
     """
 
@@ -38,25 +38,25 @@ class Check:
 
     @classmethod
     def of(cls, name: str, residual: float, tolerance: float, witness: str = "") -> Check:
-        """A check from its residual: holds when residual <= tolerance; NaN never holds."""
+        """A check from its residual: it holds if residual <= tolerance; with NaN it does not."""
         residual = float(residual)
         return cls(name, residual <= tolerance, tolerance - residual, tolerance, witness)
 
     @property
     def residual(self) -> float:
-        """By how much the statement fails to hold exactly: tolerance - margin."""
+        """How far the statement is from holding exactly: tolerance - margin."""
         return self.tolerance - self.margin
 
 
 class Intervals(Sequence[tuple[float, float]]):
-    """(lowest, highest) of each user, computed when first looked at.
+    """Pairs (lowest, highest), one a user, computed when first read.
 
-    Equal to, and hashed like, the tuple of pairs; copies and pickles carry the numbers.
+    Equal to the tuple of pairs, with the same hash; copies and pickles contain the numbers.
 
     Parameters
     ----------
     size : how many users.
-    ends : gives the lowest (N,) and the highest (N,).
+    ends : computes the lowest (N,) and the highest (N,).
     """
 
     def __init__(self, size: int, ends: Callable[[], _Ends]) -> None:
@@ -108,9 +108,9 @@ def _known_intervals(lowest: NDArray[np.float64], highest: NDArray[np.float64]) 
 
 
 class Told(Sequence[str]):
-    """Sentences, worked out when first read: most answers of a sweep are never explained.
+    """Sentences, computed when first read, because most answers of a sweep are never explained.
 
-    Equal to, and hashed like, their tuple; copies and pickles carry the tuple.
+    Equal to the tuple of the sentences, with the same hash; copies and pickles contain the tuple.
     """
 
     def __init__(self, tell: Callable[[], Sequence[str]]) -> None:
@@ -118,7 +118,7 @@ class Told(Sequence[str]):
 
     @cached_property
     def lines(self) -> tuple[str, ...]:
-        """The sentences, worked out when first asked for."""
+        """The sentences, computed at the first call."""
         return tuple(self._tell())
 
     @overload
@@ -150,12 +150,14 @@ class Certificate:
 
     Parameters
     ----------
-    verdict : "certified", "refuted" (a better feasible allocation is in hand) or "unproved".
-    gap : bound on what can be gained, as an equal relative change of every share.
-    residual : the worst user's own relative distance from optimality.
-    undetermined : users whose share the proof does not pin.
-    checks : every single check.
-    intervals : per user (lowest, highest) share that any optimum can give; inf = not determined.
+    verdict : "certified"; "refuted" (infeasible, or a better feasible allocation was found, or the
+        definition is clearly broken); or "unproved". See docs/maths/prices.md.
+    gap : bound on what can be gained, as an equal relative rise of every share.
+    residual : the largest relative distance from optimality of any single user.
+    undetermined : names of the users whose share the proof does not determine.
+    checks : every statement that was checked.
+    intervals : for each user the (lowest, highest) share that it has at any optimum; inf if not
+        bounded.
     notes : sentences for `explain`.
     """
 
@@ -187,7 +189,7 @@ class Certificate:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for files; `intervals` and `notes` are recomputed, never stored."""
+        """Plain data for files, without `intervals` and `notes`, which are recomputed when read."""
         return {
             "verdict": self.verdict,
             "gap": self.gap,

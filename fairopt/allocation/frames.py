@@ -1,4 +1,4 @@
-"""Answers as labelled pandas frames, without what is only rounding."""
+"""Answers as labelled pandas frames; amounts that are only rounding are shown as 0."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 FRAMES = ("pairs", "tasks", "users", "prices", "used", "utilisation")
 DUST = 1e-9
-"""tasks below this part of the user's total, and of what it could run there, are rounding; so is
-money below this part of all money, paid for a row of which more than this part is left"""
+"""tasks count as rounding below this part of the user's total and of what it could run there alone;
+the money of a row does below this part of all money, if more than this part of the row is left"""
 ROUNDING = 2.0**-52
-"""what floating point cannot tell from 0 beside the whole"""
+"""below this part of the whole, floating point cannot tell an amount from 0"""
 
 
 def frame(alloc: Allocation, what: str) -> DataFrame:
@@ -55,11 +55,11 @@ def frame(alloc: Allocation, what: str) -> DataFrame:
 
 
 def clean(alloc: Allocation) -> Floats:
-    """(N, I) the tasks, with 0 for those that are only rounding.
+    """(N, I) the tasks, with 0 in place of those that are only rounding.
 
-    They are small beside the user's total and beside what it could run alone on the server, or
-    cannot be told from 0 beside the latter. Tasks where the user is not eligible are a fault of the
-    answer, and stay.
+    Those are small relative to the user's total and to what it could run alone on the server, or
+    indistinguishable from 0 relative to the latter. Tasks where the user is not eligible are a
+    fault of the answer and are kept.
     """
     size, alone = np.abs(alloc.tasks), alloc.instance.alone
     beside = np.minimum(np.abs(alloc.totals)[:, None], alone)
@@ -67,10 +67,11 @@ def clean(alloc: Allocation) -> Floats:
 
 
 def clean_prices(alloc: Allocation) -> Floats:
-    """(I, R) the prices, with 0 for those that are only rounding.
+    """(I, R) the prices, with 0 in place of those that are only rounding.
 
-    The row's money cannot be told from 0 beside all money, or is small beside it while something
-    of the row is left: what is left costs nothing.
+    Such a price makes the capacity of the row cost an amount that is indistinguishable from 0
+    relative to all money, or that is small while some of the resource is left: a resource that is
+    not full has no price.
     """
     if alloc.prices is None:
         raise UsageError("prices: this answer has none")

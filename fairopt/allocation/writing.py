@@ -1,7 +1,7 @@
 """Answers as JSON, fairopt/allocation/v1: the instance, the notion, the tasks and the prices.
 
-Numbers come back bit for bit. Zeros, infinite limits and defaults are left out; times, paths and
-versions are never written, so equal answers are equal bytes.
+Numbers read back are equal bit for bit. Zeros, infinite limits and defaults are left out. Times,
+paths and versions are never written, so that equal answers give equal bytes.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ SCHEMA = "fairopt/allocation/v1"
 
 
 def save(alloc: Allocation, path: str | os.PathLike[str]) -> None:
-    """Write an answer to a file, whole or not at all; "-" is standard output."""
+    """Write an answer to a file, completely or not at all; "-" is standard output."""
     storage.write_text(path, dumps(alloc))
 
 
 def dumps(alloc: Allocation) -> str:
-    """An answer as JSON text, one line a key and a user, ending in a newline."""
+    """An answer as JSON text, one line for each key and each user, ending in a newline."""
     plain = to_dict(alloc)
     lines = []
     for key, value in plain.items():
@@ -69,7 +69,7 @@ def to_dict(alloc: Allocation) -> dict[str, Any]:
 
 
 def proof(alloc: Allocation) -> dict[str, Any]:
-    """Tasks, prices and scores as plain data: what a judge needs besides instance and notion."""
+    """Tasks, prices and scores as plain data: what a judge needs beside instance and notion."""
     inst = alloc.instance
     found: dict[str, Any] = {"tasks": _rows(alloc.tasks, inst.users, inst.servers)}
     if alloc.prices is not None:
@@ -84,7 +84,7 @@ def proof(alloc: Allocation) -> dict[str, Any]:
 
 
 def _score_follows(alloc: Allocation) -> bool:
-    """Whether the scores are those the notion's criterion names, so need not be written."""
+    """Whether the scores follow from the notion's criterion and so need not be written."""
     name = parameters.criterion_of(alloc.notion)
     if name not in criteria.CRITERIA:
         return False
@@ -102,7 +102,7 @@ def _instance_plain(inst: Instance) -> dict[str, Any]:
         "capacity": _rows(inst.capacity, inst.servers, inst.resources, every=True),
     }
     if inst.demand.ndim == 3:
-        # kept even when empty: it says that demand is by server
+        # kept even when empty: its presence says that demand depends on the server
         own = {
             inst.users[k]: {
                 inst.servers[j]: _row(inst.demand[k, j], inst.resources)
@@ -139,13 +139,13 @@ def _row(row: Floats, names: tuple[str, ...]) -> dict[str, float]:
 def _rows(
     array: Floats, outer: tuple[str, ...], inner: tuple[str, ...], every: bool = False
 ) -> dict[str, dict[str, float]]:
-    """{row: {column: number}}, zeros left out; rows of zeros too unless `every`."""
+    """{row: {column: number}} without zeros, and without rows of zeros unless `every`."""
     rows = {name: _row(row, inner) for name, row in zip(outer, array, strict=True)}
     return rows if every else {name: row for name, row in rows.items() if row}
 
 
 def _plain(value: Any) -> Any:
-    """NumPy scalars and arrays, tuples and numbers beyond JSON as plain JSON data."""
+    """The value as plain JSON data: NumPy scalars and arrays, tuples, infinite numbers."""
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, np.ndarray):

@@ -1,4 +1,4 @@
-r"""The judge of lexicographic max-min answers (SYSTEMS A2.4).
+r"""The judge of lexicographic max-min answers (docs/maths/prices.md, "Lexicographic max-min").
 
 With the prices of one level, q_n the cheapest price of a unit of share and B the value of all
 capacity, a user n can rise by at most

@@ -1,1 +1,1 @@
-"""Pure NumPy formulas: welfare, penalties, what stops whom; what notions are given."""
+"""Formulas in NumPy: welfare, penalties, what stops a user; the table of notions' parameters."""

@@ -1,4 +1,4 @@
-"""Who is stopped by which full resource on which server, and what a task costs there."""
+"""Which full resource of which server stops a user from getting more; what a task costs there."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class Blocked(NamedTuple):
 def task_cost(
     inst: Instance, prices: Floats, users: slice, limit_prices: Floats | None = None
 ) -> Floats:
-    """(users, I) price of one task: sum_r p[i,r] d[n,r] + mu_n, eligible or not.
+    """(users, I) price of one task: sum_r p[i,r] d[n,r] + mu_n, for ineligible pairs as well.
 
-    Summed resource by resource, not as a matrix product, so that it does not depend on which
-    users stand together, to the last bit.
+    The sum goes resource by resource. A matrix product could round the price of one user
+    differently depending on which other users are in the block.
     """
     demand = inst.demand[users]
     columns = demand if demand.ndim == 3 else demand[:, None, :]
@@ -44,9 +44,9 @@ def task_cost(
 
 
 class Stops(NamedTuple):
-    """What stops one user: its own limit, or full resources of servers.
+    """What stops one user from getting more: its own limit, or full resources of servers.
 
-    `places` (K,) are positions i R + r, increasing.
+    `places` (K,) are positions i R + r of the resources, increasing.
     """
 
     user: int
@@ -62,13 +62,14 @@ def each_stopped(
     prices: Floats | None = None,
     limit_prices: Floats | None = None,
 ) -> Iterator[Stops]:
-    """What stops each user, in order, worked out as it is asked for; users with room left out.
+    """What stops each user, in order, computed one at a time; users that nothing stops are skipped.
 
     Parameters
     ----------
     totals : (N,) tasks. utilisation : (I, R) used part of each resource. score : (N, I).
-    prices : (I, R); only resources priced on the user's cheapest servers stop it, if given.
-    limit_prices : (N,) price of one more task allowed.
+    prices : (I, R). If given, a user is stopped only by resources with a price on the servers
+        where its share is cheapest.
+    limit_prices : (N,) price of one more task allowed by the limit.
     """
     full = utilisation >= 1 - 1e-6
     at_limit = totals >= inst.limit * (1 - 1e-6)
@@ -87,7 +88,7 @@ def each_blocked(
     prices: Floats | None = None,
     limit_prices: Floats | None = None,
 ) -> Iterator[Blocked]:
-    """What stops each user, by name, with the price of one more unit."""
+    """What stops each user, with names in place of positions and the price of one more unit."""
     for user, at_limit, places in stopped:
         name = inst.users[user]
         if at_limit:
@@ -107,12 +108,12 @@ def _stops(
     users: slice,
     full: Bools,
 ) -> Bools:
-    """(users, I, R) whether this full resource is what stops the user on this server."""
+    """(users, I, R) whether the user is stopped on this server by this full resource."""
     demand = inst.demand_by_server[users]
     eligible = inst.eligible[users]
     near = eligible
     if prices is not None:
-        # prices from anywhere; what is infinite stops nobody
+        # prices may come from anywhere and overflow; an infinite price stops nobody
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             u = np.where(eligible, score[users], 1.0)
             price = task_cost(inst, prices, users, limit_prices) / u

@@ -1,8 +1,9 @@
-"""Families of notions: who judges an answer, found from plain data alone.
+"""Families of notions: which judge an answer goes to, found from the notion's plain data alone.
 
-A judge never imports a notion. A family bears the name of its most general notion, and no other
-notion can claim that name. A notion that is a case of a family says so in its plain data, under
-"family"; those shipped are known here as well, so that {"name": "throughput"} is enough in a file.
+Judges never import notions. A family has the name of its most general notion ("alpha-fair"), and
+no other notion may use that name. A notion that is a special case of a family says so in its plain
+data, under "family". The families of the notions that come with fairopt are listed here as well,
+so that {"name": "throughput"} is enough in a file.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 OWN = "own"
-"""the family of a notion that belongs to none: judged by what can be judged"""
+"""the family of notions without a family: judged by feasibility, and by prices if possible"""
 FAMILIES = (
     "alpha-fair", "max-min", "tradeoff", "ps-dsf", "per-server-drf", "bmf", "equal-m", "sum-m", OWN
 )  # fmt: skip
@@ -20,14 +21,14 @@ SHIPPED: dict[str, dict[str, Any]] = {
     "proportional": {"name": "alpha-fair", "parameters": {"alpha": 1.0}},
     "drf-hug": {"name": "per-server-drf", "parameters": {}},
 }
-"""notions shipped whose family has another name"""
+"""notions of fairopt whose family has another name than they have"""
 
 
 def member(notion: Mapping[str, Any]) -> dict[str, Any]:
-    """What a notion (plain data) is within its family: {"name": family, "parameters"}.
+    """The notion (plain data) as a member of its family: {"name": family, "parameters"}.
 
-    A name that is known means what it means here, whatever family the data claim. A name that is
-    neither known nor says its family is returned as it is: nobody judges it.
+    For the name of a notion of fairopt the family is the one listed here, whatever family the data
+    claim. Any other notion without a "family" is returned as it is, and has no judge of its own.
 
     Examples
     --------

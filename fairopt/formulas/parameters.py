@@ -1,7 +1,7 @@
-"""What each notion may be given: the one table that notions, answers and files are checked by.
+"""The parameters of every notion and what values they may have, in one table.
 
-It stands below notions and judges, who share no code: a notion checks what it is built with, an
-`Allocation` and the reader of files what they are told of a notion, all by the same rules.
+Notions check their own parameters by it; `Allocation` and the reader of files check those of a
+notion given as plain data. Notions and judges share no code, so the table is imported by both.
 """
 
 from __future__ import annotations
@@ -23,12 +23,15 @@ MIXES = ("demand", "free")
 REFILLS = ("refill", "algorithm-1")
 BOTTLENECKS = ("levels", "milp", "enumeration")
 MOST = 1e150
-"""the largest parameter: products of two must not overflow"""
+"""the largest parameter: the product of two of them must not overflow"""
 TIES = ("lowest", "highest", "random")
 
 
 class Rule(NamedTuple):
-    """What a parameter may be, in words and as a test; `needed` where there is no default."""
+    """What values a parameter may have.
+
+    wanted : in words, for messages. good : the test. needed : True if there is no default.
+    """
 
     wanted: str
     good: Callable[[Any], bool]
@@ -36,7 +39,7 @@ class Rule(NamedTuple):
 
 
 def amount(value: Any) -> float | None:
-    """`value` as a number from 0 to MOST; None if it is none."""
+    """`value` as a float if it is a number from 0 to MOST; else None."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return None
     try:
@@ -47,7 +50,10 @@ def amount(value: Any) -> float | None:
 
 
 def welfare(value: Any) -> float | None:
-    """alpha of g, from "log", a number >= 0 or a text that spells one (the command line's)."""
+    """alpha of g: 1 for "log", else `value` as a number >= 0 (also as text, from a command line).
+
+    None if it is neither.
+    """
     if isinstance(value, str):
         try:
             value = 1.0 if value == "log" else float(value)
@@ -114,7 +120,7 @@ RULES: dict[str, dict[str, Rule]] = {
 
 
 CRITERION = {"max-min": "drf", "tradeoff": "dominant-share"}
-"""what shares are measured in where no criterion is named; tasks for all others"""
+"""default criterion of each notion whose default is not "tasks\""""
 
 
 def criterion_of(notion: Mapping[str, Any]) -> str:
@@ -131,13 +137,13 @@ def names() -> list[str]:
 
 
 def faults(name: str, given: Mapping[str, Any], scored: bool = False) -> list[Fault]:
-    """Everything that is wrong with the parameters of the notion `name`, each by its own name.
+    """Every fault of the parameters of the notion `name`.
 
     Parameters
     ----------
-    name : of a notion, or fill:SCHEDULER. A notion that is not ours may be given anything.
-    given : the parameters; what is left out is at its default.
-    scored : whether scores stand beside them: then the criterion may have any name.
+    name : of a notion, or fill:SCHEDULER. Parameters of notions unknown to fairopt are not checked.
+    given : the parameters; those left out have their defaults.
+    scored : whether scores (N, I) are given too; then the criterion may have any name.
     """
     rules = _filling(name) if name.startswith(FILL) else RULES.get(name)
     if rules is None:
@@ -176,7 +182,7 @@ def _seed(value: Any) -> bool:
 
 
 def _together(name: str, given: Mapping[str, Any]) -> Iterator[Fault]:
-    """What is wrong with parameters that are right one by one."""
+    """Faults of parameters that are allowed one by one but not together."""
     if name == "ps-dsf":
         method, seed = given.get("method", "refill"), given.get("seed")
         timed = given.get("division") == "tdm"
@@ -192,7 +198,7 @@ def _together(name: str, given: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def words(value: Any) -> str:
-    """A value in the words of a message; what is no plain data by its kind alone."""
+    """A value as a message shows it; of what is not plain data, only the type."""
     if isinstance(value, type):
         return f"the class {value.__name__}"
     if isinstance(value, np.generic):

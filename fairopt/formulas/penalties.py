@@ -1,4 +1,6 @@
-r"""The trade-off objective (16) of kesidis2016 and its terms: pure functions of tasks.
+r"""The trade-off objective (16) of kesidis2016 (see docs/bibliography.md) and its terms.
+
+Pure functions of dominant shares and levels.
 
 F_n = sum_i a[n,i] / phi_n with a[n,i] = x[n,i] max_r d[n,r] / c[i,r] the dominant share,
 
@@ -25,7 +27,11 @@ NAME = "tradeoff"
 
 @dataclass(frozen=True)
 class Terms:
-    """What the notion weighs: alpha of g (1 is log), t_pf and t_drf, and the hard forms."""
+    """The parameters of the objective.
+
+    alpha : of g, >= 0; 1 is log. t_pf, t_drf : weights of the two variances, >= 0.
+    equal_across, equal_within : the hard forms (14) var(F) = 0 and (15) sum_i V_i = 0.
+    """
 
     alpha: float
     t_pf: float
@@ -35,12 +41,12 @@ class Terms:
 
     @classmethod
     def free(cls, alpha: float) -> Terms:
-        """No penalty, no equality."""
+        """The objective without penalties and without hard forms."""
         return cls(alpha, 0.0, 0.0, False, False)
 
     @classmethod
     def of(cls, notion: Mapping[str, Any]) -> Terms:
-        """From a notion as plain data; what it leaves out is at its default."""
+        """The terms of a notion given as plain data; parameters left out have their defaults."""
         given = families.member(notion)["parameters"]
         g = given.get("g", "log")
         return cls(
@@ -59,7 +65,7 @@ def across(level: Floats) -> float:
 
 
 def within(instance: Instance, dominant: Floats) -> Floats:
-    """(I,) V_i of dominant shares a (N, I): deviations from the mean of the eligible users."""
+    """(I,) V_i: the variance of dominant shares a (N, I) over the users eligible at each row."""
     away = np.where(instance.eligible, dominant - means(instance, dominant), 0.0)
     found: Floats = (away**2).sum(axis=0) / _users(instance) / instance.count
     return found
@@ -85,7 +91,7 @@ def omega(instance: Instance, level: Floats, alpha: float) -> float:
 
 
 def objective(instance: Instance, dominant: Floats, terms: Terms) -> float:
-    """(16) at dominant shares a (N, I)."""
+    """The objective (16) at dominant shares a (N, I)."""
     level = dominant.sum(axis=1) / instance.weight
     value = omega(instance, level, terms.alpha)
     if terms.t_pf:

@@ -1,8 +1,8 @@
-"""Sums and extremes of the rows of a matrix, fast where rows are many and short.
+"""Minimum, maximum and sum of each row of a matrix, fast for many short rows.
 
-NumPy reduces row by row, which for a million rows of ten costs several times what ten passes over
-columns do. The order of the sum depends on the number of columns alone, so a row's result does not
-depend on which rows stand beside it, to the last bit.
+NumPy reduces row by row; for a million rows of ten entries, ten passes over the columns are several
+times faster. The order of summation depends on the number of columns alone, so that the sum of a
+row has the same bits whatever other rows the matrix has.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 SHORT = 32
-"""columns up to which they are taken one by one"""
+"""largest number of columns that are taken one by one"""
 
 
 def least(matrix: Floats) -> Floats:
-    """(N,) the smallest entry of each row of (N, I); NaN where there is one."""
+    """(N,) the smallest entry of each row of (N, I); NaN if the row has one."""
     return _by_column(np.minimum, matrix)
 
 
 def largest(matrix: Floats) -> Floats:
-    """(N,) the largest entry of each row of (N, I); NaN where there is one."""
+    """(N,) the largest entry of each row of (N, I); NaN if the row has one."""
     return _by_column(np.maximum, matrix)
 
 

@@ -1,7 +1,8 @@
-r"""Alpha-fair welfare of shares, in logarithms: no over- or underflow for any alpha or weight.
+r"""Alpha-fair welfare of shares (kesidis2018 (15); docs/maths/alpha-fairness.md), in logarithms.
 
-W_n is phi_n with the weight outside and phi_n^alpha with it inside; only W^(1/alpha) or log W is
-ever formed. alpha = 0 is efficiency, 1 proportional fairness.
+The weight W_n in the objective is phi_n ("weight outside") or phi_n^alpha ("weight inside"). Only
+log W or W^(1/alpha) is formed, so that nothing over- or underflows for any alpha or weight. alpha =
+0 is efficiency, alpha = 1 proportional fairness.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from fairopt.instance import Floats
 
 
 def alpha_of(notion: Mapping[str, Any]) -> float | None:
-    """alpha of a notion given as plain data; None when it is not of the alpha-fair family."""
+    """alpha of a notion given as plain data; None if the notion is not of the alpha-fair family."""
     kind = families.member(notion)
     return float(kind["parameters"]["alpha"]) if kind["name"] == "alpha-fair" else None
 
 
 def log_sum_exp(terms: Floats) -> float:
-    """log sum exp, exact where all terms are -inf or one is +inf."""
+    """log(sum(exp(terms))); -inf if all terms are, inf if one is."""
     top = float(np.max(terms))
     if not np.isfinite(top):
         return top
@@ -47,12 +48,12 @@ def log_equivalent(log_w: Floats, share: Floats, alpha: float) -> float:
 
 
 def equivalent(log_w: Floats, share: Floats, alpha: float) -> float:
-    """E itself; 0 when a share is 0 and alpha >= 1."""
+    """E, the exponential of `log_equivalent`; 0 if a share is 0 and alpha >= 1."""
     return float(np.exp(log_equivalent(log_w, share, alpha)))
 
 
 def objective(log_w: Floats, share: Floats, alpha: float) -> float:
-    """sum W g(s), g = log or s^(1-alpha)/(1-alpha); may round to 0 or inf for large alpha."""
+    """sum W g(s), g = log or s^(1-alpha)/(1-alpha); for large alpha it may round to 0 or inf."""
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         if alpha == 1:
             return float(np.exp(log_w) @ np.log(np.maximum(share, 0.0)))

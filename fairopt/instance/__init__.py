@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 _T = TypeVar("_T", bound=np.generic)
 
 BLOCK = 2**16
-"""pairs worked on at a time: some temporaries of half a megabyte fit in a core's cache"""
+"""pairs worked on at a time: a few temporary arrays of half a megabyte fit in a core's cache"""
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -133,11 +133,11 @@ class Instance:
 
     @cached_property
     def everywhere(self) -> bool:
-        """Whether every user is eligible on every server."""
+        """Whether every user is eligible on every server row."""
         return bool(self.eligible.all())
 
     def blocks(self) -> Iterator[slice]:
-        """Ranges of users, in order, of so few pairs each that temporaries stay in the cache."""
+        """Ranges of users, in order, with so few pairs each that temporary arrays stay in cache."""
         users, servers, _ = self.shape
         step = max(1, BLOCK // servers)
         for start in range(0, users, step):
@@ -176,9 +176,9 @@ class Instance:
         return used
 
     def parts(self) -> list[tuple[Ints, Ints]]:
-        """Users and servers of the parts that share no server, in order of their first user.
+        """Positions of users and servers of each part; no server is shared by users of two parts.
 
-        A server that nobody may use belongs to no part.
+        Parts are in the order of their first user. A server that nobody may use is in no part.
         """
         users, servers, _ = self.shape
         if self.everywhere:
@@ -248,7 +248,7 @@ class Instance:
 
 
 def remembered(owner: Any, name: str, make: Callable[[], Any]) -> Any:
-    """What `make` gives, worked out once for an immutable owner, and gone with it."""
+    """The result of `make`, computed once and kept on the (immutable) owner under `name`."""
     kept = owner.__dict__
     if name not in kept:
         kept[name] = make()
@@ -256,7 +256,7 @@ def remembered(owner: Any, name: str, make: Callable[[], Any]) -> Any:
 
 
 class _Sealed:
-    """Owner of an array's memory that lends it for reading only, so that no view can be opened."""
+    """Owner of an array's memory that lends it read-only: no view of it can be made writable."""
 
     __slots__ = ("_array",)
 
@@ -271,9 +271,10 @@ class _Sealed:
 
 
 def sealed(fresh: NDArray[_T]) -> NDArray[_T]:
-    """An array just made, without a copy: not even `flags.writeable = True` opens it again.
+    """An array just made, read-only for good and without a copy.
 
-    Only for arrays nobody else holds; whoever holds `fresh` itself could still write to it.
+    Not even `flags.writeable = True` makes the result writable. Whoever keeps `fresh` itself could
+    still write to it, so pass only arrays that nobody else holds.
     """
     if not fresh.size:  # nothing to write to
         return fresh
@@ -281,7 +282,7 @@ def sealed(fresh: NDArray[_T]) -> NDArray[_T]:
 
 
 def frozen(array: NDArray[_T]) -> NDArray[_T]:
-    """A sealed copy of an array from anywhere; itself where it is sealed already."""
+    """A sealed copy of an array; the array itself if it is sealed already."""
     return array if is_sealed(array) else sealed(np.array(array, order="C"))
 
 
@@ -306,7 +307,7 @@ def _alone(inst: Instance) -> Floats:
             here.fill(np.inf)
             for r in range(resources):
                 d = inst.demand[block, ..., r]
-                # c/0 is infinite, or NaN where c = 0 too, which fmin passes over
+                # c/0 is infinite; 0/0 is NaN, which fmin ignores
                 np.fmin(here, inst.capacity[:, r] / (d if d.ndim == 2 else d[:, None]), out=here)
             here[~(inst.placement[block] & np.isfinite(here))] = 0.0
             here *= inst.count
@@ -314,10 +315,10 @@ def _alone(inst: Instance) -> Floats:
 
 
 def _joined(a: Ints, b: Ints, size: int) -> Ints:
-    """(size,) the smallest node joined to each, by edges a[k] - b[k].
+    """(size,) the smallest node connected to each node by the edges a[k] - b[k].
 
-    Every node follows the smallest of its neighbours' labels, and labels are followed to their
-    ends, until both ends of every edge agree.
+    Every node takes the smallest label among its neighbours, and labels are replaced by the labels
+    of their labels, until both ends of every edge have the same.
     """
     edges = np.unique(a * size + b)
     a, b = edges // size, edges % size

@@ -1,4 +1,4 @@
-"""What can be wrong with an instance: every fault of the input, each with its place."""
+"""What can be wrong with an instance. All faults are found at once, each with its place."""
 
 from __future__ import annotations
 
@@ -28,11 +28,13 @@ def shaped(
 ) -> _Arrays:
     """The six arrays with their final shapes and types.
 
-    Entries of placement and count that make no sense are added to `faults` and stand as true and 1.
+    Entries of placement and count that make no sense are added to `faults` and replaced by true and
+    1, so that the checks go on.
 
     Raises
     ------
-    BadInput : something is no array of numbers or has a wrong shape; nothing else can be judged.
+    BadInput : something is not an array of numbers or has a wrong shape, so that nothing else can
+        be checked.
     """
     wrong: list[Fault] = []
     d, c = _array("demand", demand, wrong), _array("capacity", capacity, wrong)
@@ -85,7 +87,7 @@ def shaped(
 
 
 def _array(name: str, given: ArrayLike, faults: list[Fault]) -> _Floats | None:
-    """The numbers given, not copied where they are floats."""
+    """The numbers given as floats (not copied if they are); None, and a fault added, if faulty."""
     try:
         raw = np.asarray(given)
         if raw.dtype.kind not in "biufO":  # NumPy would read numbers out of text and dates
@@ -106,9 +108,9 @@ def _filled(
     default: float | bool,
     faults: list[Fault],
 ) -> NDArray[Any]:
-    """The array given, or one of the default; sizes not known (None) are not checked.
+    """The array given, or one filled with the default; sizes not yet known (None) are not checked.
 
-    Truth values stay truth values where the default is one.
+    If the default is true or false, arrays of bool stay so.
     """
     array: NDArray[Any] | None
     if default is True and isinstance(given, np.ndarray) and given.dtype == np.bool_:
@@ -127,7 +129,7 @@ def _filled(
 def named(
     kind: str, given: Sequence[str] | None, letter: str, size: int, faults: list[Fault]
 ) -> tuple[str, ...]:
-    """The names given, or letter1, letter2, ..., also in place of names that are no good."""
+    """The names given; letter1, letter2, ... if none are given or they are faulty."""
     def default() -> tuple[str, ...]:
         return tuple([f"{letter}{k}" for k in range(1, size + 1)])
 
@@ -155,7 +157,7 @@ def named(
 
 
 def _all_good(names: list[Any]) -> bool:
-    """Whether these are printable texts, none empty, none twice; the fault is looked for later."""
+    """Whether all are printable texts, none empty and none twice; `named` finds which is not."""
     return (
         set(map(type, names)) == {str}
         and all(names)
@@ -193,7 +195,7 @@ def _improper(amounts: _Floats) -> NDArray[np.bool_]:
 
 
 def _any(truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """(N,) whether anything of a user is true; column by column where rows are many and short."""
+    """(N,) whether any entry of a user is true; column by column, faster for many short rows."""
     rows = truth.reshape(len(truth), -1)
     if rows.shape[1] > 32:
         return np.asarray(rows.any(axis=1))
@@ -206,7 +208,7 @@ def _any(truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def eligibility_faults(inst: Instance) -> Iterator[Fault]:
     """Users who demand nothing, users eligible nowhere (and why), ratios beyond floating point.
 
-    Only of users and servers whose numbers make sense: the others are named by `value_faults`.
+    Users and servers with numbers out of range are left out: `value_faults` names those.
     """
     d = inst.demand
     sound = ~_any(_improper(d))

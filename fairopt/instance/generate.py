@@ -27,14 +27,15 @@ def random_instance(
     Parameters
     ----------
     users, servers, resources : N, I, R >= 1.
-    density : chance in [0, 1] that placement allows a pair; a user left without a server gets one.
+    density : probability in [0, 1] that placement allows a pair; a user without a server gets one.
     seed : of numpy.random.default_rng.
-    weight_decades : weights are 10^w, w uniform over this many decades around 1; 0 = all 1.
-    zero_demand : chance in [0, 1) that a user does not demand a resource; one it always does.
-    limits : share of the users, in [0, 1], that have a limit: between 1/10 and twice what is
-        theirs when every server is divided equally.
-    nested : servers allowed are first..k, so that placement lists contain one another; k is
-        binomial with mean density I.
+    weight_decades : weights are 10^w with w uniform over this many decades around 0; 0 = all 1.
+    zero_demand : probability in [0, 1) that a user does not demand a resource; every user demands
+        at least one.
+    limits : fraction of the users, in [0, 1], that have a limit: between 1/10 and twice the tasks
+        they would have if every server were divided equally.
+    nested : a user may run on servers 1 to k, so that placement lists contain one another; k is
+        binomial with mean density * I.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Labels of what is given: frames, series and plain dicts are brought into one order, by name.
+"""Labelled input: frames, series and dicts are brought into one order of users, servers, resources.
 
-Names that are not given come from the labels. Whatever has labels must then have every name once;
-plain arrays have none, and are taken in the order of the names. pandas is not imported: whatever
-has an index and values, as its frames and series have, counts as one.
+Names that are not given are taken from the labels. Everything that has labels must then have each
+name once; plain arrays have no labels and are taken in the order of the names. pandas is not
+imported: any object with an index and values is treated as a frame or series.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ AXES = {
     "tasks": (USERS, SERVERS), "prices": (SERVERS, RESOURCES), "limit_prices": (USERS,),
     "score": (USERS, SERVERS),
 }  # fmt: skip
-"""the axes of each argument; the first that has labels names its axes, the others must agree"""
+"""the axes of each argument; the first argument with labels names an axis, others must agree"""
 BY_SERVER = (USERS, SERVERS, RESOURCES)
 DEFAULTS = {
     "placement": 1.0, "weight": 1.0, "limit": np.inf, "count": 1.0,
     "tasks": 0.0, "prices": 0.0, "limit_prices": 0.0,
 }  # fmt: skip
-"""what a dict means by leaving a user or server out; in a dict of dicts an entry left out is 0"""
+"""the value of a user or server that a dict leaves out; in a dict of dicts such an entry is 0"""
 SHOWN = 8
 
 
@@ -44,8 +44,8 @@ class Labelled:
     ----------
     values : the array.
     axes : users, servers or resources, for each axis.
-    labels : the labels of each axis; None where entries are told apart by position alone.
-    blank : for each axis, what a label left out stands for; None where all must be there.
+    labels : the labels of each axis; None for an axis without labels (entries go by position).
+    blank : for each axis, the value of entries left out; None if none may be left out.
     """
 
     values: NDArray[Any]
@@ -54,7 +54,7 @@ class Labelled:
     blank: tuple[float | None, ...]
 
     def of(self, axis: str) -> tuple[tuple[Any, ...], float | None]:
-        """Labels and blank of an axis; no labels where it has none."""
+        """Labels and blank of an axis; no labels if the array has no such axis."""
         at = self.axes.index(axis) if axis in self.axes else -1
         return (self.labels[at] or (), self.blank[at]) if at >= 0 else ((), None)
 
@@ -62,16 +62,16 @@ class Labelled:
 def by_name(
     arrays: Mapping[str, Given | None], names: Mapping[str, Sequence[str] | None]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The arrays, those with labels in the order of the names, and the names.
+    """(arrays, names): the arrays, those with labels put in the order of the names, and the names.
 
     Parameters
     ----------
     arrays : by their names, keys of AXES.
-    names : users, servers and resources; None for those that labels are to name.
+    names : users, servers and resources; None for those to be taken from the labels.
 
     Raises
     ------
-    BadInput : labels that are no texts, come twice, are unknown or missing: all of them.
+    BadInput : labels that are not texts, occur twice, are unknown or are missing; all are listed.
     """
     result = dict(arrays)
     faults: list[Fault] = []
@@ -94,7 +94,7 @@ def by_name(
 
 
 def _faults(key: str, each: Labelled) -> Iterable[Fault]:
-    """Labels that are no texts, or come twice."""
+    """Faults of labels that are not texts or occur twice."""
     for axis, labels in zip(each.axes, each.labels, strict=True):
         odd = [label for label in labels or () if not isinstance(label, str)]
         if odd:
@@ -106,7 +106,7 @@ def _faults(key: str, each: Labelled) -> Iterable[Fault]:
 
 
 def _named(axis: str, labelled: Mapping[str, Labelled]) -> list[str] | None:
-    """Names from the first argument with labels, and from others where it may leave some out."""
+    """Names from the first argument with labels; if it may leave some out, from the others too."""
     names: dict[str, None] = {}
     for each in labelled.values():
         labels, blank = each.of(axis)
@@ -121,7 +121,7 @@ def _ordered(
 ) -> NDArray[Any]:
     """The values with every labelled axis in the order of its names."""
     values = each.values
-    # a user left out of a dict of dicts has the blank of users, on every server
+    # a user left out of a dict of dicts has the blank value of users on every server
     for at in reversed(range(len(each.axes))):
         axis, labels, blank = each.axes[at], each.labels[at], each.blank[at]
         names = order[axis]
@@ -147,7 +147,7 @@ def _ordered(
 
 
 def _labelled(key: str, given: Any, faults: list[Fault]) -> Labelled | None:
-    """A frame, a series or a dict with its labels; None for what has none, or a wrong shape."""
+    """A frame, a series or a dict with its labels; None if it has none or has a wrong shape."""
     if isinstance(given, Mapping):
         return _of_dict(key, given, faults)
     if not hasattr(given, "to_numpy"):
@@ -163,13 +163,13 @@ def _labelled(key: str, given: Any, faults: list[Fault]) -> Labelled | None:
 
 
 def _labels(axis: Any) -> tuple[Any, ...] | None:
-    """The labels of an axis; None for the numbering 0, 1, 2, ... of pandas, which names nobody."""
+    """The labels of an axis; None for the default numbering 0, 1, 2, ... of pandas."""
     labels = () if axis is None else tuple(axis)
     return None if labels == tuple(range(len(labels))) else labels
 
 
 def _by_server(frame: Any, faults: list[Fault]) -> Labelled | None:
-    """Demand by server, of a frame with a row for each (user, server)."""
+    """Demand by server, from a frame with a row for each (user, server)."""
     where = {pair: k for k, pair in enumerate(frame.index)}
     users, servers = (tuple(dict.fromkeys(names)) for names in zip(*where, strict=True))
     missing = [pair for pair in product(users, servers) if pair not in where]
@@ -211,7 +211,7 @@ def _of_dict(key: str, given: Mapping[Any, Any], faults: list[Fault]) -> Labelle
 
 
 def _texts(names: Any) -> list[str] | None:
-    """A list of texts; None for what is none."""
+    """`names` as a list if it is a list of texts; else None."""
     if isinstance(names, str) or not np.iterable(names):
         return None
     found = list(names)

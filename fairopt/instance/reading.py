@@ -25,7 +25,7 @@ WHOLE = "a whole number >= 1"
 
 
 class Faults:
-    """The faults found so far in one input."""
+    """The faults found so far in one input; true if there are any."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -74,7 +74,7 @@ def shown(value: Any) -> str:
 
 
 def number(value: Any, place: str, faults: Faults, wanted: str = AMOUNT) -> float:
-    """A number as float; 1.0 stands in for one that is wrong."""
+    """`value` as float; if it is not what is `wanted`, a fault is added and 1.0 returned."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         faults.add(place, shown(value), wanted)
         return 1.0
@@ -93,7 +93,7 @@ def number(value: Any, place: str, faults: Faults, wanted: str = AMOUNT) -> floa
 
 
 def table(value: Any, place: str, faults: Faults) -> Mapping[str, Any]:
-    """A table; an empty one stands in for anything else."""
+    """`value` if it is a table; else a fault is added and an empty one returned."""
     if isinstance(value, Mapping):
         return value
     faults.add(place, shown(value), "a table")
@@ -101,7 +101,7 @@ def table(value: Any, place: str, faults: Faults) -> Mapping[str, Any]:
 
 
 def listed(value: Any, place: str, faults: Faults) -> Sequence[Any]:
-    """A list; an empty one stands in for anything else."""
+    """`value` if it is a list; else a fault is added and an empty one returned."""
     if isinstance(value, list | tuple):
         return value
     faults.add(place, shown(value), "a list")
@@ -109,7 +109,7 @@ def listed(value: Any, place: str, faults: Faults) -> Sequence[Any]:
 
 
 def text(value: Any, place: str, faults: Faults) -> str:
-    """A text; an empty one stands in for anything else."""
+    """`value` if it is a text; else a fault is added and an empty one returned."""
     if isinstance(value, str):
         return value
     faults.add(place, shown(value), "a text")
@@ -161,7 +161,7 @@ def tables_by_name(
     faults: Faults,
     wanted: str = AMOUNT,
 ) -> dict[str, dict[str, float]]:
-    """A table of such tables: {user: {server: number}} and its like."""
+    """A checked table of tables of numbers, such as {user: {server: number}}."""
     result = {}
     for name, given in table(value, place, faults).items():
         here = f"{place}.{name}"

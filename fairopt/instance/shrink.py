@@ -1,4 +1,7 @@
-"""A smaller, rounder instance with the same fault: counterexamples that a reader can follow."""
+"""Shrink an instance with a fault to a smaller one with rounder numbers that still has the fault.
+
+So a counterexample becomes one that a reader can follow.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +25,14 @@ def shrink(
     """The smallest and roundest instance found that is still bad.
 
     Greedy: users, servers and resources are left out one at a time; weights, counts, limits and
-    placement go back to their defaults; numbers are rounded, all together and one by one. It ends
-    when no such step is left, or the budget is spent. Names stay, so that the remaining users are
-    those of the instance given.
+    placement are set to their defaults; numbers are rounded, all together and one by one. It ends
+    when no such step keeps the fault, or when the budget is spent. Users, servers and resources
+    that remain keep their names.
 
     Parameters
     ----------
     instance : a bad instance.
-    still_bad : whether an instance has the fault; it is not bad where it raises a FairoptError.
+    still_bad : tells whether an instance has the fault; a FairoptError that it raises means no.
     budget : the most calls of `still_bad`.
 
     Raises
@@ -70,12 +73,12 @@ def shrink(
     return instance
 
 
-# A move is made on the instance of that moment, after the moves before it that held: it names
-# what it leaves out, and is None where that is gone already or nothing changes.
+# A move maps the present instance, which earlier moves may have changed, to a simpler one, or
+# to None if it would change nothing. It refers to users, servers and resources by name.
 
 
 def _fewer(inst: Instance) -> list[Move]:
-    """One user, server or resource left out."""
+    """The moves that leave out one user, server or resource."""
     return [
         *(partial(_without_user, name) for name in inst.users),
         *(partial(_without_server, name) for name in inst.servers),
@@ -104,7 +107,7 @@ def _without_resource(name: str, inst: Instance) -> Instance | None:
 
 
 def _plainer(inst: Instance) -> list[Move]:
-    """Defaults in place of weights, limits, counts, placement and demand by server."""
+    """The moves that replace weights, limits, counts, placement or demand by server by defaults."""
     return [
         *(partial(_default, name) for name in ("weight", "limit", "count", "placement")),
         _same_everywhere,
@@ -130,7 +133,7 @@ def _opened(n: int, i: int, inst: Instance) -> Instance | None:
 
 
 def _rounder(inst: Instance) -> list[Move]:
-    """Rounder numbers: all of them, then one by one."""
+    """The moves that round numbers: all of them together, then one by one."""
     moves: list[Move] = [partial(_all_rounded, digits) for digits in DIGITS]
     for name in _NUMBERS:
         for place in np.ndindex(getattr(inst, name).shape):
@@ -153,7 +156,7 @@ def _one_rounded(name: str, place: tuple[int, ...], digits: int, inst: Instance)
 
 
 def _after(move: Move, inst: Instance) -> Instance | None:
-    """The instance after the move, unless it is none (a user eligible nowhere, say)."""
+    """The instance after the move; None if it would be invalid (a user without a server)."""
     try:
         return move(inst)
     except FairoptError:
@@ -169,7 +172,7 @@ def rounded(array: object, digits: int) -> Floats:
     [0.0, 120.0, 0.057]
     """
     flat = np.asarray(array, dtype=np.float64)
-    # through the shortest decimal text: 0.1 and not 0.10000000000000001
+    # by way of decimal text, which gives 0.1 and not 0.10000000000000001
     text = [float(f"{x:.{digits}g}") for x in flat.ravel()]
     return np.array(text, dtype=np.float64).reshape(flat.shape)
 
