@@ -12,18 +12,23 @@ from fairopt.solving.engines.penalties.whole import MOST, Frame, unknowns
 
 
 class Ground:
-    """Arrays over eligible pairs that follow from instance and scores alone, in natural units.
+    """Arrays over shares that follow from instance and scores alone, in natural units.
 
-    u (P,) dominant share of a task; use (P, rows) parts of the resources and limits that are used
-    at all, per unit of share; levels (P, N) F in it; a0 (P,) shares to begin with, `size` the
-    (geometric) mean level there; weight (N,) with sum 1.
+    A share is what a user holds on a server; where all users of a server are to hold the same
+    (15), one share stands for them all. `pair` (pairs,) is the share of each eligible pair.
+
+    u (pairs,) dominant share of a task; use (P, rows) parts of the resources and limits that are
+    used at all, per unit of share; levels (P, N) F in it; a0 (P,) shares to begin with, `size` the
+    (geometric) mean level there; weight (N,) with sum 1; on (P, N) whose shares they are.
     """
 
-    def __init__(self, instance: Instance, score: Floats, weight: Floats) -> None:
+    def __init__(
+        self, instance: Instance, score: Floats, weight: Floats, together: bool
+    ) -> None:
         n, i = instance.pairs
         users, servers, resources = instance.shape
         pairs = np.arange(len(n))
-        self.asked, self.n = (score, weight), n
+        self.asked = (score, weight, together)
         self.shape = servers, resources, users
         self.u = score[n, i]
         pool = np.where(instance.pool > 0, instance.pool, np.inf)
@@ -34,35 +39,57 @@ class Ground:
         self.limited = np.flatnonzero(np.isfinite(instance.limit))
         limits = (n[:, None] == self.limited) / (self.u[:, None] * instance.limit[self.limited])
         self.use = np.concatenate([columns[:, self.rows], limits], axis=1)
-        on = np.zeros((len(n), servers))
-        on[pairs, i] = 1.0
-        on = on[:, on.any(axis=0)]
-        self.across, self.within = Centring(np.ones((users, 1))), Centring(on)
-        self.total = float(weight.sum())
-        self.weight = weight / self.total
-        self.log_weight = np.log(self.weight)
         self.levels = np.zeros((len(n), users))
         self.levels[pairs, n] = 1.0 / weight[n]
         self.machines = instance.count[i] * np.bincount(i)[i]
         self.a0 = self._begin(instance, i)
+        self.pair, self.alone = pairs, None if together else n
+        if together:
+            i, first, self.pair = np.unique(i, return_index=True, return_inverse=True)
+            self._together(first)
+        group = np.zeros((len(self.a0), servers))
+        group[np.arange(len(group)), i] = 1.0
+        group = group[:, group.any(axis=0)]
+        self.across, self.within = Centring(np.ones((users, 1))), Centring(group)
+        self.on = self.levels > 0
+        self.total = float(weight.sum())
+        self.weight = weight / self.total
+        self.log_weight = np.log(self.weight)
         self.s0 = np.maximum(1.0 - self.a0 @ self.use, 0.1)
         self.size = float(np.exp(np.log(self.a0 @ self.levels).mean()))
         self.of_user = self.levels / self.size
         some = self.use > 0
         self.even = some / some.sum(axis=1, keepdims=True)
-        self.small = unknowns(len(n), self.use.shape[1], users) <= MOST
+        self.small = unknowns(len(self.a0), self.use.shape[1], users) <= MOST
         self._frames: dict[tuple[bool, bool], Frame] = {}
 
     @classmethod
-    def of(cls, instance: Instance, score: Floats, weight: Floats) -> Ground:
+    def of(
+        cls, instance: Instance, score: Floats, weight: Floats, together: bool = False
+    ) -> Ground:
         """The ground of an instance, kept while it is small: a sweep asks thousands of times."""
         if instance.demand.size + instance.placement.size > 2 * MOST:
-            return cls(instance, score, weight)
-        kept: Ground = remembered(
-            instance, "_trade_off_ground", lambda: cls(instance, score, weight)
-        )
-        same = kept.asked[0] is score and kept.asked[1] is weight
-        return kept if same else cls(instance, score, weight)
+            return cls(instance, score, weight, together)
+        asked = score, weight, together
+        kept: Ground = remembered(instance, "_trade_off_ground", lambda: cls(instance, *asked))
+        same = all(a is b for a, b in zip(kept.asked, asked, strict=True))
+        return kept if same else cls(instance, *asked)
+
+    def _together(self, first: Any) -> None:
+        """One share a server; `first` is a pair of each."""
+        sums = np.zeros((len(first), len(self.pair)))
+        sums[self.pair, np.arange(len(self.pair))] = 1.0
+        least = np.full(len(first), np.inf)
+        np.minimum.at(least, self.pair, self.a0)
+        self.use, self.levels, self.a0 = sums @ self.use, sums @ self.levels, least
+        self.machines = self.machines[first]
+
+    def least(self, x: Floats) -> Floats:
+        """(P,) least of x (N,) over the users of each share."""
+        if self.alone is not None:
+            return np.asarray(x[self.alone])
+        found: Floats = np.where(self.on, x, np.inf).min(axis=1)
+        return found
 
     def frame(self, of_user: Floats, across: Centring, within: Centring) -> Frame:
         """The conditions as a matrix, but for the forces; kept for levels counted in `size`."""

@@ -93,8 +93,9 @@ class _Method:
         self, instance: Instance, score: Floats, terms: Terms, weight: Floats
     ) -> None:
         self.instance, self.terms, self.given = instance, terms, weight
-        self.ground = ground = Ground.of(instance, score, weight)
-        self.n, self.use, self.weight = ground.n, ground.use, ground.weight
+        self.apart = terms.t_drf > 0 and not terms.equal_within
+        self.ground = ground = Ground.of(instance, score, weight, terms.equal_within)
+        self.use, self.weight = ground.use, ground.weight
         self.count_in(ground.size, ground.of_user, min(terms.alpha, EASY))
 
     def count_in(self, size: float, of_user: Floats, alpha: float) -> None:
@@ -107,11 +108,10 @@ class _Method:
         # a number beyond floating point is infinite here, not an error
         worth = np.float64(size) ** (alpha - 1) / float(self.given.sum())
         across = 2 * terms.t_pf * worth * size**2 / users if terms.t_pf else 0.0
-        within = 2 * terms.t_drf * worth / ground.machines if terms.t_drf else 0.0
+        within = 2 * terms.t_drf * worth / ground.machines if self.apart else 0.0
         across = np.inf if terms.equal_across else across
-        within = np.inf if terms.equal_within else within
         self.across = ground.across.forced(np.full(users, across))
-        self.within = ground.within.forced(np.full(len(self.n), within))
+        self.within = ground.within.forced(np.full(len(self.use), within))
         self.whole = None
         if ground.small:
             frame = ground.frame(of_user, self.across, self.within)
@@ -173,7 +173,7 @@ class _Method:
         p, e = np.zeros_like(z.p), np.zeros_like(z.e)
         if not (self.across.none or self.terms.equal_across):
             p = self.across.w * self.across.away(level) / self.size
-        if not (self.within.none or self.terms.equal_within):
+        if not self.within.none:
             e = self.within.w * self.within.away(z.a)
         return State.of(z.a, z.s, z.nu * moved, z.price * rows, v, p, e)
 
@@ -205,7 +205,7 @@ class _Method:
             away = self.across.error(left.across, z.v / left.level)
             found = max(found, float(np.abs(away).max() / left.level.max()))
         if not self.within.none:
-            away = self.within.error(left.within, z.v[self.n])
+            away = self.within.error(left.within, self.ground.least(z.v))
             found = max(found, float(np.abs(away).max() / z.a.max()))
         return found
 
@@ -270,7 +270,8 @@ class _Method:
             if not pulls:
                 return State.of(da, ds, dnu, dprice, dv, idle_p, idle_e)
             dp = self.across.pull(dlevel, across, slope, force + dv)
-            de = self.within.pull(da, within, z.v[self.n], dual + dnu - self.both @ found)
+            worth = self.ground.least(z.v)
+            de = self.within.pull(da, within, worth, dual + dnu - self.both @ found)
             return State.of(da, ds, dnu, dprice, dv, dp, de)
 
         return direction
@@ -280,7 +281,8 @@ class _Method:
         user, and the mean (harmonic, by use) of those who use the row. Equal targets would lose
         the users whose money is small."""
         money = z.v * level
-        own = np.minimum(np.maximum(money * (len(money) / money.sum()), LIGHTEST), 1.0)[self.n]
+        own = np.minimum(np.maximum(money * (len(money) / money.sum()), LIGHTEST), 1.0)
+        own = self.ground.least(own)
         return np.concatenate([own, (z.a @ self.use) / ((z.a / own) @ self.use)])
 
     def _system(self, z: State) -> Any:
@@ -319,4 +321,4 @@ class _Method:
         money[ground.rows] = z.price[:rows]
         limits = np.zeros(users)
         limits[ground.limited] = z.price[rows:]
-        return Point(z.a / ground.u, money.reshape(servers, resources), limits)
+        return Point(z.a[ground.pair] / ground.u, money.reshape(servers, resources), limits)

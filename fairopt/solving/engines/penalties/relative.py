@@ -35,8 +35,9 @@ BEGINNINGS = (True, True), (False, True), (True, False), (False, False)
 """shares by weight or equal; forces, on the way to a large alpha, as at its end or as there"""
 LAST, LEAST = 1e-15, 1e-200
 """smallest tau aimed at, and smallest force"""
-STALL = 12
-"""iterations without halving the error before it stops"""
+STALL, BEGUN, MOST_FAR = 12, 0.1, 60
+"""iterations without halving the error before it stops; while the error is above `BEGUN`, where a
+level may still have decades to go, how many"""
 ROUNDS = 15
 """changes of what is held and full"""
 CLEAR, ENTERING, CLOSE = 1e-13, 1e-3, 2e-16
@@ -50,8 +51,8 @@ FARTHEST = 1.5
 def follow(instance: Instance, score: Floats, terms: Terms) -> list[Point]:
     """The end of the path, and the same polished; empty where numbers ended or it is too large."""
     with np.errstate(all="ignore"):
-        ground = Ground.of(instance, score, instance.weight)
-        if 2 * len(ground.n) + ground.use.shape[1] + 2 * len(ground.weight) > LARGEST:
+        ground = Ground.of(instance, score, instance.weight, terms.equal_within)
+        if 2 * len(ground.use) + ground.use.shape[1] + 2 * len(ground.weight) > LARGEST:
             return []
         found = []
         for by_weight, at_end in BEGINNINGS:
@@ -78,7 +79,7 @@ class _Path:
         self, ground: Ground, terms: Terms, by_weight: bool, forces_of: float | None
     ) -> None:
         self.ground, self.terms, self.forces_of = ground, terms, forces_of
-        self.n, self.use, self.phi = ground.n, ground.use, ground.weight
+        self.use, self.phi = ground.use, ground.weight
         self.pairs, self.rows = self.use.shape
         self.users = len(self.phi)
         self.group = ground.within.group
@@ -92,7 +93,7 @@ class _Path:
         # on the way to a larger alpha the forces may already be as strong as they will be there
         worth = np.float64(size) ** (1 + (self.forces_of or alpha)) / self.ground.total
         across = np.inf if terms.equal_across else 2 * terms.t_pf * worth / self.users
-        within = np.inf if terms.equal_within else 2 * terms.t_drf / size**2 * worth
+        within = 0.0 if terms.equal_within else 2 * terms.t_drf / size**2 * worth
         # a force too small to matter beside worths near 1 has lost its digits
         across, within = (w if w > LEAST else 0.0 for w in (across, within))
         self.forces = np.full(self.users, across), np.full(self.pairs, within) / ground.machines
@@ -102,7 +103,8 @@ class _Path:
         ground = self.ground
         a = ground.a0
         if by_weight and not self.terms.equal_within:
-            part = self.phi[self.n] * (self.group @ (1 / (self.phi[self.n] @ self.group)))
+            own = ground.on @ self.phi
+            part = own * (self.group @ (1 / (own @ self.group)))
             a = a * np.maximum(part * (self.group @ self.group.sum(axis=0)), 1e-290)
             a = a * 0.5 / max(float((a @ self.use).max()), 0.5)
         self.a = a
@@ -139,7 +141,8 @@ class _Path:
             if left.error < least:
                 since = iteration if left.error < 0.5 * least else since
                 best, least = self._state(), left.error
-            if least <= enough or iteration - since > STALL:
+            stall = STALL if least < BEGUN else MOST_FAR
+            if least <= enough or iteration - since > stall:
                 break
             if not self._step(left):
                 break
@@ -165,7 +168,7 @@ class _Path:
         self.p, self.e = np.zeros(self.users), np.zeros(self.pairs)
         if 0 < across[0] < np.inf:
             self.p = across * (level - self.mean[0])
-        if 0 < within[0] < np.inf:
+        if within[0] > 0:
             self.e = within * (self.a - self.group @ self.mean[1:])
 
     def _state(self) -> tuple[Floats, ...]:
@@ -235,7 +238,7 @@ class _Path:
         found: list[Point] = []
         left = Left(self)
         part = self._parts(left)
-        self.held = (part > self.nu / left.worth) | self._largest(part)
+        self.held = (part > self.nu / left.worth) | self._largest()
         self.full = self.price / left.paid > self.s
         seen: set[bytes] = set()
         for _ in range(ROUNDS):
@@ -254,15 +257,14 @@ class _Path:
         return found
 
     def _parts(self, left: Left) -> Floats:
-        """(P,) part of its user's share in each pair."""
-        found: Floats = self.a * self.of_user.sum(axis=1) / left.level[self.n]
+        """(P,) largest part of anybody's level in each share."""
+        found: Floats = self.a / left.alone
         return found
 
-    def _largest(self, part: Floats) -> Any:
-        """(P,) the pair that holds most of each user's share."""
-        last = np.lexsort((part, self.n))
+    def _largest(self) -> Any:
+        """(P,) what holds most of each user's level."""
         found = np.zeros(self.pairs, bool)
-        found[last[np.cumsum(np.bincount(self.n)) - 1]] = True
+        found[(self.a[:, None] * self.of_user).argmax(axis=0)] = True
         return found
 
     def _mended(self) -> tuple[Any, Any]:
@@ -272,10 +274,9 @@ class _Path:
         part = self._parts(left)
         cheap = ~self.held & (left.dual > CLEAR * left.worth)
         over = ~self.full & (left.primal < -ROUNDING)
-        held = ((self.held & (part > CLEAR)) | cheap) | self._largest(part)
+        held = ((self.held & (part > CLEAR)) | cheap) | self._largest()
         full = (self.full & (self.price > CLEAR * left.paid)) | over
-        first = left.level[self.n] / self.of_user.sum(axis=1)
-        self.a = np.where(cheap, ENTERING * first, self.a)
+        self.a = np.where(cheap, ENTERING * left.alone, self.a)
         self.price = np.where(over, ENTERING * left.paid, self.price)
         return held, full
 
@@ -321,4 +322,4 @@ class _Path:
         money[ground.rows] = self.price[:rows]
         limits = np.zeros(users)
         limits[ground.limited] = self.price[rows:]
-        return Point(self.a / ground.u, money.reshape(servers, resources), limits)
+        return Point(self.a[ground.pair] / ground.u, money.reshape(servers, resources), limits)

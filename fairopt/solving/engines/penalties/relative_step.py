@@ -24,7 +24,6 @@ class Path(Protocol):
     ground: Ground
     terms: Terms
     alpha: float
-    n: Any
     use: Floats
     phi: Floats
     group: Floats
@@ -60,11 +59,9 @@ class Left:
         across, within = z.forces
         self.across = _pulled(level - z.mean[0], z.p, across)
         self.within = _pulled(z.a - z.group @ z.mean[1:], z.e, within)
-        if z.terms.equal_within:
-            # whose money it is does not matter where all must hold the same
-            money = z.group @ ((z.a * self.worth) @ z.group)
-        else:
-            money = np.maximum(self.money[z.n], np.abs(z.e) * z.a)
+        # the share that would be all of somebody's level
+        self.alone = np.where(z.of_user > 0, level / z.of_user, np.inf).min(axis=1)
+        money = np.maximum(self.worth * self.alone, np.abs(z.e) * z.a)
         self.paid = (z.a @ z.use) / ((z.a / money) @ z.use)
         self.of_pairs = z.a * z.nu / money
         self.of_rows = z.s * z.price / self.paid
@@ -72,8 +69,7 @@ class Left:
         size = np.maximum(self.worth, np.maximum(np.abs(z.e), z.use @ z.price))
         self.unbalanced = np.abs(self.dual) / size
         stiff = z.alpha * z.v / level
-        apart = np.abs(self.within) / (level[z.n] / z.of_user.sum(axis=1))
-        apart = apart * _beside(within, stiff[z.n] * z.of_user.sum(axis=1) ** 2)
+        apart = np.abs(self.within) / self.alone * _beside(within, z.of_user**2 @ stiff)
         away = np.abs(self.across) / level * _beside(across, stiff)
         self.pulls = max(float(away.max()), float(apart.max()))
         self.off = max(
