@@ -19,7 +19,7 @@ PACKAGE = Path(fairopt.__file__).parent
 LAYERS = (
     ("errors", "threads"),
     ("storage",),
-    ("instance",),
+    ("instance", "journal"),
     ("criteria",),
     ("formulas",),
     ("allocation", "program"),
@@ -41,7 +41,8 @@ RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 # the judge and the judged share no code above the data, not even late
 JUDGES = {"allocation", "certificates", "filling"}
 SOLVERS = {"program", "notions", "solving.reduce", "solving.engines"}
-HEAVY = {"cvxpy", "clarabel", "ecos", "scs", "highspy", "pandas", "pyarrow", "matplotlib", "dask"}
+HEAVY = {"cvxpy", "clarabel", "ecos", "scs", "highspy", "pandas", "pyarrow", "matplotlib", "dask",
+         "numba"}  # fmt: skip
 
 
 def modules() -> list[Path]:

@@ -16,9 +16,9 @@ from fairopt import __version__
 from fairopt.errors import FairoptError, UsageError
 from fairopt.files import Model
 from fairopt.instance import Instance
+from fairopt.journal import Journal
 from fairopt.propositions import selected
 from fairopt.propositions.counterexamples import model_of
-from fairopt.propositions.journal import Journal
 from fairopt.propositions.statement import Statement
 from fairopt.propositions.trials import chunk, judged, label, resolved, shrunk
 
@@ -112,7 +112,7 @@ def run(
         for statement, without in plan
         for k in starts
     ]
-    with Journal(resume) as journal:
+    with Journal(resume, "fairopt/propositions-work/v1") as journal:
         pieces = _done(work, executor, journal, progress, len(work) + len(plan))
         per = len(starts)
         counted = [_merged(pieces[k * per : (k + 1) * per]) for k in range(len(plan))]

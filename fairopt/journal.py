@@ -11,8 +11,6 @@ from typing import IO, Any
 from fairopt.errors import UsageError
 from fairopt.storage import JournalWarning, hold
 
-HEAD = json.dumps({"schema": "fairopt/propositions-work/v1"}) + "\n"
-
 
 class Journal:
     """Known results, read from a file to which new ones are appended; empty without a file.
@@ -21,7 +19,7 @@ class Journal:
     caller checks counterexamples again and may `refuse` a result. A JournalWarning names each line
     that is not used.
 
-    The first line is a head, so that no other file is overwritten; a last line that was cut short
+    The first line is a head of `schema`, so that no other file is overwritten; a last line that was cut short
     is removed.
 
     Raises
@@ -29,7 +27,8 @@ class Journal:
     UsageError : the file is of another kind, another run has locked it, or it cannot be used.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None) -> None:
+    def __init__(self, path: str | os.PathLike[str] | None, schema: str) -> None:
+        self._head = json.dumps({"schema": schema}) + "\n"
         self.known: dict[str, Any] = {}
         self._line: dict[str, int] = {}
         self._file: IO[bytes] | None = None
@@ -73,16 +72,16 @@ class Journal:
     def _read(self, name: str) -> None:
         assert self._file is not None
         self._file.seek(0)
-        first = self._file.readline(len(HEAD))
-        if first != HEAD.encode():
+        first = self._file.readline(len(self._head))
+        if first != self._head.encode():
             # an empty file, or one with a head cut short, may be overwritten
-            if not HEAD.encode().startswith(first):
+            if not self._head.encode().startswith(first):
                 wanted = "a file that --resume made, or a name where nothing is"
                 raise UsageError(f"resume: {name} is another kind of file; wanted {wanted}")
             self._file.truncate(0)
-            self._append(HEAD)
+            self._append(self._head)
             return
-        whole = len(HEAD)
+        whole = len(self._head)
         for number, line in enumerate(self._file, 2):
             if not line.endswith(b"\n"):
                 break

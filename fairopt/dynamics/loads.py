@@ -1,0 +1,72 @@
+"""Load: how much of the pool is asked for, and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from fairopt.errors import BadInput, Fault, Infeasible
+from fairopt.instance import Floats, Instance
+
+
+def pool_parts(instance: Instance) -> Floats:
+    """(K, R) a_kj, the part of the pool that one task of class k holds of resource j.
+
+    Raises
+    ------
+    BadInput : several servers, users that may not use the pool, unequal weights, limits.
+    """
+    faults = []
+    if int(instance.count.sum()) != 1:
+        faults.append(Fault("servers", f"{int(instance.count.sum())} machines", "one pool"))
+    if not instance.eligible.all():
+        faults.append(Fault("placement", "users that may not use the pool", "all may"))
+    if np.ptp(instance.weight) > 0:
+        faults.append(Fault("weight", "unequal weights", "equal ones: classes have none"))
+    if np.isfinite(instance.limit).any():
+        faults.append(Fault("limit", "limits", "none: jobs come and go instead"))
+    if faults:
+        raise BadInput(faults)
+    capacity = instance.capacity[0]
+    parts: Floats = instance.demand_by_server[:, 0] / np.where(capacity > 0, capacity, 1.0)
+    return parts
+
+
+def mix_of(instance: Instance, mix: Mapping[str, float] | None) -> Floats:
+    """(K,) how the load is divided between the classes; all alike unless told otherwise.
+
+    Raises
+    ------
+    BadInput : an unknown class, a part that is negative or not finite, or nothing at all.
+    """
+    if not mix:
+        return np.ones(len(instance.users))
+    faults = [Fault(f"mix.{name}", "an unknown user", "a user") for name in mix
+              if name not in instance.users]  # fmt: skip
+    faults += [Fault(f"mix.{name}", f"{value}", "a finite number >= 0")
+               for name, value in mix.items() if not 0 <= value < np.inf]  # fmt: skip
+    parts = np.array([float(mix.get(name, 0.0)) for name in instance.users])
+    if not faults and not parts.any():
+        faults.append(Fault("mix", "0 for all", "a class with a load"))
+    if faults:
+        raise BadInput(faults)
+    return parts
+
+
+def rho_of(parts: Floats, mix: Floats, load: float) -> Floats:
+    """(K,) rho_k in the proportions of `mix`, with max_j sum_k rho_k a_kj = load.
+
+    Raises
+    ------
+    BadInput : a load that is not a finite number > 0.
+    Infeasible : a load of 1 or more: (12) of bonald2015 fails, jobs pile up without end.
+    """
+    if not 0 < load < np.inf:
+        raise BadInput([Fault("load", f"{load}", "a number > 0 and < 1")])
+    asked = mix @ parts
+    if load >= 1:
+        j = int(asked.argmax())
+        raise Infeasible(f"load {load:g}: sum_k rho_k a_kj = {load:g} for resource {j + 1}; wanted "
+                         "< 1 for each (bonald2015 (12)), else jobs pile up without end")  # fmt: skip
+    return np.asarray(mix * (load / asked.max()))
