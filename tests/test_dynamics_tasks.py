@@ -215,13 +215,15 @@ def test_resume(tmp_path):
 
 
 def test_refused():
-    with pytest.raises(Infeasible, match=r"sum_k rho_k a_kj = 1.2 for resource 2.*\(12\)"):
+    with pytest.raises(Infeasible, match=r"= 1.2 for r2; wanted < 1 \(\(12\)"):
         tasks(THREE, [0.5, 1.2], **SMALL)
+    with pytest.raises(Infeasible, match="= 1 for r2"):
+        tasks(THREE, [1.0], **SMALL)
     with pytest.raises(UsageError, match="rule: found 'fifo'"):
         tasks(THREE, [0.5], ["fifo"], **SMALL)
     with pytest.raises(UsageError, match="bottleneck: found '>'"):
         tasks(THREE, [0.5], bottleneck=">", **SMALL)
-    with pytest.raises(BadInput, match="3 faults"):
+    with pytest.raises(BadInput, match="6 faults"):
         tasks(THREE, [0.5], units=0, tasks_per_job=0, jobs=1.5)
     with pytest.raises(BadInput, match="one pool"):
         tasks(Instance([[1]], [[1], [1]]), [0.5])

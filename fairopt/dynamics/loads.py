@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from fairopt.errors import BadInput, Fault, Infeasible
+from fairopt.dynamics.stability import refuse_overload
+from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats, Instance
 
 
@@ -54,7 +55,7 @@ def mix_of(instance: Instance, mix: Mapping[str, float] | None) -> Floats:
     return parts
 
 
-def rho_of(parts: Floats, mix: Floats, load: float) -> Floats:
+def rho_of(parts: Floats, mix: Floats, load: float, resources: Sequence[str]) -> Floats:
     """(K,) rho_k in the proportions of `mix`, with max_j sum_k rho_k a_kj = load.
 
     Raises
@@ -64,9 +65,7 @@ def rho_of(parts: Floats, mix: Floats, load: float) -> Floats:
     """
     if not 0 < load < np.inf:
         raise BadInput([Fault("load", f"{load}", "a number > 0 and < 1")])
-    asked = mix @ parts
-    if load >= 1:
-        j = int(asked.argmax())
-        raise Infeasible(f"load {load:g}: sum_k rho_k a_kj = {load:g} for resource {j + 1}; wanted "
-                         "< 1 for each (bonald2015 (12)), else jobs pile up without end")  # fmt: skip
-    return np.asarray(mix * (load / asked.max()))
+    rho: Floats = mix * (load / (mix @ parts).max())
+    if load >= 1:  # also where the sums below come out a digit lower
+        refuse_overload(parts, rho * (1 + 1e-12), resources)
+    return rho

@@ -131,17 +131,17 @@ def tasks(
 
     Examples
     --------
-    >>> inst = Instance([[0.1, 1], [1, 0.1]], [[1, 1]])
+    >>> inst = Instance([[0.1, 1], [1, 0.1]], [[1, 1]], users=["A", "B"])
     >>> found = tasks(inst, [0.5], ["drf"], jobs=20, warmup=5, replications=2, tasks_per_job=50)
     >>> sorted(found.rows[0].gamma)
-    ['n1', 'n2']
+    ['A', 'B']
     """
     parts, shares = pool_parts(instance), mix_of(instance, mix)
     settings = {"units": units, "tasks_per_job": tasks_per_job, "jobs": jobs, "warmup": warmup,
                 "freeze": freeze, "bottleneck": bottleneck, "seed": seed}  # fmt: skip
     _sensible(instance, rules, settings)
     replications_asked(replications, seed)
-    rho = {load: rho_of(parts, shares, load) for load in loads}
+    rho = {load: rho_of(parts, shares, load, instance.resources) for load in loads}
     asked = [(load, rule) for load in loads for rule in rules]
     pieces = [
         {"users": list(instance.users), "demand": instance.demand_by_server[:, 0].tolist(),
