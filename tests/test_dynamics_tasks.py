@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from fairopt.dynamics import fast
 from fairopt.dynamics.replications import generator
-from fairopt.dynamics.task_run import BLOCK, conserved, replicate, whole_shares
+from fairopt.dynamics.runs import conserved
+from fairopt.dynamics.task_run import BLOCK, replicate, whole_shares
 from fairopt.dynamics.tasks import tasks
 from fairopt.errors import BadInput, Infeasible, UsageError
 from fairopt.instance import Instance
@@ -133,17 +134,17 @@ def test_nothing_is_lost(rule, freeze, bottleneck, seed, load):
     found = tasks(THREE, [load], [rule], freeze=freeze, bottleneck=bottleneck, seed=seed, **SMALL)
     for record in found.rows[0].records:
         assert conserved(record)
-        jobs = record["jobs"]
+        jobs = record["whole"]
         assert record["throughput"] == pytest.approx(jobs["left"] / record["horizon"])
-        tasks_done = record["tasks"]
+        tasks_done = record["parts"]
         assert tasks_done["ended"] >= 20 * jobs["left"]
         assert tasks_done["started"] <= 20 * jobs["arrived"]
 
 
 @pytest.mark.parametrize(
     ("where", "value"),
-    [("tasks", {"started": 9, "ended": 5, "running": 3}), ("peak", [1.1, 0.5]), ("little", 1e-6),
-     ("jobs", {"arrived": 9, "left": 9, "present": 1}), ("use", [-0.1, 0.2]), ("lost", 1e-3),
+    [("parts", {"started": 9, "ended": 5, "running": 3}), ("peak", [1.1, 0.5]), ("little", 1e-6),
+     ("whole", {"arrived": 9, "left": 9, "present": 1}), ("use", [-0.1, 0.2]), ("lost", 1e-3),
      ("little", float("nan")), ("peak", None)],
 )  # fmt: skip
 def test_spoiled_records_are_seen(where, value):
@@ -223,7 +224,7 @@ def test_refused():
         tasks(THREE, [0.5], ["fifo"], **SMALL)
     with pytest.raises(UsageError, match="bottleneck: found '>'"):
         tasks(THREE, [0.5], bottleneck=">", **SMALL)
-    with pytest.raises(BadInput, match="6 faults"):
+    with pytest.raises(BadInput, match="3 faults"):
         tasks(THREE, [0.5], units=0, tasks_per_job=0, jobs=1.5)
     with pytest.raises(BadInput, match="one pool"):
         tasks(Instance([[1]], [[1], [1]]), [0.5])
@@ -231,5 +232,7 @@ def test_refused():
         tasks(THREE, [0.5], mix={"9": 1.0})
     with pytest.raises(BadInput, match="load"):
         tasks(THREE, [-0.5], **SMALL)
-    with pytest.raises(UsageError, match="replications"):
+    with pytest.raises(BadInput, match="larger than the pool"):
+        tasks(Instance([[3]], [[1]]), [0.5], units=2)
+    with pytest.raises(BadInput, match="replications"):
         tasks(THREE, [0.5], **{**SMALL, "replications": 0})

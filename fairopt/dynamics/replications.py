@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairopt.errors import UsageError
 from fairopt.journal import Journal
 
 SCHEMA = "fairopt/simulation-work/v1"
@@ -125,11 +124,3 @@ def estimate(values: Sequence[float]) -> Estimate:
         return Estimate(mean, -math.inf, math.inf)
     half = float(t.ppf(0.975, len(sample) - 1) * sample.std(ddof=1) / math.sqrt(len(sample)))
     return Estimate(mean, mean - half, mean + half)
-
-
-def replications_asked(number: int, seed: int) -> None:
-    """Refuse what no run can be made of."""
-    if number < 1:
-        raise UsageError(f"replications: found {number}; wanted at least 1")
-    if seed < 0:
-        raise UsageError(f"seed: found {seed}; wanted a whole number >= 0")

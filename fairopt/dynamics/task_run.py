@@ -23,8 +23,6 @@ BLOCK = 256
 """arrivals drawn at a time"""
 SLOTS = 64
 """jobs present for which there is room at first"""
-CLOSE = 1e-9
-"""relative: how far two sums of the same times may be apart"""
 
 
 def rule_code(name: str) -> int:
@@ -59,8 +57,8 @@ def replicate(piece: Mapping[str, Any], compiled: bool | None = None) -> dict[st
     -------
     dict : by class "time" (mean time in the system of measured jobs, None without any),
         "measured", "number" (time-averaged jobs present), "throughput" (jobs that left, per unit
-        of time); by resource "use" (time-averaged) and "peak", in parts of the pool; "tasks"
-        {started, ended, running}, "jobs" {arrived, left, present}, "horizon" (time simulated),
+        of time); by resource "use" (time-averaged) and "peak", in parts of the pool; "parts"
+        (tasks) {started, ended, running}, "whole" (jobs) {arrived, left, present}, "horizon" (time simulated),
         "lost" (most of a resource that is neither left nor held by a running task), "little"
         (largest relative difference between the integral of jobs present and the time that all
         jobs spent).
@@ -68,24 +66,6 @@ def replicate(piece: Mapping[str, Any], compiled: bool | None = None) -> dict[st
     run = _Run(piece, compiled)
     run.to_the_end()
     return run.record()
-
-
-def conserved(record: Any) -> bool:
-    """Whether a record agrees with itself: nothing lost, nothing above capacity, Little's law."""
-    try:
-        tasks, jobs = record["tasks"], record["jobs"]
-        return bool(
-            tasks["started"] == tasks["ended"] + tasks["running"]
-            and jobs["arrived"] == jobs["left"] + jobs["present"]
-            and sum(record["measured"].values()) <= jobs["left"]
-            and all(0 <= part <= 1 + CLOSE for part in (*record["peak"], *record["use"]))
-            and 0 <= record["little"] <= CLOSE
-            and 0 <= record["lost"] <= CLOSE
-            and record["horizon"] > 0
-            and all(t is None or t > 0 for t in record["time"].values())
-        )
-    except (KeyError, TypeError, AttributeError):
-        return False
 
 
 class _Run:
@@ -202,9 +182,9 @@ class _Run:
             "throughput": float(count[at.LEFT] / end),
             "use": (self.used / end / full).tolist(),
             "peak": (self.peak / full).tolist(),
-            "tasks": {"started": int(count[at.STARTED]), "ended": int(count[at.ENDED]),
+            "parts": {"started": int(count[at.STARTED]), "ended": int(count[at.ENDED]),
                       "running": int(self.running[here].sum())},
-            "jobs": {"arrived": int(count[at.ARRIVED]), "left": int(count[at.LEFT]),
+            "whole": {"arrived": int(count[at.ARRIVED]), "left": int(count[at.LEFT]),
                      "present": int(count[at.ACTIVE])},
             "horizon": end,
             "lost": float((np.abs(self.capacity - self.left - held) / full).max()),

@@ -1,0 +1,254 @@
+"""Packet-based sharing: flows of packets that visit the resources in turn (bonald2015 section 4.5).
+
+A packet of class k takes a_kj of the time of resource j, resource 1 first; resources that it does
+not need are skipped. A flow has at most `window` packets on their way, and sends the next when one
+has left; near its end it sends what is left. Every resource serves the waiting packet of smallest
+start tag max(V_j, the flow's last finish tag there), 0 at first; V_j is the tag last served and is
+kept while j is idle; ties go to the older flow. The finish tag is the start tag plus
+max_j a_kj ("drf": DRFQ), a_kj / Q ("pf": Q packets of the flow wait at j, this one counted) or
+a_kj ("bmf"). Sizes are geometric; what a class gets is gamma_k = mean size / E[T_k].
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any
+
+import numpy as np
+
+from fairopt.dynamics import packet_loop as at
+from fairopt.dynamics.fast import loop
+from fairopt.dynamics.loads import pool_parts
+from fairopt.dynamics.replications import Progress, generator
+from fairopt.dynamics.runs import Runs, over_loads, whole_numbers
+from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.instance import Floats, Instance, Ints
+
+RULES = {"drf": at.DRF, "pf": at.PF, "bmf": at.BMF}
+BLOCK = 256
+"""arrivals drawn at a time"""
+SLOTS = 32
+"""flows present for which there is room at first"""
+
+
+def packets(
+    instance: Instance,
+    loads: Sequence[float],
+    rules: Sequence[str] = ("drf", "pf", "bmf"),
+    *,
+    mix: Mapping[str, float] | None = None,
+    packets_per_flow: int = 2000,
+    window: int = 30,
+    flows: int = 1000,
+    warmup: int = 100,
+    replications: int = 10,
+    seed: int = 0,
+    executor: Executor | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Runs:
+    """Simulate flows that come as Poisson and leave; mean service rates with 95% intervals.
+
+    Intervals are Student's over independent replications. Every rule is given the same flows.
+
+    Parameters
+    ----------
+    instance : one pool; a user is a class of flows, its demand the a_kj.
+    loads : values of max_j sum_k rho_k a_kj, rho_k = packets_per_flow lambda_k; > 0 and < 1.
+    rules : of RULES.
+    mix : {class: proportion of rho}; all alike by default.
+    packets_per_flow : mean of the geometric size (the paper has 20,000 and says that it does not
+        matter much).
+    window : most packets of a flow on their way.
+    flows, warmup : measured flows of a replication, and flows before them. Arrivals go on until the
+        last measured flow has left.
+    replications, seed, executor, resume, progress : as of `tasks`.
+
+    Raises
+    ------
+    Infeasible : a load of 1 or more.
+    BadInput, UsageError : no pool, an unknown rule, bad numbers.
+    """
+    settings = {"packets_per_flow": packets_per_flow, "window": window, "flows": flows,
+                "warmup": warmup, "seed": seed}  # fmt: skip
+    _known(rules)
+    whole_numbers(
+        {**settings, "replications": replications},
+        {"packets_per_flow": 1, "window": 1, "flows": 1, "warmup": 0, "replications": 1, "seed": 0},
+    )
+    return over_loads(replicate, instance, loads, rules, mix, float(packets_per_flow), replications,
+                      settings, executor, resume, progress)  # fmt: skip
+
+
+def packet_rates(
+    instance: Instance,
+    numbers: Mapping[str, int],
+    rule: str,
+    *,
+    window: int = 30,
+    horizon: float = 20_000.0,
+    warmup: float = 2_000.0,
+    compiled: bool | None = None,
+) -> dict[str, float]:
+    """Packets per unit of time of one flow of each class, while nobody comes or leaves.
+
+    Nothing is random. Comparable with the fluid rates of the same population.
+
+    Parameters
+    ----------
+    instance : one pool.
+    numbers : {class: flows}, whole numbers >= 0, not all 0.
+    rule : one of RULES.
+    window : most packets of a flow on their way.
+    horizon, warmup : packets that leave between `warmup` and `horizon` are counted; in the time
+        that a whole capacity takes for one unit of demand.
+
+    Raises
+    ------
+    BadInput, UsageError : no pool, unknown classes, bad numbers, an unknown rule.
+    """
+    _known([rule])
+    parts = pool_parts(instance)
+    unknown = [Fault(f"numbers.{name}", "an unknown user", "a user") for name in numbers
+               if name not in instance.users]  # fmt: skip
+    each = [numbers.get(name, 0) for name in instance.users]
+    whole_numbers({"window": window, **dict(zip(instance.users, each, strict=True))},
+                  {"window": 1, **dict.fromkeys(instance.users, 0)})  # fmt: skip
+    if not sum(each):
+        unknown.append(Fault("numbers", "no flow", "one at least"))
+    if not 0 <= warmup < horizon < np.inf:
+        unknown.append(Fault("warmup", f"{warmup} of {horizon}", "0 <= warmup < horizon"))
+    if unknown:
+        raise BadInput(unknown)
+    run = _Run(parts, rule, window, compiled)
+    kinds = np.repeat(np.arange(len(each)), each)
+    # all at time 0 and endless; nobody comes after them
+    times = np.append(np.zeros(len(kinds)), np.inf)
+    run.block = np.append(kinds, 0), times, np.full(len(times), np.inf)
+    before: Ints = np.zeros(len(each), dtype=np.int64)
+    for until in (warmup, horizon):
+        before, run.horizon = run.done.copy(), until
+        run.to_the_end(lambda: None)
+    moved = (run.done - before) / (horizon - warmup)
+    return {
+        name: float(rate / number)
+        for name, rate, number in zip(instance.users, moved, each, strict=True) if number
+    }  # fmt: skip
+
+
+def _known(rules: Sequence[str]) -> None:
+    for rule in rules:
+        if rule not in RULES:
+            raise UsageError(f"rule: found {rule!r}; wanted one of {', '.join(RULES)}")
+
+
+def replicate(piece: Mapping[str, Any], compiled: bool | None = None) -> dict[str, Any]:
+    """One replication of `packets`, from and to JSON data; the record is that of `task_run`.
+
+    There "parts" are packets {started: sent, ended: left, running: on their way} and "whole" are
+    flows; "peak" is 1 where a resource served at all.
+    """
+    have = np.array(piece["capacity"])
+    parts = np.array(piece["demand"]) / np.where(have > 0, have, 1.0)
+    run = _Run(parts, piece["rule"], int(piece["window"]), compiled)
+    run.watched = int(piece["warmup"])
+    run.until = run.watched + int(piece["flows"])
+    rho = np.array(piece["rho"])
+    mean = int(piece["packets_per_flow"])
+    draw, upper, last = generator(piece["seed"], piece["number"]), np.cumsum(rho / rho.sum()), 0.0
+
+    def block() -> None:
+        nonlocal last
+        times = last + np.cumsum(draw.standard_exponential(BLOCK) * (mean / rho.sum()))
+        last = float(times[-1])
+        kinds = np.searchsorted(upper, draw.random(BLOCK), side="right")
+        sizes = draw.geometric(1 / mean, BLOCK).astype(np.float64)
+        run.block = np.minimum(kinds, len(upper) - 1), times, sizes
+        run.count[at.NEXT] = 0
+
+    block()
+    run.to_the_end(block)
+    return run.record(piece["users"])
+
+
+class _Run:
+    """The arrays of `packet_loop.advance`, by its names."""
+
+    def __init__(self, service: Floats, rule: str, window: int, compiled: bool | None) -> None:
+        classes, resources = service.shape
+        whole = np.int64
+        self.service, self.rule, self.horizon = service, RULES[rule], np.inf
+        self.watched, self.until = 0, 1
+        self.advance = loop(at.advance, compiled)
+        self.block: tuple[Ints, Floats, Floats]
+        self.count, self.clock = np.zeros(at.COUNTS, dtype=whole), np.zeros(1)
+        self.kind, self.number, self.flying, self.active = np.zeros((4, SLOTS), dtype=whole)
+        self.born, self.unsent = np.zeros((2, SLOTS))
+        self.free = np.arange(SLOTS)[::-1].copy()
+        self.count[at.FREE] = SLOTS
+        self.tags, self.finish = np.zeros((SLOTS, resources, window)), np.zeros((SLOTS, resources))
+        self.head, self.length = np.zeros((2, SLOTS, resources), dtype=whole)
+        self.virtual, self.busy = np.zeros((2, resources))
+        self.serving, self.ready = np.full(resources, -1), np.full(resources, np.inf)
+        self.area, self.stay, self.wait = np.zeros((3, classes))
+        self.present, self.done, self.seen = np.zeros((3, classes), dtype=whole)
+
+    def to_the_end(self, block: Any) -> None:
+        """Run until the loop is done; `block` draws the next arrivals."""
+        while True:
+            why = self.advance(
+                self.rule, self.horizon, self.watched, self.until, self.service,
+                *self.block, self.count, self.clock, self.present,
+                self.kind, self.born, self.number, self.unsent, self.flying, self.active, self.free,
+                self.tags, self.head, self.length, self.finish,
+                self.virtual, self.serving, self.ready, self.busy,
+                self.area, self.stay, self.done, self.seen, self.wait,
+            )  # fmt: skip
+            if why == at.DONE:
+                return
+            if why == at.SLOTS:
+                self._grow()
+            else:
+                block()
+
+    def _grow(self) -> None:
+        """Room for twice as many flows."""
+        slots = len(self.kind)
+        for name in ("kind", "number", "flying", "active", "born", "unsent", "tags", "finish",
+                     "head", "length"):  # fmt: skip
+            old = getattr(self, name)
+            setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
+        self.free = np.zeros(2 * slots, dtype=np.int64)  # none was free
+        self.free[:slots] = np.arange(2 * slots - 1, slots - 1, -1)
+        self.count[at.FREE] = slots
+
+    def record(self, users: Sequence[str]) -> dict[str, Any]:
+        """What `replicate` returns."""
+        count, end = self.count, float(self.clock[0])
+        here = self.active[: count[at.ACTIVE]]
+        staying = np.bincount(self.kind[here], end - self.born[here], minlength=len(users))
+        spent = self.stay + staying
+        apart = np.abs(self.area - spent) / np.where(spent > 0, spent, 1.0)
+        # of what has begun, not all has been served
+        serving = np.where(self.serving >= 0, self.ready - end, 0.0)
+        use = (self.busy - serving) / end
+        waiting = self.length[here].sum() + (self.serving >= 0).sum()
+        seen = self.seen.tolist()
+        mean = [w / n if n else None for w, n in zip(self.wait.tolist(), seen, strict=True)]
+        return {
+            "time": dict(zip(users, mean, strict=True)),
+            "measured": dict(zip(users, seen, strict=True)),
+            "number": dict(zip(users, (self.area / end).tolist(), strict=True)),
+            "throughput": float(count[at.LEFT] / end),
+            "use": use.tolist(),
+            "peak": (self.busy > 0).astype(np.float64).tolist(),
+            "parts": {"started": int(count[at.SENT]), "ended": int(count[at.ENDED]),
+                      "running": int(waiting)},
+            "whole": {"arrived": int(count[at.ARRIVED]), "left": int(count[at.LEFT]),
+                      "present": int(count[at.ACTIVE])},
+            "horizon": end,
+            "lost": float(abs(self.flying[here].sum() - waiting)),
+            "little": float(apart.max()),
+        }  # fmt: skip
