@@ -95,6 +95,12 @@ class Cluster:
         """Place one more increment of the user on the machine."""
         self._change(user, position, 1)
 
+    def take(self, user: int, position: int) -> None:
+        """One increment of the user off the machine, which must hold one."""
+        self._change(user, position, -1)
+        if not self.packing[position][user]:
+            del self.packing[position][user]
+
     def remove(self, user: int) -> None:
         """Take back everything the user holds."""
         for position, held in self.packing.items():
