@@ -24,6 +24,7 @@ from fairopt.instance import Instance
 from fairopt.instance.reading import (
     AMOUNT,
     POSITIVE,
+    WHOLE,
     Faults,
     build,
     by_name,
@@ -41,7 +42,8 @@ LARGEST = 32 * storage.MEBIBYTE
 """most bytes of a file; a larger instance is a folder of CSV files"""
 
 _HEAD = ("title", "source", "resources", "case", "dynamics")
-_DYNAMICS = ("loads", "mix", "tasks_per_job", "horizon", "away")
+_WHOLE = ("tasks_per_job", "units", "packets_per_flow", "window", "frameworks")
+_DYNAMICS = ("loads", "mix", "means", "horizon", "away", "gap", *_WHOLE)
 
 
 @dataclass(frozen=True)
@@ -249,9 +251,10 @@ def _dynamics(given: Any, users: Mapping[str, int], faults: Faults) -> dict[str,
     for k, each in enumerate(listed(data.get("loads", []), "dynamics.loads", faults)):
         number(each, f"dynamics.loads[{k}]", faults, POSITIVE)
     by_name(data.get("mix", {}), users, "user", "dynamics.mix", faults, AMOUNT)
-    for key in ("tasks_per_job", "horizon"):
+    by_name(data.get("means", {}), users, "user", "dynamics.means", faults, POSITIVE)
+    for key, wanted in (("horizon", POSITIVE), ("gap", AMOUNT), *((k, WHOLE) for k in _WHOLE)):
         if key in data:
-            number(data[key], f"dynamics.{key}", faults, POSITIVE)
+            number(data[key], f"dynamics.{key}", faults, wanted)
     for user, both in table(data.get("away", {}), "dynamics.away", faults).items():
         here = f"dynamics.away.{user}"
         if user not in users:

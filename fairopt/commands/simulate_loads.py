@@ -1,0 +1,170 @@
+"""What `simulate tasks` and `simulate packets` share: options, the run, tables and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairopt import files, storage
+from fairopt.commands import output, progress, sweep_workers
+from fairopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from fairopt.dynamics.replications import Estimate
+    from fairopt.dynamics.runs import Runs
+
+EXIT_INTERRUPTED = 130
+
+
+def options(function: Callable[..., int]) -> Callable[..., int]:
+    """The options that every simulation of many replications has."""
+    for option in reversed((
+        click.option("--replications", type=click.IntRange(min=1), default=10, show_default=True,
+                     metavar="N", help="Independent runs; intervals are Student's over them."),
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
+                     help="Of everything random; the same seed gives the same bytes."),
+        click.option("-j", "--jobs", "workers", type=click.IntRange(min=1), default=1,
+                     show_default=True, metavar="N",
+                     help="Processes here. The output does not depend on it."),
+        click.option("--resume", metavar="FILE",
+                     help="Keep finished runs in FILE; skip those it holds already."),
+        click.option("--plot", "picture", metavar="FILE", callback=output.early,
+                     help="Draw into FILE (.png, .pdf or .svg)."),
+        output.as_json,
+        output.out,
+    )):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def loads_and_rules(rules: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """--load and --rule."""
+
+    def decorate(function: Callable[..., int]) -> Callable[..., int]:
+        function = click.option("--rule", "rules", multiple=True, metavar="NAME",
+                                help=f"{rules} May be repeated.")(function)  # fmt: skip
+        return click.option("--load", "loads", multiple=True, type=float, metavar="L",
+                            help="L = max_j sum_k rho_k a_kj, above 0 and below 1; default the "
+                                 "model's [dynamics]. May be repeated.")(function)  # fmt: skip
+
+    return decorate
+
+
+def setting(problem: files.Model, name: str, given: Any, usual: Any) -> Any:
+    """What an option says, else the model's [dynamics], else what is usual."""
+    return problem.dynamics.get(name, usual) if given is None else given
+
+
+def loads_of(problem: files.Model, given: Sequence[float]) -> list[float]:
+    """The loads asked for.
+
+    Raises
+    ------
+    UsageError : there are none.
+    """
+    found = list(dict.fromkeys(given or problem.dynamics.get("loads", ())))
+    if not found:
+        raise UsageError("load: found none; wanted --load L, or loads in the model's [dynamics]")
+    return found
+
+
+def carried_out(
+    work: Callable[..., Any], number: int, workers: int, resume: str | None, what: str
+) -> Any:
+    """work(executor, progress), or None where somebody interrupted it and was told so."""
+    try:
+        with (
+            sweep_workers.executor(workers, None, number) as executor,
+            progress.shown(what, "runs", left=True) as told,
+            output.journal_told(),
+        ):
+            return work(executor, told)
+    except KeyboardInterrupt:
+        kept = f"kept in {resume}; the same command goes on" if resume else "lost without --resume"
+        output.to_stderr(f"fairopt: interrupted: what was done is {kept}")
+        return None
+
+
+def out(runs: Runs, problem: files.Model, kind: str, picture: str | None, as_json: bool,
+        path: str | None) -> int:  # fmt: skip
+    """Leave the picture, the file and the table or JSON."""
+    from fairopt.sweeping.journal import encoded
+
+    if picture is not None:
+        from fairopt.report.plot_intervals import plot
+
+        plot(runs, picture)
+    dump = encoded(plain(runs, problem.name, kind))
+    if path is not None:
+        storage.write_text(path, dump + "\n")
+    output.to_stdout(dump if as_json else shown(runs, problem.title or problem.name))
+    return 0
+
+
+def plain(runs: Runs, model: str, kind: str) -> dict[str, Any]:
+    """The JSON object: every row, and the paired differences of every two rules."""
+    from fairopt.commands.simulate import SCHEMA
+
+    rows = [
+        {"load": row.load, "rule": row.rule, "rho": row.rho, "measured": row.measured,
+         "gamma": {user: list(e) for user, e in row.gamma.items()},
+         "use": {name: list(e) for name, e in row.use.items()}, "runs": list(row.records)}
+        for row in runs.rows
+    ]  # fmt: skip
+    apart = [
+        {"load": load, "of": second, "less": first, "gamma": {u: list(e) for u, e in each.items()}}
+        for load, first, second, each in differences(runs)
+    ]
+    return {"schema": SCHEMA, "kind": kind, "model": model, "work": runs.work,
+            "interval": "95%, Student's t over replications", **runs.settings, "rows": rows,
+            "differences": apart}  # fmt: skip
+
+
+def differences(runs: Runs) -> list[tuple[float, str, str, dict[str, Estimate]]]:
+    """(load, first rule, second rule, {class: second less first}), every two rules of a load."""
+    found = []
+    for load in dict.fromkeys(row.load for row in runs.rows):
+        rules = [row.rule for row in runs.rows if row.load == load]
+        for k, second in enumerate(rules):
+            for first in rules[:k]:
+                users = runs.row(load, first).gamma
+                each = {user: runs.difference(load, second, first, user) for user in users}
+                found.append((load, first, second, each))
+    return found
+
+
+def shown(runs: Runs, title: str) -> str:
+    """Two tables: mean service rates, and the rules compared by paired differences."""
+    from fairopt.filling.compared import text
+
+    users, resources = list(runs.rows[0].gamma), list(runs.rows[0].use)
+    head = ["load", "rule", *(f"gamma {user}" for user in users),
+            *(f"{name} used" for name in resources), "measured"]  # fmt: skip
+    lines = [
+        [f"{row.load:g}", row.rule, *(interval(row.gamma[user]) for user in users),
+         *(f"{row.use[name].mean:.4f}" for name in resources), str(row.measured)]
+        for row in runs.rows
+    ]  # fmt: skip
+    told = [title, "mean service rates, 95% intervals over replications", "",
+            text(head, lines, "terminal")]  # fmt: skip
+    pairs = [
+        [f"{load:g}", f"{second} - {first}", *(f"{interval(each[user])} {verdict(each[user])}"
+                                               for user in users)]
+        for load, first, second, each in differences(runs)
+    ]  # fmt: skip
+    if pairs:
+        told += ["", "paired differences (the same arrivals)", "",
+                 text(["load", "rules", *(f"gamma {user}" for user in users)], pairs, "terminal")]  # fmt: skip
+    return "\n".join(told)
+
+
+def interval(estimate: Estimate) -> str:
+    """A mean with its interval."""
+    return f"{estimate.mean:.4f} [{estimate.low:.4f}, {estimate.high:.4f}]"
+
+
+def verdict(difference: Estimate) -> str:
+    """What an interval of differences tells: more, less, or nothing."""
+    return "more" if difference.low > 0 else "less" if difference.high < 0 else "?"

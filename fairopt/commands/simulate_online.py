@@ -1,0 +1,140 @@
+"""fairopt simulate online: frameworks that arrive and leave a cluster (kesidis2018)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairopt import files, storage
+from fairopt.commands import output
+from fairopt.commands import simulate_loads as common
+from fairopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from fairopt.dynamics.online import Online
+
+
+@click.command("online", context_settings={"max_content_width": 100})
+@click.argument("model")
+@click.option("--scheduler", "schedulers", multiple=True, metavar="NAME",
+              help="Of `fairopt fill`; default those of Table II. May be repeated.")
+@click.option("--offers", multiple=True, type=click.Choice(["characterised", "coarse"]),
+              help="One task at a time, or all that is left of a machine; default both.")
+@click.option("--frameworks", type=click.IntRange(min=1), metavar="N",
+              help="Of each user; default the model's [dynamics], or 5.")
+@click.option("--tasks-per-job", type=click.IntRange(min=1), metavar="N",
+              help="Tasks of a framework; default the model's, or 20.")
+@click.option("--times", type=click.Choice(["exponential", "given"]), default="exponential",
+              show_default=True, help="Task times: drawn, or the mean itself.")
+@click.option("--gap", type=float, metavar="T",
+              help="Mean time between arrivals of a user's frameworks; default the model's, or 0: "
+                   "all are there from the start.")
+@common.options  # fmt: skip
+def command(
+    model: str,
+    schedulers: tuple[str, ...],
+    offers: tuple[str, ...],
+    frameworks: int | None,
+    tasks_per_job: int | None,
+    times: str,
+    gap: float | None,
+    replications: int,
+    seed: int,
+    workers: int,
+    resume: str | None,
+    picture: str | None,
+    as_json: bool,
+    path: str | None,
+) -> int:
+    """Run frameworks on the cluster of MODEL, a user being a queue of them; nothing is revoked.
+
+    Prints total execution time and time-averaged use of every scheduler with 95% intervals over
+    independent runs, ranked, and each compared with DRF by paired differences.
+    """
+    from fairopt.dynamics.online import OFFERS, SCHEDULERS, online
+
+    if picture is not None:
+        raise UsageError("--plot: a ranking is a table; wanted tasks or packets for a picture")
+    problem = files.read(model)
+    kinds, named = offers or tuple(OFFERS), schedulers or SCHEDULERS
+    found = common.carried_out(
+        lambda executor, told: online(
+            problem.instance, named, kinds,
+            frameworks=common.setting(problem, "frameworks", frameworks, 5),
+            tasks_per_job=common.setting(problem, "tasks_per_job", tasks_per_job, 20),
+            means=problem.dynamics.get("means"), times=times,
+            gap=common.setting(problem, "gap", gap, 0.0), replications=replications, seed=seed,
+            executor=executor, resume=resume, progress=told,
+        ),
+        len(kinds) * len(named) * replications, workers, resume, "online",
+    )  # fmt: skip
+    if found is None:
+        return common.EXIT_INTERRUPTED
+    from fairopt.sweeping.journal import encoded
+
+    ranked = sorted(found, key=lambda one: one.total.mean)
+    dump = encoded(_plain(ranked, problem.name, seed))
+    if path is not None:
+        storage.write_text(path, dump + "\n")
+    output.to_stdout(dump if as_json else _text(ranked, problem.title or problem.name))
+    return 0
+
+
+def _beside(one: Online, all_of: list[Online]) -> Online:
+    """What a row is compared with: DRF under the same offers, or coarse DRF; else the last."""
+    same = [o for o in all_of if o.scheduler == "drf" and o.offers == one.offers]
+    return (same or all_of[-1:])[0]
+
+
+def _plain(ranked: list[Online], model: str, seed: int) -> dict[str, Any]:
+    from fairopt.commands.simulate import SCHEMA
+
+    rows = [
+        {"scheduler": one.scheduler, "offers": one.offers, "total": list(one.total),
+         "use": {name: list(e) for name, e in one.use.items()},
+         "stay": {name: list(e) for name, e in one.stay.items()},
+         "faster_than": _beside(one, ranked).scheduler,
+         "by": list(one.faster_by(_beside(one, ranked))), "runs": list(one.records)}
+        for one in ranked
+    ]  # fmt: skip
+    return {"schema": SCHEMA, "kind": "online", "model": model, "seed": seed,
+            "interval": "95%, Student's t over replications", "rows": rows,
+            "characterised_faster_than_coarse": {
+                name: list(e) for name, e in _offers(ranked).items()}}  # fmt: skip
+
+
+def _offers(ranked: list[Online]) -> dict[str, Any]:
+    """{scheduler: part saved by characterised offers}, where both kinds were run."""
+    by = {(one.scheduler, one.offers): one for one in ranked}
+    return {
+        name: by[name, "characterised"].faster_by(by[name, "coarse"])
+        for name, kind in by if kind == "coarse" and (name, "characterised") in by
+    }  # fmt: skip
+
+
+def _text(ranked: list[Online], title: str) -> str:
+    from fairopt.filling.compared import text
+
+    resources = list(ranked[0].use)
+    lines = []
+    for k, one in enumerate(ranked, 1):
+        saved = one.faster_by(_beside(one, ranked))
+        total = f"{one.total.mean:.2f} [{one.total.low:.2f}, {one.total.high:.2f}]"
+        lines.append([str(k), one.scheduler, one.offers, total,
+                      *(f"{one.use[name].mean:.3f}" for name in resources), _saved(saved)])  # fmt: skip
+    head = ["rank", "scheduler", "offers", "total time", *(f"{name} used" for name in resources),
+            f"saved against {_beside(ranked[0], ranked).scheduler}"]  # fmt: skip
+    told = [title, "total execution time, 95% intervals over replications; compared in pairs", "",
+            text(head, lines, "terminal")]  # fmt: skip
+    pairs = _offers(ranked)
+    if pairs:
+        told += ["", "saved by characterised against coarse offers", ""]
+        told.append(text(["scheduler", "saved"], [[n, _saved(e)] for n, e in pairs.items()],
+                         "terminal"))  # fmt: skip
+    return "\n".join(told)
+
+
+def _saved(part: Any) -> str:
+    word = "faster" if part.low > 0 else "slower" if part.high < 0 else "?"
+    return f"{part.mean:+.1%} [{part.low:+.1%}, {part.high:+.1%}] {word}"

@@ -1,0 +1,115 @@
+"""fairopt simulate packets: flows visit the resources in turn (Figure 5 of bonald2015)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fairopt import files
+from fairopt.commands import output
+from fairopt.commands import simulate_loads as common
+
+
+def population(context: click.Context, option: click.Parameter, value: tuple[str, ...]) -> Any:
+    """{class: flows} of CLASS=N, each."""
+    found = {}
+    for given in value:
+        user, _, number = given.rpartition("=")
+        if not (user and number.isdecimal()):
+            raise click.BadParameter(f"found {given!r}; wanted CLASS=N, n1=4")
+        found[user] = int(number)
+    return found
+
+
+@click.command("packets", context_settings={"max_content_width": 100})
+@click.argument("model")
+@common.loads_and_rules("drf (DRFQ), pf or bmf; default all three.")
+@click.option("--fixed", multiple=True, callback=population, metavar="CLASS=N",
+              help="N flows of CLASS that never end, nobody else: rates beside the fluid ones. "
+                   "May be repeated.")
+@click.option("--count", "number", type=click.IntRange(min=1), default=1000, show_default=True,
+              metavar="N", help="Flows measured in each run.")
+@click.option("--warmup", type=click.IntRange(min=0), default=100, show_default=True, metavar="N",
+              help="Flows before them.")
+@click.option("--packets-per-flow", type=click.IntRange(min=1), metavar="N",
+              help="Mean of the geometric size; default the model's [dynamics], or 2000.")
+@click.option("--window", type=click.IntRange(min=1), metavar="N",
+              help="Most packets of a flow on their way; default the model's, or 30.")
+@common.options  # fmt: skip
+def command(
+    model: str,
+    loads: tuple[float, ...],
+    rules: tuple[str, ...],
+    fixed: dict[str, int],
+    number: int,
+    warmup: int,
+    packets_per_flow: int | None,
+    window: int | None,
+    replications: int,
+    seed: int,
+    workers: int,
+    resume: str | None,
+    picture: str | None,
+    as_json: bool,
+    path: str | None,
+) -> int:
+    """Simulate flows of packets through the resources of the one pool of MODEL, in turn.
+
+    Prints the mean service rate of each class under each rule with 95% intervals over independent
+    runs, and the rules compared by paired differences: all get the same flows.
+    """
+    from fairopt.dynamics.packets import packets
+
+    problem = files.read(model)
+    named, wide = rules or ("drf", "pf", "bmf"), common.setting(problem, "window", window, 30)
+    if fixed:
+        return _fixed(problem, fixed, named, wide, as_json, path)
+    asked = common.loads_of(problem, loads)
+    mean = common.setting(problem, "packets_per_flow", packets_per_flow, 2000)
+    runs = common.carried_out(
+        lambda executor, told: packets(
+            problem.instance, asked, named, mix=problem.dynamics.get("mix"), packets_per_flow=mean,
+            window=wide, flows=number, warmup=warmup, replications=replications, seed=seed,
+            executor=executor, resume=resume, progress=told,
+        ),
+        len(asked) * len(named) * replications, workers, resume, "packets",
+    )  # fmt: skip
+    if runs is None:
+        return common.EXIT_INTERRUPTED
+    return common.out(runs, problem, "packets", picture, as_json, path)
+
+
+def _fixed(problem: files.Model, numbers: dict[str, int], rules: tuple[str, ...], window: int,
+           as_json: bool, path: str | None) -> int:  # fmt: skip
+    """Packets and fluid of a population that does not change, side by side."""
+    import json
+
+    from fairopt import storage
+    from fairopt.commands.simulate import SCHEMA
+    from fairopt.dynamics.loads import pool_parts
+    from fairopt.dynamics.packets import packet_rates
+    from fairopt.dynamics.rates import class_rates
+    from fairopt.filling.compared import text
+
+    users = problem.instance.users
+    state = [numbers.get(user, 0) for user in users]
+    rows = []
+    for rule in rules:
+        found = packet_rates(problem.instance, numbers, rule, window=window)
+        whole = class_rates(pool_parts(problem.instance), [state], rule)[0].tolist()
+        fluid = {u: r / n for u, r, n in zip(users, whole, state, strict=True) if n}
+        rows.append({"rule": rule, "packets": found, "fluid": fluid})
+    data = {"schema": SCHEMA, "kind": "packets", "model": problem.name, "window": window,
+            "fixed": numbers, "rows": rows}  # fmt: skip
+    dump = json.dumps(data, allow_nan=False)
+    if path is not None:
+        storage.write_text(path, dump + "\n")
+    lines = [
+        [row["rule"], user, f"{rate:.5f}", f"{row['fluid'][user]:.5f}",
+         f"{rate / row['fluid'][user] - 1:+.2%}"]
+        for row in rows for user, rate in row["packets"].items()
+    ]  # fmt: skip
+    head = ["rule", "class", "packets", "fluid", "apart"]
+    output.to_stdout(dump if as_json else text(head, lines, "terminal"))
+    return 0

@@ -1,0 +1,67 @@
+"""fairopt simulate tasks: jobs of many tasks come to one pool and leave (Figure 4 of bonald2015)."""
+
+from __future__ import annotations
+
+import click
+
+from fairopt import files
+from fairopt.commands import simulate_loads as common
+
+
+@click.command("tasks", context_settings={"max_content_width": 100})
+@click.argument("model")
+@common.loads_and_rules("drf, pf, bmf (all three by default), or a scheduler of `fairopt fill`.")
+@click.option("--count", "number", type=click.IntRange(min=1), default=2000, show_default=True,
+              metavar="N", help="Jobs measured in each run.")
+@click.option("--warmup", type=click.IntRange(min=0), default=200, show_default=True, metavar="N",
+              help="Jobs before them.")
+@click.option("--tasks-per-job", type=click.IntRange(min=1), metavar="N",
+              help="Default the model's [dynamics], or 500.")
+@click.option("--units", type=click.IntRange(min=1), metavar="N",
+              help="How many times the pool's capacity is there; default the model's, or 100.")
+@click.option("--freeze/--no-freeze", default=True, show_default=True,
+              help="Whether nobody is served while the most deprived job's task does not fit.")
+@click.option("--bottleneck", type=click.Choice(["<=", "<"]), default="<=", show_default=True,
+              help="bmf: a resource is one where what is left is this to the largest requirement.")
+@common.options  # fmt: skip
+def command(
+    model: str,
+    loads: tuple[float, ...],
+    rules: tuple[str, ...],
+    number: int,
+    warmup: int,
+    tasks_per_job: int | None,
+    units: int | None,
+    freeze: bool,
+    bottleneck: str,
+    replications: int,
+    seed: int,
+    workers: int,
+    resume: str | None,
+    picture: str | None,
+    as_json: bool,
+    path: str | None,
+) -> int:
+    """Simulate jobs of many tasks on the one pool of MODEL; a user is a class of jobs.
+
+    Prints the mean service rate of each class under each rule with 95% intervals over independent
+    runs, and the rules compared by paired differences: all get the same jobs. Every run is checked:
+    tasks started = ended + running, nothing above capacity, Little's law.
+    """
+    from fairopt.dynamics.tasks import tasks
+
+    problem = files.read(model)
+    asked, named = common.loads_of(problem, loads), rules or ("drf", "pf", "bmf")
+    runs = common.carried_out(
+        lambda executor, told: tasks(
+            problem.instance, asked, named, mix=problem.dynamics.get("mix"),
+            units=common.setting(problem, "units", units, 100),
+            tasks_per_job=common.setting(problem, "tasks_per_job", tasks_per_job, 500),
+            jobs=number, warmup=warmup, replications=replications, seed=seed, freeze=freeze,
+            bottleneck=bottleneck, executor=executor, resume=resume, progress=told,
+        ),
+        len(asked) * len(named) * replications, workers, resume, "tasks",
+    )  # fmt: skip
+    if runs is None:
+        return common.EXIT_INTERRUPTED
+    return common.out(runs, problem, "tasks", picture, as_json, path)

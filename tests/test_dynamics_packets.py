@@ -1,0 +1,177 @@
+"""Packets through resources in turn: fluid rates, oracles, the same bytes whoever runs it."""
+
+from __future__ import annotations
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairopt.dynamics import fast
+from fairopt.dynamics.packets import BLOCK, packet_rates, packets, replicate
+from fairopt.dynamics.rates import class_rates
+from fairopt.dynamics.replications import generator
+from fairopt.dynamics.runs import conserved
+from fairopt.errors import BadInput, Infeasible, UsageError
+from fairopt.instance import Instance
+
+THREE = Instance([[0.1, 1], [1, 0.1], [1, 1]], [[1, 1]], users=["1", "2", "3"])
+SMALL = {"packets_per_flow": 50, "flows": 40, "warmup": 5, "replications": 2}
+
+
+def piece(**changed):
+    plain = {
+        "users": ["1", "2", "3"], "demand": THREE.demand.tolist(), "capacity": [1.0, 1.0],
+        "rho": [0.47, 0.12, 0.12], "rule": "drf", "number": 0, "seed": 3, "packets_per_flow": 50,
+        "window": 4, "flows": 30, "warmup": 5,
+    }  # fmt: skip
+    return {**plain, **changed}
+
+
+@pytest.mark.parametrize("rule", ["drf", "pf", "bmf"])
+@pytest.mark.parametrize("population", [(4, 1, 1), (1, 1, 1), (0, 2, 3)])
+def test_fluid_rates(rule, population):
+    """Within 2% of the fluid notion; DYNAMICS prints those of (4, 1, 1)."""
+    found = packet_rates(THREE, dict(zip("123", population, strict=True)), rule)
+    fluid = class_rates(THREE.demand, [population], rule)[0] / np.maximum(population, 1)
+    there = [k for k, number in zip("123", population, strict=True) if number]
+    assert list(found) == there
+    assert list(found.values()) == pytest.approx([r for r in fluid if r > 0], rel=0.02)
+
+
+def test_fluid_rates_printed():
+    printed = {"drf": [0.19608] * 3, "pf": [0.18939, 0.75758, 0.16667],
+               "bmf": [0.18519, 0.74074, 0.18519]}  # fmt: skip
+    for rule, rates in printed.items():
+        found = packet_rates(THREE, {"1": 4, "2": 1, "3": 1}, rule)
+        assert list(found.values()) == pytest.approx(rates, rel=0.02)
+
+
+def straightforward(p):
+    """The same model with lists, from the same random numbers."""
+    need = p["demand"]
+    draw = generator(p["seed"], p["number"])
+    parts = np.cumsum(p["rho"]) / sum(p["rho"])
+    times = np.cumsum(draw.standard_exponential(BLOCK) * (p["packets_per_flow"] / sum(p["rho"])))
+    kinds = np.searchsorted(parts, draw.random(BLOCK), side="right")
+    sizes = draw.geometric(1 / p["packets_per_flow"], BLOCK)
+    coming = [{"at": t, "k": int(k), "todo": int(s), "out": 0, "f": [0.0, 0.0], "n": n}
+              for n, (t, k, s) in enumerate(zip(times, kinds, sizes, strict=True))]  # fmt: skip
+    queue, virtual, busy, left = ([], []), [0.0, 0.0], [None, None], {}
+
+    def enqueue(flow, j):
+        start = max(virtual[j], flow["f"][j])
+        waiting = 1 + sum(other is flow for _, _, _, other in queue[j])
+        add = {"drf": max(need[flow["k"]]), "bmf": need[flow["k"]][j],
+               "pf": need[flow["k"]][j] / waiting}[p["rule"]]  # fmt: skip
+        flow["f"][j] = start + add
+        queue[j].append((start, flow["n"], len(left) + flow["f"][j], flow))
+
+    def serve(j, now):
+        if busy[j] is None and queue[j]:
+            entry = min(queue[j], key=lambda e: (e[0], e[1]))
+            queue[j].remove(entry)
+            virtual[j] = entry[0]
+            busy[j] = (now + need[entry[3]["k"]][j], entry[3])
+
+    while len([n for n in left if p["warmup"] <= n < p["warmup"] + p["flows"]]) < p["flows"]:
+        ends = [b[0] if b else np.inf for b in busy]
+        j = 1 if ends[1] < ends[0] else 0
+        if coming[0]["at"] < ends[j]:
+            flow = coming.pop(0)
+            now = flow["at"]
+            while flow["todo"] and flow["out"] < p["window"]:
+                flow["todo"] -= 1
+                flow["out"] += 1
+                enqueue(flow, 0)
+            serve(0, now)
+            continue
+        now, flow = busy[j]
+        busy[j] = None
+        if j == 0:
+            enqueue(flow, 1)
+        elif flow["todo"]:
+            flow["todo"] -= 1
+            enqueue(flow, 0)
+        else:
+            flow["out"] -= 1
+            if not flow["out"]:
+                left[flow["n"]] = (flow["k"], now - flow["at"])
+        serve(1 - j, now)
+        serve(j, now)
+    measured = [left[n] for n in range(p["warmup"], p["warmup"] + p["flows"])]
+    return [sum(t for kind, t in measured if kind == k) for k in range(3)]
+
+
+@pytest.mark.parametrize("rule", ["drf", "pf", "bmf"])
+def test_as_the_straightforward_form(rule):
+    found = replicate(piece(rule=rule))
+    total = [(found["time"][k] or 0) * found["measured"][k] for k in "123"]
+    assert total == pytest.approx(straightforward(piece(rule=rule)), rel=1e-9)
+
+
+@pytest.mark.parametrize("rule", ["drf", "pf", "bmf"])
+def test_same_bytes_with_and_without_numba(rule):
+    if not fast.available():
+        pytest.skip("numba is not installed")
+    compiled, plain = (json.dumps(replicate(piece(rule=rule), how)) for how in (True, False))
+    assert compiled == plain
+
+
+def test_one_class_alone():
+    """One resource, one class: flows share it evenly, 1 - rho whatever the law of their size."""
+    one = Instance([[1.0]], [[1.0]], users=["1"])
+    row = packets(one, [0.5], ["bmf"], packets_per_flow=100, flows=2000, replications=8, seed=5).rows[0]
+    assert row.gamma["1"].low < 0.5 < row.gamma["1"].high
+    assert row.gamma["1"].high - row.gamma["1"].low < 0.1
+    assert row.use["r1"].low < 0.5 < row.use["r1"].high
+
+
+def test_a_resource_not_needed_is_skipped():
+    apart = Instance([[1, 0], [0, 1]], [[1, 1]], users=["1", "2"])
+    found = packet_rates(apart, {"1": 2, "2": 1}, "drf", horizon=3000.0, warmup=500.0)
+    assert found == pytest.approx({"1": 0.5, "2": 1.0}, rel=0.01)
+
+
+@settings(max_examples=20, deadline=None)
+@given(rule=st.sampled_from(["drf", "pf", "bmf"]), seed=st.integers(0, 2**32),
+       load=st.floats(0.1, 0.95), window=st.integers(1, 30))  # fmt: skip
+def test_nothing_is_lost(rule, seed, load, window):
+    found = packets(THREE, [load], [rule], seed=seed, window=window, **SMALL)
+    for record in found.rows[0].records:
+        assert conserved(record)
+        assert not conserved({**record, "lost": 1.0})
+
+
+def test_serial_or_parallel_same_bytes():
+    alone = packets(THREE, [0.6], **SMALL)
+    with ThreadPoolExecutor(2) as pool:
+        together = packets(THREE, [0.6], executor=pool, **SMALL)
+    assert repr(alone) == repr(together)
+    assert repr(alone) != repr(packets(THREE, [0.6], seed=1, **SMALL))
+
+
+def test_resume(tmp_path):
+    file = tmp_path / "kept.jsonl"
+    whole = packets(THREE, [0.6], ["drf"], resume=file, **SMALL)
+    told = []
+    again = packets(THREE, [0.6], ["drf"], resume=file, **SMALL,
+                    progress=lambda done, of: told.append(done))  # fmt: skip
+    assert told == [2]
+    assert repr(again) == repr(whole)
+
+
+def test_refused():
+    with pytest.raises(Infeasible, match="= 1.2 for r1"):
+        packets(THREE, [1.2], **SMALL)
+    with pytest.raises(UsageError, match="rule: found 'tsf'"):
+        packets(THREE, [0.5], ["tsf"], **SMALL)
+    with pytest.raises(BadInput, match="2 faults"):
+        packets(THREE, [0.5], window=0, flows=0)
+    with pytest.raises(BadInput, match="3 faults"):
+        packet_rates(THREE, {"9": 1}, "drf", warmup=5.0, horizon=2.0)
+    with pytest.raises(UsageError, match="rule"):
+        packet_rates(THREE, {"1": 1}, "wfq")
