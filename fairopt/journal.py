@@ -19,8 +19,8 @@ class Journal:
     caller checks counterexamples again and may `refuse` a result. A JournalWarning names each line
     that is not used.
 
-    The first line is a head of `schema`, so that no other file is overwritten; a last line that was cut short
-    is removed.
+    The first line is a head of `schema`, so that no other file is overwritten; a last line that was
+    cut short is removed.
 
     Raises
     ------

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt.dynamics.online import OFFERS, conserved, online, replicate
+from fairopt.dynamics.online import OFFERS, conserved, replicate, simulate_online
 from fairopt.errors import BadInput, UsageError
 from fairopt.filling import SCHEDULERS
 from fairopt.instance import Instance
@@ -20,7 +20,7 @@ SMALL = {"frameworks": 2, "tasks_per_job": 15, "replications": 2}
 
 
 def only(*given, **more):
-    (found,) = online(*given, **{**SMALL, **more})
+    (found,) = simulate_online(*given, **{**SMALL, **more})
     return found
 
 
@@ -90,7 +90,7 @@ def test_limits_hold_at_a_time():
 def test_same_frameworks_for_every_scheduler():
     """Where nothing is scarce the scheduler makes no difference, to the last bit."""
     rich = TWO.replace(capacity=TWO.capacity * 100)
-    found = online(rich, **SMALL)
+    found = simulate_online(rich, **SMALL)
     assert len(found) == 7
     assert len({one.total for one in found}) == 1
     assert found[0].faster_by(found[1]) == (0.0, 0.0, 0.0)
@@ -98,23 +98,23 @@ def test_same_frameworks_for_every_scheduler():
 
 def test_serial_or_parallel_same_bytes():
     asked = {**SMALL, "schedulers": ("drf", "rps-dsf"), "offers": ("coarse", "characterised")}
-    alone = online(TWO, **asked)
+    alone = simulate_online(TWO, **asked)
     with ThreadPoolExecutor(2) as pool:
-        together = online(TWO, executor=pool, **asked)
+        together = simulate_online(TWO, executor=pool, **asked)
     assert repr(alone) == repr(together)
-    assert repr(alone) != repr(online(TWO, seed=1, **asked))
+    assert repr(alone) != repr(simulate_online(TWO, seed=1, **asked))
 
 
 def test_resume(tmp_path):
     file, told = tmp_path / "kept.jsonl", []
-    whole = online(TWO, ["drf"], resume=file, **SMALL)
-    more = online(TWO, ["drf", "ps-dsf"], resume=file, **SMALL,
+    whole = simulate_online(TWO, ["drf"], resume=file, **SMALL)
+    more = simulate_online(TWO, ["drf", "ps-dsf"], resume=file, **SMALL,
                   progress=lambda done, of: told.append(done))  # fmt: skip
     assert told == [2, 3, 4]
     assert repr(more[0]) == repr(whole[0])
     file.write_text(file.read_text().replace('"running": 0', '"running": 1'))
     with pytest.warns(JournalWarning, match="contradict"):
-        assert repr(online(TWO, ["drf"], resume=file, **SMALL)) == repr(whole)
+        assert repr(simulate_online(TWO, ["drf"], resume=file, **SMALL)) == repr(whole)
 
 
 def test_a_model_of_many_machines():
@@ -127,13 +127,14 @@ def test_a_model_of_many_machines():
 
 def test_refused():
     with pytest.raises(UsageError, match="scheduler: found 'fifo'"):
-        online(TWO, ["fifo"])
+        simulate_online(TWO, ["fifo"])
     with pytest.raises(UsageError, match="offers: found 'fine'"):
-        online(TWO, ["drf"], ["fine"])
+        simulate_online(TWO, ["drf"], ["fine"])
     with pytest.raises(UsageError, match="times: found 'uniform'"):
-        online(TWO, ["drf"], times="uniform")
+        simulate_online(TWO, ["drf"], times="uniform")
     with pytest.raises(BadInput, match="4 faults"):
-        online(TWO.replace(demand=[[500, 1], [1, 5]]), means={"a": 0.0, "z": 1.0}, gap=-1.0)
+        wide = TWO.replace(demand=[[500, 1], [1, 5]])
+        simulate_online(wide, means={"a": 0.0, "z": 1.0}, gap=-1.0)
     with pytest.raises(BadInput, match="2 faults"):
-        online(TWO, frameworks=0, replications=0)
+        simulate_online(TWO, frameworks=0, replications=0)
     assert fo.BadInput is BadInput

@@ -16,7 +16,7 @@ from fairopt.dynamics import fast
 from fairopt.dynamics.replications import generator
 from fairopt.dynamics.runs import conserved
 from fairopt.dynamics.task_run import BLOCK, replicate, whole_shares
-from fairopt.dynamics.tasks import tasks
+from fairopt.dynamics.tasks import simulate_tasks
 from fairopt.errors import BadInput, Infeasible, UsageError
 from fairopt.instance import Instance
 from fairopt.storage import JournalWarning
@@ -116,7 +116,8 @@ def test_same_bytes_with_and_without_numba(rule):
 
 def test_vanishing_load():
     """Alone, 400 tasks end at rate 100 and the last 100 one after the other: 4 + H_100."""
-    row = tasks(THREE, [1e-4], ["drf"], mix=MIX, jobs=300, warmup=0, replications=4).rows[0]
+    asked = {"mix": MIX, "jobs": 300, "warmup": 0, "replications": 4}
+    row = simulate_tasks(THREE, [1e-4], ["drf"], **asked).rows[0]
     alone = 5 / (4 + math.fsum(1 / k for k in range(1, 101)))
     assert alone == pytest.approx(0.5442249, abs=1e-7)
     assert row.gamma["1"].low < alone < row.gamma["1"].high
@@ -131,7 +132,8 @@ def test_vanishing_load():
 )  # fmt: skip
 def test_nothing_is_lost(rule, freeze, bottleneck, seed, load):
     """Started = ended + running, capacity at every launch, Little's law, in every run."""
-    found = tasks(THREE, [load], [rule], freeze=freeze, bottleneck=bottleneck, seed=seed, **SMALL)
+    asked = {"freeze": freeze, "bottleneck": bottleneck, "seed": seed, **SMALL}
+    found = simulate_tasks(THREE, [load], [rule], **asked)
     for record in found.rows[0].records:
         assert conserved(record)
         jobs = record["whole"]
@@ -178,7 +180,7 @@ def test_bottleneck_is_named():
 
 
 def test_rules_get_the_same_jobs():
-    found = tasks(THREE, [0.6], ["drf", "bmf"], **SMALL)
+    found = simulate_tasks(THREE, [0.6], ["drf", "bmf"], **SMALL)
     drf, bmf = found.rows
     assert [r["measured"] for r in drf.records] == [r["measured"] for r in bmf.records]
     apart = found.difference(0.6, "bmf", "drf", "2")
@@ -187,52 +189,53 @@ def test_rules_get_the_same_jobs():
 
 
 def test_serial_or_parallel_same_bytes():
-    alone = tasks(THREE, [0.6], **SMALL)
+    alone = simulate_tasks(THREE, [0.6], **SMALL)
     with ThreadPoolExecutor(2) as pool:
-        together = tasks(THREE, [0.6], executor=pool, **SMALL)
+        together = simulate_tasks(THREE, [0.6], executor=pool, **SMALL)
     assert repr(alone) == repr(together)
-    assert repr(alone) != repr(tasks(THREE, [0.6], seed=1, **SMALL))
+    assert repr(alone) != repr(simulate_tasks(THREE, [0.6], seed=1, **SMALL))
 
 
 def test_resume(tmp_path):
     file = tmp_path / "kept.jsonl"
-    whole = tasks(THREE, [0.6], ["drf", "bmf"], **SMALL)
+    whole = simulate_tasks(THREE, [0.6], ["drf", "bmf"], **SMALL)
 
     def stop(done, of):
         if done == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        tasks(THREE, [0.6], ["drf", "bmf"], resume=file, progress=stop, **SMALL)
+        simulate_tasks(THREE, [0.6], ["drf", "bmf"], resume=file, progress=stop, **SMALL)
     told = []
-    again = tasks(THREE, [0.6], ["drf", "bmf"], resume=file, **SMALL,
+    again = simulate_tasks(THREE, [0.6], ["drf", "bmf"], resume=file, **SMALL,
                   progress=lambda done, of: told.append(done))  # fmt: skip
     assert told == [2, 3, 4]
     assert repr(again) == repr(whole)
     spoiled = file.read_text().replace('"running": ', '"running": 9')
     file.write_text(spoiled)
     with pytest.warns(JournalWarning, match="contradict"):
-        assert repr(tasks(THREE, [0.6], ["drf", "bmf"], resume=file, **SMALL)) == repr(whole)
+        again = simulate_tasks(THREE, [0.6], ["drf", "bmf"], resume=file, **SMALL)
+    assert repr(again) == repr(whole)
 
 
 def test_refused():
     with pytest.raises(Infeasible, match=r"= 1.2 for r2; wanted < 1 \(\(12\)"):
-        tasks(THREE, [0.5, 1.2], **SMALL)
+        simulate_tasks(THREE, [0.5, 1.2], **SMALL)
     with pytest.raises(Infeasible, match="= 1 for r2"):
-        tasks(THREE, [1.0], **SMALL)
+        simulate_tasks(THREE, [1.0], **SMALL)
     with pytest.raises(UsageError, match="rule: found 'fifo'"):
-        tasks(THREE, [0.5], ["fifo"], **SMALL)
+        simulate_tasks(THREE, [0.5], ["fifo"], **SMALL)
     with pytest.raises(UsageError, match="bottleneck: found '>'"):
-        tasks(THREE, [0.5], bottleneck=">", **SMALL)
+        simulate_tasks(THREE, [0.5], bottleneck=">", **SMALL)
     with pytest.raises(BadInput, match="3 faults"):
-        tasks(THREE, [0.5], units=0, tasks_per_job=0, jobs=1.5)
+        simulate_tasks(THREE, [0.5], units=0, tasks_per_job=0, jobs=1.5)
     with pytest.raises(BadInput, match="one pool"):
-        tasks(Instance([[1]], [[1], [1]]), [0.5])
+        simulate_tasks(Instance([[1]], [[1], [1]]), [0.5])
     with pytest.raises(BadInput, match="mix.9"):
-        tasks(THREE, [0.5], mix={"9": 1.0})
+        simulate_tasks(THREE, [0.5], mix={"9": 1.0})
     with pytest.raises(BadInput, match="load"):
-        tasks(THREE, [-0.5], **SMALL)
+        simulate_tasks(THREE, [-0.5], **SMALL)
     with pytest.raises(BadInput, match="larger than the pool"):
-        tasks(Instance([[3]], [[1]]), [0.5], units=2)
+        simulate_tasks(Instance([[3]], [[1]]), [0.5], units=2)
     with pytest.raises(BadInput, match="replications"):
-        tasks(THREE, [0.5], **{**SMALL, "replications": 0})
+        simulate_tasks(THREE, [0.5], **{**SMALL, "replications": 0})

@@ -155,8 +155,8 @@ def shown(runs: Runs, title: str) -> str:
         for load, first, second, each in differences(runs)
     ]  # fmt: skip
     if pairs:
-        told += ["", "paired differences (the same arrivals)", "",
-                 text(["load", "rules", *(f"gamma {user}" for user in users)], pairs, "terminal")]  # fmt: skip
+        head = ["load", "rules", *(f"gamma {user}" for user in users)]
+        told += ["", "paired differences (the same arrivals)", "", text(head, pairs, "terminal")]
     return "\n".join(told)
 
 

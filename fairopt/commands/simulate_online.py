@@ -52,14 +52,14 @@ def command(
     Prints total execution time and time-averaged use of every scheduler with 95% intervals over
     independent runs, ranked, and each compared with DRF by paired differences.
     """
-    from fairopt.dynamics.online import OFFERS, SCHEDULERS, online
+    from fairopt.dynamics.online import OFFERS, SCHEDULERS, simulate_online
 
     if picture is not None:
         raise UsageError("--plot: a ranking is a table; wanted tasks or packets for a picture")
     problem = files.read(model)
     kinds, named = offers or tuple(OFFERS), schedulers or SCHEDULERS
     found = common.carried_out(
-        lambda executor, told: online(
+        lambda executor, told: simulate_online(
             problem.instance, named, kinds,
             frameworks=common.setting(problem, "frameworks", frameworks, 5),
             tasks_per_job=common.setting(problem, "tasks_per_job", tasks_per_job, 20),
@@ -121,8 +121,8 @@ def _text(ranked: list[Online], title: str) -> str:
     for k, one in enumerate(ranked, 1):
         saved = one.faster_by(_beside(one, ranked))
         total = f"{one.total.mean:.2f} [{one.total.low:.2f}, {one.total.high:.2f}]"
-        lines.append([str(k), one.scheduler, one.offers, total,
-                      *(f"{one.use[name].mean:.3f}" for name in resources), _saved(saved)])  # fmt: skip
+        used = [f"{one.use[name].mean:.3f}" for name in resources]
+        lines.append([str(k), one.scheduler, one.offers, total, *used, _saved(saved)])
     head = ["rank", "scheduler", "offers", "total time", *(f"{name} used" for name in resources),
             f"saved against {_beside(ranked[0], ranked).scheduler}"]  # fmt: skip
     told = [title, "total execution time, 95% intervals over replications; compared in pairs", "",

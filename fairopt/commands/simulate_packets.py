@@ -59,7 +59,7 @@ def command(
     Prints the mean service rate of each class under each rule with 95% intervals over independent
     runs, and the rules compared by paired differences: all get the same flows.
     """
-    from fairopt.dynamics.packets import packets
+    from fairopt.dynamics.packets import simulate_packets
 
     problem = files.read(model)
     named, wide = rules or ("drf", "pf", "bmf"), common.setting(problem, "window", window, 30)
@@ -68,7 +68,7 @@ def command(
     asked = common.loads_of(problem, loads)
     mean = common.setting(problem, "packets_per_flow", packets_per_flow, 2000)
     runs = common.carried_out(
-        lambda executor, told: packets(
+        lambda executor, told: simulate_packets(
             problem.instance, asked, named, mix=problem.dynamics.get("mix"), packets_per_flow=mean,
             window=wide, flows=number, warmup=warmup, replications=replications, seed=seed,
             executor=executor, resume=resume, progress=told,
@@ -94,7 +94,7 @@ def _fixed(problem: files.Model, numbers: dict[str, int], rules: tuple[str, ...]
 
     users = problem.instance.users
     state = [numbers.get(user, 0) for user in users]
-    rows = []
+    rows: list[Any] = []
     for rule in rules:
         found = packet_rates(problem.instance, numbers, rule, window=window)
         whole = class_rates(pool_parts(problem.instance), [state], rule)[0].tolist()

@@ -1,4 +1,4 @@
-"""fairopt simulate tasks: jobs of many tasks come to one pool and leave (Figure 4 of bonald2015)."""
+"""fairopt simulate tasks: jobs of many tasks come to one pool (Figure 4 of bonald2015)."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def command(
     runs, and the rules compared by paired differences: all get the same jobs. Every run is checked:
     tasks started = ended + running, nothing above capacity, Little's law.
     """
-    from fairopt.dynamics.tasks import tasks
+    from fairopt.dynamics.tasks import simulate_tasks
 
     problem = files.read(model)
     asked, named = common.loads_of(problem, loads), rules or ("drf", "pf", "bmf")
     runs = common.carried_out(
-        lambda executor, told: tasks(
+        lambda executor, told: simulate_tasks(
             problem.instance, asked, named, mix=problem.dynamics.get("mix"),
             units=common.setting(problem, "units", units, 100),
             tasks_per_job=common.setting(problem, "tasks_per_job", tasks_per_job, 500),

@@ -15,19 +15,35 @@ if TYPE_CHECKING:
     from fairopt.dynamics.lying import Others as Others
     from fairopt.dynamics.markov import ServiceRates as ServiceRates
     from fairopt.dynamics.markov import service_rates as service_rates
+    from fairopt.dynamics.online import Online as Online
+    from fairopt.dynamics.online import simulate_online as simulate_online
+    from fairopt.dynamics.packets import packet_rates as packet_rates
+    from fairopt.dynamics.packets import simulate_packets as simulate_packets
     from fairopt.dynamics.rates import class_rates as class_rates
+    from fairopt.dynamics.replications import Estimate as Estimate
+    from fairopt.dynamics.runs import Row as Row
+    from fairopt.dynamics.runs import Runs as Runs
     from fairopt.dynamics.servers import OverTime as OverTime
     from fairopt.dynamics.servers import by_themselves as by_themselves
+    from fairopt.dynamics.tasks import simulate_tasks as simulate_tasks
 
 # public name -> module below fairopt.dynamics that defines it
 _PUBLIC = {
+    "Estimate": "replications",
+    "Online": "online",
     "Lie": "lying",
     "Others": "lying",
     "OverTime": "servers",
+    "Row": "runs",
+    "Runs": "runs",
     "ServiceRates": "markov",
     "by_themselves": "servers",
     "class_rates": "rates",
+    "packet_rates": "packets",
     "service_rates": "markov",
+    "simulate_online": "online",
+    "simulate_packets": "packets",
+    "simulate_tasks": "tasks",
 }
 
 __all__ = sorted(_PUBLIC)

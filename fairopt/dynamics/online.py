@@ -23,10 +23,10 @@ import numpy as np
 from fairopt.dynamics.replications import Estimate, Progress, estimate, generator, run
 from fairopt.dynamics.runs import CLOSE, whole_numbers
 from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.files.tables import arrays_of, tables_of
 from fairopt.filling.filler import Filler
 from fairopt.filling.schedulers import find
 from fairopt.instance import Instance
-from fairopt.tables import arrays_of, tables_of
 
 OFFERS = {
     "characterised": "one task at a time, the scheduler knows what a task takes",
@@ -62,7 +62,7 @@ class Online:
                          for a, b in zip(self.records, other.records, strict=True)])  # fmt: skip
 
 
-def online(
+def simulate_online(
     instance: Instance,
     schedulers: Sequence[str] = SCHEDULERS,
     offers: Sequence[str] = ("characterised",),
@@ -93,7 +93,7 @@ def online(
         there from the start.
     replications : independent runs; each is the same for all schedulers but for the machines that
         a random selection draws.
-    seed, executor, resume, progress : as of `tasks`.
+    seed, executor, resume, progress : as of `simulate_tasks`.
 
     Returns
     -------
@@ -191,7 +191,7 @@ class _Run:
     """One replication: the cluster, the queues of frameworks and the running tasks."""
 
     def __init__(self, piece: Mapping[str, Any]) -> None:
-        from fairopt.reading import Faults, build
+        from fairopt.instance.reading import Faults, build
 
         faults = Faults("piece")
         self.instance = build(faults, **arrays_of(dict(piece["instance"]), faults))

@@ -33,7 +33,7 @@ SLOTS = 32
 """flows present for which there is room at first"""
 
 
-def packets(
+def simulate_packets(
     instance: Instance,
     loads: Sequence[float],
     rules: Sequence[str] = ("drf", "pf", "bmf"),
@@ -64,7 +64,7 @@ def packets(
     window : most packets of a flow on their way.
     flows, warmup : measured flows of a replication, and flows before them. Arrivals go on until the
         last measured flow has left.
-    replications, seed, executor, resume, progress : as of `tasks`.
+    replications, seed, executor, resume, progress : as of `simulate_tasks`.
 
     Raises
     ------

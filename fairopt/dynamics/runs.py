@@ -1,4 +1,4 @@
-"""Rules side by side at several loads of one pool: what `tasks` and `packets` have in common."""
+"""Rules side by side at several loads of one pool: what tasks and packets have in common."""
 
 from __future__ import annotations
 

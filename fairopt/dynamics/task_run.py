@@ -1,4 +1,4 @@
-"""One replication of `tasks`: the state of the pool, and what the inner loop asks for."""
+"""One replication of `simulate_tasks`: the state of the pool, and what the inner loop asks for."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def rule_code(name: str) -> int:
 
 
 def replicate(piece: Mapping[str, Any], compiled: bool | None = None) -> dict[str, Any]:
-    """One replication of `tasks`, from and to JSON data.
+    """One replication of `simulate_tasks`, from and to JSON data.
 
     Parameters
     ----------
-    piece : users, demand (K, R), capacity (R,), rho (K,), rule, and the settings of `tasks`.
+    piece : users, demand (K, R), capacity (R,), rho (K,), rule, and the other settings.
     compiled : as of `fast.loop`.
 
     Returns
@@ -58,7 +58,8 @@ def replicate(piece: Mapping[str, Any], compiled: bool | None = None) -> dict[st
     dict : by class "time" (mean time in the system of measured jobs, None without any),
         "measured", "number" (time-averaged jobs present), "throughput" (jobs that left, per unit
         of time); by resource "use" (time-averaged) and "peak", in parts of the pool; "parts"
-        (tasks) {started, ended, running}, "whole" (jobs) {arrived, left, present}, "horizon" (time simulated),
+        (tasks) {started, ended, running}, "whole" (jobs) {arrived, left, present}, "horizon" (time
+        simulated),
         "lost" (most of a resource that is neither left nor held by a running task), "little"
         (largest relative difference between the integral of jobs present and the time that all
         jobs spent).

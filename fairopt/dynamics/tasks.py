@@ -24,7 +24,7 @@ BOTTLENECKS = {
     "<": "what is left of the resource is less than the largest requirement, as printed",
 }
 
-def tasks(
+def simulate_tasks(
     instance: Instance,
     loads: Sequence[float],
     rules: Sequence[str] = ("drf", "pf", "bmf"),
@@ -73,7 +73,7 @@ def tasks(
     Examples
     --------
     >>> inst = Instance([[0.1, 1], [1, 0.1]], [[1, 1]], users=["A", "B"])
-    >>> found = tasks(inst, [0.5], ["drf"], jobs=20, warmup=5, replications=2, tasks_per_job=50)
+    >>> found = simulate_tasks(inst, [0.5], ["drf"], jobs=20, replications=2, tasks_per_job=50)
     >>> sorted(found.rows[0].gamma)
     ['A', 'B']
     """

@@ -1,4 +1,4 @@
-"""Pictures of simulated rules: mean service rates over the load, a panel a class, with intervals."""
+"""Pictures of simulated rules: mean service rates over the load, with intervals."""
 
 from __future__ import annotations
 
