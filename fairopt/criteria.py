@@ -39,6 +39,7 @@ def tsf(instance: Instance) -> Floats:
     A server that lacks a demanded resource counts 0. So does a server where the user is not
     eligible and its demand there is all 0, which is to say not stated (demand by server).
     """
+    instance.only_linear("criterion tsf")
     by_server = instance.demand.ndim == 3
     stated = (instance.demand > 0).any(axis=2) if by_server else np.ones(instance.shape[:2], bool)
     everywhere = instance.replace(placement=stated)
@@ -47,6 +48,7 @@ def tsf(instance: Instance) -> Floats:
 
 def cdrf(instance: Instance) -> Floats:
     """u = 1/gamma_n, gamma_n = sum_i gamma[n,i] over the eligible servers (khamse2016)."""
+    instance.only_linear("criterion cdrf")
     return np.broadcast_to(1.0 / instance.alone.sum(axis=1)[:, None], instance.shape[:2])
 
 
@@ -88,9 +90,11 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
     UsageError : the name is unknown.
     BadInput : a callable gave a wrong shape, or scores that are not finite and > 0.
     """
+    if isinstance(criterion, str) and criterion not in CRITERIA:
+        raise UsageError(f"criterion: found {criterion!r}; wanted one of {', '.join(CRITERIA)}")
+    if criterion != "tasks":
+        instance.only_linear(f"criterion {name_of(criterion)}")
     if isinstance(criterion, str):
-        if criterion not in CRITERIA:
-            raise UsageError(f"criterion: found {criterion!r}; wanted one of {', '.join(CRITERIA)}")
         named = CRITERIA[criterion]
         if instance.placement.size > BLOCK:
             return _scored(instance, named)

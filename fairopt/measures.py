@@ -93,6 +93,7 @@ def measure(
     dict : name -> finite number, or None where undefined (nobody offers the resource, everybody
         has nothing, a number beyond floating point). One key `utilisation.NAME` per resource.
     """
+    allocation.instance.only_linear("measures")
     # numbers beyond floating point become None below, without a warning
     with np.errstate(over="ignore", invalid="ignore"):
         found = _measured(allocation, best_throughput)

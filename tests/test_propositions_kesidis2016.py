@@ -16,7 +16,7 @@ from fairopt.propositions.kesidis2016_dominant import (
     equal_demand,
     equal_part,
 )
-from fairopt.propositions.kesidis2016_drf import Demand, closed_form, fixed_point, level
+from fairopt.propositions.kesidis2016_drf import bent, closed_form, fixed_point, shares
 from fairopt.propositions.trials import chunk, trial
 
 # trials in which a counterexample is found; rows that are not here hold
@@ -100,22 +100,20 @@ def test_claim_3_is_the_same_in_both_readings_for_equal_weights():
 def test_drawn_demand_is_subadditive_and_inverted(seed):
     rng = np.random.default_rng(seed)
     inst = draws.Small(servers=(1, 1))(rng)
-    demand = Demand.drawn(inst, rng)
+    pool = bent(inst, rng)
     x, y = rng.uniform(0.1, 5, (2, len(inst.users)))
-    assert (demand.of(x + y) <= demand.of(x) + demand.of(y) + 1e-12).all()
-    assert demand.tasks(demand.of(x).max(axis=1)) == pytest.approx(x)
-    least = level(demand, inst.weight)
-    all_at = demand.of(demand.tasks(inst.weight * least)).sum(axis=0)
-    assert all_at.max() == pytest.approx(1)
+    assert (pool.taken(x + y) <= pool.taken(x) + pool.taken(y) + 1e-12).all()
+    assert pool.within(pool.taken(x)) == pytest.approx(x)
+    answer = fo.solve(pool, fo.PerServerDRF())
+    assert shares(pool, answer.totals) / inst.weight == pytest.approx(answer.steps[0]["levels"][0])
+    assert answer.utilisation.max() == pytest.approx(1)
 
 
 def test_linear_demand_is_claim_3():
     inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]], weight=[1, 2])
-    part = inst.demand / inst.pool[0]
-    demand = Demand(part, np.ones((2, 2)), np.zeros((2, 2)))
-    x = fixed_point(demand, inst.weight)
-    assert demand.of(x).max(axis=1) == pytest.approx(closed_form(part, inst.weight))
-    assert level(demand, inst.weight) == pytest.approx(0.4)
+    found = shares(inst, fixed_point(inst, inst.weight))
+    assert found == pytest.approx(closed_form(inst.demand / inst.pool[0], inst.weight))
+    assert found == pytest.approx([0.4, 0.8])
 
 
 # -- (27), (33) ----------------------------------------------------------------------------------
@@ -177,7 +175,12 @@ def test_max_min_a_little_off_is_seen(monkeypatch):
         lambda inst, notion: honest(inst, notion).with_(tasks=0.999 * honest(inst, notion).tasks),
     )  # fmt: skip
     assert chunk(find("kesidis2016/claim-3"), "", 0, 0, 4)["violated"] == 4
-    monkeypatch.setattr(kesidis2016_drf, "level", lambda *given: 0.999 * level(*given))
+    monkeypatch.setattr(
+        kesidis2016_drf, "solve",
+        lambda inst, notion: fo.solve(inst, notion).with_(
+            tasks=0.999 * fo.solve(inst, notion).tasks
+        ),
+    )  # fmt: skip
     assert chunk(find("kesidis2016/corollary-1"), "", 0, 0, 4)["violated"] == 4
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from fairopt import criteria, storage
 from fairopt.formulas import parameters
 from fairopt.instance import Floats, Instance
+from fairopt.instance.faults import CURVES
 
 if TYPE_CHECKING:
     from fairopt.allocation import Allocation
@@ -129,6 +130,13 @@ def _instance_plain(inst: Instance) -> dict[str, Any]:
     limited = np.flatnonzero(np.isfinite(inst.limit))
     if len(limited):
         plain["limit"] = {inst.users[k]: float(inst.limit[k]) for k in limited}
+    for key, usual in CURVES.items():
+        bent = getattr(inst, key)
+        rows = [
+            {inst.resources[r]: float(row[r]) for r in np.flatnonzero(row != usual)} for row in bent
+        ] if not inst.linear else []  # fmt: skip
+        if any(rows):
+            plain[key] = {name: row for name, row in zip(inst.users, rows, strict=True) if row}
     return plain
 
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import REFUTED, UNPROVED, Certificate
-from fairopt.formulas import families, parameters
+from fairopt.formulas import curves, families, parameters
 
 # family -> "module:function"; a notion of a known family says so itself (`formulas.families`)
 JUDGES = {
@@ -56,7 +56,21 @@ def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate
             user, server = alloc.instance.users[where[0]], alloc.instance.servers[where[1]]
             return _unjudged(alloc, f"the score of {user} on {server} is not that of the "
                                     f"criterion {criterion!r}, so its shares are not")  # fmt: skip
+    if not alloc.instance.linear:
+        return _bent(alloc)
     return judged(alloc, gradient)
+
+
+def _bent(alloc: Allocation) -> Certificate:
+    """The verdict where demand is not linear, which few judges know (`fairopt.formulas.curves`)."""
+    from fairopt.certificates import curved
+
+    why = curves.unanswered(alloc.instance, alloc.notion)
+    if why is not None:
+        return _unjudged(alloc, f"demand is not linear, and this is {why.partition(';')[0]}")
+    with np.errstate(all="ignore"):
+        drf = alloc.notion["name"] == curves.DRF
+        return curved.judge_drf(alloc) if drf else curved.judge_after_setup(alloc)
 
 
 def judged(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate:

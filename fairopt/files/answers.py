@@ -17,6 +17,7 @@ from fairopt.errors import BadInput, Fault
 from fairopt.files.tables import arrays_of
 from fairopt.formulas import families, parameters
 from fairopt.instance import Floats, Instance
+from fairopt.instance.faults import CURVES
 from fairopt.instance.reading import (
     AMOUNT,
     FINITE,
@@ -45,7 +46,7 @@ _KEYS = (
 )  # fmt: skip
 _INSTANCE = (
     "users", "servers", "resources", "demand", "demand_on", "capacity", "count", "placement",
-    "weight", "limit",
+    "weight", "limit", *CURVES,
 )  # fmt: skip
 _BEYOND = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 """texts for numbers that JSON lacks; the objective and gaps may be such"""
@@ -237,7 +238,7 @@ def _as_model(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
         ("demand", "user", people, "demand"), ("demand_on", "user", people, "demand_on"),
         ("weight", "user", people, "weight"), ("limit", "user", people, "limit"),
         ("placement", "user", people, "servers"), ("capacity", "server", rows, "capacity"),
-        ("count", "server", rows, "count"),
+        ("count", "server", rows, "count"), *((key, "user", people, key) for key in CURVES),
     ):  # fmt: skip
         for name, value in table(given.get(key, {}), f"instance.{key}", faults).items():
             if name in into:

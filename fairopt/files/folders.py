@@ -9,6 +9,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from fairopt import storage
 from fairopt.errors import BadInput, UsageError
 from fairopt.files import columns
 from fairopt.instance import Instance
+from fairopt.instance.faults import CURVES
 from fairopt.instance.reading import (
     AMOUNT,
     LIMIT,
@@ -30,7 +32,10 @@ from fairopt.instance.reading import (
     number,
 )
 
-FILES = ("model.toml", "users.csv", "servers.csv", "placement.csv", "demand.csv")
+FILES = (
+    "model.toml", "users.csv", "servers.csv", "placement.csv", "demand.csv",
+    *(f"{name}.csv" for name in CURVES),
+)  # fmt: skip
 LARGEST = 1024 * storage.MEBIBYTE
 RESERVED = ("name", "weight", "limit", "count", "user", "server")
 """other columns of the files, which no resource of a folder may be called"""
@@ -60,6 +65,8 @@ def _quickly(folder: Path, resources: Mapping[str, int]) -> dict[str, Any] | Non
     }
     whole = (1.0, lambda x: (x >= 1) & (x < 2**53) & (x == np.floor(x)))
     weights, limits = (1.0, lambda x: (x > 0) & (x < np.inf)), (math.inf, lambda x: x > 0)
+    if any((folder / f"{name}.csv").exists() for name in CURVES):
+        return None
     try:
         texts = {
             stem: storage.read_text(folder / f"{stem}.csv", LARGEST, "a CSV file in UTF-8")
@@ -125,8 +132,20 @@ def _carefully(folder: Path, resources: Mapping[str, int], faults: Faults) -> di
         for n, i, place, row in _pairs(folder, "demand", users, servers, resources, faults):
             everywhere[n, i] = 0.0
             _amounts(everywhere[n, i], row, resources, place, faults)
+    curves = {}
+    for key, plain in CURVES.items():
+        if not (folder / f"{key}.csv").exists():
+            continue
+        curves[key] = np.full(demand.shape, plain)
+        for name, row in _named(folder, key, (), resources, faults).items():
+            if name in users:
+                _amounts(curves[key][users[name]], row, resources, f"users.{name}.{key}", faults,
+                         plain)  # fmt: skip
+            else:
+                faults.add(f"{key}.csv", f"the unknown user {name!r}", nearest(name, users))
     return {
-        "demand": everywhere, "capacity": capacity, "placement": placement, "weight": weight,
+        **curves, "demand": everywhere, "capacity": capacity, "placement": placement,
+        "weight": weight,
         "limit": limit, "count": count,
         "users": list(users), "servers": list(servers), "resources": list(resources),
     }  # fmt: skip
@@ -227,10 +246,11 @@ def _nearest(name: str, known: Mapping[str, int], faults: Faults) -> str:
 
 
 def _amounts(
-    into: Any, row: Mapping[str, str], resources: Mapping[str, int], place: str, faults: Faults
-) -> None:
+    into: Any, row: Mapping[str, str], resources: Mapping[str, int], place: str, faults: Faults,
+    plain: float = 0.0,
+) -> None:  # fmt: skip
     for name, r in resources.items():
-        into[r] = _cell(row.get(name, ""), f"{place}.{name}", faults, AMOUNT, 0.0)
+        into[r] = _cell(row.get(name, ""), f"{place}.{name}", faults, AMOUNT, plain)
 
 
 def _cell(cell: str, place: str, faults: Faults, wanted: str, default: float) -> float:
@@ -304,6 +324,12 @@ def _contents(inst: Instance) -> Iterator[tuple[str, Iterator[list[Any]]]]:
         yield "placement.csv", _placement_rows(inst)
     if inst.demand.ndim == 3:
         yield "demand.csv", _demand_rows(inst)
+    for key, plain in CURVES.items():
+        curve = getattr(inst, key)
+        bent = np.flatnonzero((curve != plain).any(axis=1))
+        if len(bent):
+            rows = ([inst.users[n], *_cells(curve[n])] for n in bent)
+            yield f"{key}.csv", chain([["name", *inst.resources]], rows)
 
 
 def _server_rows(inst: Instance) -> Iterator[list[Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.instance import Instance
+from fairopt.instance.faults import CURVES
 from fairopt.instance.reading import (
     LIMIT,
     POSITIVE,
@@ -23,7 +24,7 @@ from fairopt.instance.reading import (
     table,
 )
 
-_USER = ("demand", "weight", "limit", "servers", "demand_on")
+_USER = ("demand", "weight", "limit", "servers", "demand_on", *CURVES)
 _SERVER = ("capacity", "count")
 
 
@@ -77,6 +78,7 @@ def _users(
     by_server: np.ndarray[Any, np.dtype[np.float64]] | None = None
     placement = np.ones(size[:2], dtype=bool)
     weight, limit = np.ones(size[0]), np.full(size[0], np.inf)
+    curves = {name: np.full(demand.shape, plain) for name, plain in CURVES.items()}
     if by_server_anyway or any(
         isinstance(row, Mapping) and "demand_on" in row for row in people.values()
     ):
@@ -91,6 +93,8 @@ def _users(
             placement[n] = False
             for i in _allowed(row["servers"], servers, f"{here}.servers", faults):
                 placement[n, i] = True
+        for name, values in curves.items():
+            _fill(values[n], row.get(name, {}), resources, f"{here}.{name}", faults)
         own = table(row.get("demand_on", {}), f"{here}.demand_on", faults)
         if "demand" in row:
             _fill(demand[n], row["demand"], resources, f"{here}.demand", faults)
@@ -109,6 +113,7 @@ def _users(
     return {
         "demand": demand if by_server is None else by_server,
         "placement": placement, "weight": weight, "limit": limit,
+        **{name: values for name, values in curves.items() if (values != CURVES[name]).any()},
     }  # fmt: skip
 
 
@@ -151,13 +156,17 @@ def tables_of(inst: Instance) -> dict[str, Any]:
         base = inst.demand[n] if inst.demand.ndim == 2 else inst.demand[n, 0]
         row["demand"] = _amounts(base, inst.resources)
         own = {s: _amounts(inst.demand[n, i], inst.resources) for i, s in _own_demand(inst, n)}
+        for key, plain in CURVES.items():
+            curve = getattr(inst, key)[n]
+            if (curve != plain).any():
+                row[key] = _amounts(curve, inst.resources, plain)
         users[name] = {**row, **({"demand_on": own} if own else {})}
     return {"servers": servers, "users": users}
 
 
-def _amounts(row: Any, names: tuple[str, ...]) -> dict[str, float]:
-    """{name: amount}, zeros left out."""
-    return {name: float(x) for name, x in zip(names, row, strict=True) if x != 0}
+def _amounts(row: Any, names: tuple[str, ...], plain: float = 0.0) -> dict[str, float]:
+    """{name: amount}, those at `plain` left out."""
+    return {name: float(x) for name, x in zip(names, row, strict=True) if x != plain}
 
 
 def _own_demand(inst: Instance, n: int) -> list[tuple[int, str]]:

@@ -34,6 +34,7 @@ def scaled(instance: Instance, increment: float) -> tuple[Floats, Floats, Floats
         1e-10 of the capacity.
     exact : whether every resource has such a unit.
     """
+    instance.only_linear("whole tasks")
     demand, capacity = instance.demand.copy(), instance.capacity.copy()
     slack = np.zeros_like(capacity)
     exact = True

@@ -11,8 +11,17 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fairopt.errors import BadInput, Fault
-from fairopt.instance.faults import eligibility_faults, named, shaped, value_faults
+from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.instance.faults import (
+    CURVES,
+    curve,
+    curve_faults,
+    eligibility_faults,
+    named,
+    shaped,
+    told_bent,
+    value_faults,
+)
 from fairopt.instance.labels import Given, by_name
 
 Floats = NDArray[np.float64]
@@ -39,6 +48,10 @@ class Instance:
     weight : (N,), > 0, default 1.
     limit : (N,), > 0, most tasks the user can use; default inf.
     count : (I,), whole numbers >= 1, identical machines in the row; default 1.
+    demand_fixed : (N, R), >= 0, what a user takes as soon as it runs at all; default 0.
+    demand_power : (N, R), > 0 and <= 1, exponents a; default 1. x tasks of a user take
+        demand x^a + demand_fixed of a resource. Both only on one server (a pool); what does not
+        know demand that is not linear refuses it by name (docs/maths/curved-demand.md).
     users, servers, resources : names; default those of the labels, or u1.., s1.., r1...
 
     Frames and series of pandas, and dicts by name, are put in order by their labels; plain arrays
@@ -67,6 +80,8 @@ class Instance:
     users: tuple[str, ...]
     servers: tuple[str, ...]
     resources: tuple[str, ...]
+    demand_fixed: Floats
+    demand_power: Floats
 
     def __init__(
         self,
@@ -79,14 +94,22 @@ class Instance:
         users: Sequence[str] | None = None,
         servers: Sequence[str] | None = None,
         resources: Sequence[str] | None = None,
+        demand_fixed: Given | None = None,
+        demand_power: Given | None = None,
     ) -> None:
         faults: list[Fault] = []
         arrays, own = by_name(
             {"demand": demand, "capacity": capacity, "placement": placement, "weight": weight,
-             "limit": limit, "count": count},
+             "limit": limit, "count": count, "demand_fixed": demand_fixed,
+             "demand_power": demand_power},
             {"users": users, "servers": servers, "resources": resources},
         )  # fmt: skip
+        curves = [arrays.pop(name) for name in CURVES]
         d, c, delta, phi, most, machines = shaped(**arrays, faults=faults)
+        fixed, power = (
+            _curve(curve(name, given, (d.shape[0], c.shape[1]), faults), default, d, c)
+            for (name, default), given in zip(CURVES.items(), curves, strict=True)
+        )
         size = d.shape[0], c.shape[0], c.shape[1]
         names = [
             named(kind, own[kind], kind[0], size[k], faults)
@@ -96,11 +119,13 @@ class Instance:
             "demand": sealed(d), "capacity": sealed(c), "placement": sealed(delta),
             "weight": sealed(phi), "limit": sealed(most), "count": sealed(machines),
             "users": names[0], "servers": names[1], "resources": names[2],
+            "demand_fixed": fixed, "demand_power": power,
         }  # fmt: skip
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         faults.extend(value_faults(self))
-        faults.extend(eligibility_faults(self))
+        bent = list(curve_faults(self))
+        faults.extend(bent or eligibility_faults(self))
         if faults:
             raise BadInput(faults)
 
@@ -110,6 +135,21 @@ class Instance:
     def shape(self) -> tuple[int, int, int]:
         """(N, I, R)."""
         return len(self.users), len(self.servers), len(self.resources)
+
+    @cached_property
+    def linear(self) -> bool:
+        """Whether x tasks take x times what one takes, of every user and resource."""
+        return not self.bent.any()
+
+    @cached_property
+    def bent(self) -> Bools:
+        """(N,) whose demand is not linear."""
+        return sealed(((self.demand_fixed != 0) | (self.demand_power != 1)).any(axis=1))
+
+    def only_linear(self, who: str) -> None:
+        """Raise UsageError where demand is not linear, for a caller `who` that takes it to be."""
+        if not self.linear:
+            raise UsageError(f"{who}: found {told_bent(self)}; wanted linear demand")
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:
@@ -124,7 +164,7 @@ class Instance:
     @cached_property
     def alone(self) -> Floats:
         """gamma (N, I): most tasks of user n alone on the whole row i; 0 where not eligible."""
-        return sealed(_alone(self))
+        return sealed(_alone(self) if self.linear else self._alone_on_pool())
 
     @cached_property
     def eligible(self) -> Bools:
@@ -154,7 +194,8 @@ class Instance:
 
     @cached_property
     def pair_demand(self) -> Floats:
-        """(P, R) demand of one task of each eligible pair."""
+        """(P, R) demand of one task of each eligible pair; UsageError where it is not linear."""
+        self.only_linear("demand of one task")
         n, i = self.pairs
         by_user = self.demand.ndim == 2
         return sealed(np.take(self.demand, n, axis=0) if by_user else self.demand[n, i])
@@ -168,12 +209,37 @@ class Instance:
         return np.broadcast_to(self.demand[:, None, :], (n, i, r))
 
     def used(self, tasks: Floats) -> Floats:
-        """(I, R) resource used by `tasks` (N, I): sum_n x[n,i] d[n,i,r]."""
+        """(I, R) resource used by `tasks` (N, I): sum_n x[n,i] d[n,i,r], or sum_n D[n,r](x_n)."""
+        if not self.linear:
+            taken: Floats = self.taken(tasks[:, 0]).sum(axis=0, keepdims=True)
+            return taken
         if self.demand.ndim == 2:
             used: Floats = tasks.T @ self.demand
         else:
             used = np.einsum("ni,nir->ir", tasks, self.demand)
         return used
+
+    def taken(self, tasks: Floats) -> Floats:
+        """(N, R) D[n,r](x) = d x^a + e of each user's `tasks` (N,) where x > 0, else 0."""
+        x = np.maximum(tasks, 0.0)[:, None]
+        with np.errstate(over="ignore"):
+            amount: Floats = self.demand * x**self.demand_power + self.demand_fixed
+        return np.where(x > 0, amount, 0.0)
+
+    def within(self, room: Floats) -> Floats:
+        """(N,) most tasks that take at most `room`, (R,) or (N, R), limits aside."""
+        left = np.maximum(np.broadcast_to(room, self.demand.shape) - self.demand_fixed, 0.0)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+            most = (left / self.demand) ** (1.0 / self.demand_power)
+        # a resource of which tasks take nothing stops a user where it has no room for what is fixed
+        none = np.where(room < self.demand_fixed, 0.0, np.inf)
+        least: Floats = np.where(self.demand > 0, most, none).min(axis=1)
+        return least
+
+    def _alone_on_pool(self) -> Floats:
+        with np.errstate(over="ignore"):
+            most = self.within(self.pool[0])
+        return np.where(self.placement & np.isfinite(most)[:, None], most[:, None], 0.0)
 
     def parts(self) -> list[tuple[Ints, Ints]]:
         """Positions of users and servers of each part; no server is shared by users of two parts.
@@ -198,11 +264,15 @@ class Instance:
             demand, self.capacity[i], self.placement[np.ix_(n, i)], self.weight[n], self.limit[n],
             self.count[i], [self.users[k] for k in n.tolist()],
             [self.servers[k] for k in i.tolist()], self.resources,
+            *(() if self.linear else (self.demand_fixed[n], self.demand_power[n])),
         )  # fmt: skip
 
     def replace(self, **changes: Any) -> Instance:
         """A copy with some fields changed, validated again."""
-        return Instance(**{**self._fields(), **changes})
+        fields = self._fields()
+        if self.linear:  # whatever the new shapes are
+            fields = {name: value for name, value in fields.items() if name not in CURVES}
+        return Instance(**{**fields, **changes})
 
     # -- identity -----------------------------------------------------------------------------
 
@@ -213,12 +283,14 @@ class Instance:
         """SHA-256 of the content: equal instances have equal digests, on every machine."""
         h = hashlib.sha256()
         for name, value in self._fields().items():
+            if name in CURVES and self.linear:
+                continue
             h.update(name.encode())
             if isinstance(value, tuple):
                 h.update(repr(value).encode())
             else:
                 h.update(repr((value.shape, value.dtype.str)).encode())
-                h.update(value.reshape(-1).data)
+                h.update(np.ascontiguousarray(value).reshape(-1).data)
         return h.hexdigest()
 
     def __eq__(self, other: object) -> bool:
@@ -295,6 +367,13 @@ def is_sealed(array: NDArray[Any]) -> bool:
 
 
 _frozen = frozen
+
+
+def _curve(given: Floats | None, default: float, demand: Floats, capacity: Floats) -> Floats:
+    """A sealed (N, R) array of what is given, or of the default in the room of one number."""
+    if given is not None:
+        return frozen(given)
+    return np.broadcast_to(sealed(np.full(1, default)), (demand.shape[0], capacity.shape[1]))
 
 
 def _alone(inst: Instance) -> Floats:

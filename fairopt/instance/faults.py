@@ -86,6 +86,54 @@ def shaped(
     )  # fmt: skip
 
 
+CURVES = {"demand_fixed": 0.0, "demand_power": 1.0}
+"""what makes demand something else than linear, and what it is where it is linear"""
+
+
+def curve(
+    name: str, given: ArrayLike | None, shape: tuple[int, int], faults: list[Fault]
+) -> _Floats | None:
+    """The array given; None for none, or one that is at fault."""
+    if given is None:
+        return None
+    array = _filled(name, given, shape, CURVES[name], faults)
+    return array if array.shape == shape else None
+
+
+def curve_faults(inst: Instance) -> Iterator[Fault]:
+    """What is wrong with demand that is not linear."""
+    if inst.linear:
+        return
+    for name, bad, wanted in (
+        ("demand_fixed", _improper(inst.demand_fixed), "a finite number >= 0"),
+        ("demand_power", ~((inst.demand_power > 0) & (inst.demand_power <= 1)),
+         "a number > 0, at most 1 (more tasks may not cost more each)"),
+    ):  # fmt: skip
+        values = getattr(inst, name)
+        for n, r in np.argwhere(bad):
+            place = f"users.{inst.users[n]}.{name}.{inst.resources[r]}"
+            yield Fault(place, f"{values[n, r]:g}", wanted)
+    if inst.demand.ndim == 3:
+        yield Fault("demand", f"demand by server, and {told_bent(inst)}", "one or the other")
+    elif len(inst.servers) > 1:
+        found = f"{len(inst.servers)} servers, and {told_bent(inst)}"
+        yield Fault("servers", found, "one server (a pool), or linear demand")
+    else:
+        for n, r in np.argwhere((inst.demand == 0) & (inst.demand_power != 1)):
+            place = f"users.{inst.users[n]}.demand_power.{inst.resources[r]}"
+            yield Fault(place, f"{inst.demand_power[n, r]:g} of nothing demanded", "no power")
+
+
+def told_bent(inst: Instance) -> str:
+    """Which of a user's keys make its demand something else than linear, in words."""
+    keys = [
+        name for name, plain in CURVES.items() if (np.asarray(getattr(inst, name)) != plain).any()
+    ]
+    names = [inst.users[n] for n in np.flatnonzero(inst.bent)]
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return f"{' and '.join(keys)} of {', '.join(names[:4])}{more}"
+
+
 def _array(name: str, given: ArrayLike, faults: list[Fault]) -> _Floats | None:
     """The numbers given as floats (not copied if they are); None, and a fault added, if faulty."""
     try:
@@ -254,6 +302,8 @@ def _why_not(inst: Instance, n: int, i: int) -> str:
     if not inst.placement[n, i]:
         return f"{inst.servers[i]} is not allowed by placement"
     d: Any = inst.demand[n, i] if inst.demand.ndim == 3 else inst.demand[n]
+    if not inst.linear and (fixed := inst.demand_fixed[n] > inst.pool[i]).any():
+        return f"{inst.servers[i]} has too little {inst.resources[int(np.argmax(fixed))]} to begin"
     missing = [
         name
         for k, name in enumerate(inst.resources)

@@ -24,15 +24,18 @@ AXES = {
     "demand": (USERS, RESOURCES), "capacity": (SERVERS, RESOURCES),
     "placement": (USERS, SERVERS), "weight": (USERS,), "limit": (USERS,), "count": (SERVERS,),
     "tasks": (USERS, SERVERS), "prices": (SERVERS, RESOURCES), "limit_prices": (USERS,),
-    "score": (USERS, SERVERS),
+    "score": (USERS, SERVERS), "demand_fixed": (USERS, RESOURCES),
+    "demand_power": (USERS, RESOURCES),
 }  # fmt: skip
 """the axes of each argument; the first argument with labels names an axis, others must agree"""
 BY_SERVER = (USERS, SERVERS, RESOURCES)
 DEFAULTS = {
     "placement": 1.0, "weight": 1.0, "limit": np.inf, "count": 1.0,
-    "tasks": 0.0, "prices": 0.0, "limit_prices": 0.0,
+    "tasks": 0.0, "prices": 0.0, "limit_prices": 0.0, "demand_fixed": 0.0, "demand_power": 1.0,
 }  # fmt: skip
-"""the value of a user or server that a dict leaves out; in a dict of dicts such an entry is 0"""
+"""the value of a user or server that a dict leaves out"""
+ENTRY = {"demand_power": 1.0}
+"""the value of an entry that a dict of dicts leaves out, where it is not 0"""
 SHOWN = 8
 
 
@@ -203,11 +206,13 @@ def _of_dict(key: str, given: Mapping[Any, Any], faults: list[Fault]) -> Labelle
         wanted = "a dict by name" + " of dicts by name" * (len(axes) - 1)
         faults.append(Fault(key, "a dict of another form", wanted))
         return None
-    values = np.zeros([len(names) for names in labels], dtype=object)
+    left_out = ENTRY.get(key, 0.0)
+    blank = DEFAULTS.get(key), left_out, left_out
+    values = np.full([len(names) for names in labels], left_out, dtype=object)
     where = [{name: k for k, name in enumerate(names)} for names in labels]
     for at, value in cells.items():
         values[tuple([places[name] for places, name in zip(where, at, strict=True)])] = value
-    return Labelled(values, axes, tuple(labels), (DEFAULTS.get(key), 0.0, 0.0)[: len(axes)])
+    return Labelled(values, axes, tuple(labels), blank[: len(axes)])
 
 
 def _texts(names: Any) -> list[str] | None:

@@ -6,10 +6,12 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
+from fairopt.properties.linear import of_linear_demand
 
 TOLERANCE = 1e-6
 
 
+@of_linear_demand
 def no_justified_complaints(alloc: Allocation) -> Check:
     r"""Every user holds at least phi_n / sum phi of some full resource that it demands.
 

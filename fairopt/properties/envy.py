@@ -6,10 +6,12 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
+from fairopt.properties.linear import of_linear_demand
 
 TOLERANCE = 1e-6
 
 
+@of_linear_demand
 def envy_free(alloc: Allocation) -> Check:
     r"""No user prefers another's holdings, scaled by the weights, to its own.
 

@@ -9,12 +9,14 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
 from fairopt.instance import Floats
+from fairopt.properties.linear import of_linear_demand
 
 TOLERANCE = 1e-6
 _LOSS = 1e-9
 """part of its tasks that a user may lose to rounding in the dominating allocation"""
 
 
+@of_linear_demand
 def pareto_optimal(alloc: Allocation) -> Check:
     r"""No feasible allocation gives somebody more and nobody less.
 

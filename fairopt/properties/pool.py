@@ -6,10 +6,12 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
+from fairopt.properties.linear import of_linear_demand
 
 TOLERANCE = 1e-6
 
 
+@of_linear_demand
 def pool_sharing_incentive(alloc: Allocation) -> Check:
     r"""Everybody's dominant share of the pool is at least its part by weight.
 
@@ -44,6 +46,7 @@ def pool_sharing_incentive(alloc: Allocation) -> Check:
     return Check.of(name, max(float(lack[worst]), 0.0), TOLERANCE, witness)
 
 
+@of_linear_demand
 def single_bottleneck_fair(alloc: Allocation) -> Check:
     r"""Where one resource of the pool is full and no other, it is divided by weight.
 

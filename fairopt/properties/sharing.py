@@ -6,10 +6,12 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
+from fairopt.properties.linear import of_linear_demand
 
 TOLERANCE = 1e-6
 
 
+@of_linear_demand
 def sharing_incentive(alloc: Allocation) -> Check:
     r"""Every user has at least the tasks that its part of every server would run.
 

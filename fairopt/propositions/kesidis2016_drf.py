@@ -15,10 +15,11 @@ import numpy as np
 
 from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
-from fairopt.notions import MaxMin
+from fairopt.notions import MaxMin, PerServerDRF
 from fairopt.propositions import draws
 from fairopt.propositions.kesidis2016_dominant import best
 from fairopt.propositions.statement import Hypothesis, Undecided, stated
+from fairopt.solving import solve
 
 ONE_POOL = draws.Small(users=(2, 4), servers=(1, 1))
 POSITIVE = Hypothesis(
@@ -84,51 +85,32 @@ for _reading, _weight in READ_AS.items():
 # -- Corollary 1 -------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Demand:
-    """D[n,r](x) = d[n,r] x^a[n,r] + e[n,r], as parts of the pool; subadditive for 0 < a <= 1.
-
-    Parameters
-    ----------
-    d, a, e : (N, R). The dominant resource depends on x.
-    """
-
-    d: Floats
-    a: Floats
-    e: Floats
-
-    @classmethod
-    def drawn(cls, inst: Instance, rng: np.random.Generator) -> Demand:
-        """Powers; or affine demand whose constant part is below the shares of DRF."""
-        d = inst.demand / inst.pool[0]
-        if rng.random() < 0.5:
-            return cls(d, rng.uniform(0.3, 1.0, d.shape), np.zeros(d.shape))
-        own = (inst.weight / inst.weight.sum())[:, None]
-        if rng.random() < 0.5:  # the paper's M/M/1 example: D(x) = x + 1/q, in units of d
-            return cls(d, np.ones(d.shape), own * rng.uniform(0.0, 0.5, d.shape))
-        return cls(d, rng.uniform(0.5, 1.0, d.shape), own * rng.uniform(0.0, 0.5, d.shape))
-
-    def of(self, x: Floats) -> Floats:
-        """(N, R) parts of the pool that x (N,) tasks demand."""
-        return np.asarray(self.d * x[:, None] ** self.a + self.e)
-
-    def tasks(self, share: Floats) -> Floats:
-        """(N,) most tasks with a dominant share of at most `share`."""
-        room = np.maximum(share[:, None] - self.e, 0.0) / self.d
-        return np.asarray((room ** (1.0 / self.a)).min(axis=1))
+def bent(inst: Instance, rng: np.random.Generator) -> Instance:
+    """The pool with powers, or affine demand whose set-up is below what DRF gives, or both."""
+    part = inst.weight / inst.weight.sum()
+    own, shape = part[:, None] * inst.pool[0], inst.demand.shape
+    power, fixed = np.ones(shape), np.zeros(shape)
+    if rng.random() < 0.5:
+        power = rng.uniform(0.3, 1.0, shape)
+    elif rng.random() < 0.5:  # as printed for M/M/1: D(x) = x + 1/q, in units of d
+        fixed = own * rng.uniform(0.0, 0.5, shape)
+    else:
+        power = rng.uniform(0.5, 1.0, shape)
+        fixed = own * rng.uniform(0.0, 0.5, shape)
+    return Instance(inst.demand, inst.pool, weight=inst.weight, users=inst.users,
+                    demand_power=power, demand_fixed=fixed)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Corollary1:
-    """A check: the fixed point against the max-min level found by bisection."""
+    """A check: the fixed point against the certified answer, which is found without a formula."""
 
     reading: str
 
     def __call__(self, inst: Instance, seed: int) -> Check:
-        demand = Demand.drawn(inst, np.random.default_rng(seed))
-        x = fixed_point(demand, pulls(inst, self.reading))
-        fixed = demand.of(x).max(axis=1)
-        fair = inst.weight * level(demand, inst.weight)
+        pool = bent(inst, np.random.default_rng(seed))
+        fixed = shares(pool, fixed_point(pool, pulls(inst, self.reading)))
+        fair = shares(pool, solve(pool, PerServerDRF()).totals)
         apart = np.abs(fixed - fair) / np.maximum(fixed, fair)
         n = int(apart.argmax())
         witness = (
@@ -138,31 +120,23 @@ class Corollary1:
         return Check.of("the closed form at the fixed point", float(apart[n]), 1e-5, witness)
 
 
-def fixed_point(demand: Demand, pull: Floats) -> Floats:
+def shares(pool: Instance, tasks: Floats) -> Floats:
+    """(N,) dominant shares max_r D[n,r](x_n) / c_r."""
+    return np.asarray((pool.taken(tasks) / pool.pool[0]).max(axis=1))
+
+
+def fixed_point(pool: Instance, pull: Floats) -> Floats:
     """(N,) tasks x such that Claim 3 for the demand D(x)/x of one task gives x again."""
-    x = demand.tasks(pull / pull.sum())
+    x = pool.within((pull / pull.sum())[:, None] * pool.pool[0])
     for _ in range(ROUNDS):
         if not (np.isfinite(x).all() and (x > 0).all()):
             break
-        each = demand.of(x) / x[:, None]
+        each = pool.taken(x) / pool.pool[0] / x[:, None]
         new = closed_form(each, pull) / each.max(axis=1)
         if np.abs(new / x - 1).max() <= 1e-12:
             return np.asarray(new)
         x = new
     raise Undecided("no fixed point was found")
-
-
-def level(demand: Demand, weight: Floats) -> float:
-    """The largest t at which every user can have the share phi_n t, by bisection.
-
-    This is max-min, as every user demands every resource.
-    """
-    low, high = 0.0, float(1.0 / weight.max())
-    for _ in range(100):
-        middle = (low + high) / 2
-        fits = demand.of(demand.tasks(weight * middle)).sum(axis=0).max() <= 1
-        low, high = (middle, high) if fits else (low, middle)
-    return low
 
 
 for _reading, _weight in READ_AS.items():

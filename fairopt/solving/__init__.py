@@ -13,8 +13,10 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import UNPROVED
 from fairopt.certificates import certify
 from fairopt.errors import BadInput, Fault, NotCertified, UsageError
+from fairopt.formulas import curves
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
+from fairopt.instance.faults import told_bent
 from fairopt.notions import Notion, expected
 from fairopt.notions.way import Levels, OneProgram, Patterns, Procedure, SameAs, Way
 from fairopt.solving.engines.answer import How
@@ -83,7 +85,13 @@ def solve(
         raise UsageError(f"uncertified: found {uncertified!r}; wanted 'raise' or 'return'")
     with threads.one():
         how = How(solver, gap, polish, progress)
-        alloc = (_reduced if reduce else _answer)(instance, notion, _score(instance, notion), how)
+        why = None if instance.linear else curves.unanswered(instance, notion.plain())
+        if why is not None:
+            found, _, wanted = why.partition("; ")
+            what = f"{told_bent(instance)}, and {found}"
+            raise UsageError(f"{notion.name}: found {what}; wanted linear demand, or {wanted}")
+        way = (_reduced if reduce else _answer) if instance.linear else _bent
+        alloc = way(instance, notion, _score(instance, notion), how)
         certificate = certify(alloc, *notion.slope(instance, alloc.tasks))
         alloc = alloc.with_(certificate=certificate)
     short = not certificate.certified or max(certificate.gap, certificate.residual) > gap
@@ -177,6 +185,21 @@ def _only_auto(how: How, notion: Notion, able: tuple[str, ...]) -> None:
         raise UsageError(
             f"solver: found {how.solver!r}; {notion.name} is solved by {', '.join(able)}"
         )
+
+
+def _bent(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
+    """The answer where demand is not linear, of notions that have one (`formulas.curves`)."""
+    if notion.name == curves.DRF:
+        from fairopt.solving.engines.water import curved
+
+        _only_auto(how, notion, ("auto",))
+        answer = curved.solve(instance)
+        return Allocation(instance, notion, answer.tasks, score=score, steps=answer.steps)
+    rest = _reduced(curves.after_setup(instance), notion, score, how)
+    return Allocation(
+        instance, notion, rest.tasks, rest.prices, rest.limit_prices, rest.level_prices, score,
+        steps=({"step": "demand_fixed of everybody taken off the pool"}, *rest.steps),
+    )  # fmt: skip
 
 
 def _brought_back(

@@ -103,6 +103,7 @@ def reduce(instance: Instance, notion: Notion, score: Floats | None = None) -> R
     notion : what fair means; one without a rule is left as it is.
     score : (N, I), the scores of the ORIGINAL instance, where the notion has a criterion.
     """
+    instance.only_linear("reduce")
     rule = notion.merging
     if rule is None:
         return _unchanged(instance, notion, score)
