@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from filling_reference import Plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairopt.errors import BadInput, UsageError
 from fairopt.filling import SCHEDULERS, SELECTIONS, Filler, fill, run_trials
-from fairopt.filling.reference import Plain
 from fairopt.instance import Instance
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -24,7 +23,6 @@ from fairopt.solving.engines.water.fixed_points import fixed_points
 
 APART = 1e-4
 """relative: a smaller violation may be due to tolerances"""
-Property = Callable[[Allocation], Check]
 
 WORDS = {
     "single-resource-fair": "a single resource is divided max-min fairly by weight",

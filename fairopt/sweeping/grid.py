@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from difflib import get_close_matches
 from typing import Any
@@ -15,7 +15,6 @@ from fairopt.instance.reading import nearest
 from fairopt.notions import NOTIONS, Notion, make
 from fairopt.sweeping.axis import MOST
 
-Setter = Callable[[Instance, Any], dict[str, Any]]
 KINDS = {
     "weight": ("users",), "limit": ("users",), "count": ("servers",),
     "capacity": ("servers", "resources"), "demand": ("users", "resources"),

@@ -1,4 +1,4 @@
-"""The schedulers in their plainest form, for tests: each step looks at every user and machine.
+"""The schedulers in their plainest form: each step looks at every user and machine.
 
 Cost of one increment: users x machines x resources. Only `exact.scaled` is shared with the fast
 form, so that the two can be compared on every instance.
