@@ -1,4 +1,4 @@
-"""fairopt simulate: demand that comes and goes, and servers that act on their own.
+"""fairopt simulate: users that arrive and leave, and servers that act by themselves.
 
 KINDS is the one table. To add a kind: a file with a click command named `command`, which prints
 {"schema": SCHEMA, "kind": ...} with --json, and a line here.
@@ -16,10 +16,10 @@ KINDS: dict[str, tuple[str, str]] = {
     "tasks": ("simulate_tasks", "Jobs of many tasks come to one pool and leave."),
     "packets": ("simulate_packets", "Flows of packets visit the resources in turn."),
     "online": ("simulate_online", "Frameworks arrive and leave; nothing is revoked."),
-    "servers": ("simulate_servers", "PS-DSF kept by every server on its own."),
+    "servers": ("simulate_servers", "Each server keeps PS-DSF by itself while users come and go."),
 }
 
 
 @click.group("simulate", cls=Lazy, table=KINDS)
 def command() -> None:
-    """What users get over time: demand that comes and goes, servers that act on their own."""
+    """Tasks over time: users that arrive and leave, servers that act by themselves."""

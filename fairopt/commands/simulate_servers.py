@@ -1,4 +1,4 @@
-"""fairopt simulate servers: PS-DSF kept by every server on its own while users leave and return."""
+"""fairopt simulate servers: each server keeps PS-DSF by itself while users leave and return."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 BESIDE = {"tsf": "TSF", "cdrf": "C-DRFH"}
 """criteria of max-min recomputed exactly, and what they are called in khamse2016"""
 SHOWN = 12
-"""most states shown of a stretch of time with the same users"""
+"""most states shown of each phase, the time between two changes of the users"""
 
 
 def times(context: click.Context, option: click.Parameter, value: tuple[str, ...]) -> Any:
@@ -35,17 +35,17 @@ def times(context: click.Context, option: click.Parameter, value: tuple[str, ...
 @click.command("servers", context_settings={"max_content_width": 100})
 @click.argument("model")
 @click.option("--away", multiple=True, callback=times, metavar="USER=LEAVES:RETURNS",
-              help="Away from one round until another; default the model's [dynamics].")
+              help="When a user is away, in rounds; default as in the model's [dynamics].")
 @click.option("--rounds", type=int, metavar="T",
-              help="How often every server acts; default the model's horizon, or 30.")
+              help="Number of rounds; default the model's horizon, or 30.")
 @click.option("--order", type=click.Choice(["in-turn", "at-once", "random"]), default="in-turn",
-              show_default=True, help="Who acts when.")
+              show_default=True, help="The order in which servers act within a round.")
 @click.option("--delay", type=int, default=0, show_default=True, metavar="D",
-              help="News of the other servers is up to D rounds old, drawn at every turn.")
+              help="A server knows the others as of up to D rounds ago, drawn every time it acts.")
 @click.option("--damping", type=float, default=0.0, show_default=True, metavar="PART",
-              help="Part of the way to the refilled state that is not gone.")
-@click.option("--resource", metavar="NAME", help="Whose use is shown; default the first.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of what is drawn.")
+              help="The part of each step towards the refilled state that is left out.")
+@click.option("--resource", metavar="NAME", help="The resource shown; default the first.")
+@click.option("--seed", type=int, default=0, show_default=True, help="For random draws.")
 @click.option("--plot", "picture", metavar="FILE", callback=output.early,
               help="Draw the use over time into FILE (.png, .pdf or .svg).")
 @output.as_json
@@ -63,10 +63,10 @@ def command(
     as_json: bool,
     path: str | None,
 ) -> int:
-    """Let every server of MODEL keep PS-DSF on its own while users leave and return.
+    """Let every server of MODEL keep PS-DSF by itself while users leave and return.
 
-    Beside it what TSF and C-DRFH would use, recomputed exactly whenever somebody leaves or returns.
-    A stretch of time that does not settle is said so, and is no error.
+    For comparison, TSF and C-DRFH are recomputed exactly whenever a user leaves or returns. A phase
+    (the time between two such changes) that does not settle is reported, and is not an error.
     """
     from fairopt.dynamics.servers import by_themselves
     from fairopt.instance.reading import nearest
@@ -121,7 +121,7 @@ def _plain(run: OverTime, beside: Any, model: str, given: dict[str, Any]) -> dic
 
 
 def _text(run: OverTime, beside: Any, title: str, r: int) -> str:
-    """Rounds that change something, the last ones, and what became of every stretch of time."""
+    """The rounds in which tasks change, the last round, and the outcome of every phase."""
     from fairopt.filling.compared import text
 
     inst = run.instance
@@ -141,7 +141,7 @@ def _text(run: OverTime, beside: Any, title: str, r: int) -> str:
                 zip(servers, found[k].utilisation[: len(servers), r], strict=True))
             for name, found in beside.items()
         ]  # fmt: skip
-    what = f"Use of {inst.resources[r]}, PS-DSF kept by every server on its own"
+    what = f"Use of {inst.resources[r]}, each server keeping PS-DSF by itself"
     return "\n".join([title, what, "", text(head, lines, "terminal"), "", *told])
 
 

@@ -53,7 +53,7 @@ class Change:
         left = set(self.found["left"])
         stay = [n for n, user in enumerate(inst.users) if user not in left]
         if not stay or len(stay) == len(inst.users):
-            raise UsageError("nobody leaves, or nobody stays")
+            raise UsageError("no user leaves, or no user stays")
         return inst.select(stay, range(len(inst.servers)))
 
     def residual(self, before: Allocation, after: Allocation) -> tuple[float, str]:

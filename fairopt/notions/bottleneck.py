@@ -1,4 +1,4 @@
-"""Bottleneck max fairness: everybody has a full resource of which nobody uses more."""
+"""Bottleneck max fairness: every user has a full resource of which no other user has more."""
 
 from __future__ import annotations
 

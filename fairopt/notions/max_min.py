@@ -16,7 +16,7 @@ from fairopt.program import Heights, feasible_set
 class MaxMin(Notion):
     r"""Weighted lexicographic max-min of the levels U_n = s_n / phi_n.
 
-    One linear program a level; those who cannot rise (positive multiplier) are frozen there:
+    One linear program per level; users who cannot rise (positive multiplier) are frozen there:
 
     .. math:: \max_{x \ge 0,\, t} t, \quad s_n / \phi_n \ge t \; (n \text{ free}), \quad
               s_n / \phi_n \ge L_n \; (n \text{ frozen}), \quad s_n = \sum_i u_{n,i} x_{n,i},

@@ -1,4 +1,4 @@
-"""Efficiency: as many (weighted) tasks as possible, whoever gets them."""
+"""Efficiency: as many (weighted) tasks as possible, without regard to fairness."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pictures of servers over time: how much of a resource each uses, a panel a server (Figure 6)."""
+"""The plot of each server's use of a resource over time, one panel per server (Figure 6)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from fairopt.dynamics.servers import OverTime
 
 MOST = 6
-"""panels in one picture"""
+"""most panels in one picture"""
 
 
 def check(path: str | os.PathLike[str], instance: Instance) -> None:
-    """Raise UsageError for a picture that cannot be drawn, before any work is done."""
+    """Before any work is done, raise UsageError for a picture that cannot be drawn."""
     file_format(path)
     if len(instance.servers) > MOST:
         found = f"a model of {len(instance.servers)} servers"
@@ -37,7 +37,9 @@ def plot(
 
     Parameters
     ----------
-    beside : name -> use (I, R) under a notion recomputed exactly, one a phase.
+    run : the servers over time.
+    beside : name -> use (I, R) under a notion recomputed exactly, one per phase.
+    r : position of the resource. path : ends in .png, .pdf or .svg.
 
     Raises
     ------

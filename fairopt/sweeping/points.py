@@ -64,7 +64,7 @@ def points_of(
             faults.append(Fault(f"notions[{k}]", fault.found, wanted))
     labels = None if parameters is None else [dict(each) for each in parameters]
     if labels is not None and not faults and len(labels) != len(pairs):
-        faults.append(Fault("parameters", f"{len(labels)}", f"one a point, {len(pairs)}"))
+        faults.append(Fault("parameters", f"{len(labels)}", f"one per point, {len(pairs)}"))
     if faults:
         raise BadInput(faults[:20])
     digests: dict[int, str] = {}
