@@ -1,6 +1,7 @@
-"""Judges of allocations: NumPy alone, no solver, and no engine of ours.
+"""Judges of allocations, written in NumPy alone: they import no solver and no engine of fairopt.
 
-`certify` looks the judge up by the family of the notion, in the one table JUDGES.
+`certify` finds the judge by the family of the notion, in the table JUDGES. What prices prove is
+derived in docs/maths/prices.md.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import REFUTED, UNPROVED, Certificate
 from fairopt.formulas import curves, families, parameters
 
-# family -> "module:function"; a notion of a known family says so itself (`formulas.families`)
+# family -> "module:function"; which family a notion has is said in `formulas.families`
 JUDGES = {
     "alpha-fair": "alpha_fair:judge",
     "max-min": "levels:judge",
@@ -35,15 +36,15 @@ def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate
 
     Parameters
     ----------
-    alloc : the answer; without prices they are guessed (any prices prove a bound).
-    gradient : (N, I), for a notion of your own alone: the derivative of its concave objective by
-        each task, at the answer.
+    alloc : the answer. If it has no prices they are guessed: any prices prove a bound.
+    gradient : (N, I), only for a notion of your own: the derivatives of its concave objective by
+        the tasks, at the answer.
 
     Returns
     -------
-    Certificate : verdict "certified", "refuted" or "unproved", gap and residual. A notion that no
-        judge is known for is "unproved" (refuted where the answer is not even feasible), and so are
-        scores that are not those of the criterion named; the notes say so.
+    Certificate : verdict "certified", "refuted" or "unproved", gap and residual. The answer of a
+        notion without a judge is "unproved" (or "refuted" if it is infeasible), and so is one whose
+        scores are not those of the criterion it names; the notes say why.
     """
     name, criterion = alloc.notion["name"], parameters.criterion_of(alloc.notion)
     family = _family(alloc)
@@ -74,15 +75,15 @@ def _bent(alloc: Allocation) -> Certificate:
 
 
 def judged(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate:
-    """The verdict of the notion's judge, at the scores that the answer brings along.
+    """The verdict of the notion's judge, for the scores that the answer holds.
 
-    A smaller problem that stands for another has the scores of that one; everybody else asks
-    `certify`, which compares them.
+    For reduced problems only, whose scores are taken from the original instance. Everybody else
+    calls `certify`, which compares the scores with those of the criterion.
     """
     family = _family(alloc)
     module, function = JUDGES[family].split(":")
     judge = getattr(importlib.import_module(f"fairopt.certificates.{module}"), function)
-    # prices of a file may be anything; what overflows is infinite or NaN, and proves nothing
+    # prices from a file may overflow to infinity or NaN, which prove nothing
     with np.errstate(all="ignore"):
         verdict: Certificate = (
             judge(alloc, gradient) if family == families.OWN else judge(alloc)
@@ -91,13 +92,13 @@ def judged(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate:
 
 
 def _family(alloc: Allocation) -> str:
-    """The key of JUDGES: one for every scheduler."""
+    """The key of JUDGES; all schedulers of whole tasks have the same."""
     name = str(alloc.kind["name"])
     return parameters.FILL if name.startswith(parameters.FILL) else name
 
 
 def _unjudged(alloc: Allocation, why: str) -> Certificate:
-    """What can be said of any answer: whether it is feasible."""
+    """The certificate of an answer without a judge: it says only whether the answer is feasible."""
     from fairopt.certificates.feasibility import feasibility
 
     checks = feasibility(alloc)

@@ -1,4 +1,4 @@
-"""The judge of throughput, proportional and alpha-fair answers (promises P1 and P2)."""
+"""The judge of throughput, proportional and alpha-fair answers (docs/maths/alpha-fairness.md)."""
 
 from __future__ import annotations
 
@@ -17,18 +17,20 @@ from fairopt.instance import BLOCK, Floats, Instance, remembered
 TOLERANCE = 1e-6
 """largest gap and residual of a certified answer"""
 SURE = 1e-9
-"""a gap in closed form that needs no second opinion"""
+"""a gap in closed form so small that the second bound is not computed"""
 
 
 def measure(alloc: Allocation) -> tuple[float, float]:
-    """(gap, worst residual) of an answer with prices: the two numbers of P2, without words."""
+    """(gap, largest residual of a user) of an answer with prices."""
     dual, _, gap, residual = _examined(alloc)
     return gap, float(residual.max())
 
 
 def _examined(alloc: Allocation) -> tuple[prices.Duality, float, float, Floats]:
-    """What prices prove: the closed form, the gap, residuals (N,). Kept with a small answer, which
-    is measured before it is judged."""
+    """What prices prove: the bound in closed form, the gap and the residuals (N,).
+
+    Kept with the answer if that is small, since answers are measured before they are judged.
+    """
     def examine() -> tuple[prices.Duality, float, float, Floats]:
         dual = prices.Duality.of(alloc, shrink(alloc))
         closed = prices.gap(dual)
@@ -43,8 +45,8 @@ def _examined(alloc: Allocation) -> tuple[prices.Duality, float, float, Floats]:
 def _gap(dual: prices.Duality, closed: float) -> float:
     """The better of two bounds: the closed form, and the tangent at the answer.
 
-    The second is asked for only where it can matter: it takes many times as long. For alpha = 0
-    both are one.
+    The second takes many times as long and is computed only if the first is not small. For alpha =
+    0 both are the same.
     """
     if closed <= SURE or dual.alpha == 0:
         return closed
@@ -69,7 +71,7 @@ def judge(alloc: Allocation) -> Certificate:
         Check.of("gap", gap, TOLERANCE, "an equal rise of every share"),
         Check.of("residual", residual[worst], TOLERANCE, users[worst]),
     )
-    # the losses of the intervals are those of the closed form
+    # intervals follow from the bound in closed form, not from the tangent
     spans, pinned = intervals(dual, closed)
     open_ = (residual > TOLERANCE) | ~pinned if dual.alpha > 0 else pinned
     loose = tuple([users[n] for n in np.flatnonzero(open_).tolist()])
@@ -103,8 +105,8 @@ def with_prices(alloc: Allocation) -> Allocation:
         return alloc
     dual = prices.Duality.of(alloc.with_(prices=np.ones(alloc.instance.pool.shape)))
     with np.errstate(divide="ignore"):
-        log_worth = dual.log_w - (dual.alpha * np.log(dual.share) if dual.alpha else 0.0)
-    p, mu = guess_prices(alloc, log_worth)
+        log_slope = dual.log_w - (dual.alpha * np.log(dual.share) if dual.alpha else 0.0)
+    p, mu = guess_prices(alloc, log_slope)
     pool = alloc.instance.pool
     even = np.divide(1.0, pool, out=np.zeros_like(pool), where=pool > 0)
     tried = [alloc.with_(prices=even)]
@@ -114,13 +116,13 @@ def with_prices(alloc: Allocation) -> Allocation:
 
 
 def _closest(alloc: Allocation) -> float:
-    """The smallest gap that the prices prove; both bounds asked, so that rounding decides less."""
+    """The smallest gap that the prices prove, by both bounds, to depend less on rounding."""
     dual = prices.Duality.of(alloc, shrink(alloc))
     return min(prices.gap(dual), prices.second_opinion(dual))
 
 
 def normalised(inst: Instance, p: Floats, mu: Floats) -> tuple[Floats, Floats]:
-    """Prices scaled so that sum count p c + sum mu limit = sum phi (DESIGN section 2)."""
+    """Prices scaled to sum count p c + sum mu limit = sum phi (docs/maths/alpha-fairness.md)."""
     limit = np.where(mu > 0, inst.limit, 0.0)
     money = float((p * inst.pool).sum() + mu @ limit)
     factor = float(inst.weight.sum()) / money

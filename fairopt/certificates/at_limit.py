@@ -1,17 +1,17 @@
-r"""The scale of prices that users below their limits prove, where limits are worth too much.
+r"""The common scale of prices, computed from the users below their limits alone.
 
-A user of share 1e-6 at its limit is worth 1e600 times a user of share 1 at alpha = 100. No price of
-its limit in floating point is right beside the prices of resources, and none is needed: at its
-limit it wants no more than it has, whatever the limit costs above what its worth leaves. So the
-common scale t of the resources' prices may follow from the users below their limits alone. At
-prices t p, with F these users and C those at their limits L, the money of the resources is
+At alpha = 100 the marginal value of a user held by its limit to a share of 1e-6 is 1e600 times that
+of a user of share 1, so no floating-point number can be the price of that limit beside the prices
+of resources. None is needed: such a user has all that its limit allows, whatever the limit costs.
+So the scale t of the resources' prices p may follow from the users F below their limits. With C the
+users at their limits L, X the tasks and pay the money spent on resources, t is given by
 
 .. math:: \sum_{n \in F} q_n s_n^0 = B', \qquad
    B' = \sum_{n \in F} pay_n + idle - \sum_{n \in C} pay_n (L_n / X_n - 1), \qquad
    t = \Bigl(\sum_{n \in F} W_n^{1/\alpha} q_n^{1 - 1/\alpha} / B'\Bigr)^\alpha.
 
-B' is what the resources cost without what C pays for them at its limits; written so, nothing
-cancels.
+B' is the money of all resources less what C would pay for them with all tasks that its limits
+allow. In this form no large numbers are subtracted from each other.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from fairopt.formulas import rows, welfare
 from fairopt.instance import Bools, Floats
 
 AT = 1e-9
-"""part of its limit that a user may be short of and still be at it"""
+"""a user that has all but this part of its limit is at its limit"""
 
 
 def at_limit(alloc: Allocation) -> Bools:
-    """(N,) who has all that its limit allows."""
+    """(N,) whether the user has all tasks that its limit allows."""
     found: Bools = alloc.totals >= alloc.instance.limit * (1 - AT)
     return found
 
@@ -36,10 +36,12 @@ def at_limit(alloc: Allocation) -> Bools:
 def log_scale_below(
     alloc: Allocation, log_w: Floats, log_cheapest: Floats, alpha: float
 ) -> float:
-    """log t from the users below their limits, log_cheapest (N,) their log q; alpha > 0.
+    """log t, the scale of prices that the users below their limits give; alpha > 0.
 
-    -inf where nobody is below: prices of 0 are then right. nan where nobody is at its limit, or
-    the money proves nothing.
+    log_cheapest : (N,) log q, the cheapest price of a unit of share.
+
+    -inf if every user is at its limit: then prices of 0 are right. nan if no user is, or if the
+    prices prove nothing.
     """
     assert alloc.prices is not None
     stopped = at_limit(alloc)

@@ -1,10 +1,11 @@
-"""Judge of bottleneck max fairness by its definition (bonald2015 2.5), weighted and with limits.
+"""Judge of bottleneck max fairness (Bonald and Roberts 2015, section 2.5), with weights and limits.
 
-Every user i has a full resource j with a_ij phi_i / w_i = max_k a_kj phi_k / w_k, or is at its
-limit. The gap is the largest relative change of a user's tasks that would make this hold: for i and
-j what i could grow into what is left of j (beyond rounding, as in `per_server`) and how far it is
-below the largest share, together.
-`refuted` means infeasible or clearly (more than 1e-3) against the definition, in words.
+By the definition every user i has a full resource j with a_ij phi_i / w_i =
+max_k a_kj phi_k / w_k, or is at its limit. The gap is the largest relative change of a user's tasks
+that would make this hold. For user i and resource j it is the sum of what i could gain from what is
+left of j (beyond rounding, as in `per_server`) and of its distance from the largest share of j.
+`refuted` means that the answer is infeasible or breaks the definition by more than 1e-3; the witness
+says where.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Capacity held by users who would pay less elsewhere: as good as idle for those who pay for it.
+"""Capacity held by tasks that would cost less on another server.
 
-What a user pays too much is little beside its own money where that is large, or nearly all of it
-for its limit; beside the money of those who share the resource it need not be. The same with a
-price asked for what is not full and nobody holds: nobody pays it, but it keeps users away. So each
-task is held against the cheapest server at all prices, and, for as many tasks as would fit there,
-at the prices of what is full.
+At right prices there is none. If a user of much money pays a little too much on a server, the error
+is small relative to its own money, but it may be large for the other users of that server, who pay
+for capacity that could be free. A price of a resource that is not full has the same effect: nobody
+may pay it, but it keeps users away. So the price of each task is compared with the cheapest server,
+once at all prices, and once, for as many tasks as would fit there, at the prices of full resources.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from fairopt.instance import Bools, Floats
 def displaced(alloc: Allocation, force: Floats | None = None) -> Floats:
     """(I, R) part of each row's resource held by tasks that would cost less elsewhere.
 
-    A task counts by the part of its price that it would save.
+    Each task is counted with the part of its price that it would save elsewhere.
 
     Parameters
     ----------
     alloc : the answer, with prices.
-    force : (N, I) what a task costs on a server beside its resources, in the unit of prices.
+    force : (N, I) what a task on a server costs in addition to its resources, in units of prices.
     """
     inst = alloc.instance
     assert alloc.prices is not None
@@ -60,7 +60,7 @@ def displaced(alloc: Allocation, force: Floats | None = None) -> Floats:
 
 
 def _backed(alloc: Allocation, users: slice, left: Floats) -> tuple[Floats, Floats]:
-    """(users, I) price of a task's resources that are full for the user, and how many more fit."""
+    """(users, I) price of those resources of a task that are full for the user; tasks that fit."""
     inst = alloc.instance
     assert alloc.prices is not None
     demand, size = inst.demand_by_server[users], inst.alone[users]
@@ -77,9 +77,9 @@ def _backed(alloc: Allocation, users: slice, left: Floats) -> tuple[Floats, Floa
 def _saving(
     rent: Floats, there: Floats, beside: Floats, score: Floats, eligible: Bools
 ) -> tuple[Floats, np.ndarray]:
-    """What each task would save where a unit of share is cheapest at prices `there`; that server.
+    """What each task would save where share is cheapest at prices `there`; and that server.
 
-    `beside` may be a million times the rent: it is not added where it cancels.
+    `beside` may be a million times `rent`: it is not added where it would cancel.
     """
     beside = np.broadcast_to(beside, rent.shape)
     with np.errstate(divide="ignore", invalid="ignore"):

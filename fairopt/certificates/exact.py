@@ -1,10 +1,10 @@
-r"""Proofs in exact fractions: the floats of an answer taken as the numbers they are.
+r"""Proofs in exact fractions: every float of an answer is taken as the rational number that it is.
 
-The answer is first made exactly feasible (every task shrunk by one factor), so what is returned
-holds for an allocation that exists, with no rounding anywhere. For instances up to MOST pairs.
+The answer is first made exactly feasible (all tasks are multiplied by one factor), so the result
+holds for an allocation that exists, without any rounding. For instances of up to MOST pairs.
 
-- max-min: rooms and excess of SYSTEMS A2.4. Levels within 1e-9 are lowered to the lowest of them,
-  since floats are never exactly equal; lowering keeps the allocation feasible.
+- max-min: rooms and excesses as in `certificates.levels`. Levels within 1e-9 are lowered to the
+  lowest of them, since floats are never exactly equal; lowering keeps the allocation feasible.
 - throughput: the gap :math:`B / \sum_n W_n s_n - 1` for prices with :math:`q_n \ge W_n`.
 - proportional: with :math:`\Phi = \sum_n \phi_n` the gap is a weighted geometric mean, less 1,
   which is not rational; the arithmetic mean bounds it from above:
@@ -32,12 +32,14 @@ _Prices = list[list[Fraction]]
 
 
 def exact_rooms(alloc: Allocation) -> list[Fraction | None]:
-    """Residual of each user of a max-min answer, exactly: the larger of what it can still gain and
-    of the worst excess above it, at the best prices, as in `certificates.levels`.
+    """Residual of each user of a max-min answer, as an exact fraction.
+
+    The larger of what the user can still gain and of the largest excess of users above it, at the
+    best prices for it, as in `certificates.levels`.
 
     Returns
     -------
-    list of N : None where nothing is proved (a price of 0, or a share of 0).
+    list of N : None for a user of whom nothing is proved (a price of 0, or a share of 0).
 
     Raises
     ------
@@ -52,7 +54,7 @@ def exact_rooms(alloc: Allocation) -> list[Fraction | None]:
     order = sorted(range(len(level)), key=level.__getitem__)
     best: list[Fraction | None] = [None] * len(level)
     for n in np.flatnonzero(np.isfinite(alloc.instance.limit)).tolist():
-        if share[n] > 0:  # its limit, all of it where a task counts most
+        if share[n] > 0:  # what its limit would allow, all of it where the score is highest
             most = Fraction(float(alloc.instance.limit[n])) * max(case.score[n].values())
             best[n] = most / share[n] - 1
     cleaner = [p for row in alloc.level_prices for p in cleaned(row, alloc.instance.pool)]
@@ -88,10 +90,10 @@ def _excess(level: list[Fraction], most: list[Fraction], start: int, own: Fracti
 
 
 def exact_gap(alloc: Allocation) -> Fraction:
-    """A proved bound on what can be gained, relative, as an exact fraction.
+    """A proved bound on the relative gain that is still possible, as an exact fraction.
 
-    max-min: the largest residual of any user. alpha = 0: how far the total may fall short of the
-    best. alpha = 1: the equal relative change of every share.
+    max-min: the largest residual of any user. alpha = 0: of the objective. alpha = 1: the equal
+    relative rise of every share.
 
     Raises
     ------
@@ -120,19 +122,19 @@ def exact_gap(alloc: Allocation) -> Fraction:
     if alloc.limit_prices is not None:
         mu = [Fraction(float(m)) for m in alloc.limit_prices]
     limited = [Fraction(float(v)) if np.isfinite(v) else _ZERO for v in alloc.instance.limit]
-    # a price of a limit that is not there proves nothing, and is dropped
+    # the price of an infinite limit proves nothing and is dropped
     mu = [m if limit else _ZERO for m, limit in zip(mu, limited, strict=True)]
     if alpha == 0:
         inside = bool(alloc.kind["parameters"].get("weight_inside", False))
-        worth = [Fraction(1)] * users if inside else case.weight
-        total = sum((w * s for w, s in zip(worth, share, strict=True)), _ZERO)
+        value = [Fraction(1)] * users if inside else case.weight
+        total = sum((w * s for w, s in zip(value, share, strict=True)), _ZERO)
         if total <= 0:
             raise NotCertified("exact gap: nobody has any share", alloc)
-        # at the scale at which the budget is what the answer is worth, then raised where short
+        # scale prices so that the budget is the objective, then raise those that are too low
         scale = total / (_budget(case, prices, mu, limited) or total)
         prices = [[p * scale for p in row] for row in prices]
         mu = [m * scale for m in mu]
-        case.raise_to(prices, mu, worth)
+        case.raise_to(prices, mu, value)
         return _budget(case, prices, mu, limited) / total - 1
     paid = [case.cheapest(prices, n, mu[n]) * share[n] for n in range(users)]
     if min(paid) <= 0:
@@ -178,7 +180,7 @@ class _Case:
         factor = Fraction(1)
         for have, need in zip(self.pool, used, strict=True):
             for c, u in zip(have, need, strict=True):
-                if u > c:  # an eligible pair demands nothing that the row has none of
+                if u > c:  # never with c = 0: users that demand a missing resource are not eligible
                     factor = min(factor, c / u)
         for n in np.flatnonzero(np.isfinite(inst.limit)).tolist():
             total = sum(self.tasks[n].values(), _ZERO)
@@ -210,10 +212,11 @@ class _Case:
         return min((c + mu) / self.score[n][i] for i, c in self.costs(prices, n).items())
 
     def paid(self, prices: _Prices, n: int, share: Fraction) -> tuple[Fraction, Fraction]:
-        """The least that user n pays for its share, its limit used where it has one; and q_n s_n.
+        """The least that user n can pay for its share within its limit, and q_n s_n.
 
-        The largest q(mu) s - mu limit over mu >= 0, with the largest q that gives it: with scores
-        that depend on the server, a user near its limit cannot take the cheapest server alone.
+        It is the largest q(mu) s - mu limit over mu >= 0, with the largest q that attains it. If
+        scores depend on the server, a user near its limit may have to use servers other than the
+        cheapest.
         """
         costs, score = self.costs(prices, n), self.score[n]
         q = min(c / score[i] for i, c in costs.items())
@@ -230,19 +233,20 @@ class _Case:
         return best[0], best[1] * share
 
     def priced(self, prices: _Prices, n: int, share: Fraction) -> Fraction:
-        """Part of the share of user n that it holds where a task costs anything."""
+        """Part of the share of user n that it holds on servers where a task has a price."""
         costs = self.costs(prices, n)
         held = sum((self.score[n][i] * self.tasks[n][i] for i, c in costs.items() if c), _ZERO)
         return min(held / share, Fraction(1)) if share else _ZERO
 
-    def raise_to(self, prices: _Prices, mu: list[Fraction], worth: list[Fraction]) -> None:
-        """Raise prices in place until every task costs what it is worth.
+    def raise_to(self, prices: _Prices, mu: list[Fraction], value: list[Fraction]) -> None:
+        """Raise prices in place until every task costs at least its value (weight times score).
 
-        Where a pair is short, the price of its largest d/c takes what is missing.
+        Where the price of a task is too low, the price of its largest d/c is raised by what is
+        missing.
         """
         for n, rows in enumerate(self.demand):
             for i, c in self.costs(prices, n).items():
-                missing = worth[n] * self.score[n][i] - c - mu[n]
+                missing = value[n] * self.score[n][i] - c - mu[n]
                 if missing > 0:
                     r, d = max(rows[i], key=lambda row: row[1] / self.pool[i][row[0]])
                     prices[i][r] += missing / d

@@ -1,4 +1,4 @@
-"""Feasibility of an allocation, each kind of violation with its worst place named."""
+"""Feasibility of an allocation; for each kind of violation the worst place is named."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from fairopt.allocation.check import Check
 from fairopt.instance import Floats
 
 TOLERANCE = 1e-9
-"""a capacity or limit may be exceeded by one part in 1e9 (promise P1)"""
+"""a capacity or limit may be exceeded by one part in 1e9"""
 
 
 def feasibility(alloc: Allocation) -> tuple[Check, ...]:
-    """Checks of x >= 0, placement, capacity and limits (kesidis2018 (1), (4))."""
+    """Checks of x >= 0, placement, capacity and limits (Kesidis et al. 2018, (1) and (4))."""
     inst = alloc.instance
     least, least_at = _worst(alloc, _negative) if alloc.least < 0 else (0.0, "")
     stray, stray_at = _worst(alloc, _stray) if alloc.strays else (0.0, "")
     over = alloc.utilisation - 1.0
-    # a resource that the row has none of: any use at all is too much
+    # any use of a resource that the row does not have is too much
     over = np.where((inst.pool == 0) & (alloc.used > 0), np.inf, over)
     beyond = alloc.totals / inst.limit - 1.0
     place = _at(over, inst.servers, inst.resources)
@@ -59,10 +59,10 @@ def _worst(
 
 
 def shrink(alloc: Allocation) -> float:
-    """Largest factor <= 1 by which every task must shrink to fit capacities and limits.
+    """Largest factor <= 1 by which all tasks must be multiplied to fit capacities and limits.
 
-    Negative or stray tasks are not mended by shrinking; 0 is returned when a resource is used
-    that the row has none of.
+    0 if a resource is used that the row does not have. Tasks that are negative, or where the user
+    is not eligible, are not looked at.
     """
     inst = alloc.instance
     if ((inst.pool == 0) & (alloc.used > 0)).any():
@@ -72,7 +72,7 @@ def shrink(alloc: Allocation) -> float:
 
 
 def _at(amount: Floats, *names: tuple[str, ...]) -> str:
-    """The place of the largest entry, in words; empty when nothing is amiss."""
+    """The place of the largest entry, in words; empty if no entry is positive."""
     where = np.unravel_index(int(np.argmax(amount)), amount.shape)
     if not amount[where] > 0:
         return ""

@@ -1,4 +1,4 @@
-"""Prices for an answer that came without: any prices prove a bound, so a guess is enough."""
+"""Guess prices for an answer that has none: any prices prove a bound, so a good guess is enough."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ from fairopt.allocation import Allocation
 from fairopt.instance import Floats
 
 LARGEST = 20_000_000
-"""entries of the matrix (pairs x prices) above which nothing is guessed"""
+"""no prices are guessed if the matrix (pairs x prices) has more entries than this"""
 
 
-def guess_prices(alloc: Allocation, log_worth: Floats) -> tuple[Floats, Floats]:
-    """Prices (I, R) and limit prices (N,) that make held pairs cost their worth, or nearly.
+def guess_prices(alloc: Allocation, log_slope: Floats) -> tuple[Floats, Floats]:
+    """Prices (I, R) and limit prices (N,) that nearly satisfy the optimality conditions.
 
-    Non-negative least squares of three wishes, each in money of the user: a held pair costs what
-    a unit of share is worth to its user (log_worth, (N,), up to a common constant), a pair not
-    held costs no less (violated ones are added, some rounds), and resources with room cost nothing.
+    Non-negative least squares, in units of each user's money: a unit of share costs the user's
+    marginal value on every pair with tasks, no less than that on the other pairs (those violated
+    are added in a few rounds), and resources that are not full cost nothing.
+
+    Parameters
+    ----------
+    log_slope : (N,) log of the marginal value of share of each user, up to a common constant.
     """
     from scipy.optimize import nnls
 
@@ -30,7 +34,7 @@ def guess_prices(alloc: Allocation, log_worth: Floats) -> tuple[Floats, Floats]:
     room = np.clip(1.0 - alloc.totals / inst.limit, 0.0, 1.0)
     rows_used = np.zeros((servers, resources), bool)
     np.logical_or.at(rows_used, i, inst.pair_demand > 0)
-    # a resource at most half full, or a limit far away, can carry no price worth guessing
+    # a resource at most half full, or a limit far away, gets no price
     priced = np.argwhere(rows_used & (slack < 0.5))
     limited = np.flatnonzero(room < 0.5)
     column = np.full((servers, resources), -1)
@@ -38,18 +42,18 @@ def guess_prices(alloc: Allocation, log_worth: Floats) -> tuple[Floats, Floats]:
     size = len(priced) + len(limited)
     if size == 0 or size * len(n) > LARGEST:
         return np.zeros((servers, resources)), np.zeros(users)
-    # unit of a price: money of the whole row; of a user: its worth per share
-    # a user with nothing, whose worth is infinite, counts like the dearest of the others
-    known = np.isfinite(log_worth)
-    log_money = log_worth - np.max(log_worth[known], initial=-np.inf) if known.any() else log_worth
-    worth = np.exp(np.clip(log_money, -575.0, 0.0))
+    # prices are in units of the money of the whole row, users in units of their marginal value; a
+    # user with nothing, whose marginal value is infinite, has the largest of the others'
+    known = np.isfinite(log_slope)
+    log_money = log_slope - np.max(log_slope[known], initial=-np.inf) if known.any() else log_slope
+    slope = np.exp(np.clip(log_money, -575.0, 0.0))
     matrix = np.zeros((len(n), size))
     for k, (server, resource) in enumerate(priced):
         on = i == server
-        matrix[on, k] = inst.pair_demand[on, resource] / (u[on] * worth[n[on]])
+        matrix[on, k] = inst.pair_demand[on, resource] / (u[on] * slope[n[on]])
     for k, user in enumerate(limited):
         on = n == user
-        matrix[on, len(priced) + k] = 1.0 / (u[on] * worth[user])
+        matrix[on, len(priced) + k] = 1.0 / (u[on] * slope[user])
     held = weight > 1e-7
     scale = np.abs(matrix[held]).max(axis=0, initial=0.0)
     scale[scale == 0] = 1.0
@@ -62,7 +66,7 @@ def guess_prices(alloc: Allocation, log_worth: Floats) -> tuple[Floats, Floats]:
         right = np.concatenate([np.ones(int(chosen.sum())), np.zeros(size)])
         try:
             solution, _ = nnls(left, right, maxiter=50 * size)
-        except RuntimeError:  # no end in sight: the prices so far will do
+        except RuntimeError:  # nnls does not converge: keep the prices so far
             break
         short = ~chosen & (matrix @ solution < 1 - 1e-9)
         if not short.any():

@@ -1,11 +1,12 @@
 r"""Where the share of each user lies at ANY optimum, proved by prices and gap together.
 
-The optimum s* loses in the bound, user by user, W (g(s0) + g'(s0)(s* - s0) - g(s*)) >= 0, and
-these losses sum to at most the absolute gap; the same holds around the answer itself (SYSTEMS
-A2.3). Both sets are intersected.
+With s0 the shares that are best at the prices and s* those of any optimum, each user has a loss
+W (g(s0) + g'(s0)(s* - s0) - g(s*)) >= 0, and all losses together are at most the absolute gap. The
+same holds with the answer s in the tangent at s* (proof: docs/maths/prices.md, "The interval of one
+user"). The interval of a user is where both of its losses are at most the gap.
 
-In units of W s^(1-alpha) and with t the ratio of the two shares, the losses are functions of t and
-alpha alone, so a user's interval is where they are at most eps_n, its part of the gap.
+In units of W s^(1-alpha), a loss depends only on alpha and on the ratio t of the two shares, and is
+compared with eps_n, the absolute gap in the same unit.
 """
 
 from __future__ import annotations
@@ -21,22 +22,22 @@ from fairopt.formulas import welfare
 from fairopt.instance import Bools, Floats
 
 PINNED = 1e-2
-"""a share proved only to a wider relative interval is not pinned"""
+"""a share is determined if its interval is at most this wide, relative"""
 FAR = 600.0
-"""log t from which an interval counts as open"""
+"""an end of an interval at this log t or beyond counts as infinite"""
 CLOSE = 1e-13
 """relative width, in log t, to which an end is found; it is rounded outwards"""
 SMALL = 1e-17
 """the same, absolute: log t is the relative distance from t = 1"""
 FLOOR = 1e-14
-"""least eps: below it is rounding"""
+"""smallest eps used; below this it would be rounding"""
 
 Loss = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True)
 class Spans:
-    """What the interval of each user follows from.
+    """The numbers from which the interval of each user is computed.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class Spans:
 
     @classmethod
     def of(cls, dual: Duality, bound: float) -> Spans:
-        """The spans that prices prove with the gap `bound`."""
+        """The spans that follow from prices that prove the gap `bound`."""
         alpha, log_w, log_s = dual.alpha, dual.log_w, dual.log_share
         with np.errstate(divide="ignore", over="ignore", invalid="ignore", under="ignore"):
             # absolute gap = value (expm1((1-alpha) log(1+gap)) / (1-alpha)), in logarithms
@@ -84,8 +85,8 @@ class Spans:
     def pinned(self) -> Bools:
         """(N,) whether the interval is at most PINNED wide, relative.
 
-        Most users are told by one number: where eps is less than the loss of half that width to
-        either side, the ends are nearer still. The ends of the others are computed.
+        For most users one comparison decides: if eps is less than the loss at half that width on
+        either side, the ends are nearer. For the others the ends are computed.
         """
         half = np.array([-1.0, 1.0]) * 0.499 * np.log1p(PINNED)
         known: Bools = self.eps0 < self._loss(half).min()
@@ -103,9 +104,9 @@ class Spans:
 
 
 def intervals(dual: Duality, bound: float) -> tuple[Intervals, Bools]:
-    """(lowest, highest) share of each user at any optimum, and (N,) whether that pins it.
+    """(lowest, highest) share of each user at any optimum, and (N,) whether that determines it.
 
-    alpha = 0, or no bound, determines nothing: (0, inf).
+    For alpha = 0, or without a finite bound, every interval is (0, inf).
     """
     users = len(dual.share)
     if dual.alpha == 0 or not np.isfinite(bound):
@@ -125,21 +126,21 @@ def loss(log_t: Floats, alpha: float) -> Floats:
 def loss_from(log_t: Floats, alpha: float) -> Floats:
     """t^(alpha-1) loss(t) >= 0: the loss at s = t s* in the tangent at s*, in units of W s^(1-a).
 
-    Written out, because the product is 0 times infinity far away.
+    Not computed as that product, which is 0 times infinity for t far from 1.
     """
     if alpha == 1:
         return loss(log_t, 1.0)
     rise = np.exp((alpha - 1) * log_t) * np.expm1(log_t)
     found = rise - np.expm1((alpha - 1) * log_t) / (alpha - 1)
-    # only far above, where both terms overflow
+    # NaN only for very large t, where both terms overflow
     return np.where(np.isnan(found), np.inf, found)
 
 
 def bracket(loss: Loss, eps: Floats) -> tuple[Floats, Floats]:
-    """The ends t <= 1 <= t of {loss(log t) <= eps}, rounded outwards; 0 or inf where it is open.
+    """The ends t <= 1 <= t of {t : loss(log t) <= eps}, rounded outwards; 0 or inf if unbounded.
 
-    `loss` grows from 0 on either side of log t = 0. Outwards: where a finite end is returned the
-    loss there is more than eps, as computed.
+    `loss` grows from 0 on either side of log t = 0. Rounded outwards: at every finite end returned
+    the computed loss is more than eps.
     """
     ends: list[Floats] = []
     # equal weights have equal eps: one end for all
@@ -152,17 +153,17 @@ def bracket(loss: Loss, eps: Floats) -> tuple[Floats, Floats]:
 
 
 def _edge(loss: Loss, eps: Floats) -> Floats:
-    """The first z in (0, FAR] with loss(z) > eps, to CLOSE, from above; inf where there is none.
+    """The first z in (0, FAR] with loss(z) > eps, found to CLOSE from above; inf if there is none.
 
-    A grid brackets every user at once, since the loss grows with z. Then the zero of the straight
-    line of log loss is tried on both sides, as far off as a parabola may lie from its chord, and
-    the middle, so that the bracket is halved at worst and squared as a rule.
+    The loss grows with z, so a grid brackets the place for all users at once. Then each round tries
+    three points: the middle, and two around the zero of the chord of log loss, shifted by the
+    error of linear interpolation. The bracket is at least halved, and usually squared.
     """
     found = np.full(eps.shape, np.inf)
     grid = np.geomspace(1e-12, FAR, 2048)
     height = loss(grid)
     cell = np.searchsorted(np.maximum.accumulate(height), eps, side="right")
-    # NaN is sorted last; where a bounded loss ends in rounding, nothing outside is known
+    # NaN is sorted last; where a bounded loss ends in rounding, the end is infinite
     left = np.flatnonzero(np.append(height, np.nan)[cell] > eps)
     outside, inside = grid[cell[left]], grid[np.maximum(cell[left] - 1, 0)]
     eps = eps[left]

@@ -1,9 +1,9 @@
 """What each user pays at the prices of one level.
 
-Only ratios of prices matter, so they are scaled by a power of two until all capacity of the dearest
-costs about 1; nothing is lost by that, and no product overflows. What then still underflows counts
-as 0 and proves nothing. Prices of solvers carry noise, so every level is tried as it is and without
-the prices that make up no more than a trifle of its money: any prices are a proof.
+Only ratios of prices matter, so prices are scaled by a power of two until all capacity of the
+dearest resource costs about 1. That changes no digit, and no product overflows. Prices that still
+underflow count as 0 and prove nothing. Solvers leave noise in prices, so each level is judged with
+all its prices and again without those that are a tiny part of its money; any prices are a proof.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats, Ints
 
 TRIFLES = (1e-100, 1e-12, 1e-9)
-"""parts of a level's money below which prices are left out, each tried; the first is underflow"""
+"""prices of less than this part of a level's money are left out; each is tried, 1st = underflow"""
 LEAST = 1e-280
-"""a price of a unit of share below this has lost digits to underflow"""
+"""a smaller price of a unit of share has lost digits to underflow"""
 NEAR = 1e-9
-"""where less than this is left of a resource, it is summed with care"""
+"""if a smaller part of a resource than this is left, its use is summed exactly"""
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,12 @@ class Bill:
 
     Parameters
     ----------
-    cheapest : (N,) what the user's share is worth at least, q_n s_n.
-    spent : (N,) what its tasks cost. over : (N,) by how much that is above the least, beyond
-        rounding; of a user at its limit above what it must pay with that limit.
-    priced : (N,) part of the share held where it costs anything.
-    idle : the value of what is left, beyond the rounding of its holders' tasks.
+    cheapest : (N,) the least that the user's share can cost, q_n s_n.
+    spent : (N,) what its tasks cost.
+    over : (N,) spent less the least, beyond rounding. For a user at its limit the least is computed
+        with that limit.
+    priced : (N,) part of the share held on servers where a task has a price.
+    idle : price of all that is left of resources, beyond the rounding of the tasks that use them.
     """
 
     cheapest: Floats
@@ -48,7 +49,7 @@ class Bill:
 
 
 def cleaned(prices: Floats, pool: Floats) -> Iterator[Floats]:
-    """Prices (I, R) of a level in a scale of their own, as they are and without trifles."""
+    """The prices (I, R) of a level, scaled, all of them, then without the smallest."""
     mantissa, power = np.frexp(prices)
     size, more = np.frexp(pool)
     money, power_of_money = mantissa * size, power + more
@@ -67,7 +68,7 @@ def cleaned(prices: Floats, pool: Floats) -> Iterator[Floats]:
 
 
 class Bills:
-    """The bills of an answer at the prices of its levels, cleaned; worked out one at a time.
+    """The bills of an answer at the cleaned prices of its levels, computed one at a time.
 
     Parameters
     ----------
@@ -116,14 +117,14 @@ class Bills:
         return cost
 
     def _paid(self, users: slice, at: _Columns) -> tuple[Floats, ...]:
-        """cheapest, spent, over and priced of these users."""
+        """`cheapest`, `spent`, `over` and `priced` of these users."""
         alloc, eligible = self.alloc, self.alloc.instance.eligible[users]
         u, open_ = alloc.score[users][:, at.servers], eligible[:, at.servers]
         cost = self._cost(users, at)
         held = np.stack([rows.total(alloc.held[users][:, like]) for like in at.alike], axis=1)
         held *= self.factor
         q = rows.least(np.divide(cost, u, out=np.full(cost.shape, np.inf), where=open_))
-        # where a user may run for nothing it pays nothing
+        # a user with an eligible server that costs nothing need not pay anything
         q[eligible[:, at.free].any(axis=1) | (q < LEAST)] = 0.0
         above = cost - q[:, None] * u
         above[above <= ROUNDING * cost] = 0.0
@@ -131,7 +132,7 @@ class Bills:
         return q * self.share[users], rows.total(held * cost), rows.total(held * above), priced
 
     def _at_limit(self, n: int, at: _Columns, spent: float) -> tuple[float, float]:
-        """cheapest and over of a user at its limit, which must pay for servers of high score."""
+        """`cheapest` and `over` of a user at its limit, which may need servers of a high score."""
         alloc, user = self.alloc, slice(n, n + 1)
         on = np.concatenate([at.servers, at.free])
         cost = np.concatenate([self._cost(user, at)[0], np.zeros(len(at.free))])
@@ -146,7 +147,7 @@ class Bills:
 
 @dataclass(frozen=True)
 class _Columns:
-    """Servers that cost anything, one of each kind with all like it; and one of each free kind."""
+    """One server of each kind with a price, and all like it; and one of each free kind."""
 
     prices: Floats
     servers: Ints
@@ -155,13 +156,13 @@ class _Columns:
 
 
 def _several(alloc: Allocation, n: int) -> bool:
-    """Whether what a task counts depends on the server, for this user."""
+    """Whether the score of this user depends on the server."""
     score = alloc.score[n, alloc.instance.eligible[n]]
     return bool((score != score[0]).any())
 
 
 def _left(alloc: Allocation, factor: float, asked: Bools) -> Floats:
-    """(I, R) part of each resource that is left, beyond the rounding of its holders' tasks."""
+    """(I, R) part of each resource that is left, beyond the rounding of the tasks that use it."""
     inst = alloc.instance
     left = np.where(asked, np.maximum(0.0, 1.0 - alloc.utilisation * factor), 0.0)
     for i, r in np.argwhere((left > ROUNDING) & (left < NEAR)).tolist():
@@ -175,8 +176,10 @@ def _left(alloc: Allocation, factor: float, asked: Bools) -> Floats:
 
 
 def _alike(alloc: Allocation) -> Ints:
-    """(I,) for every server one with the same eligible users, scores, demand and prices; itself
-    where that cannot be seen at once."""
+    """(I,) for every server the first with the same eligible users, scores, demand and prices.
+
+    If that is not cheap to compare (scores or demand depend on the server), the server itself.
+    """
     inst = alloc.instance
     servers = np.arange(len(inst.servers))
     if inst.demand.ndim == 3 or alloc.level_prices is None:
@@ -198,15 +201,15 @@ def _alike(alloc: Allocation) -> Ints:
 
 
 def credit(cost: Floats, u: Floats, share: float, limit: float) -> tuple[float, float]:
-    """The least a share costs within a limit of tasks, and what a unit more of it would cost.
+    """The least that a share costs within a limit of tasks, and the price of one more unit.
 
-    In tasks per limit it is the lower hull of the points (u, cost) and of (0, 0), which is a task
-    not used: one more unit of share moves tasks from one corner of the hull to the next.
+    Per task of the limit, the least cost is the lower convex hull of the points (u, cost) and of
+    (0, 0), an unused task: one more unit of share moves tasks from one corner to the next.
     """
     hull = [(0.0, 0.0)]
     for point in sorted(zip(u.tolist(), cost.tolist(), strict=True)):
         if point[0] == hull[-1][0]:
-            continue  # the dearer of two that count alike
+            continue  # of two servers of the same score the dearer one
         while len(hull) > 1 and _slope(hull[-1], point) <= _slope(hull[-2], hull[-1]):
             hull.pop()
         hull.append(point)

@@ -5,11 +5,11 @@ capacity, a user n can rise by at most
 
 .. math:: room_n = \frac{B - \sum_{m:\, U_m \le U_n} q_m s_m}{q_n s_n}
 
-of its share while nobody at or below its level falls, whatever happens to users above. Users above
-hold too much where n is stopped by what they hold: the excess of a user l is the part of its share
-held where these prices ask for what it takes, at most U_l / U_n - 1. The residual of n is the
-larger of its room and the worst excess above it, both at the prices of one level; at most 1e-6 for
-every user, each at the prices of some level, proves the whole order from both sides.
+of its share while nobody at or below its level falls, whatever happens to users above. Those may
+hold too much of what stops n: the excess of a user l above n is the part of its share that it holds
+on servers where a task has a price, at most U_l / U_n - 1. The residual of n is the larger of its
+room and of the largest excess above it, both at the prices of one level. If it is at most 1e-6 for
+every user, each at the prices of some level, all levels are proved from both sides.
 """
 
 from __future__ import annotations
@@ -34,24 +34,26 @@ from fairopt.instance import Floats
 
 TOLERANCE = 1e-6
 TIE = 1e-9
-"""levels this close, relative, are one level"""
+"""levels whose relative difference is at most this are one level"""
 
 
 def rooms(alloc: Allocation) -> Floats:
-    """(N,) smallest proved room of each user over all levels' prices; inf where nothing is proved,
-    0 for a user at its own limit."""
+    """(N,) the smallest room of each user that the prices of any level prove.
+
+    inf if nothing is proved of the user, 0 if it is at its own limit.
+    """
     return Order(alloc).room
 
 
 def residuals(alloc: Allocation) -> Floats:
-    """(N,) the larger of each user's room and the worst excess above it, at its best prices."""
+    """(N,) the larger of each user's room and the largest excess above it, at its best prices."""
     return Order(alloc).residual
 
 
 class Order:
-    """What is proved of the order of levels.
+    """What the prices prove about the levels.
 
-    room, residual (N,) : of each user, at the prices best for it.
+    room, residual : (N,) of each user, at the prices that are best for it.
     """
 
     def __init__(self, alloc: Allocation) -> None:
@@ -76,10 +78,10 @@ class Order:
             self._best[better], self.residual[better] = k, residual[better]
 
     def _rooms(self, bill: Bill) -> Floats:
-        """(N,) room of each user: what is left, overpaid, or spent above, in parts of its money."""
+        """(N,) room: money left, overpaid, or spent by users above, relative to the user's."""
         order, last = self._order, self._last
         room = np.empty(len(order))
-        # sums of what is >= 0: the difference of budget and payments would lose all its digits
+        # a sum of terms >= 0, since the difference of budget and payments would lose its digits
         over = np.cumsum(bill.over[order])[last - 1]
         above = np.append(np.cumsum(bill.spent[order][::-1])[::-1], 0.0)[last]
         cheapest = bill.cheapest[order]
@@ -88,10 +90,10 @@ class Order:
         return np.where(np.isnan(room), np.inf, room)
 
     def _above(self, priced: Floats, room: Floats) -> Floats:
-        """(N,) worst excess of users above each; 0 where it is no more than the room.
+        """(N,) largest excess of the users above each user; 0 if it is at most the room.
 
-        max over l of min(part_l, U_l/U_n - 1): with P the largest part from a position on, it is
-        where P, which falls, crosses U_l/U_n - 1, which rises.
+        It is max over l of min(part_l, U_l/U_n - 1). With users in order of level, the largest part
+        from l on falls with l and U_l/U_n - 1 rises, so the maximum is where the two cross.
         """
         order, level, users = self._order, self._level, len(self._order)
         most = np.append(np.maximum.accumulate(priced[order][::-1])[::-1], 0.0)
@@ -111,7 +113,7 @@ class Order:
         return excess
 
     def excess(self) -> Floats:
-        """(N,) how far each user holds too much, for those below it at the prices best for them."""
+        """(N,) largest excess of each user over those below it, at the prices best for them."""
         found = np.zeros(len(self.level))
         for k in np.unique(self._best[self._best >= 0]):
             lowest = float(self.level[self._best == k].min())
@@ -122,7 +124,7 @@ class Order:
 
 
 def _to_limit(alloc: Allocation, share: Floats) -> Floats:
-    """(N,) room up to the limit with all tasks where they count most; 0 at it within rounding."""
+    """(N,) room up to the limit, with all tasks where the score is highest; 0 within rounding."""
     inst = alloc.instance
     limited = np.flatnonzero(np.isfinite(inst.limit))
     room = np.full(len(share), np.inf)
@@ -158,7 +160,7 @@ def judge(alloc: Allocation) -> Certificate:
     share = np.maximum(alloc.shares, 0.0)
 
     def ends() -> tuple[Floats, Floats]:
-        # where nothing is proved nothing bounds the share, not even one of 0
+        # if nothing is proved of a user, its share has no bound, even if it is 0
         most = np.multiply(
             share, 1 + room, out=np.full(len(users), np.inf), where=np.isfinite(room)
         )

@@ -1,7 +1,7 @@
-"""Prices as a judge may use them: in the middle of floating point, and backed by what is full.
+"""Prices as judges use them: in the middle of the floating-point range, with all their digits.
 
-Prices come from anywhere. Only their ratios say anything, so they are brought to one scale first;
-a product that falls out of the range in which it is rounded to sixteen digits counts as nothing.
+Prices may come from anywhere. Only their ratios matter, so they are brought to one scale first. A
+product so small that it no longer has all its digits counts as 0.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from fairopt.formulas import rows
 from fairopt.instance import Floats, Instance
 
 USUAL = 2.0**-300, 2.0**300
-"""money of the dearest resource or limit between which prices are taken as they are"""
+"""prices are not scaled if the money of the dearest resource or limit is between these"""
 LEAST = float(np.finfo(np.float64).tiny)
-"""a price of a task below this has lost digits: it counts as 0"""
+"""a smaller price of a task has lost digits and counts as 0"""
 TOLERANCE = 1e-6
-"""part of what a user could run alone that may be left before a resource is not full for it"""
+"""a resource is full for a user if what is left runs at most this part of what it has alone"""
 ROUNDING = 8 * 2.0**-52
-"""part of a resource within which its holders' tasks, products and sums are rounded"""
+"""part of a resource within which the tasks that use it, products and sums are rounded"""
 
 DEAR = 1e-5
-"""part by which a server is so dear that nothing may be held there, whatever it costs in all"""
+"""a server is clearly dearer than the cheapest if its price is above it by more than this part"""
 
 
 def steady(alloc: Allocation) -> Allocation:
-    """The answer with prices whose dearest money lies in the middle of the range of floats.
+    """The answer with prices scaled so that the dearest money is in the middle of the float range.
 
-    Multiplied by a power of two, which changes no digit. Prices of limits that are not there are
-    left alone: they cost without end, and so prove nothing.
+    They are multiplied by a power of two, which changes no digit. The price of an infinite limit is
+    left alone: it makes the budget infinite and so proves nothing.
     """
     assert alloc.prices is not None
     pool, mu = alloc.instance.pool, alloc.limit_prices
@@ -44,12 +44,12 @@ def steady(alloc: Allocation) -> Allocation:
     with np.errstate(under="ignore", over="ignore"):
         p = np.ldexp(alloc.prices, shift)
         mu = None if mu is None else np.ldexp(mu, shift)
-    # a price that no shift can hold stands on something worth nothing beside the rest
+    # a price that is not finite after scaling belongs to an amount that is negligible
     return alloc.with_(prices=_finite(p), limit_prices=None if mu is None else _finite(mu))
 
 
 def _exponents(price: Floats, amount: Floats) -> Floats:
-    """Exponents of two of price times amount, without forming the product."""
+    """The exponent (base 2) of each price times amount, without forming the product."""
     some = amount > 0
     return np.asarray(np.frexp(price[some])[1] + np.frexp(amount[some])[1], dtype=np.float64)
 
@@ -59,7 +59,7 @@ def _finite(price: Floats) -> Floats:
 
 
 def task_price(alloc: Allocation, users: slice) -> Floats:
-    """(users, I) price of one task; 0 where floating point cannot hold its digits."""
+    """(users, I) price of one task; 0 if it is too small to have all its digits."""
     assert alloc.prices is not None
     cost = task_cost(alloc.instance, alloc.prices, users, alloc.limit_prices)
     cost[cost < LEAST] = 0.0
@@ -73,11 +73,11 @@ def left_over(inst: Instance, used: Floats) -> Floats:
 
 
 def backed_cheapest(alloc: Allocation) -> Floats:
-    """(N,) cheapest price of a unit of share, where only what is full for the user has a price.
+    """(N,) cheapest price of a unit of share, counting only resources that are full for the user.
 
-    A resource is full for a user on a server when what is left would run at most `TOLERANCE` of
-    what the user could run there alone, its limit included; so is its own limit. The result is 0
-    for a user that could simply be given more somewhere.
+    A resource is full for a user on a server if what is left would run at most `TOLERANCE` of what
+    the user could run there alone, its limit included. The user's own limit is treated alike. The
+    result is 0 for a user that could be given more on some server.
     """
     inst = alloc.instance
     assert alloc.prices is not None
@@ -102,11 +102,11 @@ def backed_cheapest(alloc: Allocation) -> Floats:
 
 
 def misplaced(alloc: Allocation, held: Floats, most: Floats) -> Floats:
-    """(N,) the part of each user's share that it holds where a unit costs clearly more than `most`.
+    """(N,) the part of each user's share held where a unit of it costs clearly more than `most`.
 
     Parameters
     ----------
-    held : (N, I) the tasks that are asked about. most : (N,) what a unit of share may cost.
+    held : (N, I) the tasks looked at. most : (N,) what a unit of share may cost.
     """
     part = np.empty(len(most))
     for users in alloc.instance.blocks():

@@ -1,11 +1,10 @@
-"""Judge of a notion of one's own: feasibility, and what prices prove if its gradient is given.
+"""Judge of a user's own notion: feasibility, and what prices prove if its gradient is given.
 
-The notion is believed in two things: that its objective f is concave, and that G is its derivative
-by each task. Then any prices bound f everywhere (`universal`). The bound is told as the equal
-relative rise of all tasks that would be worth as much, bound / sum G x; nothing is known of how f
-bends, so the residual of a user is told in prices: by how much the cheapest of its tasks is too
-cheap, and what it pays too much for those it holds, both at prices that cost in all what the answer
-is worth.
+Two things are taken on trust: that the objective f is concave, and that G is its gradient by the
+tasks. Then any prices bound f everywhere (`universal`; docs/maths/own-notion.md). The gap is the
+bound as an equal relative rise of all tasks, bound / sum G x. The curvature of f is not known, so
+the residual of a user is in prices: how far its cheapest task is below G, and how much it pays
+above G for the tasks it holds, with prices scaled so that all capacity costs sum G x.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def judge(alloc: Allocation, gradient: ArrayLike) -> Certificate:
 
     Parameters
     ----------
-    gradient : (N, I) df/dx at the answer; what stands where a user is not eligible does not count.
+    gradient : (N, I) df/dx at the answer; entries where a user is not eligible are ignored.
 
     Raises
     ------
@@ -42,7 +41,7 @@ def judge(alloc: Allocation, gradient: ArrayLike) -> Certificate:
     n = int(np.argmax(residual))
     checks.append(Check.of("optimal, by prices", gap, TOLERANCE))
     who = alloc.instance.users[n] if worst > 0 else ""
-    checks.append(Check.of("every user pays what its tasks are worth", worst, TOLERANCE, who))
+    checks.append(Check.of("every user pays the gradient of its tasks", worst, TOLERANCE, who))
     holds = all(check.holds for check in checks)
     verdict = CERTIFIED if holds else UNPROVED if fits else REFUTED
     short = residual > TOLERANCE
@@ -69,28 +68,28 @@ def _distances(alloc: Allocation, gradient: Floats) -> tuple[float, Floats]:
         return np.inf, nothing
     mu = np.zeros(len(inst.users)) if alloc.limit_prices is None else alloc.limit_prices
     mu = np.where(np.isfinite(inst.limit), mu, 0.0)
-    worth = float((gradient * x).sum())
+    value = float((gradient * x).sum())
     limits = mu[mu > 0] @ inst.limit[mu > 0]
     with np.errstate(all="ignore"):
         budget = float((alloc.prices * inst.pool).sum() + limits)
-        if not (0 < worth < np.inf and 0 < budget < np.inf):
+        if not (0 < value < np.inf and 0 < budget < np.inf):
             return np.inf, nothing
         bound = universal_bound(inst, gradient[inst.pairs], x, alloc.prices, mu)
-        scale = worth / budget
+        scale = value / budget
         cost = scale * task_cost(inst, alloc.prices, slice(None), mu)
         cost = np.where(inst.eligible, cost, np.inf)
         cheap = np.where(cost > 0, (gradient - cost) / cost, np.where(gradient > 0, np.inf, 0.0))
         cheap = np.where(inst.eligible, cheap, 0.0).max(axis=1)
         paid = np.where(x > 0, cost * x, 0.0)
         wasted = np.where(x > 0, np.maximum(cost - gradient, 0.0) * x, 0.0).sum(axis=1)
-        # so is a price of a limit that is not reached
+        # the price of a limit that is not reached counts as overpaid
         spare = np.where(mu > 0, mu * np.maximum(inst.limit - x.sum(axis=1), 0.0), 0.0)
         wasted += scale * spare
         total = paid.sum(axis=1)
         wasted = np.where(total > 0, wasted / total, 0.0)
-        # a price of what is not full is money that nobody needs to pay
+        # money for resources that are not full, which nobody needs to pay
         left = np.maximum(0.0, 1.0 - alloc.utilisation)
-        idle = float((scale * alloc.prices * inst.pool * left).sum() / worth)
+        idle = float((scale * alloc.prices * inst.pool * left).sum() / value)
     residual = np.maximum(np.maximum(cheap, wasted), 0.0)
     residual = np.maximum(np.where(np.isnan(residual), np.inf, residual), idle)
-    return bound / worth, residual
+    return bound / value, residual

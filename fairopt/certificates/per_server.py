@@ -1,22 +1,28 @@
-r"""Judges of PS-DSF by its definition's theorems (khamse2016 Theorems 1 and 2).
+r"""Judge of PS-DSF by Theorems 1 and 2 of Khamse-Ashari et al. 2016 (khamse2016).
 
-Both say: every user n has, at every eligible server i, a resource r it demands that is full there
-and whose holders have a level s/phi of at most its own. For division of time (TDM) the one resource
-is time, of which a task uses 1/gamma[n,i]. A user at its limit needs no bottleneck.
+Both theorems say: every user n has, at every eligible server i, a bottleneck: a resource r that it
+demands, that is full there, and whose holders all have a level s/phi of at most its own. For
+division of time (TDM, Theorem 2) the only resource is time, of which a task uses 1/gamma[n,i]. A
+user at its limit needs no bottleneck.
 
 The gap is the largest relative change of a level that would make every condition hold. For user n,
-server i, resource r it is the larger of two numbers. What n is short of there: by which part of its
-level it would rise if it took what is left of r and, from every holder above it, what brings that
-holder down to the level where they meet, at most what it holds of r; many holders a little above
-are summed. And what one holder m has too much: the lesser of (how far its level is above n's,
-relative) and (what giving up x[m,i] would change: of m's total, and of n's once n has it). What n
-is short of on its servers is added up, too. A distance from the limit replaces all of this
-where it is smaller. What is left of a resource counts beyond the
-rounding of the tasks that use it: a user due 1e-12 of a server could grow by 1e-4 into the last
-digit of another's tasks, which no floating-point answer can hand out.
+server i and resource r it is the larger of two numbers.
 
-A theorem refutes by its own words, so `refuted` here means: infeasible, or a condition fails by
-more than `CLEAR`, with the user, server and resource named; between that and 1e-6 it is unproved.
+1. What n is short of: the part by which its level would rise if it took what is left of r and, from
+   every holder above it, as much of r as brings that holder down to the level where they meet. So
+   many holders that are a little above n are added up. What n is short of on several servers is
+   added up, too.
+2. What a single holder m has too much: the smaller of the relative distance of its level above n's
+   and of the relative change that giving up x[m,i] would make (to m's total, and to n's total once
+   n has it).
+
+If the relative distance of n from its limit is smaller, that counts instead. What is left of a
+resource counts only beyond the rounding of the tasks that use it: with 1e-12 of a server due to it,
+a user could grow by 1e-4 into the last digit of another's tasks, which no floating-point answer can
+hand out.
+
+The theorems are "if and only if", so `refuted` means here: infeasible, or a condition fails by more
+than `CLEAR`, with user, server and resource named. Between 1e-6 and `CLEAR` it is unproved.
 """
 
 from __future__ import annotations
@@ -31,11 +37,11 @@ from fairopt.certificates.feasibility import feasibility
 from fairopt.instance import Bools, Floats, Instance
 
 TOLERANCE = 1e-6
-"""promise P2, for the largest relative change of a level"""
+"""largest gap of a certified answer"""
 CLEAR = 1e-3
-"""a condition that fails by this much is no matter of rounding: refuted"""
+"""an answer that fails a condition by more than this is refuted: rounding cannot explain it"""
 ROUNDING = 8 * 2.0**-52
-"""part of a resource within which its holders' tasks, products and sums are rounded"""
+"""part of a resource within which the tasks that use it, products and sums are rounded"""
 
 
 def judge(alloc: Allocation) -> Certificate:
@@ -61,7 +67,7 @@ def judge(alloc: Allocation) -> Certificate:
 
 
 def parts(inst: Instance) -> Floats:
-    """(N, I, R) part of the whole row's resource one task uses; 0 where not eligible."""
+    """(N, I, R) part of the whole row's resource that one task uses; 0 where not eligible."""
     part = np.zeros(inst.shape)
     n, i = inst.pairs
     part[n, i] = inst.pair_demand / np.where(inst.pool > 0, inst.pool, 1.0)[i]
@@ -69,7 +75,7 @@ def parts(inst: Instance) -> Floats:
 
 
 def _time(inst: Instance) -> Floats:
-    """(N, I, 1) part of the row's time one task uses, 1/gamma[n,i]; 0 where not eligible."""
+    """(N, I, 1) part of the row's time that one task uses, 1/gamma[n,i]; 0 where not eligible."""
     return (1.0 / np.where(inst.eligible, inst.alone, np.inf))[:, :, None]
 
 
@@ -82,11 +88,16 @@ def by_bottlenecks(
     theorem: str,
     limited: Floats,
 ) -> Certificate:
-    """The certificate when levels are amount / (phi gamma), whatever amount (N, I) is compared.
+    """The certificate for levels amount[n,i] / (phi_n gamma[n,i]).
 
     Parameters
     ----------
-    limited : (N, I) how far the user is from being stopped there by its limit, relative.
+    checks : those made so far (feasibility).
+    part : (N, I, R) part of the row's resource that one task uses.
+    amount : (N, I) tasks that count for the level: the user's total for PS-DSF, the tasks on the
+        server for DRF on every server.
+    names : of the R resources. theorem : the name of the check.
+    limited : (N, I) relative distance from being stopped on that server by the limit.
     """
     inst = alloc.instance
     size = inst.weight[:, None] * np.where(inst.eligible, inst.alone, 1.0)
@@ -105,8 +116,8 @@ def by_bottlenecks(
             least = np.arange(len(members)), rise.argmin(axis=1)
             short[members, i], left[members, i] = rise[least], lack[least]
             above[members, i] = apart[least]
-    # what a user lacks on many servers, a little on each, it lacks together; but once it has risen
-    # above every holder only what is left can lift it on
+    # what a user is short of on several servers is added up, but not beyond the highest holder:
+    # above that it can rise only by what is left
     part_of_all = amount / np.where(alloc.totals > 0, alloc.totals, 1.0)[:, None]
     summed, idle, apart = (
         np.where(amount > 0, np.minimum(lacked, limited) * part_of_all, 0.0)
@@ -127,13 +138,13 @@ def by_bottlenecks(
 
 
 def to_limit(alloc: Allocation) -> Floats:
-    """(N,) how far each user is from its limit, relative."""
+    """(N,) relative distance of each user from its limit."""
     with np.errstate(over="ignore"):
         return np.maximum(0.0, 1.0 - alloc.totals / alloc.instance.limit)
 
 
 def verdict(checks: list[Check], worst: float) -> str:
-    """certified when all checks hold; refuted when infeasible or clearly against the definition."""
+    """CERTIFIED if all checks hold, REFUTED if infeasible or `worst` > CLEAR, else UNPROVED."""
     if all(check.holds for check in checks):
         return CERTIFIED
     feasible = all(check.holds for check in checks[:-1])
@@ -143,15 +154,15 @@ def verdict(checks: list[Check], worst: float) -> str:
 def bottleneck_distance(
     part: Floats, held: Floats, amount: Floats, level: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """(K, R) how far r is from being user n's bottleneck on one server; inf if not demanded.
+    """(K, R) how far r is from being a bottleneck of each of K users on one server; inf if unused.
 
-    Also (K, R) how much of that the user is short of, what is left of r as a part of its own, and
-    how far its level is below the highest holder's, relative to its own.
+    Also, each (K, R): what the user is short of, what is left of r relative to what it uses for its
+    level, and how far its level is below the highest holder's, relative to its own.
 
     Parameters
     ----------
     part : (K, R) part of the server's resource one task uses.
-    held : (K,) tasks here. amount : (K,) tasks that make the level. level : (K,).
+    held : (K,) tasks on the server. amount : (K,) tasks that count for the level. level : (K,).
     """
     distance, short, lack, apart = (np.full(part.shape, np.inf) for _ in range(4))
     left = left_of(part, held)
@@ -172,7 +183,7 @@ def bottleneck_distance(
 
 
 def left_of(part: Floats, held: Floats) -> Floats:
-    """(R,) part of each resource that is left, 0 within rounding; where near, summed exactly."""
+    """(R,) part of each resource that is left, 0 within rounding; summed exactly if close to 0."""
     left = np.maximum(0.0, 1.0 - held @ part)
     for r in np.flatnonzero((left > 0) & (left < 1e-9)):
         left[r] = max(0.0, 1.0 - math.fsum((held * part[:, r]).tolist()))
@@ -181,13 +192,13 @@ def left_of(part: Floats, held: Floats) -> Floats:
 
 
 def _above(use: Floats, holds: Bools, amount: Floats, level: Floats, own: Floats) -> Floats:
-    """(K,) how far the worst holder is above each user: by level, or by what it would give up."""
+    """(K,) what the worst single holder above each user has too much (point 2 of the module)."""
     if not holds.any():
         return np.zeros(len(level))
     top = float(level[holds].max())
     far = 1.0 - level / top if top > 0 else np.zeros(len(level))
     far = np.maximum(far, 0.0)
-    # only where the highest holder is too high must the holders be told apart
+    # holders are compared one by one only for users who are below the highest
     m = np.flatnonzero(holds)
     m = m[np.argsort(-level[m], kind="stable")]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -202,17 +213,16 @@ def _above(use: Floats, holds: Bools, amount: Floats, level: Floats, own: Floats
 
 
 def _rise(use: Floats, level: Floats, own: Floats, left: float) -> Floats:
-    """(K,) part by which each user's level would rise if it took what is left and, from every
-    holder above, what brings that holder down to the level where they meet.
+    """(K,) part by which each user's level would rise (point 1 of the module).
 
-    A holder of level l gives own (1 - z/l) at the level z, at most its use, so that all give G(z),
-    piecewise linear with its corners where a holder begins and ends to give. G is summed from the
-    highest corner down, where every term is positive and nothing cancels.
+    To come down from its level l to z a holder gives own (1 - z/l), at most its use. What all give
+    is G(z), piecewise linear with corners where a holder starts or stops giving. G is summed from
+    the highest corner down, so that every term is positive and nothing cancels.
 
     Parameters
     ----------
-    use : (K,) part of the resource held here. own : (K,) part that all that makes the level would
-        use. left : part of the resource that is left.
+    use : (K,) part of the resource held on the server. own : (K,) part of it that all tasks that
+        count for the level would use. left : part of the resource that is left.
     """
     m = np.flatnonzero((use > 0) & (level > 0))
     rate = own[m] / level[m]
@@ -222,7 +232,7 @@ def _rise(use: Floats, level: Floats, own: Floats, left: float) -> Floats:
     slope = np.maximum(np.cumsum(np.concatenate([rate, -rate, [0.0]])[order]), 0.0)
     given = np.concatenate([[0.0], np.cumsum(-np.diff(corner) * slope[:-1])])
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        # the first corner at which the user has less than it is given: they met just above it
+        # the first corner at which the user would be given more than it needs: they meet above it
         low, high = np.zeros(len(level), dtype=int), np.full(len(level), len(corner) - 1)
         while (low < high).any():
             k = (low + high) // 2
@@ -239,7 +249,7 @@ def _rise(use: Floats, level: Floats, own: Floats, left: float) -> Floats:
 def _notes(
     alloc: Allocation, residual: Floats, where: object, names: tuple[str, ...], capped: Bools
 ) -> tuple[str, ...]:
-    """Who is stopped by what, for up to twenty users."""
+    """What stops each user, in words, for up to twenty users."""
     inst = alloc.instance
     best = np.asarray(where)
     notes = []

@@ -1,11 +1,12 @@
 """Judge of DRF on every server by itself (kesidis2016 Claim 3; khamse2016, start of Algorithm I).
 
-On every server each user has a full resource whose holders' own share of THAT server, by weight, is
-at most its own. Without limits this is one answer: weighted max-min of the dominant shares on each
-server. All servers fill at one speed, so that a user at its limit has stopped everywhere at one
-level, its highest: it needs no such resource where it has that level, and so there is one answer
-with limits too. Judged as in `per_server`, with the tasks on the server in place of the tasks of
-the user.
+On every server each user has a bottleneck: a full resource whose holders have a dominant share of
+THAT server, by weight, of at most its own. Without limits exactly one answer has this property, the
+weighted max-min of the dominant shares on each server. With limits all servers are filled at the
+same speed, so that a user that reaches its limit stops on all servers at one level, its highest. So
+a user at its limit needs no bottleneck on the servers where it has its highest level, and again
+there is exactly one answer. Judged as in `per_server`, but with levels made of the tasks on the
+server instead of all tasks of the user.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Judges of the programs (9) and (10) of kesidis2016, by prices (weak duality of linear programs).
 
-Any prices p >= 0 of capacity and mu >= 0 of limits that make every task cost at least its gain
-prove a bound: the gap is bound / objective - 1. A gap is a sum, in which a user of small gain is
-lost, so that the residual asks of every single user what is asked at alpha = 0: that it could not
-simply be given more, is not worth more than the prices of what is full for it, and pays no more
-than it is worth. Nothing is refuted but what is infeasible or, for (9), below the equal level.
+Any prices p >= 0 of capacity and mu >= 0 of limits at which every task costs at least its gain (its
+coefficient in the objective) bound the objective; the gap is bound / objective - 1. A gap is a sum,
+in which a user of small gain is lost. So the residual is computed for every single user, as at
+alpha = 0: it cannot be given more, its gain is at most the prices of what is full for it, and it
+pays no more than its gain. Only infeasible answers are refuted and, for (9), answers below the
+equal level.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ from fairopt.instance import Floats, Instance
 def judge_sum(alloc: Allocation) -> Certificate:
     """Certificate of `sum-m`: max sum M_n / phi_n, M_n the fewest tasks on an eligible machine.
 
-    That is throughput on one server, whose resources are those of all servers: M_n tasks of a user
-    there use what M_n tasks on each of its machines use. What is held beyond M_n counts as left.
+    That is throughput on one server that has the resources of all servers: M_n tasks there use what
+    M_n tasks on each of the user's machines use. Tasks held beyond M_n count as free capacity.
     """
     return _verdict(alloc, list(feasibility(alloc)), *alpha_fair.measure(everywhere(alloc)))
 
 
 def everywhere(alloc: Allocation) -> Allocation:
-    """The answer of `sum-m` as one of throughput, M_n tasks on one server of all resources."""
+    """An answer of `sum-m` as one of throughput, M_n tasks on one server of all resources."""
     inst = alloc.instance
     machines = inst.eligible * inst.count
     least = np.where(inst.eligible, alloc.tasks / inst.count, np.inf).min(axis=1)
@@ -49,7 +50,7 @@ def everywhere(alloc: Allocation) -> Allocation:
 
 
 def judge_equal(alloc: Allocation) -> Certificate:
-    """Certificate of `equal-m`: M_n >= phi_n M for the largest M, the total of shares maximal."""
+    """Certificate of `equal-m`: M_n >= phi_n M for the largest M, then the largest total."""
     inst = alloc.instance
     once = inst.weight[:, None] * inst.eligible * inst.count
     part = parts(inst)
@@ -72,10 +73,10 @@ def judge_equal(alloc: Allocation) -> Certificate:
 def _of_what_is_above(alloc: Allocation, base: Floats) -> tuple[float, float]:
     """(gap, residual) of the tasks above the equal level, where the score is the gain of a task.
 
-    At the lowest prices at which nobody is worth more than what is full for it costs. The gap is
-    relative to the whole objective; the residual is the most that any user pays for its tasks
-    above the level beyond what they are worth, and the most that it holds where it clearly costs
-    more than that, relative to all its share.
+    Prices are scaled to be the lowest at which the full resources of every user cost its gain. The
+    gap is relative to the whole objective. The residual is the most that any user pays above the
+    gain of its tasks above the level, or holds where they clearly cost more than the gain,
+    relative to its whole share.
     """
     inst = alloc.instance
     cheapest = float(backed_cheapest(alloc).min())
@@ -83,24 +84,27 @@ def _of_what_is_above(alloc: Allocation, base: Floats) -> tuple[float, float]:
         return np.inf, np.inf
     assert alloc.prices is not None and alloc.limit_prices is not None
     above = np.where(inst.eligible, np.maximum(alloc.tasks - base, 0.0), 0.0)
-    over, worth = np.zeros(len(inst.users)), np.zeros(len(inst.users))
+    over, gains = np.zeros(len(inst.users)), np.zeros(len(inst.users))
     for users in inst.blocks():
         dear = np.maximum(task_price(alloc, users) / cheapest - alloc.score[users], 0.0)
         over[users] = rows.total(dear * above[users])
-        worth[users] = rows.total(alloc.score[users] * base[users])
+        gains[users] = rows.total(alloc.score[users] * base[users])
     left = left_over(inst, inst.used(base))
     finite = np.isfinite(inst.limit)
     spare = np.maximum(inst.limit - base.sum(axis=1), 0.0)[finite]
     money = float((alloc.prices * left).sum() + alloc.limit_prices[finite] @ spare) / cheapest
-    bound = (float(worth.sum()) + money) / float(alloc.shares.sum())
+    bound = (float(gains.sum()) + money) / float(alloc.shares.sum())
     away = misplaced(alloc, above, np.full(len(over), cheapest))
     return bound - 1.0, float(np.maximum(over / alloc.shares, away).max())
 
 
 def _free(alloc: Allocation, checks: list[Check], base: Floats) -> Certificate:
-    """Where what is left goes in any mix: the total is largest if and only if every part that is
-    left goes to the lightest of those who demand it. So nobody has tasks beyond the level but where
-    it is among the lightest for every resource it demands of which something is left."""
+    """The certificate of `equal-m` with mix="free", where what M leaves may be shared in any mix.
+
+    The total is largest if and only if every resource left goes to the users of least weight among
+    those who demand it. So a user may have tasks beyond the level only where something is left of
+    every resource it demands, and no lighter user demands that resource.
+    """
     inst, part = alloc.instance, parts(alloc.instance)
     left = 1.0 - np.einsum("ni,nir->ir", base, part)
     weight = inst.weight[:, None, None]
@@ -117,7 +121,7 @@ def _free(alloc: Allocation, checks: list[Check], base: Floats) -> Certificate:
 
 
 def _prices(alloc: Allocation) -> tuple[Floats, Floats]:
-    """Prices and limit prices; ones per whole row where there are none (they prove a bound too)."""
+    """Prices and limit prices of the answer; if it has none, equal money for every resource."""
     inst = alloc.instance
     if alloc.prices is None:
         even = np.divide(1.0, inst.pool, out=np.zeros_like(inst.pool), where=inst.pool > 0)

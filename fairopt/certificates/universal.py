@@ -1,4 +1,4 @@
-r"""The universal bound: what prices prove about any concave objective (SYSTEMS A2.1).
+r"""The universal bound: what prices prove about any concave objective (docs/maths/prices.md).
 
 A concave f lies below its tangent at the answer x: f(x') <= f(x) + G (x' - x) with G = df/dx.
 Prices with sum_r p[i,r] d[n,r] + mu_n >= G[n,i] on every eligible pair have G x' <= B for every
@@ -16,7 +16,7 @@ from fairopt.certificates.money import LEAST
 from fairopt.instance import Bools, Floats, Instance
 
 Gradient = Callable[[slice], Floats]
-"""df/dx of the users of a block, (users, I), whatever it is where they are not eligible"""
+"""gives df/dx (users, I) for a block of users; entries where they are not eligible are ignored"""
 
 
 def universal_bound(
@@ -26,20 +26,20 @@ def universal_bound(
     prices: Floats,
     limit_prices: Floats | None = None,
 ) -> float:
-    """Most that any feasible allocation can have above f(tasks); inf when the prices prove nothing.
+    """A bound on f(any feasible allocation) - f(tasks); inf if the prices prove nothing.
 
-    The prices are brought to the scale of the gradient in two ways, and the better is taken: all
-    scaled up until they cover it; or scaled to the money G x, then, where a pair is short, the
-    price of its largest d/c raised by what is missing (the only one that works for weights over
-    decades).
+    The prices must be at least the gradient on every pair. Two ways to raise them are tried and the
+    better bound is taken: all are multiplied by one number; or they are scaled so that all capacity
+    costs G x, and then, where a pair is too cheap, the price of its largest d/c is raised by what
+    is missing (the better way if weights spread over decades).
 
     Parameters
     ----------
     instance : the cluster.
     gradient : (P,) >= 0, df/dx of each eligible pair at the answer, objective per task; or a
-        function that gives it block by block, so that large instances need no list of pairs.
-    tasks : (N, I), the answer; what stands where a user is not eligible does not count.
-    prices : (I, R) >= 0 and limit_prices (N,) >= 0 : any, in any unit of money.
+        function that gives it for a block of users, so that large instances need no list of pairs.
+    tasks : (N, I), the answer; entries where a user is not eligible are ignored.
+    prices, limit_prices : (I, R) and (N,), >= 0, any, in any unit of money.
     """
     slope = gradient if callable(gradient) else _spread(instance, gradient)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore", under="ignore"):
@@ -49,25 +49,25 @@ def universal_bound(
             budget += float(limit_prices[priced] @ instance.limit[priced])
         if not 0 < budget < np.inf:
             return np.inf
-        worths, dearest = np.zeros(len(instance.users)), 0.0
+        values, dearest = np.zeros(len(instance.users)), 0.0
         for users, open_, g, cost in _blocks(instance, slope, prices, limit_prices):
             if not (np.isfinite(cost).all() and np.isfinite(g).all()):
                 return np.inf
-            worths[users] = np.where(open_, g * tasks[users], 0.0).sum(axis=1)
+            values[users] = np.where(open_, g * tasks[users], 0.0).sum(axis=1)
             ratio = np.where(open_, g / cost, 0.0)
-            dearest = float(np.maximum(dearest, ratio.max()))  # nan stays nan: it proves nothing
-        worth = float(worths.sum())
+            dearest = float(np.maximum(dearest, ratio.max()))  # NaN stays NaN and proves nothing
+        value = float(values.sum())
         covering = dearest * budget
-        raised = _raised(instance, slope, prices, limit_prices, worth / budget)
-        patched = worth + float(raised.sum())
-    found = float(np.fmin(covering, patched)) - worth
+        raised = _raised(instance, slope, prices, limit_prices, value / budget)
+        patched = value + float(raised.sum())
+    found = float(np.fmin(covering, patched)) - value
     return np.inf if np.isnan(found) else max(found, 0.0)
 
 
 def _blocks(
     instance: Instance, slope: Gradient, prices: Floats, limit_prices: Floats | None
 ) -> Iterator[tuple[slice, Bools, Floats, Floats]]:
-    """Users, where they are eligible, gradient and price of a task there (0 elsewhere)."""
+    """Blocks of users: where they are eligible, and gradient and price of a task (0 elsewhere)."""
     for users in instance.blocks():
         open_, g = instance.eligible[users], slope(users)
         cost = task_cost(instance, prices, users, limit_prices)
@@ -84,9 +84,10 @@ def _raised(
     limit_prices: Floats | None,
     scale: float,
 ) -> Floats:
-    """(I, R) money of the rise of each price that covers what scaled prices leave missing.
+    """(I, R) what it costs to raise scaled prices until every task costs at least its gradient.
 
-    The rise is of the price of the pair's largest d/c, its money that times the whole pool.
+    Where a pair is too cheap, the price of its largest d/c is raised; the money is the rise times
+    the whole capacity.
     """
     servers, resources = instance.shape[1:]
     raised = np.zeros(servers * resources)
@@ -101,7 +102,7 @@ def _raised(
 
 
 def _spread(instance: Instance, gradient: Floats) -> Gradient:
-    """The gradient of each pair, by blocks of users; 0 where they are not eligible."""
+    """The gradient (P,) as a function of a block of users; 0 where they are not eligible."""
     start = np.searchsorted(instance.pairs[0], np.arange(len(instance.users) + 1))
 
     def block(users: slice) -> Floats:

@@ -1,7 +1,7 @@
-"""Judge of whole-task fillings: feasible machine by machine, whole, and nothing more fits.
+"""Judge of progressive filling: tasks are whole, fit machine by machine, and no further task fits.
 
-What is proved is maximality of the packing (no task can be added), not that the scheduler's order
-was kept: the order is in the trace, the packing in steps[...]["machines"].
+It proves that no task can be added to the packing. It does not prove that the scheduler kept its
+order. The packing of the single machines is read from steps[...]["machines"].
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _WHOLE = 1e-9
 
 
 class _Packing(NamedTuple):
-    """`machines` machines of row `row` that hold `tasks` {user position: tasks} each."""
+    """`machines` machines of row `row`, each of which holds `tasks`: {user position: tasks}."""
 
     row: int
     machines: int
@@ -30,16 +30,16 @@ class _Packing(NamedTuple):
 def judge(alloc: Allocation) -> Certificate:
     """Judge an answer of progressive filling.
 
-    Checks: feasibility of the rows; whole multiples of the increment; that the stated packing of
-    rows with several machines adds up and keeps every single machine's capacity; and that no
-    further task of a user below its limit fits on any machine (not for selection best-fit-any,
-    whose rule passes users over although another machine has room).
+    Checks: feasibility of the rows; tasks are whole multiples of the increment; the packing stated
+    for rows of several machines adds up and keeps the capacity of every machine; no further task of
+    a user below its limit fits on any machine. The last is not checked for best-fit-any, whose rule
+    skips a user although another machine has room for it.
 
     Returns
     -------
-    Certificate : refuted when one more task fits (that allocation is the better one); unproved
-        when a check fails otherwise, or when rows of several machines come without their packing.
-        `gap` is the largest relative rise of a user's tasks that one more task would mean.
+    Certificate : "refuted" if one more task fits (adding it gives a better allocation); "unproved"
+        if another check fails, or if the packing of a row of several machines is not stated. `gap`
+        is the largest relative rise of a user's tasks that one more task would be.
     """
     inst = alloc.instance
     parameters = alloc.notion["parameters"]
@@ -86,7 +86,7 @@ def judge(alloc: Allocation) -> Certificate:
 def _packings(
     alloc: Allocation, step: float, checks: list[Check]
 ) -> tuple[list[_Packing], list[str]]:
-    """Every packing in use, empty machines too; names of the rows whose packing is not stated."""
+    """The packings of all machines, also empty ones; and the rows whose packing is not stated."""
     inst = alloc.instance
     stated: dict[str, Any] = {}
     for entry in alloc.steps:
@@ -136,7 +136,7 @@ def _demand(inst: Instance, row: int) -> Floats:
 
 
 def _room(inst: Instance, packing: _Packing) -> Floats:
-    """(R,) what one machine of the packing has left; negative when it is exceeded."""
+    """(R,) what is left on one machine of the packing; negative if its capacity is exceeded."""
     room: Floats = inst.capacity[packing.row].copy()
     demand = _demand(inst, packing.row)
     for n, x in packing.tasks.items():
@@ -154,7 +154,7 @@ def _one_more(alloc: Allocation, packings: list[_Packing], step: float) -> tuple
         band = 1e-9 * inst.capacity[i]
         open_to = below & inst.eligible[:, i] & (need <= room + band).all(axis=1)
         for n in np.flatnonzero(open_to):
-            # within rounding of an exact fit the decimals as written decide
+            # if the fit is exact within rounding, compare the numbers as decimals
             if (need[n] <= room - band).all() or _fits_exactly(inst, packing, int(n), step):
                 return int(n), i
     return None

@@ -1,4 +1,4 @@
-"""A better feasible allocation, for refuting an answer: searched with SciPy, checked in NumPy."""
+"""Search a better feasible allocation, which refutes an answer: SciPy searches, NumPy checks."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from fairopt.formulas import welfare
 from fairopt.instance import Floats
 
 LARGEST = 20_000
-"""pairs above which no witness is searched"""
+"""no witness is searched for instances of more pairs"""
 SECTIONS = 40
-"""golden sections of a segment: to 4e-9 of its length"""
+"""steps of the golden section search on a segment: 4e-9 of its length is left"""
 PATIENCE, SLOW = 5, 0.002
-"""rounds that together gain less than this part of all that was gained end the search"""
+"""the search ends when recent rounds gained less than this part of the whole gain"""
 
 
 def better(
@@ -24,9 +24,9 @@ def better(
 ) -> tuple[Floats, float]:
     """Tasks (N, I) of a feasible allocation of larger equivalent share, and log of the ratio.
 
-    Conditional gradients: the best vertex for the marginal worths at the present point, then an
-    exact search on the segment. The ratio is computed in NumPy from the tasks returned; 0 when
-    nothing better was found.
+    Conditional gradients: a linear program finds the best vertex for the gradient at the present
+    point, then the best point of the segment to it is searched. The ratio is computed in NumPy from
+    the tasks returned; its log is 0 if nothing better was found.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, vstack
@@ -61,7 +61,7 @@ def better(
 
     base = value(start)
     if alpha > 0 and not (shares(start) > 0).all():
-        # somebody has nothing: begin inside, where slopes are finite
+        # a user has nothing: begin in the interior, where the gradient is finite
         even = inst.alone[n, i] / (users * np.bincount(n, minlength=users)[n] * resources)
         x = 0.9 * start + 0.1 * even / max(float((left @ even).max()), 1.0)
     reached = [value(x)]
@@ -95,7 +95,7 @@ def better(
 
 
 def best_step(value: Callable[[Floats], float], x: Floats, target: Floats) -> float:
-    """The best point of a concave function on the way from x (0) to target (1), golden sections."""
+    """The step in [0, 1] from x to target with the largest value, by golden section search."""
     def at(step: float) -> float:
         return value(x + step * (target - x))
 

@@ -1,4 +1,4 @@
-"""Who is stopped by which resource on which server, and what one more unit is worth, in words."""
+"""Which resource stops each user on which server, and what one more unit would bring, in words."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from fairopt.formulas.blocked import Stops
 from fairopt.instance import Floats
 
 MOST = 200
-"""users told one by one"""
+"""most users with a sentence of their own"""
 PLACES = 20
-"""resources told of one user; among thousands of machines it may be stopped on each"""
+"""most resources named for one user, which may be stopped on thousands of machines"""
 
 
 def notes(alloc: Allocation) -> list[str]:
-    """One sentence a user; after MOST of them a count of the rest."""
+    """One sentence for each user, up to MOST users, then the number of the others."""
     lines: list[str] = []
     money = float(alloc.instance.weight.sum())
     for stops in alloc.each_stopped():
@@ -27,27 +27,27 @@ def notes(alloc: Allocation) -> list[str]:
 
 
 def _sentence(alloc: Allocation, stops: Stops, money: float) -> str:
-    """Who is stopped by what, and what one more unit of it is worth."""
+    """What stops one user, and what one more unit of it would bring."""
     inst, parts = alloc.instance, []
     if stops.at_limit:
         mu = 0.0 if alloc.limit_prices is None else float(alloc.limit_prices[stops.user])
-        parts.append("its own limit" + _worth(mu, money))
+        parts.append("its own limit" + _gain(mu, money))
     for place in stops.places[:PLACES].tolist():
         i, r = divmod(place, len(inst.resources))
         price = 0.0 if alloc.prices is None else float(alloc.prices[i, r])
-        parts.append(f"{inst.resources[r]} on {inst.servers[i]}" + _worth(price, money))
+        parts.append(f"{inst.resources[r]} on {inst.servers[i]}" + _gain(price, money))
     if len(stops.places) > PLACES:
         parts.append(f"{len(stops.places) - PLACES} more")
     return f"{inst.users[stops.user]} is stopped by " + "; by ".join(parts)
 
 
-def _worth(price: float, money: float) -> str:
-    """What one more unit at this price brings, where all of them cost `money`."""
+def _gain(price: float, money: float) -> str:
+    """What one more unit at this price would bring, if all capacity costs `money`."""
     return f", one more unit raises every share by {price / money:.3g} of it" if price else ""
 
 
 def listed(alloc: Allocation, tasks: Floats, most: int = 12) -> str:
-    """Tasks (N, I) in words, enough digits to check them; at most so many users."""
+    """Tasks (N, I) in words, with enough digits to check them, of at most `most` users."""
     inst = alloc.instance
     lines = []
     for name, row in zip(inst.users[:most], tasks, strict=False):
