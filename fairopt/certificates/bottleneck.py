@@ -4,8 +4,8 @@ By the definition every user i has a full resource j with a_ij phi_i / w_i =
 max_k a_kj phi_k / w_k, or is at its limit. The gap is the largest relative change of a user's tasks
 that would make this hold. For user i and resource j it is the sum of what i could gain from what is
 left of j (beyond rounding, as in `per_server`) and of its distance from the largest share of j.
-`refuted` means that the answer is infeasible or breaks the definition by more than 1e-3; the witness
-says where.
+`refuted` means that the answer is infeasible or breaks the definition by more than 1e-3; the
+witness says where.
 """
 
 from __future__ import annotations
