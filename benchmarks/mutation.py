@@ -56,6 +56,7 @@ TESTS = {
     "tradeoff_bound": ("certificates_tradeoff",),
     "tradeoff_guess": ("certificates_tradeoff",),
     "tradeoff_hard": ("certificates_tradeoff",),
+    "tradeoff_proof": ("certificates_tradeoff",),
     "tradeoff_sheet": ("certificates_tradeoff",),
     "tradeoff_witness": ("certificates_tradeoff",),
     "universal": ("certificates_universal", "certificates_alpha_fair"),

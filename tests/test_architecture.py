@@ -129,6 +129,59 @@ def test_heavy_imports_are_late(path):
         assert "scipy" not in tops
 
 
+def circles(trees: dict[str, ast.Module]) -> dict[str, set[str]]:
+    """Modules that import each other in the end, late and under TYPE_CHECKING too -> what they do.
+
+    A name imported from a package is the module of that name where there is one, else the package.
+    """
+    left = {name: _modules(tree, set(trees)) - {name} for name, tree in trees.items()}
+    while ends := {name for name, found in left.items() if not found}:
+        left = {name: found - ends for name, found in left.items() if name not in ends}
+    # what is left leads into a circle; what nobody there imports is in none
+    while tips := left.keys() - set().union(*left.values()):
+        left = {name: found for name, found in left.items() if name not in tips}
+    return left
+
+
+def _modules(tree: ast.Module, known: set[str]) -> set[str]:
+    """Those of the known modules that are imported anywhere."""
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            found |= {name if name in known else str(node.module) for name in names}
+    return found & known
+
+
+def named(path: Path) -> str:
+    parts = ("fairopt", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def test_no_two_files_import_each_other():
+    """Not even in a circle of several; `fairopt` itself, which only names things, is left out."""
+    trees = {named(path): parsed(path) for path in modules()}
+    del trees["fairopt"]
+    assert not circles(trees)
+
+
+def test_circles_are_found_for_real():
+    trees = {
+        "fairopt.a": ast.parse("def late():\n    from fairopt.b import thing"),
+        "fairopt.b": ast.parse("from fairopt import c"),
+        "fairopt.c": ast.parse("if TYPE_CHECKING:\n    import fairopt.a\nfrom fairopt import d"),
+        "fairopt.d": ast.parse("import os"),
+        "fairopt.e": ast.parse("from fairopt.a import thing"),
+    }
+    assert circles(trees) == {
+        "fairopt.a": {"fairopt.b"}, "fairopt.b": {"fairopt.c"}, "fairopt.c": {"fairopt.a"},
+    }  # fmt: skip
+    del trees["fairopt.c"]
+    assert not circles(trees)
+
+
 def test_the_order_is_checked_for_real():
     """The test above sees what it should: an import up, hidden in a `try`, but not a late one."""
     tree = ast.parse(

@@ -10,21 +10,26 @@ import fairopt as fo
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
 from fairopt.errors import BadInput, SolverFailure, UsageError
-from fairopt.instance import Instance
+from fairopt.instance import Floats, Instance
 from fairopt.notions.drf_hug import HandOutDRF
+from fairopt.notions.notion import SameAs
 from fairopt.notions.per_server_drf import PerServerDRF
 from fairopt.notions.ps_dsf import PerServerDominantShare, transformed
 from fairopt.notions.slices import part_of_row
-from fairopt.notions.way import Patterns, SameAs
-from fairopt.solving.engines.water import algorithm_one, fixed_points, per_server, refill
+from fairopt.notions.way import Patterns
+from fairopt.solving.engines.water import algorithm_one, fixed_points, per_server, ps_dsf, refill
 
 RDM = PerServerDominantShare()
 TDM = PerServerDominantShare("tdm")
 
 
 def solved(instance: Instance, notion: PerServerDominantShare) -> Allocation:
-    engine = algorithm_one if notion.method == "algorithm-1" else refill
-    return Allocation(instance, notion, engine.solve(instance, notion).tasks)
+    if notion.division == "tdm":
+        servers = list(range(len(instance.servers)))
+        tasks, _ = refill.refill(instance, refill.time_parts(instance), servers)
+    else:
+        tasks = ps_dsf.solve(instance, notion).tasks
+    return Allocation(instance, notion, tasks)
 
 
 @pytest.mark.parametrize("notion", [RDM, TDM, PerServerDominantShare(method="algorithm-1")])
@@ -151,22 +156,35 @@ def test_parameters_and_order() -> None:
     inst = figure_1()
     back = PerServerDominantShare(order=("s2", "s1"))
     assert solved(inst, back).totals == pytest.approx([3, 3, 6])
-    assert refill.solve(inst, back).steps[0]["order"] == ["s2", "s1"]
+    assert ps_dsf.solve(inst, back).steps[0]["order"] == ["s2", "s1"]
     assert isinstance(RDM.way(inst), Patterns)
     same = TDM.way(inst)
     assert isinstance(same, SameAs) and same.instance.resources == ("time",)
     with pytest.raises(UsageError, match="every server once"):
-        refill.solve(inst, PerServerDominantShare(order=("s1",)))
+        ps_dsf.solve(inst, PerServerDominantShare(order=("s1",)))
     with pytest.raises(BadInput, match="division"):
         PerServerDominantShare("cpu")
     with pytest.raises(BadInput, match="tdm has one answer"):
         PerServerDominantShare("tdm", method="algorithm-1")
 
 
+def claim_3(instance: Instance) -> Floats:
+    """Dominant shares (N, I) of weighted DRF when every user demands every resource of a server.
+
+    alpha_n = phi_n / max_r sum_m phi_m b[m,r], b = B / max_r B; kesidis2016 prints 1/phi_n.
+    """
+    part = part_of_row(instance)
+    most = part.max(axis=2, keepdims=True)
+    shape = np.divide(part, most, out=np.zeros_like(part), where=most > 0)
+    load = np.einsum("n,nir->ir", instance.weight, shape).max(axis=1)
+    share = instance.weight[:, None] / np.where(load > 0, load, 1.0)[None, :]
+    return np.where(instance.eligible, share, 0.0)
+
+
 def test_claim_3_with_the_weight_the_right_way_up() -> None:
     for seed in range(50):
         inst = random_instance(seed, zeros=False)
-        share = per_server.closed_form(inst)
+        share = claim_3(inst)
         assert per_server.per_server_drf(inst) == pytest.approx(share * inst.alone, rel=1e-9)
     heavy = Instance([[1, 1], [1, 1]], [[3, 3]], weight=[2, 1])
     assert per_server.per_server_drf(heavy)[:, 0] == pytest.approx([2, 1])  # printed form: 1, 2
@@ -219,14 +237,14 @@ def test_closing_keeps_what_it_cannot_mend(monkeypatch: pytest.MonkeyPatch) -> N
     settled, _ = refill.refill(
         inst, refill.time_parts(inst), list(range(len(inst.servers)))
     )
-    closed, step = refill.close(inst, settled * (1 + 1e-9))
+    closed, step = ps_dsf.close(inst, settled * (1 + 1e-9))
     assert closed.sum(axis=1) == pytest.approx(settled.sum(axis=1), rel=1e-12)
     assert step["rounds"] >= 1
-    far, step = refill.close(inst, settled * 0.9)
+    far, step = ps_dsf.close(inst, settled * 0.9)
     assert far is not settled and (far == settled * 0.9).all()
     assert "not used" in step["status"]
-    monkeypatch.setattr(refill, "CLOSING", 0)
-    same, step = refill.close(inst, settled)
+    monkeypatch.setattr(ps_dsf, "CLOSING", 0)
+    same, step = ps_dsf.close(inst, settled)
     assert same is settled and "did not settle" in step["status"]
 
 

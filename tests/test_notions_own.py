@@ -11,7 +11,8 @@ import pytest
 import fairopt as fo
 from fairopt import notions
 from fairopt.notions import Notion
-from fairopt.notions.way import Procedure, SameAs
+from fairopt.notions.notion import SameAs
+from fairopt.notions.way import Procedure
 from fairopt.program import Program, feasible_set
 
 INST = fo.Instance(

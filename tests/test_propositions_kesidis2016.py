@@ -187,3 +187,17 @@ def test_max_min_a_little_off_is_seen(monkeypatch):
 def test_the_witness_of_claim_3_names_weights_and_shares():
     one = trial(find("kesidis2016/claim-3-printed"), "", 0, 0)
     assert one.check is not None and "weights (" in one.check.witness
+
+
+def test_claim_2_threshold_and_the_condition_over_subsets():
+    def in_units(pools, placement, most):
+        inst = fo.Instance(np.ones((3, 1)), np.array(pools)[:, None], np.array(placement) > 0)
+        return margin(inst, most) * sum(pools) / 3
+
+    small = [[1, 1], [1, 1], [0, 1]]
+    for capacity, expected in ((1.7, 0.45), (1.25, 0.0), (1.0, -0.25)):
+        assert in_units([2.5, capacity], small, 1) == pytest.approx(expected, abs=1e-12)
+    # two users share the small pool: each alone passes, the pair does not
+    shared = [[1, 0], [1, 0], [0, 1]]
+    assert in_units([1.2, 1.0], shared, 1) > 0
+    assert in_units([1.2, 1.0], shared, 2) < 0

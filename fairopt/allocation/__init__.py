@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairopt import criteria
+from fairopt.allocation.amounts import Amounts
 from fairopt.allocation.check import Certificate
 from fairopt.errors import BadInput, Fault
-from fairopt.formulas import families, parameters, penalties, rows, welfare
+from fairopt.formulas import families, parameters, penalties, welfare
 from fairopt.formulas.blocked import Blocked, Stops, each_blocked, each_stopped, task_cost
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance, frozen, is_sealed, sealed
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Allocation:
+class Allocation(Amounts):
     """An answer to an instance under a notion; it may come from fairopt or from elsewhere.
 
     Parameters
@@ -54,18 +55,6 @@ class Allocation:
         negative prices or scores, a score of 0 where the user is eligible, a notion with parameters
         that it may not have.
     """
-
-    instance: Instance
-    notion: dict[str, Any]
-    tasks: Floats
-    prices: Floats | None
-    limit_prices: Floats | None
-    level_prices: Floats | None
-    score: Floats
-    objective: float | None
-    equivalent: float | None
-    certificate: Certificate | None
-    steps: tuple[dict[str, Any], ...]
 
     def __init__(
         self,
@@ -117,64 +106,6 @@ class Allocation:
             log_w = welfare.log_weight(instance.weight, alpha, inside)
             object.__setattr__(self, "objective", welfare.objective(log_w, self.shares, alpha))
             object.__setattr__(self, "equivalent", welfare.equivalent(log_w, self.shares, alpha))
-
-    @property
-    def kind(self) -> dict[str, Any]:
-        """The notion as a member of its family, {"name", "parameters"}: this is what judges read.
-
-        See `fairopt.formulas.families`.
-        """
-        return families.member(self.notion)
-
-    @cached_property
-    def totals(self) -> Floats:
-        """(N,) tasks of each user, x_n."""
-        return sealed(rows.total(self.tasks))
-
-    @cached_property
-    def shares(self) -> Floats:
-        """(N,) s_n = sum_i u[n,i] x[n,i]."""
-        share = np.empty(len(self.instance.users))
-        for users in self.instance.blocks():
-            share[users] = rows.total(self.score[users] * self.tasks[users])
-        return sealed(share)
-
-    @cached_property
-    def least(self) -> float:
-        """The smallest entry of `tasks`."""
-        return float(self.tasks.min())
-
-    @cached_property
-    def strays(self) -> bool:
-        """Whether a user has tasks on a server where it is not eligible."""
-        inst = self.instance
-        return not inst.everywhere and any(
-            bool(((self.tasks[users] != 0) > inst.eligible[users]).any())
-            for users in inst.blocks()
-        )
-
-    @cached_property
-    def held(self) -> Floats:
-        """(N, I) the tasks, with 0 in place of negative ones and where the user is not eligible."""
-        if self.least >= 0 and not self.strays:
-            return self.tasks
-        return sealed(np.where(self.instance.eligible, np.maximum(self.tasks, 0.0), 0.0))
-
-    @cached_property
-    def levels(self) -> Floats:
-        """(N,) U_n = s_n / phi_n."""
-        return frozen(self.shares / self.instance.weight)
-
-    @cached_property
-    def used(self) -> Floats:
-        """(I, R) resource used on each row."""
-        return frozen(self.instance.used(self.tasks))
-
-    @cached_property
-    def utilisation(self) -> Floats:
-        """(I, R) used / (count c); 0 for a resource that the row does not have."""
-        pool = self.instance.pool
-        return frozen(np.divide(self.used, pool, out=np.zeros_like(pool), where=pool > 0))
 
     @cached_property
     def blocked(self) -> tuple[Blocked, ...]:

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fairopt.allocation.amounts import Amounts
 from fairopt.errors import MissingExtra, UsageError
 from fairopt.instance import Floats
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from fairopt.allocation import Allocation
 
 FRAMES = ("pairs", "tasks", "users", "prices", "used", "utilisation")
 DUST = 1e-9
@@ -22,7 +21,7 @@ ROUNDING = 2.0**-52
 """below this part of the whole, floating point cannot tell an amount from 0"""
 
 
-def frame(alloc: Allocation, what: str) -> DataFrame:
+def frame(alloc: Amounts, what: str) -> DataFrame:
     """The frame of an answer; see `Allocation.to_frame`."""
     if what not in FRAMES:
         raise UsageError(f"to_frame: found {what!r}; wanted one of {', '.join(FRAMES)}")
@@ -54,7 +53,7 @@ def frame(alloc: Allocation, what: str) -> DataFrame:
     })  # fmt: skip
 
 
-def clean(alloc: Allocation) -> Floats:
+def clean(alloc: Amounts) -> Floats:
     """(N, I) the tasks, with 0 in place of those that are only rounding.
 
     Those are small relative to the user's total and to what it could run alone on the server, or
@@ -66,7 +65,7 @@ def clean(alloc: Allocation) -> Floats:
     return np.where((size <= DUST * beside) | (size <= ROUNDING * alone), 0.0, alloc.tasks)
 
 
-def clean_prices(alloc: Allocation) -> Floats:
+def clean_prices(alloc: Amounts) -> Floats:
     """(I, R) the prices, with 0 in place of those that are only rounding.
 
     Such a price makes the capacity of the row cost an amount that is indistinguishable from 0

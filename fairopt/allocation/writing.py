@@ -10,27 +10,25 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from fairopt import criteria, storage
+from fairopt.allocation.amounts import Amounts
 from fairopt.formulas import parameters
 from fairopt.instance import Floats, Instance
-from fairopt.instance.faults import CURVES
-
-if TYPE_CHECKING:
-    from fairopt.allocation import Allocation
+from fairopt.instance.fields import CURVES
 
 SCHEMA = "fairopt/allocation/v1"
 
 
-def save(alloc: Allocation, path: str | os.PathLike[str]) -> None:
+def save(alloc: Amounts, path: str | os.PathLike[str]) -> None:
     """Write an answer to a file, completely or not at all; "-" is standard output."""
     storage.write_text(path, dumps(alloc))
 
 
-def dumps(alloc: Allocation) -> str:
+def dumps(alloc: Amounts) -> str:
     """An answer as JSON text, one line for each key and each user, ending in a newline."""
     plain = to_dict(alloc)
     lines = []
@@ -50,7 +48,7 @@ def _json(value: Any) -> str:
 # -- to plain data ----------------------------------------------------------------------------
 
 
-def to_dict(alloc: Allocation) -> dict[str, Any]:
+def to_dict(alloc: Amounts) -> dict[str, Any]:
     """The answer as plain data of the schema fairopt/allocation/v1."""
     inst = alloc.instance
     found: dict[str, Any] = {
@@ -69,7 +67,7 @@ def to_dict(alloc: Allocation) -> dict[str, Any]:
     return found
 
 
-def proof(alloc: Allocation) -> dict[str, Any]:
+def proof(alloc: Amounts) -> dict[str, Any]:
     """Tasks, prices and scores as plain data: what a judge needs beside instance and notion."""
     inst = alloc.instance
     found: dict[str, Any] = {"tasks": _rows(alloc.tasks, inst.users, inst.servers)}
@@ -84,7 +82,7 @@ def proof(alloc: Allocation) -> dict[str, Any]:
     return found
 
 
-def _score_follows(alloc: Allocation) -> bool:
+def _score_follows(alloc: Amounts) -> bool:
     """Whether the scores follow from the notion's criterion and so need not be written."""
     name = parameters.criterion_of(alloc.notion)
     if name not in criteria.CRITERIA:

@@ -71,7 +71,7 @@ def _bent(alloc: Allocation) -> Certificate:
         return _unjudged(alloc, f"demand is not linear, and this is {why.partition(';')[0]}")
     with np.errstate(all="ignore"):
         drf = alloc.notion["name"] == curves.DRF
-        return curved.judge_drf(alloc) if drf else curved.judge_after_setup(alloc)
+        return curved.judge_drf(alloc) if drf else curved.judge_after_setup(alloc, judged)
 
 
 def judged(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate:

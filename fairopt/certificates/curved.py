@@ -19,6 +19,7 @@ everybody something whatever it costs.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -80,10 +81,13 @@ def _above(inst: Instance, x: Floats, level: Floats, stop: Ints, counted: Bools)
     return over
 
 
-def judge_after_setup(alloc: Allocation) -> Certificate:
-    """Certificate of a notion that serves everybody, on the pool that is left after set-up."""
-    from fairopt.certificates import judged
+def judge_after_setup(
+    alloc: Allocation, judged: Callable[[Allocation], Certificate]
+) -> Certificate:
+    """Certificate of a notion that serves everybody, on the pool that is left after set-up.
 
+    `judged` gives the verdict of the notion's own judge, who knows linear demand.
+    """
     served = _everybody(alloc)
     checks = (*feasibility(alloc), served)
     if not all(check.holds for check in checks):

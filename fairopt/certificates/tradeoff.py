@@ -7,9 +7,10 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Told
 from fairopt.certificates.feasibility import feasibility, shrink
-from fairopt.certificates.tradeoff_bound import Proof, prove
+from fairopt.certificates.tradeoff_bound import Proof
 from fairopt.certificates.tradeoff_guess import guessed
 from fairopt.certificates.tradeoff_hard import equalities
+from fairopt.certificates.tradeoff_proof import prove
 from fairopt.certificates.tradeoff_sheet import Sheet
 from fairopt.certificates.tradeoff_witness import better
 from fairopt.certificates.universal import universal_bound

@@ -22,13 +22,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.certificates.money import ROUNDING
-from fairopt.certificates.tradeoff_sheet import NEGLIGIBLE, Sheet
+from fairopt.certificates.tradeoff_sheet import Sheet
 from fairopt.instance import Floats
 
 SAME_PRICE = 1e-9
 """pairs whose prices differ by this part are equally cheap"""
-SHARP = 1e-9
-"""a proof this good needs no other choice of pulls"""
 
 
 @dataclass(frozen=True)
@@ -43,55 +41,6 @@ class Proof:
 
     rise: float
     residual: Floats
-
-
-def prove(sheet: Sheet, scale: float, other: Sheet | None = None) -> Proof:
-    """The best proof at prices scaled by `scale` over the choices of pulls known.
-
-    Each user's residual is the least of those that the choices leave it: a variance that is weak
-    beside one user's worth is strong beside another's. `other`: a better answer, in the same size;
-    the pulls of any point will do.
-    """
-    cost, budget = sheet.priced()
-    cost, budget = cost * scale, budget * scale
-    if sheet.terms.equal_across or sheet.terms.equal_within:
-        from fairopt.certificates.tradeoff_hard import prove_hard
-
-        return prove_hard(sheet, cost, budget)
-    idle = unsold(sheet) * scale
-    none, nobody = np.zeros(len(sheet.a)), np.zeros(sheet.users)
-    pull, e = sheet.w_f * sheet.z, sheet.w * sheet.y
-    first = Pulls(pull, cost + e, nobody, nobody, none)
-    tried = [soft(sheet, cost, budget, idle, first)]
-    if other is not None:
-        theirs, apart = sheet.w_f * other.z, sheet.w * other.y
-        by = Pulls(theirs, cost + apart, nobody, other.z - sheet.z, other.y - sheet.y)
-        tried.append(soft(sheet, cost, budget, idle, by))
-    if max(tried[0].rise, float(tried[0].residual.max())) <= SHARP:
-        return tried[0]
-    if sheet.w_f > 0:
-        m = cheapest(sheet, cost + e)
-        better = sheet.v - sheet.unit * m
-        # the sum goes to those whom it moves least
-        stiff = sheet.w_f + sheet.alpha * sheet.v / sheet.held
-        shift = better.sum() * (stiff / stiff.sum())
-        moved = (better - shift - pull) / sheet.w_f
-        by = Pulls(sheet.v - shift, cost + e - m[sheet.n], m, moved, none)
-        tried.append(soft(sheet, cost, budget, idle, by))
-    if sheet.w.any():
-        m = (sheet.v - pull) / sheet.unit
-        held = sheet.a > NEGLIGIBLE * sheet.held[sheet.n]
-        wanted = np.where(held, m[sheet.n] - cost, e)
-        # the sum goes to those who pay most
-        size = np.maximum(np.abs(m[sheet.n]), 1e-300)
-        shift = (sheet.per_server(wanted) / sheet.per_server(size))[sheet.i] * size
-        above = np.where(held, 0.0, cost + e - m[sheet.n]) - shift
-        by = Pulls(sheet.v, above, m, nobody, (wanted - shift - e) / sheet.w)
-        tried.append(soft(sheet, cost, budget, idle, by))
-    return Proof(
-        min(proof.rise for proof in tried),
-        np.min([proof.residual for proof in tried], axis=0),
-    )
 
 
 class Pulls(NamedTuple):

@@ -13,7 +13,7 @@ from fairopt.commands import output, progress, sweep_workers
 from fairopt.errors import NotCertified
 
 if TYPE_CHECKING:
-    from fairopt.propositions.running import Row
+    from fairopt.propositions.row import Row
 
 SCHEMA = "fairopt/propositions/v1"
 EXIT_INTERRUPTED = 130

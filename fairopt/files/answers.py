@@ -17,7 +17,7 @@ from fairopt.errors import BadInput, Fault
 from fairopt.files.tables import arrays_of
 from fairopt.formulas import families, parameters
 from fairopt.instance import Floats, Instance
-from fairopt.instance.faults import CURVES
+from fairopt.instance.fields import CURVES
 from fairopt.instance.reading import (
     AMOUNT,
     FINITE,

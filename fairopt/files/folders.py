@@ -19,7 +19,7 @@ from fairopt import storage
 from fairopt.errors import BadInput, UsageError
 from fairopt.files import columns
 from fairopt.instance import Instance
-from fairopt.instance.faults import CURVES
+from fairopt.instance.fields import CURVES
 from fairopt.instance.reading import (
     AMOUNT,
     LIMIT,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.instance import Instance
-from fairopt.instance.faults import CURVES
+from fairopt.instance.fields import CURVES
 from fairopt.instance.reading import (
     LIMIT,
     POSITIVE,

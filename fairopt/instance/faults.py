@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairopt.errors import BadInput, Fault
-
-if TYPE_CHECKING:
-    from fairopt.instance import Instance
+from fairopt.instance.fields import CURVES, Fields
 
 _Floats = NDArray[np.float64]
 _Arrays = tuple[_Floats, _Floats, NDArray[np.bool_], _Floats, _Floats, NDArray[np.int64]]
@@ -86,10 +84,6 @@ def shaped(
     )  # fmt: skip
 
 
-CURVES = {"demand_fixed": 0.0, "demand_power": 1.0}
-"""what makes demand something else than linear, and what it is where it is linear"""
-
-
 def curve(
     name: str, given: ArrayLike | None, shape: tuple[int, int], faults: list[Fault]
 ) -> _Floats | None:
@@ -100,7 +94,7 @@ def curve(
     return array if array.shape == shape else None
 
 
-def curve_faults(inst: Instance) -> Iterator[Fault]:
+def curve_faults(inst: Fields) -> Iterator[Fault]:
     """What is wrong with demand that is not linear."""
     if inst.linear:
         return
@@ -114,24 +108,14 @@ def curve_faults(inst: Instance) -> Iterator[Fault]:
             place = f"users.{inst.users[n]}.{name}.{inst.resources[r]}"
             yield Fault(place, f"{values[n, r]:g}", wanted)
     if inst.demand.ndim == 3:
-        yield Fault("demand", f"demand by server, and {told_bent(inst)}", "one or the other")
+        yield Fault("demand", f"demand by server, and {inst.told_bent()}", "one or the other")
     elif len(inst.servers) > 1:
-        found = f"{len(inst.servers)} servers, and {told_bent(inst)}"
+        found = f"{len(inst.servers)} servers, and {inst.told_bent()}"
         yield Fault("servers", found, "one server (a pool), or linear demand")
     else:
         for n, r in np.argwhere((inst.demand == 0) & (inst.demand_power != 1)):
             place = f"users.{inst.users[n]}.demand_power.{inst.resources[r]}"
             yield Fault(place, f"{inst.demand_power[n, r]:g} of nothing demanded", "no power")
-
-
-def told_bent(inst: Instance) -> str:
-    """Which of a user's keys make its demand something else than linear, in words."""
-    keys = [
-        name for name, plain in CURVES.items() if (np.asarray(getattr(inst, name)) != plain).any()
-    ]
-    names = [inst.users[n] for n in np.flatnonzero(inst.bent)]
-    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return f"{' and '.join(keys)} of {', '.join(names[:4])}{more}"
 
 
 def _array(name: str, given: ArrayLike, faults: list[Fault]) -> _Floats | None:
@@ -214,7 +198,7 @@ def _all_good(names: list[Any]) -> bool:
     )
 
 
-def value_faults(inst: Instance) -> Iterator[Fault]:
+def value_faults(inst: Fields) -> Iterator[Fault]:
     """Numbers out of range, each named by user, server and resource."""
     d, c = inst.demand, inst.capacity
     for where in np.argwhere(_improper(d)):
@@ -253,7 +237,7 @@ def _any(truth: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return found
 
 
-def eligibility_faults(inst: Instance) -> Iterator[Fault]:
+def eligibility_faults(inst: Fields) -> Iterator[Fault]:
     """Users who demand nothing, users eligible nowhere (and why), ratios beyond floating point.
 
     Users and servers with numbers out of range are left out: `value_faults` names those.
@@ -298,7 +282,7 @@ def eligibility_faults(inst: Instance) -> Iterator[Fault]:
         )
 
 
-def _why_not(inst: Instance, n: int, i: int) -> str:
+def _why_not(inst: Fields, n: int, i: int) -> str:
     if not inst.placement[n, i]:
         return f"{inst.servers[i]} is not allowed by placement"
     d: Any = inst.demand[n, i] if inst.demand.ndim == 3 else inst.demand[n]

@@ -22,7 +22,7 @@ from fairopt.allocation.check import Check
 from fairopt.instance import Instance
 from fairopt.mechanisms.instances import instances
 from fairopt.notions import NOTIONS, Notion, make
-from fairopt.notions.way import SameAs
+from fairopt.notions.notion import SameAs
 from fairopt.properties import NOTION_PROPERTIES, PROPERTIES, pareto_optimal
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from fairopt.instance import Floats, Instance
-from fairopt.notions.notion import Notion
+from fairopt.notions.notion import Notion, SameAs
 from fairopt.notions.slices import each_resource, named, part_of_row
 from fairopt.notions.throughput import Throughput
-from fairopt.notions.way import OneProgram, SameAs, Steps
+from fairopt.notions.way import OneProgram, Steps
 from fairopt.program import Program, feasible_set
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from fairopt.criteria import Criterion
 from fairopt.errors import BadInput, UsageError
 from fairopt.formulas import families, parameters
 from fairopt.instance import Floats, Instance
-from fairopt.notions.way import OneProgram, Way
+from fairopt.notions.way import OneProgram, Steps, Way
 from fairopt.program import Program
 
 WEIGHT, POWER, HEAVIEST = "weight", "power", "heaviest"
@@ -38,6 +39,20 @@ class Merging:
     alone_matters: bool = False
     alpha: float = 1.0
     inside: Notion | None = None
+
+
+@dataclass(frozen=True)
+class SameAs(Way):
+    """The same as another notion on another instance.
+
+    Parameters
+    ----------
+    back : tasks of the other notion -> tasks (N, I) of this one, and steps of the answer.
+    """
+
+    instance: Instance
+    notion: Notion
+    back: Callable[[Floats], tuple[Floats, Steps]] = lambda tasks: (tasks, ())
 
 
 class Notion(ABC):

@@ -9,9 +9,9 @@ import numpy as np
 
 from fairopt.instance import Floats, Instance
 from fairopt.notions import bottlenecks
-from fairopt.notions.notion import Merging, Notion
+from fairopt.notions.notion import Merging, Notion, SameAs
 from fairopt.notions.proportional import ProportionalFair
-from fairopt.notions.way import Choose, Patterns, SameAs
+from fairopt.notions.way import Choose, Patterns
 from fairopt.program import Program, feasible_set, usage_matrix
 
 

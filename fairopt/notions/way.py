@@ -8,26 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairopt.instance import Floats, Instance
 from fairopt.program import Heights, Program
 
-if TYPE_CHECKING:
-    from fairopt.notions.notion import Notion
-
 Steps = tuple[dict[str, Any], ...]
 
 
+class Way:
+    """How an answer is stated: one of those below, or `SameAs` another notion (notion.py)."""
+
+
 @dataclass(frozen=True)
-class OneProgram:
+class OneProgram(Way):
     """One convex program, `program(instance, score, unit)`."""
 
     program: Callable[[Instance, Floats, Floats], Program]
 
 
 @dataclass(frozen=True)
-class Levels:
+class Levels(Way):
     """A program per level: raise the lowest heights; freeze those that cannot rise; repeat.
 
     Parameters
@@ -51,7 +52,7 @@ class Rest:
 
 
 @dataclass(frozen=True)
-class Patterns:
+class Patterns(Way):
     """A mixed-integer program: booleans choose which resource stops which user.
 
     Parameters
@@ -73,24 +74,7 @@ Choose = Callable[[str, int], Any]
 
 
 @dataclass(frozen=True)
-class SameAs:
-    """The same as another notion on another instance.
-
-    Parameters
-    ----------
-    back : tasks of the other notion -> tasks (N, I) of this one, and steps of the answer.
-    """
-
-    instance: Instance
-    notion: Notion
-    back: Callable[[Floats], tuple[Floats, Steps]] = lambda tasks: (tasks, ())
-
-
-@dataclass(frozen=True)
-class Procedure:
+class Procedure(Way):
     """No program: instance -> tasks (N, I)."""
 
     tasks: Callable[[Instance], Floats]
-
-
-Way = OneProgram | Levels | Patterns | SameAs | Procedure

@@ -17,8 +17,9 @@ from fairopt.certificates import certify
 from fairopt.errors import FairoptError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion
+from fairopt.notions.notion import SameAs
 from fairopt.notions.slices import part_of_row
-from fairopt.notions.way import Levels, SameAs
+from fairopt.notions.way import Levels
 
 _PRICED = 1e-9
 """a multiplier above this freezes a user at the level"""

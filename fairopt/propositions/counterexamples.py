@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairopt.allocation.check import Check
 from fairopt.errors import BadInput, Fault, NotCertified, UsageError
 from fairopt.files import Model, read, write
 from fairopt.files.cases import Case
 from fairopt.instance import Instance
-from fairopt.propositions import find
+from fairopt.propositions.row import Row
 from fairopt.propositions.statement import Statement
+from fairopt.propositions.table import find
 from fairopt.propositions.trials import judged, label
-
-if TYPE_CHECKING:
-    from fairopt.propositions.running import Row
 
 
 def model_of(statement: Statement, without: str, found: dict[str, Any]) -> Model:

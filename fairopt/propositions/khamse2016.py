@@ -19,7 +19,7 @@ from fairopt.notions.ps_dsf import transformed
 from fairopt.propositions import draws
 from fairopt.propositions.linear import Polytope
 from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
-from fairopt.solving.engines.water import refill
+from fairopt.solving.engines.water import ps_dsf as engine
 
 NO_LIMITS = Hypothesis("no limits", draws.no_limits, draws.Small(users=(2, 3), limits=0.8))
 ZERO = 1e-6
@@ -44,7 +44,7 @@ def refilled(inst: Instance, division: str, order: tuple[str, ...] | None = None
     """(N, I) tasks at a fixed point of the refill, not yet judged."""
     space = transformed(inst) if division == "tdm" else inst
     try:
-        return refill.solve(space, PerServerDominantShare(order=order)).tasks
+        return engine.solve(space, PerServerDominantShare(order=order)).tasks
     except FairoptError as error:
         raise Undecided(f"ps-dsf: {type(error).__name__}") from error
 

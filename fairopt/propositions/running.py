@@ -8,60 +8,21 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future, as_completed
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
 from fairopt import __version__
 from fairopt.errors import FairoptError, UsageError
-from fairopt.files import Model
 from fairopt.instance import Instance
 from fairopt.journal import Journal
-from fairopt.propositions import selected
 from fairopt.propositions.counterexamples import model_of
+from fairopt.propositions.row import Row
 from fairopt.propositions.statement import Statement
-from fairopt.propositions.trials import chunk, judged, label, resolved, shrunk
+from fairopt.propositions.table import selected
+from fairopt.propositions.trials import chunk, judged, resolved, shrunk
 
 CHUNK = 25
 """trials per piece of work: enough to outweigh sending it, few enough to show progress"""
-
-
-@dataclass(frozen=True)
-class Row:
-    """The result of the trials of a statement, or of it without one of its hypotheses.
-
-    Parameters
-    ----------
-    name, words, source, reading : of the statement.
-    without : the hypothesis broken on purpose; "" if all are met.
-    trials : number of trials. held, violated : how many of them.
-    undecided : number of undecided trials, by reason.
-    margin, witness : of the worst decided trial; margin None if no trial was decided.
-    counterexample : the smallest found, shrunk, as a model to replay; None if none was found.
-    """
-
-    name: str
-    words: str
-    source: str
-    reading: str
-    without: str
-    trials: int
-    held: int
-    violated: int
-    undecided: dict[str, int] = field(default_factory=dict)
-    margin: float | None = None
-    witness: str = ""
-    counterexample: Model | None = None
-
-    @property
-    def label(self) -> str:
-        """The name of the statement, with the hypothesis that is broken."""
-        return label(self.name, self.without)
-
-    @property
-    def refuted(self) -> bool:
-        """Whether a counterexample was found although all hypotheses were met."""
-        return self.violated > 0 and not self.without
 
 
 Told = Callable[[int, int], None]

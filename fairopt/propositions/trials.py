@@ -17,6 +17,7 @@ from fairopt.allocation.check import Check
 from fairopt.errors import FairoptError
 from fairopt.instance import Instance
 from fairopt.propositions.statement import Statement, Undecided
+from fairopt.propositions.table import find
 
 ATTEMPTS = 200
 """most instances drawn for a trial until one meets the hypotheses"""
@@ -158,6 +159,4 @@ def resolved(statement: Statement | str) -> Statement:
     """The statement itself, or that of the table by its name, which is what workers are sent."""
     if isinstance(statement, Statement):
         return statement
-    from fairopt.propositions import find
-
     return find(statement)

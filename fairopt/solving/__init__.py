@@ -16,9 +16,9 @@ from fairopt.errors import BadInput, Fault, NotCertified, UsageError
 from fairopt.formulas import curves
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
-from fairopt.instance.faults import told_bent
 from fairopt.notions import Notion, expected
-from fairopt.notions.way import Levels, OneProgram, Patterns, Procedure, SameAs, Way
+from fairopt.notions.notion import SameAs
+from fairopt.notions.way import Levels, OneProgram, Patterns, Procedure, Way
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.point import fitted
 from fairopt.solving.reduce import reduce as reducing
@@ -30,12 +30,12 @@ LADDERS = {
 }  # fmt: skip
 """family -> our own methods and the notion's program, rung after rung"""
 ENGINES = {
-    "ps-dsf": "engines.water.refill:solve", "per-server-drf": "engines.water.per_server:solve",
+    "ps-dsf": "engines.water.ps_dsf:solve", "per-server-drf": "engines.water.per_server:solve",
     "bmf": "engines.water.one_pool:solve", "equal-m": "engines.programs.pools:solve_equal",
     "sum-m": "engines.programs.pools:solve_sum",
 }  # fmt: skip
 """family -> our own, faster way to the answer of its program"""
-CLOSING = {"ps-dsf": "engines.water.refill:close"}
+CLOSING = {"ps-dsf": "engines.water.ps_dsf:close"}
 """family -> what brings the answer of an equal problem to rounding"""
 
 
@@ -88,7 +88,7 @@ def solve(
         why = None if instance.linear else curves.unanswered(instance, notion.plain())
         if why is not None:
             found, _, wanted = why.partition("; ")
-            what = f"{told_bent(instance)}, and {found}"
+            what = f"{instance.told_bent()}, and {found}"
             raise UsageError(f"{notion.name}: found {what}; wanted linear demand, or {wanted}")
         way = (_reduced if reduce else _answer) if instance.linear else _bent
         alloc = way(instance, notion, _score(instance, notion), how)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from fairopt.errors import UsageError
-from fairopt.instance import Bools, Floats, Instance
+from fairopt.instance import Floats, Instance
 from fairopt.notions.equal_m import equal_level
 from fairopt.notions.slices import part_of_row
 from fairopt.solving.engines.answer import Answer
@@ -76,33 +74,3 @@ def _scaled(instance: Instance, prices: Floats, limit_prices: Floats) -> tuple[F
     money = (prices * instance.pool).sum() + limit_prices[finite] @ instance.limit[finite]
     factor = instance.weight.sum() / money if money > 0 else 1.0
     return prices * factor, limit_prices * factor
-
-
-def proportional_condition(
-    capacity: Floats, placement: Bools, weight: Floats, subsets: bool = False
-) -> float:
-    """Margin of Claim 2 of kesidis2016: >= 0 when one resource's max-min x_n/phi_n are equal.
-
-    Printed: min_n phi_n^-1 sum_i delta s - sum_i (1-delta) s / sum_{m != n} phi_m >= 0, necessary
-    only. With `subsets` the same over every proper subset of users, necessary and sufficient.
-
-    Parameters
-    ----------
-    capacity : (I,) of the one resource. placement : (N, I). weight : (N,).
-
-    Raises
-    ------
-    UsageError : more than 16 users with `subsets`.
-    """
-    users = len(weight)
-    if subsets and users > 16:
-        raise UsageError(f"subsets: found {users} users; wanted at most 16")
-    margin = np.inf
-    for size in range(1, users if subsets else min(2, users)):
-        for group in combinations(range(users), size):
-            members = list(group)
-            reached = placement[members].any(axis=0)
-            mine, rest = weight[members].sum(), np.delete(weight, members).sum()
-            here = capacity[reached].sum() / mine - capacity[~reached].sum() / rest
-            margin = min(margin, float(here))
-    return margin

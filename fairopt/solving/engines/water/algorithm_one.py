@@ -8,16 +8,12 @@ bottleneck at every server.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions.slices import part_of_row
-from fairopt.solving.engines.answer import Answer
 from fairopt.solving.engines.water.per_server import per_server_drf
-from fairopt.solving.engines.water.refill import server_order
 
 STEPS = 50_000
 """most steps over all servers before giving up"""
@@ -117,16 +113,3 @@ def run(
         if taken > steps:
             raise SolverFailure(f"ps-dsf: Algorithm I did not come to rest in {steps} steps")
     return x, taken
-
-
-def solve(instance: Instance, notion: Any) -> Answer:
-    """Procedure of `ps-dsf` with method "algorithm-1"."""
-    order = server_order(instance, notion.order)
-    tasks, steps = run(instance, order, notion.seed)
-    step: dict[str, Any] = {
-        "engine": "algorithm-1", "steps": steps, "order": [instance.servers[i] for i in order],
-        "remark": "other fixed points may exist; the order of the servers chose this one",
-    }  # fmt: skip
-    if notion.seed is not None:
-        step["seed"] = notion.seed
-    return Answer(tasks, steps=(step,))

@@ -53,20 +53,6 @@ def solve(instance: Instance, notion: Any) -> Answer:
     return Answer(tasks, steps=steps)
 
 
-def closed_form(instance: Instance) -> Floats:
-    """Dominant shares (N, I) of weighted DRF when every user demands every resource of a server.
-
-    kesidis2016 Claim 3 with the weight the right way up:
-    alpha_n = phi_n / max_r sum_m phi_m b[m,r], b = B / max_r B. The printed form divides by phi_n.
-    """
-    part = part_of_row(instance)
-    most = part.max(axis=2, keepdims=True)
-    shape = np.divide(part, most, out=np.zeros_like(part), where=most > 0)
-    load = np.einsum("n,nir->ir", instance.weight, shape).max(axis=1)
-    share = instance.weight[:, None] / np.where(load > 0, load, 1.0)[None, :]
-    return np.where(instance.eligible, share, 0.0)
-
-
 def handed_out(instance: Instance, tasks: Floats) -> Floats:
     """Resource shares (N, I, R) of the second phase: what is left, up to the dominant share.
 

@@ -7,14 +7,10 @@ Theorem 2 when time is the one resource. There is no proof of convergence: the r
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from fairopt.errors import SolverFailure, UsageError
+from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance, Ints
-from fairopt.notions.slices import part_of_row
-from fairopt.solving.engines.answer import Answer
 from fairopt.solving.engines.water.one_server import fill
 
 ROUNDS = 5_000
@@ -25,34 +21,12 @@ PLAIN = 40
 """rounds before steps are extrapolated; on small instances the refill settles earlier"""
 MEMORY = 12
 """rounds an extrapolation looks back on"""
-CLOSING = 200
-"""most rounds that close the answer of a program"""
-NEAR = 1e-4
-"""a total that closing moves by more than this part was not nearly right: it stays as it was"""
 
 
 def time_parts(instance: Instance) -> Floats:
     """(N, I, 1): part of the row's time that one task uses, 1/gamma[n,i] (khamse2016, TDM)."""
     alone = np.where(instance.eligible, instance.alone, np.inf)
     return (1.0 / alone)[:, :, None]
-
-
-def server_order(instance: Instance, order: tuple[str, ...] | None) -> list[int]:
-    """Positions of the servers in the order asked for; None is the order of the instance.
-
-    Raises
-    ------
-    UsageError : the names are not those of the servers, each once.
-    """
-    if order is None:
-        return list(range(len(instance.servers)))
-    if sorted(order) != sorted(instance.servers):
-        raise UsageError(
-            f"order: found {', '.join(order)}; "
-            f"wanted every server once: {', '.join(instance.servers)}"
-        )
-    position = {name: k for k, name in enumerate(instance.servers)}
-    return [position[name] for name in order]
 
 
 def refill(
@@ -131,41 +105,3 @@ def refill_server(instance: Instance, part: Floats, x: Floats, i: int, members: 
     cap = instance.limit[members] / size
     level = fill(part[members, i] * size[:, None], begin, np.maximum(cap, begin))
     x[members, i] = size * (level - begin)
-
-
-def solve(instance: Instance, notion: Any) -> Answer:
-    """Engine of `ps-dsf`: a fixed point of the refill, in the notion's order of servers."""
-    if notion.method == "algorithm-1":
-        from fairopt.solving.engines.water import algorithm_one
-
-        return algorithm_one.solve(instance, notion)
-    order = server_order(instance, notion.order)
-    timed = notion.division == "tdm"
-    part = time_parts(instance) if timed else part_of_row(instance)
-    tasks, rounds = refill(instance, part, order)
-    step: dict[str, Any] = {
-        "engine": "refill", "rounds": rounds, "order": [instance.servers[i] for i in order],
-    }  # fmt: skip
-    if not timed:
-        step["remark"] = "other fixed points may exist; the order of the servers chose this one"
-    return Answer(tasks, steps=(step,))
-
-
-def close(instance: Instance, tasks: Floats) -> tuple[Floats, dict[str, Any]]:
-    """The fixed point of the refill of time next to the answer (N, I) of the program, and the step.
-
-    Where a user may but need not run on a server, an interior method leaves of the order of
-    sqrt(gap) tasks there, and levels that are apart as much. The refill brings them together.
-    """
-    total = np.where(tasks.sum(axis=1) > 0, tasks.sum(axis=1), 1.0)
-    begin = tasks * np.minimum(1.0, instance.limit / total)[:, None]
-    servers = list(range(len(instance.servers)))
-    step: dict[str, Any] = {"engine": "refill"}
-    try:
-        closed, rounds = refill(instance, time_parts(instance), servers, begin, CLOSING)
-    except SolverFailure:
-        return tasks, {**step, "status": f"did not settle in {CLOSING} rounds: not used"}
-    moved = float(np.abs(closed.sum(axis=1) / total - 1.0).max())
-    if not moved <= NEAR:
-        return tasks, {**step, "status": f"moved a total by {moved:.2g}: not used"}
-    return closed, {**step, "rounds": rounds}
