@@ -1,4 +1,4 @@
-"""What `simulate tasks` and `simulate packets` share: options, the run, tables and JSON."""
+"""Common parts of `simulate tasks` and `simulate packets`: options, run, tables and JSON."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def options(function: Callable[..., int]) -> Callable[..., int]:
         click.option("--replications", type=click.IntRange(min=1), default=10, show_default=True,
                      metavar="N", help="Independent runs; intervals are Student's over them."),
         click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-                     help="Of everything random; the same seed gives the same bytes."),
+                     help="Seed of all that is random; the same seed gives the same bytes."),
         click.option("-j", "--jobs", "workers", type=click.IntRange(min=1), default=1,
                      show_default=True, metavar="N",
-                     help="Processes here. The output does not depend on it."),
+                     help="Number of local processes. The output does not depend on it."),
         click.option("--resume", metavar="FILE",
-                     help="Keep finished runs in FILE; skip those it holds already."),
+                     help="Keep finished runs in FILE; skip runs that FILE already holds."),
         click.option("--plot", "picture", metavar="FILE", callback=output.early,
                      help="Draw into FILE (.png, .pdf or .svg)."),
         output.as_json,
@@ -40,7 +40,7 @@ def options(function: Callable[..., int]) -> Callable[..., int]:
 
 
 def loads_and_rules(rules: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """--load and --rule."""
+    """The options --load and --rule."""
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         function = click.option("--rule", "rules", multiple=True, metavar="NAME",
@@ -53,7 +53,7 @@ def loads_and_rules(rules: str) -> Callable[[Callable[..., int]], Callable[..., 
 
 
 def setting(problem: files.Model, name: str, given: Any, usual: Any) -> Any:
-    """What an option says, else the model's [dynamics], else what is usual."""
+    """The value of an option; if not given that of the model's [dynamics], else the default."""
     return problem.dynamics.get(name, usual) if given is None else given
 
 
@@ -62,7 +62,7 @@ def loads_of(problem: files.Model, given: Sequence[float]) -> list[float]:
 
     Raises
     ------
-    UsageError : there are none.
+    UsageError : neither the option nor the model gives any.
     """
     found = list(dict.fromkeys(given or problem.dynamics.get("loads", ())))
     if not found:
@@ -73,7 +73,7 @@ def loads_of(problem: files.Model, given: Sequence[float]) -> list[float]:
 def carried_out(
     work: Callable[..., Any], number: int, workers: int, resume: str | None, what: str
 ) -> Any:
-    """work(executor, progress), or None where somebody interrupted it and was told so."""
+    """The result of work(executor, progress); None after Ctrl-C, which is reported."""
     try:
         with (
             sweep_workers.executor(workers, None, number) as executor,
@@ -89,7 +89,7 @@ def carried_out(
 
 def out(runs: Runs, problem: files.Model, kind: str, picture: str | None, as_json: bool,
         path: str | None) -> int:  # fmt: skip
-    """Leave the picture, the file and the table or JSON."""
+    """Write the picture and the file, and print the table or JSON."""
     from fairopt.sweeping.journal import encoded
 
     if picture is not None:
@@ -123,7 +123,7 @@ def plain(runs: Runs, model: str, kind: str) -> dict[str, Any]:
 
 
 def differences(runs: Runs) -> list[tuple[float, str, str, dict[str, Estimate]]]:
-    """(load, first rule, second rule, {class: second less first}), every two rules of a load."""
+    """(load, first rule, second rule, {class: second - first}) for every two rules of a load."""
     found = []
     for load in dict.fromkeys(row.load for row in runs.rows):
         rules = [row.rule for row in runs.rows if row.load == load]
@@ -166,5 +166,5 @@ def interval(estimate: Estimate) -> str:
 
 
 def verdict(difference: Estimate) -> str:
-    """What an interval of differences tells: more, less, or nothing."""
+    """The verdict of an interval of differences: more, less, or undecided."""
     return "more" if difference.low > 0 else "less" if difference.high < 0 else "?"

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 @click.command("online", context_settings={"max_content_width": 100})
 @click.argument("model")
 @click.option("--scheduler", "schedulers", multiple=True, metavar="NAME",
-              help="Of `fairopt fill`; default those of Table II. May be repeated.")
+              help="A scheduler of `fairopt fill`; default those of Table II. May be repeated.")
 @click.option("--offers", multiple=True, type=click.Choice(["characterised", "coarse"]),
-              help="One task at a time, or all that is left of a machine; default both.")
+              help="Offer room for one task, or all that is left of a machine; default both.")
 @click.option("--frameworks", type=click.IntRange(min=1), metavar="N",
-              help="Of each user; default the model's [dynamics], or 5.")
+              help="Frameworks of each user; default the model's [dynamics], or 5.")
 @click.option("--tasks-per-job", type=click.IntRange(min=1), metavar="N",
               help="Tasks of a framework; default the model's, or 20.")
 @click.option("--times", type=click.Choice(["exponential", "given"]), default="exponential",
-              show_default=True, help="Task times: drawn, or the mean itself.")
+              show_default=True, help="Whether task times are drawn, or all equal their mean.")
 @click.option("--gap", type=float, metavar="T",
               help="Mean time between arrivals of a user's frameworks; default the model's, or 0: "
-                   "all are there from the start.")
+                   "all are present from the start.")
 @common.options  # fmt: skip
 def command(
     model: str,
@@ -47,7 +47,7 @@ def command(
     as_json: bool,
     path: str | None,
 ) -> int:
-    """Run frameworks on the cluster of MODEL, a user being a queue of them; nothing is revoked.
+    """Run frameworks on the cluster of MODEL, a user being a queue of them; no task is revoked.
 
     Prints total execution time and time-averaged use of every scheduler with 95% intervals over
     independent runs, ranked, and each compared with DRF by paired differences.
@@ -82,7 +82,7 @@ def command(
 
 
 def _beside(one: Online, all_of: list[Online]) -> Online:
-    """What a row is compared with: DRF under the same offers, or coarse DRF; else the last."""
+    """The run that a row is compared with: DRF under the same offers or coarse, else the last."""
     same = [o for o in all_of if o.scheduler == "drf" and o.offers == one.offers]
     return (same or all_of[-1:])[0]
 

@@ -12,7 +12,7 @@ from fairopt.commands import simulate_loads as common
 
 
 def population(context: click.Context, option: click.Parameter, value: tuple[str, ...]) -> Any:
-    """{class: flows} of CLASS=N, each."""
+    """{class: flows} from the values CLASS=N of an option."""
     found = {}
     for given in value:
         user, _, number = given.rpartition("=")
@@ -26,16 +26,16 @@ def population(context: click.Context, option: click.Parameter, value: tuple[str
 @click.argument("model")
 @common.loads_and_rules("drf (DRFQ), pf or bmf; default all three.")
 @click.option("--fixed", multiple=True, callback=population, metavar="CLASS=N",
-              help="N flows of CLASS that never end, nobody else: rates beside the fluid ones. "
-                   "May be repeated.")
+              help="Simulate N flows of CLASS that never end, and compare their rates with the "
+                   "fluid ones. May be repeated.")
 @click.option("--count", "number", type=click.IntRange(min=1), default=1000, show_default=True,
               metavar="N", help="Flows measured in each run.")
 @click.option("--warmup", type=click.IntRange(min=0), default=100, show_default=True, metavar="N",
-              help="Flows before them.")
+              help="Flows before the measured ones.")
 @click.option("--packets-per-flow", type=click.IntRange(min=1), metavar="N",
-              help="Mean of the geometric size; default the model's [dynamics], or 2000.")
+              help="Mean of a flow's geometric size; default the model's [dynamics], or 2000.")
 @click.option("--window", type=click.IntRange(min=1), metavar="N",
-              help="Most packets of a flow on their way; default the model's, or 30.")
+              help="Most packets of a flow in service or in queues; default the model's, or 30.")
 @common.options  # fmt: skip
 def command(
     model: str,

@@ -14,15 +14,15 @@ from fairopt.commands import simulate_loads as common
 @click.option("--count", "number", type=click.IntRange(min=1), default=2000, show_default=True,
               metavar="N", help="Jobs measured in each run.")
 @click.option("--warmup", type=click.IntRange(min=0), default=200, show_default=True, metavar="N",
-              help="Jobs before them.")
+              help="Jobs before the measured ones.")
 @click.option("--tasks-per-job", type=click.IntRange(min=1), metavar="N",
-              help="Default the model's [dynamics], or 500.")
+              help="Tasks of a job; default the model's [dynamics], or 500.")
 @click.option("--units", type=click.IntRange(min=1), metavar="N",
-              help="How many times the pool's capacity is there; default the model's, or 100.")
+              help="Multiply the pool's capacity by N; default the model's, or 100.")
 @click.option("--freeze/--no-freeze", default=True, show_default=True,
-              help="Whether nobody is served while the most deprived job's task does not fit.")
+              help="Serve no job while a task of the most deprived job does not fit.")
 @click.option("--bottleneck", type=click.Choice(["<=", "<"]), default="<=", show_default=True,
-              help="bmf: a resource is one where what is left is this to the largest requirement.")
+              help="For bmf: how what is left of a bottleneck compares with the largest demand.")
 @common.options  # fmt: skip
 def command(
     model: str,

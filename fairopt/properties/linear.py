@@ -1,4 +1,4 @@
-"""Properties compare what tasks cost each user, and so take demand to be linear."""
+"""Refusal of nonlinear demand: the properties compare demands per task."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Property = Callable[[Allocation], Check]
 
 
 def of_linear_demand(judge: Property) -> Property:
-    """The property, refused by name where demand is not linear (UsageError)."""
+    """The property; it raises UsageError, naming itself, where demand is not linear."""
 
     @functools.wraps(judge)
     def judged(alloc: Allocation) -> Check:

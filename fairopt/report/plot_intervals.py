@@ -1,4 +1,4 @@
-"""Pictures of simulated rules: mean service rates over the load, with intervals."""
+"""The plot of simulated rules: mean service rates over the load, with intervals."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def plot(runs: Runs, path: str | os.PathLike[str]) -> None:
-    """Draw gamma of every class against the load, a line a rule, into a PNG, PDF or SVG file.
+    """Draw gamma of every class against the load, one line per rule, into a PNG, PDF or SVG file.
 
-    Bands are the 95% intervals; where an interval has no end the band ends at the mean.
+    Bands are the 95% intervals; a band ends at the mean on a side where its interval is unbounded.
 
     Raises
     ------
