@@ -43,7 +43,7 @@ LARGEST = 32 * storage.MEBIBYTE
 
 _HEAD = ("title", "source", "resources", "case", "dynamics")
 _WHOLE = ("tasks_per_job", "units", "packets_per_flow", "window", "frameworks")
-_DYNAMICS = ("loads", "mix", "means", "horizon", "away", "gap", *_WHOLE)
+_DYNAMIC_KEYS = ("loads", "mix", "means", "horizon", "away", "gap", *_WHOLE)
 
 
 @dataclass(frozen=True)
@@ -247,7 +247,7 @@ def _model(data: Mapping[str, Any], faults: Faults, name: str, arrays: Mapping[s
 
 def _dynamics(given: Any, users: Mapping[str, int], faults: Faults) -> dict[str, Any]:
     data = table(given, "dynamics", faults)
-    known_keys(data, _DYNAMICS, "dynamics", faults)
+    known_keys(data, _DYNAMIC_KEYS, "dynamics", faults)
     for k, each in enumerate(listed(data.get("loads", []), "dynamics.loads", faults)):
         number(each, f"dynamics.loads[{k}]", faults, POSITIVE)
     by_name(data.get("mix", {}), users, "user", "dynamics.mix", faults, AMOUNT)
