@@ -93,3 +93,16 @@ def test_what_it_cannot_peel_goes_to_programs():
     alloc = fo.solve(inst, fo.MaxMin("tasks"))
     np.testing.assert_allclose(alloc.totals, [3.0, 15.0], rtol=1e-9)
     assert "optimal" in {step["status"] for step in alloc.steps if step["step"] == "level"}
+
+
+def test_a_slow_start_is_no_standstill():
+    """The gap falls by a third an iteration for long: it must not be given up as stalled."""
+    rng = np.random.default_rng(3)
+    demand = rng.uniform(0.1, 1, (1000, 4)) * rng.lognormal(0, 0.5, (1000, 1))
+    capacity = rng.uniform(5, 20, (100, 4))
+    placement = rng.random((1000, 100)) < 0.06
+    placement[np.arange(1000), rng.integers(0, 100, 1000)] = True
+    inst = Instance(demand, capacity, placement, rng.uniform(0.5, 2, 1000))
+    question = Question.of(inst, fo.criteria.score(inst, "drf"), 1.0, False)
+    level = highest_level(question)
+    assert level is not None and level.clear

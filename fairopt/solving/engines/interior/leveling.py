@@ -31,7 +31,7 @@ ROUGH = 1e-8
 UNSETTLED = 1e-4
 """what such a level may lack of being feasible; tasks and prices are settled after"""
 STALLED = 12
-"""iterations without a smaller gap that end the method"""
+"""iterations in which the gap did not halve that end the method"""
 SETTLE = 2
 """iterations spent on filling rows exactly, once prices are right"""
 PRICED = 1e-8
@@ -153,8 +153,10 @@ class _Leveling:
             priced = max(priced, abs(short))
             # more iterations fill rows more exactly for a while, then rounding has won
             settled += mu <= 10 * CLOSE * self.t and priced <= 1e-9
-            stalled = 0 if mu < 0.5 * least else stalled + 1
-            least = min(mu, least)
+            # the gap is compared with that of the last halving, not with the smallest since
+            stalled += 1
+            if mu < 0.5 * least:
+                least, stalled = mu, 0
             exact = mu <= CLOSE * self.t and filled <= 1e-12
             if settled and (exact or (settled >= SETTLE and filled <= 1e-8)):
                 done = True

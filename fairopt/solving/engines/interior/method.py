@@ -48,7 +48,7 @@ STALL = 8
 """iterations that halve neither the error nor tau before it stops"""
 GENTLE, MIDDLE = 3.0, 0.5
 """largest and smallest exponent to begin at"""
-LONG = 0.7
+LONG = 0.5
 """a step that needs no more corrections"""
 CORRECTORS, FURTHER = 2, 0.3
 """corrections of products for a longer step, each aiming at a step longer by so much"""
