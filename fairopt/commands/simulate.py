@@ -16,6 +16,7 @@ KINDS: dict[str, tuple[str, str]] = {
     "tasks": ("simulate_tasks", "Jobs of many tasks come to one pool and leave."),
     "packets": ("simulate_packets", "Flows of packets visit the resources in turn."),
     "online": ("simulate_online", "Frameworks arrive and leave; nothing is revoked."),
+    "prices": ("simulate_prices", "Proportional fairness by prices that each resource sets."),
     "servers": ("simulate_servers", "Each server keeps PS-DSF by itself while users come and go."),
 }
 

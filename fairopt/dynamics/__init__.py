@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from fairopt.dynamics.online import simulate_online as simulate_online
     from fairopt.dynamics.packets import packet_rates as packet_rates
     from fairopt.dynamics.packets import simulate_packets as simulate_packets
+    from fairopt.dynamics.prices import Priced as Priced
+    from fairopt.dynamics.prices import by_prices as by_prices
     from fairopt.dynamics.rates import class_rates as class_rates
     from fairopt.dynamics.replications import Estimate as Estimate
     from fairopt.dynamics.runs import Row as Row
@@ -34,9 +36,11 @@ _PUBLIC = {
     "Lie": "lying",
     "Others": "lying",
     "OverTime": "servers",
+    "Priced": "prices",
     "Row": "runs",
     "Runs": "runs",
     "ServiceRates": "markov",
+    "by_prices": "prices",
     "by_themselves": "servers",
     "class_rates": "rates",
     "packet_rates": "packets",
