@@ -13,6 +13,8 @@ from fairopt.commands.lazy import Lazy
 SCHEMA = "fairopt/simulation/v1"
 # name -> (module below fairopt.commands, one line for `fairopt simulate --help`)
 KINDS: dict[str, tuple[str, str]] = {
+    "markov": ("simulate_markov", "Mean service rates under random demand, by a Markov chain."),
+    "lying": ("simulate_lying", "What a lie gains while others come and go."),
     "tasks": ("simulate_tasks", "Jobs of many tasks come to one pool and leave."),
     "packets": ("simulate_packets", "Flows of packets visit the resources in turn."),
     "online": ("simulate_online", "Frameworks arrive and leave; nothing is revoked."),

@@ -11,6 +11,8 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from fairopt.dynamics.curves import lying_curves as lying_curves
+    from fairopt.dynamics.curves import service_curves as service_curves
     from fairopt.dynamics.lying import Lie as Lie
     from fairopt.dynamics.lying import Others as Others
     from fairopt.dynamics.markov import ServiceRates as ServiceRates
@@ -44,6 +46,8 @@ _PUBLIC = {
     "by_themselves": "servers",
     "class_rates": "rates",
     "packet_rates": "packets",
+    "lying_curves": "curves",
+    "service_curves": "curves",
     "service_rates": "markov",
     "simulate_online": "online",
     "simulate_packets": "packets",

@@ -18,6 +18,7 @@ def pool_parts(instance: Instance) -> Floats:
     ------
     BadInput : several servers, users that may not use the pool, unequal weights, limits.
     """
+    instance.only_linear("random demand")
     faults = []
     if int(instance.count.sum()) != 1:
         faults.append(Fault("servers", f"{int(instance.count.sum())} machines", "one pool"))

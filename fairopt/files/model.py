@@ -43,7 +43,7 @@ LARGEST = 32 * storage.MEBIBYTE
 
 _HEAD = ("title", "source", "resources", "case", "dynamics")
 _WHOLE = ("tasks_per_job", "units", "packets_per_flow", "window", "frameworks")
-_DYNAMIC_KEYS = ("loads", "mix", "means", "horizon", "away", "gap", *_WHOLE)
+_DYNAMIC_KEYS = ("loads", "mix", "means", "horizon", "away", "gap", "needs", "claims", *_WHOLE)
 
 
 @dataclass(frozen=True)
@@ -241,17 +241,21 @@ def _model(data: Mapping[str, Any], faults: Faults, name: str, arrays: Mapping[s
     cases = read_cases(data.get("case", []), users, servers, resources, faults)
     title = text(data.get("title", ""), "title", faults)
     source = text(data.get("source", ""), "source", faults)
-    dynamics = _dynamics(data.get("dynamics", {}), users, faults)
+    dynamics = _dynamics(data.get("dynamics", {}), users, resources, faults)
     return Model(build(faults, **arrays), cases, title, source, dynamics, name)
 
 
-def _dynamics(given: Any, users: Mapping[str, int], faults: Faults) -> dict[str, Any]:
+def _dynamics(
+    given: Any, users: Mapping[str, int], resources: Mapping[str, int], faults: Faults
+) -> dict[str, Any]:
     data = table(given, "dynamics", faults)
     known_keys(data, _DYNAMIC_KEYS, "dynamics", faults)
     for k, each in enumerate(listed(data.get("loads", []), "dynamics.loads", faults)):
         number(each, f"dynamics.loads[{k}]", faults, POSITIVE)
     by_name(data.get("mix", {}), users, "user", "dynamics.mix", faults, AMOUNT)
     by_name(data.get("means", {}), users, "user", "dynamics.means", faults, POSITIVE)
+    for key in ("needs", "claims"):
+        by_name(data.get(key, {}), resources, "resource", f"dynamics.{key}", faults, AMOUNT)
     for key, wanted in (("horizon", POSITIVE), ("gap", AMOUNT), *((k, WHOLE) for k in _WHOLE)):
         if key in data:
             number(data[key], f"dynamics.{key}", faults, wanted)

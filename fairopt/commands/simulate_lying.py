@@ -1,0 +1,105 @@
+"""fairopt simulate lying: what a lie gains while others come and go (Figure 3 of bonald2015)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fairopt import files
+from fairopt.commands import simulate_exact as exact
+from fairopt.commands import simulate_loads as common
+
+
+def amounts(context: click.Context, option: click.Parameter, value: str | None) -> Any:
+    """{resource: amount} of RESOURCE=AMOUNT,..."""
+    if value is None:
+        return None
+    found = {}
+    for part in value.split(","):
+        name, _, amount = part.rpartition("=")
+        try:
+            found[name.strip()] = float(amount)
+        except ValueError:
+            raise click.BadParameter(f"found {part!r}; wanted RESOURCE=AMOUNT, r1=0.5") from None
+    return found
+
+
+@click.command("lying", context_settings={"max_content_width": 100})
+@click.argument("model")
+@click.option("--needs", callback=amounts, metavar="RESOURCE=AMOUNT,...",
+              help="What the liar needs; default the model's [dynamics], or each class in turn.")
+@click.option("--claims", callback=amounts, metavar="RESOURCE=AMOUNT,...",
+              help="What it claims; default the model's, or the best lie is looked for.")
+@common.loads_and_rules("drf, pf, bmf or a notion without parameters; default pf.")
+@exact.options  # fmt: skip
+def command(
+    model: str,
+    needs: dict[str, float] | None,
+    claims: dict[str, float] | None,
+    loads: tuple[float, ...],
+    rules: tuple[str, ...],
+    edge: float,
+    flow: float,
+    most: int | None,
+    workers: int,
+    resume: str | None,
+    picture: str | None,
+    as_json: bool,
+    path: str | None,
+) -> int:
+    """Compute what a transaction that claims other requirements gains among the classes of MODEL.
+
+    A short one sees the others as they are without it, a long one is always there. Their mean
+    service rates come from the Markov chain of `simulate markov`; nothing is random here. Exit code
+    4 where a row has no answer.
+    """
+    from fairopt.dynamics.curves import lying_curves
+    from fairopt.dynamics.markov import STATES
+
+    exact.picture_of(picture)
+    problem = files.read(model)
+    asked, named = common.loads_of(problem, loads), rules or ("pf",)
+    rows = common.carried_out(
+        lambda executor, told: lying_curves(
+            problem.instance, asked, named, problem.dynamics.get("mix"),
+            needs or problem.dynamics.get("needs"), claims or problem.dynamics.get("claims"),
+            edge=edge, flow=flow, most=most or STATES, executor=executor, resume=resume,
+            progress=told,
+        ),
+        len(asked) * len(named), workers, resume, "lying",
+    )  # fmt: skip
+    if rows is None:
+        return common.EXIT_INTERRUPTED
+    if picture is not None:
+        from fairopt.report.plot_curves import plot
+
+        curves: dict[str, dict[str, list[float | None]]] = {}
+        for row in rows:
+            who = f"{row['rule']}, {row['liar'] or 'the liar'}"
+            lines = curves.setdefault(who, {})
+            for kind in ("short", "long"):
+                for told in ("true", "lie"):
+                    lines.setdefault(f"{kind}, {told}", []).append(row.get(f"{kind}_{told}"))
+        plot(asked, curves, ("load (part of the fullest resource)", "mean service rate"), picture)
+    return exact.leave("lying", problem, rows, _text(rows, problem.instance.resources), as_json,
+                        path)  # fmt: skip
+
+
+def _text(rows: list[dict[str, Any]], resources: tuple[str, ...]) -> str:
+    from fairopt.filling.compared import text
+
+    head = ["load", "rule", "liar", *(f"claims {r}" for r in resources), "short true", "short lie",
+            "gain", "long true", "long lie", "gain"]  # fmt: skip
+    lines = []
+    for row in rows:
+        begin = [f"{row['load']:g}", row["rule"], row["liar"] or "-"]
+        if row["reason"]:
+            lines.append([*begin, *("-" for _ in range(len(head) - len(begin)))])
+            continue
+        lines.append(
+            [*begin, *(f"{c:.4g}" for c in row["claimed"]),
+             f"{row['short_true']:.6f}", f"{row['short_lie']:.6f}", f"{row['short_gain']:+.4%}",
+             f"{row['long_true']:.6f}", f"{row['long_lie']:.6f}", f"{row['long_gain']:+.4%}"]
+        )  # fmt: skip
+    return text(head, lines, "terminal")

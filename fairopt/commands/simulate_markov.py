@@ -1,0 +1,85 @@
+"""fairopt simulate markov: mean service rates under random demand (Figures 1, 2 of bonald2015)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fairopt import files
+from fairopt.commands import simulate_exact as exact
+from fairopt.commands import simulate_loads as common
+
+
+@click.command("markov", context_settings={"max_content_width": 100})
+@click.argument("model")
+@common.loads_and_rules("drf, pf, bmf (all three by default), or a notion without parameters.")
+@exact.options  # fmt: skip
+def command(
+    model: str,
+    loads: tuple[float, ...],
+    rules: tuple[str, ...],
+    edge: float,
+    flow: float,
+    most: int | None,
+    workers: int,
+    resume: str | None,
+    picture: str | None,
+    as_json: bool,
+    path: str | None,
+) -> int:
+    """Compute the mean service rates of the classes of MODEL while transactions come and go.
+
+    A user of MODEL is a class. The numbers of transactions are a Markov chain, whose law is
+    computed on a box that grows until hardly anything is at its edge; nothing is random here. A row
+    stands when of every class what comes in goes out. Exit code 4 where a row has no answer.
+    """
+    from fairopt.dynamics.curves import service_curves
+    from fairopt.dynamics.markov import STATES
+
+    exact.picture_of(picture)
+    problem = files.read(model)
+    asked, named = common.loads_of(problem, loads), rules or ("drf", "pf", "bmf")
+    rows = common.carried_out(
+        lambda executor, told: service_curves(
+            problem.instance, asked, named, problem.dynamics.get("mix"),
+            problem.dynamics.get("means"), edge=edge, flow=flow, most=most or STATES,
+            executor=executor, resume=resume, progress=told,
+        ),
+        len(asked) * len(named), workers, resume, "markov",
+    )  # fmt: skip
+    if rows is None:
+        return common.EXIT_INTERRUPTED
+    users = list(rows[0]["rho"])
+    if picture is not None:
+        from fairopt.report.plot_curves import plot
+
+        curves = {
+            f"class {user}": {
+                rule: [row["gamma"].get(user) for row in rows if row["rule"] == rule]
+                for rule in named
+            }
+            for user in users
+        }
+        plot(asked, curves, ("load (part of the fullest resource)", "mean service rate"), picture)
+    return exact.leave("markov", problem, rows, _text(rows, users), as_json, path)
+
+
+def _text(rows: list[dict[str, Any]], users: list[str]) -> str:
+    from fairopt.filling.compared import text
+
+    head = ["load", "rule", *(f"gamma {user}" for user in users), "states", "edge", "flow", ""]
+    lines = []
+    for row in rows:
+        found = row["found"]
+        if row["reason"]:
+            lines.append([f"{row['load']:g}", row["rule"], *("-" for _ in users), "-", "-", "-",
+                          "no answer"])  # fmt: skip
+            continue
+        stable = "" if found["stable"] == "proved" else "not known to be stable"
+        lines.append(
+            [f"{row['load']:g}", row["rule"], *(f"{row['gamma'][u]:.6f}" for u in users),
+             f"{found['states']:,}", f"{max(found['edge']):.1g}",
+             f"{max(map(abs, found['flow'])):.1g}", stable]
+        )  # fmt: skip
+    return text(head, lines, "terminal")
