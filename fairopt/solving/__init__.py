@@ -1,4 +1,4 @@
-"""From (instance, notion) to a judged Allocation: the one way."""
+"""`solve`: from an instance and a notion to a judged Allocation (docs/maths/solving.md)."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ LADDERS = {
     "alpha-fair": "alpha_fair:alpha_fair", "max-min": "levels:ladder",
     "tradeoff": "tradeoff:tradeoff",
 }  # fmt: skip
-"""family -> our own methods and the notion's program, rung after rung"""
+"""family -> "module:function" that tries engines and the notion's program, one after another"""
 ENGINES = {
     "ps-dsf": "engines.water.ps_dsf:solve", "per-server-drf": "engines.water.per_server:solve",
     "bmf": "engines.water.one_pool:solve", "equal-m": "engines.programs.pools:solve_equal",
     "sum-m": "engines.programs.pools:solve_sum",
 }  # fmt: skip
-"""family -> our own, faster way to the answer of its program"""
+"""family -> "module:function" of the engine that computes the answer faster than the program"""
 CLOSING = {"ps-dsf": "engines.water.ps_dsf:close"}
-"""family -> what brings the answer of an equal problem to rounding"""
+"""family -> "module:function" that improves an answer taken over from another notion's problem"""
 
 
 def solve(
@@ -49,31 +49,32 @@ def solve(
     progress: Callable[[int, int], None] | None = None,
     reduce: bool = True,
 ) -> Allocation:
-    """The allocation a notion asks for, with prices and a certificate.
+    """The allocation that a notion of fairness asks for, with prices and a certificate.
 
-    Identical users and servers are solved as one. Parts that share no server are solved apart; each
-    part goes down a ladder of solvers until its answer is certified. Every step is recorded in
-    `steps`. Answers are deterministic.
+    Identical users and servers are solved as one. Parts of the cluster that share no user or server
+    are solved separately. For each, several solvers are tried in turn until an answer is certified.
+    Every step is recorded in `steps`. Answers are deterministic.
 
     Parameters
     ----------
     instance : the cluster.
-    notion : what fair means.
-    solver : "auto", or one solver, which is then tried alone.
-    gap : the largest gap and residual accepted (at most 1e-6: what "certified" means).
-    uncertified : "raise" NotCertified, which carries the answer, or "return" it marked as such. An
-        answer that fits, of a notion of your own that nobody can judge, is returned as `unproved`
-        either way.
-    polish : Newton on the optimality conditions after each solver.
+    notion : the notion of fairness.
+    solver : "auto", or the name of one solver; then no other is tried.
+    gap : the largest gap and residual accepted, > 0 and at most 1e-6 (the bound of "certified").
+    uncertified : what to do with an answer that is not certified: "raise" NotCertified, which
+        holds the answer, or "return" it. A feasible answer of a notion of your own without a judge
+        is returned as `unproved` in either case.
+    polish : whether to improve each solver's answer by Newton steps on the optimality conditions.
     progress : called with (done, of) while a long sequence of programs is solved.
-    reduce : merge identical users and servers before solving, exactly, and split the answer after.
+    reduce : whether to merge identical users and servers before solving, exactly, and to split the
+        answer afterwards.
 
     Raises
     ------
-    BadInput : an instance or a notion that is none (a text, a class: build it, `fo.MaxMin()`).
+    BadInput : `instance` or `notion` is something else (for a class, build it: `fo.MaxMin()`).
     NotCertified : no step gave an answer that the certificate accepts.
     SolverFailure : no step gave an answer at all.
-    UsageError : an unknown solver, or one that cannot state the notion.
+    UsageError : an unknown solver, or one that cannot solve this notion.
     MissingExtra : the named solver is not installed.
     """
     check_settings(solver, gap)
@@ -95,7 +96,7 @@ def solve(
         certificate = certify(alloc, *notion.slope(instance, alloc.tasks))
         alloc = alloc.with_(certificate=certificate)
     short = not certificate.certified or max(certificate.gap, certificate.residual) > gap
-    # what fits, of a notion that nobody can judge, is handed back as unproved
+    # a feasible answer of a notion without a judge is returned as unproved
     nobody = notion.judgeless and certificate.verdict == UNPROVED
     if short and uncertified == "raise" and not nobody:
         raise NotCertified(
@@ -107,7 +108,7 @@ def solve(
 
 
 def check_settings(solver: str, gap: float) -> None:
-    """Raise UsageError for settings that no instance and no notion can be solved with."""
+    """Raise UsageError for a solver or gap that is wrong for every instance and notion."""
     if solver not in SOLVERS:
         raise UsageError(f"solver: found {solver!r}; wanted one of {', '.join(SOLVERS)}")
     if not 0 < gap <= 1e-6:
@@ -120,7 +121,7 @@ def _score(instance: Instance, notion: Notion) -> Floats:
 
 
 def _reduced(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
-    """The answer of the smaller problem, split among the users and servers of this one."""
+    """The answer of the reduced problem, split among the users and servers of the original."""
     if notion.merging is None:
         return _answer(instance, notion, score, how)
     small = reducing(instance, notion, score)
@@ -131,7 +132,7 @@ def _reduced(instance: Instance, notion: Notion, score: Floats, how: How) -> All
     tasks, p, mu, levels = small.expand(
         found.tasks, found.prices, found.limit_prices, found.level_prices
     )
-    # all resources and limits together cost sum phi, whatever the weights of the smaller problem
+    # prices of the original are scaled to sum phi; merged users may have another sum of weights
     money = float(instance.weight.sum() / small.instance.weight.sum())
     p, mu = (None if price is None else price * money for price in (p, mu))
     return Allocation(
@@ -140,7 +141,7 @@ def _reduced(instance: Instance, notion: Notion, score: Floats, how: How) -> All
 
 
 def _answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
-    """The answer by the family's own ladder or engine, else by the notion's statement."""
+    """The answer by the ladder or engine of the notion's family, else by the notion's program."""
     way = notion.way(instance)
     if isinstance(way, SameAs):
         other = _answer(way.instance, way.notion, _score(way.instance, way.notion), how)
@@ -155,7 +156,7 @@ def _answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allo
     chosen = isinstance(way, Patterns) and way.chooses
     if how.solver == "auto" and notion.family in ENGINES and not chosen:
         answer = _called(ENGINES[notion.family])(instance, notion)
-        # totals 1e12 times what a small server runs leave it rounding of their size
+        # a small server may be overfull by the rounding of totals that are 1e12 times its own
         tasks = fitted(instance, answer.tasks, within=1e-10)
         return Allocation(
             instance, notion, tasks, answer.prices, answer.limit_prices, steps=answer.steps
@@ -166,7 +167,7 @@ def _answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allo
 def _stated(
     instance: Instance, notion: Notion, score: Floats, way: Way, how: How
 ) -> Allocation:
-    """The notion's own statement, by general solvers."""
+    """The answer by general solvers, from the way that the notion states (`notions.way`)."""
     from fairopt.solving import stated
 
     able = ("highs",) if isinstance(way, Patterns) else SOLVERS[2:]
@@ -180,7 +181,7 @@ def _stated(
 
 
 def _only_auto(how: How, notion: Notion, able: tuple[str, ...]) -> None:
-    """Raise UsageError for a solver that is none of those able."""
+    """Raise UsageError if a solver is named that is not among those able to solve the notion."""
     if how.solver not in able:
         raise UsageError(
             f"solver: found {how.solver!r}; {notion.name} is solved by {', '.join(able)}"
@@ -205,9 +206,9 @@ def _bent(instance: Instance, notion: Notion, score: Floats, how: How) -> Alloca
 def _brought_back(
     instance: Instance, notion: Notion, score: Floats, way: SameAs, other: Allocation, polish: bool
 ) -> Allocation:
-    """The other notion's answer as one of this, brought to rounding where the family knows how.
+    """The other notion's answer as an answer of this notion, improved if CLOSING has a function.
 
-    The prices stay behind: they are of the other problem's resources.
+    It has no prices: those found are prices of the other problem's resources.
     """
     tasks, told = way.back(other.tasks)
     steps = (*other.steps, *told)

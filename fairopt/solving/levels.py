@@ -1,4 +1,4 @@
-"""The driver of notions that are a sequence of programs: one level after another."""
+"""Max-min answers, level after level: our engines, then programs, until the judge agrees."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ if TYPE_CHECKING:
     from fairopt.allocation import Allocation
 
 SMALL = 3_000
-"""pairs up to which interior levels are made exact as well"""
+"""for instances of up to so many pairs, levels of the interior method are made exact"""
 NOT_APART = (
     "max-min: solver interior wants nobody stopped by a limit, and nothing left for free users "
     "where others were stopped; wanted auto or highs"
 )
 OURS = ("auto", "careful", "programs", "interior")
 SHARP = 5e-7
-"""error of levels above which they are found with more care"""
+"""if the levels have a larger error they are computed again, with `careful`"""
 
 
 
 @dataclass(frozen=True)
 class Levels:
-    """A lexicographic answer: tasks (N, I), prices of each level (K, I, R), and what happened."""
+    """A lexicographic answer.
+
+    tasks : (N, I). level_prices : (K, I, R), of each level. steps : what was done, as plain data.
+    """
 
     tasks: Floats
     level_prices: Floats
@@ -43,11 +46,13 @@ class Levels:
 
 
 def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocation:
-    """Levels of the interior method, settled with more care, and programs, until the judge agrees.
+    """The answer of `max-min`: by the interior method, then with more care, then by programs.
+
+    The next is tried only if the judge does not certify the answer.
 
     Raises
     ------
-    SolverFailure : no answer, or solver "interior" does not apply.
+    SolverFailure : no answer was found, or solver "interior" was named and does not apply.
     """
     from fairopt.allocation import Allocation
     from fairopt.certificates import judged
@@ -87,24 +92,25 @@ def max_min(
     way: str = "auto",
     progress: Callable[[int, int], None] | None = None,
 ) -> Levels:
-    """All levels. Parts that share no server, also those that levels leave behind, one by one.
+    """All levels of a max-min answer.
 
-    A level of a part is found by the interior method; its users and full servers are then done
-    with, and what is left has levels of its own. Where a stopped user still matters to free ones (a
-    limit stopped it, or its servers have resources left that they may use) the part goes to
-    `programs`.
+    Parts that share no server are solved one by one. The interior method finds the lowest level of
+    a part. The users stopped at it and their full servers are then removed, and the rest, which may
+    fall into several parts, is treated alike. If a stopped user still shares a server with free
+    users (it was stopped by its limit, or its servers have resources left that they may use), the
+    part is solved by programs.
 
     Parameters
     ----------
-    way : "auto"; "careful", which settles who holds what at which prices to the last digit, level
-        by level: where weights differ by many decades, a light user's money is lost in the rounding
-        of the others'; "programs" wherever there are several servers; "interior" (never programs),
-        or the name of a general solver (programs alone).
+    way : "auto"; "careful", which makes tasks and prices of every level exact before the next, as
+        needed when weights spread over decades and a light user's money is lost in the rounding of
+        others'; "programs", for every part of several servers; "interior", which never uses
+        programs; or the name of a general solver, which uses programs alone.
     progress : called with (users whose level is known, users).
 
     Raises
     ------
-    SolverFailure : no answer, or "interior" does not apply.
+    SolverFailure : no answer was found, or "interior" does not apply.
     """
     users = instance.shape[0]
     tasks = np.zeros(instance.shape[:2])
@@ -146,7 +152,7 @@ def max_min(
         return levels
     all_prices = list(levels.level_prices)
     pool = np.where(instance.pool > 0, instance.pool, 1.0)
-    share = (tasks * score).sum(axis=1)  # of what is given up below, users get as much elsewhere
+    share = (tasks * score).sum(axis=1)  # users keep it: what they give up below they get elsewhere
     for k, prices in enumerate(all_prices):
         if exact and prices.any():
             tasks, money = settled(instance, score, tasks, prices * pool)
@@ -156,7 +162,7 @@ def max_min(
 
 
 class _Part:
-    """Users and servers that have nothing to do with the rest."""
+    """A part of the cluster: users and servers that share nothing with the others."""
 
     def __init__(
         self, instance: Instance, score: Floats, users: Ints, servers: Ints, capped: Bools
@@ -171,9 +177,9 @@ class _Part:
         self.peeled = False
 
     def filled(self) -> Levels:
-        """All levels of one server: they rise together until a resource or a limit stops them."""
+        """All levels of a part of one server, by water filling."""
         inst = self.instance
-        size = inst.weight / self.score[:, 0]  # tasks per level
+        size = inst.weight / self.score[:, 0]  # tasks per unit of level
         part = inst.demand_by_server[:, 0] / np.where(inst.pool[0] > 0, inst.pool[0], 1.0)
         with np.errstate(over="ignore"):
             cap = inst.limit / size
@@ -202,7 +208,7 @@ class _Part:
         }  # fmt: skip
 
     def _by_limit(self, users: Ints) -> list[tuple[Floats, dict[str, Any]]]:
-        """The levels at which these users reach their limits, which need no prices."""
+        """The levels at which these users reach their limits; they need no prices."""
         inst = self.instance
         most = inst.limit[users] * self.score[users].max(axis=1) / inst.weight[users]
         nothing = np.zeros(inst.pool.shape)
@@ -212,9 +218,9 @@ class _Part:
         ]
 
     def interior(self, before: Floats, careful: bool) -> Levels | None:
-        """One level, with whatever tasks its free users have now; None where it does not apply.
+        """The lowest level of the part, with some tasks of its free users; None if not applicable.
 
-        `before` (N, I): tasks that an earlier level left; where its users ended, they begin.
+        before : (N, I), tasks at the end of the level before, at which the free users start.
         """
         inst = self.instance
         if self.capped.all():
@@ -241,11 +247,11 @@ class _Part:
         if not rising.any():
             return None
         value = float(height[rising].min())
-        # who is stopped here is at one level and fills its rows, to the last digit
+        # make the levels of the stopped users exactly equal and their rows exactly full
         mine[rising] *= (value / height[rising])[:, None]
         mine = fitted(inst, self._at_limits(mine))
         mine[np.ix_(~stopped, self.full)] = 0.0
-        if careful or not stopped.all():  # proofs of later levels lean on this one
+        if careful or not stopped.all():  # the proofs of later levels depend on this one
             mine = exactly_full(inst, self.score, mine, stopped, level.full)
         pool = np.where(inst.pool > 0, inst.pool, 1.0)
         rows = [(int(a), int(b)) for a, b in np.argwhere(level.full)]
@@ -254,16 +260,16 @@ class _Part:
         return _in_order(inst, mine, found)
 
     def _limits_known(self, before: Floats) -> Level | None:
-        """The next level that resources alone stop, limits left out of its program.
+        """The next level at which resources alone stop users, found without limits in the program.
 
-        Without limits a level is at most too low, so whoever reaches its limit below it does so:
-        it keeps what the limit allows, and the level of the others is found again.
+        Such a level is at most too low. So a user whose limit is below it does reach its limit: it
+        keeps what the limit allows, and the level of the others is found again.
         """
         inst = self.instance
         limited = np.isfinite(inst.limit)
         top = self.score.max(axis=1)
         if (limited & (np.where(inst.eligible, self.score, top[:, None]).min(axis=1) < top)).any():
-            return None  # how much of a share its limit allows depends on where
+            return None  # the share that a limit allows depends on the server
         share = np.where(limited, inst.limit, 0.0) * top
         loose = inst.replace(limit=None) if limited.any() else inst
         question = Question.of(loose, self.score, 1.0, False)
@@ -284,13 +290,13 @@ class _Part:
                 return level
 
     def _at_limits(self, tasks: Floats) -> Floats:
-        """Tasks of capped users scaled to their limits."""
+        """The tasks, with those of users at their limits scaled to exactly the limit."""
         total = tasks.sum(axis=1)
         scale = np.where(self.capped & (total > 0), self.instance.limit, 1.0)
         return tasks * (scale / np.where(self.capped & (total > 0), total, 1.0))[:, None]
 
     def _coupled(self, level: Level) -> bool:
-        """Whether a stopped user still matters: where free users find room beside it."""
+        """Whether a stopped user holds tasks on a server where free users may still get more."""
         inst, stopped = self.instance, level.stopped
         priced = level.full
         n, i = inst.pairs
@@ -299,7 +305,7 @@ class _Part:
         return bool((~used.any(axis=1)).any())
 
     def left(self) -> list[tuple[Ints, Ints]]:
-        """The parts of the free users, in positions of the whole instance."""
+        """The parts into which the free users fall, as positions in the whole instance."""
         users, servers = np.flatnonzero(~self.stopped), np.flatnonzero(~self.full)
         if not len(users):
             return []
@@ -324,7 +330,7 @@ def _by_programs(
     way: str,
     progress: Callable[[int, int], None] | None,
 ) -> Levels:
-    """A program a level by HiGHS, or by the solver named, and the answer polished."""
+    """One program a level, by HiGHS or by the solver named; then the answer is polished."""
     named = way not in (*OURS, "highs")
     settings = conic.ladder(way, linear=True)[0] if named else conic.EXACT
     found = sequence.programs(instance, notion.heights, score, settings, progress)

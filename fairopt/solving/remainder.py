@@ -1,8 +1,9 @@
-"""Users whose money is lost beside that of others: asked once more, about what the others leave.
+"""Solve again for users whose money is too small beside that of others, with what these leave.
 
-At alpha = 50 a user of ten times the share has 1e-49 of the money: no program and no path on all
-users sees it. What the heavier users hold is taken off, the rest is asked alone, and both are put
-together, each with its own prices. Only the judge says whether that was right.
+At alpha = 50 a user with ten times the share of another has 1e-49 of its money (share times
+marginal value), too little to count in any method that solves for all users. So the tasks of the
+users of much money are fixed, the rest of the capacity is solved for the others alone, and both
+answers are joined, each with its own prices. The judge decides whether the result is right.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from fairopt.errors import BadInput
 from fairopt.instance import Floats, Instance, Ints
 
 APART = 3.0
-"""decades of money between users that are told apart by it"""
+"""decades of money by which two groups of users must differ to be separated"""
 FULL = 1e-6
-"""part of a resource that may be left of one that is full"""
+"""a resource is full if at most this part of it is left"""
 
 
 def log_money(alloc: Allocation) -> Floats:
-    """(N,) log of the marginal worth of each user's share, times the share."""
+    """(N,) log of each user's money: its share times the marginal value of share."""
     dual = Duality.of(alloc)
     with np.errstate(divide="ignore"):
         return np.asarray(
@@ -30,8 +31,7 @@ def log_money(alloc: Allocation) -> Floats:
 
 
 def lighter(alloc: Allocation, bad: Ints) -> Ints:
-    """Users of no more money than the richest of the `bad`, and all that are near it; none where
-    that is everybody."""
+    """Users of at most about the money of the richest of `bad`; none if that is all users."""
     money = log_money(alloc)
     order = np.argsort(-money)
     apart = np.diff(money[order]) < -APART * np.log(10)
@@ -41,7 +41,7 @@ def lighter(alloc: Allocation, bad: Ints) -> Ints:
 
 
 def left_for(alloc: Allocation, users: Ints) -> Instance | None:
-    """What the others leave, for these users alone; None where somebody is left nothing."""
+    """The instance of these users with what the others leave; None if a user would have nothing."""
     inst = alloc.instance
     others = np.ones(len(inst.users), bool)
     others[users] = False
@@ -56,7 +56,10 @@ def left_for(alloc: Allocation, users: Ints) -> Instance | None:
 
 
 def joined(alloc: Allocation, users: Ints, found: Allocation) -> tuple[Floats, Floats, Floats]:
-    """Tasks, prices and limit prices of both: heavy prices where heavy users fill a resource."""
+    """Tasks, prices and limit prices of both answers joined.
+
+    A resource that users of much money fill keeps the price of their answer.
+    """
     inst = alloc.instance
     assert alloc.prices is not None and alloc.limit_prices is not None
     assert found.prices is not None and found.limit_prices is not None
@@ -64,7 +67,7 @@ def joined(alloc: Allocation, users: Ints, found: Allocation) -> tuple[Floats, F
     tasks[users] = found.tasks
     heavy = np.ones(len(inst.users), bool)
     heavy[users] = False
-    # both in the unit of the objective; then the dearest is 1
+    # bring both prices to the unit of the objective, then scale the dearest to 1
     scales = own_scale(Duality.of(alloc)), own_scale(Duality.of(found))
     first, second = np.exp(np.array(scales) - max(scales))
     least = float(np.exp((log_money(alloc)[heavy] - max(scales)).min()))

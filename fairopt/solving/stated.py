@@ -1,6 +1,6 @@
-"""A notion's own statement, solved as it stands by a general solver: one program, levels, patterns.
+"""A notion solved as it is stated, by general solvers: one program, levels, or patterns.
 
-Nothing is believed: every answer is judged, and the best is kept.
+The status of a solver is not relied on: every answer is judged, and the best is kept.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fairopt.solving.engines.programs import patterns as search
 
 
 def _judged(alloc: Allocation, notion: Any) -> Certificate:
-    """At the scores it has, which may be those of the larger problem it stands for."""
+    """The certificate for the scores of the answer, which may be those of an unreduced problem."""
     if notion.judgeless:
         return certify(alloc)
     return judged(alloc, *notion.slope(alloc.instance, alloc.tasks))
@@ -32,12 +32,14 @@ def _judged(alloc: Allocation, notion: Any) -> Certificate:
 def one_program(
     instance: Instance, notion: Any, score: Floats, way: OneProgram, how: How
 ) -> Allocation:
-    """The program of a notion, rung by rung until certified; the first answer nobody can judge.
+    """The answer of a notion's program: solvers are tried in turn until an answer is certified.
+
+    If the notion has no judge, the first answer is returned.
 
     Raises
     ------
-    SolverFailure : no rung gave an answer.
-    UsageError : the solver named cannot state the program.
+    SolverFailure : no solver gave an answer.
+    UsageError : the solver named cannot solve the program.
     """
     unit = units.max_min(Question.of(instance, score, 1.0, False))
     program = way.program(instance, score, unit)
@@ -72,7 +74,7 @@ def one_program(
 
 
 def levels(instance: Instance, notion: Any, score: Floats, way: Levels, how: How) -> Allocation:
-    """A program a level, and the second sequence where there is one."""
+    """The answer by one program a level; then the second sequence, if the notion has one."""
     settings = conic.EXACT if how.solver in ("auto", "highs") else _first(how.solver)
     found = sequence.programs(instance, way.heights, score, settings, how.progress)
     steps = found.steps
@@ -91,12 +93,12 @@ def _first(solver: str) -> conic.Settings:
 def patterns(
     instance: Instance, notion: Any, score: Floats, way: Patterns, how: How
 ) -> Allocation:
-    """The pattern of the mixed-integer program, and the linear program of that pattern.
+    """The answer by a mixed-integer program: its pattern, then the linear program of that pattern.
 
     Raises
     ------
     SolverFailure : no pattern was found within the bound on nodes, or no tasks fit the one found.
-    UsageError : a solver without integers.
+    UsageError : the solver named cannot solve programs with integers.
     """
     if how.solver not in ("auto", "highs"):
         raise UsageError(

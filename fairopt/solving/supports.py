@@ -1,7 +1,7 @@
-"""The trade-off read as the paper prints it: who holds nothing on a server leaves its variance.
+"""The trade-off as the paper prints it: a user without tasks on a server is not in its variance.
 
-Under that reading (16) of kesidis2016 is not continuous, so the best answer may take users off
-servers. On small instances every such choice is tried.
+So read, the objective (16) of kesidis2016 is not continuous, and the best answer may remove users
+from servers. On small instances every such choice is tried (docs/maths/tradeoff.md).
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from fairopt.notions import Tradeoff
 from fairopt.solving import solve
 
 MOST = 4096
-"""choices of pairs above which no exact search is made"""
+"""largest number of choices that are tried"""
 
 
 @dataclass(frozen=True)
 class Support:
-    """The best choice of who may hold something where.
+    """The best choice of the pairs (user, server) that may have tasks.
 
     Parameters
     ----------
     allocation : the certified answer on the instance without the dropped pairs.
-    value : its objective. base : the objective with nobody dropped.
-    dropped : (user, server) names of the pairs taken away; empty where dropping nobody is best.
-    tried : how many choices were solved.
+    value : its objective. base : the objective if no pair is dropped.
+    dropped : (user, server) names of the pairs removed; empty if dropping none is best.
+    tried : the number of choices solved.
     """
 
     allocation: Allocation
@@ -41,11 +41,11 @@ class Support:
 
     @property
     def pays(self) -> bool:
-        """Whether dropping somebody gives a larger objective, by more than proofs leave open."""
+        """Whether dropping a pair gives a larger objective, by more than the gaps of the proofs."""
         return self.value > self.base + 1e-6 * max(1.0, abs(self.base))
 
     def explain(self) -> str:
-        """In words."""
+        """The result in words."""
         if not self.pays:
             return f"dropping nobody is best: objective {self.base:.6g} ({self.tried} choices)"
         who = ", ".join(f"{user} from {server}" for user, server in self.dropped)
@@ -58,8 +58,8 @@ class Support:
 def best_support(instance: Instance, notion: Tradeoff) -> Support:
     """The best answer of the trade-off over all choices of the users allowed on each server.
 
-    Every set of pairs that leaves each user a server is solved and certified, V_i taken over the
-    users left. That is the paper's own objective, exactly: its V_i counts who holds something.
+    Every set of pairs that leaves each user a server is solved and certified, with V_i over the
+    users left. That is exactly the paper's objective, whose V_i is over the users with tasks.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def best_support(instance: Instance, notion: Tradeoff) -> Support:
     Raises
     ------
     UsageError : too many choices, or a notion that is not a Tradeoff.
-    Infeasible : the hard forms leave nothing but zero whatever is dropped.
+    Infeasible : under the hard forms all shares are zero, whatever is dropped.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def _value(alloc: Allocation) -> float:
 
 
 def _subsets(servers: Ints) -> list[tuple[int, ...]]:
-    """Non-empty subsets, the whole set first."""
+    """All non-empty subsets of the servers, the whole set first."""
     found: list[tuple[int, ...]] = [()]
     for server in servers:
         found += [(*some, int(server)) for some in found]

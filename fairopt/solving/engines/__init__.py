@@ -1,1 +1,1 @@
-"""Ways to compute an answer: the general solvers, and our own."""
+"""Engines compute answers: through general solvers (`programs`), and by methods of our own."""

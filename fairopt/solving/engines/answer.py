@@ -1,4 +1,4 @@
-"""What `solve` asks of a way to the answer, and what an engine hands back, not yet judged."""
+"""`How` to solve, as `solve` passes it on, and the `Answer` of an engine, not yet judged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fairopt.instance import Floats
 
 @dataclass(frozen=True)
 class How:
-    """How to solve: as of `solve`, whose parameters these are."""
+    """Parameters of `solve` that ladders and engines need; see there."""
 
     solver: str = "auto"
     gap: float = 1e-6
@@ -21,13 +21,13 @@ class How:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """An answer in the user's units.
+    """An answer in the units of the instance.
 
     Parameters
     ----------
     tasks : (N, I), tasks of user n on the whole row i.
-    prices : (I, R) per unit of resource; None where the notion has none.
-    limit_prices : (N,) per task allowed; None where the notion has none.
+    prices : (I, R) per unit of resource; None if the notion has no prices.
+    limit_prices : (N,) per task allowed by the limit; None if the notion has no prices.
     steps : what was done, as plain data (rounds, order, remarks).
     """
 

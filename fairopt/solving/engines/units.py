@@ -1,4 +1,4 @@
-"""Natural units: about the share each user will get, so that a program's numbers are near 1."""
+"""Natural units: an estimate of each user's share, so that the numbers of a program are near 1."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fairopt.solving.engines.point import Question
 
 
 def best(question: Question) -> Floats:
-    """(N,) largest score of each user: its share per task on the server where that is most."""
+    """(N,) largest score of each user on any server, share per task."""
     found: Floats = np.where(question.instance.eligible, question.score, 0.0).max(axis=1)
     return found
 
 
 def alone(question: Question) -> Floats:
-    """(N,) share of each user alone on all its servers, its limit kept."""
+    """(N,) share of each user if it had all its servers for itself, within its limit."""
     inst = question.instance
     everything: Floats = (inst.alone * question.score).sum(axis=1)
     return np.minimum(everything, best(question) * inst.limit)
@@ -26,8 +26,8 @@ def alone(question: Question) -> Floats:
 def max_min(question: Question) -> Floats:
     """(N,) min(W^(1/alpha) L, the share the limit allows), L the max-min level for these weights.
 
-    One linear program; users that their limit holds below the level are set aside and it is
-    solved again, a few times. When it fails, equal parts of `alone`.
+    One linear program. Users whose limit keeps them below the level are then fixed at their limit
+    and it is solved again, a few times. If it fails, `alone` divided by the number of users.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, csr_array, hstack, vstack
@@ -38,7 +38,7 @@ def max_min(question: Question) -> Floats:
     u, full = question.worth_per_task, alone(question)
     alpha = max(question.alpha, 1.0)
     log_v = question.log_w / alpha
-    # counted in parts of what each could have alone: all numbers of the program near 1
+    # unknowns are fractions of what each user has alone, so that all numbers are near 1
     size = full[n] / u
     weight = np.exp(log_v - np.log(full) - (log_v - np.log(full)).max())
     weight = np.maximum(weight, 1e-8)
@@ -51,23 +51,23 @@ def max_min(question: Question) -> Floats:
     level, unit = 0.0, full / users
     for _ in range(4):
         column = np.where(held, weight, 0.0)
-        # level in units of the equal part
+        # the level is in units of what an equal division would give
         lower = hstack([-of_user, csr_array(column[:, None] / (weight[held].max() * users))])
         above = hstack([rows, csr_array((rows.shape[0], 1))])
         goal = np.zeros(len(n) + 1)
         goal[-1] = -1.0
-        # a user set aside keeps what its limit allows
+        # a user fixed at its limit keeps what that allows
         right = np.concatenate([np.ones(rows.shape[0]), np.where(held, 0.0, -unit / full)])
         both: Any = vstack([above, lower]).tocsr()
         found = linprog(goal, both, right, method="highs")
         if found.x is None or not found.x[-1] > 0:
-            break  # nothing more to gain: the last unit stands
+            break  # solver failed: keep the unit found before
         level = found.x[-1] / (weight[held].max() * users)
         best = np.zeros(users)
         np.maximum.at(best, n, u)
         wanted = np.exp(log_v - np.log(full) - (log_v - np.log(full)).max()) * level * full
         unit = np.where(held, np.minimum(wanted, best * inst.limit), unit)
-        # the program keeps every limit, so a user can be at it, never above
+        # the program keeps every limit, so that a user can only be at it, not above
         beyond = held & (wanted >= best * inst.limit * (1 - 1e-9))
         if not beyond.any() or beyond.sum() == held.sum():
             break

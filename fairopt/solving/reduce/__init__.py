@@ -1,7 +1,7 @@
-"""Identical users and servers solved as one, exactly, and the answer split after (SYSTEMS A2.6).
+"""Identical users and servers are solved as one, exactly, and the answer is split afterwards.
 
-`reduce` gives the smaller problem and the way back; nothing here knows a solver. The answer is that
-of the original instance, prices included, and is judged there.
+`reduce` gives the smaller problem, and `Reduction.expand` the answer of the original instance,
+prices included, which is judged there. No solver is imported here. Proofs: docs/maths/reduction.md.
 """
 
 from __future__ import annotations
@@ -26,11 +26,12 @@ class Reduction:
     Parameters
     ----------
     original : the instance reduced.
-    instance, notion, score : the problem to solve; score (G, H), or None where the notion has none.
-    users, servers : groups of the original's, one a user or server of `instance`.
-    user_part (N,), server_part (I,) : what part of its group's tasks each gets.
-    resources : (r,) the original's resources that stay.
-    steps : what was done, as plain data; empty when nothing was.
+    instance, notion, score : the problem to solve, of G users, H servers and r resources; score
+        (G, H), or None if the notion has none.
+    users, servers : groups of the original's users and servers; each is one of `instance`.
+    user_part, server_part : (N,) and (I,), the part of its group's tasks that each gets.
+    resources : (r,) positions of the original's resources that are kept.
+    steps : what was done, as plain data; empty if nothing was.
     """
 
     original: Instance
@@ -53,8 +54,8 @@ class Reduction:
     ) -> tuple[Floats, Floats | None, Floats | None, Floats | None]:
         """The answer of `instance` as one of the original; None stays None.
 
-        Every unit of a resource costs the same on all servers of a group, and one more task allowed
-        is worth the same to all users of a group; a resource that never binds costs nothing.
+        All servers of a group have the same prices, all users of a group the same price of their
+        limits; a resource that was left out because it never binds has the price 0.
 
         Parameters
         ----------
@@ -83,9 +84,10 @@ class Reduction:
         return found
 
     def renamed(self, steps: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
-        """Steps of the solver after those of the reduction; users and servers by all their names.
+        """The steps of the reduction and then those of the solver, with the original's names.
 
-        Only steps of levels name users ("users", "at limit") and servers ("full").
+        A merged user or server is replaced by all members of its group. Only steps of levels name
+        users ("users", "at limit") and servers ("full").
         """
         if not (self.users.merged or self.servers.merged):
             return (*self.steps, *steps)
@@ -95,13 +97,13 @@ class Reduction:
 
 
 def reduce(instance: Instance, notion: Notion, score: Floats | None = None) -> Reduction:
-    """The smaller problem of a notion, by the rule it states.
+    """The smaller problem of a notion, by the rule that it states (`Notion.merging`).
 
     Parameters
     ----------
     instance : the cluster.
-    notion : what fair means; one without a rule is left as it is.
-    score : (N, I), the scores of the ORIGINAL instance, where the notion has a criterion.
+    notion : the notion of fairness; without a rule nothing is merged.
+    score : (N, I), the scores on the ORIGINAL instance, if the notion has a criterion.
     """
     instance.only_linear("reduce")
     rule = notion.merging
@@ -113,7 +115,7 @@ def reduce(instance: Instance, notion: Notion, score: Floats | None = None) -> R
     dropped = never_binding(rows, rule.alone_matters)
     if len(dropped):
         small = _composed(small, _without(small, dropped))
-        # users and servers that differed only there
+        # users and servers that differed only in the resources left out can be merged now
         again = small.notion.merging
         assert again is not None
         small = _composed(small, _merged(small.instance, small.notion, small.score, again))
@@ -171,7 +173,7 @@ def _without(small: Reduction, dropped: Ints) -> Reduction:
 
 
 def _composed(first: Reduction, second: Reduction) -> Reduction:
-    """One reduction after another, as one."""
+    """Two reductions, one after the other, as one."""
     users, servers = first.users.of, first.servers.of
     return replace(
         second, original=first.original,
@@ -184,7 +186,7 @@ def _composed(first: Reduction, second: Reduction) -> Reduction:
 
 
 def _spread(x: Floats, of: Ints, part: Floats) -> Floats:
-    """(N, I) rows of x (G, I) by group, each times its part; in pieces that stay in the cache."""
+    """(N, I) for each user the row of its group in x (G, I), times its part; cache-sized blocks."""
     found = np.empty((len(of), x.shape[1]))
     step = max(1, BLOCK // x.shape[1])
     for begin in range(0, len(of), step):

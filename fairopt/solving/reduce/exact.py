@@ -1,8 +1,8 @@
 """Products of floating-point numbers compared as real numbers, without error.
 
-a b is fl(a b) + e with both parts floating-point numbers (Dekker 1971, by Veltkamp's splitting), so
-two products are equal, or ordered, exactly when these pairs are. Where a part would over- or
-underflow nothing is claimed: the answer is False.
+The product a b is fl(a b) + e, where both parts are floating-point numbers (Dekker 1971, by
+Veltkamp's splitting). So two products are equal, or ordered, exactly if these pairs are. If a part
+would over- or underflow, the answer is False.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from fairopt.instance import Bools, Floats
 
 SPLITTER = 2.0**27 + 1.0
 SMALLEST, LARGEST = 1e-280, 1e280
-"""a product outside has parts that floating point cannot hold, or nearly"""
+"""outside this range a part of a product may over- or underflow"""
 
 
 def equal_products(a: Floats, b: Floats, c: Floats, d: Floats) -> Bools:
-    """Whether a b = c d exactly, for numbers >= 0; False also where that cannot be told."""
+    """Whether a b = c d exactly, for numbers >= 0; False also if that cannot be decided."""
     left, right = _product(a, b), _product(c, d)
     found: Bools = (left[0] == right[0]) & (left[1] == right[1])
     return found
 
 
 def at_most(a: Floats, b: Floats, c: Floats, d: Floats) -> Bools:
-    """Whether a b <= c d exactly, for numbers >= 0; False also where that cannot be told.
+    """Whether a b <= c d exactly, for numbers >= 0; False also if that cannot be decided.
 
-    Rounding is monotone, so only products that round to the same number are looked at closely.
+    Rounding is monotone, so errors matter only for products that round to the same number.
     """
     with np.errstate(over="ignore", under="ignore"):
         left, right = np.broadcast_arrays(a * b, c * d)
@@ -39,7 +39,7 @@ def at_most(a: Floats, b: Floats, c: Floats, d: Floats) -> Bools:
 
 
 def _product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """fl(a b) and the error a b - fl(a b); the error is nan where it is not known."""
+    """fl(a b) and the error a b - fl(a b); the error is NaN if it is not known."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         p = a * b
         a_high, a_low = _split(a)

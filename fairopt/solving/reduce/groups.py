@@ -1,7 +1,7 @@
 """Equal rows, or equal columns, of several arrays at once: found by hashing, then checked exactly.
 
-Equal means equal bytes: there is no tolerance. A hash decides nothing; rows it puts together are
-compared with the first of their group, and on a collision the rows are sorted instead.
+Equal means equal bytes: there is no tolerance. Rows with the same hash are compared with the first
+of their group; if two of them differ (a collision), the rows are sorted instead.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from fairopt.instance import Bools, Floats, Ints
 
 Words = NDArray[np.uint64]
 BLOCK = 1 << 17
-"""entries looked at in one go: they stay in the cache"""
+"""entries processed at a time, so that they stay in the cache"""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -33,6 +33,7 @@ class Groups:
 
     @property
     def merged(self) -> bool:
+        """Whether any group has several members."""
         return len(self.first) < len(self.of)
 
     def sums(self, values: Floats) -> Floats:
@@ -47,7 +48,7 @@ class Groups:
 
     @classmethod
     def single(cls, size: int) -> Groups:
-        """Everybody alone."""
+        """The partition in which every member is a group of its own."""
         return cls(np.arange(size), np.arange(size))
 
 
@@ -58,9 +59,9 @@ def equal_lines(
 
     Parameters
     ----------
-    cheap, dear : 2-D arrays of float64 or bool, alike in length along `axis`. Lines are grouped by
-        the cheap ones; the dear ones (large, and equal as a rule where the cheap ones are) are only
-        compared, and hashed when that fails.
+    cheap, dear : 2-D arrays of float64 or bool with the same length along `axis`. Lines are grouped
+        by the cheap ones. The dear ones are large and usually equal where the cheap ones are: they
+        are only compared, and hashed if that finds a difference.
     """
     blocks = [*cheap, *dear]
     for hashed in (list(cheap), blocks) if dear else (blocks,):
@@ -138,13 +139,13 @@ def _odd(draw: np.random.Generator, size: int) -> Words:
 
 
 def _mixed(words: Words) -> Words:
-    """Every bit of a word on many bits: the low bits of most numbers are zeros."""
+    """Words in which every bit depends on many bits: the low bits of most floats are zeros."""
     spread = words * _MIX
     return spread ^ (spread >> np.uint64(32))
 
 
 def _words(block: NDArray[Any], axis: int) -> Words:
-    """The array as words of 64 bits; truth values packed along the lines to be told apart."""
+    """The array as words of 64 bits; booleans are packed along the lines that are compared."""
     if block.dtype != np.bool_:
         return np.ascontiguousarray(block + 0.0).view(np.uint64)
     packed = np.packbits(block, axis=1 - axis)

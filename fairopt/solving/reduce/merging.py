@@ -1,4 +1,4 @@
-"""Equal users and equal servers as one, and how the answer of the one is split among them."""
+"""Merge equal users and equal servers, and tell how the merged answer is split among them."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from fairopt.solving.reduce.groups import Groups, equal_lines
 from fairopt.solving.reduce.rules import limit_keys, shares_of
 
 MACHINES = 2**53
-"""counts beyond are refused"""
+"""larger counts of machines are refused"""
 
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """The groups, and the part of its group's tasks each user (N,) and each server (I,) gets.
+    """The groups, and what is needed to build the merged problem and to split its answer.
 
     Parameters
     ----------
-    weight, limit : (G,) of the groups of users; `notion` is what the weights are weights of.
-    capacity (H, R), count (H,) : of the groups of servers.
+    users, servers : the groups.
+    user_part, server_part : (N,) and (I,), the part of its group's tasks that each gets.
+    weight, limit : (G,) of the groups of users.
+    notion : the notion for these weights (the weight may have moved inside).
+    capacity, count : (H, R) and (H,), of the groups of servers.
     """
 
     users: Groups
@@ -40,7 +43,7 @@ class Merged:
 
 
 def merge(instance: Instance, notion: Notion, rule: Merging, score: Floats | None) -> Merged:
-    """All users and servers merged that the rule allows."""
+    """Merge all users and servers that the rule allows."""
     limit = _limits(instance)
     users = _users(instance, rule, score, limit)
     part, weight = np.ones(len(users.of)), instance.weight
@@ -54,7 +57,7 @@ def merge(instance: Instance, notion: Notion, rule: Merging, score: Floats | Non
 
 
 def _limits(instance: Instance) -> Floats:
-    """(N,) limits, inf where the limit is more than the user could run with everything."""
+    """(N,) limits; inf if the limit is more than the user could run alone on all servers."""
     limit = instance.limit
     if np.isinf(limit).all():
         return limit
@@ -70,7 +73,7 @@ def _users(instance: Instance, rule: Merging, score: Floats | None, limit: Float
 def _servers(
     instance: Instance, rule: Merging, score: Floats | None, users: Groups
 ) -> tuple[Groups, Floats]:
-    """Groups of servers, and the machines (I,) each is, in machines of its group's first."""
+    """Groups of servers, and the size (I,) of each in machines of the first of its group."""
     capacity, count = instance.capacity, instance.count.astype(np.float64)
     if not rule.servers or len(count) == 1:
         return Groups.single(len(count)), count
@@ -88,21 +91,21 @@ def _servers(
 
 
 def _shapes(capacity: Floats) -> Floats:
-    """(I, R + 1) keys that are equal where the rows of capacity are exactly proportional."""
+    """(I, R + 1) keys that are equal only if the rows of capacity are exactly proportional."""
     base = capacity[np.arange(len(capacity)), (capacity > 0).argmax(axis=1)][:, None]
     shape = np.divide(capacity, base, out=np.zeros_like(capacity), where=base > 0)
     alike = equal_lines([shape])
     like = alike.first[alike.of]
     exact = equal_products(capacity, base[like], capacity[like], base)
     sure = exact.all(axis=1, keepdims=True)
-    # those that only round to the same shape stay with their equals
+    # rows that are proportional only after rounding are merged with equal rows alone
     return np.hstack([np.where(sure, shape, capacity), np.logical_not(sure)])
 
 
 def _merged_capacity(
     instance: Instance, servers: Groups, machines: Floats
 ) -> tuple[Floats, Ints]:
-    """Capacity (H, R) and count (H,): of one machine where all are equal, else of all together."""
+    """Capacity (H, R) and count (H,): of one machine if all are equal, else of all together."""
     capacity = instance.capacity[servers.first]
     if not servers.merged:
         return capacity, instance.count

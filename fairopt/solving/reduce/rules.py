@@ -1,6 +1,6 @@
-"""What merging asks of weights and limits, and how the answer is shared (docs/maths/reduction.md).
+"""What weights and limits merged users must have, and how their tasks are split.
 
-What may be merged each notion says itself (`Notion.merging`).
+Proofs are in docs/maths/reduction.md. What may be merged is said by each notion (`Notion.merging`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from fairopt.solving.reduce.groups import Groups
 
 
 def limit_keys(instance: Instance, rule: Merging, limit: Floats) -> list[Floats]:
-    """Columns (N, 1) that must be equal where users are merged, because of weights and limits.
+    """Columns (N, 1) that must be equal for users to be merged, because of weights and limits.
 
-    Without a limit nothing must. With one, the limits must be as the tasks: in proportion to phi;
-    equal, with equal weights, where the tasks go as a power of phi that floating point cannot
-    compare exactly; of any size, with equal weights, where the heaviest receive (tasks then go as
-    the limits).
+    Users without limits may always be merged. Limits must be in the same proportion as the tasks:
+    proportional to phi; or equal, with equal weights, if tasks are proportional to a power of phi,
+    which floating point cannot compare exactly; or of any size, with equal weights, if only the
+    heaviest receive tasks (which are then split in proportion to the limits).
     """
     finite = np.isfinite(limit)
     if not finite.any():
@@ -37,11 +37,10 @@ def limit_keys(instance: Instance, rule: Merging, limit: Floats) -> list[Floats]
 def shares_of(
     instance: Instance, notion: Notion, rule: Merging, limit: Floats, groups: Groups
 ) -> tuple[Floats, Floats, Notion]:
-    """Part (N,) of its group's tasks each user receives, weight (G,) of the groups, and the notion
-    they are weights of.
+    """(N,) part of its group's tasks that each user gets, (G,) weights, and the notion for these.
 
-    For POWER with alpha > 1 the weight moves inside: sum phi^(1/alpha) is a number, its power
-    alpha need not be one.
+    For POWER with alpha > 1 the notion returned has the weight inside: sum phi^(1/alpha) is a
+    floating-point number, while its power alpha may overflow.
     """
     phi = instance.weight
     if rule.users == WEIGHT:
@@ -64,11 +63,11 @@ def shares_of(
 
 
 def _ratio_key(a: Floats, b: Floats) -> Floats:
-    """(N,) a key that is equal only where a/b are exactly equal, as real numbers; a >= 0, b > 0."""
+    """(N,) keys that are equal only if a/b are equal as real numbers; a >= 0, b > 0."""
     with np.errstate(over="ignore", under="ignore"):
         ratio = a / b
     _, first, of = np.unique(ratio, return_index=True, return_inverse=True)
     like = first[of]
     own = ~equal_products(a, b[like], a[like], b)
-    # not surely equal: a number of its own, beside all others
+    # if equality is not certain, a key that no other has
     return np.where(own, -1.0 - np.arange(len(a)), of.astype(np.float64))

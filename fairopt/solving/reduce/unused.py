@@ -1,18 +1,18 @@
 r"""Resources that can never bind, each with a proof from the resources that stay.
 
-Row r of server i is implied by row r' when the server has some of r' and every user eligible there
+Row r of server i is implied by row r' if the server has some of r' and every user eligible there
 needs r' at least as much,
 
 .. math:: d_{n,r} / c_{i,r} \le d_{n,r'} / c_{i,r'},
 
-and it has room whatever happens when even the most that each user could run alone on the other
-resources, or its limit allows, would fit all together:
+and it can never be full if the most that each user could run alone on the other resources, or that
+its limit allows, would fit all together:
 
 .. math:: \sum_n \min\Big(L_n, \min_{r' \ne r} \frac{k_i c_{i,r'}}{d_{n,r'}}\Big) d_{n,r}
           < k_i c_{i,r}.
 
-A proof uses only resources that are still there, so the last dropped is implied by those that
-stay, the one before it by those and the last, and so on.
+A proof uses only resources that were not left out before. So the last one left out is implied by
+those that are kept, the one before it by these and the last, and so on.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.reduce.exact import at_most
 
 SAMPLE = 64
-"""users and servers looked at first: most resources that matter are seen to matter by a few"""
+"""users and servers tried first: they are enough to see of most resources that they may bind"""
 ROOM = 1e-9
-"""the sum of what all could use stays this part below the capacity, to cover its rounding"""
+"""part by which the sum of all possible use must be below the capacity, to cover its rounding"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +50,12 @@ class Rows:
 
 
 def never_binding(rows: Rows, alone_matters: bool) -> Ints:
-    """Resources that can be left out of every server, largest number first.
+    """Positions of the resources that can be left out of every server, largest first.
 
     Parameters
     ----------
-    alone_matters : what a user could run alone must not change, so limits are no proof.
+    alone_matters : whether the notion depends on what a user could run alone. That must then not
+        change, so that limits cannot be used in a proof.
     """
     kept = list(range(rows.pool.shape[1]))
     few = rows.first(SAMPLE)
@@ -75,20 +76,20 @@ def _implied(rows: Rows, r: int, others: list[int], alone_matters: bool) -> Bool
         below = at_most(
             rows.column(r), rows.pool[None, :, other], rows.column(other), rows.pool[None, :, r]
         )
-        # what the server has none of bounds nothing: 0 <= 0 would be no proof
+        # a resource that the server does not have implies nothing: 0 <= 0 would be no proof
         found |= (below | ~demanded).all(axis=0) & (rows.pool[:, other] > 0)
     return found if found.all() or not others else found | _fits(rows, r, others, alone_matters)
 
 
 def _fits(rows: Rows, r: int, others: list[int], alone_matters: bool) -> Bools:
-    """(I,) whether what all users could use of r together is less than there is."""
+    """(I,) whether all that users could use of r together is less than the capacity."""
     demanded: Bools = rows.eligible & (rows.column(r) > 0)
     most = np.full(rows.eligible.shape, np.inf)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         for other in others:
             d = rows.column(other)
             np.minimum(most, np.where(d > 0, rows.pool[None, :, other] / d, np.inf), out=most)
-        # somebody who demands nothing else is held back by r alone
+        # a user that demands no other resource is bounded by r alone
         bound = most if alone_matters else np.minimum(most, rows.limit[:, None])
         use = np.where(demanded, np.where(most < np.inf, bound, np.inf) * rows.column(r), 0.0)
         found: Bools = use.sum(axis=0) < rows.pool[:, r] * (1 - ROOM)

@@ -1,1 +1,1 @@
-"""General solvers: conic through cvxpy, linear, one program a level, compiled once."""
+"""General solvers: conic and linear programs, sequences of programs, compiled programs."""

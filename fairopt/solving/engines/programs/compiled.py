@@ -1,8 +1,8 @@
-"""Programs compiled once for many penalties: building one takes seven times as long as solving it.
+"""Programs of the trade-off compiled once and solved for many penalties.
 
-Weights of penalties are cvxpy Parameters, everything else is part of the key. Alpha cannot be one,
-and weights, capacities and demands change the units that every row is counted in: those programs
-are built anew.
+Building such a program takes seven times as long as solving it. The weights of the penalties are
+cvxpy Parameters; a change of anything else needs a new program: alpha cannot be a Parameter, and
+weights, capacities and demands change the units of every row.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from fairopt.notions import Tradeoff
 from fairopt.program import Program
 
 KEPT = 8
-"""programs a thread keeps; a sweep alternates between at most four shapes of one instance"""
+"""programs kept per thread; a sweep alternates between at most four shapes of one instance"""
 _here = threading.local()
 
 
 @dataclass(frozen=True)
 class Compiled(Program):
-    """A program whose problem is built once, and the Parameters of t_pf and t_drf in it."""
+    """A program whose cvxpy problem is built once; `penalty` holds its Parameters t_pf, t_drf."""
 
     whole: Any = None
     penalty: tuple[Any, Any] = (0.0, 0.0)
@@ -33,9 +33,9 @@ class Compiled(Program):
 
 
 def tradeoff(notion: Tradeoff, instance: Instance, score: Floats, unit: Floats) -> Compiled:
-    """The program of a trade-off, its penalties set; compiled if its shape is new to this thread.
+    """The program of a trade-off with its penalties set; built if this thread has none like it.
 
-    Nothing of an earlier answer is left in it, so that every point is solved cold.
+    It keeps nothing of an earlier answer, so that every point is solved without a warm start.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def tradeoff(notion: Tradeoff, instance: Instance, score: Floats, unit: Floats) 
     """
     programs: OrderedDict[Any, Compiled] = _here.__dict__.setdefault("programs", OrderedDict())
     given = notion.t_pf, notion.t_drf
-    # a penalty of 0 is left out of the program: with neither it may be linear
+    # a penalty of 0 is left out of the program; without both it may be a linear program
     shape = tuple(t > 0 for t in given)
     key = (
         instance.digest(), score.tobytes(), unit.tobytes(), shape, notion.g, notion.equal_across,

@@ -1,4 +1,4 @@
-"""The general solvers behind cvxpy: a notion's own program, solved cold, status not believed."""
+"""General solvers through cvxpy: they solve a notion's program; their status is not relied on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairopt.solving.engines.point import Point
 
 @dataclass(frozen=True)
 class Settings:
-    """One rung of the ladder: a solver and its settings."""
+    """A solver with its options, and the label for the steps of an answer."""
 
     label: str
     solver: str
@@ -25,7 +25,7 @@ class Settings:
 
 
 def _clarabel(label: str, tolerance: float, **more: Any) -> Settings:
-    # qdldl was faster and more accurate here than the default choice
+    # on these programs qdldl was faster and more accurate than the default
     options = {
         "direct_solve_method": "qdldl", "max_iter": 400,
         "tol_gap_abs": tolerance, "tol_gap_rel": tolerance, "tol_feas": tolerance,
@@ -59,9 +59,9 @@ EXACT = Settings("highs", "HIGHS", (
     ("threads", 1), ("primal_feasibility_tolerance", 1e-10),
     ("dual_feasibility_tolerance", 1e-10), ("small_matrix_value", 1e-12),
 ))  # fmt: skip
-"""HiGHS for sequences of levels and for patterns, where one error feeds the next"""
+"""HiGHS with tight tolerances, for sequences of programs, in which errors add up"""
 NODES = 20_000
-"""nodes after which the search for a pattern is given up: too many users for this program"""
+"""the search for a pattern is given up after so many nodes: the instance is too large"""
 INTEGER = Settings("highs", "HIGHS", (*EXACT.options, ("mip_feasibility_tolerance", 1e-9),
                                       ("mip_rel_gap", 1e-9), ("mip_max_nodes", NODES)))  # fmt: skip
 _MODULE = {"clarabel": "clarabel", "ecos": "ecos", "scs": "scs", "highs": "highspy"}
@@ -69,11 +69,15 @@ SOLVERS = tuple(_LADDERS)
 
 
 def ladder(solver: str, linear: bool) -> tuple[Settings, ...]:
-    """What to try, in order.
+    """The solvers to try, in order.
+
+    Parameters
+    ----------
+    solver : "auto" or the name of one. linear : whether the program is linear (HiGHS first).
 
     Raises
     ------
-    MissingExtra : a solver named by the user is not installed.
+    MissingExtra : the solver named is not installed.
     """
     if solver != "auto":
         if find_spec(_MODULE[solver]) is None:
@@ -85,7 +89,7 @@ def ladder(solver: str, linear: bool) -> tuple[Settings, ...]:
 
 
 def able(program: Program) -> tuple[Settings, ...]:
-    """What to try, in order, of the solvers that can state a program of any kind."""
+    """The solvers to try, in order, among those that can solve a program of this class."""
     problem = program.problem()
     names = solvers_for(problem)
     rungs = ladder("auto", bool(problem.is_lp()))
@@ -95,12 +99,12 @@ def able(program: Program) -> tuple[Settings, ...]:
 
 
 def run(program: Program, instance: Instance, settings: Settings) -> tuple[Point, str]:
-    """Solve one program with one solver; the point it ends at, and the status it claims.
+    """Solve one program with one solver: the point at which it ended, and the status it reports.
 
     Raises
     ------
     SolverFailure : the solver stopped without a point.
-    UsageError : the solver cannot state the program; it names those that can.
+    UsageError : the solver cannot solve programs of this class; the message names those that can.
     """
     import cvxpy as cp
 
@@ -108,7 +112,7 @@ def run(program: Program, instance: Instance, settings: Settings) -> tuple[Point
     space = program.space
     try:
         with warnings.catch_warnings():
-            # cvxpy warns of inaccurate answers; the certificate judges them
+            # cvxpy warns of inaccurate answers; here the certificate judges them
             warnings.simplefilter("ignore")
             problem.solve(solver=settings.solver, warm_start=False, **dict(settings.options))
     except (cp.SolverError, ArithmeticError, ValueError) as error:
@@ -133,7 +137,7 @@ def run(program: Program, instance: Instance, settings: Settings) -> tuple[Point
 
 
 def solvers_for(problem: Any) -> tuple[str, ...]:
-    """Names of the general solvers that can state a cvxpy problem (and are installed)."""
+    """Names of the general solvers that can solve this cvxpy problem and are installed."""
     import cvxpy as cp
 
     found = []

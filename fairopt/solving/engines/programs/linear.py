@@ -1,8 +1,9 @@
-r"""Linear programs to the last digit: the simplex method, refined by its own errors.
+r"""Linear programs solved to the last digit: the simplex method with iterative refinement.
 
-A solver's tolerances are absolute: a user whose gain is 1e-12 of the largest is below them, and may
-get anything. So the program is solved again for the *errors* of the answer, enlarged until the
-solver sees them (Gleixner, Steffy, Wolter 2016). With x, the rows' slacks s, and prices y,
+The tolerances of a solver are absolute: a user whose gain is 1e-12 of the largest is below them and
+may get anything. So the program is solved again for the *errors* of the answer, multiplied until
+they are above the tolerances (Gleixner, Steffy and Wolter 2016). With tasks x, slacks s of the rows
+and prices y, the program
 
 .. math:: \max\ \Gamma \left( (g - A^T y) z - y\, w \right), \quad A z + w = \Delta (b - A x - s),
           \quad -\Delta x \le z \le \Delta (u - x), \quad -\Delta s \le w
@@ -23,17 +24,17 @@ from fairopt.solving.engines.point import Point, Question
 
 ROUNDS = 8
 GROWTH = 1e5
-"""enlargement of the errors from round to round"""
+"""factor by which errors are multiplied from round to round"""
 AGREED = 1e-9
 """part of a gain by which its price may differ from it, and of a column that counts as nothing"""
 ROUNDING = 4 * 2.0**-52
 """what may be left of a row, of which columns use parts of order 1, when it is full"""
 FAR = 1e3
-"""errors beyond this are no errors: a column is not used, a row is not full"""
+"""larger (scaled) errors are none: the column is not used, or the row is not full"""
 
 
 def solve(question: Question) -> Point:
-    """The answer of alpha = 0, each pair in units of what its user could run there alone.
+    """The answer for alpha = 0; unknowns are fractions of what the user could run there alone.
 
     Raises
     ------
@@ -100,7 +101,7 @@ def maximum(gain: Floats, use: Any, room: Floats, most: Floats) -> tuple[Floats,
         x = np.clip(x + change[: len(x)], 0.0, most)
         slack = np.maximum(slack + change[len(x) :], 0.0)
         y = np.maximum(y - np.asarray(result.eqlin.marginals) / loud, 0.0)
-        if not _worth(gain, rows, room, most, x, y):
+        if not _priced(gain, rows, room, most, x, y):
             loud, wide = loud * GROWTH, 1.0
         elif not _full(rows, room, x, y):
             wide *= GROWTH
@@ -111,11 +112,11 @@ def maximum(gain: Floats, use: Any, room: Floats, most: Floats) -> tuple[Floats,
     return x / max(1.0, over), y * unit, bound * unit
 
 
-def _worth(
+def _priced(
     gain: Floats, use: Any, room: Floats, most: Floats, x: Floats, y: Floats
 ) -> bool:
-    """Whether every column costs its gain, each in its own size, or more if unused, or less at its
-    bound, and rows that are not full cost nothing."""
+    """Whether prices are right: rows that are not full cost nothing, and every column costs its
+    gain (relative to its own size), or more if it is 0, or less if it is at its bound."""
     cost, left = use.T @ y, room - use @ x
     top = use.max(axis=0).toarray()
     held = x > AGREED * np.minimum(most, 1.0 / np.where(top > 0, top, 1.0))
@@ -125,6 +126,6 @@ def _worth(
 
 
 def _full(use: Any, room: Floats, x: Floats, y: Floats) -> bool:
-    """Whether no row is exceeded, and rows that cost something are full, within rounding."""
+    """Whether no row is exceeded, and every row with a price is full, within rounding."""
     left = room - use @ x
     return bool((left >= -ROUNDING).all() and (left[y > 0] <= ROUNDING).all())

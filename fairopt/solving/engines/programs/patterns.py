@@ -1,4 +1,4 @@
-"""Mixed-integer programs: the pattern is searched, then its linear program is solved for itself."""
+"""Mixed-integer programs: HiGHS finds the booleans; with these fixed a linear program is solved."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from fairopt.solving.engines.programs import conic
 def best(instance: Instance, way: Patterns, gain: Floats) -> Floats:
     """Tasks (N, I) of the answer of largest gain.
 
-    The booleans of the search are taken as the numbers found, and the program solved again: the
-    tasks then do not carry the tolerance of the integers.
+    The booleans found (the pattern) are fixed and the program is solved again, so that the
+    tolerance of integers does not enter the tasks.
 
     Parameters
     ----------
-    gain : (N,) what a task of each user is worth; all 0 for any answer.
+    gain : (N,) gain of one task of each user in the objective; all 0 if any answer will do.
 
     Raises
     ------
-    SolverFailure : no pattern within the bound on nodes (`conic.NODES`), or no tasks fit the one
-        found.
+    SolverFailure : no pattern was found within the bound on nodes (`conic.NODES`), or no tasks are
+        feasible for the one found.
     """
     import cvxpy as cp
 
@@ -39,7 +39,7 @@ def best(instance: Instance, way: Patterns, gain: Floats) -> Floats:
         return cp.Constant(np.round(chosen[name].value))
 
     _, status = conic.run(way.program(instance, variable, gain), instance, conic.INTEGER)
-    if status != "optimal":  # the bound on nodes: a pattern, perhaps, and not the best
+    if status != "optimal":  # the bound on nodes was hit: any pattern found may not be the best
         raise SolverFailure(
             f"highs: {status}: the search for a pattern was given up after {conic.NODES:,} nodes; "
             "the instance is too large for the mixed-integer program"

@@ -16,7 +16,7 @@ from fairopt.solving.engines.programs.linear import maximum
 def solve_sum(instance: Instance, notion: Any) -> Answer:
     """Engine of `sum-m`: one linear program in M_n, with its prices."""
     part, machines = part_of_row(instance), instance.eligible * instance.count
-    everywhere = part * machines[:, :, None]  # M_n = 1 uses this part of each row
+    everywhere = part * machines[:, :, None]  # the part of each row that M_n = 1 uses
     alone = 1.0 / everywhere.max(axis=(1, 2))
     users = len(alone)
     use = everywhere.transpose(1, 2, 0).reshape(-1, users) * alone

@@ -1,4 +1,7 @@
-"""A program a level, by a general solver: the lowest heights as high as can be, then frozen."""
+"""Lexicographic max-min by general solvers: one program a level, after which levels are frozen.
+
+What rises is called a height: the level of a user, or that of a user on one server.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +19,18 @@ from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.programs import conic
 
 KEPT = 1e-9
-"""part of their levels that frozen heights give where a program fails without; settled after"""
+"""if a program fails, frozen heights may be lower by this part; corrected after the last program"""
 SURE = 1e-7
-"""a multiplier above this part of the largest freezes its height"""
+"""a height is frozen if its multiplier is above this part of the largest"""
 
 
 @dataclass(frozen=True)
 class Sequence:
-    """Tasks (N, I), levels (K,) of the heights, prices of each (L, I, R), and what happened."""
+    """The result of a sequence.
+
+    tasks : (N, I). level : (K,) of the heights. level_prices : (L, I, R), of each level.
+    steps : what was done, as plain data.
+    """
 
     tasks: Floats
     level: Floats
@@ -38,23 +45,24 @@ def programs(
     settings: conic.Settings = conic.EXACT,
     progress: Callable[[int, int], None] | None = None,
 ) -> Sequence:
-    """All levels: a program each, frozen heights kept exactly where they were, with no slack.
+    """All levels, one program for each; frozen heights are kept exactly, without any slack.
 
-    A slack would be amplified by the ratio of the money of the frozen to that of the new level.
+    A slack of the frozen heights would be multiplied in the next level by the ratio of what the
+    frozen ones use to what is left.
 
     Parameters
     ----------
-    heights : (instance, score, unit (N,)) -> the K heights that rise: users, or pairs.
+    heights : (instance, score, unit (N,)) -> the K heights that rise, one a user or one a pair.
     progress : called with (frozen, K) after each level.
 
     Raises
     ------
     SolverFailure : a program gave no answer, or nothing could be frozen.
-    UsageError : the solver cannot state the program.
+    UsageError : the solver cannot solve the program.
     """
     alone = units.alone(Question.of(instance, score, 1.0, False))
     size = len(heights(instance, score, alone).weight)
-    # users rise, or all of their pairs
+    # the user of each height: heights are users, or pairs
     owner = np.arange(len(alone)) if size == len(alone) else instance.pairs[0]
     free, level = np.ones(size, bool), np.zeros(size)
     all_prices: list[Floats] = []
@@ -69,8 +77,9 @@ def programs(
             raise SolverFailure(f"level {len(steps)}: {status}, and nobody stopped it")
         prices, limits = point.prices(instance)
         stopped = free & (part > SURE * part.max())
-        # not with lower bounds: who cannot rise may stand above the level; nor by interior methods,
-        # which price what is frozen as well, and whose multipliers tell everybody who is stopped
+        # blocked heights are added only for the simplex method, whose multipliers may miss some.
+        # Interior methods put prices on frozen heights too, and their multipliers name every
+        # height that is stopped. With lower bounds a height that cannot rise may be above the level
         if settings.solver == "HIGHS" and not rising.definition:
             stopped |= free & _blocked(instance, prices, size)
         t = float((np.asarray(rising.of.value) / rising.weight)[stopped].min())
@@ -102,14 +111,14 @@ def _solved(
     except SolverFailure:
         if not level.any():
             raise
-        # kept exactly, frozen heights may leave no room for the solver's own rounding
+        # with frozen heights kept exactly there may be no room for the solver's own rounding
         program = rising.next_level(free, level * (1 - KEPT))
         return program, *conic.run(program, instance, settings)
 
 
 def _unit(instance: Instance, alone: Floats, free: Bools, level: Floats) -> Floats:
-    """(N,) free users in units of about what their weight will give them, so that slopes are near
-    1, frozen ones in what they have; ones where it is not users that rise."""
+    """(N,) units of the users' shares: for free users an estimate of what they will get, for frozen
+    ones what they have, so that coefficients are near 1. All 1 if heights are not users."""
     if len(free) != len(alone):
         return np.ones(len(alone))
     ratio = np.where(free, instance.weight / alone, 0.0)
@@ -118,7 +127,7 @@ def _unit(instance: Instance, alone: Floats, free: Bools, level: Floats) -> Floa
 
 
 def _blocked(instance: Instance, prices: Floats, size: int) -> Bools:
-    """(K,) who can run nothing that is free, however little of all money is its own."""
+    """(K,) whether every task of the height has a price, however small that is: it cannot rise."""
     n, i = instance.pairs
     money = prices * instance.pool
     dear = money > SURE * float(money.max())

@@ -1,1 +1,1 @@
-"""Water filling: one server, one pool, server after server."""
+"""Water filling: of one server, of one pool, and of one server after another."""

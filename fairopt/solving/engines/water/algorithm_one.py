@@ -1,9 +1,9 @@
-"""Algorithm I of khamse2016 for PS-DSF with divided resources, in rounds or server by server.
+"""Algorithm I of Khamse-Ashari et al. 2016 (khamse2016), for PS-DSF with divided resources.
 
-Every server starts with DRF of its own. Then a server looks at its users of lowest level; where
-none of the full resources they need is a bottleneck, it moves capacity to them from the largest
-holders of these resources. Steps are bounded; an answer is returned only when every user has a
-bottleneck at every server.
+Every server starts with DRF of its own. Then, in rounds or in random order, a server looks at its
+users of lowest level. If none of the full resources that they need is a bottleneck, it moves
+capacity to them from the largest holders of these resources. The number of steps is bounded, and an
+answer is returned only if every user has a bottleneck at every server.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from fairopt.notions.slices import part_of_row
 from fairopt.solving.engines.water.per_server import per_server_drf
 
 STEPS = 50_000
-"""most steps over all servers before giving up"""
+"""largest number of steps of all servers together"""
 SAME = 1e-9
-"""levels closer than this, relative, are one level; resources fuller than 1 less this are full"""
+"""levels with a smaller relative difference are one level; with less than this left, a resource is
+full"""
 
 
 def one_step(instance: Instance, part: Floats, x: Floats, i: int) -> bool:
-    """One step of server i, in place; False when every user has a bottleneck there.
+    """One step of server i, in place; False if nothing is to do: every user has a bottleneck.
 
     Users at their limits need no bottleneck and take no part.
     """
@@ -48,7 +49,7 @@ def one_step(instance: Instance, part: Floats, x: Floats, i: int) -> bool:
 
 
 def _largest_holder(use: Floats, held: Floats, level: Floats) -> int:
-    """The user of largest level among those that hold some of the resource."""
+    """The user of largest level among the holders of the resource."""
     return int(np.argmax(np.where(use * held > 0, level, -np.inf)))
 
 
@@ -63,16 +64,16 @@ def _move(
     givers: list[int],
     phi_gamma: Floats,
 ) -> None:
-    """Raise the lowest users together, at the cost of the givers, as far as one step goes."""
+    """Raise the users of lowest level together, at the cost of the givers, by one step."""
     low = float(level[lowest].min())
     free = np.maximum(0.0, 1.0 - x[:, i] @ use) + x[givers, i] @ use[givers]
     rate = phi_gamma[lowest] @ use[lowest]
     wanted = rate > 0
-    rise = float((free[wanted] / rate[wanted]).min())  # z*, level if the givers gave everything
+    rise = float((free[wanted] / rate[wanted]).min())  # z*, the level if the givers gave all
     beta = 1.0
     for n in givers:
         beta = min(beta, (level[n] - low) / (rise + x[n, i] / phi_gamma[n]))
-    # stopping at the next level is asked for only where nothing is given; it is as right elsewhere
+    # the paper stops at the next level only if nothing is given; here it is done in every case
     above = level[looking & ~lowest]
     if len(above):
         beta = min(beta, (float(above.min()) - low) / rise)
@@ -85,13 +86,13 @@ def _move(
 def run(
     instance: Instance, order: list[int], seed: int | None = None, steps: int = STEPS
 ) -> tuple[Floats, int]:
-    """Tasks (N, I) where no server has a step left to do, and the steps taken.
+    """Tasks (N, I) at which no server has a step to do, and the number of steps taken.
 
     Parameters
     ----------
-    order : positions of the servers in their round.
-    seed : None goes round after round; a number picks one server at random for every step, of
-        those not known to be at rest (the asynchronous form).
+    order : positions of the servers in a round.
+    seed : None for rounds; with a number every step is made by a random server among those that
+        may still have one to do (the asynchronous form of the paper).
 
     Raises
     ------
@@ -106,7 +107,7 @@ def run(
         turn = restless if random is None else [restless[int(random.integers(len(restless)))]]
         for i in list(turn):
             if one_step(instance, part, x, i):
-                restless = list(order)  # a step here may wake every other server
+                restless = list(order)  # after a step any other server may have one to do
                 taken += 1
             elif i in restless:
                 restless = [k for k in restless if k != i]

@@ -1,7 +1,8 @@
-"""Bottleneck max fairness by enumerating the maps of users to bottlenecks.
+"""Bottleneck max fairness by enumerating all maps of users to bottlenecks.
 
-bonald2015 section 3.3: for every map, the phi that make each mapped resource full and its mapped
-users equal and maximal there; keep the feasible ones. A user may also be mapped to its limit.
+Bonald and Roberts 2015 (bonald2015), section 3.3: for every map, find the tasks phi that make each
+mapped resource full and the shares of its mapped users equal and maximal there; keep the feasible
+ones. A user may also be mapped to its limit.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from fairopt.errors import UsageError
 from fairopt.instance import Floats
 
 MAPS = 50_000
-"""most maps the enumeration tries"""
+"""largest number of maps that are tried"""
 Point = tuple[Floats, tuple[int, ...]]
 
 
@@ -23,8 +24,9 @@ def at_map(
 ) -> Floats | None:
     """Tasks (N,) of largest gain that are fair with the bottlenecks `map_`; None if there are none.
 
-    With the map fixed the levels theta of the mapped resources solve a linear program of at most R
-    variables: phi_i = w_i theta_map(i) / a_i,map(i), mapped resources full, nobody above theta.
+    With the map fixed, the levels theta of the mapped resources solve a linear program of at most R
+    variables: phi_i = w_i theta_map(i) / a_i,map(i), mapped resources are full, and no share is
+    above theta.
     """
     from scipy.optimize import linprog
 
@@ -50,7 +52,8 @@ def at_map(
     bounded = np.isfinite(limit)
     rows.append(tasks[bounded, :-1] / limit[bounded, None])
     right.append(1.0 - tasks[bounded, -1] / limit[bounded])
-    # a slack of 1e-10: mapped users meet their inequalities exactly; the judge has the last word
+    # mapped users meet their inequalities with equality, so these get a slack of 1e-10; the answer
+    # is judged afterwards
     result = linprog(
         -(gain @ tasks[:, :-1]), A_ub=np.vstack(rows), b_ub=np.concatenate(right) + 1e-10,
         A_eq=use[mapped, :-1], b_eq=1.0 - use[mapped, -1], bounds=(0, None), method="highs",
@@ -61,7 +64,7 @@ def at_map(
 
 
 def choices(part: Floats, limit: Floats) -> list[list[int]]:
-    """Per user the bottlenecks it can have: demanded resources, and R for its own limit."""
+    """For each user the bottlenecks it can have: resources that it demands, and R for its limit."""
     resources = part.shape[1]
     return [
         [*np.flatnonzero(part[n] > 0).tolist(), *([resources] if np.isfinite(limit[n]) else [])]
@@ -70,9 +73,9 @@ def choices(part: Floats, limit: Floats) -> list[list[int]]:
 
 
 def enumerate_all(part: Floats, weight: Floats, limit: Floats) -> list[Point]:
-    """Every corner of the set of BMF answers seen by maps: distinct tasks, each with one map.
+    """The answers of all maps: distinct tasks, each with one map that gives them.
 
-    Where a map leaves a whole segment, both its ends (least and most tasks) are given.
+    If a map has a whole segment of answers, both ends (least and most tasks) are returned.
 
     Raises
     ------

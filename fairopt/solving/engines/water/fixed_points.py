@@ -1,7 +1,8 @@
-"""Other answers of PS-DSF with divided resources and of BMF: how many totals are fair?
+"""All answers of PS-DSF with divided resources, or of BMF, which need not be unique.
 
-They need not be unique, and one may dominate another. A search over orders and starts proves
-nothing about what it does not find; the mixed-integer program of the notion asks of the whole set.
+One answer may even dominate another. A search over orders of servers and starting points proves
+nothing about answers that it does not find; the notion's mixed-integer program finds the ends of
+the whole set.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from fairopt.solving.engines.programs.patterns import best
 from fairopt.solving.engines.water.refill import refill
 
 APART = 1e-6
-"""totals that differ by less than this, relative, are one fixed point"""
+"""answers whose totals differ by less than this, relative, count as one"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +29,12 @@ class FixedPoint:
 
     Parameters
     ----------
-    tasks : (N, I). order : the order of servers that first led here; empty where a program did.
-    from_nothing : whether that run started with no tasks, so that `order` alone reproduces it.
-    hits : how many runs, or objectives, ended here.
-    dominated_by : positions, in the list returned, of points that give nobody less, somebody more.
+    tasks : (N, I).
+    order : the order of servers of the first run that ended here; empty if a program found it.
+    from_nothing : whether that run started without tasks, so that `order` alone reproduces it.
+    hits : the number of runs, or of objectives, that ended here.
+    dominated_by : positions, in the list returned, of points that give no user less and some user
+        more.
     """
 
     tasks: Floats
@@ -50,19 +53,20 @@ def fixed_points(
 ) -> list[FixedPoint]:
     """Distinct answers found, most tasks first (in units of what each user could run alone).
 
-    By refill (the default, for PS-DSF with divided resources): trial 0 is the instance's own order
-    from nothing; odd trials take a random order from nothing, even ones also a random start. Runs
-    that hit the bound on rounds are left out.
+    By refill (the default, for PS-DSF with divided resources): trial 0 takes the servers in their
+    own order and starts without tasks; odd trials take a random order, even ones a random order and
+    a random start. Runs that hit the bound on rounds are left out.
 
-    With `exact`, by the notion's mixed-integer program, over the set of all its answers: the most
-    and the fewest tasks of everybody together, and of every user. One point means that no answer
-    has other totals; the first and the last are the best and the worst of all. Some eight users.
+    With `exact`, by the notion's mixed-integer program: over the set of all answers, the most and
+    the fewest tasks of all users together, and of every single user. If one point is returned, no
+    answer has other totals; the first and the last are the best and the worst. For up to some eight
+    users.
 
     Parameters
     ----------
-    trials, seed : runs of the refill, and of what they draw.
+    trials, seed : number of runs of the refill, and seed of their random orders and starts.
     notion : PS-DSF with division "rdm" (the default), or BMF, which is always exact.
-    exact : ask the program instead of the refill.
+    exact : use the mixed-integer program instead of the refill.
 
     Examples
     --------
@@ -74,8 +78,7 @@ def fixed_points(
     Raises
     ------
     SolverFailure : no run settled, or the program is too large.
-    UsageError : a notion that is no mixed-integer program: its totals are unique, or its answers
-        those of a linear program.
+    UsageError : another notion.
     """
     asked = notion or PerServerDominantShare()
     if exact or asked.family != PerServerDominantShare.family:
@@ -101,8 +104,8 @@ def fixed_points(
 
 
 def _of_the_set(instance: Instance, notion: Notion) -> list[FixedPoint]:
-    """The ends of the set of answers: of all users' tasks, in parts of what each has alone, and of
-    each user's."""
+    """The ends of the set of answers: the most and the fewest tasks of all users together (each in
+    units of what it has alone), and of each user."""
     way = notion.way(instance)
     if not isinstance(way, Patterns):
         raise _no_set(notion)
@@ -119,7 +122,7 @@ def _no_set(notion: Notion) -> UsageError:
 
 
 def _ranked(instance: Instance, found: list[FixedPoint]) -> list[FixedPoint]:
-    """Most tasks first, and who dominates whom."""
+    """The points, most tasks first, with `dominated_by` filled in."""
     alone = instance.alone.sum(axis=1)
     found.sort(key=lambda point: -float((point.tasks.sum(axis=1) / alone).sum()))
     totals = [point.tasks.sum(axis=1) for point in found]
@@ -142,7 +145,7 @@ def _add(found: list[FixedPoint], new: FixedPoint) -> None:
 
 
 def _start(instance: Instance, random: np.random.Generator) -> Floats:
-    """Random tasks within the limits; capacities are met by the first round."""
+    """Random tasks within the limits; the first round then makes them fit the capacities."""
     x = instance.alone * random.random(instance.shape[:2]) ** 3
     total = x.sum(axis=1)
     most = np.divide(instance.limit, total, out=np.ones_like(total), where=total > 0)

@@ -1,9 +1,9 @@
-"""Bottleneck max fairness of one pool by its R water levels (bonald2015).
+"""Bottleneck max fairness of one pool by R water levels (Bonald and Roberts 2015; bonald2015).
 
-At a solution user i gets phi_i = min(limit_i, w_i min_j theta_j / a_ij) for R levels theta, which
-are infinite where the resource is not full: R unknowns however many users there are.
-Gauss-Seidel over the resources, each level exact by one sort. Convergence is not proved for R >= 3:
-the sweeps are bounded and the answer is judged by the definition.
+At a solution user i has phi_i = min(limit_i, w_i min_j theta_j / a_ij) tasks, for R levels theta
+that are infinite for resources that are not full: R unknowns for any number of users. Gauss-Seidel
+over the resources, where each level is found exactly by one sort. For R >= 3 convergence is not
+proved: the number of sweeps is bounded and the answer is judged by the definition.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ STILL = 1e-14
 def water_levels(
     part: Floats, weight: Floats, limit: Floats, sweeps: int = SWEEPS
 ) -> tuple[Floats, Floats, int]:
-    """Tasks (N,), levels theta (R,) and the sweeps taken.
+    """Tasks (N,), levels theta (R,) and the number of sweeps.
 
     Parameters
     ----------
-    part : (N, R) >= 0, part of the pool's resource one task uses.
+    part : (N, R) >= 0, part of the pool's resource that one task uses.
     weight, limit : (N,) > 0.
 
     Raises
     ------
-    SolverFailure : the levels did not stand still within the bound.
+    SolverFailure : the levels still change after `sweeps` sweeps.
     """
     resources = part.shape[1]
     theta = np.full(resources, np.inf)

@@ -1,4 +1,4 @@
-"""Water filling of one server: common levels rise until resources run out. Exact, by sorting."""
+"""Water filling of one server: all levels rise together until resources run out. By sorting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def level_of(rate: Floats, start: Floats, cap: Floats, room: float) -> float:
 
     Returns
     -------
-    float : inf when all users at their caps use no more than the room.
+    float : inf if all users at their caps use at most the room.
     """
     if room <= 0:
         return -np.inf
@@ -33,8 +33,8 @@ def level_of(rate: Floats, start: Floats, cap: Floats, room: float) -> float:
     slope = np.cumsum(np.concatenate([rate, -rate[finite]])[order])
     use = np.concatenate([[0.0], np.cumsum(slope[:-1] * np.diff(points))])
     k = max(int(np.searchsorted(use, room, side="right")) - 1, 0)
-    # the sums above only find the interval; inside it everything is summed afresh, without
-    # the cancellation of added and removed rates
+    # the cumulative sums above only find the interval, since adding and removing rates cancels
+    # digits; inside the interval the sums are computed again
     for low in points[k::-1]:
         inside = (start <= low) & (cap > low)
         used = rate @ (np.clip(low, start, cap) - start)
@@ -47,8 +47,8 @@ def level_of(rate: Floats, start: Floats, cap: Floats, room: float) -> float:
 def fill(rate: Floats, start: Floats, cap: Floats) -> Floats:
     """Levels (K,) after water filling one server whose every capacity is 1.
 
-    All users below the water rise with it; when a resource is exhausted the users that demand it
-    freeze, the others go on; a user also stops at its cap.
+    All users rise together. When a resource is exhausted, the users that demand it stop and the
+    others go on; a user also stops at its cap.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def fill(rate: Floats, start: Floats, cap: Floats) -> Floats:
 def fill_in_turn(
     rate: Floats, start: Floats, cap: Floats
 ) -> tuple[Floats, list[tuple[int, Ints]]]:
-    """As `fill`; and the resources in the order in which they were exhausted, each with the users
-    (positions) that stopped there or, at their caps, before."""
+    """As `fill`, with the resources in the order in which they were exhausted, each with the
+    positions of the users that stopped with it, or since the one before at their caps."""
     level = start.copy()
     active = np.ones(len(start), dtype=bool)
     needs = rate > 0
@@ -76,7 +76,7 @@ def fill_in_turn(
             room = 1.0 - _used(rate[~active, r], level[~active] - start[~active])
             reach[r] = level_of(rate[rising, r], start[rising], cap[rising], room)
         full = int(np.argmin(reach))
-        if reach[full] == np.inf:  # everyone left reaches its cap
+        if reach[full] == np.inf:  # all users left reach their caps
             level[active] = cap[active]
             break
         water = max(water, float(reach[full]))
@@ -88,5 +88,5 @@ def fill_in_turn(
 
 
 def _used(rate: Floats, height: Floats) -> float:
-    """What is used, rounded once: a light user's share of it is lost in the sum of the others."""
+    """The use of the resource, rounded once: a plain sum would lose the use of a light user."""
     return math.fsum((rate * height).tolist())

@@ -1,4 +1,4 @@
-"""DRF on every server by itself, and handing out what it leaves (SYSTEMS B, C)."""
+"""DRF on every server by itself, and the hand-out of what it leaves (docs/maths/pools.md)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from fairopt.solving.engines.water.one_server import fill, level_of
 
 
 def per_server_drf(instance: Instance) -> Floats:
-    """Tasks (N, I): all servers fill at once, x[n,i] = phi_n gamma[n,i] t, until resources run out.
+    """Tasks (N, I): all servers are filled at one speed, x[n,i] = phi_n gamma[n,i] t at time t.
 
-    The users of an exhausted resource freeze on that server, the others go on; a user whose total
-    reaches its limit stops everywhere. Without limits the servers do not touch one another.
+    When a resource is exhausted, its users stop on that server and the others go on. A user whose
+    total reaches its limit stops on all servers. Without limits the servers are independent.
     """
     part = part_of_row(instance)
     size = np.where(instance.eligible, instance.weight[:, None] * instance.alone, 1.0)
-    end = np.full(instance.shape[:2], np.inf)  # level at which the user's limit stops it
+    end = np.full(instance.shape[:2], np.inf)  # level at which its limit stops the user
     for _ in range(len(instance.users) + 1):
         level = np.zeros(instance.shape[:2])
         for i in range(len(instance.servers)):
@@ -32,8 +32,8 @@ def per_server_drf(instance: Instance) -> Floats:
         over = np.flatnonzero((total > instance.limit * (1 + 1e-14)) & np.isinf(end[:, 0]))
         if not len(over):
             return np.where(instance.eligible, size * level, 0.0)
-        # of those beyond their limits, the one stopped first in time is stopped first here:
-        # what it leaves to others cannot make it stop later
+        # of the users beyond their limits, fix the one that reaches its limit first: what it leaves
+        # to others cannot make it reach the limit later
         stop = [
             level_of(size[n], np.zeros(len(size[n])), level[n], float(instance.limit[n]))
             for n in over
@@ -44,7 +44,7 @@ def per_server_drf(instance: Instance) -> Floats:
 
 
 def solve(instance: Instance, notion: Any) -> Answer:
-    """Engine of `per-server-drf` and `drf-hug`: the second phase, where there is one, as a step."""
+    """Engine of `per-server-drf` and `drf-hug`, whose second phase is stored as a step."""
     tasks = per_server_drf(instance)
     steps: tuple[dict[str, Any], ...] = ({"engine": "per-server water filling"},)
     if notion.way(instance).rest is not None:
@@ -54,10 +54,10 @@ def solve(instance: Instance, notion: Any) -> Answer:
 
 
 def handed_out(instance: Instance, tasks: Floats) -> Floats:
-    """Resource shares (N, I, R) of the second phase: what is left, up to the dominant share.
+    """Resource shares (N, I, R) of the second phase, in which what is left is handed out (HUG).
 
-    Each idle resource of a server goes to the users eligible there by raising the lowest
-    share / phi first, and no user's share of it beyond its dominant share on the server (HUG).
+    Each idle resource of a server goes to the users eligible there, the lowest share / phi first;
+    no user's share of it rises above its dominant share on the server.
     """
     share = part_of_row(instance) * tasks[:, :, None]
     top = share.max(axis=2)

@@ -1,4 +1,4 @@
-"""Engine of `ps-dsf`: the method and the order of the servers; the answers of programs, closed."""
+"""Engine of `ps-dsf`: it calls the notion's method, and improves answers of the TDM program."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from fairopt.solving.engines.water import algorithm_one
 from fairopt.solving.engines.water.refill import refill, time_parts
 
 CLOSING = 200
-"""most rounds that close the answer of a program"""
+"""largest number of rounds that improve the answer of a program"""
 NEAR = 1e-4
-"""a total that closing moves by more than this part was not nearly right: it stays as it was"""
+"""if `close` would change a total by more than this part, the answer is left as it was"""
 
 
 def solve(instance: Instance, notion: Any) -> Answer:
-    """A fixed point for divided resources, in the notion's order of servers.
+    """An answer for division of resources (RDM), in the notion's order of servers.
 
-    Divided time is proportional fairness of time, which has a program (see `close`).
+    With division of time (TDM) the notion is proportional fairness over time and is solved as that
+    program; its answer is then improved by `close`.
     """
     order = server_order(instance, notion.order)
     step: dict[str, Any] = {}
@@ -40,11 +41,11 @@ def solve(instance: Instance, notion: Any) -> Answer:
 
 
 def server_order(instance: Instance, order: tuple[str, ...] | None) -> list[int]:
-    """Positions of the servers in the order asked for; None is the order of the instance.
+    """Positions of the servers in the order given by names; None is the order of the instance.
 
     Raises
     ------
-    UsageError : the names are not those of the servers, each once.
+    UsageError : the names are not all servers, each once.
     """
     if order is None:
         return list(range(len(instance.servers)))
@@ -58,10 +59,10 @@ def server_order(instance: Instance, order: tuple[str, ...] | None) -> list[int]
 
 
 def close(instance: Instance, tasks: Floats) -> tuple[Floats, dict[str, Any]]:
-    """The fixed point of the refill of time next to the answer (N, I) of the program, and the step.
+    """The program's answer (N, I) improved by the refill of time (TDM), and the step recorded.
 
-    Where a user may but need not run on a server, an interior method leaves of the order of
-    sqrt(gap) tasks there, and levels that are apart as much. The refill brings them together.
+    Where a user may but need not run on a server, an interior method leaves tasks of the order of
+    sqrt(gap), and levels that differ as much. The refill makes the levels equal.
     """
     total = np.where(tasks.sum(axis=1) > 0, tasks.sum(axis=1), 1.0)
     begin = tasks * np.minimum(1.0, instance.limit / total)[:, None]

@@ -1,8 +1,9 @@
-"""PS-DSF by refilling one server after the other (SYSTEMS B; khamse2016 Theorems 1 and 2).
+"""PS-DSF (Khamse-Ashari et al. 2016) by refilling one server after the other; docs/maths/ps-dsf.md.
 
-Given the tasks elsewhere, water-fill the levels x_n / (phi_n gamma[n,i]) on server i; repeat over
-the servers until nothing changes. The fixed points are exactly the allocations of Theorem 1, or of
-Theorem 2 when time is the one resource. There is no proof of convergence: the rounds are bounded.
+Given the tasks on the other servers, the levels x_n / (phi_n gamma[n,i]) on server i are filled
+like water; this is repeated over the servers until nothing changes. The fixed points are exactly
+the allocations of Theorem 1 of khamse2016, or of Theorem 2 if time is the only resource. There is
+no proof of convergence, so the number of rounds is bounded.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from fairopt.instance import Floats, Instance, Ints
 from fairopt.solving.engines.water.one_server import fill
 
 ROUNDS = 5_000
-"""most rounds over all servers before giving up"""
+"""largest number of rounds over all servers"""
 STILL = 1e-13
-"""a round that moves no user by more than this part of its total is the last"""
+"""the last round is one that changes no user's total by more than this part of it"""
 PLAIN = 40
-"""rounds before steps are extrapolated; on small instances the refill settles earlier"""
+"""rounds before steps are extrapolated; on small instances the refill converges earlier"""
 MEMORY = 12
-"""rounds an extrapolation looks back on"""
+"""rounds that an extrapolation uses"""
 
 
 def time_parts(instance: Instance) -> Floats:
@@ -36,17 +37,17 @@ def refill(
     start: Floats | None = None,
     rounds: int = ROUNDS,
 ) -> tuple[Floats, int]:
-    """Tasks (N, I) at a fixed point of the refill, and the rounds taken.
+    """Tasks (N, I) at a fixed point of the refill, and the number of rounds.
 
     Parameters
     ----------
     part : (N, I, R), `part_of_row` for division of resources, `time_parts` for division of time.
     order : positions of the servers in the order they are refilled.
-    start : (N, I) >= 0 within the limits, tasks to begin with; default none.
+    start : (N, I) >= 0 within the limits, tasks to begin with; default no tasks.
 
     Raises
     ------
-    SolverFailure : the bound on the rounds was hit.
+    SolverFailure : no fixed point was reached within `rounds` rounds.
     """
     x = np.zeros(instance.shape[:2]) if start is None else start.copy()
     members = [np.flatnonzero(instance.eligible[:, i]) for i in range(len(instance.servers))]
@@ -66,7 +67,8 @@ def refill(
         if done <= rest:
             continue
         if history and moved > 2 * best:
-            # the set of frozen users changed: back to the last good point, and plainly for a while
+            # the set of stopped users changed: return to the last good point and make some rounds
+            # without extrapolation
             x, history, best, rest = safe.copy(), [], np.inf, done + pause
             pause = min(2 * pause, rounds)
             continue
@@ -80,10 +82,10 @@ def refill(
 
 
 def _extrapolated(history: list[tuple[Floats, Floats]], instance: Instance) -> Floats:
-    """Next point by Anderson's mixing of the last rounds, cut back to 0 <= x <= gamma.
+    """The next point by Anderson mixing of the last rounds, clipped to 0 <= x <= gamma.
 
-    Only a start for the next plain round, which alone decides whether the answer stands still:
-    long chains of servers would need thousands of plain rounds.
+    It is only a start for the next plain round, which decides whether a fixed point is reached.
+    Without it long chains of servers would need thousands of rounds.
     """
     after, step = history[-1]
     if len(history) < 3:
@@ -97,7 +99,7 @@ def _extrapolated(history: list[tuple[Floats, Floats]], instance: Instance) -> F
 
 
 def refill_server(instance: Instance, part: Floats, x: Floats, i: int, members: Ints) -> None:
-    """Water-fill server i in place, given the tasks `x` (N, I) elsewhere."""
+    """Fill server i in place, given the tasks `x` (N, I) on the other servers."""
     size = instance.weight[members] * instance.alone[members, i]
     elsewhere = x[members].sum(axis=1) - x[members, i]
     elsewhere = np.clip(elsewhere, 0.0, instance.limit[members])
