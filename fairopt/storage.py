@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import json
+import math
 import os
 import stat
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from fairopt.errors import BadInput, Fault, UsageError, escaped, printable
 
@@ -179,18 +182,16 @@ class JournalWarning(UserWarning):
     """A line of a resume file is not used: the message names the line and the reason."""
 
 
-def hold(file: IO[bytes], name: str) -> None:
-    """Lock an open file against other runs, where the system has such locks.
+def encoded(value: Any) -> str:
+    """JSON text; infinities and NaN, which JSON lacks, become the texts inf, -inf and nan."""
+    return json.dumps(_written(value), allow_nan=False, ensure_ascii=False)
 
-    Raises
-    ------
-    UsageError : another run is writing it.
-    """
-    try:
-        import fcntl
-    except ImportError:  # pragma: no cover - no such lock on this system
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise UsageError(f"resume: another run is writing {name}") from None
+
+def _written(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {k: _written(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_written(v) for v in value]
+    return value

@@ -19,7 +19,7 @@ PACKAGE = Path(fairopt.__file__).parent
 LAYERS = (
     ("errors", "threads"),
     ("storage",),
-    ("instance", "journal"),
+    ("instance",),
     ("criteria",),
     ("formulas",),
     ("allocation", "program"),

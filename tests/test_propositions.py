@@ -191,7 +191,7 @@ def test_resume_touches_nobody_elses_file(tmp_path):
     with pytest.raises(errors.UsageError, match="another kind of file"):
         run([TRUE], trials=1, resume=path)
     assert path.read_text() == "not ours"
-    with pytest.raises(errors.UsageError, match="cannot be used"):
+    with pytest.raises(errors.UsageError, match="does not exist"):
         run([TRUE], trials=1, resume=tmp_path / "none" / "work.jsonl")
 
 

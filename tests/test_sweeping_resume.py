@@ -19,11 +19,15 @@ from hypothesis import strategies as st
 
 import fairopt as fo
 from fairopt.errors import UsageError
+from fairopt.files.journal import head
 from fairopt.notions import NOTIONS
+from fairopt.storage import JournalWarning, encoded
 from fairopt.sweeping import points, run, worker
-from fairopt.sweeping.journal import HEAD, OLD, Journal, JournalWarning, differing, encoded
+from fairopt.sweeping.run import OLDER, SCHEMA, journal_of
+from fairopt.sweeping.worker import differing
 from tests.sweep_cases import ENVIRONMENT, alphas, own_scores, three_users
 
+HEAD, OLD = head(SCHEMA), head(OLDER)
 ALPHAS = (0.5, 1.0, 2.0, 3.0)
 GRID = ["sweep", "kesidis2016/no-penalty", "--over", "t_drf=0:900:50", "--over", "t_pf=0,1,10"]
 SIZE = 150
@@ -180,7 +184,8 @@ def test_files_of_version_1_are_solved_again_and_said_so(
     old = [encoded({k: v for k, v in line.items() if k != "answer"}) + "\n" for line in lines]
     path = tmp_path / "points.jsonl"
     path.write_text(OLD + "".join(old))
-    with pytest.warns(JournalWarning, match="of version 1, .*: its 4 points are solved again"):
+    told = "of an earlier version, .*: its 4 entries are done again"
+    with pytest.warns(JournalWarning, match=told):
         assert fo.sweep(inst, alphas(*ALPHAS), resume=path).to_csv() == whole[0]
     assert solved == list(ALPHAS)
     # nothing of the old file is lost, and the second time nothing is to be said
@@ -203,23 +208,24 @@ def test_somebody_elses_file_is_left_alone(inst: fo.Instance, tmp_path: Path) ->
     for text in ("title = 'a model'\n", '{"schema": "fairopt/allocation/v1"}\n', "x"):
         path = tmp_path / "model.toml"
         path.write_text(text)
-        with pytest.raises(UsageError, match="is no resume file"):
+        with pytest.raises(UsageError, match="is another kind of file"):
             fo.sweep(inst, alphas(1), resume=path)
         assert path.read_text() == text
-    with pytest.raises(UsageError, match="cannot be opened"):
+    with pytest.raises(UsageError, match="cannot be used"):
         fo.sweep(inst, alphas(1), resume=tmp_path)
     with pytest.raises(UsageError, match="does not exist"):
         fo.sweep(inst, alphas(1), resume=tmp_path / "none" / "points.jsonl")
-    with pytest.raises(UsageError, match="no file to add to"):
+    with pytest.raises(UsageError, match="cannot be used"):
         fo.sweep(inst, alphas(1), resume="/dev/null")
 
 
 def test_one_sweep_at_a_time(inst: fo.Instance, tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
-    held = Journal(tmp_path / "points.jsonl")
-    with pytest.raises(UsageError, match="another run is writing"):
+    with (
+        journal_of(tmp_path / "points.jsonl"),
+        pytest.raises(UsageError, match="another run is writing"),
+    ):
         fo.sweep(inst, alphas(1), resume=tmp_path / "points.jsonl")
-    held.close()
     assert fo.sweep(inst, alphas(1), resume=tmp_path / "points.jsonl").certified
 
 
@@ -415,5 +421,5 @@ def test_the_command_names_a_damaged_line(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"verdict": "certified"', '"verdict": "refuted"', 1))
     again = subprocess.run(short, env=ENVIRONMENT, capture_output=True, text=True, check=True)
     assert again.stdout == first.stdout
-    wrong = "verdict not as its tasks and prices say; solved again"
+    wrong = "verdict not as its tasks and prices say; done again"
     assert again.stderr.startswith(f"fairopt: resume: {path}, line 2: {wrong}\n")

@@ -90,7 +90,7 @@ def carried_out(
 def out(runs: Runs, problem: files.Model, kind: str, picture: str | None, as_json: bool,
         path: str | None) -> int:  # fmt: skip
     """Write the picture and the file, and print the table or JSON."""
-    from fairopt.sweeping.journal import encoded
+    from fairopt.storage import encoded
 
     if picture is not None:
         from fairopt.report.plot_intervals import plot

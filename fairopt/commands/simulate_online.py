@@ -71,7 +71,7 @@ def command(
     )  # fmt: skip
     if found is None:
         return common.EXIT_INTERRUPTED
-    from fairopt.sweeping.journal import encoded
+    from fairopt.storage import encoded
 
     ranked = sorted(found, key=lambda one: one.total.mean)
     dump = encoded(_plain(ranked, problem.name, seed))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairopt.journal import Journal
+from fairopt.files.journal import Journal
 
 SCHEMA = "fairopt/simulation-work/v1"
 Piece = Mapping[str, Any]
@@ -51,16 +51,16 @@ def run(
     keys = [_key(function, piece) for piece in pieces]
     with Journal(resume, SCHEMA) as journal:
         for key in keys:
-            if key in journal.known and not believed(journal.known[key]):
+            if key in journal.known and not believed(journal.known[key]["result"]):
                 journal.refuse(key, "its numbers contradict one another")
-        found = {key: journal.known[key] for key in keys if key in journal.known}
+        found = {key: journal.known[key]["result"] for key in keys if key in journal.known}
         missing = {k: p for k, p in zip(keys, pieces, strict=True) if k not in found}
         if progress is not None:
             progress(len(found), len(pieces))
         for key, result in _finished(function, missing, executor):
             if not believed(result):
                 raise RuntimeError(f"a simulation contradicts itself: {result}")
-            journal.add(key, result)
+            journal.add(key, result=result)
             found[key] = result
             if progress is not None:
                 progress(len(found), len(pieces))

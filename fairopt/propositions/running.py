@@ -13,8 +13,8 @@ from typing import Any
 
 from fairopt import __version__
 from fairopt.errors import FairoptError, UsageError
+from fairopt.files.journal import Journal
 from fairopt.instance import Instance
-from fairopt.journal import Journal
 from fairopt.propositions.counterexamples import model_of
 from fairopt.propositions.row import Row
 from fairopt.propositions.statement import Statement
@@ -128,13 +128,13 @@ def _done(
     """The results of all pieces of work in their order, from the journal where it has them."""
     keys = [_key(*piece) for piece in work]
     for key, piece in zip(keys, work, strict=True):
-        if key in journal.known and not _believable(piece, journal.known[key]):
+        if key in journal.known and not _believable(piece, journal.known[key]["result"]):
             journal.refuse(key, "no result of this piece of work")
-    results = {key: journal.known[key] for key in keys if key in journal.known}
+    results = {key: journal.known[key]["result"] for key in keys if key in journal.known}
     missing = [(key, piece) for key, piece in zip(keys, work, strict=True) if key not in results]
     for key, result in _computed(missing, executor):
         results[key] = result
-        journal.add(key, result)
+        journal.add(key, result=result)
         if progress is not None:
             progress(len(results), of)
     return [results[key] for key in keys]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairopt import measures, storage
 from fairopt.errors import MissingExtra, UsageError
-from fairopt.sweeping.journal import encoded
+from fairopt.storage import encoded
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,13 +7,15 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import nullcontext
 from typing import Any
 
 from fairopt import threads
 from fairopt.errors import BadInput, UsageError
+from fairopt.files.journal import Journal
 from fairopt.instance import Instance
+from fairopt.storage import encoded
 from fairopt.sweeping import worker
-from fairopt.sweeping.journal import Journal, differing
 from fairopt.sweeping.points import Point, points_of, refuse_unkeyed, versions
 from fairopt.sweeping.result import Sweep
 from fairopt.sweeping.worker import Chunk, empty, solve_chunk
@@ -22,6 +24,8 @@ SECONDS = 0.25
 """target time of a chunk: long beside the cost of sending it, short if it is lost"""
 LARGEST = 256
 """most points in a chunk"""
+SCHEMA, OLDER = "fairopt/sweep-points/v2", "fairopt/sweep-points/v1"
+"""of resume files; version 1 holds no answers that could be judged"""
 Finish = Callable[[int, dict[str, Any]], None]
 
 
@@ -86,18 +90,20 @@ def sweep(
     journal = None
     if resume is not None:
         refuse_unkeyed(points)
-        journal = Journal(resume)
-    try:
+        journal = journal_of(resume)
+    with journal or nullcontext():
         rows = _Run(points, settings, measures, journal, progress).rows(executor)
-    finally:
-        if journal is not None:
-            journal.close()
     return Sweep(
         tuple(
             {"index": k, "parameters": point.parameters, "notion": point.plain, **row}
             for k, (point, row) in enumerate(zip(points, rows, strict=True))
         )
     )
+
+
+def journal_of(path: str | os.PathLike[str]) -> Journal:
+    """The resume file: rows, with the tasks and prices by which they are judged when read."""
+    return Journal(path, SCHEMA, ("row", "answer"), OLDER, encoded)
 
 
 def _sensible(settings: Mapping[str, Any]) -> None:
@@ -146,18 +152,18 @@ class _Run:
 
     def _known(self, key: str, k: int) -> dict[str, Any] | None:
         """The row of a point from the resume file, if it follows from the answer kept with it."""
-        if self.journal is None or key not in self.journal.entries:
+        if self.journal is None or key not in self.journal.known:
             return None
-        point, entry = self.points[k], self.journal.entries[key]
+        point, entry = self.points[k], self.journal.known[key]
         digest = point.digest if self.measures else None
         try:
             row = worker.judged(
-                point.instance, point.plain, self.settings, digest, entry.get("answer")
+                point.instance, point.plain, self.settings, digest, entry["answer"]
             )
         except (BadInput, TypeError, ValueError) as error:
             self.journal.refuse(key, " ".join(str(error).split()))
             return None
-        wrong = differing(row, entry.get("row"))
+        wrong = worker.differing(row, entry["row"])
         if wrong:
             self.journal.refuse(key, f"{', '.join(wrong)} not as its tasks and prices say")
             return None
@@ -190,7 +196,7 @@ class _Run:
         """Record the point, then count it."""
         key, answer = self.points[k].key, row.pop("answer", None)
         if self.journal is not None and key is not None and answer is not None:
-            self.journal.add(key, self.points[k].plain, row, answer)
+            self.journal.add(key, notion=self.points[k].plain, row=row, answer=answer)
         self._keep(self.same[key or f"#{k}"], row)
         if self.progress is not None:
             self.progress(self.done, len(self.points))

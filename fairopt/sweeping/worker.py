@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.writing import proof
 from fairopt.errors import BadInput, FairoptError, Infeasible, MissingExtra, UsageError
 from fairopt.instance import Instance
+from fairopt.storage import encoded
 from fairopt.sweeping.points import rebuilt, versions
 
 REMEMBERED = 4
@@ -166,3 +168,12 @@ def best_throughput(instance: Instance, key: str) -> float | None:
         while len(_best) > REMEMBERED:
             _best.popitem(last=False)
     return _best[key]
+
+
+def differing(row: Mapping[str, Any], kept: Any) -> list[str]:
+    """Keys whose values in the kept row differ from those computed from its answer."""
+    if not isinstance(kept, Mapping):
+        return ["row"]
+    keys = dict.fromkeys([*row, *map(str, kept)])
+    return [key for key in keys if key not in row or key not in kept
+            or json.loads(encoded(row[key])) != kept[key]]  # fmt: skip
