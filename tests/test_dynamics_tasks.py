@@ -237,5 +237,9 @@ def test_refused():
         simulate_tasks(THREE, [-0.5], **SMALL)
     with pytest.raises(BadInput, match="larger than the pool"):
         simulate_tasks(Instance([[3]], [[1]]), [0.5], units=2)
+    odd = Instance([[0.1 * 7, 7], [7, 0.1 * 7]], [[7, 7]])
+    with pytest.raises(BadInput, match="without a common unit"):
+        simulate_tasks(odd, [0.5], **{**SMALL, "mix": None})
+    assert simulate_tasks(odd, [0.5], ["drf", "pf"], **{**SMALL, "mix": None}).rows
     with pytest.raises(BadInput, match="replications"):
         simulate_tasks(THREE, [0.5], **{**SMALL, "replications": 0})

@@ -17,6 +17,7 @@ from fairopt.dynamics.replications import Progress
 from fairopt.dynamics.runs import Runs, over_loads, whole_numbers
 from fairopt.dynamics.task_run import replicate, rule_code
 from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.filling.exact import scaled
 from fairopt.instance import Instance
 
 BOTTLENECKS = {
@@ -68,7 +69,8 @@ def simulate_tasks(
     Raises
     ------
     Infeasible : a load of 1 or more.
-    BadInput, UsageError : no pool, a task larger than it, an unknown rule, bad numbers.
+    BadInput, UsageError : no pool, a task larger than it, bmf without a common unit of what
+        tasks hold, an unknown rule, bad numbers.
 
     Examples
     --------
@@ -88,15 +90,19 @@ def simulate_tasks(
         {**settings, "replications": replications},
         {"units": 1, "tasks_per_job": 1, "jobs": 1, "warmup": 0, "replications": 1, "seed": 0},
     )
-    _fitting(instance, units)
+    _countable(instance, units, rules)
     return over_loads(replicate, instance, loads, rules, mix, tasks_per_job / units, replications,
                       settings, executor, resume, progress)  # fmt: skip
 
 
-def _fitting(instance: Instance, units: int) -> None:
-    """Refuse classes of which not one task fits: their jobs would never end."""
+def _countable(instance: Instance, units: int, rules: Sequence[str]) -> None:
+    """Refuse tasks that never fit, and ties of BMF that would hang on the last bit of a float."""
     large = (instance.demand_by_server[:, 0] > instance.capacity[0] * units).any(axis=1)
     faults = [Fault(f"users.{name}", "a task larger than the pool", "one that fits")
               for name, bad in zip(instance.users, large, strict=True) if bad]  # fmt: skip
+    exact = scaled(instance.replace(capacity=instance.capacity * units), 1.0)[3]
+    if "bmf" in rules and not exact:
+        found = "demands and capacities without a common unit"
+        faults.append(Fault("demand", found, "decimals such as 0.1: bmf compares what is left"))
     if faults:
         raise BadInput(faults)
