@@ -28,6 +28,7 @@ FOUND = {
     ("strategy-proportional", "one dominant resource"): 8,
     ("strategy-bmf", "one dominant resource"): 8,
     ("stability-drf", "(12)"): 3,
+    ("freezing", "the classes of section 4"): 6,
     ("stability-proportional", "(12)"): 3,
     ("stability-bmf", "(12)"): 3,
 }
