@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.dynamics import judging
 from fairopt.errors import BadInput, Fault, SolverFailure
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions import BottleneckMaxFair, MaxMin, Notion, ProportionalFair
@@ -26,7 +27,8 @@ NAMED: dict[str, Notion] = {
     "drf": MaxMin("drf"), "pf": ProportionalFair(), "bmf": BottleneckMaxFair()
 }  # fmt: skip
 """the three notions of bonald2015 by their short names"""
-Batch = Callable[[Floats, Floats], Floats]
+Batch = Callable[[Floats, Floats], tuple[Floats, Floats | None]]
+"""(part (K, R), number (S, K)) -> rates (S, K), and the prices (S, R) that prove them, if any do"""
 
 
 def notion_of(notion: Any) -> Notion:
@@ -50,7 +52,8 @@ def class_rates(requirements: Floats, states: Any, notion: Any) -> Floats:
     the prices for more; BMF by the split of its Proposition 4 for two resources, and for more,
     where it need not be unique, the point at which the water levels of the resources settle when
     they are set in turn (the rule "levels" of `BottleneckMaxFair`). Any other notion is solved and
-    certified state by state, by `fairopt.solve`.
+    certified state by state, by `fairopt.solve`. Every state is judged by the definition of its
+    notion (fairopt.dynamics.judging), whatever way its rates were found.
 
     Parameters
     ----------
@@ -60,7 +63,7 @@ def class_rates(requirements: Floats, states: Any, notion: Any) -> Floats:
 
     Raises
     ------
-    SolverFailure : an iteration did not settle.
+    SolverFailure : an iteration did not settle, or the judge refuses a state, which is named.
 
     Examples
     --------
@@ -74,8 +77,24 @@ def class_rates(requirements: Floats, states: Any, notion: Any) -> Floats:
         return solved(requirements, number, meant)
     found = np.zeros_like(number)
     for rows in blocks(len(number)):
-        found[rows] = batch(requirements, number[rows])
+        found[rows], price = batch(requirements, number[rows])
+        off = _off(requirements, number[rows], found[rows], price, meant)
+        if not off.max(initial=0.0) <= judging.TOLERANCE:  # also where it is no number
+            k = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
+            state = ", ".join(f"{n:g}" for n in number[rows][k])
+            raise SolverFailure(f"{meant.name}: rates of state ({state}) are off by {off[k]:.2g}")
     return found
+
+
+def _off(
+    part: Floats, number: Floats, rates: Floats, price: Floats | None, notion: Notion
+) -> Floats:
+    """(S,) how far the rates are from what the notion asks, as a judge sees it."""
+    if price is not None:
+        return judging.priced(part, number, rates, price)
+    dominant = notion == NAMED["drf"]
+    measure = np.broadcast_to(part.max(axis=1)[:, None], part.shape) if dominant else part
+    return judging.bottlenecks(part, number, rates, measure)
 
 
 def batched(requirements: Floats, notion: Notion) -> Batch | None:
@@ -96,7 +115,7 @@ def blocks(number: int) -> Iterator[slice]:
         yield slice(start, min(start + BLOCK, number))
 
 
-def drf(part: Floats, number: Floats) -> Floats:
+def drf(part: Floats, number: Floats) -> tuple[Floats, None]:
     """Weighted water filling of dominant shares; users of a full resource stop (section 3.1)."""
     per_level = number / part.max(axis=1)  # (S, K), rate of a class at level 1
     rising: Bools = number > 0
@@ -115,10 +134,10 @@ def drf(part: Floats, number: Floats) -> Floats:
         rising &= ~stops
         if not rising.any():
             break
-    return rates
+    return rates, None
 
 
-def pf_two(part: Floats, number: Floats) -> Floats:
+def pf_two(part: Floats, number: Floats) -> tuple[Floats, Floats]:
     """Proportional fairness over at most two resources.
 
     The rate of one is 1 / (a_k1 v_1 + a_k2 v_2) at prices v_1 + v_2 = N, the number present, of
@@ -126,7 +145,8 @@ def pf_two(part: Floats, number: Floats) -> Floats:
     v_1. Where it has no zero one resource alone is full. Bisection, by Newton's steps where they
     stay between the bounds.
     """
-    if part.shape[1] == 1:
+    resources = part.shape[1]
+    if resources == 1:
         part = np.hstack([part, np.zeros_like(part)])
     first, second = part[:, 0], part[:, 1]
     apart = first - second
@@ -157,10 +177,12 @@ def pf_two(part: Floats, number: Floats) -> Floats:
             break
     price = np.where(second_alone, 0.0, np.where(first_alone, 1.0, price))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(present, mix / (second + price[:, None] * apart), 0.0)
+        rates = np.where(present, mix / (second + price[:, None] * apart), 0.0)
+    prices = np.column_stack([price, 1.0 - price])[:, :resources] * total[:, None]
+    return rates, prices
 
 
-def pf(part: Floats, number: Floats) -> Floats:
+def pf(part: Floats, number: Floats) -> tuple[Floats, Floats]:
     """Proportional fairness over any number of resources, by Newton's method on the prices.
 
     The prices v >= 0 minimise sum_j v_j - sum_k n_k log(sum_j a_kj v_j). The conditions of this,
@@ -198,11 +220,10 @@ def pf(part: Floats, number: Floats) -> Floats:
     cost = np.where(mix > 0, price @ part.T, 1.0)
     rates = mix / cost
     used = (rates @ part).max(axis=1)
-    fitted: Floats = rates / np.where(used > 0, used, 1.0)[:, None]
-    return fitted
+    return rates / np.where(used > 0, used, 1.0)[:, None], price * total[:, None]
 
 
-def bmf_two(part: Floats, number: Floats) -> Floats:
+def bmf_two(part: Floats, number: Floats) -> tuple[Floats, None]:
     """Bottleneck max fairness over at most two resources (Proposition 4).
 
     The rate of one is min_j theta_j / a_kj at the levels theta_1 = r theta_2 for which both
@@ -237,11 +258,10 @@ def bmf_two(part: Floats, number: Floats) -> Floats:
         level = np.where(two[:, None], 1.0 / part[:, 1], level)
     rates = np.where(number > 0, number * np.where(np.isfinite(level), level, 0.0), 0.0)
     used = (rates @ part).max(axis=1)
-    fitted: Floats = rates / np.where(used > 0, used, 1.0)[:, None]
-    return fitted
+    return rates / np.where(used > 0, used, 1.0)[:, None], None
 
 
-def bmf(part: Floats, number: Floats) -> Floats:
+def bmf(part: Floats, number: Floats) -> tuple[Floats, None]:
     """Bottleneck max fairness by the water levels of the resources, set in turn until they settle.
 
     With the other levels held, level j is where sum_k n_k min(theta_j, a_kj m_k) = 1, m_k the rate
@@ -269,8 +289,7 @@ def bmf(part: Floats, number: Floats) -> Floats:
         work = work[~still.all(axis=1)]
     if len(work):
         raise SolverFailure(f"bmf: the water levels did not settle in {SWEEPS} sweeps")
-    rates: Floats = number * np.where(number > 0, _least(reach, theta), 0.0)
-    return rates
+    return number * np.where(number > 0, _least(reach, theta), 0.0), None
 
 
 def _least(reach: Floats, theta: Floats) -> Floats:
