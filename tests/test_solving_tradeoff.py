@@ -56,6 +56,13 @@ def test_parameters_are_checked_together():
     assert fo.Tradeoff(g=1) == fo.Tradeoff() and fo.Tradeoff(g="2").alpha == 2
 
 
+def test_g_ends_where_worths_can_no_longer_be_told_apart():
+    inst = fo.read("kesidis2016/placement").instance
+    assert fo.solve(inst, fo.Tradeoff(1, 1, g=1e8)).certificate.certified
+    with pytest.raises(fo.BadInput, match=r"g: .* at most 1e\+08 .*beyond floating point"):
+        fo.Tradeoff(g=1.01e8)
+
+
 def test_objective_is_the_formula_written_out():
     inst = fo.Instance(
         [[1, 4], [3, 1], [3, 4]], [[9, 18], [18, 9]], placement=[[1, 1], [0, 1], [1, 1]],

@@ -139,4 +139,5 @@ class Sheet:
             return np.inf
         if 1 + rise / total <= 0:
             return np.inf
-        return float(np.expm1(np.log1p(rise / total) / (1 - self.alpha)))
+        with np.errstate(over="ignore"):
+            return float(np.expm1(np.log1p(rise / total) / (1 - self.alpha)))

@@ -24,6 +24,9 @@ REFILLS = ("refill", "algorithm-1")
 BOTTLENECKS = ("levels", "milp", "enumeration")
 MOST = 1e150
 """the largest parameter: the product of two of them must not overflow"""
+STEEPEST = 1e8
+"""the largest g of a trade-off: e^690 is the end of floating point, so that from 7e8 on two levels
+one part in a million apart, which no certificate tells from equal, have worths F^-g beyond it"""
 TIES = ("lowest", "highest", "random")
 
 
@@ -88,6 +91,11 @@ _OBJECTIVE = Rule(
     "most-tasks, fewest-tasks or the name of a user",
     lambda value: value is None or isinstance(value, str),
 )
+_STEEPNESS = Rule(
+    f"'log', or alpha as {AMOUNT}, at most {STEEPEST:g} (beyond, worths F^-g of levels a "
+    "millionth apart are beyond floating point; max-min is the limit)",
+    lambda value: (alpha := welfare(value)) is not None and alpha <= STEEPEST,
+)
 RULES: dict[str, dict[str, Rule]] = {
     "throughput": {},
     "proportional": {"criterion": _CRITERION},
@@ -97,8 +105,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "max-min": {"criterion": _CRITERION},
     "tradeoff": {
         "t_pf": _NUMBER, "t_drf": _NUMBER,
-        "g": Rule(f"'log', or alpha as {AMOUNT}, at most {MOST:g}",
-                  lambda value: welfare(value) is not None),
+        "g": _STEEPNESS,
         "equal_across": _FLAG, "equal_within": _FLAG,
     },
     "ps-dsf": {

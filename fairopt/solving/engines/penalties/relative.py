@@ -26,13 +26,17 @@ MOST = 150
 """iterations of a descent"""
 LARGEST = 600
 """unknowns of the dense system above which this is not tried"""
-EASY, STRIDE, FAR, HALF_WAY = 2.0, 2.0, 8.0, 1e-2
+EASY, STRIDE, FAR, SHORTEST, HALF_WAY = 2.0, 2.0, 8.0, 0.1, 1e-2
 """alpha up to which no strides are needed; their largest factor, the largest change of the
-logarithm of a worth in one, and how near each of them comes"""
+logarithm of a worth in one, at first and at last, and how near each of them comes"""
+STRIDES = 300
+"""most of them: worths that part by more than floating point holds are past them"""
 NEAR = 1e-6
 """error above which the path is begun once more"""
 BEGINNINGS = (True, True), (False, True), (True, False), (False, False)
 """shares by weight or equal; forces, on the way to a large alpha, as at its end or as there"""
+SETTLING = 3
+"""rounds in which shares at the beginning are cut to what their users can pay"""
 LAST, LEAST = 1e-15, 1e-200
 """smallest tau aimed at, and smallest force"""
 STALL, BEGUN, MOST_FAR = 12, 0.1, 60
@@ -107,14 +111,18 @@ class _Path:
             part = own * (self.group @ (1 / (own @ self.group)))
             a = a * np.maximum(part * (self.group @ self.group.sum(axis=0)), 1e-290)
             a = a * 0.5 / max(float((a @ self.use).max()), 0.5)
-        self.a = a
         level = a @ ground.levels
         self._count_in(float(np.exp(np.log(level).mean())), min(self.terms.alpha, EASY))
-        self.s = np.maximum(1.0 - a @ self.use, 0.1)
-        self.v = self.phi * (a @ self.of_user) ** -self.alpha
-        worth = self.of_user @ self.v
-        self.price = 2.0 * ((a * worth) @ ground.even)
-        self.nu = np.maximum(self.use @ self.price - worth, 0.2 * worth)
+        for _ in range(SETTLING):
+            level = a @ self.of_user
+            self.a, self.v = a, self.phi * level**-self.alpha
+            self.s = np.maximum(1.0 - a @ self.use, 0.1)
+            worth = self.of_user @ self.v
+            self.price = 2.0 * ((a * worth) @ ground.even)
+            self.nu = np.maximum(self.use @ self.price - worth, 0.2 * worth)
+            # a user rich elsewhere begins with no more than its money there
+            alone = np.where(ground.on, level / np.where(ground.on, self.of_user, 1.0), np.inf)
+            a = np.minimum(a, worth * alone.min(axis=1) / self.nu)
         self.p, self.e = np.zeros(self.users), np.zeros(self.pairs)
         self._means()
 
@@ -125,11 +133,26 @@ class _Path:
     # -- the path -----------------------------------------------------------------------------
 
     def run(self) -> float:
-        """To the end of the path; a large alpha is reached in strides. The error there."""
-        while self.alpha < self.terms.alpha:
-            self.descend(HALF_WAY)
-            self._raise()
-        return self.descend(0.0)
+        """To the end of the path; a large alpha is reached in strides. The error there.
+
+        A stride whose end is not reached is taken again in shorter ones.
+        """
+        far, near = FAR, None
+        for _ in range(STRIDES):
+            last = self.alpha >= self.terms.alpha
+            error = self.descend(0.0 if last else HALF_WAY)
+            if error <= HALF_WAY:
+                if last:
+                    return error
+                near, far = (self._state(), self.size, self.alpha), min(FAR, 2 * far)
+            elif near is None or far <= SHORTEST:
+                return error
+            else:
+                far /= 4
+                self._count_in(*near[1:])
+                self._restore(near[0])
+            self._raise(far)
+        return np.inf
 
     def descend(self, enough: float) -> float:
         """Predictor and corrector until nothing more is gained; keeps the best state."""
@@ -149,12 +172,13 @@ class _Path:
         self._restore(best)
         return least
 
-    def _raise(self) -> None:
-        """A larger alpha, every price moved as the worth of those who pay it."""
-        level, before = self.a @ self.ground.levels, self.of_user @ self.v
+    def _raise(self, far: float) -> None:
+        """A larger alpha, no worth changed by more than e^far, prices moved as those who pay."""
+        level, paying = self.a @ self.ground.levels, self.v
+        before = self.of_user @ paying
         low = float(level.min())
         spread = float(np.log(level.max() / low))
-        alpha = min(self.terms.alpha, STRIDE * self.alpha, self.alpha + FAR / max(spread, 1e-9))
+        alpha = min(self.terms.alpha, STRIDE * self.alpha, self.alpha + far / max(spread, 1e-9))
         mean = float(self.phi @ (level / low) ** (1 - alpha))
         self._count_in(low * mean ** (1 / (1 - alpha)), alpha)
         level = self.a @ self.of_user
@@ -165,11 +189,15 @@ class _Path:
         self.nu = self.nu * moved
         self._means()
         across, within = self.forces
-        self.p, self.e = np.zeros(self.users), np.zeros(self.pairs)
-        if 0 < across[0] < np.inf:
-            self.p = across * (level - self.mean[0])
-        if within[0] > 0:
-            self.e = within * (self.a - self.group @ self.mean[1:])
+        # a strong pull has its digits in the worths, not in what is left of the differences
+        self.p = np.where(
+            across < self.alpha * self.v / level, across * (level - self.mean[0]),
+            self.p * (self.v / paying),
+        )  # fmt: skip
+        stiff = self.of_user**2 @ (self.alpha * self.v / level)
+        self.e = np.where(
+            within < stiff, within * (self.a - self.group @ self.mean[1:]), self.e * moved
+        )
 
     def _state(self) -> tuple[Floats, ...]:
         return (

@@ -168,11 +168,15 @@ class System:
         m[self.fixed, self.fixed] = 1.0
         self.scale = np.ones(ends[-1])
         if self.pulls[0]:
-            self.scale[p] = np.maximum(z.v, np.abs(z.p))
+            # a force may pull far more than a user's own worth, but by no more than it is
+            pull = np.minimum(across * left.level.mean(), z.v.max())
+            self.scale[p] = np.maximum(np.maximum(z.v, pull), np.abs(z.p))
             self.scale[mean] = left.level.mean()
         if self.pulls[1]:
             # a pull may have to make up for a price
-            self.scale[e] = np.maximum(np.maximum(left.worth, z.use @ z.price), np.abs(z.e))
+            pull = np.minimum(within * (z.group @ shares), left.worth.max())
+            own = np.maximum(left.worth, np.maximum(z.use @ z.price, pull))
+            self.scale[e] = np.maximum(own, np.abs(z.e))
             self.scale[means] = np.maximum(np.abs(z.mean[1:]), 1e-300)
         m *= self.scale
         self.size = 1.0 / np.maximum(np.abs(m).max(axis=1), 1e-300)
