@@ -15,9 +15,8 @@ from fairopt.notions.drf_hug import HandOutDRF
 from fairopt.notions.equal_m import EqualTasks
 from fairopt.notions.per_server_drf import PerServerDRF
 from fairopt.notions.ps_dsf import PerServerDominantShare
-from fairopt.notions.slices import part_of_row
 from fairopt.notions.sum_m import CommonTasks
-from fairopt.solving.engines.programs import pools
+from fairopt.solving.engines.programs import common_tasks
 from fairopt.solving.engines.water import refill
 
 RDM = PerServerDominantShare()
@@ -29,7 +28,7 @@ def test_spoiled_answers_are_not_certified(notion: PerServerDominantShare) -> No
     for seed in range(40):
         inst = random_instance(seed, limits=seed % 2 == 1)
         timed = notion.division == "tdm"
-        part = refill.time_parts(inst) if timed else part_of_row(inst)
+        part = inst.part_of_time() if timed else inst.part_of_row()
         tasks, _ = refill.refill(inst, part, list(range(len(inst.servers))))
         alloc = Allocation(inst, notion, tasks)
         assert certify(alloc).certified
@@ -82,7 +81,7 @@ def test_limits_exempt_a_user_and_a_server_of_satisfied_users() -> None:
 
 
 def solved(inst: Instance, notion: EqualTasks | CommonTasks) -> Allocation:
-    engine = pools.solve_equal if isinstance(notion, EqualTasks) else pools.solve_sum
+    engine = common_tasks.solve_equal if isinstance(notion, EqualTasks) else common_tasks.solve_sum
     answer = engine(inst, notion)
     return Allocation(inst, notion, answer.tasks, answer.prices, answer.limit_prices)
 

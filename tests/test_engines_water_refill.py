@@ -15,7 +15,6 @@ from fairopt.notions.drf_hug import HandOutDRF
 from fairopt.notions.notion import SameAs
 from fairopt.notions.per_server_drf import PerServerDRF
 from fairopt.notions.ps_dsf import PerServerDominantShare, transformed
-from fairopt.notions.slices import part_of_row
 from fairopt.notions.way import Patterns
 from fairopt.solving.engines.water import algorithm_one, fixed_points, per_server, ps_dsf, refill
 
@@ -26,7 +25,7 @@ TDM = PerServerDominantShare("tdm")
 def solved(instance: Instance, notion: PerServerDominantShare) -> Allocation:
     if notion.division == "tdm":
         servers = list(range(len(instance.servers)))
-        tasks, _ = refill.refill(instance, refill.time_parts(instance), servers)
+        tasks, _ = refill.refill(instance, instance.part_of_time(), servers)
     else:
         tasks = ps_dsf.solve(instance, notion).tasks
     return Allocation(instance, notion, tasks)
@@ -132,7 +131,7 @@ def test_algorithm_one_in_rounds_and_asynchronous_is_certified() -> None:
 def test_a_bound_that_is_hit_is_an_error() -> None:
     inst = random_instance(4)
     with pytest.raises(SolverFailure, match="did not settle in 1 rounds"):
-        refill.refill(inst, part_of_row(inst), list(range(len(inst.servers))), rounds=1)
+        refill.refill(inst, inst.part_of_row(), list(range(len(inst.servers))), rounds=1)
 
 
 def test_search_finds_several_fixed_points_and_marks_the_dominated() -> None:
@@ -173,7 +172,7 @@ def claim_3(instance: Instance) -> Floats:
 
     alpha_n = phi_n / max_r sum_m phi_m b[m,r], b = B / max_r B; kesidis2016 prints 1/phi_n.
     """
-    part = part_of_row(instance)
+    part = instance.part_of_row()
     most = part.max(axis=2, keepdims=True)
     shape = np.divide(part, most, out=np.zeros_like(part), where=most > 0)
     load = np.einsum("n,nir->ir", instance.weight, shape).max(axis=1)
@@ -235,7 +234,7 @@ def test_a_pair_that_may_but_need_not_be_used_leaves_no_error(reduce: bool) -> N
 def test_closing_keeps_what_it_cannot_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     inst = random_instance(4)
     settled, _ = refill.refill(
-        inst, refill.time_parts(inst), list(range(len(inst.servers)))
+        inst, inst.part_of_time(), list(range(len(inst.servers)))
     )
     closed, step = ps_dsf.close(inst, settled * (1 + 1e-9))
     assert closed.sum(axis=1) == pytest.approx(settled.sum(axis=1), rel=1e-12)

@@ -24,8 +24,8 @@ JUDGES = {
     "ps-dsf": "per_server:judge",
     "per-server-drf": "per_server_drf:judge",
     "bmf": "bottleneck:judge",
-    "equal-m": "pools:judge_equal",
-    "sum-m": "pools:judge_sum",
+    "equal-m": "common_tasks:judge_equal",
+    "sum-m": "common_tasks:judge_sum",
     "fill:": "whole_tasks:judge",
     families.OWN: "own:judge",
 }

@@ -30,7 +30,7 @@ def judge(alloc: Allocation) -> Certificate:
     if len(inst.servers) != 1:
         raise UsageError(f"bmf: found {len(inst.servers)} servers; wanted one")
     checks = list(feasibility(alloc))
-    part = inst.pair_demand / np.where(inst.pool[0] > 0, inst.pool[0], 1.0)
+    part = inst.pair_part
     held = np.maximum(alloc.totals, 0.0)
     own, left = part * held[:, None], left_of(part, held)
     share = own / inst.weight[:, None]

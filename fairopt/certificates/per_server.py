@@ -34,7 +34,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates.feasibility import feasibility
-from fairopt.instance import Bools, Floats, Instance
+from fairopt.instance import Bools, Floats
 
 TOLERANCE = 1e-6
 """largest gap of a certified answer"""
@@ -50,7 +50,7 @@ def judge(alloc: Allocation) -> Certificate:
     checks = list(feasibility(alloc))
     timed = alloc.kind["parameters"].get("division", "rdm") == "tdm"
     if timed:
-        part = _time(inst)
+        part = inst.part_of_time()
         over = (part[:, :, 0] * alloc.tasks).sum(axis=0) - 1.0
         worst = int(np.argmax(over))
         checks.append(
@@ -59,24 +59,11 @@ def judge(alloc: Allocation) -> Certificate:
         names: tuple[str, ...] = ("time",)
         theorem = "Theorem 2: time is full and goes to the lowest levels"
     else:
-        part, names = parts(inst), inst.resources
+        part, names = inst.part_of_row(), inst.resources
         theorem = "Theorem 1: a bottleneck for every user at every eligible server"
     amount = np.broadcast_to(alloc.totals[:, None], alloc.tasks.shape)
     limited = np.broadcast_to(to_limit(alloc)[:, None], alloc.tasks.shape)
     return by_bottlenecks(alloc, checks, part, amount, names, theorem, limited)
-
-
-def parts(inst: Instance) -> Floats:
-    """(N, I, R) part of the whole row's resource that one task uses; 0 where not eligible."""
-    part = np.zeros(inst.shape)
-    n, i = inst.pairs
-    part[n, i] = inst.pair_demand / np.where(inst.pool > 0, inst.pool, 1.0)[i]
-    return part
-
-
-def _time(inst: Instance) -> Floats:
-    """(N, I, 1) part of the row's time that one task uses, 1/gamma[n,i]; 0 where not eligible."""
-    return (1.0 / np.where(inst.eligible, inst.alone, np.inf))[:, :, None]
 
 
 def by_bottlenecks(

@@ -16,7 +16,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate
 from fairopt.certificates.feasibility import feasibility
-from fairopt.certificates.per_server import by_bottlenecks, parts, to_limit
+from fairopt.certificates.per_server import by_bottlenecks, to_limit
 
 
 def judge(alloc: Allocation) -> Certificate:
@@ -29,5 +29,5 @@ def judge(alloc: Allocation) -> Certificate:
     below = 1.0 - level / np.where(top > 0, top, 1.0)
     limited = np.maximum(to_limit(alloc)[:, None], below)
     return by_bottlenecks(
-        alloc, checks, parts(inst), alloc.tasks, inst.resources, theorem, limited
+        alloc, checks, inst.part_of_row(), alloc.tasks, inst.resources, theorem, limited
     )

@@ -44,8 +44,7 @@ def _hard(sheet: Sheet) -> Floats:
 
     alloc, inst = sheet.alloc, sheet.alloc.instance
     n, i = sheet.n, sheet.i
-    pool = np.where(inst.pool > 0, inst.pool, np.inf)
-    part = inst.pair_demand / pool[i] / sheet.u[:, None]
+    part = inst.pair_part / sheet.u[:, None]
     full = np.argwhere((alloc.utilisation > 1 - 1e-6) & (inst.pool > 0))
     capped = np.flatnonzero(alloc.totals >= inst.limit * (1 - 1e-6))
     size = len(full) + len(capped)

@@ -138,8 +138,7 @@ def _rows(alloc: Allocation, terms: Terms) -> tuple[Floats, Floats | None]:
     users, servers, resources = inst.shape
     pairs, size = np.arange(len(n)), inst.alone[n, i]
     use = np.zeros((servers, resources, len(n)))
-    pool = np.where(inst.pool > 0, inst.pool, np.inf)
-    use[i, :, pairs] = inst.pair_demand / pool[i] * size[:, None]
+    use[i, :, pairs] = inst.pair_part * size[:, None]
     limits = np.zeros((users, len(n)))
     limits[n, pairs] = size / inst.limit[n]
     rows = np.vstack([use.reshape(servers * resources, -1), limits[np.isfinite(inst.limit)]])

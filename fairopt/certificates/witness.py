@@ -36,11 +36,10 @@ def better(
     users, servers, resources = inst.shape
     if len(n) > LARGEST:
         return alloc.tasks, 0.0
-    pool = np.where(inst.pool > 0, inst.pool, 1.0)
     u = alloc.score[n, i]
     pair = np.arange(len(n))
     use = coo_array(
-        ((inst.pair_demand / pool[i]).ravel(),
+        (inst.pair_part.ravel(),
          ((i[:, None] * resources + np.arange(resources)).ravel(), np.repeat(pair, resources))),
         shape=(servers * resources, len(n)),
     )  # fmt: skip

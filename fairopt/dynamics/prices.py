@@ -26,7 +26,6 @@ from fairopt.errors import BadInput, Fault
 from fairopt.formulas.parameters import amount, words
 from fairopt.instance import Floats, Instance, sealed
 from fairopt.notions import ProportionalFair
-from fairopt.notions.slices import part_of_row
 
 WITHIN = 1e-6
 """settled: every user's tasks are this near to the exact ones, relative to its own"""
@@ -72,7 +71,7 @@ def by_prices(exact: Allocation, theta: float, most: int = 100_000) -> Priced:
     BadInput : another notion, limits (they have no price here), theta or most out of range.
     """
     inst = _checked(exact, theta, most)
-    part, due = part_of_row(inst), exact.totals
+    part, due = inst.part_of_row(), exact.totals
     offered = inst.pool > 0
     price = np.where(offered, 1.0, 0.0)
     tasks, mean, averaged, last = due, np.zeros(len(due)), 0, -1
@@ -107,7 +106,7 @@ def edge(exact: Allocation) -> float | None:
     inst = exact.instance
     if len(inst.servers) > 1 or exact.prices is None:
         return None
-    a = part_of_row(inst)[:, 0]
+    a = inst.part_of_row()[:, 0]
     paid = exact.prices[0] * inst.pool[0] > 1e-9 * inst.weight.sum()
     h = (a[:, paid].T * (exact.totals**2 / inst.weight)) @ a[:, paid]
     return 2.0 / float(np.linalg.eigvalsh(h).max())

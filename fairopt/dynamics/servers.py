@@ -27,7 +27,6 @@ from fairopt.formulas.parameters import amount, words
 from fairopt.instance import Bools, Floats, Instance, Ints, sealed
 from fairopt.instance.reading import nearest
 from fairopt.notions import Notion, PerServerDominantShare
-from fairopt.notions.slices import part_of_row
 from fairopt.solving.engines.water.per_server import per_server_drf
 from fairopt.solving.engines.water.refill import refill_server
 
@@ -136,7 +135,7 @@ def by_themselves(
     khamse2016 section V and Figure 6.
     """
     leave, back = _checked(instance, rounds, away or {}, order, delay, damping, seed)
-    part, rng = part_of_row(instance), np.random.default_rng(seed)
+    part, rng = instance.part_of_row(), np.random.default_rng(seed)
     round_of = np.arange(rounds + 1)
     present = ~((round_of[:, None] >= leave) & (round_of[:, None] < back))
     x = np.zeros(instance.shape[:2])

@@ -82,8 +82,7 @@ def load_on_servers(instance: Instance, loads: Any) -> tuple[float, dict[str, di
         raise BadInput([Fault("loads", found, f"{users} finite numbers >= 0, one a user")])
     n, i = instance.pairs
     pairs = np.arange(len(n))
-    pool = np.where(instance.pool > 0, instance.pool, 1.0)
-    part = instance.pair_demand / pool[i]
+    part = instance.pair_part
     row = (i[:, None] * resources + np.arange(resources)).ravel()
     use = coo_array((part.ravel(), (row, np.repeat(pairs, resources))),
                     shape=(servers * resources, len(n)))  # fmt: skip

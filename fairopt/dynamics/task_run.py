@@ -15,8 +15,8 @@ from fairopt.dynamics.rates import class_rates
 from fairopt.dynamics.replications import generator
 from fairopt.errors import UsageError
 from fairopt.filling.criteria import CRITERIA, FIXED
-from fairopt.filling.exact import scaled
 from fairopt.filling.schedulers import SCHEDULERS
+from fairopt.filling.units import scaled
 from fairopt.instance import Floats, Instance
 
 BLOCK = 256

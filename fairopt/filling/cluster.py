@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.errors import BadInput, Fault
-from fairopt.filling.exact import scaled
+from fairopt.filling.units import scaled
 from fairopt.instance import Bools, Floats, Instance, Ints
 
 

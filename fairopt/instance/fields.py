@@ -120,6 +120,22 @@ class Fields:
         by_user = self.demand.ndim == 2
         return sealed(np.take(self.demand, n, axis=0) if by_user else self.demand[n, i])
 
+    @cached_property
+    def pair_part(self) -> Floats:
+        """(P, R) part of the whole row's resource that one task of each eligible pair uses."""
+        _, i = self.pairs
+        return sealed(self.pair_demand / np.where(self.pool > 0, self.pool, 1.0)[i])
+
+    def part_of_row(self) -> Floats:
+        """(N, I, R) part of the whole row's resource that one task uses; 0 where not eligible."""
+        part = np.zeros(self.shape)
+        part[self.pairs] = self.pair_part
+        return part
+
+    def part_of_time(self) -> Floats:
+        """(N, I, 1) part of the row's time that one task uses, 1/gamma[n,i] (khamse2016, TDM)."""
+        return (1.0 / np.where(self.eligible, self.alone, np.inf))[:, :, None]
+
     @property
     def demand_by_server(self) -> Floats:
         """(N, I, R) demand written out (a broadcast view where it is the same on every server)."""

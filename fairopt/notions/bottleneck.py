@@ -101,4 +101,4 @@ def one_pool(instance: Instance) -> Floats:
             f"bmf: found {len(instance.servers)} servers; wanted one (bonald2015 defines "
             "bottleneck max fairness for one pool; ps-dsf has a bottleneck at every server)"
         )
-    return instance.pair_demand / np.where(instance.pool > 0, instance.pool, 1.0)
+    return instance.pair_part

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairopt.instance import Floats, Instance
 from fairopt.notions.per_server_drf import PerServerDRF
-from fairopt.notions.slices import each_resource, named, part_of_row
+from fairopt.notions.slices import each_resource, named
 from fairopt.notions.way import Levels, Rest
 from fairopt.program import Heights, feasible_set
 
@@ -42,7 +42,7 @@ class HandOutDRF(PerServerDRF):
 
     def rest(self, instance: Instance, tasks: Floats) -> Rest:
         """Phase 2: an instance with a user for every y, limited by the dominant share."""
-        held = part_of_row(instance) * tasks[:, :, None]
+        held = instance.part_of_row() * tasks[:, :, None]
         top = np.broadcast_to(held.max(axis=2, keepdims=True), held.shape)
         rows, (n, i, r) = each_resource(instance, top)
         least = np.minimum(held[n, i, r], rows.limit)

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairopt.instance import Floats, Instance
 from fairopt.notions.notion import Notion, SameAs
-from fairopt.notions.slices import each_resource, named, part_of_row
+from fairopt.notions.slices import each_resource, named
 from fairopt.notions.throughput import Throughput
 from fairopt.notions.way import OneProgram, Steps
 from fairopt.program import Program, feasible_set
@@ -62,14 +62,14 @@ class EqualTasks(Notion):
         space = feasible_set(instance, score, unit)
         n, i = instance.pairs
         _, least = equal_level(instance)
-        shares = part_of_row(instance).sum(axis=2) * instance.count / instance.weight[:, None]
+        shares = instance.part_of_row().sum(axis=2) * instance.count / instance.weight[:, None]
         gain = shares[n, i] * space.pair_unit
         keeps = (space.y >= least[n, i] / space.pair_unit).set_label("x >= phi M")
         return Program((gain / gain.max()) @ space.y, space, [keeps])
 
     def _any_mix(self, instance: Instance) -> SameAs | None:
         """Throughput over each resource that M leaves, by itself; None if nothing is left."""
-        part = part_of_row(instance)
+        part = instance.part_of_row()
         _, least = equal_level(instance)
         base = part * least[:, :, None]
         left = np.maximum(0.0, 1.0 - base.sum(axis=0))
@@ -98,6 +98,6 @@ class EqualTasks(Notion):
 def equal_level(instance: Instance) -> tuple[float, Floats]:
     """The largest M with phi_n M tasks of every user on every eligible machine; those x (N, I)."""
     once = instance.weight[:, None] * instance.eligible * instance.count
-    use = np.einsum("ni,nir->ir", once, part_of_row(instance))
+    use = np.einsum("ni,nir->ir", once, instance.part_of_row())
     level = 1.0 / max(float(use.max()), float((once.sum(axis=1) / instance.limit).max()))
     return level, level * once

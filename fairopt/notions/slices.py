@@ -9,14 +9,6 @@ import numpy as np
 from fairopt.instance import Floats, Instance, Ints
 
 
-def part_of_row(instance: Instance) -> Floats:
-    """(N, I, R) part of the whole row's resource that one task uses; 0 where not eligible."""
-    part = np.zeros(instance.shape)
-    n, i = instance.pairs
-    part[n, i] = instance.pair_demand / np.where(instance.pool > 0, instance.pool, 1.0)[i]
-    return part
-
-
 def each_resource(
     instance: Instance, most: Floats, capacity: Floats | None = None
 ) -> tuple[Instance, tuple[Ints, Ints, Ints]]:

@@ -62,9 +62,8 @@ def _dominating(alloc: Allocation) -> Floats | None:
     # tasks in units of what the user can run alone there, constraints in parts of the capacity
     size = inst.alone[n, i]
     pair = np.arange(len(n))
-    pool = np.where(inst.pool > 0, inst.pool, 1.0)
     use = coo_array(
-        ((inst.pair_demand / pool[i] * size[:, None]).ravel(),
+        ((inst.pair_part * size[:, None]).ravel(),
          ((i[:, None] * resources + np.arange(resources)).ravel(), np.repeat(pair, resources))),
         shape=(servers * resources, len(n)),
     ).tocsr()  # fmt: skip

@@ -18,7 +18,6 @@ from fairopt.errors import FairoptError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion
 from fairopt.notions.notion import SameAs
-from fairopt.notions.slices import part_of_row
 from fairopt.notions.way import Levels
 
 _PRICED = 1e-9
@@ -48,7 +47,7 @@ def _over_time(instance: Instance, notion: Notion, way: SameAs) -> Allocation:
     from fairopt.solving.engines.water import refill
 
     tasks, _ = refill.refill(
-        way.instance, part_of_row(way.instance), list(range(len(instance.servers)))
+        way.instance, way.instance.part_of_row(), list(range(len(instance.servers)))
     )
     return Allocation(instance, notion, tasks)
 
@@ -66,10 +65,9 @@ def _levels(instance: Instance, notion: Notion, way: Levels) -> Allocation | Non
         return None  # tasks are not unique: this method could find others than `solve`
     users, servers, resources = instance.shape
     size = instance.alone[n, i]
-    pool = np.where(instance.pool > 0, instance.pool, 1.0)
     pairs = np.arange(len(n))
     use = np.zeros((servers * resources, len(n) + 1))
-    part = instance.pair_demand / pool[i] * size[:, None]
+    part = instance.pair_part * size[:, None]
     for r in range(resources):
         use[i * resources + r, pairs] = part[:, r]
     share = np.zeros((users, len(n) + 1))
@@ -101,7 +99,8 @@ def _levels(instance: Instance, notion: Notion, way: Levels) -> Allocation | Non
             return None
         level[newly] = found.x[-1]
         frozen |= newly
-        bought.append(np.maximum(price[: len(use)], 0.0).reshape(servers, resources) / pool)
+        paid = np.maximum(price[: len(use)], 0.0).reshape(servers, resources)
+        bought.append(paid / np.where(instance.pool > 0, instance.pool, 1.0))
     x: Floats = np.asarray(found.x)[:-1]
     x = np.maximum(x, 0.0) / max(1.0, float((np.vstack([use, most])[:, :-1] @ x).max()))
     tasks = np.zeros((users, servers))

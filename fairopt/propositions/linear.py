@@ -20,8 +20,7 @@ class Polytope:
         pairs = np.arange(len(n))
         self.instance = instance
         self.size = instance.alone[n, i]
-        pool = np.where(instance.pool > 0, instance.pool, 1.0)
-        part = instance.pair_demand / pool[i] * self.size[:, None]
+        part = instance.pair_part * self.size[:, None]
         self.use = np.zeros((servers, resources, len(n)))
         self.use[i, :, pairs] = part
         self.mine = np.zeros((users, len(n)))

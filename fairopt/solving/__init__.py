@@ -31,8 +31,8 @@ LADDERS = {
 """family -> "module:function" that tries engines and the notion's program, one after another"""
 ENGINES = {
     "ps-dsf": "engines.water.ps_dsf:solve", "per-server-drf": "engines.water.per_server:solve",
-    "bmf": "engines.water.one_pool:solve", "equal-m": "engines.programs.pools:solve_equal",
-    "sum-m": "engines.programs.pools:solve_sum",
+    "bmf": "engines.water.one_pool:solve", "equal-m": "engines.programs.common_tasks:solve_equal",
+    "sum-m": "engines.programs.common_tasks:solve_sum",
 }  # fmt: skip
 """family -> "module:function" of the engine that computes the answer faster than the program"""
 CLOSING = {"ps-dsf": "engines.water.ps_dsf:close"}

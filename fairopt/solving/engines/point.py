@@ -32,9 +32,7 @@ class Question:
     @property
     def use(self) -> Floats:
         """(P, R) part of the row's capacity that one task of the pair uses."""
-        _, i = self.pairs
-        pool = self.instance.pool
-        return self.instance.pair_demand / np.where(pool > 0, pool, 1.0)[i]
+        return self.instance.pair_part
 
     @property
     def worth_per_task(self) -> Floats:

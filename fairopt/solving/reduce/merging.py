@@ -10,8 +10,8 @@ import numpy as np
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import Notion
 from fairopt.notions.notion import Merging
-from fairopt.solving.reduce.exact import equal_products
 from fairopt.solving.reduce.groups import Groups, equal_lines
+from fairopt.solving.reduce.products import equal_products
 from fairopt.solving.reduce.rules import limit_keys, shares_of
 
 MACHINES = 2**53

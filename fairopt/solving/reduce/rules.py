@@ -10,8 +10,8 @@ import numpy as np
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions import Notion
 from fairopt.notions.notion import HEAVIEST, WEIGHT, Merging
-from fairopt.solving.reduce.exact import equal_products
 from fairopt.solving.reduce.groups import Groups
+from fairopt.solving.reduce.products import equal_products
 
 
 def limit_keys(instance: Instance, rule: Merging, limit: Floats) -> list[Floats]:

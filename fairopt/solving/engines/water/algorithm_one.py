@@ -12,7 +12,6 @@ import numpy as np
 
 from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance
-from fairopt.notions.slices import part_of_row
 from fairopt.solving.engines.water.per_server import per_server_drf
 
 STEPS = 50_000
@@ -98,7 +97,7 @@ def run(
     ------
     SolverFailure : the bound on the steps was hit.
     """
-    part = part_of_row(instance)
+    part = instance.part_of_row()
     x = per_server_drf(instance)
     random = None if seed is None else np.random.default_rng(seed)
     restless = list(order)

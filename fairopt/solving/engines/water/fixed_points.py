@@ -14,7 +14,6 @@ import numpy as np
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion, PerServerDominantShare
-from fairopt.notions.slices import part_of_row
 from fairopt.notions.way import Patterns
 from fairopt.solving.engines.programs.patterns import best
 from fairopt.solving.engines.water.refill import refill
@@ -86,7 +85,7 @@ def fixed_points(
     if not isinstance(asked.way(instance), Patterns):
         raise _no_set(asked)
     random = np.random.default_rng(seed)
-    part = part_of_row(instance)
+    part = instance.part_of_row()
     servers = len(instance.servers)
     found: list[FixedPoint] = []
     for trial in range(trials):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.instance import Floats, Instance
-from fairopt.notions.slices import named, part_of_row
+from fairopt.notions.slices import named
 from fairopt.solving.engines.answer import Answer
 from fairopt.solving.engines.water.one_server import fill, level_of
 
@@ -18,7 +18,7 @@ def per_server_drf(instance: Instance) -> Floats:
     When a resource is exhausted, its users stop on that server and the others go on. A user whose
     total reaches its limit stops on all servers. Without limits the servers are independent.
     """
-    part = part_of_row(instance)
+    part = instance.part_of_row()
     size = np.where(instance.eligible, instance.weight[:, None] * instance.alone, 1.0)
     end = np.full(instance.shape[:2], np.inf)  # level at which its limit stops the user
     for _ in range(len(instance.users) + 1):
@@ -59,7 +59,7 @@ def handed_out(instance: Instance, tasks: Floats) -> Floats:
     Each idle resource of a server goes to the users eligible there, the lowest share / phi first;
     no user's share of it rises above its dominant share on the server.
     """
-    share = part_of_row(instance) * tasks[:, :, None]
+    share = instance.part_of_row() * tasks[:, :, None]
     top = share.max(axis=2)
     for i in range(len(instance.servers)):
         n = np.flatnonzero(instance.eligible[:, i])

@@ -8,10 +8,9 @@ import numpy as np
 
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
-from fairopt.notions.slices import part_of_row
 from fairopt.solving.engines.answer import Answer
 from fairopt.solving.engines.water import algorithm_one
-from fairopt.solving.engines.water.refill import refill, time_parts
+from fairopt.solving.engines.water.refill import refill
 
 CLOSING = 200
 """largest number of rounds that improve the answer of a program"""
@@ -31,7 +30,7 @@ def solve(instance: Instance, notion: Any) -> Answer:
         tasks, steps = algorithm_one.run(instance, order, notion.seed)
         step.update(engine="algorithm-1", steps=steps)
     else:
-        tasks, rounds = refill(instance, part_of_row(instance), order)
+        tasks, rounds = refill(instance, instance.part_of_row(), order)
         step.update(engine="refill", rounds=rounds)
     step["order"] = [instance.servers[i] for i in order]
     step["remark"] = "other fixed points may exist; the order of the servers chose this one"
@@ -69,7 +68,7 @@ def close(instance: Instance, tasks: Floats) -> tuple[Floats, dict[str, Any]]:
     servers = list(range(len(instance.servers)))
     step: dict[str, Any] = {"engine": "refill"}
     try:
-        closed, rounds = refill(instance, time_parts(instance), servers, begin, CLOSING)
+        closed, rounds = refill(instance, instance.part_of_time(), servers, begin, CLOSING)
     except SolverFailure:
         return tasks, {**step, "status": f"did not settle in {CLOSING} rounds: not used"}
     moved = float(np.abs(closed.sum(axis=1) / total - 1.0).max())

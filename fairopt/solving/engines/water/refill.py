@@ -24,12 +24,6 @@ MEMORY = 12
 """rounds that an extrapolation uses"""
 
 
-def time_parts(instance: Instance) -> Floats:
-    """(N, I, 1): part of the row's time that one task uses, 1/gamma[n,i] (khamse2016, TDM)."""
-    alone = np.where(instance.eligible, instance.alone, np.inf)
-    return (1.0 / alone)[:, :, None]
-
-
 def refill(
     instance: Instance,
     part: Floats,
@@ -41,7 +35,7 @@ def refill(
 
     Parameters
     ----------
-    part : (N, I, R), `part_of_row` for division of resources, `time_parts` for division of time.
+    part : (N, I, R), `part_of_row` of the instance, or `part_of_time` if time is divided.
     order : positions of the servers in the order they are refilled.
     start : (N, I) >= 0 within the limits, tasks to begin with; default no tasks.
 

@@ -8,14 +8,13 @@ import numpy as np
 
 from fairopt.instance import Floats, Instance
 from fairopt.notions.equal_m import equal_level
-from fairopt.notions.slices import part_of_row
 from fairopt.solving.engines.answer import Answer
 from fairopt.solving.engines.programs.linear import maximum
 
 
 def solve_sum(instance: Instance, notion: Any) -> Answer:
     """Engine of `sum-m`: one linear program in M_n, with its prices."""
-    part, machines = part_of_row(instance), instance.eligible * instance.count
+    part, machines = instance.part_of_row(), instance.eligible * instance.count
     everywhere = part * machines[:, :, None]  # the part of each row that M_n = 1 uses
     alone = 1.0 / everywhere.max(axis=(1, 2))
     users = len(alone)
@@ -33,7 +32,7 @@ def solve_sum(instance: Instance, notion: Any) -> Answer:
 
 def solve_equal(instance: Instance, notion: Any) -> Answer:
     """Engine of `equal-m`: the largest equal level, then a linear program in the pairs."""
-    part = part_of_row(instance)
+    part = instance.part_of_row()
     level, base = equal_level(instance)
     n, i = instance.pairs
     pairs = len(n)

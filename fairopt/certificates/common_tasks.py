@@ -17,7 +17,7 @@ from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, 
 from fairopt.certificates import alpha_fair
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.money import backed_cheapest, left_over, misplaced, steady, task_price
-from fairopt.certificates.per_server import TOLERANCE, parts
+from fairopt.certificates.per_server import TOLERANCE
 from fairopt.formulas import rows
 from fairopt.instance import Floats, Instance
 
@@ -37,7 +37,7 @@ def everywhere(alloc: Allocation) -> Allocation:
     machines = inst.eligible * inst.count
     least = np.where(inst.eligible, alloc.tasks / inst.count, np.inf).min(axis=1)
     price, mu = _prices(alloc)
-    part = parts(inst) * machines[:, :, None]
+    part = inst.part_of_row() * machines[:, :, None]
     gain = 1.0 / inst.weight
     one = Instance(
         part.reshape(len(part), -1), np.ones((1, inst.pool.size)),
@@ -53,7 +53,7 @@ def judge_equal(alloc: Allocation) -> Certificate:
     """Certificate of `equal-m`: M_n >= phi_n M for the largest M, then the largest total."""
     inst = alloc.instance
     once = inst.weight[:, None] * inst.eligible * inst.count
-    part = parts(inst)
+    part = inst.part_of_row()
     use = np.einsum("ni,nir->ir", once, part)
     level = 1.0 / max(float(use.max()), float((once.sum(axis=1) / inst.limit).max()))
     base = level * once
@@ -105,7 +105,7 @@ def _free(alloc: Allocation, checks: list[Check], base: Floats) -> Certificate:
     those who demand it. So a user may have tasks beyond the level only where something is left of
     every resource it demands, and no lighter user demands that resource.
     """
-    inst, part = alloc.instance, parts(alloc.instance)
+    inst, part = alloc.instance, alloc.instance.part_of_row()
     left = 1.0 - np.einsum("ni,nir->ir", base, part)
     weight = inst.weight[:, None, None]
     lightest = np.where(part > 0, weight, np.inf).min(axis=0)

@@ -7,7 +7,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import certify
-from fairopt.solving.engines.programs import pools
+from fairopt.solving.engines.programs import common_tasks
 
 NOTIONS = [fo.EqualTasks(), fo.CommonTasks()]
 
@@ -112,5 +112,5 @@ def test_answers_over_twelve_decades_are_certified(notion) -> None:
 
 def test_the_level_of_equal_m_by_hand() -> None:
     inst = fo.Instance([[1.0], [2.0]], [[6.0]], weight=[1, 2], count=[2])
-    level, base = pools.equal_level(inst)
+    level, base = common_tasks.equal_level(inst)
     assert level == pytest.approx(1.2) and base == pytest.approx(np.array([[2.4], [4.8]]))
