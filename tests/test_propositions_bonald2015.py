@@ -31,6 +31,7 @@ FOUND = {
     ("freezing", "the classes of section 4"): 6,
     ("stability-proportional", "(12)"): 3,
     ("stability-bmf", "(12)"): 3,
+    ("6-settles-above", ""): 3,
 }
 HELD = 5
 ROWS = [

@@ -24,6 +24,8 @@ FOUND: dict[tuple[str, str], tuple[int, int]] = {
     ("khamse2016/unique-rdm", ""): (10, 14),
     ("khamse2016/lemma-1-printed", ""): (13, 14),
     ("khamse2016/lemma-1", "positive demand"): (43, 49),
+    ("khamse2016/section-v-settles-at-once", ""): (0, 12),
+    ("khamse2016/section-v-use", ""): (0, 8),
 }
 HELD = 6
 ROWS = [

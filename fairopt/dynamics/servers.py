@@ -197,7 +197,8 @@ def _phase(instance: Instance, tasks: Floats, begin: int, end: int, away: tuple[
     stay = [n for n, name in enumerate(instance.users) if name not in away]
     here = tasks[begin:end, stay]
     last = here[-1]
-    apart = (np.abs(here - last) / last.sum(axis=1)[:, None]).max(axis=(1, 2))
+    total = last.sum(axis=1)
+    apart = (np.abs(here - last) / np.where(total > 0, total, 1.0)[:, None]).max(axis=(1, 2))
     far = np.flatnonzero(apart > SETTLED)
     settled = begin + int(far[-1]) + 1 if len(far) else begin
     again = np.flatnonzero(apart[-2 : -LONGEST - 2 : -1] <= SAME)
