@@ -1,4 +1,4 @@
-r"""What prices prove about an alpha-fair answer (SYSTEMS A2.2, A2.3; weak duality).
+r"""What prices prove about an alpha-fair answer, by weak duality (docs/maths/prices.md).
 
 For ANY prices p[i,r] >= 0 and mu_n >= 0 on limits, with
 
@@ -57,6 +57,7 @@ class Duality:
 
     @classmethod
     def of(cls, alloc: Allocation, shrink: float = 1.0) -> Duality:
+        """The duality of an answer with prices, its tasks multiplied by `shrink`."""
         inst = alloc.instance
         parameters = alloc.kind["parameters"]
         alpha = welfare.alpha_of(alloc.notion)
@@ -160,7 +161,7 @@ def gap(dual: Duality) -> float:
 
 
 def second_opinion(dual: Duality) -> float:
-    """The same bound by the tangent of log E at the answer (SYSTEMS A2.1).
+    """The same bound by the tangent of log E at the answer (docs/maths/prices.md).
 
     E is concave and homogeneous, so E(x') / E(x) <= sum_n w_n s'_n / s_n with the weights
     w_n = W s^(1-alpha) / sum W s^(1-alpha). For alpha = 0 this is exact in the prices.

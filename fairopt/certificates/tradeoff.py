@@ -1,4 +1,4 @@
-"""The judge of trade-off answers (kesidis2016 (16)), soft and hard forms (promises P1, P2)."""
+"""The judge of trade-off answers (kesidis2016 (16)), soft and hard forms."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TOLERANCE = 1e-6
 
 
 def measure(alloc: Allocation) -> tuple[float, float]:
-    """(gap, worst residual) of an answer with prices: the two numbers of P2, without words."""
+    """(gap, largest residual of a user) of an answer with prices."""
     sheet, proof = _examined(alloc)
     return sheet.gap(proof.rise), float(proof.residual.max())
 
@@ -81,7 +81,7 @@ def _bounded(alloc: Allocation, terms: Terms, found: Floats, sheet: Sheet) -> fl
 
 
 def _tangent(sheet: Sheet) -> float:
-    """The universal bound at the answer's slopes (A2.1); inf for the hard forms."""
+    """The universal bound at the answer's slopes (docs/maths/prices.md); inf for the hard forms."""
     if sheet.terms.equal_across or sheet.terms.equal_within or (sheet.level <= 0).any():
         return np.inf
     alloc = sheet.alloc

@@ -1,4 +1,4 @@
-r"""What prices prove about an answer to the trade-off (16) of kesidis2016 (SYSTEMS A2.5).
+r"""What prices prove about an answer to the trade-off, (16) of kesidis2016.
 
 For ANY prices p >= 0 (c_h the price of one unit of dominant share on pair h, B the value of all
 capacity and limits), any *pulls* P_n with sum 0 and e_h with sum 0 on each server, let
@@ -11,7 +11,7 @@ by more than
 
 with z = F - mean F, y_i = a_i - mean a_i, w = 2 t_PF/N, w_i = 2 t_DRF/(k_i |E_i|) and
 l_n(F, q) = sup_f (phi_n g(f) - q f) - phi_n g(F) + q F. Every term is >= 0 and belongs to a user
-or a row; the proof and the hard forms are in docs/maths/tradeoff.md.
+or a row; the proof and the hard forms are in docs/maths/tradeoff.md, "Proof from prices".
 """
 
 from __future__ import annotations

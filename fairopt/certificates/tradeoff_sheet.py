@@ -1,4 +1,4 @@
-"""A trade-off answer on pairs, in units that keep numbers near 1: what its bound is made of."""
+"""A trade-off answer as arrays over pairs, in units that keep numbers near 1, for its bound."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from fairopt.formulas.penalties import Terms
 from fairopt.instance import BLOCK, Floats, Instance, remembered
 
 NEGLIGIBLE = 1e-9
-"""shares below this part of what the user could have alone, times its due, count as zero (P2)"""
+"""shares below this part of what the user could have alone, times its due, count as zero"""
 
 
 def _force(w: float) -> float:
-    """A force too small to matter beside worths near 1 has lost its digits: it is none.
+    """The force w; 0 if it is so small that it has lost its digits beside marginal values near 1.
 
-    One beyond floating point is not a number, and nothing follows from it.
+    NaN if it overflows: then nothing is proved.
     """
     if np.isinf(w):
         return np.nan
@@ -45,7 +45,7 @@ class Known:
 
     @classmethod
     def of(cls, alloc: Allocation) -> Known:
-        """Kept with a small instance: a sweep has thousands of its answers judged."""
+        """The arrays of an answer, kept with a small instance: a sweep judges many of its answers."""
         inst, score = alloc.instance, alloc.score
         if inst.placement.size > BLOCK:
             return cls(inst, score)
@@ -89,9 +89,11 @@ class Sheet:
             self.v = self.phi * self.held**-self.alpha if self.alpha else self.phi
 
     def per_user(self, x: Floats) -> Floats:
+        """(N,) sums of x (P,) over the pairs of each user."""
         return np.asarray(np.bincount(self.n, x, self.users), dtype=np.float64)
 
     def per_server(self, x: Floats) -> Floats:
+        """(I,) sums of x (P,) over the pairs of each server."""
         return np.asarray(np.bincount(self.i, x, self.servers), dtype=np.float64)
 
     def centred(self, x: Floats) -> Floats:
@@ -123,12 +125,12 @@ class Sheet:
         return found
 
     def money(self) -> float:
-        """What the answer is worth at its own slopes: sum of gradient times a, without loss."""
+        """The sum of gradient times a at the answer, computed without loss of digits."""
         penalty = self.w_f * float(self.z @ self.z) + float(self.w @ (self.y * self.y))
         return float(self.v @ self.level - penalty)
 
     def gap(self, rise: float) -> float:
-        """The equal relative change of every share that is worth `rise`."""
+        """The equal relative rise of every share that raises the objective by `rise`."""
         rise = max(rise, 0.0)
         if self.alpha == 1:
             with np.errstate(over="ignore"):  # an infinite gap proves nothing, and says so

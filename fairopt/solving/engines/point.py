@@ -1,4 +1,4 @@
-"""What every engine is asked, and what it answers: arrays over eligible pairs, nothing else."""
+"""The problem that every alpha-fair engine gets, and the point that it returns, as plain arrays."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ class Question:
 
     @property
     def pairs(self) -> tuple[Ints, Ints]:
+        """Users (P,) and servers (P,) of the eligible pairs."""
         return self.instance.pairs
 
     @property
@@ -42,16 +43,18 @@ class Question:
 
     @property
     def one_score(self) -> bool:
-        """Whether no user's share per task differs by server."""
+        """Whether every user has the same score on all its servers."""
         score, eligible = self.score, self.instance.eligible
         top = np.where(eligible, score, -np.inf).max(axis=1)
         return bool((np.where(eligible, score, top[:, None]) == top[:, None]).all())
 
     def at(self, alpha: float, log_w: Floats) -> Question:
+        """The same problem for another alpha and other weights log W (N,)."""
         return Question(self.instance, self.score, alpha, log_w)
 
     @classmethod
     def of(cls, instance: Instance, score: Floats, alpha: float, inside: bool) -> Question:
+        """The problem with the weights of the instance, inside the power or outside."""
         return cls(instance, score, alpha, welfare.log_weight(instance.weight, alpha, inside))
 
 

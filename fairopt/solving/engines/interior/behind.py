@@ -1,4 +1,9 @@
-"""Levels that others were left behind of: how dear their servers are made for later proofs."""
+"""Prices for the servers of levels that are already done, as needed to prove later levels.
+
+After a level is found, its users and full servers are removed; the rest is solved on its own. The
+proof of a later level needs prices of these servers too: high enough that users who pay on the
+remaining servers do not find the removed ones cheaper.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from fairopt.instance import Bools, Floats, Instance, Ints
 
 
 class Part(Protocol):
-    """Users and servers of a level, in positions of the whole instance; who it stopped."""
+    """Users and servers of a level (positions in the instance), and which users it stopped."""
 
     users: Ints
     servers: Ints
@@ -20,10 +25,10 @@ class Part(Protocol):
 
 @dataclass(frozen=True)
 class Behind:
-    """A level that others were left behind of: its servers, their prices (here, R), and `ratio`.
+    """A level that is done: its servers, their prices (servers, R), and `ratio`.
 
-    ratio[j] is how many times the prices of its j-th ancestor must be raised so that its own users
-    find nothing cheaper on that ancestor's servers.
+    ratio[j] is the factor by which the prices of the j-th level before it must be raised so that its
+    own users find nothing cheaper on the servers of that level.
     """
 
     servers: Ints
@@ -35,13 +40,13 @@ class Behind:
         cls, instance: Instance, score: Floats, part: Part, prices: Floats,
         behind: tuple[Behind, ...],
     ) -> Behind:  # fmt: skip
-        """The level of a part at `prices` (here, R), after those it was left behind of."""
+        """The level of a part at `prices` (servers, R); `behind`: the levels done before it."""
         inst = instance
         if not behind:
             return cls(part.servers, prices, ())
         here = _cost(inst, score, part.users, part.servers, prices)
         cheapest = here.min(axis=1)
-        # whoever pays must not find it cheaper behind
+        # users who pay must not find the servers of earlier levels cheaper
         pays = part.stopped & (cheapest > 0) & np.isfinite(cheapest)
         users = part.users[pays]
         ratio = []
@@ -53,12 +58,14 @@ class Behind:
         return cls(part.servers, prices, tuple(ratio))
 
     def only(self, full: Bools) -> Behind:
+        """The same level with only those of its servers that are full."""
         return Behind(self.servers[full], self.prices[full], self.ratio)
 
     def with_ancestors(self, instance: Instance, behind: tuple[Behind, ...]) -> Floats:
-        """(I, R) prices of all, in parts of all money; what is behind is as dear as it must be.
+        """(I, R) prices of all servers, scaled; those of earlier levels just high enough.
 
-        All of that money is paid by the users stopped there, so a proof loses nothing by it.
+        The users stopped at the earlier levels pay all of that money, so the proof of this level
+        is as tight as without it.
         """
         line = (*behind, self)
         factor = np.zeros(len(line))

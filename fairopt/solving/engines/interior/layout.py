@@ -1,10 +1,10 @@
-"""Eligible pairs as arrays, in two layouts that do the same: the products the method needs.
+"""Arrays over eligible pairs, in two layouts with the same operations: sums and matrix products.
 
-A pair's variable y is its share in units of its user's, so one unit of y uses b[h, r] of row r of
-its server. `Pairs` keeps one entry a pair; `Grid` keeps a full (N, I) array where nearly every
-pair is eligible and demand does not depend on the server, so that products are matrix products
-with the demand matrix. Arrays over pairs have shape `layout.shape`; in a grid what is not eligible
-holds 0 and `mask` is 0 there.
+The variable y of a pair is its share in units of the share of its user; one unit of y uses b[h, r]
+of row r of its server. `Pairs` keeps one entry a pair. `Grid` keeps a full (N, I) array; it is used
+if nearly every pair is eligible and demand does not depend on the server, so that products are
+matrix products with the demand matrix. Arrays over pairs have shape `layout.shape`; in a grid
+entries that are not eligible hold 0, and `mask` is 0 there.
 """
 
 from __future__ import annotations
@@ -18,36 +18,48 @@ from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.point import Question
 
 FULL = 0.4
-"""part of the pairs that must be eligible for a grid"""
+"""a grid is used if at least this part of all pairs is eligible"""
 DENSE, THICK = 4_000_000, 0.05
-"""entries up to which the coupling of users and rows is kept in full; part that is not zero"""
+"""the coupling of users and rows is a dense matrix up to so many entries, or if more than this
+part of them is not zero"""
 
 
 class Layout(Protocol):
-    """What all layouts offer. Arrays over pairs have shape `shape`, over rows (I, R).
+    """What both layouts offer. Arrays over pairs have shape `shape`, arrays over rows (I, R).
 
-    `rows` (I, R): what is used at all.
+    `rows` (I, R) : whether any user uses the resource there.
     """
 
     rows: Bools
 
     @property
-    def shape(self) -> tuple[int, ...]: ...
+    def shape(self) -> tuple[int, ...]:
+        """Shape of arrays over pairs."""
     @property
-    def mask(self) -> Floats | float: ...
-    def of_user(self, pairs: Floats) -> Floats: ...
-    def least(self, pairs: Floats) -> Floats: ...
-    def spread(self, users: Floats) -> Floats: ...
-    def used(self, pairs: Floats) -> Floats: ...
-    def cost(self, rows: Floats) -> Floats: ...
-    def blocks(self, theta: Floats) -> Floats: ...
-    def coupling(self, theta: Floats, inverse: Floats, root: Floats) -> Any: ...
-    def from_pairs(self, values: Floats) -> Floats: ...
-    def to_pairs(self, values: Floats) -> Floats: ...
+    def mask(self) -> Floats | float:
+        """1 for eligible entries, 0 for the others of a grid."""
+    def of_user(self, pairs: Floats) -> Floats:
+        """(N,) sum over the pairs of each user."""
+    def least(self, pairs: Floats) -> Floats:
+        """(N,) smallest entry over the pairs of each user."""
+    def spread(self, users: Floats) -> Floats:
+        """Over pairs: for each pair the entry of its user (N,)."""
+    def used(self, pairs: Floats) -> Floats:
+        """(I, R) part of each row that amounts y over pairs use: B y."""
+    def cost(self, rows: Floats) -> Floats:
+        """Over pairs: the cost of one unit of y at prices (I, R) of whole rows: B' p."""
+    def blocks(self, theta: Floats) -> Floats:
+        """(I, R, R) B diag(theta) B', one block a server."""
+    def coupling(self, theta: Floats, inverse: Floats, root: Floats) -> Any:
+        """Z (I R, N) = blockdiag(inverse) B diag(theta) E' diag(root), users coupled to rows."""
+    def from_pairs(self, values: Floats) -> Floats:
+        """An array over pairs from values (P,) in the order of `Instance.pairs`."""
+    def to_pairs(self, values: Floats) -> Floats:
+        """Values (P,) in the order of `Instance.pairs` from an array over pairs."""
 
 
 def layout_of(question: Question, unit: Floats) -> Layout:
-    """The layout that suits the placement; `unit` (N,) is the share each user is counted in."""
+    """The faster layout for the placement; `unit` (N,) is the unit of each user's share."""
     inst = question.instance
     users, servers, _ = inst.shape
     full = len(question.pairs[0]) >= FULL * users * servers
@@ -77,25 +89,32 @@ class Pairs:
         self.rows[self.present] = np.add.reduceat(self.b[order], self.first_of_server) > 0
 
     def from_pairs(self, values: Floats) -> Floats:
+        """An array over pairs from values (P,) in the order of `Instance.pairs`."""
         return values
 
     def to_pairs(self, values: Floats) -> Floats:
+        """Values (P,) in the order of `Instance.pairs` from an array over pairs."""
         return values
 
     def of_user(self, pairs: Floats) -> Floats:
+        """(N,) sum over the pairs of each user."""
         return np.add.reduceat(pairs, self.first)
 
     def least(self, pairs: Floats) -> Floats:
+        """(N,) smallest entry over the pairs of each user."""
         return np.minimum.reduceat(pairs, self.first)
 
     def spread(self, users: Floats) -> Floats:
+        """Over pairs: for each pair the entry of its user (N,)."""
         found: Floats = users[self.n]
         return found
 
     def used(self, pairs: Floats) -> Floats:
+        """(I, R) part of each row that amounts y over pairs use: B y."""
         return self._per_server(pairs[:, None] * self.b)
 
     def cost(self, rows: Floats) -> Floats:
+        """Over pairs: the cost of one unit of y at prices (I, R) of whole rows: B' p."""
         found: Floats = np.einsum("hr,hr->h", self.b, rows[self.i])
         return found
 
@@ -162,33 +181,41 @@ class Grid:
         return pairs if self.t is None else pairs * self.t
 
     def from_pairs(self, values: Floats) -> Floats:
+        """An array over pairs from values (P,) in the order of `Instance.pairs`."""
         found = np.zeros(self.shape)
         found[self.pairs] = values
         return found
 
     def to_pairs(self, values: Floats) -> Floats:
+        """Values (P,) in the order of `Instance.pairs` from an array over pairs."""
         found: Floats = values[self.pairs]
         return found
 
     def of_user(self, pairs: Floats) -> Floats:
+        """(N,) sum over the pairs of each user."""
         found: Floats = pairs.sum(axis=1)
         return found
 
     def least(self, pairs: Floats) -> Floats:
+        """(N,) smallest entry over the pairs of each user."""
         found: Floats = np.where(self.eligible, pairs, np.inf).min(axis=1)
         return found
 
     def spread(self, users: Floats) -> Floats:
+        """Over pairs: for each pair the entry of its user (N,)."""
         return users[:, None]
 
     def used(self, pairs: Floats) -> Floats:
+        """(I, R) part of each row that amounts y over pairs use: B y."""
         found: Floats = (self._tasks(pairs).T @ self.demand) * self.per_pool
         return found
 
     def cost(self, rows: Floats) -> Floats:
+        """Over pairs: the cost of one unit of y at prices (I, R) of whole rows: B' p."""
         return self._tasks(self.demand @ (rows * self.per_pool).T)
 
     def blocks(self, theta: Floats) -> Floats:
+        """(I, R, R) B diag(theta) B', one block a server."""
         weighted = theta if self.t is None else theta * self.t * self.t
         flat = weighted.T @ self.products
         found = np.empty((self.servers, self.resources, self.resources))
@@ -198,6 +225,7 @@ class Grid:
         return found
 
     def coupling(self, theta: Floats, inverse: Floats, root: Floats) -> Any:
+        """Z (I R, N) = blockdiag(inverse) B diag(theta) E' diag(root), users coupled to rows."""
         scaled = self._tasks(theta * root[:, None])
         left = (inverse * self.per_pool[:, None, :]).reshape(-1, self.resources)
         z = self.demand @ left.T

@@ -1,4 +1,4 @@
-"""What the interior method moves: a point of pairs, rows and users, and steps of it."""
+"""The variables of the interior method, their residuals, and the targets of complementarity."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from fairopt.instance import Floats
 
 @dataclass(frozen=True)
 class State:
-    """Pairs y, nu; rows s, lam; users x, l, p, omega, e. Also a step of all of them."""
+    """The variables, named as in `method`: over pairs y, nu; over rows s, lam; over users x, l, p,
+    omega, e. A step of all of them has the same form."""
 
     y: Floats
     nu: Floats
@@ -25,12 +26,13 @@ class State:
 
     @property
     def v(self) -> Floats:
+        """(N,) marginal value of share: price p of resources plus price omega of the limit."""
         return self.p + self.omega
 
 
 @dataclass(frozen=True)
 class Residual:
-    """What the equations are short of, and the largest relative error of each kind."""
+    """By how much each equation fails to hold, and the largest relative error of each kind."""
 
     dual: Floats
     primal: Floats
@@ -44,7 +46,7 @@ class Residual:
 
 @dataclass(frozen=True)
 class Targets:
-    """Products of complementary pairs: as they are, as they should be, or their change."""
+    """Products of complementary variables: their values, their targets, or a change of them."""
 
     y: Floats
     s: Floats
@@ -62,7 +64,7 @@ class Targets:
         )
 
     def back_within(self, factor: float, goals: Targets) -> Targets:
-        """The change that brings each product to within a factor of its goal."""
+        """The change that brings each product to within `factor` of its goal."""
         return Targets(
             _back(self.y, factor, goals.y), _back(self.s, factor, goals.s),
             _back(self.l, factor, goals.l), _back(self.e, factor, goals.e),
@@ -70,16 +72,18 @@ class Targets:
 
 
 def _back(product: Floats, factor: float, goal: Floats) -> Floats:
-    """Towards the goal; what is far above it comes down by at most factor times the goal."""
+    """The change to within a factor of the goal, downwards by at most factor times the goal."""
     highest = factor * goal
     return np.maximum(np.clip(product, goal / factor, highest) - product, -highest)
 
 
 def replace(state: State, **changes: Floats) -> State:
+    """A copy with some variables changed."""
     return State(**{**state.__dict__, **changes})
 
 
 def stepped(now: State, step: State, primal: float, dual: float, steep: bool = True) -> State:
+    """The state after a step: tasks by the length `primal`, prices by the length `dual`."""
     return State(
         now.y + primal * step.y, now.nu + dual * step.nu, now.s + primal * step.s,
         now.lam + dual * step.lam, now.x + primal * step.x, now.l + primal * step.l,
@@ -95,5 +99,6 @@ def longest(value: Floats, change: Floats) -> float:
 
 
 def log_sum(terms: Floats) -> float:
+    """log(sum(exp(terms))) without overflow."""
     top = float(terms.max())
     return top + float(np.log(np.exp(terms - top).sum()))

@@ -1,4 +1,4 @@
-"""What the method for the trade-off stands on: its unknowns, and forces towards a mean."""
+"""The unknowns of the method for the trade-off, and forces that draw entries to their mean."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ class State:
 
     @classmethod
     def of(cls, *parts: Floats) -> State:
+        """The state of the arrays a, s, nu, price, v, p and e."""
         size = len(parts[0]), len(parts[1]), len(parts[4])
         return cls(np.concatenate(parts), size)
 
     def moved(self, step: State, length: float) -> State:
+        """The state after `length` times a step."""
         return State(self.whole + length * step.whole, self.size)
 
     def reach(self, step: State) -> float:
-        """The longest step that takes nothing that must be positive below 0."""
+        """The length of the step at which the first positive unknown becomes 0."""
         return 1.0 / max(-float((step.positive / self.positive).min()), 1e-300)
 
 
@@ -105,6 +107,7 @@ class Centring:
         return x - self.group @ (self.mean.T @ x), -self.group @ self.mean.T
 
     def prepare(self, delta: Floats) -> None:
+        """Set the diagonal delta (size,) of M for the solves that follow."""
         self.delta = delta
         self.part = 1.0 / (self.w + delta)
         if self.none:

@@ -29,6 +29,7 @@ class Compiled(Program):
     penalty: tuple[Any, Any] = (0.0, 0.0)
 
     def problem(self) -> Any:
+        """The cvxpy problem, built once."""
         return self.whole
 
 
