@@ -45,7 +45,7 @@ class Known:
 
     @classmethod
     def of(cls, alloc: Allocation) -> Known:
-        """The arrays of an answer, kept with a small instance: a sweep judges many of its answers."""
+        """The arrays of an answer, kept with a small instance, which a sweep judges often."""
         inst, score = alloc.instance, alloc.score
         if inst.placement.size > BLOCK:
             return cls(inst, score)

@@ -138,6 +138,7 @@ def checked(
     requirements: Any, loads: Any, means: Any, edge: float, flow: float,
     box: Sequence[int] | None, most: int,
 ) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    """The requirements, loads and means as arrays; BadInput with every fault of the arguments."""
     faults: list[Fault] = []
     part = _array(requirements, "requirements", 2, faults)
     rho = _array(loads, "loads", 1, faults)

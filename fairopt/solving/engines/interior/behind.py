@@ -27,7 +27,7 @@ class Part(Protocol):
 class Behind:
     """A level that is done: its servers, their prices (servers, R), and `ratio`.
 
-    ratio[j] is the factor by which the prices of the j-th level before it must be raised so that its
+    ratio[j] is the factor by which prices of the j-th level before it must be raised so that its
     own users find nothing cheaper on the servers of that level.
     """
 
