@@ -17,7 +17,7 @@ from fairopt.dynamics.replications import Progress
 from fairopt.dynamics.runs import Runs, over_loads, whole_numbers
 from fairopt.dynamics.task_run import replicate, rule_code
 from fairopt.errors import BadInput, Fault, UsageError
-from fairopt.filling.exact import scaled
+from fairopt.filling.units import scaled
 from fairopt.instance import Instance
 
 BOTTLENECKS = {
