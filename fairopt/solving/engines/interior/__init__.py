@@ -1,1 +1,1 @@
-"""Our interior method: alpha-fairness, limits, levels, very many users."""
+"""Interior methods of our own: for alpha-fairness, for a max-min level, for very many users."""

@@ -8,10 +8,10 @@ of rows):
 
 with c_h the money a task of pair h costs. For fixed targets m, M > 0 this is the one maximiser of
 sum W g(s) + tau (sum m_n log x_h + sum M_f log slack_f), so it exists and Newton finds it. An
-ordinary interior method has all targets equal and so loses the users whose money is small; here
-m_n is the money of the user, W s^(1-alpha), and M_f the mean (harmonic, by use) of those who use
-the row, taken anew from the present point whenever tau falls. In the end every user is tau from
-ITS optimum, whatever weights, units and alpha.
+ordinary interior method has equal targets, too coarse for users whose money is small. Here m_n is
+the money of the user, W s^(1-alpha), and M_f the mean (harmonic, by use) of the money of those who
+use the row, computed again whenever tau falls. At the end the relative distance of EVERY user from
+its optimum is about tau, for any weights, units and alpha.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ class _Path:
         return other
 
     def begin(self) -> Floats:
-        """Every row at most half full, and each user's money spread over the rows it uses."""
+        """A first state: rows are at most half full, each user's money is divided over its rows."""
         on_server = np.bincount(self.i, minlength=self.servers)
         x = self.log_size - np.log(2.0 * on_server[self.i])
         over = np.maximum(_lse(self.row, self.log_b + x[self.pair], self.rows) + np.log(2), 0.0)
@@ -191,7 +191,7 @@ class _Path:
         return np.concatenate([x, _lse(self.row, money[self.pair], self.rows)])
 
     def carry(self, state: Floats, other: _Path) -> tuple[Floats, Floats]:
-        """How state and targets move with the question: money of rows as that of their payers."""
+        """State and targets for another problem: the money of rows changes as their users' does."""
         x = state[: self.pairs]
         share = _lse(self.n, self.log_u + x, self.users)
         moved = other.log_w - self.log_w + (self.alpha - other.alpha) * share

@@ -1,13 +1,13 @@
-r"""One max-min level by the interior method: t as high as all users' shares allow, at once.
+r"""One max-min level by an interior method: the largest t that all users can have at once.
 
-In units of what each user could have alone, w_n its weight there,
+In units of what each user could have alone, with w_n the weight in these units,
 
 .. math:: \max t, \quad X_n = \sum_h y_h \ge w_n t, \quad B y + s = 1, \quad X_n + l_n = L_n
 
-It is the frame of `engines.interior` with a worth that is tied to the level instead of to the
-share: v_n (X_n - w_n t) = 0 with sum w_n v_n = 1, one more column beside the same system. Its
-multipliers are strictly complementary, so ALL users that this level stops are told at once, and all
-rows that stop them: v_n w_n > (X_n - w_n t) / (w_n t) and lambda_f > s_f.
+It is the method of `interior.method` with a marginal value v that is tied to the level instead of
+the share: v_n (X_n - w_n t) = 0 with sum w_n v_n = 1, which adds one column to the same system. The
+multipliers are strictly complementary. So they show ALL users that this level stops, and all rows
+that stop them: v_n w_n > (X_n - w_n t) / (w_n t) and lambda_f > s_f.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ MOST = 100
 CLOSE = 1e-12
 """gap, relative to t, at which it stops"""
 ROUGH = 1e-8
-"""gap of a level that is kept where rounding ended the method: who is stopped by what is told"""
+"""a level with at most this gap is kept if rounding ended the method: it shows what stops users"""
 UNSETTLED = 1e-4
-"""what such a level may lack of being feasible; tasks and prices are settled after"""
+"""largest infeasibility of such a level; tasks and prices are corrected afterwards"""
 STALLED = 12
 """iterations in which the gap did not halve that end the method"""
 SETTLE = 2
@@ -37,7 +37,7 @@ SETTLE = 2
 PRICED = 1e-8
 """part of all money above which a row stops somebody"""
 SURE = 1e-3
-"""ratio between a multiplier and its slack, either way, that tells them apart"""
+"""a condition is decided if multiplier and slack differ by at least this factor"""
 
 
 _Step = tuple[Floats, ...]
@@ -48,9 +48,9 @@ _Step = tuple[Floats, ...]
 class Level:
     """A level: its value t, tasks x (P,), money of rows (I, R) and which of them stop somebody.
 
-    `stopped` (N,) bool: who cannot rise; `blocked`: by full rows alone. `clear`: every
-    multiplier was told from its slack. `limits` (N,) money of limits. Rows that stop nobody may
-    have a price of rounding's size.
+    `stopped` (N,) : whether a user cannot rise; `blocked` : by full rows alone. `clear` : whether
+    every multiplier clearly differs from its slack. `limits` : (N,) money of limits. Rows that stop
+    no user may have a price within rounding.
     """
 
     t: float
@@ -68,8 +68,8 @@ def highest_level(
 ) -> Level | None:
     """The level of all users of a question, whose log_w is the logarithm of their weights.
 
-    x (P,) are tasks to begin at, of users that can all still rise. Users with a share `kept` (N,)
-    above 0 have it at least, and rise no more. None: the method did not end.
+    x : (P,), tasks to begin at; all their users can still rise. Users with a share `kept` (N,)
+    above 0 have at least that and rise no more. None if the method did not converge.
     """
     with np.errstate(all="ignore"):
         return _Leveling(question, x, kept).run()
@@ -109,7 +109,7 @@ class _Leveling:
     def _begin(self) -> None:
         layout, live, w = self.layout, self.live, self.w
         x = layout.of_user(self.y)
-        # into the inside: nothing at a bound
+        # move to the interior: no variable at its bound
         least = 1e-3 * layout.spread(x / layout.of_user(np.ones(layout.shape) * layout.mask))
         self.y = np.maximum(self.y, least) * layout.mask
         use = layout.used(self.y)
@@ -121,7 +121,7 @@ class _Leveling:
         self.d = np.maximum(x - w * self.t - self.base, 0.1 * self.base)
         self.l = np.where(self.limited, np.maximum(self.limit - x, 0.1 * self.limit), 1.0)
         users = len(w)
-        # every user pays alike; rows get it by use
+        # every user pays the same, divided among rows by use
         self.v = 1.0 / (users * np.where(self.capped, self.base, w))
         self.omega = np.where(self.limited, 0.1 * self.v, 0.0)
         per_unit = layout.cost(np.where(live, 1.0, 0.0))
@@ -147,11 +147,11 @@ class _Leveling:
             over = self.x - w * self.t - self.base - self.d
             short = 1.0 - float(w @ self.v)
             mu = self._products()
-            # in parts of an equal part of all money: where nobody pays, prices may vanish
+            # relative to an equal part of all money: prices that no user pays may vanish
             priced = float(np.max(np.abs(dual) * layout.spread(self.x))) * len(w) / self.t
             filled = max(float(np.abs(primal).max()), float(np.max(np.abs(over) / self.x)))
             priced = max(priced, abs(short))
-            # more iterations fill rows more exactly for a while, then rounding has won
+            # further iterations fill rows more exactly, until rounding dominates
             settled += mu <= 10 * CLOSE * self.t and priced <= 1e-9
             # the gap is compared with that of the last halving, not with the smallest since
             stalled += 1
@@ -197,7 +197,7 @@ class _Leveling:
         if max(priced, filled) > mu / self.t:
             sigma = max(sigma, 0.05)
         if mu < 1e-5 * self.t and filled > max(1e-9, mu / self.t):
-            sigma = 1.0  # rounding in tasks: settle before going on
+            sigma = 1.0  # tasks carry rounding errors: centre before the next decrease
         aim = max(sigma * mu, 0.1 * CLOSE * self.t) / size
         dy, dnu, ds, dlam, _, dd, dl, domega, dv = first
         second = (dy * dnu, ds * dlam, dl * domega, dv * dd)
@@ -233,7 +233,7 @@ class _Leveling:
         b = np.where(live, primal - to_s / lam, 0.0)
         dy, rise, dlam, dcost = system.step(z, own - held, b)
         cy, crise, clam, ccost = column
-        # what shares rise above the level is a small difference: it is carried, not taken
+        # the rise of shares above the level is a variable, not a small difference of large numbers
         dt = (w @ (own - slope * rise) - short) / (w @ (slope * crise))
         dy, rise = dy + dt * cy, rise + dt * crise
         dlam, dcost = dlam + dt * clam, dcost + dt * ccost
@@ -268,14 +268,14 @@ class _Leveling:
         )
 
     def _level(self) -> Level:
-        # of a capped user: of what it must have
+        # for users with a share to keep, relative to that
         need = self.w * self.t + self.base
         share, slack = need * self.v / self.t, self.d / need
         limits = np.where(self.limited, self.omega * self.limit, 0.0)
-        # a row that is full without a price stops nobody
+        # a full row without a price stops no user
         money = float(self.lam.sum() + limits.sum())
         full = self.live & (self.lam > np.maximum(self.s, PRICED) * money)
-        # nothing is left anywhere for these, however little of all money is theirs
+        # these users have a full row on every server, however little of all money they pay
         blocked = self.layout.least(self.layout.cost(full.astype(np.float64))) > 0
         stopped = blocked | (share > slack) & ~self.capped
         told = np.minimum(share, slack) / np.maximum(share, slack)

@@ -1,8 +1,8 @@
-"""Prices of limits that dwarf all others, within what floating point can hold beside them.
+"""Prices of limits that are far above all other prices, brought into the floating-point range.
 
-At alpha = 100 a user held to a share of 1e-6 would pay 1e600 times what a user of share 1 pays. The
-judge needs the dearest limits right beside each other, and the prices of resources right beside
-each other; how far apart the two are matters no more once it is a hundred decades.
+At alpha = 100 a user held by its limit to a share of 1e-6 would pay 1e600 times what a user of
+share 1 pays. The judge needs the right ratios among the dearest limits, and among the prices of
+resources; the ratio between the two groups does not matter beyond a hundred decades.
 """
 
 from __future__ import annotations

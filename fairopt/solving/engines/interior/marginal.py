@@ -1,14 +1,14 @@
-r"""What one more unit of share is worth: v = W X^(-alpha), as one relation a method can use.
+r"""The marginal value of share, v = W X^(-alpha), as a relation that Newton's method can use.
 
-Every user has a *marginal worth* v of its own instead of v being substituted, tied to its share X
-by a smoothed relation with a slack e >= 0 that goes to 0, in the form that is less curved:
+v is a variable of its own for every user. It is tied to the share X by a relation with a slack
+e >= 0 that goes to 0, in the less curved of two forms:
 
 .. math:: \text{gentle } (\alpha < 2.5): \quad v - W X^{-\alpha} = e, \qquad
           \text{steep}: \quad X - (W / v)^{1/\alpha} = e.
 
-A user whose worth at its limit is far above any price it pays is *linear* there: v is a constant,
-and the limit holds it. alpha = 0 is linear for everybody. Everything in logarithms of W, whose
-common level is free.
+A user whose marginal value at its limit is far above any price that it pays is *linear*: its v is a
+constant, and its limit stops it. For alpha = 0 all users are linear. W is kept in logarithms; a
+common factor of all W is free.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from fairopt.instance import Bools, Floats
 
 STEEP = 2.5
 FAR = 30.0
-"""worth at the limit above this many prices: linear"""
+"""a user is linear if its marginal value at the limit is above so many times its price"""
 
 
 class Worth:
-    """The relation of all users at one exponent.
+    """The relation of v and X for all users at one exponent.
 
     Parameters
     ----------
@@ -39,15 +39,15 @@ class Worth:
         self.ceiling = np.exp(np.minimum(log_w, 690)) if alpha == 0 else np.ones(len(log_w))
 
     def base(self, p: Floats) -> Floats:
-        """(N,) the price a user's money is counted at: its own, or a part of a linear worth."""
+        """(N,) price for a user's money: its own, or part of the constant v if it is linear."""
         if self.alpha == 0:
             return self.ceiling
         return np.where(self.linear, np.maximum(p, self.ceiling / FAR), p)
 
     def money(self, p: Floats, x: Floats) -> Floats:
-        """(N,) what a user pays, or a tenth of what its share is worth while its price is not yet.
+        """(N,) what each user pays, at least a tenth of v X while its price is still too low.
 
-        alpha = 0 counts a part of what the user could have alone at least.
+        For alpha = 0 its share counts as at least a part of what it could have alone.
         """
         if self.alpha == 0:
             return self.ceiling * np.maximum(x, 1e-3)
@@ -58,7 +58,7 @@ class Worth:
         return np.maximum(base * np.maximum(x, 1e-300), 1e-280)
 
     def classify(self, p: Floats) -> Floats:
-        """Tell linear users anew; p, raised where a user is no longer linear."""
+        """Decide again which users are linear; returns p, raised for users that no longer are."""
         if self.alpha == 0:
             return p
         top = self.log_w - self.alpha * np.log(self.limit)
@@ -71,7 +71,7 @@ class Worth:
         return p
 
     def level(self, v: Floats, x: Floats, money: Floats) -> None:
-        """Move the common level of worth to where the users' own errors cancel, by money."""
+        """Set the common factor of W so that the users' errors, weighted by money, cancel."""
         money = np.where(self.linear, 0.0, money)
         if self.alpha == 0 or not money.any():
             return
@@ -83,7 +83,7 @@ class Worth:
     def relation(self, v: Floats, x: Floats, e: Floats) -> tuple[Floats, Floats, Floats]:
         """(miss, slope, curve): dv = intercept(miss, ..) - slope dx; curve is W X^-a or (W/v)^1/a.
 
-        `miss` is what the relation is short of, in units of v (gentle, linear) or of x (steep).
+        `miss` is the error of the relation, in units of v (gentle, linear) or of x (steep).
         """
         if self.alpha == 0:
             zero = np.zeros_like(v)
@@ -99,7 +99,7 @@ class Worth:
         return miss, np.where(self.linear, 0.0, slope), curve
 
     def partner(self, v: Floats, x: Floats) -> Floats:
-        """(N,) what e is complementary to."""
+        """(N,) the variable whose product with e is to vanish."""
         return v if self.steep else x
 
     def intercept(
@@ -119,10 +119,10 @@ class Worth:
         return np.where(self.linear, 0.0, found)
 
     def bend(self, curve: Floats, v: Floats, x: Floats, dv: Floats, dx: Floats) -> Floats | float:
-        """(N,) what the curve is above its tangent where the tangent has the predicted change.
+        """(N,) how far the curve is above its tangent at the predicted change, at most half of it.
 
-        Taken at the point where the curve itself has that change: at the predicted one it would
-        overshoot. At most half the value.
+        It is taken where the curve itself has that change; at the point predicted by the tangent it
+        would be too large.
         """
         if self.alpha == 0:
             return 0.0

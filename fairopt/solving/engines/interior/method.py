@@ -1,4 +1,4 @@
-r"""A primal-dual interior method for concave worth of shares: quick, and exact for light users too.
+r"""A primal-dual interior method for alpha-fairness, accurate also for users of small weight.
 
 In units of what each user could have alone, with rows of capacity 1, the conditions are
 
@@ -9,11 +9,12 @@ In units of what each user could have alone, with rows of capacity 1, the condit
 with y nu = 0, lambda s = 0, omega l = 0, all >= 0. A predictor-corrector method takes Newton steps
 (`engines.schur`) towards y_h nu_h = tau m_n / |h in n|, omega_n l_n = tau m_n,
 lambda_f s_f = tau M_f with m_n = p_n X_n the user's OWN money and M_f the mean (harmonic, by use)
-of those who use the row: an ordinary interior method has one target for all and loses the users
-whose money is small. The worth relation is that of `engines.worth`. The exponent begins between
-0.5 and 3 and moves to the one asked for in stages, once nearly feasible and centred.
+of those who use the row. An ordinary interior method has the same target for all products, which is
+too coarse for users whose money is small. v is the marginal value of share; its relation to X is
+that of `marginal`. The exponent begins between 0.5 and 3 and moves to alpha in stages, each once
+the point is nearly feasible and centred (docs/maths/interior.md).
 
-It stops by its own proof: each user's distance from its optimum at the present prices.
+The method stops when every user is close enough to its optimum at the present prices.
 """
 
 from __future__ import annotations
@@ -45,23 +46,23 @@ ENOUGH, ENOUGH_LARGE, LARGE = 1e-12, 1e-10, 3_000
 LAST = 1e-14
 """smallest tau aimed at: below, rounding wins"""
 STALL = 8
-"""iterations that halve neither the error nor tau before it stops"""
+"""it stops after so many iterations in which neither the error nor tau was halved"""
 GENTLE, MIDDLE = 3.0, 0.5
 """largest and smallest exponent to begin at"""
 LONG = 0.5
-"""a step that needs no more corrections"""
+"""a step of at least this length is not corrected further"""
 CORRECTORS, FURTHER = 2, 0.3
-"""corrections of products for a longer step, each aiming at a step longer by so much"""
+"""most corrections of a step, and by how much each of them tries to lengthen it"""
 SPREAD = 10.0
-"""factor of its target within which a complementary product is let be"""
+"""a correction leaves products alone that are within this factor of their targets"""
 INERTIA = 0.1
-"""part of its last money that a user's counts as at least"""
+"""a user's money falls to no less than this part of it per iteration"""
 RAISE, LOWER = 1.7, 0.5
 """factors of the exponent from stage to stage"""
 
 
 def follow(question: Question) -> Point | None:
-    """The best point the method proved, or None where it does not apply or never got near.
+    """The best point found, or None if the method does not apply or did not come close.
 
     It does not apply to limits (in tasks) of users whose share per task differs by server.
     """
@@ -77,7 +78,7 @@ def follow(question: Question) -> Point | None:
 
 
 class _Method:
-    """One question on its way."""
+    """The state of the method for one problem."""
 
     def __init__(self, question: Question) -> None:
         self.question, self.target = question, question.alpha
@@ -91,14 +92,14 @@ class _Method:
         begin = min(max(self.target, MIDDLE), GENTLE) if self.target > 0 else 0.0
         self.worth = self._worth(begin)
         due = question.log_w / self.target if self.target > 0 else np.zeros_like(self.unit)
-        # shares below this are nothing, as for the certificate
+        # shares below this count as zero, as in the certificate
         self.floor = 1e-10 * np.exp(due - log_sum(due))
         self.enough = ENOUGH if len(question.pairs[0]) <= LARGE else ENOUGH_LARGE
         self.best: tuple[Floats, ...] | None = None
         self.error = np.inf
 
     def _worth(self, alpha: float) -> Worth:
-        """On the way to a larger exponent weights keep W^(1/alpha), what levels go by."""
+        """The relation of v and X at an exponent; W^(1/alpha) is kept while alpha grows."""
         part = min(1.0, alpha / self.target) if self.target > 0 else 1.0
         log_w = part * self.question.log_w + (1 - alpha) * np.log(self.unit)
         return Worth(alpha, log_w, self.limit, self.limited)
@@ -109,7 +110,8 @@ class _Method:
         for iteration in range(MOST):
             now = replace(now, p=self.worth.classify(now.p))
             paid = self.worth.money(now.p, now.x)
-            # money falls slowly: a price that overshoots must not take its targets along
+            # limit the fall of money per iteration: a price that is much too low for one iteration
+            # must not lower the targets that follow from it
             money = paid if money is None else np.maximum(paid, INERTIA * money)
             settled = bool((money <= 10 * paid).all())
             rows = self._row_money(now, money)
@@ -146,7 +148,7 @@ class _Method:
     def _iterate(
         self, now: State, residual: Residual, money: Floats, rows: Floats, tau: float
     ) -> State | None:
-        """Predictor, corrector, and as far as everything stays positive; None: no way on."""
+        """One predictor-corrector step that keeps all variables positive; None if it fails."""
         layout, worth = self.layout, self.worth
         held = np.where(self.limited, now.omega / now.l, 0.0)
         rho = np.where(self.live, now.s / np.where(self.live, now.lam, 1.0), 1.0)
@@ -164,7 +166,7 @@ class _Method:
         if max(residual.largest) > tau:
             sigma = max(sigma, 0.1)
         if residual.largest[1] > 1 and tau < 0.1:
-            sigma = 1.0  # shares still climb their curves, by a factor an iteration
+            sigma = 1.0  # shares and marginal values are still far from their relation
         sigma = max(sigma, 1e-4)
         if tau < 1e-5 and residual.largest[2] > max(1e-13, 0.1 * tau):
             sigma = 1.0  # rounding in tasks: settle before going on
@@ -193,11 +195,11 @@ class _Method:
         self, system: System, now: State, residual: Residual, targets: Targets, goals: Targets,
         bend: Floats | float,
     ) -> tuple[State, tuple[float, float]]:  # fmt: skip
-        """The step with further corrections, as long as they lengthen it, and its lengths.
+        """The step with corrections, as long as they lengthen it, and its two lengths.
 
-        Many near ties spread the products over decades: a few small ones then stop every step.
-        At a trial point somewhat beyond the step's end, products further than a factor from
-        their goals are brought back to that factor (Gondzio 1996).
+        If many pairs are nearly tied, products spread over decades and a few small ones make every
+        step short. So the products at a trial point beyond the end of the step are brought to
+        within a factor of their goals (multiple centrality correctors, Gondzio 1996).
         """
         worth = self.worth
         step = self._direction(system, now, residual, targets, bend)
@@ -264,7 +266,7 @@ class _Method:
         return np.where(self.live, use / np.where(over > 0, over, 1.0), 0.0)
 
     def _complementarity(self, now: State, money: Floats, rows: Floats) -> Floats:
-        """Complementary products in parts of the money they concern."""
+        """Complementary products, each relative to the money of its user or row."""
         live = self.live
         parts = [
             self.layout.of_user(now.y * now.nu) / money, (now.s * now.lam)[live] / rows[live],
@@ -290,9 +292,9 @@ class _Method:
         return Residual(dual, primal, limit, miss, slope, curve, cost, largest)
 
     def _proof(self, now: State, residual: Residual) -> float:
-        """The worst user's error at these prices, as the certificate counts it.
+        """The largest error of a user at these prices, as in the certificate.
 
-        For alpha = 0 the gap: what all resources cost above what all shares are worth.
+        For alpha = 0 the gap: by how much the price of all resources exceeds the objective.
         """
         layout, worth, x = self.layout, self.worth, now.x
         off = max(residual.largest[2], float(np.max(np.abs(residual.limit) / self.limit)))
@@ -312,7 +314,7 @@ class _Method:
     # -- beginning, stages and end --------------------------------------------------------------
 
     def _start(self) -> State:
-        """Servers shared by weights of at most two decades, half full; prices as they are used."""
+        """A first point: servers are shared by weight (over at most two decades), half full."""
         layout, question, worth, live = self.layout, self.question, self.worth, self.live
         n, i = question.pairs
         inst = question.instance
@@ -324,7 +326,7 @@ class _Method:
         y *= np.where(self.limited, np.minimum(1.0, 0.5 * self.limit / total), 1.0)[n]
         y = layout.from_pairs(y)
         x = layout.of_user(y)
-        # total money 1, not counting users whose limit is most of what they begin with
+        # money adds up to 1, without users whose limit is close to what they begin with
         free = ~self.limited | (x < 0.25 * self.limit)
         free = free if free.any() else ~free
         money = worth.log_w + (1 - worth.alpha) * np.log(x)
@@ -332,12 +334,12 @@ class _Method:
         if worth.alpha == 0:
             worth.ceiling = np.exp(worth.log_w)
         p = np.exp(np.clip(worth.log_w - worth.alpha * np.log(x), -690, 690))
-        # a row gets what its users pay, by use
+        # what users pay is divided among rows by use
         per_unit = layout.cost(np.where(live, 1.0, 0.0))
         paid = y * layout.spread(np.where(free, p, 0.0)) / np.where(per_unit > 0, per_unit, 1.0)
         lam = layout.used(paid)
         lam = np.where(live, np.maximum(lam, 1e-3 * lam.mean()), 0.0)
-        # a limit leaves a user no more to pay than rows cost
+        # a user at its limit pays no more than its rows cost
         p = np.where(free, p, np.minimum(p, layout.of_user(y * layout.cost(lam)) / x))
         cost, price = layout.cost(lam), layout.spread(p)
         nu = np.maximum(cost - price, 0.3 * np.maximum(price, cost))
@@ -348,7 +350,7 @@ class _Method:
         )  # fmt: skip
 
     def _raised(self, now: State) -> State:
-        """The next larger exponent; e small, so that it is not the slack that fits the curve."""
+        """The state at the next larger exponent; the slack e is made small."""
         worth = self._next(min(RAISE * self.worth.alpha, self.target), now)
         if not worth.steep:
             return now
@@ -357,7 +359,7 @@ class _Method:
         return replace(now, e=e)
 
     def _lowered(self, now: State) -> State:
-        """The next smaller exponent; shares that fall by decades are let fall at once."""
+        """The state at the next smaller exponent; shares may fall by decades at once."""
         worth = self._next(max(LOWER * self.worth.alpha, self.target), now)
         due = (worth.log_w - np.log(np.maximum(now.v, 1e-300))) / worth.alpha
         fall = np.exp(np.clip(due - np.log(now.x), -200, 0))
@@ -376,7 +378,7 @@ class _Method:
         return self.worth
 
     def _kept(self, now: State, cost: Floats) -> tuple[Floats, ...]:
-        """What the answer is made of, cut loose from the iteration."""
+        """Copies of the variables that the answer needs."""
         layout, worth = self.layout, self.worth
         y = layout.to_pairs(now.y)
         return (y, now.lam, now.omega, layout.least(cost), worth.linear, worth.log_w)
@@ -386,12 +388,13 @@ class _Method:
     ) -> Point:
         n, i = self.question.pairs
         if self.target == 0:
-            # users that are not worth their cheapest price hold rounding only
+            # users whose weight is below their cheapest price hold nothing but rounding
             dear = q / np.exp(log_w) - 1
             y = np.where(y < dear[n], 0.0, y)
         money = np.log(omega * self.limit + 1e-300)
         if self.target > 0:
-            # a linear user pays its true worth at its limit: the price, and for the limit the rest
+            # a linear user at its limit pays its marginal value: the price of its resources, and
+            # the rest for the limit
             top = log_w - self.target * np.log(self.limit)
             rest = top + np.log1p(-np.minimum(np.exp(np.log(q) - top), 1 - 1e-16))
             money = np.where(linear, rest + np.log(self.limit), money)

@@ -1,20 +1,20 @@
-r"""Very many users on few servers: solve the pool of all servers, then deal the users out.
+r"""Very many users on few servers: solve one pool of all capacity, then divide users over servers.
 
-With so many users every server can be given any mix of them, and then no server is dearer than
-another: the answer of one pool with the capacity of all,
+With so many users, each server can be given a suitable mix of them, and then all servers have the
+same prices: the answer of one pool with the capacity of all servers,
 
 .. math:: \max \sum_n W_n g_\alpha(s_n), \quad \sum_n d_{n,r} x_n \le \sum_i c_{i,r},
 
-is the answer of all servers, as soon as its tasks can be dealt out so that every server is used
-alike. The pool has R prices only: Newton on its dual, a few passes over the users. The dealing is
-x[n,i] = x_n f[n,i] with
+is the answer, if its tasks can be divided so that every server is used in the same proportion. The
+pool has only R prices: Newton's method on its dual takes a few passes over the users. The division
+is x[n,i] = x_n f[n,i] with
 
 .. math:: f_{n,i} \propto \exp(\theta_i \cdot z_n) \text{ where eligible}, \quad
           z_n = d_n / \sigma_n,
 
 whose I R numbers theta minimise a convex function (logs of sums of exponentials) that has the
-wanted use of every server as its gradient. Where that is not to be had (too few users, or placement
-keeps a mix from a server) it finds nothing, and the method of `engines.interior` goes on.
+wanted use of every server as its gradient. If there is no such division (too few users, or
+placement keeps a suitable mix from a server), nothing is returned and `interior.method` is used.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ MANY, PER_ROW = 400_000, 100
 CLOSE = 1e-13
 """largest relative miss of a capacity"""
 SAMPLE = 50_000
-"""users from which the curvature of the dealing is taken; its gradient is of all"""
+"""number of users from which the curvature of the division is computed; its gradient uses all"""
 
 
 def worthwhile(question: Question) -> bool:
-    """Many users a row, scores that do not depend on the server, no limits."""
+    """Whether to try: many users per row, scores that do not depend on the server, no limits."""
     inst = question.instance
     users, servers, resources = inst.shape
     return (
@@ -49,7 +49,7 @@ def worthwhile(question: Question) -> bool:
 
 
 def follow(question: Question) -> Point | None:
-    """The answer of the pool, dealt out; None where it cannot be."""
+    """The answer of the pool, divided over the servers; None if that is not possible."""
     inst = question.instance
     total = inst.pool.sum(axis=0)
     demand = inst.demand / total
@@ -85,7 +85,7 @@ def _prices(demand: Floats, log_w: Floats, alpha: float) -> tuple[Floats, Floats
         x = np.exp(log_x - top) / float(np.exp(money - top).sum()) * float(p.sum())
         used = x @ demand
         short, product = 1.0 - used - s, mu - p * s
-        # d used = -(1/alpha) d' diag(x / q) d dp, and all money keeps up with all prices
+        # d used = -(1/alpha) d' diag(x / q) d dp, with all money equal to all prices
         slope = (demand * (x / q / alpha)[:, None]).T @ demand
         if max(float(np.abs(short).max()), float((p * s).max())) < CLOSE:
             return p, x
@@ -107,7 +107,7 @@ def _reach(value: Floats, change: Floats) -> float:
 
 
 def _dealt(question: Question, demand: Floats, tasks: Floats) -> Floats | None:
-    """(N, I) part of each user's tasks on each server, so that all servers are used alike."""
+    """(N, I) part of each user's tasks on each server, with all servers used in one proportion."""
     inst = question.instance
     users, servers, resources = inst.shape
     size = demand.sum(axis=1)
@@ -154,5 +154,5 @@ def _newton(z: Floats, weight: Floats, f: Floats, miss: Floats) -> Floats:
     order = servers * resources
     step = np.linalg.lstsq(curve.reshape(order, order), miss.ravel(), rcond=1e-12)[0]
     step = np.asarray(step, dtype=np.float64).reshape(servers, resources)
-    # far away the exponentials bend more than their tangent says
+    # limit the step: far from the solution the exponentials curve too much for Newton's method
     return step * min(1.0, 3.0 / max(float(np.abs(step).max()), 1e-300))

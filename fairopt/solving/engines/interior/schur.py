@@ -1,4 +1,4 @@
-r"""One Newton step of the interior method: eliminate pairs, then users or rows, whichever is more.
+r"""One Newton step of the interior method: eliminate pairs, then users or rows, the larger set.
 
 The step solves, for pairs h of user n on server i,
 
@@ -41,8 +41,8 @@ class System:
     Parameters
     ----------
     layout : the pairs. theta : over pairs, y / nu >= 0.
-    heat : (N,) H >= 0, how fast a user's worth falls. rho : (I, R) > 0 slack over price.
-    live : (I, R) rows that somebody uses.
+    heat : (N,) H >= 0, how fast a user's marginal value falls. rho : (I, R) > 0 slack over price.
+    live : (I, R) whether any user uses the row.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class System:
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """(dy, dx - base, dlam, dcost), refined once on the equations before elimination.
 
-        H acts on what a share rises above `base` (N,).
+        H multiplies the rise of a share above `base` (N,).
         """
         dy, _ = self._pairs(z, a, base)
         dlam = self._prices(np.where(self.live, self.layout.used(dy) - b, 0.0))
@@ -79,9 +79,10 @@ class System:
         return dy, rise, dlam, dcost
 
     def _pairs(self, z: Floats, a: Floats, base: Floats | float) -> tuple[Floats, Floats]:
-        """dy and dx at given prices: what a user gains is spread over its pairs by theta.
+        """dy and dx at given prices: the change of a user's share is divided over pairs by theta.
 
-        Written around the mean of the user's pairs: H and a, which may be huge, move only the sum.
+        It is written relative to the mean of the user's pairs, since H and a, which may be huge,
+        change only the sum.
         """
         total = self.layout.of_user(z)
         rise = (self.sums * a + total - base) / self.stiff

@@ -1,1 +1,1 @@
-"""Our method for the trade-off (16) of kesidis2016, soft and hard."""
+"""Interior methods of our own for the trade-off (16) of kesidis2016, soft and hard forms."""

@@ -1,7 +1,8 @@
-r"""What the hard forms (14) and (15) of kesidis2016 leave together.
+r"""Which servers can be used under both hard forms, (14) and (15) of kesidis2016.
 
-With one share b_i for every eligible user of server i and one level L, sum_{i in E(n)} b_i =
-phi_n L for every user: a cone. Its widest point tells which servers can be used at all.
+With the same share b_i for all eligible users of server i, and one level L, the conditions are
+sum_{i in E(n)} b_i = phi_n L for every user. They form a cone; a server can be used if some point
+of the cone has b_i > 0.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from fairopt.errors import Infeasible
 from fairopt.instance import Bools, Floats, Instance
 
 MANY = 60
-"""users above which the conflict is not reduced to the fewest"""
+"""for more users a conflict is not reduced to the fewest that contradict each other"""
 
 
 def usable(instance: Instance) -> Bools:
-    """(I,) servers that can hold something under both equalities.
+    """(I,) whether tasks are possible on each server under both equalities.
 
     Raises
     ------
-    Infeasible : none; the message names the fewest users that exclude each other.
+    Infeasible : no server; the message names the fewest users that exclude each other.
     """
     users = np.arange(instance.shape[0])
     found = _widest(instance, users)

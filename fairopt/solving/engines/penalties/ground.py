@@ -1,4 +1,4 @@
-"""What the method for the trade-off knows of an instance before it is told the weights."""
+"""Arrays of an instance for the trade-off's methods, independent of the penalties' weights."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ class Ground:
         return self._frames[key]
 
     def _begin(self, instance: Instance, i: Any) -> Floats:
-        """Equal shares on each server, every row at most half full; limits then cut."""
+        """Equal shares on each server with every row at most half full, then cut to the limits."""
         servers = len(instance.servers)
         a = np.asarray(instance.count / np.bincount(i, minlength=servers), dtype=np.float64)[i]
         capacity = self.use[:, : len(self.rows)]
-        # the fullest row of each server, whether or not this user demands it
+        # the fullest row of each server, also for users that do not demand it
         fullest = np.zeros(servers)
         np.maximum.at(fullest, self.rows // instance.shape[2], a @ capacity)
         a = a * 0.5 / fullest[i]

@@ -1,1 +1,1 @@
-"""The last digits: Newton on the active set, of tasks and of levels."""
+"""Make answers exact: Newton's method on the active set, for tasks and for levels."""

@@ -1,4 +1,4 @@
-"""Levels to the last digit, once it is known who is stopped by what: tasks and prices."""
+"""Max-min levels made exact, once it is known what stops each user: tasks and prices."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ ROUNDS = 3
 TRIFLE = 1e-12
 """part of a level's money below which a price is an engine's noise"""
 DUST = 0.5
-"""part of a share below which what is held where others are stopped goes elsewhere"""
+"""a smaller part of a share, held where others are stopped, is moved elsewhere"""
 
 
 def settled(
     instance: Instance, score: Floats, tasks: Floats, money: Floats
 ) -> tuple[Floats, Floats]:
-    """Tasks (N, I) and money of rows (I, R) of a level, of which users hold the cheapest alone.
+    """Tasks (N, I) and money of rows (I, R) of a level, tasks only on each user's cheapest pairs.
 
-    A pair is held where the part of its user's share there is larger than what it costs too much,
-    relative: one of the two is of rounding's size. Prices are then moved, each by as little as can
-    be, until all pairs held by a user cost it the same.
+    A pair is kept if the part of its user's share there is larger than the part by which it is too
+    dear: one of the two is rounding. Prices are then changed, by as little as possible, until all
+    pairs kept by a user cost it the same.
     """
     n, i = instance.pairs
     users = instance.shape[0]
@@ -150,7 +150,7 @@ def _correct(
     share = score[n[held], i[held]] * y[held] / (value * instance.weight)[n[held]]
     full = usage[:, held].multiply(y[held][None, :]).tocoo()
     total = np.bincount(n, y, users)
-    # who is at its limit stays there
+    # users at their limits stay there
     fixed = total >= instance.limit * (1 - 1e-12)
     # relative: log level of the user's share moves as its group's does; then the full rows
     down = np.concatenate([n[held], np.arange(users), users + full.row])
