@@ -57,10 +57,10 @@ def test_where_it_settles_it_is_proportionally_fair(seed, users, resources):
                        weight=rng.uniform(0.5, 4, users))  # fmt: skip
     exact = fo.solve(inst, fo.ProportionalFair())
     run = by_prices(exact, 0.5 * edge(exact), 20_000)
-    if run.ended == SETTLED:  # a price at 0 by a hair takes its time
+    if run.ended == SETTLED:  # from the start at 1 a few do not: far from the answer H is larger
+        assert run.off <= WITHIN
         assert fo.certify(fo.Allocation(inst, fo.ProportionalFair(), run.tasks[:, None] / 1.000002)
                           ).gap <= 1e-5  # fmt: skip
-    assert run.off <= 1e-2
 
 
 def test_several_servers_never_settle_but_stay_near():
@@ -84,7 +84,7 @@ def test_the_command(capsys, tmp_path):
     asked = ["simulate", "prices", "bonald2015/prices", "--theta", "0.5:5:3"]
     assert command([*asked, "--steps", "2000", "--plot", str(path)]) == 0
     shown = capsys.readouterr().out
-    assert "settles below theta = 3.199" in shown
+    assert "settles below theta = 3.199 once it is near" in shown
     assert "restless" in shown
     assert "does not settle" in path.read_text()
     assert command([*asked, "--steps", "2000", "--json"]) == 0

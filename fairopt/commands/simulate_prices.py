@@ -99,7 +99,7 @@ def _text(title: str, rows: list[dict[str, Any]], most: float | None) -> str:
         for row in rows
     ]  # fmt: skip
     head = ["theta", "ended", "steps", "off", "mean off"]
-    last = [] if most is None else ["", f"settles below theta = {most:.4g}, by its derivative"]
+    last = [] if most is None else ["", f"settles below theta = {most:.4g} once it is near"]
     what = "Prices of resources by steps of theta"
     return "\n".join([title, what, "", text(head, lines, "terminal"), *last])
 

@@ -9,7 +9,7 @@ for what its money buys at these prices:
 with :math:`a_{n,j} = d_{n,j} / c_j` and a start at :math:`\nu = 1`. On one pool this is steepest
 descent on the dual. Near the answer a step multiplies the error by :math:`1 - \theta H` where
 :math:`H_{jk} = \sum_n x_n^2 a_{n,j} a_{n,k} / \phi_n` over the resources with a price, so that it
-settles below :math:`\theta = 2 / \lambda_{\max}(H)` and not above.
+stays there below :math:`\theta = 2 / \lambda_{\max}(H)` and not above. From afar it may need less.
 
 On several servers a user buys where it is cheapest. It then changes its mind between servers that
 are equally cheap, and no constant step settles: tasks stay off by about the step size.
