@@ -1,4 +1,4 @@
-"""Prices for a trade-off answer that came without: any prices prove a bound."""
+"""Guess prices for a trade-off answer that has none: any prices prove a bound."""
 
 from __future__ import annotations
 

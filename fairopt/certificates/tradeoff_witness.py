@@ -1,4 +1,4 @@
-"""A better feasible answer to (16), for refuting one: searched with SciPy, checked in NumPy."""
+"""Search a better feasible answer to (16), which refutes one: SciPy searches, NumPy checks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats
 
 LARGEST = 20_000
-"""pairs above which no witness is searched"""
+"""no witness is searched for instances of more pairs"""
 
 
 def better(alloc: Allocation, terms: Terms, rounds: int = 80) -> tuple[Floats, float]:

@@ -97,7 +97,7 @@ def _within_reach(alloc: Allocation, always: bool = False) -> tuple[Floats, Floa
 
 
 def polish(question: Question, point: Point) -> Point | None:
-    """Newton on the active set, imported where it is needed: it brings sparse matrices along."""
+    """Newton on the active set; imported here because it loads SciPy's sparse matrices."""
     from fairopt.solving.engines.polish.tasks import polish as active_set
 
     if point.x.ndim == 2:
@@ -106,7 +106,7 @@ def polish(question: Question, point: Point) -> Point | None:
 
 
 class _Ladder:
-    """One part on its way to a certified answer."""
+    """The steps tried for one connected part, and the best answer so far."""
 
     def __init__(
         self, instance: Instance, notion: Any, score: Floats, polished: bool, gap: float
@@ -193,7 +193,7 @@ class _Ladder:
         return self.error <= self.gap
 
     def _rest(self) -> bool:
-        """Users whose money is lost beside that of others, asked alone about what those leave."""
+        """Solve again for users of too little money, alone, with what the others leave."""
         from fairopt.solving import remainder
 
         if self.best is None:

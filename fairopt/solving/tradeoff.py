@@ -48,7 +48,7 @@ def tradeoff(instance: Instance, notion: Tradeoff, score: Floats, how: How) -> A
 
 
 class _Ladder:
-    """One question on its way to a certified answer."""
+    """The steps tried for one problem, and the best answer so far."""
 
     def __init__(
         self, instance: Instance, notion: Tradeoff, score: Floats, gap: float

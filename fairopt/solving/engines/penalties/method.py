@@ -1,7 +1,7 @@
 r"""An interior point method for the trade-off objective (16) of kesidis2016, in NumPy.
 
 Unknowns are dominant shares a of the eligible pairs, slacks s of capacities and limits, their
-prices lambda, reduced costs nu, every user's marginal worth v, and the two *pulls*, p of the
+prices lambda, reduced costs nu, every user's marginal value v, and the two *pulls*, p of the
 variance of F and e of those on the servers, each kept as a variable of its own:
 
 .. math::
@@ -56,7 +56,7 @@ WIDEST = 300.0
 def follow(
     instance: Instance, score: Floats, terms: Terms, weight: Floats | None = None
 ) -> Point | None:
-    """The best point of the central path, or None where numbers ended.
+    """The best point of the central path, or None if floating point could not follow it.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def without_penalty(question: Question) -> Point | None:
 
 
 class _Method:
-    """The data of one question in natural units, and Newton's method on its path."""
+    """The data of one problem in natural units, and Newton's method along its central path."""
 
     def __init__(
         self, instance: Instance, score: Floats, terms: Terms, weight: Floats
@@ -131,14 +131,14 @@ class _Method:
     # -- the path -----------------------------------------------------------------------------
 
     def run(self) -> State:
-        """The end of the path; a large alpha is reached in strides, each half-way to its end."""
+        """The end of the path; a large alpha is reached in steps, each followed half-way."""
         state = self.start()
         while self.alpha < self.terms.alpha:
             state = self._raised(self.descend(state, HALF_WAY))
         return self.descend(state, ENOUGH)
 
     def descend(self, state: State, enough: float) -> State:
-        """Predictor and corrector until nothing more is gained; the best state on the way."""
+        """Predictor-corrector steps until the error no longer falls; the best state met."""
         best, least, worse = state, np.inf, 0
         for _ in range(MOST):
             left = self.residuals(state)
@@ -236,7 +236,7 @@ class _Method:
             curve - np.minimum(second, 0.5),
             True,
         )
-        # the nearer the end, the nearer to a bound a step may go
+        # close to the end a step may go closer to the bounds
         far = min(1.0, max(mean / money, left.bent))
         return z.moved(go, min(1.0, (1 - min(0.1, max(far**1.5, 1e-9))) * z.reach(go)))
 
@@ -245,8 +245,8 @@ class _Method:
         dual, primal, across, within = left.dual, left.primal, left.across, left.within
         pairs = len(z.a)
         self.across.prepare(slope)
-        # a little more than nu / a: where pairs are held that goes to 0 and the digits of all
-        # other terms would drown in its inverse; it slows the last steps, and changes no answer
+        # a little more than nu / a, which goes to 0 for pairs with tasks: its inverse would be so
+        # large that all other terms lose their digits. This slows the last steps only
         self.within.prepare(z.nu / z.a + DAMPING * (self.of_user @ z.v) / z.a)
         system = self._system(z)
         fixed = self.within.solve_pull(within)
