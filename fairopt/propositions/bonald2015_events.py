@@ -1,4 +1,4 @@
-"""What the papers say of simulations: tasks and packets of bonald2015, frameworks of kesidis2018.
+"""What bonald2015 says of its simulations of tasks and packets, sections 4.4 and 4.5.
 
 A trial is a few short replications. An order is decided by their paired differences: it holds where
 the 95% interval is above 0, and is refuted where the mean is below 0 by 2.5 times its half-width.
