@@ -19,13 +19,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.allocation.check import Check
+from fairopt.dynamics.rates import class_rates
+from fairopt.errors import FairoptError
 from fairopt.instance import Floats, Instance
 from fairopt.notions import BottleneckMaxFair, MaxMin, Notion, ProportionalFair
 from fairopt.properties.quick import quick
 from fairopt.propositions import draws
 from fairopt.propositions.bonald2015 import parts_of_pool, two_resources
 from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
-from fairopt.solving.engines.water.one_server import fill
 
 STEP = 0.08
 """length of a step, as a part of the time the fullest resource needs for the present work"""
@@ -150,13 +151,20 @@ def _largest_falls(inst: Instance, seed: int) -> Check:
 # -- rates of one transaction, two resources -----------------------------------------------------
 
 
-def drf_rates(part: Floats, number: Floats) -> Floats:
-    """Weighted water filling of dominant shares."""
-    dominant = part.max(axis=1)
-    rate = part * (number / dominant)[:, None]
-    level = fill(rate, np.zeros(len(part)), np.full(len(part), np.inf))
-    one: Floats = level / dominant
-    return one
+def rates_of(name: str) -> Rates:
+    """The rates of one transaction of each class under "drf", "pf" or "bmf"."""
+
+    def rates(part: Floats, number: Floats) -> Floats:
+        try:
+            one: Floats = class_rates(part, number[None], name)[0] / number
+        except FairoptError as error:
+            raise Undecided(f"{name}: {type(error).__name__}") from error
+        return one
+
+    return rates
+
+
+drf_rates, proportional_rates, bottleneck_rates = map(rates_of, ("drf", "pf", "bmf"))
 
 
 stated(
@@ -169,28 +177,6 @@ stated(
 )(Drains(MaxMin("drf"), drf_rates))
 
 
-def proportional_rates(part: Floats, number: Floats) -> Floats:
-    """1 / (a_k1 nu_1 + a_k2 nu_2) at the prices nu = sum n (s, 1 - s) that minimise the dual."""
-    apart = part[:, 0] - part[:, 1]
-
-    def slope(s: float) -> float:
-        price = part[:, 1] + s * apart
-        if (price <= 0).any():
-            return np.inf if s == 0 else -np.inf
-        return float((number * apart / price).sum())
-
-    low, high = 0.0, 1.0
-    if slope(low) <= 0:
-        high = low
-    elif slope(high) >= 0:
-        low = high
-    while high - low > 1e-13 and low < (middle := (low + high) / 2) < high:
-        low, high = (middle, high) if slope(middle) > 0 else (low, middle)
-    s = (low + high) / 2
-    one: Floats = 1 / ((part[:, 1] + s * apart) * number.sum())
-    return one
-
-
 stated(
     name="bonald2015/stability-proportional",
     words="with sum_k rho_k a_kj < 1 the fluid of proportional fairness drains",
@@ -199,36 +185,6 @@ stated(
     hypotheses=(TWELVE, TWO),
     notion=ProportionalFair(),
 )(Drains(ProportionalFair(), proportional_rates))
-
-
-def bottleneck_rates(part: Floats, number: Floats) -> Floats:
-    """min_j theta_j / a_kj at levels theta_1 = r theta_2 for which both resources are equally full.
-
-    With b = a_k1 / a_k2, the use of the first resource minus that of the second is a positive
-    factor times sum n (min(r, b) - min(r / b, 1)). This is piecewise linear in r with kinks at the
-    b, negative before its only root and positive after it. Without a root, one resource alone is
-    full and is the bottleneck of every class.
-    """
-    with np.errstate(divide="ignore"):
-        b = part[:, 0] / part[:, 1]
-    inner = np.sort(b[(b > 0) & np.isfinite(b)])
-    knots = np.concatenate([inner, [2 * inner[-1] if len(inner) else 1.0]])
-    with np.errstate(divide="ignore"):
-        ahead = (np.minimum(knots[:, None], b) - np.minimum(knots[:, None] / b, 1)) @ number
-    zero = -float(number[b == 0].sum())  # the sum at r = 0
-    if zero == 0 and ahead[0] >= 0:
-        first: Floats = 1 / (part[:, 0] * number.sum())
-        return first
-    if ahead[-1] <= 0 and np.isfinite(b).all():
-        second: Floats = 1 / (part[:, 1] * number.sum())
-        return second
-    knots, ahead = np.concatenate([[0.0], knots]), np.concatenate([[zero], ahead])
-    k = int(np.argmax(ahead > 0)) if (ahead > 0).any() else len(knots) - 1
-    r = knots[k - 1] - ahead[k - 1] * (knots[k] - knots[k - 1]) / (ahead[k] - ahead[k - 1])
-    with np.errstate(divide="ignore"):
-        level = np.minimum(r / part[:, 0], 1 / part[:, 1])
-    one: Floats = level / ((number * level) @ part).max()
-    return one
 
 
 stated(
