@@ -86,6 +86,22 @@ def test_what_is_refused():
         service_curves(fo.Instance([[1.0]], [[1.0], [1.0]]), [0.3])
 
 
+def test_lies_are_resumed_and_damage_is_told(tmp_path):
+    path = tmp_path / "lies.jsonl"
+    asked = {"needs": {"2": 1.0}, "claims": {"1": 0.5, "2": 1.0}, "edge": 1e-4, "flow": 1e-6}
+    pool = POOL.replace(resources=["1", "2"])
+    first = lying_curves(pool, [0.3], means={"1": 2.0}, resume=path, **asked)
+    assert first == lying_curves(pool, [0.3], means={"1": 2.0}, resume=path, **asked)
+    other = lying_curves(pool, [0.3], resume=path, **asked)  # means matter, a little
+    assert 0 < abs(other[0]["long_lie"] / first[0]["long_lie"] - 1) < 0.01
+    lines = path.read_text().splitlines()
+    entry = json.loads(lines[1])
+    entry["result"]["long_gain"] = 0.5
+    path.write_text("\n".join([lines[0], json.dumps(entry), *lines[2:]]) + "\n")
+    with pytest.warns(JournalWarning, match="line 2"):
+        assert lying_curves(pool, [0.3], means={"1": 2.0}, resume=path, **asked) == first
+
+
 def test_every_class_in_turn_is_the_liar():
     rows = lying_curves(POOL, [0.3], ["pf"], edge=1e-4, flow=1e-6)
     assert [row["liar"] for row in rows] == ["1", "2", "3"]
@@ -95,7 +111,8 @@ def test_every_class_in_turn_is_the_liar():
 def test_the_command_prints_figure_1_at_a_load(capsys, tmp_path):
     picture, out = tmp_path / "a.svg", tmp_path / "a.json"
     arguments = ["simulate", "markov", "bonald2015/scenario-balanced", "--load", "0.3",
-                 "--load", "0.1", "--plot", str(picture), "-o", str(out)]  # fmt: skip
+                 "--load", "0.1", "--rule", "drf", "--rule", "pf", "--rule", "drf",
+                 "--plot", str(picture), "-o", str(out)]  # fmt: skip
     assert cli(arguments) == 0
     text = capsys.readouterr().out
     assert "0.679855" in text
@@ -114,6 +131,14 @@ def test_the_command_prints_figure_3(capsys):
     row = json.loads(capsys.readouterr().out)["rows"][0]
     assert row["short_gain"] == pytest.approx(figure_3(0.25).short_gain, rel=1e-6)
     assert row["claimed"] == pytest.approx([2 / 3, 1.0])
+
+
+def test_the_command_looks_for_the_best_lie(capsys):
+    arguments = ["simulate", "lying", "bonald2015/figure-3", "--load", "0.25", "--json"]
+    assert cli([*arguments, "--claims", "best", "--edge", "1e-6"]) == 0
+    row = json.loads(capsys.readouterr().out)["rows"][0]
+    assert row["short_gain"] > figure_3(0.25).short_gain - 1e-4
+    assert cli([*arguments, "--needs", "best"]) == 2
 
 
 def test_exit_codes(capsys):

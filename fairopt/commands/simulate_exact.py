@@ -20,7 +20,7 @@ def options(function: Callable[..., int]) -> Callable[..., int]:
         click.option("--flow", type=float, default=1e-8, show_default=True,
                      help="What goes out is what comes in, to this part of it; at most 1e-6."),
         click.option("--states", "most", type=click.IntRange(min=2), metavar="N",
-                     help="Most states of a box, 200 bytes each; default 8,000,000."),
+                     help="Most states of a box, 250 bytes each; default 8,000,000."),
         click.option("-j", "--jobs", "workers", type=click.IntRange(min=1), default=1,
                      show_default=True, metavar="N",
                      help="Processes here. The output does not depend on it."),

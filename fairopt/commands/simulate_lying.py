@@ -10,11 +10,16 @@ from fairopt import files
 from fairopt.commands import simulate_exact as exact
 from fairopt.commands import simulate_loads as common
 
+BEST = "best"
+"""the claim that is looked for"""
+
 
 def amounts(context: click.Context, option: click.Parameter, value: str | None) -> Any:
-    """{resource: amount} of RESOURCE=AMOUNT,..."""
+    """{resource: amount} of RESOURCE=AMOUNT,...; of the claim "best" nothing."""
     if value is None:
         return None
+    if value == BEST and option.name == "claims":
+        return {}
     found = {}
     for part in value.split(","):
         name, _, amount = part.rpartition("=")
@@ -30,7 +35,7 @@ def amounts(context: click.Context, option: click.Parameter, value: str | None) 
 @click.option("--needs", callback=amounts, metavar="RESOURCE=AMOUNT,...",
               help="What the liar needs; default the model's [dynamics], or each class in turn.")
 @click.option("--claims", callback=amounts, metavar="RESOURCE=AMOUNT,...",
-              help="What it claims; default the model's, or the best lie is looked for.")
+              help='What it claims; "best" looks for the best lie; default the model or "best".')
 @common.loads_and_rules("drf, pf, bmf or a notion without parameters; default pf.")
 @exact.options  # fmt: skip
 def command(
@@ -59,13 +64,14 @@ def command(
 
     exact.picture_of(picture)
     problem = files.read(model)
-    asked, named = common.loads_of(problem, loads), rules or ("pf",)
+    asked, named = common.loads_of(problem, loads), tuple(dict.fromkeys(rules or ("pf",)))
+    given = problem.dynamics
+    claimed = given.get("claims") if claims is None else claims
     rows = common.carried_out(
         lambda executor, told: lying_curves(
-            problem.instance, asked, named, problem.dynamics.get("mix"),
-            needs or problem.dynamics.get("needs"), claims or problem.dynamics.get("claims"),
-            edge=edge, flow=flow, most=most or STATES, executor=executor, resume=resume,
-            progress=told,
+            problem.instance, asked, named, given.get("mix"), given.get("means"),
+            given.get("needs") if needs is None else needs, claimed or None, edge=edge,
+            flow=flow, most=most or STATES, executor=executor, resume=resume, progress=told,
         ),
         len(asked) * len(named), workers, resume, "lying",
     )  # fmt: skip

@@ -40,6 +40,7 @@ def command(
     exact.picture_of(picture)
     problem = files.read(model)
     asked, named = common.loads_of(problem, loads), rules or ("drf", "pf", "bmf")
+    named = tuple(dict.fromkeys(named))
     rows = common.carried_out(
         lambda executor, told: service_curves(
             problem.instance, asked, named, problem.dynamics.get("mix"),

@@ -63,12 +63,10 @@ def service_curves(
     BadInput, UsageError : no pool, a bad mix, mean, load or rule.
     Infeasible : a load of 1 or more, with its inequality.
     """
-    mean = _means(instance, means)
     pieces = [
-        {**piece, "means": [mean[user] for user in piece["users"]], "edge": edge, "flow": flow,
-         "most": most}
-        for piece in _pieces(instance, loads, rules, mix)
-    ]  # fmt: skip
+        {**piece, "edge": edge, "flow": flow, "most": most}
+        for piece in _pieces(instance, loads, rules, mix, means)
+    ]
     found = run(_rates, pieces, executor, resume, progress, _believed)
     rows = []
     for piece, record in zip(pieces, found, strict=True):
@@ -85,6 +83,7 @@ def lying_curves(
     loads: Sequence[float],
     rules: Sequence[str] = ("pf",),
     mix: Mapping[str, float] | None = None,
+    means: Mapping[str, float] | None = None,
     needs: Mapping[str, float] | None = None,
     claims: Mapping[str, float] | None = None,
     *,
@@ -116,9 +115,10 @@ def lying_curves(
     pieces = [
         {**piece, "liar": liar, "needs": need, "claims": claimed, "edge": edge, "flow": flow,
          "most": most}
-        for piece in _pieces(instance, loads, rules, mix) for liar, need in liars.items()
+        for piece in _pieces(instance, loads, rules, mix, means)
+        for liar, need in liars.items()
     ]  # fmt: skip
-    found = run(_lie, pieces, executor, resume, progress)
+    found = run(_lie, pieces, executor, resume, progress, _lie_believed)
     return [
         {"load": piece["load"], "rule": piece["rule"], "liar": piece["liar"],
          "needs": piece["needs"], "reason": "", **record}
@@ -128,9 +128,10 @@ def lying_curves(
 
 def _pieces(
     instance: Instance, loads: Sequence[float], rules: Sequence[str],
-    mix: Mapping[str, float] | None,
+    mix: Mapping[str, float] | None, means: Mapping[str, float] | None,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """Load and rule, and who comes how often, as plain data."""
+    """Load and rule, and who comes how often with how much work, as plain data."""
+    mean = _means(instance, means)
     for rule in rules:
         named(rule)
     parts, shares = pool_parts(instance), mix_of(instance, mix)
@@ -138,7 +139,8 @@ def _pieces(
     return [
         {"load": float(load), "rule": rule, "users": [instance.users[k] for k in comes],
          "resources": list(instance.resources), "requirements": parts[comes].tolist(),
-         "rho": rho_of(parts, shares, load, instance.resources)[comes].tolist()}
+         "rho": rho_of(parts, shares, load, instance.resources)[comes].tolist(),
+         "means": [mean[instance.users[k]] for k in comes]}
         for load in loads for rule in rules
     ]  # fmt: skip
 
@@ -197,8 +199,8 @@ def _rates(piece: Piece) -> dict[str, Any]:
 def _lie(piece: Piece) -> dict[str, Any]:
     def answer() -> dict[str, Any]:
         others = Others(
-            piece["requirements"], piece["rho"], named(piece["rule"]), edge=piece["edge"],
-            flow=piece["flow"], most=piece["most"],
+            piece["requirements"], piece["rho"], named(piece["rule"]), piece["means"],
+            edge=piece["edge"], flow=piece["flow"], most=piece["most"],
         )  # fmt: skip
         if piece["claims"] is None:
             return others.best_lie(piece["needs"]).plain()
@@ -222,4 +224,19 @@ def _believed(record: Any) -> bool:
             and np.abs(rates * numbers / (rho * (1.0 - edge)) - 1.0).max() <= ROUNDING
         )
     except (KeyError, TypeError, ValueError):
+        return False
+
+
+def _lie_believed(record: Any) -> bool:
+    """Whether gains are what the rates say."""
+    try:
+        if "reason" in record:
+            return isinstance(record["reason"], str)
+        return all(
+            record[f"{kind}_true"] > 0 and record[f"{kind}_lie"] >= 0
+            and abs(record[f"{kind}_lie"] / record[f"{kind}_true"] - 1.0 - record[f"{kind}_gain"])
+            <= ROUNDING
+            for kind in ("short", "long")
+        )  # fmt: skip
+    except (KeyError, TypeError):
         return False

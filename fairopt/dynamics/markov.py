@@ -25,7 +25,7 @@ from fairopt.instance import Floats
 from fairopt.notions import Notion
 
 STATES = 8_000_000
-"""most states of a box, unless more are asked for; each takes about 200 bytes"""
+"""most states of a box, unless more are asked for; each takes about 250 bytes"""
 SMALLEST = 6
 """states a class that a box starts with"""
 LOOSE = 1e-3

@@ -30,10 +30,12 @@ def plot(
     file_format(path)
     if len(curves) > PANELS:
         raise UsageError(f"plot: found {len(curves)} panels; wanted at most {PANELS}")
+    order = sorted(range(len(x)), key=x.__getitem__)
+    at = [x[k] for k in order]
     panels = [
-        Panel(clipped(title), [Line(clipped(name), list(x), list(y), [True] * len(x))
+        Panel(clipped(title), [Line(clipped(name), at, [y[k] for k in order], [True] * len(x))
                                for name, y in lines.items()],
-              [at for k, at in enumerate(x) if all(y[k] is None for y in lines.values())])
+              [x[k] for k in order if all(y[k] is None for y in lines.values())])
         for title, lines in curves.items()
     ]  # fmt: skip
     with styled():
