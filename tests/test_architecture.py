@@ -1,4 +1,4 @@
-"""Imports go one way (DESIGN section 3), and nothing heavy is imported before it is needed."""
+"""Imports go one way (the map of the rooms is in CONTRIBUTING.md), and nothing heavy is imported before it is needed."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def table() -> dict[str, dict[str, str]]:
 
 
 def test_the_page_agrees_with_table_1_of_khamse2016():
-    """SYSTEMS B: rows C-DRFH, TSF, PS-DSF with resources and with time divided."""
+    """khamse2016 Table I: rows C-DRFH, TSF, PS-DSF with resources and with time divided."""
     wanted = {
         "max-min (drf)": "SI no, EF yes, SP yes, PO yes, BF no",
         "max-min (tsf)": "SI no, EF yes, SP yes, PO yes, BF no",

@@ -268,7 +268,7 @@ def pool(weight: list[float], limit: Any = None, demand: Any = None) -> fo.Insta
     ids=lambda value: label(value) if isinstance(value, Notion) else "",
 )
 def test_how_merged_users_share(notion: Notion, parts: list[float]) -> None:
-    """SYSTEMS A2.6: in proportion to phi^(1/alpha) or phi, or all to the heaviest."""
+    """docs/maths/reduction.md: in proportion to phi^(1/alpha) or phi, or all to the heaviest."""
     inst = pool([1.0, 4.0])
     small = reduce(inst, notion, score_of(inst, notion))
     assert small.instance.shape[0] == 1

@@ -47,7 +47,7 @@ def _examined(alloc: Allocation) -> tuple[Sheet, Proof]:
 
 
 def proved(sheet: Sheet, other: Sheet | None = None) -> Proof:
-    """The better of the two bounds, at the scale of prices where they buy what the answer is worth.
+    """The better of the two bounds, at prices scaled so that they cost sum gradient times share.
 
     When that does not certify, other scales are tried: the bound is convex in the scale. `other`
     is a better answer, whose pulls and worth are tried too.

@@ -59,7 +59,7 @@ class Pulls(NamedTuple):
 
 
 def soft(sheet: Sheet, cost: Floats, budget: float, unsold: float, by: Pulls) -> Proof:
-    """The bound of the module for the pulls given, and what it leaves each user.
+    """The bound of the module for the pulls given, and the residual of each user.
 
     unsold : money of what is left of resources and limits.
     """

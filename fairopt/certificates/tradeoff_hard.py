@@ -51,7 +51,7 @@ def prove_hard(sheet: Sheet, cost: Floats, budget: float) -> Proof:
     if sheet.terms.equal_across:
         losses, off = _common(sheet, unit * m)
     else:
-        # with shared m the worth is what m was made of: sums would lose its digits
+        # with shared m, q is known from what m was computed from; sums would lose its digits
         q = sheet.v if sheet.terms.equal_within else unit * m + sheet.w_f * sheet.z
         losses, off = float(loss(sheet, q).sum()), curve(sheet, q)
     own = np.maximum(sheet.v, np.abs(unit * m)) * sheet.held
@@ -128,6 +128,6 @@ def _most_each(sheet: Sheet) -> Floats:
 
 
 def _spread(sheet: Sheet, excess: Floats) -> Floats:
-    """(P,) mean of `excess` on each server: nobody in particular pays it."""
+    """(P,) mean of `excess` on each server, since it cannot be assigned to single users."""
     found: Floats = (sheet.per_server(excess) / np.maximum(sheet.eligible, 1))[sheet.i]
     return found
