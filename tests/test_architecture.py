@@ -1,4 +1,4 @@
-"""Imports go one way (the map of the rooms is in CONTRIBUTING.md), and nothing heavy is imported before it is needed."""
+"""Imports go one way (the map: CONTRIBUTING.md); heavy packages are imported when needed."""
 
 from __future__ import annotations
 

@@ -589,8 +589,8 @@ def test_undecided_pairs_are_polished(monkeypatch) -> None:
 
 
 def order(alloc: fo.Allocation) -> float:
-    """The worst residual by the definition (docs/maths/max-min.md, two-sided): at the best row of prices for
-    it, the larger of a user's room and of the worst excess above it."""
+    """The worst residual by the definition (docs/maths/max-min.md), two-sided: at the best prices
+    the larger of a user's room and of the worst excess above it."""
     inst, x, near = alloc.instance, alloc.tasks, 1 + 1e-9
     users, servers, resources = inst.shape
     share = (alloc.score * x).sum(axis=1)

@@ -37,7 +37,7 @@ def prove(sheet: Sheet, scale: float, other: Sheet | None = None) -> Proof:
     if sheet.w_f > 0:
         m = cheapest(sheet, cost + e)
         better = sheet.v - sheet.unit * m
-        # the sum goes to those whom it moves least
+        # what is missing to sum 0 goes to the users that it moves least
         stiff = sheet.w_f + sheet.alpha * sheet.v / sheet.held
         shift = better.sum() * (stiff / stiff.sum())
         moved = (better - shift - pull) / sheet.w_f
@@ -47,7 +47,7 @@ def prove(sheet: Sheet, scale: float, other: Sheet | None = None) -> Proof:
         m = (sheet.v - pull) / sheet.unit
         held = sheet.a > NEGLIGIBLE * sheet.held[sheet.n]
         wanted = np.where(held, m[sheet.n] - cost, e)
-        # the sum goes to those who pay most
+        # what is missing to sum 0 goes to the users who pay most
         size = np.maximum(np.abs(m[sheet.n]), 1e-300)
         shift = (sheet.per_server(wanted) / sheet.per_server(size))[sheet.i] * size
         above = np.where(held, 0.0, cost + e - m[sheet.n]) - shift
