@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-from fairopt.formulas.penalties import Terms
-from fairopt.instance import Bools, Floats
-from fairopt.solving.engines.penalties.ground import Ground
+from fairopt.instance import Floats
+from fairopt.solving.engines.penalties.relative_state import Unknowns
 
 WEAK = 1e-3
 """money of a force, beside that of what it draws together, below which it is weak"""
@@ -18,36 +17,10 @@ HUGE = 1e10
 """step, in parts, beyond which a system counts as singular"""
 
 
-class Path(Protocol):
-    """The unknowns and the data of a question, as `engines.relative` holds them."""
-
-    ground: Ground
-    terms: Terms
-    alpha: float
-    use: Floats
-    phi: Floats
-    group: Floats
-    of_user: Floats
-    pairs: int
-    rows: int
-    users: int
-    forces: tuple[Floats, Floats]
-    held: Bools
-    full: Bools
-    a: Floats
-    s: Floats
-    nu: Floats
-    price: Floats
-    v: Floats
-    p: Floats
-    e: Floats
-    mean: Floats
-
-
 class Left:
     """What is left of the conditions, and how far the products are, each in its own money."""
 
-    def __init__(self, z: Path) -> None:
+    def __init__(self, z: Unknowns) -> None:
         self.level = level = z.a @ z.of_user
         net = z.v - z.p
         # a user that is pulled up pays more than its own worth
@@ -78,7 +51,7 @@ class Left:
         )  # fmt: skip
         self.error = max(self.off, float(self.of_pairs.max()), float(self.of_rows.max()))
 
-    def off_held(self, z: Path) -> float:
+    def off_held(self, z: Unknowns) -> float:
         """Of what is held and full alone."""
         return max(
             float(self.unbalanced[z.held].max()), self.pulls,
@@ -116,7 +89,7 @@ class System:
     there are forces p (N) and the mean level, e (P) and the mean shares.
     """
 
-    def __init__(self, z: Path, left: Left) -> None:
+    def __init__(self, z: Unknowns, left: Left) -> None:
         self.z, self.left = z, left
         pairs, rows, users = z.pairs, z.rows, z.users
         across, within = z.forces
