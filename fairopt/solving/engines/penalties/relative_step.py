@@ -11,7 +11,7 @@ from fairopt.solving.engines.penalties.relative_state import Unknowns
 
 WEAK = 1e-3
 """money of a force, beside that of what it draws together, below which it is weak"""
-DAMPING = 1e-10
+DAMPING = 1e-13
 """part of its worth by which a pair is held to its place where tasks are not unique"""
 HUGE = 1e10
 """step, in parts, beyond which a system counts as singular"""
