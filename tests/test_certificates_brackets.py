@@ -160,32 +160,41 @@ def error_alone(notion, alpha: float, t: float) -> fo.Allocation:
     return fo.Allocation(inst, notion, [[1 - t], [heavy + t]], [[1.0]])
 
 
+HEAVY = 1e4
+"""a second user on a server of its own, where what it is off by disturbs nobody"""
+
+
 def overpaid_alone(notion, alpha: float, t: float) -> fo.Allocation:
     """One user holds half its share on a server that is dearer by t."""
-    heavy = 1e4
     inst = fo.Instance(
-        [[1.0], [1.0]], [[0.5 + heavy], [0.5]], placement=[[1, 1], [1, 0]],
-        weight=[1, heavy**alpha],
+        [[1.0], [1.0]], [[0.5], [0.5], [HEAVY]], placement=[[1, 1, 0], [0, 0, 1]],
+        weight=[1, HEAVY**alpha],
     )  # fmt: skip
-    return fo.Allocation(inst, notion, [[0.5, 0.5], [heavy, 0]], [[1.0], [1.0 + t]])
+    return fo.Allocation(inst, notion, [[0.5, 0.5, 0], [0, 0, HEAVY]], [[1.0], [1.0 + t], [1.0]])
 
 
 def idle_alone(notion, alpha: float, t: float) -> fo.Allocation:
     """One user has what it wants at prices that ask t for a resource half full."""
-    heavy = 1e4
-    inst = fo.Instance([[1.0, 1.0], [1.0, 0.0]], [[1 + heavy, 2.0]], weight=[1, heavy**alpha])
-    p = np.array([[1.0, t]])
+    inst = fo.Instance(
+        [[1.0, 1.0], [1.0, 0.0]], [[1.0, 2.0], [HEAVY, 1.0]], placement=np.eye(2),
+        weight=[1, HEAVY**alpha],
+    )  # fmt: skip
+    p = np.array([[1.0, t], [1.0, 0.0]])
     first = wanted(inst, alpha, p, np.zeros(2))
-    return fo.Allocation(inst, notion, [[first], [1 + heavy - first]], p)
+    inst = inst.replace(capacity=[[first, 2 * first], [HEAVY, 1.0]])
+    return fo.Allocation(inst, notion, [[first, 0], [0, HEAVY]], p)
 
 
 def unreached_alone(notion, alpha: float, t: float) -> fo.Allocation:
     """One user has what it wants at prices that ask t for a limit it has reached by half."""
-    heavy = 1e4
-    inst = fo.Instance([[1.0], [1.0]], [[1 + heavy]], weight=[1, heavy**alpha], limit=[2, INF])
+    inst = fo.Instance(
+        [[1.0], [1.0]], [[1.0], [HEAVY]], placement=np.eye(2), weight=[1, HEAVY**alpha],
+        limit=[2, INF],
+    )  # fmt: skip
     mu = np.array([t, 0.0])
-    first = wanted(inst, alpha, np.array([[1.0]]), mu)
-    return fo.Allocation(inst, notion, [[first], [1 + heavy - first]], [[1.0]], mu)
+    first = wanted(inst, alpha, np.array([[1.0], [1.0]]), mu)
+    inst = inst.replace(capacity=[[first], [HEAVY]])
+    return fo.Allocation(inst, notion, [[first, 0], [0, HEAVY]], [[1.0], [1.0]], mu)
 
 
 BENT = {

@@ -10,12 +10,11 @@ from fairopt.certificates import prices
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.guess import guess_prices
 from fairopt.certificates.intervals import intervals
+from fairopt.certificates.prices import TOLERANCE
 from fairopt.certificates.witness import better
 from fairopt.certificates.words import listed, notes
 from fairopt.instance import BLOCK, Floats, Instance, remembered
 
-TOLERANCE = 1e-6
-"""largest gap and residual of a certified answer"""
 SURE = 1e-9
 """a gap in closed form so small that the second bound is not computed"""
 

@@ -18,18 +18,43 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.allocation import Allocation
+from fairopt.allocation import Allocation, task_cost
 from fairopt.certificates.money import left_over
 from fairopt.formulas import rows, welfare
 from fairopt.instance import Bools, Floats
 
 AT = 1e-9
 """a user that has all but this part of its limit is at its limit"""
+DWARFED = 1e-12
+"""rent beside the price of a limit below which the rent decides between equal scores alone"""
 
 
 def at_limit(alloc: Allocation) -> Bools:
     """(N,) whether the user has all tasks that its limit allows."""
     found: Bools = alloc.totals >= alloc.instance.limit * (1 - AT)
+    return found
+
+
+def wants_no_more(alloc: Allocation) -> Bools:
+    """(N,) who is at its limit, and could not use it for a larger share whatever it is worth.
+
+    Where scores differ by server the price of the limit decides which server is cheapest: it has
+    to be right, or to dwarf every rent.
+    """
+    found, inst = at_limit(alloc), alloc.instance
+    if not found.any():
+        return found
+    assert alloc.prices is not None
+    for users in inst.blocks():
+        eligible, score = inst.eligible[users], alloc.score[users]
+        top = rows.largest(np.where(eligible, score, 0.0))[:, None]
+        mixed = (eligible & (score != top)).any(axis=1)
+        if not (mixed & found[users]).any():
+            continue
+        rent = task_cost(inst, alloc.prices, users, None)
+        mu = 0.0 if alloc.limit_prices is None else alloc.limit_prices[users]
+        dearest = rows.largest(np.where(eligible, rent, 0.0))
+        found[users] &= ~mixed | ((mu > 0) & (dearest <= DWARFED * mu))
     return found
 
 

@@ -34,22 +34,9 @@ def displaced(alloc: Allocation, force: Floats | None = None) -> Floats:
     for users in inst.blocks():
         if not held[users].any():
             continue
-        rent = task_cost(inst, alloc.prices, users, None)
-        rent[rent < LEAST] = 0.0
-        backed, room = _backed(alloc, users, left)
-        beside = np.zeros((rent.shape[0], 1))
-        if alloc.limit_prices is not None:
-            beside = alloc.limit_prices[users, None]
-        if force is not None:
-            beside = beside + force[users]
-        score, eligible = alloc.score[users], inst.eligible[users]
-        saved = _saving(rent, rent, beside, score, eligible)[0]
-        more, best = _saving(rent, backed, beside, score, eligible)
-        place = np.arange(len(best)), best
-        fits = (room[place] * score[place])[:, None]
+        rent, saved, more, moved = _savings(alloc, users, left, force)
         x = held[users]
         with np.errstate(divide="ignore", invalid="ignore"):
-            moved = np.minimum(x, np.where(eligible, fits / score, 0.0))
             amount = x * saved + moved * np.maximum(more - saved, 0.0)
             part = np.where(rent > 0, np.minimum(amount / rent, x), 0.0)
         if inst.demand.ndim == 3:
@@ -57,6 +44,40 @@ def displaced(alloc: Allocation, force: Floats | None = None) -> Floats:
         else:
             wasted += part.T @ inst.demand[users]
     return np.divide(wasted, inst.pool, out=np.zeros_like(wasted), where=inst.pool > 0)
+
+
+def misheld(alloc: Allocation, users: slice, clearly: float) -> Floats:
+    """(users, I) tasks that would save more than `clearly` of their resources' price elsewhere."""
+    left = left_over(alloc.instance, alloc.used)
+    rent, saved, more, moved = _savings(alloc, users, left, None)
+    return np.where(
+        saved > clearly * rent, alloc.held[users], np.where(more > clearly * rent, moved, 0.0)
+    )
+
+
+def _savings(
+    alloc: Allocation, users: slice, left: Floats, force: Floats | None
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """(users, I) each: price of a task's resources; what it would save where a unit of share is
+    cheapest; and where it is cheapest at the prices of what is full; how many tasks fit there."""
+    inst, x = alloc.instance, alloc.held[users]
+    assert alloc.prices is not None
+    rent = task_cost(inst, alloc.prices, users, None)
+    rent[rent < LEAST] = 0.0
+    backed, room = _backed(alloc, users, left)
+    beside = np.zeros((rent.shape[0], 1))
+    if alloc.limit_prices is not None:
+        beside = alloc.limit_prices[users, None]
+    if force is not None:
+        beside = beside + force[users]
+    score, eligible = alloc.score[users], inst.eligible[users]
+    saved = _saving(rent, rent, beside, score, eligible)[0]
+    more, best = _saving(rent, backed, beside, score, eligible)
+    place = np.arange(len(best)), best
+    fits = (room[place] * score[place])[:, None]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        moved = np.minimum(x, np.where(eligible, fits / score, 0.0))
+    return rent, saved, more, moved
 
 
 def _backed(alloc: Allocation, users: slice, left: Floats) -> tuple[Floats, Floats]:

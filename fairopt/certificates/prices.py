@@ -17,8 +17,9 @@ from functools import cached_property
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.at_limit import at_limit, log_scale_below
+from fairopt.certificates.at_limit import log_scale_below, wants_no_more
 from fairopt.certificates.displaced import displaced
+from fairopt.certificates.disturbed import disturbed, idle_money
 from fairopt.certificates.money import LEAST, backed_cheapest, misplaced, steady, task_price
 from fairopt.certificates.universal import universal_bound
 from fairopt.errors import UsageError
@@ -28,6 +29,8 @@ from fairopt.instance import Floats
 NEGLIGIBLE = 1e-9
 """shares below this part of what the user is due of what it could have alone, or of its limit,
 count as zero (P2)"""
+TOLERANCE = 1e-6
+"""largest gap and residual of a certified answer"""
 ENOUGH = 1e-9
 """residual below which no other scale is asked for"""
 
@@ -189,10 +192,12 @@ def residual(dual: Duality) -> Floats:
 
     The sum of |s/s0 - 1| with s0 = (W/(t q))^(1/alpha), money paid above the cheapest price, and
     money paid for resources that are not full, the last two per money of the user. A user at its
-    limit errs only by s > s0. alpha = 0: |q - W|/W below, money above W instead of |s/s0 - 1|.
-    Or, where that is more, the money paid for capacity that its holders could do without, because
-    the same tasks would cost them less elsewhere (`displaced`). Two scales t are tried, and the
-    better one counts: that of the best gap, and that of the users below their limits.
+    limit errs only by s > s0 (where its scores differ, only once the price of the limit dwarfs
+    rents). alpha = 0: |q - W|/W below, money above W instead of |s/s0 - 1|. Or, where that is
+    more, the money paid for capacity that its holders could do without, because the same tasks
+    would cost them less elsewhere (`displaced`); or what the errors of others and the idle parts
+    of rows may cost the user (`disturbed`). Two scales t are tried, and the better one counts:
+    that of the best gap, and that of the users below their limits.
 
     A share that counts as zero bears out no price by what is paid, so the s0 of such a user, and
     W/q of every user at alpha = 0, is also taken at the prices of what is full for it alone: it
@@ -249,7 +254,7 @@ def _residual_at(dual: Duality, log_t: float) -> Floats:
                 wanted = np.where(nothing, np.maximum(wanted, backed), wanted)
             error = held / np.maximum(wanted, dual.floor) - 1.0
         if alpha:
-            error = np.where(at_limit(dual.alloc), np.maximum(error, 0.0), np.abs(error))
+            error = np.where(wants_no_more(dual.alloc), np.maximum(error, 0.0), np.abs(error))
         above, unused, wasted = _overpaid(dual)
         if dual.alloc.limit_prices is not None:
             room = np.clip(1.0 - dual.alloc.totals / inst.limit, 0.0, 1.0)
@@ -257,7 +262,13 @@ def _residual_at(dual: Duality, log_t: float) -> Floats:
         lost, own = above + unused, dual.cheapest * held
         total = error + np.where(lost == 0, 0.0, lost / own)
         total = np.maximum(total, np.where(wasted == 0, 0.0, wasted / own))
-        total = np.maximum(total, short) if alpha == 0 else total
+        if alpha == 0:
+            total = np.maximum(total, short)
+        elif total.max() <= TOLERANCE:  # a residual too large by itself names who is wrong
+            idle, off = idle_money(dual.alloc, error)
+            # nobody can lose more than all of it
+            if idle.sum() + off.sum() > ENOUGH * own.min():
+                total = np.maximum(total, disturbed(dual.alloc, idle, off))
     return np.where(np.isfinite(total), total, np.inf)
 
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import TOLERANCE, measure, normalised
+from fairopt.certificates.alpha_fair import measure, normalised
 from fairopt.certificates.at_limit import at_limit
-from fairopt.certificates.prices import Duality, own_scale, residual
+from fairopt.certificates.prices import TOLERANCE, Duality, own_scale, residual
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.formulas.blocked import task_cost
-from fairopt.instance import Floats, Instance
+from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import AlphaFair
 from fairopt.solving.engines import units
 from fairopt.solving.engines.answer import How
@@ -109,10 +109,11 @@ class _Ladder:
     """The steps tried for one connected part, and the best answer so far."""
 
     def __init__(
-        self, instance: Instance, notion: Any, score: Floats, polished: bool, gap: float
-    ) -> None:
+        self, instance: Instance, notion: Any, score: Floats, polished: bool, gap: float,
+        exact: float = EXACT,
+    ) -> None:  # fmt: skip
         self.instance, self.notion, self.score = instance, notion, score
-        self.polished, self.gap = polished, min(gap, TOLERANCE)
+        self.polished, self.gap, self.exact = polished, min(gap, TOLERANCE), exact
         self.question = Question.of(
             instance, score, float(notion.alpha), bool(notion.weight_inside)
         )
@@ -151,7 +152,7 @@ class _Ladder:
                 self.steps.append({"step": settings.label, "status": "failed"})
             if self.error <= self.gap:
                 break
-            if self.polished and not steep and not self.tried and self._central():
+            if self.polished and not steep and not self.tried and (self._central() or self._rest()):
                 break
         if self.best is None:
             raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
@@ -172,12 +173,12 @@ class _Ladder:
         point = small.without_penalty(self.question)
         if point is not None:
             self._judge("interior, small", point)
-            if self.error <= EXACT and not self._undecided():
+            if self.error <= self.exact and not self._undecided():
                 return True
         if self.error > EXACT:
             point = interior.follow(self.question)
             self._judge("interior", point)
-        rough = self.error > EXACT or self._undecided()
+        rough = self.error > self.exact or self._undecided()
         if point is not None and self.polished and rough and self._small():
             self._judge("polish", polish(self.question, point))
         return self.error <= self.gap
@@ -199,19 +200,47 @@ class _Ladder:
         if self.best is None:
             return False
         bad = np.flatnonzero(residual(Duality.of(self.best)) > self.gap)
-        users = remainder.lighter(self.best, bad)
-        left = remainder.left_for(self.best, users) if len(users) else None
-        if left is None:
+        users = remainder.lighter(self.best, bad) if len(bad) else bad
+        if not len(users):
             return False
+        if self._joined("the rest, alone", self.best, users):
+            return True
+        # what the heavy ones hold may be wrong only for the light: they are asked alone, too
+        heavy = np.setdiff1d(np.arange(len(self.instance.users)), users)
+        everywhere = np.arange(self.instance.shape[1])
+        found = self._alone(self.instance.select(heavy, everywhere), heavy)
+        if found is None:
+            return False
+        held, rest = remainder.beside(self.best, heavy, found, users)
+        return self._joined("heavy and light, each alone", held, rest)
+
+    def _alone(self, instance: Instance, users: Ints) -> Allocation | None:
+        """The answer for these users alone; None where there is none."""
+        ladder = _Ladder(instance, self.notion, self.score[users], True, self.gap, exact=0.0)
         try:
-            ladder = _Ladder(left, self.notion, self.score[users], True, self.gap)
-            found, _ = ladder.climb("interior")
+            return ladder.climb("interior")[0]
         except SolverFailure:
-            return False
-        tasks, p, mu = remainder.joined(self.best, users, found)
-        step: dict[str, Any] = {"step": "the rest, alone"}
+            return None
+
+    def _joined(self, label: str, held: Allocation, users: Ints) -> bool:
+        """These users asked about what the others leave, all of them polished together."""
+        from fairopt.solving import remainder
+
+        tasks, p, mu = held.tasks, held.prices, held.limit_prices
+        if len(users):
+            left = remainder.left_for(held, users)
+            found = None if left is None else self._alone(left, users)
+            if found is None:
+                return False
+            tasks, p, mu = remainder.joined(held, users, found)
+        assert p is not None and mu is not None
+        step: dict[str, Any] = {"step": label}
         self.steps.append(step)
         self._keep(step, fitted(self.instance, tasks), p, mu)
+        if self.error > self.gap:
+            limit = np.where(mu > 0, self.instance.limit, 0.0)
+            point = Point(tasks[self.instance.pairs], p * self.instance.pool, mu * limit)
+            self._judge("polish", polish(self.question, point))
         return self.error <= self.gap
 
     def _undecided(self) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.prices import Duality, own_scale
+from fairopt.certificates.prices import Duality, own_scale, share_price
 from fairopt.errors import BadInput
 from fairopt.instance import Floats, Instance, Ints
 
@@ -38,6 +38,49 @@ def lighter(alloc: Allocation, bad: Ints) -> Ints:
     first = int(np.min(np.flatnonzero(np.isin(order, bad))))
     cuts = np.flatnonzero(apart[:first])
     return np.sort(order[cuts[-1] + 1 :]) if len(cuts) else order[:0]
+
+
+def beside(
+    alloc: Allocation, heavy: Ints, found: Allocation, users: Ints
+) -> tuple[Allocation, Ints]:
+    """The heavy users' own answer, with what light ones take at its prices; who is left.
+
+    A light user takes what it wants on its cheapest server, and the heavy ones hardly notice. Left
+    are those who have a server where nothing that they need has a price.
+
+    Parameters
+    ----------
+    alloc : an answer of all. found : that of the `heavy` alone. users : the light ones.
+    """
+    inst = alloc.instance
+    scale = own_scale(Duality.of(found))
+    tasks, mu = np.zeros_like(alloc.tasks), np.zeros(len(inst.users))
+    assert found.limit_prices is not None
+    tasks[heavy] = found.tasks
+    # at the prices of resources alone: nobody's limit has a price yet
+    dual = Duality.of(alloc.with_(tasks=tasks, prices=found.prices, limit_prices=mu))
+    shift = _log_ratio(dual.alloc.prices, found.prices)
+    mu = mu.copy()
+    mu[heavy] = found.limit_prices
+    left = []
+    for n in users.tolist():
+        price = share_price(dual.alloc, slice(n, n + 1))[0]
+        i = int(np.argmin(price))
+        if not 0 < price[i] < np.inf:
+            left.append(n)
+            continue
+        log_price = np.log(price[i]) - shift + scale
+        wanted = (dual.log_w[n] - log_price) / dual.alpha - np.log(alloc.score[n, i])
+        most = min(inst.limit[n], inst.alone[n, i])
+        tasks[n, i] = np.exp(min(wanted, np.log(most)))
+    return alloc.with_(tasks=tasks, prices=found.prices, limit_prices=mu), np.array(left, int)
+
+
+def _log_ratio(p: Floats | None, q: Floats | None) -> float:
+    """log of the factor between two scales of the same prices."""
+    assert p is not None and q is not None
+    some = (p > 0) & (q > 0)
+    return float(np.log(p[some][0] / q[some][0])) if some.any() else 0.0
 
 
 def left_for(alloc: Allocation, users: Ints) -> Instance | None:

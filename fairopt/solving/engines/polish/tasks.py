@@ -23,8 +23,13 @@ from fairopt.solving.engines.interior.limit_money import cut
 from fairopt.solving.engines.point import Point, Question
 
 CONVERGED = 1e-12
+"""error of the conditions after which one more step is the last"""
+ROUNDED = 1e-15
+"""error that no step makes smaller"""
 DENSE = 500
 """unknowns up to which the Newton step is a dense least-norm solution"""
+HIGH = 250.0
+"""logarithm of the dearest row's money to which it is brought back, where no limit is priced"""
 LARGE = 300.0
 """logarithm of money from which prices are counted in that of the dearest row"""
 SPARE = 4
@@ -105,7 +110,8 @@ class _Frame:
         """Logarithms and a first active set: what is larger, a task's part of its user's share or
         the part by which its price is above the cheapest; a row's part of the money of its users
         or its room."""
-        x = np.maximum(point.x, 1e-14 * np.exp(self.log_size))
+        given = self.shares(np.maximum(point.x, 0.0))[self.n] / self.u
+        x = np.maximum(point.x, 1e-14 * np.where(given > 0, given, np.exp(self.log_size)))
         money = np.maximum(point.rows.ravel(), 0.0)
         share = self.shares(x)
         limit = self.question.instance.limit
@@ -131,6 +137,10 @@ class _Frame:
         with np.errstate(divide="ignore"):
             log_q = self.log_w - self.alpha * np.log(share)
             shift = float(np.median(log_q - np.log(np.maximum(cheapest, 1e-300))))
+            top = shift + np.log(max(money.max(), 1e-300))
+            if abs(top) > HIGH:  # the common level of worth is free: back within floats
+                level = top - (0.0 if capped.any() else HIGH)
+                self.log_w, shift = self.log_w - level, shift - level
             state = _State(
                 np.log(x), np.log(np.maximum(money, 1e-300)) + shift,
                 np.log(np.maximum(point.limits, 1e-300)) + shift, held, full, capped,
@@ -232,7 +242,7 @@ class _Frame:
             size = float(np.abs(residual).max(initial=0.0))
             if not np.isfinite(size):
                 return None
-            if size <= CONVERGED:
+            if size <= ROUNDED:
                 return state
             step = least_norm(jacobian, -residual)
             if step is None:
@@ -249,6 +259,8 @@ class _Frame:
                 # no progress: rounding, if it is small
                 return state if size <= 1e-9 else None
             state = moved
+            if size <= CONVERGED:  # quadratic: what is left now is rounding
+                return state
         return state if size <= 1e-9 else None
 
     @staticmethod
