@@ -16,7 +16,7 @@ from fairopt.instance.generate import random_instance
 from fairopt.notions import AlphaFair
 from fairopt.solving.engines.interior import layout, schur
 from fairopt.solving.engines.interior import method as interior
-from fairopt.solving.engines.interior.marginal import Worth
+from fairopt.solving.engines.interior.marginal import MarginalValue
 from fairopt.solving.engines.interior.state import Targets
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.polish.tasks import polish
@@ -203,13 +203,13 @@ def test_a_step_solves_its_equations(monkeypatch, tiny, shape):
 def test_relation_is_linearised_right(alpha):
     rng = np.random.default_rng(5)
     v, x, e = rng.uniform(1, 2, (3, 4))
-    worth = Worth(alpha, rng.normal(size=4), np.ones(4), np.zeros(4, bool))
-    miss, slope, _ = worth.relation(v, x, e)
-    partner, target = worth.partner(v, x), rng.uniform(0, 0.1, 4)
+    marginal = MarginalValue(alpha, rng.normal(size=4), np.ones(4), np.zeros(4, bool))
+    miss, slope, _ = marginal.relation(v, x, e)
+    partner, target = marginal.partner(v, x), rng.uniform(0, 0.1, 4)
     # a small step that keeps the linearised relation keeps the relation to second order
     t = 1e-5
     dx = rng.normal(size=4)
-    dv = worth.intercept(np.zeros(4), slope, target, partner, 0.0) - slope * dx
-    de = worth.slack(e, target, partner, dx, dv)
-    moved, _, _ = worth.relation(v + t * dv, x + t * dx, e + t * de)
+    dv = marginal.intercept(np.zeros(4), slope, target, partner, 0.0) - slope * dx
+    de = marginal.slack(e, target, partner, dx, dv)
+    moved, _, _ = marginal.relation(v + t * dv, x + t * dx, e + t * de)
     np.testing.assert_allclose(moved, miss, atol=50 * t**2 * max(1, alpha) ** 2)

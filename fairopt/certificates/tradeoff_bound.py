@@ -46,12 +46,12 @@ class Proof:
 class Pulls(NamedTuple):
     """What a choice of pulls P, with sum 0, and e, with sum 0 on each server, makes of a question.
 
-    It is given, not subtracted, because the pulls may be much larger than it: worth (N,) =
+    It is given, not subtracted, because the pulls may be much larger than it: base_q (N,) =
     phi base + P and above (P,) = c + e - base for a first m `base` (N,); off_f (N,) = P/w - z and
     off (P,) = e/w - y, how far deviations are from what the pulls mean.
     """
 
-    worth: Floats
+    base_q: Floats
     above: Floats
     base: Floats
     off_f: Floats
@@ -65,7 +65,7 @@ def soft(sheet: Sheet, cost: Floats, budget: float, unsold: float, by: Pulls) ->
     """
     n, a, unit, off_f, off = sheet.n, sheet.a, sheet.unit, by.off_f, by.off
     more = cheapest(sheet, by.above)
-    q = by.worth + unit * more
+    q = by.base_q + unit * more
     excess = by.above - more[n]
     losses = loss(sheet, q)
     idle = budget - float(cost @ a)

@@ -22,14 +22,14 @@ def guessed(alloc: Allocation, terms: Terms) -> Allocation:
     even = np.divide(1.0, pool, out=np.zeros_like(pool), where=pool > 0)
     first = alloc.with_(prices=even, limit_prices=None)
     sheet = Sheet(first, terms)
-    worth = _hard(sheet) if terms.equal_across or terms.equal_within else sheet.gradient()
-    worth = worth * sheet.u
-    top = float(worth.max(initial=0.0))
-    if not (np.isfinite(worth).all() and top > 0):
+    value = _hard(sheet) if terms.equal_across or terms.equal_within else sheet.gradient()
+    value = value * sheet.u
+    top = float(value.max(initial=0.0))
+    if not (np.isfinite(value).all() and top > 0):
         return first
     score = np.zeros(inst.shape[:2])
     # what is worth less than nothing costs no less than nothing
-    score[sheet.n, sheet.i] = np.maximum(worth / top, 1e-12)
+    score[sheet.n, sheet.i] = np.maximum(value / top, 1e-12)
     p, mu = guess_prices(first.with_(score=score), np.zeros(sheet.users))
     return alloc.with_(prices=p, limit_prices=mu) if p.any() or mu.any() else first
 
@@ -55,14 +55,14 @@ def _hard(sheet: Sheet) -> Floats:
         cost[i == server, k] = part[i == server, resource]
     for k, user in enumerate(capped):
         cost[n == user, len(full) + k] = 1.0 / (sheet.u * inst.limit[user])[n == user]
-    worth = (sheet.v - sheet.w_f * sheet.z)[n] / sheet.unit[n] - sheet.w * sheet.y
+    value = (sheet.v - sheet.w_f * sheet.z)[n] / sheet.unit[n] - sheet.w * sheet.y
     if sheet.terms.equal_within:
         groups = np.zeros((sheet.servers, len(n)))
         groups[i, np.arange(len(n))] = 1.0
         held = np.bincount(i, sheet.a, sheet.servers) > 1e-9 * sheet.a.sum()
     else:
         groups, held = np.eye(len(n)), sheet.a > 1e-9 * (sheet.unit * sheet.held)[n]
-    left, right = (groups @ cost)[held], (groups @ worth)[held]
+    left, right = (groups @ cost)[held], (groups @ value)[held]
     if sheet.terms.equal_across:
         # m_n free with sum unit m = sum v: columns +-m_n, and one heavy row for the sum
         mine = np.zeros((len(n), sheet.users))

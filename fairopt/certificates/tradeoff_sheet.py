@@ -80,9 +80,9 @@ class Sheet:
         self.floor = floor / self.size
         self.unit, self.phi, self.eligible = inst.weight, known.phi, known.eligible
         with np.errstate(over="ignore"):
-            worth = float(np.float64(self.size) ** (1 + self.alpha) / inst.weight.sum())
-        self.w_f = _force(2 * terms.t_pf * worth / self.users)
-        self.w = np.asarray(_force(2 * terms.t_drf * worth) / known.machines)
+            scale = float(np.float64(self.size) ** (1 + self.alpha) / inst.weight.sum())
+        self.w_f = _force(2 * terms.t_pf * scale / self.users)
+        self.w = np.asarray(_force(2 * terms.t_drf * scale) / known.machines)
         self.z = self.level - self.level.mean()
         self.y = self.centred(self.a)
         with np.errstate(divide="ignore", over="ignore"):
@@ -120,8 +120,8 @@ class Sheet:
 
     def gradient(self) -> Floats:
         """(P,) slope of the soft objective in one unit of dominant share, at the answer."""
-        worth = (self.v - self.w_f * self.z) / self.unit
-        found: Floats = worth[self.n] - self.w * self.y
+        value = (self.v - self.w_f * self.z) / self.unit
+        found: Floats = value[self.n] - self.w * self.y
         return found
 
     def money(self) -> float:

@@ -119,9 +119,9 @@ def _scaled(alloc: Allocation, terms: Terms, tasks: Floats, unit: float) -> floa
     """(16) in units of sum phi unit^(1-alpha), levels counted in `unit`."""
     inst = alloc.instance
     with np.errstate(over="ignore"):
-        worth = float(np.float64(unit) ** (1 + terms.alpha) / inst.weight.sum())
+        scale = float(np.float64(unit) ** (1 + terms.alpha) / inst.weight.sum())
     dominant = alloc.score * tasks / unit
-    scaled = Terms(terms.alpha, terms.t_pf * worth, terms.t_drf * worth, False, False)
+    scaled = Terms(terms.alpha, terms.t_pf * scale, terms.t_drf * scale, False, False)
     level = dominant.sum(axis=1) / inst.weight
     gain = penalties.omega(inst, level, terms.alpha) / float(inst.weight.sum())
     if scaled.t_pf:

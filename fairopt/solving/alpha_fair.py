@@ -85,10 +85,10 @@ def _within_reach(alloc: Allocation, always: bool = False) -> tuple[Floats, Floa
         else:
             log_t = own_scale(Duality.of(alloc))
         dual = Duality.of(alloc.with_(prices=p, limit_prices=np.zeros_like(mu)))
-        worth = dual.log_w - dual.alpha * dual.log_share - log_t
+        log_value = dual.log_w - dual.alpha * dual.log_share - log_t
         best = np.where(inst.eligible, alloc.score, 0.0).max(axis=1)
-        above = np.log(-np.expm1(np.minimum(dual.log_cheapest - worth, 0.0)))
-        money = np.where(stopped, worth + above + np.log(best * inst.limit), -np.inf)
+        above = np.log(-np.expm1(np.minimum(dual.log_cheapest - log_value, 0.0)))
+        money = np.where(stopped, log_value + above + np.log(best * inst.limit), -np.inf)
         base = -limit_money.FURTHEST if stopped.all() else np.log(rows)
         paid = np.exp(limit_money.in_range(money, float(base)))
     if not np.isfinite(paid).all() or not (rows > 0 or stopped.all()):
@@ -299,7 +299,7 @@ class _Ladder:
         polished = polish(question.at(1.0, question.log_w), point) if self.polished else None
         n, _ = question.pairs
         share = np.bincount(
-            n, (polished or point).x * question.worth_per_task, self.instance.shape[0]
+            n, (polished or point).x * question.share_per_task, self.instance.shape[0]
         )
         return np.maximum(share, 1e-12 * units.alone(question))
 

@@ -36,7 +36,7 @@ class Question:
         return self.instance.pair_part
 
     @property
-    def worth_per_task(self) -> Floats:
+    def share_per_task(self) -> Floats:
         """(P,) score of each pair."""
         n, i = self.pairs
         return self.score[n, i]

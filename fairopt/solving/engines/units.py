@@ -35,7 +35,7 @@ def max_min(question: Question) -> Floats:
     from fairopt.program import limit_matrix, usage_matrix
 
     inst, (n, _) = question.instance, question.pairs
-    u, full = question.worth_per_task, alone(question)
+    u, full = question.share_per_task, alone(question)
     alpha = max(question.alpha, 1.0)
     log_v = question.log_w / alpha
     # unknowns are fractions of what each user has alone, so that all numbers are near 1

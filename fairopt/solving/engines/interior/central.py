@@ -163,7 +163,7 @@ class _Path:
         self.log_b = np.concatenate([np.log(use[pair, r]), -np.log(inst.limit[user])])
         self.rows = len(self.keys) + len(self.limited)
         self.size = self.pairs + self.rows
-        self.log_u = np.log(question.worth_per_task)
+        self.log_u = np.log(question.share_per_task)
         self.log_size = np.log(inst.alone[self.n, self.i])
         self.same = _same_user(self.n, self.users)
 
@@ -257,13 +257,13 @@ class _Path:
         share = _lse(self.n, self.log_u + x, self.users)
         price = self.log_b + money[self.row]
         cost = _lse(self.pair, price, self.pairs)
-        worth = self.log_w[self.n] + self.log_u - self.alpha * share[self.n]
-        extra = np.logaddexp(0.0, np.log(tau) + aims[: self.pairs] - x - worth)
+        log_value = self.log_w[self.n] + self.log_u - self.alpha * share[self.n]
+        extra = np.logaddexp(0.0, np.log(tau) + aims[: self.pairs] - x - log_value)
         used = _lse(self.row, self.log_b + x[self.pair], self.rows)
         slack = np.log(tau) + aims[self.pairs :] - money
         second = np.logaddexp(used, slack)
         # divided by alpha where it is large: all conditions of one size
-        first = (cost - worth - extra) / max(1.0, self.alpha)
+        first = (cost - log_value - extra) / max(1.0, self.alpha)
         residual = np.concatenate([first, second])
         if not np.isfinite(residual).all():
             residual = np.full(self.size, 1e300)

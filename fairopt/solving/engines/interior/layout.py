@@ -78,7 +78,7 @@ class Pairs:
         self.n, self.i = question.pairs
         self.users, self.servers, self.resources = inst.shape
         self.shape = (len(self.n),)
-        self.b = question.use * (unit[self.n] / question.worth_per_task)[:, None]
+        self.b = question.use * (unit[self.n] / question.share_per_task)[:, None]
         self.first = np.flatnonzero(np.concatenate([[True], np.diff(self.n) > 0]))
         order = np.argsort(self.i, kind="stable")
         self.by_server = order

@@ -22,7 +22,7 @@ FAR = 30.0
 """a user is linear if its marginal value at the limit is above so many times its price"""
 
 
-class Worth:
+class MarginalValue:
     """The relation of v and X for all users at one exponent.
 
     Parameters

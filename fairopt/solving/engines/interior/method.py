@@ -26,7 +26,7 @@ from fairopt.solving.engines import units
 from fairopt.solving.engines.interior import pooled
 from fairopt.solving.engines.interior.layout import layout_of
 from fairopt.solving.engines.interior.limit_money import cut
-from fairopt.solving.engines.interior.marginal import Worth
+from fairopt.solving.engines.interior.marginal import MarginalValue
 from fairopt.solving.engines.interior.schur import System
 from fairopt.solving.engines.interior.state import (
     Residual,
@@ -90,7 +90,7 @@ class _Method:
         self.live = layout.rows
         self.degree = layout.of_user(np.ones(layout.shape) * layout.mask)
         begin = min(max(self.target, MIDDLE), GENTLE) if self.target > 0 else 0.0
-        self.worth = self._worth(begin)
+        self.marginal = self._marginal_value(begin)
         due = question.log_w / self.target if self.target > 0 else np.zeros_like(self.unit)
         # shares below this count as zero, as in the certificate
         self.floor = 1e-10 * np.exp(due - log_sum(due))
@@ -98,27 +98,27 @@ class _Method:
         self.best: tuple[Floats, ...] | None = None
         self.error = np.inf
 
-    def _worth(self, alpha: float) -> Worth:
+    def _marginal_value(self, alpha: float) -> MarginalValue:
         """The relation of v and X at an exponent; W^(1/alpha) is kept while alpha grows."""
         part = min(1.0, alpha / self.target) if self.target > 0 else 1.0
         log_w = part * self.question.log_w + (1 - alpha) * np.log(self.unit)
-        return Worth(alpha, log_w, self.limit, self.limited)
+        return MarginalValue(alpha, log_w, self.limit, self.limited)
 
     def run(self) -> Point | None:
         now, since, lowest = self._start(), 0, 1.0
         money: Floats | None = None
         for iteration in range(MOST):
-            now = replace(now, p=self.worth.classify(now.p))
-            paid = self.worth.money(now.p, now.x)
+            now = replace(now, p=self.marginal.classify(now.p))
+            paid = self.marginal.money(now.p, now.x)
             # limit the fall of money per iteration: a price that is much too low for one iteration
             # must not lower the targets that follow from it
             money = paid if money is None else np.maximum(paid, INERTIA * money)
             settled = bool((money <= 10 * paid).all())
             rows = self._row_money(now, money)
             tau = float(np.mean(self._complementarity(now, money, rows)))
-            self.worth.level(now.v, now.x, now.p * now.x)
+            self.marginal.level(now.v, now.x, now.p * now.x)
             residual = self._residual(now)
-            alpha, off = self.worth.alpha, residual.largest
+            alpha, off = self.marginal.alpha, residual.largest
             if alpha == self.target and tau < 1e-5:
                 error = self._proof(now, residual)
                 if error < self.error:
@@ -149,14 +149,14 @@ class _Method:
         self, now: State, residual: Residual, money: Floats, rows: Floats, tau: float
     ) -> State | None:
         """One predictor-corrector step that keeps all variables positive; None if it fails."""
-        layout, worth = self.layout, self.worth
+        layout, marginal = self.layout, self.marginal
         held = np.where(self.limited, now.omega / now.l, 0.0)
         rho = np.where(self.live, now.s / np.where(self.live, now.lam, 1.0), 1.0)
         try:
             system = System(layout, now.y / now.nu, residual.slope + held, rho, self.live)
         except ArithmeticError:
             return None
-        partner = worth.partner(now.v, now.x)
+        partner = marginal.partner(now.v, now.x)
         products = Targets(now.y * now.nu, now.s * now.lam, now.omega * now.l, now.e * partner)
         to_zero = Targets(-products.y, -products.s, -products.l, -products.e)
         first = self._direction(system, now, residual, to_zero, 0.0)
@@ -172,12 +172,12 @@ class _Method:
             sigma = 1.0  # rounding in tasks: settle before going on
         aim = max(sigma * tau, LAST)
         d_v = first.p + first.omega
-        own = money if not worth.steep else now.v * now.x / worth.alpha
+        own = money if not marginal.steep else now.v * now.x / marginal.alpha
         second = Targets(
             first.y * first.nu * layout.mask, first.s * first.lam, first.l * first.omega,
-            first.e * (d_v if worth.steep else first.x),
+            first.e * (d_v if marginal.steep else first.x),
         )  # fmt: skip
-        bend = worth.bend(residual.curve, now.v, now.x, d_v, first.x)
+        bend = marginal.bend(residual.curve, now.v, now.x, d_v, first.x)
         goals = Targets(
             aim * layout.spread(money / self.degree) * layout.mask, aim * rows, aim * money,
             aim * own,
@@ -188,7 +188,7 @@ class _Method:
         primal, dual = min(1.0, most * primal), min(1.0, most * dual)
         if not max(primal, dual) >= 1e-6:  # also where it is not a number
             return None
-        moved = stepped(now, step, primal, dual, worth.steep)
+        moved = stepped(now, step, primal, dual, marginal.steep)
         return replace(moved, x=layout.of_user(moved.y))
 
     def _centred(
@@ -201,17 +201,17 @@ class _Method:
         step short. So the products at a trial point beyond the end of the step are brought to
         within a factor of their goals (multiple centrality correctors, Gondzio 1996).
         """
-        worth = self.worth
+        marginal = self.marginal
         step = self._direction(system, now, residual, targets, bend)
         lengths = self._lengths(now, step)
         for _ in range(CORRECTORS):
             if min(lengths) > LONG:
                 break
             primal, dual = (min(1.0, length + FURTHER) for length in lengths)
-            end = stepped(now, step, primal, dual, worth.steep)
+            end = stepped(now, step, primal, dual, marginal.steep)
             ends = Targets(
                 end.y * end.nu, end.s * end.lam, end.l * end.omega,
-                end.e * worth.partner(end.v, end.x),
+                end.e * marginal.partner(end.v, end.x),
             )  # fmt: skip
             targets = targets + ends.back_within(SPREAD, goals)
             other = self._direction(system, now, residual, targets, bend)
@@ -230,10 +230,10 @@ class _Method:
         bend: Floats | float,
     ) -> State:
         """The Newton step by which complementary products change by `to`."""
-        worth, layout = self.worth, self.layout
-        partner = worth.partner(now.v, now.x)
+        marginal, layout = self.marginal, self.layout
+        partner = marginal.partner(now.v, now.x)
         lam = np.where(self.live, now.lam, 1.0)
-        up = worth.intercept(residual.worth, residual.slope, to.e, partner, bend)
+        up = marginal.intercept(residual.value, residual.slope, to.e, partner, bend)
         at_limit = np.where(self.limited, (to.l - now.omega * residual.limit) / now.l, 0.0)
         z = to.y / now.nu - system.theta * residual.dual
         short = np.where(self.live, residual.primal - to.s / lam, 0.0)
@@ -243,18 +243,18 @@ class _Method:
         domega = np.where(self.limited, (to.l - now.omega * dl) / now.l, 0.0)
         dnu = (residual.dual + dcost - layout.spread(dp)) * layout.mask
         ds = np.where(self.live, (to.s - now.s * dlam) / lam, 0.0)
-        de = worth.slack(now.e, to.e, partner, dx, dp + domega)
+        de = marginal.slack(now.e, to.e, partner, dx, dp + domega)
         return State(dy, dnu, ds, dlam, dx, dl, dp, domega, de)
 
     def _lengths(self, now: State, step: State) -> tuple[float, float]:
         """The longest steps, at most 1, of tasks and of prices that keep everything positive."""
-        worth = self.worth
+        marginal = self.marginal
         primal = [(now.y, step.y), (now.s, step.s), (now.l, step.l), (now.x, step.x)]
         # the price of a linear user may be 0
-        p = np.where(worth.linear, 1.0, now.p), np.where(worth.linear, 0.0, step.p)
+        p = np.where(marginal.linear, 1.0, now.p), np.where(marginal.linear, 0.0, step.p)
         dual = [(now.nu, step.nu), (now.lam, step.lam), (now.omega, step.omega), p]
-        if worth.alpha > 0:
-            (primal if worth.steep else dual).append((now.e, step.e))
+        if marginal.alpha > 0:
+            (primal if marginal.steep else dual).append((now.e, step.e))
         return min(longest(*pair) for pair in primal), min(longest(*pair) for pair in dual)
 
     # -- what is measured -----------------------------------------------------------------------
@@ -282,8 +282,8 @@ class _Method:
         primal = np.where(live, 1 - layout.used(now.y) - now.s, 0.0)
         limit = np.where(self.limited, self.limit - now.x - now.l, 0.0)
         v = now.v
-        miss, slope, curve = self.worth.relation(v, now.x, now.e)
-        size = np.where(self.worth.linear, v, now.x if self.worth.steep else v)
+        miss, slope, curve = self.marginal.relation(v, now.x, now.e)
+        size = np.where(self.marginal.linear, v, now.x if self.marginal.steep else v)
         largest = (
             float(np.max(np.abs(dual) / (np.abs(p) + cost + 1e-300))),
             float(np.max(np.abs(miss) / size)),
@@ -296,29 +296,29 @@ class _Method:
 
         For alpha = 0 the gap: by how much the price of all resources exceeds the objective.
         """
-        layout, worth, x = self.layout, self.worth, now.x
+        layout, marginal, x = self.layout, self.marginal, now.x
         off = max(residual.largest[2], float(np.max(np.abs(residual.limit) / self.limit)))
-        if worth.alpha == 0:
-            total = float(worth.ceiling @ x)
+        if marginal.alpha == 0:
+            total = float(marginal.ceiling @ x)
             cost = float(now.lam.sum() + now.omega @ self.limit)
             return abs(cost - total) / total + off
         q = layout.least(residual.cost)
         above = layout.of_user(now.y * (residual.cost - layout.spread(q)) * layout.mask)
         idle = layout.of_user(now.y * layout.cost(now.lam * now.s))
         held = np.maximum(x, self.floor)
-        lost = (above + idle + now.omega * now.l) / (worth.base(q) * held)
-        log_due = (worth.log_w - np.log(np.maximum(q + now.omega, 1e-300))) / worth.alpha
-        due = np.where(worth.linear, self.limit, np.exp(log_due))
+        lost = (above + idle + now.omega * now.l) / (marginal.base(q) * held)
+        log_due = (marginal.log_w - np.log(np.maximum(q + now.omega, 1e-300))) / marginal.alpha
+        due = np.where(marginal.linear, self.limit, np.exp(log_due))
         return float((np.abs(held / np.maximum(due, self.floor) - 1) + lost).max()) + off
 
     # -- beginning, stages and end --------------------------------------------------------------
 
     def _start(self) -> State:
         """A first point: servers are shared by weight (over at most two decades), half full."""
-        layout, question, worth, live = self.layout, self.question, self.worth, self.live
+        layout, question, marginal, live = self.layout, self.question, self.marginal, self.live
         n, i = question.pairs
         inst = question.instance
-        log_v = worth.log_w / max(worth.alpha, 1.0)
+        log_v = marginal.log_w / max(marginal.alpha, 1.0)
         v = np.exp(np.maximum(log_v - log_v.max(), -np.log(100.0)))
         whole = inst.alone[n, i] * question.score[n, i] / self.unit[n]
         y = 0.5 * (v[n] / np.bincount(i, v[n], inst.shape[1])[i]) * whole
@@ -329,11 +329,11 @@ class _Method:
         # money adds up to 1, without users whose limit is close to what they begin with
         free = ~self.limited | (x < 0.25 * self.limit)
         free = free if free.any() else ~free
-        money = worth.log_w + (1 - worth.alpha) * np.log(x)
-        worth.log_w = worth.log_w - log_sum(money[free])
-        if worth.alpha == 0:
-            worth.ceiling = np.exp(worth.log_w)
-        p = np.exp(np.clip(worth.log_w - worth.alpha * np.log(x), -690, 690))
+        money = marginal.log_w + (1 - marginal.alpha) * np.log(x)
+        marginal.log_w = marginal.log_w - log_sum(money[free])
+        if marginal.alpha == 0:
+            marginal.ceiling = np.exp(marginal.log_w)
+        p = np.exp(np.clip(marginal.log_w - marginal.alpha * np.log(x), -690, 690))
         # what users pay is divided among rows by use
         per_unit = layout.cost(np.where(live, 1.0, 0.0))
         paid = y * layout.spread(np.where(free, p, 0.0)) / np.where(per_unit > 0, per_unit, 1.0)
@@ -346,24 +346,24 @@ class _Method:
         return State(
             y=y, nu=np.where(layout.mask > 0, nu, 1.0), s=np.where(live, 1 - layout.used(y), 1.0),
             lam=lam, x=x, l=np.where(self.limited, self.limit - x, 1.0), p=p,
-            omega=np.where(self.limited, 0.1 * p, 0.0), e=0.1 * (x if worth.steep else p),
+            omega=np.where(self.limited, 0.1 * p, 0.0), e=0.1 * (x if marginal.steep else p),
         )  # fmt: skip
 
     def _raised(self, now: State) -> State:
         """The state at the next larger exponent; the slack e is made small."""
-        worth = self._next(min(RAISE * self.worth.alpha, self.target), now)
-        if not worth.steep:
+        marginal = self._next(min(RAISE * self.marginal.alpha, self.target), now)
+        if not marginal.steep:
             return now
-        short = now.x - np.exp((worth.log_w - np.log(now.v)) / worth.alpha)
-        e = np.clip(short, 0.1 * now.x / worth.alpha, 0.3 * now.x / worth.alpha)
+        short = now.x - np.exp((marginal.log_w - np.log(now.v)) / marginal.alpha)
+        e = np.clip(short, 0.1 * now.x / marginal.alpha, 0.3 * now.x / marginal.alpha)
         return replace(now, e=e)
 
     def _lowered(self, now: State) -> State:
         """The state at the next smaller exponent; shares may fall by decades at once."""
-        worth = self._next(max(LOWER * self.worth.alpha, self.target), now)
-        due = (worth.log_w - np.log(np.maximum(now.v, 1e-300))) / worth.alpha
+        marginal = self._next(max(LOWER * self.marginal.alpha, self.target), now)
+        due = (marginal.log_w - np.log(np.maximum(now.v, 1e-300))) / marginal.alpha
         fall = np.exp(np.clip(due - np.log(now.x), -200, 0))
-        y = now.y * self.layout.spread(np.where(worth.linear, 1.0, fall))
+        y = now.y * self.layout.spread(np.where(marginal.linear, 1.0, fall))
         x = self.layout.of_user(y)
         free = np.maximum(1 - self.layout.used(y), now.s)
         return replace(
@@ -371,17 +371,17 @@ class _Method:
             l=np.where(self.limited, self.limit - x, 1.0),
         )  # fmt: skip
 
-    def _next(self, alpha: float, now: State) -> Worth:
-        before, self.worth = self.worth, self._worth(alpha)
-        self.worth.linear, self.worth.ceiling = before.linear, before.ceiling
-        self.worth.level(now.v, now.x, now.p * now.x)
-        return self.worth
+    def _next(self, alpha: float, now: State) -> MarginalValue:
+        before, self.marginal = self.marginal, self._marginal_value(alpha)
+        self.marginal.linear, self.marginal.ceiling = before.linear, before.ceiling
+        self.marginal.level(now.v, now.x, now.p * now.x)
+        return self.marginal
 
     def _kept(self, now: State, cost: Floats) -> tuple[Floats, ...]:
         """Copies of the variables that the answer needs."""
-        layout, worth = self.layout, self.worth
+        layout, marginal = self.layout, self.marginal
         y = layout.to_pairs(now.y)
-        return (y, now.lam, now.omega, layout.least(cost), worth.linear, worth.log_w)
+        return (y, now.lam, now.omega, layout.least(cost), marginal.linear, marginal.log_w)
 
     def _point(
         self, y: Floats, lam: Floats, omega: Floats, q: Floats, linear: Floats, log_w: Floats

@@ -37,7 +37,7 @@ class Residual:
     dual: Floats
     primal: Floats
     limit: Floats
-    worth: Floats
+    value: Floats
     slope: Floats
     curve: Floats
     cost: Floats

@@ -106,9 +106,9 @@ class _Method:
         ground, terms, users = self.ground, self.terms, len(self.weight)
         self.size, self.of_user, self.alpha = size, of_user, max(alpha, 1e-8)
         # a number beyond floating point is infinite here, not an error
-        worth = np.float64(size) ** (alpha - 1) / float(self.given.sum())
-        across = 2 * terms.t_pf * worth * size**2 / users if terms.t_pf else 0.0
-        within = 2 * terms.t_drf * worth / ground.machines if self.apart else 0.0
+        scale = np.float64(size) ** (alpha - 1) / float(self.given.sum())
+        across = 2 * terms.t_pf * scale * size**2 / users if terms.t_pf else 0.0
+        within = 2 * terms.t_drf * scale / ground.machines if self.apart else 0.0
         across = np.inf if terms.equal_across else across
         self.across = ground.across.forced(np.full(users, across))
         self.within = ground.within.forced(np.full(len(self.use), within))
@@ -123,9 +123,9 @@ class _Method:
         """Shares half-way, worths as there, each server's money spread evenly over its rows."""
         a = self.ground.a0
         v = self.weight * (a @ self.of_user) ** -min(self.alpha, 2.0)
-        worth = self.of_user @ v
-        price = ((a * worth) @ self.ground.even) * 2.0
-        nu = np.maximum(self.use @ price - worth, 0.2 * worth)
+        value = self.of_user @ v
+        price = ((a * value) @ self.ground.even) * 2.0
+        nu = np.maximum(self.use @ price - value, 0.2 * value)
         return State.of(a, self.ground.s0, nu, price, v, np.zeros_like(v), np.zeros_like(a))
 
     # -- the path -----------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class _Method:
         return best
 
     def _raised(self, z: State) -> State:
-        """The state at a larger alpha, every price moved as the worth of those who pay it."""
+        """The state at a larger alpha, every price moved as the value of those who pay it."""
         before, level = self.of_user @ z.v, z.a @ self.ground.levels
         alpha = min(self.terms.alpha, STRIDE * self.alpha)
         # the equally distributed equivalent
@@ -270,8 +270,8 @@ class _Method:
             if not pulls:
                 return State.of(da, ds, dnu, dprice, dv, idle_p, idle_e)
             dp = self.across.pull(dlevel, across, slope, force + dv)
-            worth = self.ground.least(z.v)
-            de = self.within.pull(da, within, worth, dual + dnu - self.both @ found)
+            value = self.ground.least(z.v)
+            de = self.within.pull(da, within, value, dual + dnu - self.both @ found)
             return State.of(da, ds, dnu, dprice, dv, dp, de)
 
         return direction

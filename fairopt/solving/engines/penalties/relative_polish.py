@@ -35,7 +35,7 @@ def polished(z: Unknowns) -> list[Point]:
     found: list[Point] = []
     left = Left(z)
     part = z.a / left.alone
-    z.held = (part > z.nu / left.worth) | _largest(z)
+    z.held = (part > z.nu / left.value) | _largest(z)
     z.full = z.price / left.paid > z.s
     seen: set[bytes] = set()
     for _ in range(ROUNDS):
@@ -66,7 +66,7 @@ def _mended(z: Unknowns) -> tuple[Any, Any]:
     z.nu, z.s = np.zeros(z.pairs), np.zeros(z.rows)
     left = Left(z)
     part = z.a / left.alone
-    cheap = ~z.held & (left.dual > CLEAR * left.worth)
+    cheap = ~z.held & (left.dual > CLEAR * left.value)
     over = ~z.full & (left.primal < -ROUNDING)
     held = ((z.held & (part > CLEAR)) | cheap) | _largest(z)
     full = (z.full & (z.price > CLEAR * left.paid)) | over

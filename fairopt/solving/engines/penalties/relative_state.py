@@ -40,9 +40,9 @@ class Unknowns:
         terms, ground = self.terms, self.ground
         self.size, self.alpha, self.of_user = size, max(alpha, 1e-8), ground.levels / size
         # on the way to a larger alpha the forces may already be as strong as they will be there
-        worth = np.float64(size) ** (1 + (self.forces_of or alpha)) / self.ground.total
-        across = np.inf if terms.equal_across else 2 * terms.t_pf * worth / self.users
-        within = 0.0 if terms.equal_within else 2 * terms.t_drf / size**2 * worth
+        scale = np.float64(size) ** (1 + (self.forces_of or alpha)) / self.ground.total
+        across = np.inf if terms.equal_across else 2 * terms.t_pf * scale / self.users
+        within = 0.0 if terms.equal_within else 2 * terms.t_drf / size**2 * scale
         # a force too small to matter beside worths near 1 has lost its digits
         across, within = (w if w > LEAST else 0.0 for w in (across, within))
         self.forces = np.full(self.users, across), np.full(self.pairs, within) / ground.machines
@@ -62,12 +62,12 @@ class Unknowns:
             level = a @ self.of_user
             self.a, self.v = a, self.phi * level**-self.alpha
             self.s = np.maximum(1.0 - a @ self.use, 0.1)
-            worth = self.of_user @ self.v
-            self.price = 2.0 * ((a * worth) @ ground.even)
-            self.nu = np.maximum(self.use @ self.price - worth, 0.2 * worth)
+            value = self.of_user @ self.v
+            self.price = 2.0 * ((a * value) @ ground.even)
+            self.nu = np.maximum(self.use @ self.price - value, 0.2 * value)
             # a user rich elsewhere begins with no more than its money there
             alone = np.where(ground.on, level / np.where(ground.on, self.of_user, 1.0), np.inf)
-            a = np.minimum(a, worth * alone.min(axis=1) / self.nu)
+            a = np.minimum(a, value * alone.min(axis=1) / self.nu)
         self.p, self.e = np.zeros(self.users), np.zeros(self.pairs)
         self.means()
 

@@ -25,7 +25,7 @@ class Left:
         net = z.v - z.p
         # a user that is pulled up pays more than its own worth
         self.money = np.maximum(z.v, np.abs(net)) * level
-        self.worth = z.of_user @ (self.money / level)
+        self.value = z.of_user @ (self.money / level)
         self.dual = z.of_user @ net - z.e - z.use @ z.price + z.nu
         self.primal = 1.0 - z.a @ z.use - z.s
         self.curve = np.log(z.v) + z.alpha * np.log(level) - z.ground.log_weight
@@ -34,12 +34,12 @@ class Left:
         self.within = _pulled(z.a - z.group @ z.mean[1:], z.e, within)
         # the share that would be all of somebody's level
         self.alone = np.where(z.of_user > 0, level / z.of_user, np.inf).min(axis=1)
-        money = np.maximum(self.worth * self.alone, np.abs(z.e) * z.a)
+        money = np.maximum(self.value * self.alone, np.abs(z.e) * z.a)
         self.paid = (z.a @ z.use) / ((z.a / money) @ z.use)
         self.of_pairs = z.a * z.nu / money
         self.of_rows = z.s * z.price / self.paid
         self.tau = float(np.concatenate([self.of_pairs, self.of_rows]).mean())
-        size = np.maximum(self.worth, np.maximum(np.abs(z.e), z.use @ z.price))
+        size = np.maximum(self.value, np.maximum(np.abs(z.e), z.use @ z.price))
         self.unbalanced = np.abs(self.dual) / size
         stiff = z.alpha * z.v / level
         apart = np.abs(self.within) / self.alone * _beside(within, z.of_user**2 @ stiff)
@@ -104,7 +104,7 @@ class System:
         self.slope = z.alpha * (z.a[:, None] * z.of_user) / left.level
         m[a, a] = -(z.of_user * z.v) @ self.slope.T
         own = np.arange(pairs)
-        m[own, own] -= z.nu + DAMPING * left.worth
+        m[own, own] -= z.nu + DAMPING * left.value
         m[a, price] = -z.use * z.price
         m[price, a] = (z.use * z.a[:, None]).T
         k = np.arange(pairs, pairs + rows)
@@ -128,9 +128,9 @@ class System:
             m[e, a] = np.diag(weak * z.a)
             m[e, means] = -weak[:, None] * z.group
             m[e, e] = -np.diag(np.minimum(1.0, 1.0 / within))
-            shares, worth = z.a @ z.ground.within.mean, (left.worth * z.a) @ z.group
+            shares, money = z.a @ z.ground.within.mean, (left.value * z.a) @ z.group
             force = np.where(z.group > 0, within[:, None], 0.0).max(axis=0)
-            self.weak_on = force * shares**2 < WEAK * worth
+            self.weak_on = force * shares**2 < WEAK * money
             m[means, e] = np.where(self.weak_on, 0.0, z.group).T
             m[means, a] = np.where(self.weak_on, z.ground.within.mean * z.a[:, None], 0.0).T
             m[means, means] = -np.diag(np.where(self.weak_on, 1.0, 0.0))
@@ -147,8 +147,8 @@ class System:
             self.scale[mean] = left.level.mean()
         if self.pulls[1]:
             # a pull may have to make up for a price
-            pull = np.minimum(within * (z.group @ shares), left.worth.max())
-            own = np.maximum(left.worth, np.maximum(z.use @ z.price, pull))
+            pull = np.minimum(within * (z.group @ shares), left.value.max())
+            own = np.maximum(left.value, np.maximum(z.use @ z.price, pull))
             self.scale[e] = np.maximum(own, np.abs(z.e))
             self.scale[means] = np.maximum(np.abs(z.mean[1:]), 1e-300)
         m *= self.scale

@@ -35,7 +35,7 @@ class Frame:
         a, s, nu, price, v, p, e = (slice(*k) for k in zip([0, *ends[:-1]], ends, strict=True))
         self.size = ends[-1]
         self.shares, self.by_level = a, of_user.T
-        self.dual, self.primal, self.worth, self.pull, self.apart = a, s, v, p, e
+        self.dual, self.primal, self.value, self.pull, self.apart = a, s, v, p, e
         self.level = slice(self.size, None)
         m = np.zeros((self.size + users, self.size))
         m[self.dual, v], m[self.dual, p], m[self.dual, e] = of_user, -of_user, -np.eye(pairs)
@@ -64,7 +64,7 @@ class Whole:
         self.linear = frame.linear.copy()
         self.linear[frame.forces] -= np.concatenate([across.softness, within.softness])
         self.newton = self.linear[: frame.size].copy()
-        self.newton[frame.worth, frame.worth] = np.eye(len(frame.by_level))
+        self.newton[frame.value, frame.value] = np.eye(len(frame.by_level))
 
     def linear_left(self, z: State) -> tuple[Floats, ...]:
         """Levels (N,), what is left of dual, primal, pulls on F and on servers, and all of it."""
@@ -85,11 +85,11 @@ class Whole:
         assert left.every is not None
         at, m = self.frame, self.newton.copy()
         m[at.turned] = z.whole[at.factors]
-        m[at.worth, at.shares] = slope[:, None] * at.by_level
+        m[at.value, at.shares] = slope[:, None] * at.by_level
         inverse, right = np.linalg.inv(m), -left.every[: at.size]
 
         def direction(products: Floats, bend: Floats, pulls: bool) -> State:
-            right[at.products], right[at.worth] = products, -z.v * bend
+            right[at.products], right[at.value] = products, -z.v * bend
             return State(inverse @ right, z.size)
 
         return direction

@@ -68,7 +68,7 @@ class _Frame:
         self.users, self.servers, self.resources = inst.shape
         self.alpha, self.log_w = question.alpha, question.log_w
         self.n, self.i = question.pairs
-        self.u, self.use = question.worth_per_task, question.use
+        self.u, self.use = question.share_per_task, question.use
         self.pair, r = np.nonzero(self.use)
         self.row = self.i[self.pair] * self.resources + r
         self.b = self.use[self.pair, r]
@@ -127,8 +127,8 @@ class _Frame:
         dear = 1.0 - cheapest[self.n] / per_share
         held = part > dear
         paid = np.zeros(self.servers * self.resources)
-        worth = self.b * money[self.row] / cost[self.pair] * part[self.pair]
-        np.maximum.at(paid, self.row, worth)
+        fraction = self.b * money[self.row] / cost[self.pair] * part[self.pair]
+        np.maximum.at(paid, self.row, fraction)
         full = (paid > np.maximum(1.0 - self.used(x), 0.0)) & (money > 0)
         totals = _sums(self.n, x, self.users)
         paid_limit = mu / np.maximum(cheapest, 1e-300)
@@ -185,8 +185,8 @@ class _Frame:
         share = self.shares(x)
         cost = self.costs(state) / self.u
         with np.errstate(divide="ignore"):
-            worth = self.log_w - self.alpha * np.log(share)
-            cheap = ~state.held & (np.log(cost) < worth[self.n] - 1e-10)
+            log_value = self.log_w - self.alpha * np.log(share)
+            cheap = ~state.held & (np.log(cost) < log_value[self.n] - 1e-10)
             part = self.u * x / share[self.n]
         gone = state.held & (part < 1e-10)
         used = self.used(x)

@@ -53,7 +53,7 @@ def solve(question: Question) -> Point:
         shape=(servers * resources, len(n)),
     )
     limit = coo_array((unit / inst.limit[n], (n, pair)), shape=(users, len(n)))
-    log_gain = question.log_w[n] + np.log(question.worth_per_task * unit)
+    log_gain = question.log_w[n] + np.log(question.share_per_task * unit)
     x, money, _ = maximum(
         np.exp(log_gain - log_gain.max()), vstack([use, limit]).tocsc(),
         np.ones(servers * resources + users), np.full(len(n), np.inf),
