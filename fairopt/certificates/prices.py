@@ -32,7 +32,7 @@ count as zero (P2)"""
 TOLERANCE = 1e-6
 """largest gap and residual of a certified answer"""
 ENOUGH = 1e-9
-"""residual below which no other scale is asked for"""
+"""residual below which no other scale is tried"""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Duality:
         alloc = steady(alloc)
         assert alloc.prices is not None
         cheapest, alone, most = (np.empty(len(inst.users)) for _ in range(3))
-        with np.errstate(over="ignore"):  # an infinite budget proves nothing, and is said to
+        with np.errstate(over="ignore"):  # an infinite budget gives an infinite gap
             for users in inst.blocks():
                 score, limit = alloc.score[users], inst.limit[users, None]
                 cheapest[users] = rows.least(share_price(alloc, users))
@@ -114,7 +114,7 @@ def share_price(alloc: Allocation, users: slice) -> Floats:
 def _due(log_w: Floats, alpha: float) -> Floats:
     """(N,) W^(1/alpha) / sum W^(1/alpha): the part of a shared pool that weights alone would give.
 
-    A user of weight 1e-12 is due 1e-12 of a pool it shares; that is not nothing.
+    A user of weight 1e-12 is due 1e-12 of a pool it shares, which must not count as zero.
     """
     if alpha == 0:
         return np.ones_like(log_w)
@@ -125,7 +125,7 @@ def _due(log_w: Floats, alpha: float) -> Floats:
 def log_scale(dual: Duality) -> float:
     """log t of the best common scale t p of the prices: t = (A/B)^alpha, A = sum W^(1/a) q^(1-1/a).
 
-    For alpha = 0 the scale at which the budget is what the answer is worth.
+    For alpha = 0 the scale at which the budget equals the objective of the answer.
     """
     with np.errstate(divide="ignore"):
         if dual.alpha == 0:
@@ -199,10 +199,11 @@ def residual(dual: Duality) -> Floats:
     of rows may cost the user (`disturbed`). Two scales t are tried, and the better one counts:
     that of the best gap, and that of the users below their limits.
 
-    A share that counts as zero bears out no price by what is paid, so the s0 of such a user, and
-    W/q of every user at alpha = 0, is also taken at the prices of what is full for it alone: it
-    must not be worth more than those. That covers a user that could simply be given more. And
-    nothing but a millionth of a share may lie on a server clearly dearer than the cheapest there.
+    A user whose share counts as zero pays nothing that could confirm a price. So s0 of such a user,
+    and W/q of every user at alpha = 0, is also computed with only the prices of resources that are
+    full for it: its marginal value must not exceed those, as it would if the user could simply be
+    given more. And at most a millionth of a share may lie on a server clearly dearer than the
+    user's cheapest one.
     """
     return _best_scale(dual)[1]
 
@@ -237,7 +238,7 @@ def _residual_at(dual: Duality, log_t: float) -> Floats:
         log_q = dual.log_cheapest
         if alpha == 0:
             log_gap_w = dual.log_w - log_t - log_q
-            # unserved users may find every pair too dear; served ones must pay their worth
+            # prices may exceed the weight of unserved users, and must equal that of served ones
             served = dual.share > dual.floor
             error = np.expm1(log_gap_w)
             error = np.where(served, np.abs(error), np.maximum(error, 0.0))
@@ -264,9 +265,9 @@ def _residual_at(dual: Duality, log_t: float) -> Floats:
         total = np.maximum(total, np.where(wasted == 0, 0.0, wasted / own))
         if alpha == 0:
             total = np.maximum(total, short)
-        elif total.max() <= TOLERANCE:  # a residual too large by itself names who is wrong
+        elif total.max() <= TOLERANCE:  # else it fails already
             idle, off = idle_money(dual.alloc, error)
-            # nobody can lose more than all of it
+            # no user can lose more than the sum
             if idle.sum() + off.sum() > ENOUGH * own.min():
                 total = np.maximum(total, disturbed(dual.alloc, idle, off))
     return np.where(np.isfinite(total), total, np.inf)

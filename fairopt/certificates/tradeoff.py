@@ -34,7 +34,7 @@ def keeps_equalities(alloc: Allocation) -> bool:
 
 
 def _examined(alloc: Allocation) -> tuple[Sheet, Proof]:
-    """What prices prove of an answer; kept with a small one, which is measured before it is judged.
+    """What prices prove of an answer; kept with a small one, since `judge` follows `measure`.
     """
     def examine() -> tuple[Sheet, Proof]:
         sheet = Sheet(alloc, Terms.of(alloc.notion), shrink(alloc))
@@ -50,7 +50,7 @@ def proved(sheet: Sheet, other: Sheet | None = None) -> Proof:
     """The better of the two bounds, at prices scaled so that they cost sum gradient times share.
 
     When that does not certify, other scales are tried: the bound is convex in the scale. `other`
-    is a better answer, whose pulls and worth are tried too.
+    is a better answer, which sets the first scale and whose pulls are tried too.
     """
     _, budget = sheet.priced()
     if not (0 < budget < np.inf):
@@ -72,7 +72,7 @@ def proved(sheet: Sheet, other: Sheet | None = None) -> Proof:
 
 
 def _bounded(alloc: Allocation, terms: Terms, found: Floats, sheet: Sheet) -> float:
-    """The gap at prices guessed for a better answer: those of the answer itself bound loosely."""
+    """The gap at prices guessed for a better answer: a tighter bound than at those of `alloc`."""
     best = alloc.with_(tasks=found, prices=None, limit_prices=None, objective=None)
     priced = guessed(best, terms)
     near = Sheet(priced, terms, shrink(priced), sheet.size)

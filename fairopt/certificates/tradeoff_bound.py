@@ -44,11 +44,12 @@ class Proof:
 
 
 class Pulls(NamedTuple):
-    """What a choice of pulls P, with sum 0, and e, with sum 0 on each server, makes of a question.
+    """A choice of pulls P, with sum 0, and e, with sum 0 on each server, as the terms of the bound.
 
-    It is given, not subtracted, because the pulls may be much larger than it: base_q (N,) =
-    phi base + P and above (P,) = c + e - base for a first m `base` (N,); off_f (N,) = P/w - z and
-    off (P,) = e/w - y, how far deviations are from what the pulls mean.
+    Differences are stored, not the pulls, which may be so large that subtracting them loses all
+    digits: base_q (N,) = phi base + P and above (P,) = c + e - base for a first value `base` (N,)
+    of m; off_f (N,) = P/w - z and off (P,) = e/w - y, by how much the pulls differ from those at
+    the answer.
     """
 
     base_q: Floats
@@ -73,7 +74,7 @@ def soft(sheet: Sheet, cost: Floats, budget: float, unsold: float, by: Pulls) ->
         float(losses.sum()) + max(idle, 0.0) + float(excess @ a)
         + sheet.w_f * float(off_f @ off_f) / 2 + float(sheet.w @ (off * off)) / 2
     )  # fmt: skip
-    # every term once more, relative to the user: to its worth, or to what moving it costs
+    # every term again, relative to the user: to its money, or to what changing its shares costs
     own = sheet.v * sheet.held + sheet.w_f * sheet.held**2
     share = unit * sheet.held
     above = a * excess / own[n]
@@ -84,8 +85,8 @@ def soft(sheet: Sheet, cost: Floats, budget: float, unsold: float, by: Pulls) ->
     moved = np.abs(off_f) / sheet.held + sheet.per_user(np.abs(off)) / share
     paid = np.maximum(own, np.abs(unit * (by.base + more)) * sheet.held)
     residual = curve(sheet, q) + sheet.per_user(above) + moved + idle_money(sheet, cost) / paid
-    # what nothing explains, wherever it is, must be little beside the money of everybody: a user
-    # of little weight may be the one that it belongs to
+    # money for idle resources and on pairs that are too dear must be small beside the money of
+    # every single user, since a user of small weight may be the one that is harmed
     dear = excess > SAME_PRICE * (cost + np.abs(sheet.w * sheet.y))
     lost = unsold + float(a[dear] @ excess[dear])
     alone = sheet.phi * sheet.most if sheet.alpha == 0 else own
@@ -94,7 +95,7 @@ def soft(sheet: Sheet, cost: Floats, budget: float, unsold: float, by: Pulls) ->
 
 
 def unsold(sheet: Sheet) -> float:
-    """Money, in the answer's own unit, of what is left of resources and limits beyond rounding."""
+    """Money, in the answer's own unit, of unused resources and of room below limits."""
     alloc, inst = sheet.alloc, sheet.alloc.instance
     assert alloc.prices is not None
     left = 1.0 - alloc.utilisation

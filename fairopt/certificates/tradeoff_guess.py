@@ -28,17 +28,17 @@ def guessed(alloc: Allocation, terms: Terms) -> Allocation:
     if not (np.isfinite(value).all() and top > 0):
         return first
     score = np.zeros(inst.shape[:2])
-    # what is worth less than nothing costs no less than nothing
+    # prices are not negative, even where the slope is
     score[sheet.n, sheet.i] = np.maximum(value / top, 1e-12)
     p, mu = guess_prices(first.with_(score=score), np.zeros(sheet.users))
     return alloc.with_(prices=p, limit_prices=mu) if p.any() or mu.any() else first
 
 
 def _hard(sheet: Sheet) -> Floats:
-    """(P,) worth of one unit of share under pulls that make full rows alone carry prices.
+    """(P,) price of one unit of share if only full rows and limits reached have prices.
 
-    The pulls are free but for their sums. Their choice is a least-squares fit: worth of a pair =
-    money of rows that are full + nothing else, sums over users (14) or servers (15) kept.
+    Only the sums of the pulls, over users (14) or on servers (15), are fixed. Prices and pulls are
+    a least-squares fit of the slope of each pair by the prices of full rows and limits reached.
     """
     from scipy.optimize import nnls
 

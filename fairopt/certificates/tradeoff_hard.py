@@ -51,14 +51,14 @@ def prove_hard(sheet: Sheet, cost: Floats, budget: float) -> Proof:
     if sheet.terms.equal_across:
         losses, off = _common(sheet, unit * m)
     else:
-        # with shared m, q is known from what m was computed from; sums would lose its digits
+        # `_shared` computes m from q = v; computing q from m again would lose its digits
         q = sheet.v if sheet.terms.equal_within else unit * m + sheet.w_f * sheet.z
         losses, off = float(loss(sheet, q).sum()), curve(sheet, q)
     own = np.maximum(sheet.v, np.abs(unit * m)) * sheet.held
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if sheet.terms.equal_within:
-            # one number a server is asked for: beside what its users together pay and are worth,
-            # or what moving all of them costs
+            # each server has one share for all: its error is relative to what its users together
+            # pay, to their marginal values, or to what changing all their shares costs
             stiff = (sheet.v / sheet.held + sheet.w_f) / unit**2
             size = np.maximum(
                 sheet.per_server(np.maximum(cost, np.abs(m[n]))), sheet.per_server(stiff[n] * a)
@@ -93,8 +93,8 @@ def _common(sheet: Sheet, q: Floats) -> tuple[float, Floats]:
 
 
 def _shared(sheet: Sheet, cost: Floats) -> tuple[Floats, float]:
-    """m (N,), and what it may buy too cheap: its sums above those of the costs, times the most
-    that a server can give to each of its users."""
+    """m (N,), and a bound on the error where its sum on a server is above that of the costs: the
+    excess times the most that the server can give to each of its users."""
     m = (sheet.v - sheet.w_f * sheet.z) / sheet.unit
     on = np.zeros((sheet.servers, sheet.users))
     on[sheet.i, sheet.n] = 1.0

@@ -16,8 +16,8 @@ def prove(sheet: Sheet, scale: float, other: Sheet | None = None) -> Proof:
     """The best proof at prices scaled by `scale` over the choices of pulls known.
 
     Each user's residual is the least of those that the choices leave it: a variance that is weak
-    beside one user's worth is strong beside another's. `other`: a better answer, in the same size;
-    the pulls of any point will do.
+    beside one user's marginal value is strong beside another's. `other`: a better answer, in the
+    same units, whose pulls are tried too, since the bound holds for any pulls.
     """
     cost, budget = sheet.priced()
     cost, budget = cost * scale, budget * scale
@@ -37,7 +37,7 @@ def prove(sheet: Sheet, scale: float, other: Sheet | None = None) -> Proof:
     if sheet.w_f > 0:
         m = cheapest(sheet, cost + e)
         better = sheet.v - sheet.unit * m
-        # what is missing to sum 0 goes to the users that it moves least
+        # make the sum 0 by changing most the users whose levels it changes least
         stiff = sheet.w_f + sheet.alpha * sheet.v / sheet.held
         shift = better.sum() * (stiff / stiff.sum())
         moved = (better - shift - pull) / sheet.w_f
@@ -47,7 +47,7 @@ def prove(sheet: Sheet, scale: float, other: Sheet | None = None) -> Proof:
         m = (sheet.v - pull) / sheet.unit
         held = sheet.a > NEGLIGIBLE * sheet.held[sheet.n]
         wanted = np.where(held, m[sheet.n] - cost, e)
-        # what is missing to sum 0 goes to the users who pay most
+        # make the sum 0 by changes in proportion to the prices that users pay
         size = np.maximum(np.abs(m[sheet.n]), 1e-300)
         shift = (sheet.per_server(wanted) / sheet.per_server(size))[sheet.i] * size
         above = np.where(held, 0.0, cost + e - m[sheet.n]) - shift

@@ -16,7 +16,7 @@ NEGLIGIBLE = 1e-9
 
 
 def _force(w: float) -> float:
-    """The force w; 0 if it is so small that it has lost its digits beside marginal values near 1.
+    """The force w; 0 if it is too small to have an effect beside marginal values near 1.
 
     NaN if it overflows: then nothing is proved.
     """

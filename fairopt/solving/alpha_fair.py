@@ -1,4 +1,4 @@
-"""The ladder for alpha-fair questions: program, polish, judge; next rung until certified."""
+"""Alpha-fairness: engines are tried in turn, polished and judged, until an answer is certified."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ from fairopt.solving.engines.point import Point, Question, fitted
 from fairopt.solving.engines.programs import conic
 
 STEEPEST = 10.0
-"""programs of larger alpha end in wrong answers labelled optimal: the central path climbs there"""
+"""alpha above which the central path goes before general solvers, which then report wrong answers
+as optimal"""
 EXACT = 1e-10
-"""error of an interior answer below which polish has nothing to mend"""
+"""error of an interior answer below which it is not polished"""
 UNDECIDED = 1e-4
 """part of a share, and of a price above the cheapest, within which a pair may be used or not"""
 RARE = 590.0
-"""log of the money of a limit, above that of all rows, from which it follows from the share"""
+"""log of the money of a limit, above that of all rows, from which it is computed from the share"""
 SMALL = 3_000
 """pairs up to which the polish and the central path go before the general solvers"""
 
 
 def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allocation:
-    """The best answer of the ladder, part by part, with prices for the whole."""
+    """The best answer of the engines for each connected part, joined, with prices for all."""
     solver, gap, polished = how.solver, how.gap, how.polish
     if solver == "highs" and notion.alpha > 0:
         raise UsageError("solver: highs states linear programs only; wanted clarabel, ecos or scs")
@@ -70,7 +71,7 @@ def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allo
 
 
 def _within_reach(alloc: Allocation, always: bool = False) -> tuple[Floats, Floats]:
-    """Prices (I, R) and of limits (N,), the latter as the shares say where they dwarf the rest."""
+    """Prices (I, R) and of limits (N,), the latter from the shares where they are far larger."""
     alloc = Duality.of(alloc).alloc  # the scale is that of its prices
     assert alloc.prices is not None and alloc.limit_prices is not None
     given, mu, inst = alloc.prices, alloc.limit_prices, alloc.instance
@@ -123,7 +124,7 @@ class _Ladder:
         self.steps: list[dict[str, Any]] = []
 
     def climb(self, solver: str) -> tuple[Allocation, list[dict[str, Any]]]:
-        """Rungs until certified: our own methods first, unless a general solver was named.
+        """Try engines until an answer is certified: ours first, unless a general solver was named.
 
         Raises
         ------
@@ -135,7 +136,7 @@ class _Ladder:
             return self._found()
         if self.question.alpha == 0 and solver in ("auto", "interior") and self._simplex():
             return self._found()
-        # where programs are known to end wrong, the path in alpha and weights goes first
+        # where general solvers are known to give wrong answers, the central path goes first
         steep = self.polished and (
             solver == "interior"
             or self.question.alpha > STEEPEST
@@ -184,7 +185,7 @@ class _Ladder:
         return self.error <= self.gap
 
     def _simplex(self) -> bool:
-        """The simplex method, refined until every small gain counts; whether that certified."""
+        """The simplex method, refined for users of small gain; whether it certified an answer."""
         from fairopt.solving.engines.programs import linear
 
         try:
@@ -194,7 +195,7 @@ class _Ladder:
         return self.error <= self.gap
 
     def _rest(self) -> bool:
-        """Solve again for users of too little money, alone, with what the others leave."""
+        """Solve again, alone, for users of too little money, with the capacity that is left."""
         from fairopt.solving import remainder
 
         if self.best is None:
@@ -205,7 +206,7 @@ class _Ladder:
             return False
         if self._joined("the rest, alone", self.best, users):
             return True
-        # what the heavy ones hold may be wrong only for the light: they are asked alone, too
+        # errors that are small for heavy users may harm light ones: solve for the heavy alone, too
         heavy = np.setdiff1d(np.arange(len(self.instance.users)), users)
         everywhere = np.arange(self.instance.shape[1])
         found = self._alone(self.instance.select(heavy, everywhere), heavy)
@@ -223,7 +224,7 @@ class _Ladder:
             return None
 
     def _joined(self, label: str, held: Allocation, users: Ints) -> bool:
-        """These users asked about what the others leave, all of them polished together."""
+        """Solve for these users with what the others leave, join both answers and polish them."""
         from fairopt.solving import remainder
 
         tasks, p, mu = held.tasks, held.prices, held.limit_prices
@@ -246,7 +247,7 @@ class _Ladder:
     def _undecided(self) -> bool:
         """Whether a pair is nearly unused and nearly as cheap as the user's cheapest.
 
-        There an interior answer is only as good as the root of its gap.
+        There the error of an interior answer is as large as the square root of its gap.
         """
         alloc, inst = self.best, self.instance
         if alloc is None or inst.shape[0] * inst.shape[1] > SMALL:
@@ -278,7 +279,7 @@ class _Ladder:
         return self.error <= self.gap
 
     def _program(self, settings: conic.Settings, question: Question) -> tuple[Point, str]:
-        """The notion's program; for the unit of alpha < 1, its proportional form."""
+        """Solve the notion's program; its unit is the proportional answer for 0 < alpha < 1."""
         notion, instance = self.notion, self.instance
         if question is not self.question:
             # W = phi: the weight outside
@@ -304,7 +305,7 @@ class _Ladder:
         return np.maximum(share, 1e-12 * units.alone(question))
 
     def _judge(self, label: str, point: Point | None, status: str = "") -> None:
-        """Keep the point, if it is one, and if it is better."""
+        """Record the step; keep the point if it has prices and is better than all before."""
         step: dict[str, Any] = {"step": label, **({"status": status} if status else {})}
         self.steps.append(step)
         if point is None:
@@ -326,7 +327,7 @@ class _Ladder:
         p, mu = normalised(self.instance, p, mu)
         alloc = Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
         step["gap"], step["residual"] = gap, worst = measure(alloc)
-        # where no residual says anything, the gap does
+        # residuals above 1 do not tell answers apart: then the gap decides
         rank = max(gap, min(worst, 1.0)), gap
         if self.best is None or rank < self.rank:
             self.best, self.error, self.rank = alloc, max(gap, worst), rank

@@ -1,4 +1,4 @@
-"""Solve again for users whose money is too small beside that of others, with what these leave.
+"""Solve again for users whose money is too small beside that of others, in what these leave.
 
 At alpha = 50 a user with ten times the share of another has 1e-49 of its money (share times
 marginal value), too little to count in any method that solves for all users. So the tasks of the
@@ -43,10 +43,10 @@ def lighter(alloc: Allocation, bad: Ints) -> Ints:
 def beside(
     alloc: Allocation, heavy: Ints, found: Allocation, users: Ints
 ) -> tuple[Allocation, Ints]:
-    """The heavy users' own answer, with what light ones take at its prices; who is left.
+    """The heavy users' own answer with the tasks of light users added, and the users not added.
 
-    A light user takes what it wants on its cheapest server, and the heavy ones hardly notice. Left
-    are those who have a server where nothing that they need has a price.
+    A light user buys what it wants on its cheapest server, too little to change prices. Not added
+    are users with a server where everything that they need has price 0.
 
     Parameters
     ----------

@@ -27,8 +27,8 @@ class Part(Protocol):
 class Behind:
     """A level that is done: its servers, their prices (servers, R), and `ratio`.
 
-    ratio[j] is the factor by which prices of the j-th level before it must be raised so that its
-    own users find nothing cheaper on the servers of that level.
+    ratio[j] is the factor for the prices of the j-th level found before this one: the least at
+    which no paying user of this level finds a server of that level cheaper than its own.
     """
 
     servers: Ints
@@ -64,8 +64,8 @@ class Behind:
     def with_ancestors(self, instance: Instance, behind: tuple[Behind, ...]) -> Floats:
         """(I, R) prices of all servers, scaled; those of earlier levels just high enough.
 
-        The users stopped at the earlier levels pay all of that money, so the proof of this level
-        is as tight as without it.
+        The capacity that these prices add to the bound is paid for by the users stopped at the
+        earlier levels, so the bound for this level is as tight as with its own servers alone.
         """
         line = (*behind, self)
         factor = np.zeros(len(line))

@@ -6,9 +6,10 @@ of rows):
 .. math::
    c_h = W_n u_h s_n^{-\alpha} + \tau m_n / x_h, \qquad used_f + \tau M_f / \pi_f = 1
 
-with c_h the money a task of pair h costs. For fixed targets m, M > 0 this is the one maximiser of
-sum W g(s) + tau (sum m_n log x_h + sum M_f log slack_f), so it exists and Newton finds it. An
-ordinary interior method has equal targets, too coarse for users whose money is small. Here m_n is
+with c_h the money a task of pair h costs. For fixed targets m, M > 0 the solution is the unique
+maximiser of sum W g(s) + tau (sum m_n log x_h + sum M_f log slack_f), so it exists and Newton's
+method finds it. An ordinary interior method has equal targets, too coarse for users whose money is
+small. Here m_n is
 the money of the user, W s^(1-alpha), and M_f the mean (harmonic, by use) of the money of those who
 use the row, computed again whenever tau falls. At the end the relative distance of EVERY user from
 its optimum is about tau, for any weights, units and alpha.
@@ -30,19 +31,20 @@ DENSE = 700
 LAST = 1e-11
 """tau at the end of the path"""
 MEETING = 1e-2
-"""tau at which the exponent moves"""
+"""tau at which the exponent is moved from its first value to alpha"""
 MOST = 3.0
-"""largest change of the logarithm of a target at once"""
+"""largest change of the logarithm of a target in one update"""
 
 
 def follow(question: Question, last: float = LAST) -> Point | None:
     """The point of the central path at tau = `last`, or the furthest one reached.
 
     The path begins at an exponent near 1 and a large tau, where Newton converges from afar; at
-    tau = 1e-2 the exponent moves to the one asked for, then tau falls. None: no beginning found.
+    tau = 1e-2 the exponent moves to the one asked for, then tau falls. None: Newton
+    did not converge at any first tau.
     """
     alpha = min(max(question.alpha, 0.5), 1.0)
-    # W^(1/alpha) is what levels go by; it moves from a spread of one decade to its own
+    # levels are proportional to W^(1/alpha): it begins with a spread of at most one decade
     log_v = question.log_w / max(question.alpha, 1.0)
     log_v = log_v - log_v.mean()
     spread = float(np.ptp(log_v))
@@ -78,7 +80,7 @@ def _descend(
                 if tau < 1e-9:
                     return None
                 continue
-            # too far: shorten the stride, of targets and of tau
+            # Newton failed: repeat with smaller changes of the targets and of tau
             factor = factor**0.5
             if factor > 0.97:
                 break
@@ -89,7 +91,7 @@ def _descend(
         far = float(np.abs(moved - aims).max()) >= 0.9 * MOST
         aims = moved
         if far and waited < 60:
-            # targets first catch up with the money
+            # the targets still lag behind the users' money: update them before tau falls
             waited += 1
             continue
         if tau <= last:
@@ -262,7 +264,7 @@ class _Path:
         used = _lse(self.row, self.log_b + x[self.pair], self.rows)
         slack = np.log(tau) + aims[self.pairs :] - money
         second = np.logaddexp(used, slack)
-        # divided by alpha where it is large: all conditions of one size
+        # divided by a large alpha, so that all conditions are of the same size
         first = (cost - log_value - extra) / max(1.0, self.alpha)
         residual = np.concatenate([first, second])
         if not np.isfinite(residual).all():

@@ -144,7 +144,7 @@ class Pairs:
             return found.T
         from scipy.sparse import csr_array
 
-        # pairs are in order of users: the transpose is a csr matrix as it stands
+        # pairs are sorted by user, so the entries are already in the order of a csr matrix of Z'
         start = np.append(self.first, len(self.n)) * self.resources
         shape = self.users, columns
         return csr_array((z.ravel(), index.ravel(), start), shape=shape).T

@@ -4,8 +4,8 @@ In units of what each user could have alone, with w_n the weight in these units,
 
 .. math:: \max t, \quad X_n = \sum_h y_h \ge w_n t, \quad B y + s = 1, \quad X_n + l_n = L_n
 
-It is the method of `interior.method` with a marginal value v that is tied to the level instead of
-the share: v_n (X_n - w_n t) = 0 with sum w_n v_n = 1, which adds one column to the same system. The
+It is the method of `interior.method`, but the marginal value v is tied to the level instead of the
+share: v_n (X_n - w_n t) = 0 with sum w_n v_n = 1, which adds one column to the same system. The
 multipliers are strictly complementary. So they show ALL users that this level stops, and all rows
 that stop them: v_n w_n > (X_n - w_n t) / (w_n t) and lambda_f > s_f.
 """
@@ -147,7 +147,7 @@ class _Leveling:
             over = self.x - w * self.t - self.base - self.d
             short = 1.0 - float(w @ self.v)
             mu = self._products()
-            # relative to an equal part of all money: prices that no user pays may vanish
+            # relative to an equal part of all money, since prices that no user pays may go to 0
             priced = float(np.max(np.abs(dual) * layout.spread(self.x))) * len(w) / self.t
             filled = max(float(np.abs(primal).max()), float(np.max(np.abs(over) / self.x)))
             priced = max(priced, abs(short))
@@ -221,7 +221,7 @@ class _Leveling:
     def _direction(
         self, system: System, column: _Step, residual: _Step, to: _Step
     ) -> _Step:
-        """The Newton step; the level's own column takes up what sum w v = 1 still lacks."""
+        """The Newton step; the change of t, through its own column, restores sum w v = 1."""
         dual, primal, at_limit, over, short = residual
         to_y, to_s, to_l, to_v = to
         live, w = self.live, self.w
@@ -268,7 +268,7 @@ class _Leveling:
         )
 
     def _level(self) -> Level:
-        # for users with a share to keep, relative to that
+        # what each user is to have at least: its part of the level, or the share it keeps
         need = self.w * self.t + self.base
         share, slack = need * self.v / self.t, self.d / need
         limits = np.where(self.limited, self.omega * self.limit, 0.0)

@@ -14,7 +14,7 @@ from fairopt.instance import Floats
 CUT = 600.0
 """log of the money of a limit, above that of the dearest row, at which engines cut it"""
 FURTHEST = 600.0
-"""log of the same in an answer"""
+"""log of the money of a limit, above that of all rows together, at most in an answer"""
 TOGETHER = 92.0
 """limits within this of the dearest, in logarithms, keep their true ratio"""
 

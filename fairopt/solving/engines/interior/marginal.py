@@ -19,7 +19,7 @@ from fairopt.instance import Bools, Floats
 
 STEEP = 2.5
 FAR = 30.0
-"""a user is linear if its marginal value at the limit is above so many times its price"""
+"""a user is linear if its marginal value at its limit is more than this many times its price"""
 
 
 class MarginalValue:
@@ -58,7 +58,7 @@ class MarginalValue:
         return np.maximum(base * np.maximum(x, 1e-300), 1e-280)
 
     def classify(self, p: Floats) -> Floats:
-        """Decide again which users are linear; returns p, raised for users that no longer are."""
+        """Decide again which users are linear; returns p, raised for those no longer linear."""
         if self.alpha == 0:
             return p
         top = self.log_w - self.alpha * np.log(self.limit)

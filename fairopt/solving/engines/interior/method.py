@@ -44,7 +44,7 @@ MOST = 200
 ENOUGH, ENOUGH_LARGE, LARGE = 1e-12, 1e-10, 3_000
 """proved error at which it stops, and where there are more pairs than this"""
 LAST = 1e-14
-"""smallest tau aimed at: below, rounding wins"""
+"""smallest target of tau: below it rounding errors are larger than the products"""
 STALL = 8
 """it stops after so many iterations in which neither the error nor tau was halved"""
 GENTLE, MIDDLE = 3.0, 0.5
@@ -169,7 +169,7 @@ class _Method:
             sigma = 1.0  # shares and marginal values are still far from their relation
         sigma = max(sigma, 1e-4)
         if tau < 1e-5 and residual.largest[2] > max(1e-13, 0.1 * tau):
-            sigma = 1.0  # rounding in tasks: settle before going on
+            sigma = 1.0  # tasks carry rounding errors: centre before the next decrease
         aim = max(sigma * tau, LAST)
         d_v = first.p + first.omega
         own = money if not marginal.steep else now.v * now.x / marginal.alpha

@@ -120,7 +120,7 @@ def _factor(z: Any) -> Callable[[Floats], Floats]:
         return _factor_of(np.eye(size) - (z.T @ z).toarray())
     from scipy.linalg import blas
 
-    # symmetric product straight into the unit matrix; BLAS reads columns
+    # I - z'z in one call that computes only one triangle; BLAS stores matrices by columns
     columns = z.flags.f_contiguous
     return _factor_of(
         blas.dsyrk(
@@ -133,7 +133,7 @@ def _factor(z: Any) -> Callable[[Floats], Floats]:
 def _factor_of(gram: Floats) -> Callable[[Floats], Floats]:
     """Solves with a positive definite matrix of which the lower triangle is given."""
     if len(gram) <= TINY:
-        # imports nothing more, and a solve costs less than two triangular ones
+        # needs no SciPy, and one product costs less than two triangular solves
         inverse = _tiny_inverse(gram)
         return lambda right: inverse @ right
     from scipy.linalg import lapack

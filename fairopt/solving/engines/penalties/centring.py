@@ -1,4 +1,4 @@
-"""The unknowns of the method for the trade-off, and forces that draw entries to their mean."""
+"""The unknowns of the trade-off's interior method, and forces that draw entries to their mean."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fairopt.instance import Floats
 
 
 class State:
-    """The unknowns of `engines.tradeoff` in one array: a, s, nu, price, v are positive.
+    """The unknowns of `penalties.method` in one array: a, s, nu, price, v are positive.
 
     `amounts` are shares and slacks, `costs` what they are paired with: reduced costs and prices.
     """
@@ -44,9 +44,10 @@ class State:
 
 
 class Left(NamedTuple):
-    """What is left of the conditions at a state, and levels and money (a number) there.
+    """The residual of each condition at a state, with the levels and the money of all users there.
 
-    `bent` is the largest of `curve`; `every` is all in one array, as `engines.whole` has it.
+    `bent` is the largest entry of `curve`; `every` holds all residuals in the order of
+    `penalties.whole`.
     """
 
     level: Floats
@@ -99,8 +100,8 @@ class Centring:
         return np.zeros_like(x) if self.none else self.away(x) - pull * self.inverse
 
     def stated(self, x: Floats) -> tuple[Floats, Floats]:
-        """Matrices (size, ...) and (size, size) of the condition C x - pull / w = 0, the pull
-        without a mean, but for the 1 / w. Where there is no force the pull is 0.
+        """The condition C x - pull / w = 0 and mean pull 0 as matrices (size, ...) for x and (size,
+        size) for the pull; the caller adds the term in 1 / w. Without a force the pull is 0.
         """
         if self.none:
             return np.zeros_like(x), np.eye(len(self.w))
@@ -130,7 +131,7 @@ class Centring:
         return found
 
     def pull(self, moved: Floats, away: Floats, stiff: Floats, balance: Floats) -> Floats:
-        """Change of a pull: w times deviations where w is weak, else what the balance leaves."""
+        """Change of a pull: w times deviations where w is small, else from the dual condition."""
         if self.none:
             return np.zeros_like(moved)
         weak = self.w < stiff
@@ -138,5 +139,5 @@ class Centring:
         return self.away(np.where(weak, own, balance))
 
     def error(self, away: Floats, stiff: Floats) -> Floats:
-        """Deviations not explained by pulls, less where w is weak beside `stiff`."""
+        """Deviations that pulls do not account for; they count less where w is below `stiff`."""
         return away / (1.0 + stiff * self.inverse)

@@ -15,7 +15,7 @@ from fairopt.errors import Infeasible
 from fairopt.instance import Bools, Floats, Instance
 
 MANY = 60
-"""for more users a conflict is not reduced to the fewest that contradict each other"""
+"""most users for which a conflict is reduced to the fewest that contradict each other"""
 
 
 def usable(instance: Instance) -> Bools:

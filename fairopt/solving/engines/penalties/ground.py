@@ -12,7 +12,7 @@ from fairopt.solving.engines.penalties.whole import MOST, Frame, unknowns
 
 
 class Ground:
-    """Arrays over shares that follow from instance and scores alone, in natural units.
+    """Arrays over shares that follow from instance, scores and weights, in natural units.
 
     A share is what a user holds on a server; where all users of a server are to hold the same
     (15), one share stands for them all. `pair` (pairs,) is the share of each eligible pair.
@@ -67,7 +67,7 @@ class Ground:
     def of(
         cls, instance: Instance, score: Floats, weight: Floats, together: bool = False
     ) -> Ground:
-        """The ground of an instance, kept while it is small: a sweep asks thousands of times."""
+        """The arrays of an instance; kept for a small one, which a sweep solves very often."""
         if instance.demand.size + instance.placement.size > 2 * MOST:
             return cls(instance, score, weight, together)
         asked = score, weight, together
@@ -92,7 +92,7 @@ class Ground:
         return found
 
     def frame(self, of_user: Floats, across: Centring, within: Centring) -> Frame:
-        """The conditions as a matrix, but for the forces; kept for levels counted in `size`."""
+        """The linear conditions without the forces; kept for levels in units of `size`."""
         key = across.none, within.none
         if of_user is not self.of_user:
             return Frame(of_user, self.use, across, within)

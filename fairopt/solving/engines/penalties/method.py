@@ -32,19 +32,19 @@ from fairopt.solving.engines.point import Point, Question
 
 MOST = 80
 EASY = 2.0
-"""alpha up to which no strides are needed"""
+"""alpha up to which the path is followed directly, without strides in alpha"""
 STRIDE = 2.0
 HALF_WAY = 1e-2
 DAMPING = 1e-8
 LAST = 1e-13
-"""complementarity, relative to all money, at the end of the path; below it digits are lost"""
+"""complementarity, relative to all money, at the end of the path; rounding prevents less"""
 LIGHTEST = 1e-9
-"""part of the mean money below which users are no longer told apart"""
+"""part of the mean money that a user counts as having at least, in the targets"""
 ENOUGH = 2e-13
 """relative errors at which nothing is left to gain"""
 
 GOOD = 1e-10
-"""relative errors at which the first step that gains nothing ends the path"""
+"""relative error from which on the path ends soon after the error stops falling"""
 
 
 MOST_PAIRS = 24
@@ -120,7 +120,7 @@ class _Method:
             self.both = np.concatenate([of_user, self.use], axis=1)
 
     def start(self) -> State:
-        """Shares half-way, worths as there, each server's money spread evenly over its rows."""
+        """The first shares, marginal values at them, each server's money spread over its rows."""
         a = self.ground.a0
         v = self.weight * (a @ self.of_user) ** -min(self.alpha, 2.0)
         value = self.of_user @ v
@@ -131,7 +131,7 @@ class _Method:
     # -- the path -----------------------------------------------------------------------------
 
     def run(self) -> State:
-        """The end of the path; a large alpha is reached in steps, each followed half-way."""
+        """The end of the path; a large alpha is reached in strides, each solved only roughly."""
         state = self.start()
         while self.alpha < self.terms.alpha:
             state = self._raised(self.descend(state, HALF_WAY))
@@ -158,7 +158,7 @@ class _Method:
         return best
 
     def _raised(self, z: State) -> State:
-        """The state at a larger alpha, every price moved as the value of those who pay it."""
+        """The state at a larger alpha; prices change as the marginal values of those who pay."""
         before, level = self.of_user @ z.v, z.a @ self.ground.levels
         alpha = min(self.terms.alpha, STRIDE * self.alpha)
         # the equally distributed equivalent
@@ -236,7 +236,7 @@ class _Method:
             curve - np.minimum(second, 0.5),
             True,
         )
-        # close to the end a step may go closer to the bounds
+        # near the solution a step may end nearer to where an unknown would be 0
         far = min(1.0, max(mean / money, left.bent))
         return z.moved(go, min(1.0, (1 - min(0.1, max(far**1.5, 1e-9))) * z.reach(go)))
 
@@ -245,8 +245,8 @@ class _Method:
         dual, primal, across, within = left.dual, left.primal, left.across, left.within
         pairs = len(z.a)
         self.across.prepare(slope)
-        # a little more than nu / a, which goes to 0 for pairs with tasks: its inverse would be so
-        # large that all other terms lose their digits. This slows the last steps only
+        # nu / a goes to 0 for pairs with tasks, and its inverse would be so large that other terms
+        # are lost to rounding. The small term added slows only the last steps
         self.within.prepare(z.nu / z.a + DAMPING * (self.of_user @ z.v) / z.a)
         system = self._system(z)
         fixed = self.within.solve_pull(within)

@@ -1,10 +1,11 @@
-r"""The trade-off (16) once more, every condition relative to the user it concerns.
+r"""An interior method for the trade-off (16), each condition relative to the user it concerns.
 
-The conditions are those of `engines.tradeoff`, whose targets and stops are relative to all money:
-a user whose weight is a billionth is not right when it stops. Here a pair's product aims at tau
-times the money of its own user, a row's at tau times the mean (harmonic, by use) of those who use
-it, steps are counted in parts of each unknown, and every condition in parts of its largest term.
-In the end Newton runs once more with what is not held and not full taken out (`relative_polish`).
+The conditions are those of `penalties.method`. That method's targets and its stopping rule are
+relative to the money of all users, too coarse for a user of weight 1e-9. Here a pair's product
+aims at tau times the money of its own user, a row's at tau times the mean (harmonic, by use) of
+those who use it. Steps are relative to each unknown, errors to the largest term of a condition.
+At the end Newton's method solves for the pairs with tasks and the full rows alone
+(`relative_polish`).
 
 One mean level and one mean share a server are unknowns of their own, so that no pull is the
 difference of large numbers; w = 0 leaves a variance out and w = inf is the hard form.
@@ -29,23 +30,24 @@ MOST = 150
 LARGEST = 600
 """unknowns of the dense system above which this is not tried"""
 STRIDE, FAR, SHORTEST, HALF_WAY = 2.0, 8.0, 0.1, 1e-2
-"""largest factor of alpha in a stride, the largest change of the logarithm of a worth in one, at
-first and at last, and how near each of them comes"""
+"""largest factor of alpha in a stride; largest change of the logarithm of a marginal value in one,
+at first and after failures; error at which the next stride begins"""
 STRIDES = 300
-"""most of them: worths that part by more than floating point holds are past them"""
+"""most strides; more would be needed only where marginal values exceed the floating-point range"""
 NEAR = 1e-6
-"""error above which the path is begun once more"""
+"""error above which the path is followed again from another beginning"""
 BEGINNINGS = (True, True), (False, True), (True, False), (False, False)
-"""shares by weight or equal; forces, on the way to a large alpha, as at its end or as there"""
+"""whether first shares are by weight (else equal), and whether the forces, while alpha is still
+smaller, are already those of the final alpha"""
 LAST = 1e-15
-"""smallest tau aimed at"""
+"""smallest target of tau"""
 STALL, BEGUN, MOST_FAR = 12, 0.1, 60
-"""iterations without halving the error before it stops; while the error is above `BEGUN`, where a
-level may still have decades to go, how many"""
+"""iterations without halving the error before it stops; `MOST_FAR` of them while the error is above
+`BEGUN`, since a level may then still be wrong by decades"""
 
 
 def follow(instance: Instance, score: Floats, terms: Terms) -> list[Point]:
-    """The end of the path, and the same polished; empty where numbers ended or it is too large."""
+    """The end of the path, and polished points; none after overflow or for a large instance."""
     with np.errstate(all="ignore"):
         ground = Ground.of(instance, score, instance.weight, terms.equal_within)
         if 2 * len(ground.use) + ground.use.shape[1] + 2 * len(ground.weight) > LARGEST:
@@ -68,9 +70,9 @@ class _Path(Unknowns):
     """Newton's method on the unknowns of one question."""
 
     def run(self) -> float:
-        """To the end of the path; a large alpha is reached in strides. The error there.
+        """Follow the path to its end, to a large alpha in strides; returns the error there.
 
-        A stride whose end is not reached is taken again in shorter ones.
+        A stride after which the method does not converge is replaced by shorter ones.
         """
         far, near = FAR, None
         for _ in range(STRIDES):
@@ -90,7 +92,7 @@ class _Path(Unknowns):
         return np.inf
 
     def descend(self, enough: float) -> float:
-        """Predictor and corrector until nothing more is gained; keeps the best state."""
+        """Predictor-corrector steps until the error no longer falls; keeps the best state."""
         best, least, since = self.state(), np.inf, 0
         for iteration in range(MOST):
             left = Left(self)
@@ -108,7 +110,7 @@ class _Path(Unknowns):
         return least
 
     def _raise(self, far: float) -> None:
-        """A larger alpha, no worth changed by more than e^far, prices moved as those who pay."""
+        """Raise alpha, changing marginal values by at most about e^far, and prices accordingly."""
         level, paying = self.a @ self.ground.levels, self.v
         before = self.of_user @ paying
         low = float(level.min())
@@ -124,7 +126,7 @@ class _Path(Unknowns):
         self.nu = self.nu * moved
         self.means()
         across, within = self.forces
-        # a strong pull has its digits in the worths, not in what is left of the differences
+        # a pull of a large force is not computed from deviations, which are near 0 and inexact
         self.p = np.where(
             across < self.alpha * self.v / level, across * (level - self.mean[0]),
             self.p * (self.v / paying),
@@ -135,7 +137,7 @@ class _Path(Unknowns):
         )
 
     def _step(self, left: Left) -> bool:
-        """One predictor and corrector; whether there was a way on."""
+        """One predictor-corrector step; False if none could be made."""
         try:
             return self._moved(left, System(self, left))
         except np.linalg.LinAlgError:
@@ -150,7 +152,7 @@ class _Path(Unknowns):
         ]).mean() / tau  # fmt: skip
         centre = max(min(1.0, max(after, 1e-4) ** 3), 1e-4)
         if left.off > 10 * tau:
-            # prices must not run away from conditions that are not yet kept
+            # do not decrease tau quickly while the other conditions are still far from met
             centre = max(centre, 0.1 if left.off < 1e3 * tau else 0.5)
         goal = max(centre * tau, LAST)
         of_pairs, of_rows = (
@@ -169,7 +171,7 @@ class _Path(Unknowns):
         self.s = self.s * (1 + length * go.s)
         self.nu = self.nu * (1 + length * go.nu)
         self.price = self.price * (1 + length * go.price)
-        # the worth may not leave its curve far behind
+        # bound the change of marginal values, which are not linear in the level
         self.v = self.v * np.clip(1 + length * go.v, 0.1, 10.0)
         self.p = self.p + length * go.p
         self.e = self.e + length * go.e

@@ -1,7 +1,7 @@
-"""The end of the path of `engines.relative`: Newton on what is held and full alone.
+"""The end of the path of `penalties.relative`: Newton on held pairs and full rows alone.
 
-A light user is right only if what others do not hold is exactly 0. Pairs and rows enter and go
-until nothing asks for it.
+A user of small weight is exact only if the unused pairs of others are exactly 0. Pairs and rows
+enter and leave the active set until no condition is violated.
 """
 
 from __future__ import annotations
@@ -15,22 +15,23 @@ from fairopt.solving.engines.penalties.relative_step import Left, System
 from fairopt.solving.engines.point import Point
 
 MOST, STALL = 150, 5
-"""iterations, and those without halving the error before it stops"""
+"""most iterations, and most of them without halving the error"""
 ROUNDS = 15
-"""changes of what is held and full"""
+"""most changes of the active set"""
 CLEAR, ENTERING, CLOSE = 1e-13, 1e-3, 2e-16
-"""parts of shares and money that are something, at which new ones enter, and near enough"""
+"""part of a share or of money below which it counts as zero, with which one enters the active set,
+and the error at which Newton's method stops"""
 ROUNDING = 1e-15
-"""part of a row by which none may be over"""
+"""part of its capacity by which a row may be exceeded"""
 FARTHEST = 1.5
 """largest change of a logarithm in a step"""
 
 
 def polished(z: Unknowns) -> list[Point]:
-    """Newton on what is held and full alone, which is mended until nothing asks for it.
+    """Newton on held pairs and full rows alone; this active set is corrected until it is right.
 
-    The last points: where Newton came nearest, and where it came to rest. Rounding decides
-    which is better, and the judge knows.
+    Returns the last two points: the last iterate and the one of smallest error. Which of them is
+    better depends on rounding, so the certificate decides.
     """
     found: list[Point] = []
     left = Left(z)
@@ -55,14 +56,14 @@ def polished(z: Unknowns) -> list[Point]:
 
 
 def _largest(z: Unknowns) -> Any:
-    """(P,) what holds most of each user's level."""
+    """(P,) whether the pair gives the largest part of a user's level."""
     found = np.zeros(z.pairs, bool)
     found[(z.a[:, None] * z.of_user).argmax(axis=0)] = True
     return found
 
 
 def _mended(z: Unknowns) -> tuple[Any, Any]:
-    """Pairs held and rows full: cheap ones enter, those that came to nothing go."""
+    """Pairs held and rows full: violated ones enter, those that fell to about 0 leave."""
     z.nu, z.s = np.zeros(z.pairs), np.zeros(z.rows)
     left = Left(z)
     part = z.a / left.alone
@@ -76,14 +77,14 @@ def _mended(z: Unknowns) -> tuple[Any, Any]:
 
 
 def _newton(z: Unknowns) -> list[Point]:
-    """Newton with everything else at 0: the last and the nearest point; none where numbers
-    ended."""
+    """Newton with everything else at 0: the last iterate and that of smallest error; empty
+    if no residual was finite."""
     z.nu, z.s = np.where(z.held, 0.0, z.nu), np.where(z.full, 0.0, z.s)
     best, least, since = z.state(), np.inf, 0
     for iteration in range(MOST):
         level = z.a @ z.of_user
         z.v = z.phi * level**-z.alpha
-        # what is out is balanced by definition
+        # the residuals of other pairs and rows define their nu and s, so they do not count
         left = Left(z)
         off = left.off_held(z)
         if not np.isfinite(off):

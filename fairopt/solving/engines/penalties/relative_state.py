@@ -1,4 +1,4 @@
-"""The unknowns of `engines.relative`, where they begin, and the answer they make."""
+"""The unknowns of `penalties.relative`, their first values, and the answer they give."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from fairopt.solving.engines.point import Point
 EASY = 2.0
 """alpha up to which no strides are needed"""
 SETTLING = 3
-"""rounds in which shares at the beginning are cut to what their users can pay"""
+"""rounds in which first shares are cut to what their users can pay"""
 LEAST = 1e-200
 """smallest force"""
 
 
 class Unknowns:
-    """The data of one question and a state on its way.
+    """The data of one problem and the present values of its unknowns.
 
-    a, nu (P,), s, price (K,), v and p (N,), e (P,) as in `engines.tradeoff`; mean (1 + I,) the
-    mean level and the mean shares; held (P,) and full (K,) what is not taken out.
+    a, nu (P,), s, price (K,), v and p (N,), e (P,) as in `penalties.method`; mean (1 + I,) the
+    mean level and the mean shares; held (P,) and full (K,) the pairs and rows whose unknowns may
+    change.
     """
 
     def __init__(
@@ -39,11 +40,11 @@ class Unknowns:
         """Levels in `size`, the objective in sum phi size^(1-alpha), and g that of `alpha`."""
         terms, ground = self.terms, self.ground
         self.size, self.alpha, self.of_user = size, max(alpha, 1e-8), ground.levels / size
-        # on the way to a larger alpha the forces may already be as strong as they will be there
+        # while alpha is still smaller, the forces may already be those of the final alpha
         scale = np.float64(size) ** (1 + (self.forces_of or alpha)) / self.ground.total
         across = np.inf if terms.equal_across else 2 * terms.t_pf * scale / self.users
         within = 0.0 if terms.equal_within else 2 * terms.t_drf / size**2 * scale
-        # a force too small to matter beside worths near 1 has lost its digits
+        # a force this small beside marginal values near 1 has no effect, only rounding
         across, within = (w if w > LEAST else 0.0 for w in (across, within))
         self.forces = np.full(self.users, across), np.full(self.pairs, within) / ground.machines
 
@@ -65,7 +66,7 @@ class Unknowns:
             value = self.of_user @ self.v
             self.price = 2.0 * ((a * value) @ ground.even)
             self.nu = np.maximum(self.use @ self.price - value, 0.2 * value)
-            # a user rich elsewhere begins with no more than its money there
+            # a pair's product of share and reduced cost begins at no more than its user's money
             alone = np.where(ground.on, level / np.where(ground.on, self.of_user, 1.0), np.inf)
             a = np.minimum(a, value * alone.min(axis=1) / self.nu)
         self.p, self.e = np.zeros(self.users), np.zeros(self.pairs)

@@ -1,4 +1,4 @@
-"""What the path of `engines.relative` stands on: what is left of its conditions, and a step."""
+"""The residuals of the conditions of `penalties.relative`, and its Newton step."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from fairopt.instance import Floats
 from fairopt.solving.engines.penalties.relative_state import Unknowns
 
 WEAK = 1e-3
-"""money of a force, beside that of what it draws together, below which it is weak"""
+"""a force is weak if its money is below this part of the money of the entries that it draws"""
 DAMPING = 1e-13
-"""part of its worth by which a pair is held to its place where tasks are not unique"""
+"""damping of a pair, relative to its marginal value, which makes the step unique"""
 HUGE = 1e10
-"""step, in parts, beyond which a system counts as singular"""
+"""relative step beyond which a system counts as singular"""
 
 
 class Left:
-    """What is left of the conditions, and how far the products are, each in its own money."""
+    """Residuals of the conditions, and products of pairs and rows, each relative to its money."""
 
     def __init__(self, z: Unknowns) -> None:
         self.level = level = z.a @ z.of_user
         net = z.v - z.p
-        # a user that is pulled up pays more than its own worth
+        # a user whose level is pulled up pays more than its marginal value
         self.money = np.maximum(z.v, np.abs(net)) * level
         self.value = z.of_user @ (self.money / level)
         self.dual = z.of_user @ net - z.e - z.use @ z.price + z.nu
@@ -32,7 +32,7 @@ class Left:
         across, within = z.forces
         self.across = _pulled(level - z.mean[0], z.p, across)
         self.within = _pulled(z.a - z.group @ z.mean[1:], z.e, within)
-        # the share that would be all of somebody's level
+        # the share at which this pair alone would give its user the whole level
         self.alone = np.where(z.of_user > 0, level / z.of_user, np.inf).min(axis=1)
         money = np.maximum(self.value * self.alone, np.abs(z.e) * z.a)
         self.paid = (z.a @ z.use) / ((z.a / money) @ z.use)
@@ -52,7 +52,7 @@ class Left:
         self.error = max(self.off, float(self.of_pairs.max()), float(self.of_rows.max()))
 
     def off_held(self, z: Unknowns) -> float:
-        """Of what is held and full alone."""
+        """The largest error of the pairs held and the rows full, and of the pulls."""
         return max(
             float(self.unbalanced[z.held].max()), self.pulls,
             float(np.abs(self.primal[z.full]).max(initial=0.0)),
@@ -70,7 +70,7 @@ def _beside(w: Floats, stiff: Floats) -> Floats:
 
 
 class Change:
-    """A Newton step: parts of a, s, nu, price and v; changes of p, e and means."""
+    """A Newton step: relative changes of a, s, nu, price, v; changes of p, e and means."""
 
     a: Floats
     s: Floats
@@ -83,7 +83,7 @@ class Change:
 
 
 class System:
-    """The matrix of a step in parts of the unknowns, every row and column scaled to 1.
+    """The matrix of a step of relative changes, every row and column scaled to 1.
 
     nu, s and v are eliminated, which divides by nothing. Unknowns: a (P), price (K), and where
     there are forces p (N) and the mean level, e (P) and the mean shares.
@@ -115,7 +115,7 @@ class System:
             m[p, a] = weak[:, None] * (z.a[:, None] * z.of_user).T
             m[p, mean] = -weak[:, None]
             m[p, p] = -np.diag(np.minimum(1.0, 1.0 / across))
-            # pulls sum to 0; where they are weak that says nothing clear of the mean
+            # pulls sum to 0; if weak, that hardly determines the mean, which is then stated instead
             self.weak = float(across[0] * left.level.mean() ** 2) < WEAK * float(z.v @ left.level)
             if self.weak:
                 m[mean, a] = (z.a[:, None] * z.of_user).sum(axis=1) / users
@@ -134,19 +134,19 @@ class System:
             m[means, e] = np.where(self.weak_on, 0.0, z.group).T
             m[means, a] = np.where(self.weak_on, z.ground.within.mean * z.a[:, None], 0.0).T
             m[means, means] = -np.diag(np.where(self.weak_on, 1.0, 0.0))
-        # what is not held or not full stays where it is
+        # pairs not held and rows not full do not change
         self.fixed = np.flatnonzero(np.concatenate([~z.held, ~z.full]))
         m[self.fixed] = 0.0
         m[:, self.fixed] = 0.0
         m[self.fixed, self.fixed] = 1.0
         self.scale = np.ones(ends[-1])
         if self.pulls[0]:
-            # a force may pull far more than a user's own worth, but by no more than it is
+            # a pull may be far larger than its user's marginal value, up to the largest of all
             pull = np.minimum(across * left.level.mean(), z.v.max())
             self.scale[p] = np.maximum(np.maximum(z.v, pull), np.abs(z.p))
             self.scale[mean] = left.level.mean()
         if self.pulls[1]:
-            # a pull may have to make up for a price
+            # a pull may have to balance a price
             pull = np.minimum(within * (z.group @ shares), left.value.max())
             own = np.maximum(left.value, np.maximum(z.use @ z.price, pull))
             self.scale[e] = np.maximum(own, np.abs(z.e))
@@ -160,7 +160,7 @@ class System:
         self.factors: tuple[Any, ...] | None = None
 
     def solve(self, of_pairs: Floats, of_rows: Floats, curve: Floats) -> Change:
-        """Parts by which the products are to change, and what is left of the worths' relation."""
+        """The step for these relative changes of products and residual of the relation of v."""
         z, left = self.z, self.left
         a, price, p, mean, e, means = self.at
         across, within = z.forces

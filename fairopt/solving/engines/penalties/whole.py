@@ -1,7 +1,8 @@
-"""All conditions of `engines.tradeoff` in one matrix: for small questions, fewer calls of NumPy.
+"""All conditions of `penalties.method` in one matrix: fewer NumPy calls for small instances.
 
-Eliminating what can be eliminated saves arithmetic. Below a hundred unknowns the time goes into
-the number of calls, and one dense system needs fewest; it divides by nothing that goes to 0.
+Eliminating what can be eliminated saves arithmetic. Below a hundred unknowns the number of calls
+determines the time, and one dense system needs the fewest; it also divides by nothing that goes
+to 0.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ def unknowns(pairs: int, rows: int, users: int) -> int:
 
 
 class Frame:
-    """Where conditions and unknowns stand, and the linear conditions but for the forces.
+    """Positions of conditions and unknowns in the matrix, and its entries that hold no force.
 
     Conditions are, in this order, dual (P), primal (rows), products of pairs (P) and of rows
-    (rows), worth (N), pull on F (N), pulls on servers (P), and after them the levels (N), so that
-    one product gives all; unknowns are in the order of `State`.
+    (rows), marginal values (N), pull on F (N), pulls on servers (P), and after
+    them the levels (N), so that one product gives all; unknowns are in the order of `State`.
     """
 
     def __init__(self, of_user: Floats, use: Floats, across: Centring, within: Centring) -> None:
@@ -67,7 +68,7 @@ class Whole:
         self.newton[frame.value, frame.value] = np.eye(len(frame.by_level))
 
     def linear_left(self, z: State) -> tuple[Floats, ...]:
-        """Levels (N,), what is left of dual, primal, pulls on F and on servers, and all of it."""
+        """Levels (N,); residuals of dual, primal, pulls on F and on servers; all in one array."""
         at = self.frame
         every = self.linear @ z.whole + at.constant
         return (

@@ -1,4 +1,4 @@
-"""Max-min levels made exact, once it is known what stops each user: tasks and prices."""
+"""Tasks and prices of max-min levels made exact, once the rows that stop each user are known."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from fairopt.instance import Bools, Floats, Instance
 from fairopt.solving.engines.point import Point
 
 FILLED = 1e-14
-"""what a row may lack, relative, to be full"""
+"""largest relative difference of use and capacity of a full row"""
 ROUNDS = 3
 TRIFLE = 1e-12
-"""part of a level's money below which a price is an engine's noise"""
+"""part of a level's money below which a price is only the error of an engine"""
 DUST = 0.5
-"""a smaller part of a share, held where others are stopped, is moved elsewhere"""
+"""a user at price 0 leaves a priced server that holds a smaller part of its share than this"""
 
 
 def settled(

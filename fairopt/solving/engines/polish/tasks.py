@@ -23,17 +23,17 @@ from fairopt.solving.engines.interior.limit_money import cut
 from fairopt.solving.engines.point import Point, Question
 
 CONVERGED = 1e-12
-"""error of the conditions after which one more step is the last"""
+"""error of the conditions at which the next step is the last"""
 ROUNDED = 1e-15
 """error that no step makes smaller"""
 DENSE = 500
 """unknowns up to which the Newton step is a dense least-norm solution"""
 HIGH = 250.0
-"""logarithm of the dearest row's money to which it is brought back, where no limit is priced"""
+"""largest size of the logarithm of the dearest row's money; beyond it all money is rescaled"""
 LARGE = 300.0
-"""logarithm of money from which prices are counted in that of the dearest row"""
+"""logarithm of money from which all money is divided by that of the dearest row"""
 SPARE = 4
-"""rows tried without when Newton finds nothing"""
+"""most rows that are left out, one at a time, where Newton does not converge"""
 ROUNDS = 40
 """changes of the active set"""
 
@@ -53,7 +53,7 @@ class _State:
 def polish(question: Question, point: Point) -> Point | None:
     """The solution of the optimality conditions near a point, or None when Newton finds none."""
     frame = _Frame(question)
-    with np.errstate(all="ignore"):  # logarithms of nothing are told apart by isfinite
+    with np.errstate(all="ignore"):  # log 0 is found by isfinite
         state = frame.start(point)
         found = frame.settle(state) if state is not None else None
         return None if found is None else frame.point(found)
@@ -107,9 +107,12 @@ class _Frame:
     # -- the active set -------------------------------------------------------------------
 
     def start(self, point: Point) -> _State | None:
-        """Logarithms and a first active set: what is larger, a task's part of its user's share or
-        the part by which its price is above the cheapest; a row's part of the money of its users
-        or its room."""
+        """Logarithms and a first active set.
+
+        A pair is held if its part of its user's share is larger than the part by which its price
+        is above the cheapest; a row is full if its part of a user's money is larger than the part
+        of it that is free.
+        """
         given = self.shares(np.maximum(point.x, 0.0))[self.n] / self.u
         x = np.maximum(point.x, 1e-14 * np.where(given > 0, given, np.exp(self.log_size)))
         money = np.maximum(point.rows.ravel(), 0.0)
@@ -138,7 +141,7 @@ class _Frame:
             log_q = self.log_w - self.alpha * np.log(share)
             shift = float(np.median(log_q - np.log(np.maximum(cheapest, 1e-300))))
             top = shift + np.log(max(money.max(), 1e-300))
-            if abs(top) > HIGH:  # the common level of worth is free: back within floats
+            if abs(top) > HIGH:  # a common factor of W and money is free
                 level = top - (0.0 if capped.any() else HIGH)
                 self.log_w, shift = self.log_w - level, shift - level
             state = _State(
@@ -167,8 +170,8 @@ class _Frame:
         return None
 
     def _one_row_less(self, state: _State) -> _State | None:
-        """Newton without one of the rows that have most room: a row taken for full may be almost
-        full only, for no more than a light user's tasks."""
+        """Newton without one of the rows with most room: a row that is only almost full may have
+        been taken for full, since the tasks of a user of small weight fit into its room."""
         room = 1.0 - self.used(np.where(state.held, np.exp(state.x), 0.0))
         rows = np.flatnonzero(state.full & (room > 1e-14))
         for row in rows[np.argsort(-room[rows], kind="stable")][:SPARE]:
@@ -180,7 +183,7 @@ class _Frame:
         return None
 
     def _change(self, state: _State) -> _State | None:
-        """The state with a mended active set; None when nothing needs mending."""
+        """The state with a corrected active set; None if the active set is right."""
         x = np.where(state.held, np.exp(state.x), 0.0)
         share = self.shares(x)
         cost = self.costs(state) / self.u
@@ -209,7 +212,7 @@ class _Frame:
         ):
             return None
         held = (state.held | cheap) & ~gone
-        # a user must keep something
+        # every user keeps at least one pair
         alone = np.bincount(self.n, held, self.users) == 0
         if alone.any():
             best = np.lexsort((-part, self.n))
@@ -236,7 +239,7 @@ class _Frame:
         capped = np.flatnonzero(state.capped)
         ties = len(held) - len(np.unique(self.n[held]))
         if len(held) > DENSE and ties > len(full) + len(capped):
-            return None  # most ties are not told yet, and factors would fill
+            return None  # more ties than prices to keep them, and the factors would be dense
         for _ in range(most):
             residual, jacobian = self._system(state, held, full, capped)
             size = float(np.abs(residual).max(initial=0.0))
@@ -256,7 +259,7 @@ class _Frame:
                     break
                 length /= 3
             else:
-                # no progress: rounding, if it is small
+                # no progress: only rounding is left if the error is small
                 return state if size <= 1e-9 else None
             state = moved
             if size <= CONVERGED:  # quadratic: what is left now is rounding
@@ -352,7 +355,7 @@ def least_norm(jacobian: csc_array | None, right: Floats) -> Floats | None:
             )
         except (np.linalg.LinAlgError, ValueError):
             return None
-    # quasi-definite: min |J y - r|^2 + (1e-7 |y|)^2; the caller's rounds correct what it bends
+    # quasi-definite: min |J y - r|^2 + (1e-7 |y|)^2; the caller's iterations correct the difference
     system = block_array(
         [[eye_array(down), jacobian], [jacobian.T, -1e-14 * eye_array(across)]], format="csc"
     )
