@@ -7,7 +7,7 @@ In units of what each user could have alone, with rows of capacity 1, the condit
    c_h - p_n = \nu_h, \quad v_n = p_n + \omega_n, \quad v_n = W_n X_n^{-\alpha}
 
 with y nu = 0, lambda s = 0, omega l = 0, all >= 0. A predictor-corrector method takes Newton steps
-(`engines.schur`) towards y_h nu_h = tau m_n / |h in n|, omega_n l_n = tau m_n,
+(`interior.schur`) towards y_h nu_h = tau m_n / |h in n|, omega_n l_n = tau m_n,
 lambda_f s_f = tau M_f with m_n = p_n X_n the user's OWN money and M_f the mean (harmonic, by use)
 of those who use the row. An ordinary interior method has the same target for all products, which is
 too coarse for users whose money is small. v is the marginal value of share; its relation to X is

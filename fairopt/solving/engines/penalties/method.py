@@ -48,7 +48,7 @@ GOOD = 1e-10
 
 
 MOST_PAIRS = 24
-"""pairs up to which alpha-fair questions are asked of this method"""
+"""pairs up to which this method also solves alpha-fair problems"""
 WIDEST = 300.0
 """log of the largest ratio of weights"""
 
