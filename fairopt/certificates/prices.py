@@ -34,7 +34,8 @@ TOLERANCE = 1e-6
 ENOUGH = 1e-9
 """residual below which no other scale is tried"""
 LIGHT = 1e-9
-"""part of all money that is next to nothing: beside a user of so little, errors are followed"""
+"""part of all money, and of all W^(1/alpha), that is next to nothing: beside users of so little
+the errors of others are followed"""
 
 
 @dataclass(frozen=True)
@@ -271,7 +272,8 @@ def _residual_at(dual: Duality, log_t: float) -> Floats:
             idle, off = idle_money(dual.alloc, error)
             # no user can lose more than the sum; beside users of next to no money alone is the
             # worst case asked for: it refuses answers whose errors happen to cancel elsewhere
-            light = own.min() < LIGHT * own.sum()
+            due = np.exp((dual.log_w - dual.log_w.max()) / alpha)
+            light = max(own.min() / own.sum(), due.min() / due.sum()) < LIGHT
             if light and idle.sum() + off.sum() > ENOUGH * own.min():
                 total = np.maximum(total, disturbed(dual.alloc, idle, off))
     return np.where(np.isfinite(total), total, np.inf)
