@@ -309,10 +309,15 @@ def test_infinities_are_words() -> None:
 
 
 def started(*arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "fairopt.cli", *GRID, *arguments], env=ENVIRONMENT, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-    )  # fmt: skip
+    # a shell lets its background jobs ignore SIGINT, and what they start inherits that
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "fairopt.cli", *GRID, *arguments], env=ENVIRONMENT, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def half_way(path: Path, process: subprocess.Popen[str], least: int = 10) -> None:
