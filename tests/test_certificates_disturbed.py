@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -13,8 +15,13 @@ INF = np.inf
 PF = fo.ProportionalFair()
 
 
-@pytest.mark.parametrize("light", [9e-10, 1e-12])
-@pytest.mark.parametrize("part", [0.0, 0.01, 0.5, 0.99])
+@pytest.mark.parametrize(
+    ("light", "part"),
+    [
+        *product([9e-10, 1e-12], [0.0, 0.01, 0.5, 0.99]),
+        *product([1e-7, 1e-8, 1e-9], [0.0, 0.5, 0.99]),  # a hundredth is below `prices.FAR` there
+    ],
+)
 def test_a_price_on_what_only_a_light_user_leaves_idle(light: float, part: float) -> None:
     """Both resources run full together; the second has three times the light user's tasks left.
     A part of the price put there makes the light user's share up to four times its due."""
@@ -25,7 +32,7 @@ def test_a_price_on_what_only_a_light_user_leaves_idle(light: float, part: float
     x = weight / np.array([first + 2 * second, 2 * first + second])
     x[0] = 2 - 2 * x[1]
     found = fo.certify(fo.Allocation(inst, PF, x[:, None], [[first, second]]))
-    assert found.gap < 1e-8 and found.certified == (part == 0.0)
+    assert found.gap < 1e-6 and found.certified == (part == 0.0)
     assert part == 0.0 or found.undetermined == ("u2",)
 
 
@@ -74,6 +81,19 @@ def test_a_limit_whose_price_decides_the_server_has_to_have_one(alpha: float) ->
         score=score,
     )  # fmt: skip
     assert judged(right).certified
+
+
+@pytest.mark.parametrize("light", [1e-7, 1e-8])
+def test_both_sides_of_what_errors_may_cost(light: float) -> None:
+    """The heavy user leaves e of the row and may move as much, so a light one may lose 2e of its
+    own money: half a hundredth is let be, twice a hundredth is not."""
+    inst = fo.Instance([[1, 2], [2, 1]], [[2, 4]], weight=[1, light])
+    for lost, certified in ((0.005, True), (0.02, False)):
+        x = np.array([2 / (1 + light), light / (1 + light)])
+        x[0] *= 1 - lost * light / 2
+        found = fo.certify(fo.Allocation(inst, PF, x[:, None], [[(1 + light) / 2, 0]]))
+        assert found.gap < 1e-6
+        assert (found.residual > lost / 2) == (not certified)
 
 
 @pytest.mark.parametrize(("light", "refused"), [(0.9e-9, True), (1.1e-9, False)])

@@ -35,7 +35,10 @@ ENOUGH = 1e-9
 """residual below which no other scale is tried"""
 LIGHT = 1e-9
 """part of all money, and of all W^(1/alpha), that is next to nothing: beside users of so little
-the errors of others are followed"""
+all that the errors of others may do counts"""
+FAR = 1e-2
+"""part of its money that others' errors may cost any other user, at the worst: the bound does not
+know which errors cancel, and is 1e6 times what they do on ordinary clusters"""
 
 
 @dataclass(frozen=True)
@@ -270,12 +273,13 @@ def _residual_at(dual: Duality, log_t: float) -> Floats:
             total = np.maximum(total, short)
         elif total.max() <= TOLERANCE:  # else it fails already
             idle, off = idle_money(dual.alloc, error)
-            # no user can lose more than the sum; beside users of next to no money alone is the
-            # worst case asked for: it refuses answers whose errors happen to cancel elsewhere
+            # no user can lose more than the sum
             due = np.exp((dual.log_w - dual.log_w.max()) / alpha)
             light = max(own.min() / own.sum(), due.min() / due.sum()) < LIGHT
-            if light and idle.sum() + off.sum() > ENOUGH * own.min():
-                total = np.maximum(total, disturbed(dual.alloc, idle, off))
+            most = ENOUGH if light else FAR
+            if idle.sum() + off.sum() > most * own.min():
+                lost = disturbed(dual.alloc, idle, off)
+                total = np.maximum(total, np.where(lost > most, lost, 0.0))
     return np.where(np.isfinite(total), total, np.inf)
 
 
