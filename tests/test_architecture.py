@@ -42,7 +42,7 @@ RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 JUDGES = {"allocation", "certificates", "filling"}
 SOLVERS = {"program", "notions", "solving.reduce", "solving.engines"}
 HEAVY = {"cvxpy", "clarabel", "ecos", "scs", "highspy", "pandas", "pyarrow", "matplotlib", "dask",
-         "numba"}  # fmt: skip
+         "numba", "ijson", "yaml"}  # fmt: skip
 
 
 def modules() -> list[Path]:

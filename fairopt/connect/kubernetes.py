@@ -1,0 +1,168 @@
+"""What `kubectl get nodes,pods -A -o json` prints, in any order and any number of files: a Cluster.
+
+Only nodes and pods are looked at; objects of another kind are refused by name, as a file of the
+wrong kind would otherwise be read as an empty cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairopt.connect.cluster import Cluster, Undivided, Workload
+from fairopt.connect.fields import Amounts
+from fairopt.connect.nodes import Node, node
+from fairopt.connect.pods import Pod, pod
+from fairopt.connect.streams import ITEMS
+from fairopt.errors import UsageError
+from fairopt.instance.reading import Faults, shown
+
+OWNER, NAMESPACE, LABEL = "owner", "namespace", "label="
+UNDIVIDED = ("kube-system",)
+LISTS = {"List": "", "NodeList": "Node", "PodList": "Pod"}
+WANTED = "a Node, a Pod, or a List of them (kubectl get nodes,pods -A -o json)"
+
+_Key = tuple[str, str, tuple[tuple[str, Any], ...], Any]
+
+
+@dataclass
+class Collector:
+    """Objects of Kubernetes, taken one at a time; `cluster` makes one cluster of them.
+
+    Parameters
+    ----------
+    group_by : what is one workload: the pods of an `owner` (a Deployment, a Job, ...; its queue is
+        the namespace), of a `namespace`, or of one value of a label (`label=KEY`); the value is
+        the queue as well.
+    undivided : namespaces whose pods are taken off their nodes, as those of DaemonSets are.
+    faults : where faults are added, each with the name of its object and the field.
+    """
+
+    group_by: str = OWNER
+    undivided: Collection[str] = UNDIVIDED
+    faults: Faults = field(default_factory=lambda: Faults("<objects>"))
+
+    def __post_init__(self) -> None:
+        if self.group_by not in (OWNER, NAMESPACE) and not (
+            self.group_by.startswith(LABEL) and self.group_by != LABEL
+        ):
+            wanted = f"{OWNER}, {NAMESPACE} or {LABEL}KEY"
+            raise UsageError(f"group-by: found {self.group_by!r}; wanted {wanted}")
+        self._nodes: dict[str, Node] = {}
+        self._seen: set[tuple[str, str]] = set()
+        self._work: dict[_Key, Workload] = {}
+        self._fixed: list[Undivided] = []
+        self._beyond: dict[str, list[str]] = {}
+        self._requests: dict[tuple[tuple[str, Any], ...], Amounts] = {}
+
+    def take(self, data: Any, place: str, listed: str = "") -> None:
+        """Take one object, or a List of some.
+
+        Parameters
+        ----------
+        data : the object.
+        place : where it stands in its file, for messages.
+        listed : the kind of the list that it was in, which says what an item without a kind is.
+        """
+        if not isinstance(data, Mapping):
+            self.faults.add(place, shown(data), WANTED)
+            return
+        kind = data.get("kind") or LISTS.get(listed, "")
+        if kind == "Node":
+            self._take_node(data, place)
+        elif kind == "Pod":
+            self._take_pod(data, place)
+        elif isinstance(kind, str) and kind in LISTS:
+            items = data.get(ITEMS)
+            if not isinstance(items, list | tuple):
+                self.faults.add(f"{place}.{ITEMS}", shown(items), "a list")
+                return
+            for k, item in enumerate(items):
+                self.take(item, f"{place}.{ITEMS}[{k}]", kind)
+        else:
+            meta = data.get("metadata")
+            name = meta.get("name") if isinstance(meta, Mapping) else None
+            named = f"{place} ({name})" if isinstance(name, str) and name else place
+            found = f"the kind {kind!r}" if isinstance(kind, str) and kind else "no kind"
+            self.faults.add(named, found, WANTED)
+
+    def _take_node(self, data: Mapping[str, Any], place: str) -> None:
+        found = node(data, place, self.faults)
+        if found.name in self._nodes and found.name:
+            self.faults.add(f"node {found.name}", "this name a second time", "every node once")
+        self._nodes[found.name] = found
+
+    def _take_pod(self, data: Mapping[str, Any], place: str) -> None:
+        found = pod(data, place, self.faults)
+        if found is None:
+            return
+        full = f"{found.namespace}/{found.name}"
+        if (found.namespace, found.name) in self._seen and found.name:
+            self.faults.add(f"pod {full}", "this name a second time", "every pod once")
+        self._seen.add((found.namespace, found.name))
+        why = found.fixed or (found.namespace if found.namespace in self.undivided else "")
+        if why:
+            if found.node:
+                self._fixed.append(Undivided(found.node, full, why, found.request))
+            return
+        for words in found.beyond:
+            self._beyond.setdefault(words, []).append(full)
+        own = self._workload(found)
+        if found.node:
+            own.held[found.node] = own.held.get(found.node, 0) + 1
+        else:
+            assert own.waiting is not None
+            own.waiting += 1
+
+    def _workload(self, found: Pod) -> Workload:
+        if self.group_by == OWNER:
+            queue, name = found.namespace, found.owner[1]
+        elif self.group_by == NAMESPACE:
+            queue, name = found.namespace, found.namespace
+        else:
+            queue = found.labels.get(self.group_by.removeprefix(LABEL)) or "(no label)"
+            name = queue
+        amounts = tuple(found.request.items())
+        key = (queue, name, amounts, found.rules)
+        if key not in self._work:
+            self._work[key] = Workload(queue, name, found.request, found.rules)
+        return self._work[key]
+
+    def cluster(self, weights: Mapping[str, float] | None = None) -> Cluster:
+        """The cluster of everything taken, in an order that does not depend on that of the objects.
+
+        Raises
+        ------
+        BadInput : with every fault of every object.
+        """
+        known = self._nodes.keys()
+        for row in self._fixed:
+            if row.node not in known:
+                self._lost(row.name, row.node)
+        for own in self._work.values():
+            for name in own.held.keys() - known:
+                self._lost(f"of {own.queue}/{own.name}", name)
+        self.faults.found.sort()
+        self.faults.stop()
+        return Cluster(
+            [self._nodes[name] for name in sorted(self._nodes)],
+            sorted(
+                self._work.values(),
+                key=lambda w: (w.queue, w.name, tuple(w.demand.items()), _order(w)),
+            ),
+            sorted(self._fixed, key=lambda row: (row.node, row.name)),
+            {words: sorted(self._beyond[words]) for words in sorted(self._beyond)},
+            dict(weights or {}),
+        )
+
+    def _lost(self, pod: str, name: str) -> None:
+        self.faults.add(
+            f"pod {pod}", f"spec.nodeName {name!r}, which is none of the nodes",
+            "its node among the nodes (kubectl get nodes,pods -A)",
+        )  # fmt: skip
+
+
+def _order(work: Workload) -> tuple[Any, ...]:
+    rules = work.rules
+    return rules.selector, rules.terms is not None, rules.terms or (), rules.tolerations
