@@ -1,0 +1,299 @@
+r"""Leaf targets of nested max-min: how much every user is due when the level of the root is t.
+
+The root gives each of its children the target t w. A user with target tau is due max(floor, tau).
+A group with target tau takes the smallest v at which its size reaches tau, where each of its
+children has target v w, and what is frozen counts as it is. The size of a group is the largest
+entry of the sum of its members' use vectors: with one entry 1 for everybody that is the sum of
+their shares (measure "sum"); with the parts of the whole pool that a unit of share uses it is the
+dominant share of the group (measure "dominant"). At the root no size is taken, so a flat tree is
+plain max-min (docs/maths/trees.md).
+
+The targets l(t) never fall, and are piecewise linear. They jump where a group cannot grow by a
+little: what is frozen in it is larger than the rest, which first has to catch up. Those who jump
+move together along the straight line. So the path of l from t = 0 is a chain of pieces, each a
+`Move` (t goes on) or a `Jump` (t stands still).
+
+Everything runs on arrays of floats, and on object arrays of fractions, where nothing is rounded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fairopt.instance import Bools, Ints
+
+SAME = 1e-12
+"""relative difference that is rounding: a user whose target is within it of what it holds moves"""
+Array = Any
+"""an array of floats, or of fractions (dtype object)"""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Groups and users as nodes.
+
+    Parameters
+    ----------
+    parent : (K,) node of the parent, -1 for the root, which is node 0; parents come first.
+    weight : (K,) > 0, the root's is not used. leaf : (N,) node of each user.
+    use : (N, R) >= 0, what a unit of a user's share counts in its groups.
+    layers : nodes by depth, the children of the root first.
+    """
+
+    parent: Ints
+    weight: Array
+    leaf: Ints
+    use: Array
+    layers: tuple[Ints, ...]
+
+    @classmethod
+    def of(cls, parent: Ints, weight: Array, leaf: Ints, use: Array | None = None) -> Tree:
+        """A tree; without `use` the size of a group is the sum of its members' shares."""
+        parent = np.asarray(parent, dtype=np.int64)
+        depth = np.zeros(len(parent), dtype=np.int64)
+        for node in range(1, len(parent)):
+            depth[node] = depth[parent[node]] + 1
+        layers = tuple(np.flatnonzero(depth == d) for d in range(1, int(depth.max()) + 1))
+        leaf = np.asarray(leaf, dtype=np.int64)
+        if use is None:
+            use = (0 * weight[leaf] + 1)[:, None]
+        return cls(parent, weight, leaf, use, layers)
+
+    @property
+    def tolerance(self) -> float:
+        """0 for fractions."""
+        return 0 if self.use.dtype == object else SAME
+
+    def summed(self, per_leaf: Array) -> Array:
+        """(K, R) of every node the sum over the users below it of (N, R)."""
+        found = np.zeros((len(self.parent), per_leaf.shape[1]), dtype=per_leaf.dtype)
+        found[self.leaf] = per_leaf
+        for nodes in reversed(self.layers):
+            np.add.at(found, self.parent[nodes], found[nodes])
+        return found
+
+    def below(self, root: int) -> Bools:
+        """(K,) the nodes below a node, without itself."""
+        inside = np.zeros(len(self.parent), dtype=bool)
+        inside[root] = True
+        for nodes in self.layers:
+            inside[nodes] |= inside[self.parent[nodes]]
+        inside[root] = False
+        return inside
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where the targets are: a point of the path l(t).
+
+    Parameters
+    ----------
+    floor : (N,) >= 0, the least that everybody is due; what it is due if it is frozen.
+    base : (N,) what everybody was due before; more than `v` says only in the midst of a jump.
+    v : (K,) of each group the v of its children; of the root it is t.
+    free : (N,) who is not frozen.
+    """
+
+    tree: Tree
+    floor: Array
+    base: Array
+    v: Array
+    free: Bools
+
+    @classmethod
+    def start(cls, tree: Tree, floor: Array, free: Bools | None = None) -> Point:
+        """The point of t = 0: everybody is due its floor (N,) >= 0.
+
+        Parameters
+        ----------
+        free : (N,) who takes part; default everybody. Others are due their floor for good.
+        """
+        if free is None:
+            free = np.ones(len(tree.leaf), dtype=bool)
+        return cls(tree, floor, floor, 0 * tree.weight, free)
+
+    @property
+    def t(self) -> Any:
+        """The level of the root."""
+        return self.v[0]
+
+    @cached_property
+    def target(self) -> Array:
+        """(K,) of each node; 0 of the root."""
+        found = self.v[self.tree.parent] * self.tree.weight
+        found[0] = 0 * found[0]
+        return found
+
+    @cached_property
+    def held(self) -> Array:
+        """(N,) what `v` says that everybody is due."""
+        target = self.target[self.tree.leaf]
+        return np.where(self.free, np.maximum(self.floor, target), self.floor)
+
+    @cached_property
+    def due(self) -> Array:
+        """(N,) the targets l."""
+        return np.maximum(self.held, self.base)
+
+    @cached_property
+    def amount(self) -> Array:
+        """(K, R) what is used below each node."""
+        return self.tree.summed(self.tree.use * self.held[:, None])
+
+    def freeze(self, users: Any) -> Point:
+        """The same point with these users (positions or mask) frozen at what they are due."""
+        free, floor = self.free.copy(), self.floor.copy()
+        free[users], floor[users] = False, self.due[users]
+        return replace(self, free=free, floor=floor, base=self.due)
+
+    def piece(self) -> Move | Jump:
+        """The piece of the path that begins here; without free users nothing moves for ever."""
+        return _piece(self, 0)
+
+
+@dataclass(frozen=True)
+class Move:
+    """A linear piece: l(t) = start.due + slope (t - start.t), for t up to `until`.
+
+    Parameters
+    ----------
+    slope : (N,) >= 0. until : where the next piece begins, inf if there is none.
+    v_rate : (K,) how fast every v grows. grown : (R,) how fast the use of all grows.
+    clock : the node whose v is t here; the root, but for pieces of a subtree.
+    """
+
+    start: Point
+    slope: Array
+    until: Any
+    v_rate: Array
+    grown: Array
+    clock: int = 0
+
+    def at(self, t: Any) -> Point:
+        """The point of a level between start.t and `until`."""
+        here = self.start
+        step = t - here.v[self.clock]
+        return replace(here, v=here.v + self.v_rate * step, base=here.due + self.slope * step)
+
+
+@dataclass(frozen=True)
+class Jump:
+    """A straight line of targets at one level t: start.due + part (end.due - start.due)."""
+
+    start: Point
+    end: Point
+
+    @property
+    def users(self) -> Ints:
+        """Positions of those who move."""
+        return np.flatnonzero(self.end.due != self.start.due)
+
+    def at(self, part: Any) -> Point:
+        """The point at this part, 0 to 1, of the line."""
+        if part == 1:
+            return self.end
+        due = self.start.due
+        return replace(self.start, base=due + part * (self.end.due - due))
+
+
+def _piece(here: Point, root: int) -> Move | Jump:
+    """The piece of the subtree of a node that begins when the v of that node goes on."""
+    tree, tol, target = here.tree, here.tree.tolerance, here.target
+    parent, weight, leaf = tree.parent, tree.weight, tree.leaf
+    inside = tree.below(root)
+    size = here.amount.max(axis=1)
+    size[leaf] = here.held
+    alive = np.zeros((len(parent), 1), dtype=np.int64)
+    alive[leaf, 0] = here.free
+    for nodes in reversed(tree.layers):
+        np.add.at(alive, parent[nodes], alive[nodes])
+    asked = inside & (alive[:, 0] > 0)
+    # a node that already has more than its target waits, and nobody below it moves
+    waits = asked & (size > target * (1 + tol))
+    idle = ~asked | waits
+    for nodes in tree.layers:
+        below_idle = idle[parent[nodes]] & (parent[nodes] != root)
+        idle[nodes] |= below_idle
+        waits[nodes] &= ~below_idle
+    rate, gain, ends = _climb(here, root, idle, size)
+    jumps = [end for node, end in ends.items() if parent[node] == root]
+    if jumps:
+        v = here.v + sum(end.v - here.v for end in jumps)
+        return Jump(here, replace(here, v=v, base=here.due))
+    # from the root down: how fast every v and every target goes
+    v_rate, speed = 0 * weight, 0 * weight
+    v_rate[root] = 1
+    for nodes in tree.layers:
+        nodes = nodes[inside[nodes]]
+        speed[nodes] = v_rate[parent[nodes]] * weight[nodes]
+        v_rate[nodes] = speed[nodes] * gain[nodes]
+    above = target[leaf] >= here.due * (1 - tol)
+    slope = np.where(here.free & ~idle[leaf] & above, speed[leaf], 0 * here.due)
+    # the piece ends where a target reaches what its node has,
+    ready = waits & (speed > 0)
+    until = [np.inf, *((size - target)[ready] / speed[ready]).tolist()]
+    late = ~above & ~idle[leaf] & (speed[leaf] > 0)
+    until += ((here.due - target[leaf])[late] / speed[leaf][late]).tolist()
+    # or where another resource of a group overtakes its largest one
+    faster = (rate > 1) & (here.amount < size[:, None] * (1 - tol)) & (speed > 0)[:, None]
+    faster[leaf] = False
+    node, r = np.nonzero(faster)
+    until += ((size[node] - here.amount[node, r]) / ((rate[node, r] - 1) * speed[node])).tolist()
+    return Move(here, slope, here.v[root] + min(until), v_rate, rate[root], root)
+
+
+def _climb(
+    here: Point, root: int, idle: Bools, size: Array
+) -> tuple[Array, Array, dict[int, Point]]:
+    """From the leaves up: what each node gains for a unit of its target.
+
+    Returns
+    -------
+    rate : (K, R) of its use; of the root, for a unit of its v. gain : (K,) of its v.
+    ends : node -> the point after its jump, for groups that cannot grow by a little.
+    """
+    tree = here.tree
+    parent, weight, leaf = tree.parent, tree.weight, tree.leaf
+    per_v, rate, gain = 0 * here.amount, 0 * here.amount, 0 * weight
+    rate[leaf] = np.where(idle[leaf][:, None], 0 * tree.use, tree.use)
+    full = here.amount >= size[:, None] * (1 - tree.tolerance)
+    group = ~idle
+    group[leaf] = False
+    ends: dict[int, Point] = {}
+    for nodes in reversed(tree.layers):
+        groups = nodes[group[nodes]]
+        grown = np.where(full[groups], per_v[groups], 0 * per_v[groups]).max(axis=1, initial=0)
+        stuck = grown == 0
+        stuck |= np.isin(groups, parent[list(ends)])
+        for g in groups[stuck].tolist():
+            ends[g] = _end(here, g)
+        groups, grown = groups[~stuck], grown[~stuck]
+        gain[groups] = 1 / grown
+        rate[groups] = per_v[groups] / grown[:, None]
+        np.add.at(per_v, parent[nodes], rate[nodes] * weight[nodes][:, None])
+    rate[root] = per_v[root]
+    return rate, gain, ends
+
+
+def _end(here: Point, group: int) -> Point:
+    """Where the subtree of a group is as soon as its size is more than its target, or grows."""
+    tol, target = here.tree.tolerance, here.target[group]
+    while True:
+        amount = here.amount[group]
+        size = amount.max()
+        if size > target * (1 + tol):
+            return here
+        piece = _piece(here, group)
+        if isinstance(piece, Jump):
+            here = piece.end
+            continue
+        full = amount >= size * (1 - tol)
+        if (piece.grown[full] > 0).any():
+            return here
+        rising = ~full & (piece.grown > 0)
+        reached = min(((size - amount)[rising] / piece.grown[rising]).tolist(), default=np.inf)
+        here = piece.at(min(piece.until, here.v[group] + reached))
