@@ -36,6 +36,12 @@ if TYPE_CHECKING:
     from fairopt.filling import fill as fill
     from fairopt.instance import Instance as Instance
     from fairopt.instance import generate as generate
+    from fairopt.instance.quotas import Bound as Bound
+    from fairopt.instance.quotas import Group as Group
+    from fairopt.instance.quotas import Guarantee as Guarantee
+    from fairopt.instance.quotas import Mode as Mode
+    from fairopt.instance.quotas import Quota as Quota
+    from fairopt.instance.quotas import Quotas as Quotas
     from fairopt.notions import AlphaFair as AlphaFair
     from fairopt.notions import BottleneckMaxFair as BottleneckMaxFair
     from fairopt.notions import CommonTasks as CommonTasks
@@ -57,6 +63,9 @@ __version__ = "0.1.0"
 # public name -> module that defines it
 _PUBLIC = {
     "Instance": "instance",
+    **dict.fromkeys(
+        ("Group", "Guarantee", "Bound", "Quota", "Quotas", "Mode"), "instance.quotas"
+    ),
     "Allocation": "allocation",
     "Check": "allocation.check",
     "Certificate": "allocation.check",

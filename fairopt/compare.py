@@ -34,6 +34,7 @@ def rows(instance: Instance, seed: int = 0) -> list[dict[str, Any]]:
     from fairopt.solving import solve
 
     instance.only_linear("compare")
+    instance.only_plain("compare")
     table: list[dict[str, Any]] = []
     for name, notion in NOTIONS.items():
         for parameters in notion.compared:

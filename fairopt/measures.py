@@ -94,6 +94,7 @@ def measure(
         has nothing, a number beyond floating point). One key `utilisation.NAME` per resource.
     """
     allocation.instance.only_linear("measures")
+    allocation.instance.only_plain("measures", modes=True)
     # numbers beyond floating point become None below, without a warning
     with np.errstate(over="ignore", invalid="ignore"):
         found = _measured(allocation, best_throughput)

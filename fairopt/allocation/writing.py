@@ -51,6 +51,7 @@ def _json(value: Any) -> str:
 def to_dict(alloc: Amounts) -> dict[str, Any]:
     """The answer as plain data of the schema fairopt/allocation/v1."""
     inst = alloc.instance
+    inst.only_plain("an answer as JSON")
     found: dict[str, Any] = {
         "schema": SCHEMA,
         "instance": _instance_plain(inst),

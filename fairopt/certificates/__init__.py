@@ -45,7 +45,12 @@ def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate
     Certificate : verdict "certified", "refuted" or "unproved", gap and residual. The answer of a
         notion without a judge is "unproved" (or "refuted" if it is infeasible), and so is one whose
         scores are not those of the criterion it names; the notes say why.
+
+    Raises
+    ------
+    UsageError : quotas or modes, which no judge knows.
     """
+    alloc.instance.only_plain("certify")
     name, criterion = alloc.notion["name"], parameters.criterion_of(alloc.notion)
     family = _family(alloc)
     if family not in JUDGES or (family == families.OWN and gradient is None):

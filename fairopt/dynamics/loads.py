@@ -19,6 +19,7 @@ def pool_parts(instance: Instance) -> Floats:
     BadInput : several servers, users that may not use the pool, unequal weights, limits.
     """
     instance.only_linear("random demand")
+    instance.only_plain("random demand")
     faults = []
     if int(instance.count.sum()) != 1:
         faults.append(Fault("servers", f"{int(instance.count.sum())} machines", "one pool"))

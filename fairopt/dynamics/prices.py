@@ -70,6 +70,7 @@ def by_prices(exact: Allocation, theta: float, most: int = 100_000) -> Priced:
     ------
     BadInput : another notion, limits (they have no price here), theta or most out of range.
     """
+    exact.instance.only_plain("prices by themselves")
     inst = _checked(exact, theta, most)
     part, due = inst.part_of_row(), exact.totals
     offered = inst.pool > 0

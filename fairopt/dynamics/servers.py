@@ -134,6 +134,7 @@ def by_themselves(
     ----------
     khamse2016 section V and Figure 6.
     """
+    instance.only_plain("servers by themselves")
     leave, back = _checked(instance, rounds, away or {}, order, delay, damping, seed)
     part, rng = instance.part_of_row(), np.random.default_rng(seed)
     round_of = np.arange(rounds + 1)

@@ -73,6 +73,8 @@ def load_on_servers(instance: Instance, loads: Any) -> tuple[float, dict[str, di
     BadInput : `loads` of another length, negative or not finite.
     """
     from scipy.optimize import linprog
+
+    instance.only_plain("the load of a cluster")
     from scipy.sparse import coo_array, hstack
 
     rho = np.asarray(loads, dtype=np.float64)

@@ -126,6 +126,7 @@ def write(model: Model | Instance, path: str | os.PathLike[str]) -> None:
 
     if isinstance(model, Instance):
         model = Model(model)
+    model.instance.only_plain("write")
     given = os.fspath(path)
     head = {"title": model.title, "source": model.source}
     head = {key: value for key, value in head.items() if value}

@@ -54,6 +54,7 @@ def optimum(instance: Instance, time_limit: float = 60.0) -> Optimum:
     from scipy.optimize import Bounds, LinearConstraint, milp
     from scipy.sparse import coo_array, vstack
 
+    instance.only_plain("the most whole tasks")
     n, i = instance.pairs
     written_out = int(instance.count[i].sum()) <= _MOST
     machines = instance.count if written_out else np.ones_like(instance.count)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,10 @@ from fairopt.instance.faults import (
 )
 from fairopt.instance.fields import BLOCK, CURVES, Bools, Fields, Floats, Ints
 from fairopt.instance.labels import Given, by_name
+from fairopt.instance.quotas.given import kept
+from fairopt.instance.quotas.order import restricted
+from fairopt.instance.quotas.records import Mode, Quotas
+from fairopt.instance.quotas.ways import reference, within
 from fairopt.instance.sealing import frozen, is_sealed, sealed
 
 
@@ -43,6 +47,10 @@ class Instance(Fields):
     demand_power : (N, R), > 0 and <= 1, exponents a; default 1. x tasks of a user take
         demand x^a + demand_fixed of a resource. Both only on one server (a pool); what does not
         know demand that is not linear refuses it by name (docs/maths/curved-demand.md).
+    quotas : groups of users, guarantees, ceilings, quotas, priorities (fo.Quotas); default none.
+    modes : {user: its modes} (fo.Mode), several ways to run a task. What the user gets is output
+        then, speed times tasks; its demand is that of modes without one, and may be 0 if all have.
+        What does not know quotas or modes refuses them by name.
     users, servers, resources : names; default those of the labels, or u1.., s1.., r1...
 
     Frames and series of pandas, and dicts by name, are put in order by their labels; plain arrays
@@ -75,6 +83,8 @@ class Instance(Fields):
         resources: Sequence[str] | None = None,
         demand_fixed: Given | None = None,
         demand_power: Given | None = None,
+        quotas: Quotas | None = None,
+        modes: Mapping[str, Sequence[Mode]] | None = None,
     ) -> None:
         faults: list[Fault] = []
         arrays, own = by_name(
@@ -94,17 +104,25 @@ class Instance(Fields):
             named(kind, own[kind], kind[0], size[k], faults)
             for k, kind in enumerate(("users", "servers", "resources"))
         ]
+        kinds = dict(zip(("users", "servers", "resources"), names, strict=True))
+        before = len(faults)
+        promised, ways = kept(quotas, modes, kinds, d, phi, faults)
+        muddled = bool(modes) and len(faults) > before
+        if ways:
+            d = reference(ways, names[0], d)
         fields = {
             "demand": sealed(d), "capacity": sealed(c), "placement": sealed(delta),
-            "weight": sealed(phi), "limit": sealed(most), "count": sealed(machines),
-            "users": names[0], "servers": names[1], "resources": names[2],
-            "demand_fixed": fixed, "demand_power": power,
+            "weight": sealed(phi), "limit": sealed(most), "count": sealed(machines), **kinds,
+            "demand_fixed": fixed, "demand_power": power, "quotas": promised, "modes": ways,
         }  # fmt: skip
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         faults.extend(value_faults(self))
         bent = list(curve_faults(self))
-        faults.extend(bent or eligibility_faults(self))
+        if ways and not self.linear:
+            bent.append(Fault("modes", f"{self.told_bent()}, and modes", "one or the other"))
+        # who is eligible where follows from the modes, if those are sound
+        faults.extend(bent or (() if muddled else eligibility_faults(self)))
         if faults:
             raise BadInput(faults)
 
@@ -112,8 +130,11 @@ class Instance(Fields):
         """Positions of users and servers of each part; no server is shared by users of two parts.
 
         Parts are in the order of their first user. A server that nobody may use is in no part.
+        With quotas, which tie all users together, there is one part.
         """
         users, servers, _ = self.shape
+        if self.quotas is not None:  # what is promised to some is taken from others
+            return [(np.arange(users), np.flatnonzero(self.eligible.any(axis=0)))]
         if self.everywhere:
             return [(np.arange(users), np.arange(servers))]
         n, i = self.pairs
@@ -124,14 +145,19 @@ class Instance(Fields):
         return [(own, rows[part]) for part, own in _grouped(label[first]).items()]
 
     def select(self, users: ArrayLike, servers: ArrayLike) -> Instance:
-        """The sub-instance of the given user and server positions, in that order."""
+        """The sub-instance of the given user and server positions, in that order.
+
+        Groups stay, even those left empty.
+        """
         n, i = np.asarray(users, dtype=np.int64), np.asarray(servers, dtype=np.int64)
         demand = self.demand[n] if self.demand.ndim == 2 else self.demand[np.ix_(n, i)]
+        users, servers = [self.users[k] for k in n.tolist()], [self.servers[k] for k in i.tolist()]
+        fixed, power = (None if self.linear else getattr(self, name)[n] for name in CURVES)
         return Instance(
             demand, self.capacity[i], self.placement[np.ix_(n, i)], self.weight[n], self.limit[n],
-            self.count[i], [self.users[k] for k in n.tolist()],
-            [self.servers[k] for k in i.tolist()], self.resources,
-            *(() if self.linear else (self.demand_fixed[n], self.demand_power[n])),
+            self.count[i], users, servers, self.resources, fixed, power,
+            self.quotas and restricted(self.quotas, users, servers),
+            self.modes and within(self.modes, users, servers),
         )  # fmt: skip
 
     def replace(self, **changes: Any) -> Instance:
@@ -150,10 +176,12 @@ class Instance(Fields):
         """SHA-256 of the content: equal instances have equal digests, on every machine."""
         h = hashlib.sha256()
         for name, value in self._fields().items():
-            if name in CURVES and self.linear:
+            if value is None or (name in CURVES and self.linear):
                 continue
             h.update(name.encode())
-            if isinstance(value, tuple):
+            if isinstance(value, Quotas):
+                h.update(repr(value.content()).encode())
+            elif isinstance(value, tuple | Mapping):
                 h.update(repr(value).encode())
             else:
                 h.update(repr((value.shape, value.dtype.str)).encode())
@@ -165,9 +193,9 @@ class Instance(Fields):
             return NotImplemented
         mine, theirs = self._fields(), other._fields()
         return all(
-            bool(mine[k] == theirs[k])
-            if isinstance(mine[k], tuple)
-            else np.array_equal(mine[k], theirs[k])
+            np.array_equal(mine[k], theirs[k])
+            if isinstance(mine[k], np.ndarray)
+            else mine[k] == theirs[k]
             for k in mine
         )
 

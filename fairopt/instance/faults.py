@@ -283,6 +283,8 @@ def eligibility_faults(inst: Fields) -> Iterator[Fault]:
 
 
 def _why_not(inst: Fields, n: int, i: int) -> str:
+    if inst.modes and inst.users[n] in inst.modes:
+        return f"{inst.servers[i]} suits none of its modes"
     if not inst.placement[n, i]:
         return f"{inst.servers[i]} is not allowed by placement"
     d: Any = inst.demand[n, i] if inst.demand.ndim == 3 else inst.demand[n]

@@ -10,6 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairopt.errors import UsageError
+from fairopt.instance.quotas.alone import most_output
+from fairopt.instance.quotas.records import Mode, Quotas
+from fairopt.instance.quotas.table import Table
+from fairopt.instance.quotas.tree import Tree, tree_of
+from fairopt.instance.quotas.ways import Ways, ways_of
 from fairopt.instance.sealing import sealed
 
 Floats = NDArray[np.float64]
@@ -39,6 +44,8 @@ class Fields:
     resources: tuple[str, ...]
     demand_fixed: Floats
     demand_power: Floats
+    quotas: Quotas | None
+    modes: Table[str, tuple[Mode, ...]] | None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -72,6 +79,36 @@ class Fields:
             raise UsageError(f"{who}: found {self.told_bent()}; wanted linear demand")
 
     @property
+    def plain(self) -> bool:
+        """Whether there are neither quotas (or groups, guarantees, ...) nor modes."""
+        return self.quotas is None and self.modes is None
+
+    def only_plain(self, who: str, modes: bool = False) -> None:
+        """Raise UsageError where there are quotas or modes, for a caller `who` that knows neither.
+
+        With `modes`, for one that knows quotas, or does not mind them: modes alone are refused.
+        """
+        found = []
+        if self.quotas is not None and not modes:
+            found.append(self.quotas.told())
+        if self.modes is not None:
+            few = list(self.modes)[:4]
+            more = f" and {len(self.modes) - 4} more" if len(self.modes) > 4 else ""
+            found.append(f"modes of {', '.join(few)}{more}")
+        if found:
+            raise UsageError(f"{who}: found {' and '.join(found)}; wanted an instance without them")
+
+    @cached_property
+    def tree(self) -> Tree:
+        """Groups and users as nodes, and the guarantees, ceilings and quotas of each."""
+        return tree_of(self.quotas, self.names, self.weight)
+
+    @cached_property
+    def ways(self) -> Ways:
+        """Each user's modes, one after another; one way of a user without modes."""
+        return ways_of(self.modes, self.names, self.demand, self.placement, self.capacity)
+
+    @property
     def names(self) -> dict[str, tuple[str, ...]]:
         """All names, by "users", "servers" and "resources"."""
         return {"users": self.users, "servers": self.servers, "resources": self.resources}
@@ -83,8 +120,21 @@ class Fields:
 
     @cached_property
     def alone(self) -> Floats:
-        """gamma (N, I): most tasks of user n alone on the whole row i; 0 where not eligible."""
-        return sealed(_alone(self) if self.linear else self._alone_on_pool())
+        """gamma (N, I): most tasks of user n alone on the whole row i; 0 where not eligible.
+
+        Of a user with modes, the most output (`fairopt.instance.quotas.alone`).
+        """
+        most = _alone(self) if self.linear else self._alone_on_pool()
+        for n, user in enumerate(self.users if self.modes else ()):
+            if user in (self.modes or {}):
+                most[n] = self._most_output(n)
+        return sealed(most)
+
+    def _most_output(self, n: int) -> Floats:
+        """(I,) most output of a user with modes alone on each row."""
+        ways = self.ways
+        own = slice(*np.searchsorted(ways.owner, [n, n + 1]).tolist())
+        return most_output(ways.demand[own], ways.speed[own], self.pool, ways.eligible[own])
 
     @cached_property
     def eligible(self) -> Bools:
@@ -116,6 +166,7 @@ class Fields:
     def pair_demand(self) -> Floats:
         """(P, R) demand of one task of each eligible pair; UsageError where it is not linear."""
         self.only_linear("demand of one task")
+        self.only_plain("demand of one task", modes=True)
         n, i = self.pairs
         by_user = self.demand.ndim == 2
         return sealed(np.take(self.demand, n, axis=0) if by_user else self.demand[n, i])
@@ -139,6 +190,7 @@ class Fields:
     @property
     def demand_by_server(self) -> Floats:
         """(N, I, R) demand written out (a broadcast view where it is the same on every server)."""
+        self.only_plain("demand by server (see Instance.ways)", modes=True)
         if self.demand.ndim == 3:
             return self.demand
         n, i, r = self.shape
@@ -146,6 +198,7 @@ class Fields:
 
     def used(self, tasks: Floats) -> Floats:
         """(I, R) resource used by `tasks` (N, I): sum_n x[n,i] d[n,i,r], or sum_n D[n,r](x_n)."""
+        self.only_plain("resource used by tasks (see Ways.used)", modes=True)
         if not self.linear:
             taken: Floats = self.taken(tasks[:, 0]).sum(axis=0, keepdims=True)
             return taken

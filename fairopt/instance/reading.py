@@ -6,13 +6,13 @@ nothing is made of data with a fault.
 
 from __future__ import annotations
 
-import difflib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import Instance
+from fairopt.instance.near import nearest
 
 MOST = 100
 """most faults reported; a file of another kind may have millions"""
@@ -116,16 +116,6 @@ def text(value: Any, place: str, faults: Faults) -> str:
     return ""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """The names wanted in place of an unknown one, the nearest first."""
-    known = list(known)
-    close = difflib.get_close_matches(name, known[:10_000], 1, 0.5)
-    rest = ", ".join(known[:8]) + (f" and {len(known) - 8} more" if len(known) > 8 else "")
-    if close:
-        return f"{close[0]}, the nearest of: {rest}" if len(known) > 1 else close[0]
-    return f"one of: {rest}" if known else "none"
-
-
 def known_keys(data: Mapping[str, Any], known: Sequence[str], place: str, faults: Faults) -> None:
     """Refuse unknown keys by name, with the nearest known one."""
     for key in data:
@@ -211,3 +201,10 @@ def build(faults: Faults, **arrays: Any) -> Instance:
     if instance is None:
         raise BadInput([Fault("file", "no instance", "an instance")], faults.source)
     return instance
+
+
+__all__ = [
+    "AMOUNT", "FINITE", "LIMIT", "MOST", "POSITIVE", "WHOLE", "Faults", "build", "by_name",
+    "known_keys", "listed", "names", "nearest", "number", "shown", "table", "tables_by_name",
+    "text",
+]  # fmt: skip

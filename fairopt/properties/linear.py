@@ -1,4 +1,4 @@
-"""Refusal of nonlinear demand: the properties compare demands per task."""
+"""Refusal of nonlinear demand, quotas and modes: the properties compare demands per task."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ Property = Callable[[Allocation], Check]
 
 
 def of_linear_demand(judge: Property) -> Property:
-    """The property; it raises UsageError, naming itself, where demand is not linear."""
+    """The property; it raises UsageError where demand is not linear, or where there are quotas."""
 
     @functools.wraps(judge)
     def judged(alloc: Allocation) -> Check:
-        alloc.instance.only_linear(judge.__name__.replace("_", "-"))
+        name = judge.__name__.replace("_", "-")
+        alloc.instance.only_linear(name)
+        alloc.instance.only_plain(name)
         return judge(alloc)
 
     return judged

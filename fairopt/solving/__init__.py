@@ -74,7 +74,7 @@ def solve(
     BadInput : `instance` or `notion` is something else (for a class, build it: `fo.MaxMin()`).
     NotCertified : no step gave an answer that the certificate accepts.
     SolverFailure : no step gave an answer at all.
-    UsageError : an unknown solver, or one that cannot solve this notion.
+    UsageError : an unknown solver, or one that cannot solve this notion; quotas or modes.
     MissingExtra : the named solver is not installed.
     """
     check_settings(solver, gap)
@@ -82,6 +82,7 @@ def solve(
         raise BadInput([Fault("instance", words(instance), "a fairopt.Instance")])
     if not isinstance(notion, Notion):
         raise BadInput([expected(notion)])
+    instance.only_plain(notion.name)
     if uncertified not in ("raise", "return"):
         raise UsageError(f"uncertified: found {uncertified!r}; wanted 'raise' or 'return'")
     with threads.one():

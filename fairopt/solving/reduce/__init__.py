@@ -106,6 +106,7 @@ def reduce(instance: Instance, notion: Notion, score: Floats | None = None) -> R
     score : (N, I), the scores on the ORIGINAL instance, if the notion has a criterion.
     """
     instance.only_linear("reduce")
+    instance.only_plain("reduce")
     rule = notion.merging
     if rule is None:
         return _unchanged(instance, notion, score)

@@ -79,6 +79,7 @@ def fixed_points(
     SolverFailure : no run settled, or the program is too large.
     UsageError : another notion.
     """
+    instance.only_plain("fixed points")
     asked = notion or PerServerDominantShare()
     if exact or asked.family != PerServerDominantShare.family:
         return _ranked(instance, _of_the_set(instance, asked))
