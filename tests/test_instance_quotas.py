@@ -304,8 +304,11 @@ def refusing(inst: fo.Instance):
     from fairopt.filling.optimum import optimum
     from fairopt.solving.reduce import reduce
 
-    tasks = np.zeros(inst.shape[:2])
-    alloc = fo.Allocation(inst, {"name": "max-min", "parameters": {"criterion": "tasks"}}, tasks)
+    zero = np.zeros((len(inst.ways), 1))
+    alloc = fo.Allocation(
+        inst, {"name": "max-min", "parameters": {"criterion": "tasks"}}, zero[: len(inst.users)],
+        way_tasks=zero if inst.modes else None,
+    )  # fmt: skip
     return {
         "bmf": lambda: fo.solve(inst, fo.BottleneckMaxFair()),
         "ps-dsf": lambda: fo.solve(inst, fo.PerServerDominantShare()),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
@@ -15,11 +14,12 @@ from numpy.typing import ArrayLike
 from fairopt import criteria
 from fairopt.allocation.amounts import Amounts
 from fairopt.allocation.check import Certificate
+from fairopt.allocation.fields import checked, running, same, shapes, told
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas import families, parameters, penalties, welfare
 from fairopt.formulas.blocked import Blocked, Stops, each_blocked, each_stopped, task_cost
 from fairopt.formulas.parameters import words
-from fairopt.instance import Floats, Instance, frozen, is_sealed, sealed
+from fairopt.instance import Floats, Instance, frozen
 from fairopt.instance.labels import Given, by_name
 
 if TYPE_CHECKING:
@@ -46,6 +46,15 @@ class Allocation(Amounts):
         trade-off has no equivalent).
     certificate : the verdict, once the answer was judged.
     steps : what was tried, in order, as plain data.
+    way_tasks : (K, I), where users have modes, running tasks of each way of `instance.ways`;
+        `tasks` is their sum over each user's modes, and may be None then.
+    bound_prices : (B,) >= 0, price of a unit of each ceiling of `instance.tree.bounds`.
+    node_prices : (Q, M) >= 0, price of a unit at each node of the tree, for each of
+        `instance.tree.quotas`.
+    floor_prices : (N,) >= 0, what a unit of share less in each user's floor would be worth.
+    rounds : of nested max-min, in order: {"t", "jump", "priority", "users", "prices"}, who was
+        frozen at which point of the path of targets, and the prices that prove it, by the names
+        above (docs/maths/quotas.md).
 
     Frames, series and dicts by name are put in order by their labels, as for an `Instance`.
 
@@ -60,7 +69,7 @@ class Allocation(Amounts):
         self,
         instance: Instance,
         notion: Any,
-        tasks: Given,
+        tasks: Given | None,
         prices: Given | None = None,
         limit_prices: Given | None = None,
         level_prices: ArrayLike | None = None,
@@ -69,21 +78,35 @@ class Allocation(Amounts):
         equivalent: float | None = None,
         certificate: Certificate | None = None,
         steps: tuple[dict[str, Any], ...] = (),
+        way_tasks: ArrayLike | None = None,
+        bound_prices: ArrayLike | None = None,
+        node_prices: ArrayLike | None = None,
+        floor_prices: Given | None = None,
+        rounds: Sequence[Mapping[str, Any]] | None = None,
     ) -> None:
         n, i, r = instance.shape
         faults: list[Fault] = []
         plain = _plain(notion, score is not None, faults)
         given, _ = by_name(
-            {"tasks": tasks, "prices": prices, "limit_prices": limit_prices, "score": score},
+            {"tasks": tasks, "prices": prices, "limit_prices": limit_prices, "score": score,
+             "floor_prices": floor_prices},
             instance.names,
-        )
-        x = _checked("tasks", given["tasks"], (n, i), faults, signed=True)
-        p = _checked("prices", given["prices"], (i, r), faults)
-        mu = _checked("limit_prices", given["limit_prices"], (n,), faults)
-        levels = _checked("level_prices", level_prices, (None, i, r), faults)
-        u = _checked("score", given["score"], (n, i), faults)
+        )  # fmt: skip
+        ways = checked("way_tasks", way_tasks, (len(instance.ways), i), faults, signed=True)
+        x = checked("tasks", given["tasks"], (n, i), faults, signed=True)
+        x = running(instance, x, ways, faults)
+        own = {"prices": given["prices"], "limit_prices": given["limit_prices"],
+               "bound_prices": bound_prices, "node_prices": node_prices,
+               "floor_prices": given["floor_prices"]}  # fmt: skip
+        priced = {
+            name: checked(name, own[name], shape, faults)
+            for name, shape in shapes(instance).items()
+        }
+        levels = checked("level_prices", level_prices, (None, i, r), faults)
+        u = checked("score", given["score"], (n, i), faults)
         if u is not None and not faults and not _positive(u, instance):
             faults.append(Fault("score", "0 where a user is eligible", "numbers > 0"))
+        path = told(instance, rounds, faults)
         if faults:
             raise BadInput(faults)
         if u is None:
@@ -91,16 +114,18 @@ class Allocation(Amounts):
             u = criteria.score(instance, named or parameters.criterion_of(plain))
         assert x is not None
         for name, value in {
-            "instance": instance, "notion": plain, "tasks": x, "prices": p, "limit_prices": mu,
+            "instance": instance, "notion": plain, "tasks": x, **priced,
             "level_prices": levels, "score": frozen(u), "objective": objective,
             "equivalent": equivalent, "certificate": certificate, "steps": tuple(steps),
+            "way_tasks": ways, "rounds": path,
         }.items():  # fmt: skip
             object.__setattr__(self, name, value)
         kind = families.member(plain)
         if kind["name"] == penalties.NAME and objective is None:
             value = penalties.objective(instance, u * x, penalties.Terms.of(plain))
             object.__setattr__(self, "objective", value)
-        alpha = welfare.alpha_of(plain)
+        # where groups or guarantees count, the solver says what the objective is
+        alpha = welfare.alpha_of(plain) if instance.plain else None
         if alpha is not None and objective is None:
             inside = bool(kind["parameters"].get("weight_inside", False))
             log_w = welfare.log_weight(instance.weight, alpha, inside)
@@ -173,8 +198,9 @@ class Allocation(Amounts):
                 np.array_equal(getattr(self, k), getattr(other, k))
                 if getattr(self, k) is not None and getattr(other, k) is not None
                 else getattr(self, k) is getattr(other, k)
-                for k in ("tasks", "prices", "limit_prices", "level_prices", "score")
+                for k in ("tasks", "way_tasks", *shapes(self.instance), "level_prices", "score")
             )
+            and same(self.rounds, other.rounds)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -219,34 +245,6 @@ def _family(notion: Mapping[str, Any], scored: bool, faults: list[Fault]) -> dic
     wrong = parameters.faults(kind["name"], given, scored)
     faults.extend(replace(f, place=f"notion.family.parameters.{f.place}") for f in wrong)
     return {"family": {"name": kind["name"], "parameters": dict(given)}}
-
-
-def _checked(
-    name: str,
-    given: ArrayLike | None,
-    shape: tuple[int | None, ...],
-    faults: list[Fault],
-    signed: bool = False,
-) -> Floats | None:
-    """The array given, sealed, with 0.0 for -0.0; None, and a fault added, if it is faulty."""
-    if given is None:
-        return None
-    try:
-        array = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        faults.append(Fault(name, f"something that is no array ({error})", "numbers"))
-        return None
-    wanted = tuple(a if w is None else w for a, w in zip(array.shape, shape, strict=False))
-    if array.shape != wanted or array.ndim != len(shape):
-        faults.append(Fault(name, f"shape {array.shape}", f"shape {shape}"))
-    elif array.size:
-        least, most = float(array.min()), float(array.max())
-        if not (math.isfinite(least) and math.isfinite(most)):
-            faults.append(Fault(name, "NaN or infinity", "finite numbers"))
-        elif least < 0 and not signed:
-            faults.append(Fault(name, f"{least:g}", "numbers >= 0"))
-    # an array taken over from another answer is sealed already
-    return array if is_sealed(array) else sealed(array + 0.0)
 
 
 def _positive(score: Floats, inst: Instance) -> bool:

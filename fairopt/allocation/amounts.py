@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation.check import Certificate
+from fairopt.allocation.fields import Round
 from fairopt.formulas import families, rows
 from fairopt.instance import Floats, Instance, frozen, sealed
 
@@ -28,6 +29,11 @@ class Amounts:
     equivalent: float | None
     certificate: Certificate | None
     steps: tuple[dict[str, Any], ...]
+    way_tasks: Floats | None
+    bound_prices: Floats | None
+    node_prices: Floats | None
+    floor_prices: Floats | None
+    rounds: tuple[Round, ...] | None
 
     @property
     def kind(self) -> dict[str, Any]:
@@ -38,27 +44,36 @@ class Amounts:
         return families.member(self.notion)
 
     @cached_property
+    def output(self) -> Floats:
+        """(N, I) what users get done: tasks, or with modes the sum of speed times tasks."""
+        if self.way_tasks is None:
+            return self.tasks
+        return sealed(self.instance.ways.output(self.way_tasks))
+
+    @cached_property
     def totals(self) -> Floats:
         """(N,) tasks of each user, x_n."""
         return sealed(rows.total(self.tasks))
 
     @cached_property
     def shares(self) -> Floats:
-        """(N,) s_n = sum_i u[n,i] x[n,i]."""
+        """(N,) s_n = sum_i u[n,i] x[n,i]; with modes x is the output."""
         share = np.empty(len(self.instance.users))
         for users in self.instance.blocks():
-            share[users] = rows.total(self.score[users] * self.tasks[users])
+            share[users] = rows.total(self.score[users] * self.output[users])
         return sealed(share)
 
     @cached_property
     def least(self) -> float:
-        """The smallest entry of `tasks`."""
-        return float(self.tasks.min())
+        """The smallest entry of `tasks`, or of `way_tasks`."""
+        return float((self.tasks if self.way_tasks is None else self.way_tasks).min())
 
     @cached_property
     def strays(self) -> bool:
         """Whether a user has tasks on a server where it is not eligible."""
         inst = self.instance
+        if self.way_tasks is not None:
+            return bool(((self.way_tasks != 0) & ~inst.ways.eligible).any())
         return not inst.everywhere and any(
             bool(((self.tasks[users] != 0) > inst.eligible[users]).any())
             for users in inst.blocks()
@@ -79,6 +94,8 @@ class Amounts:
     @cached_property
     def used(self) -> Floats:
         """(I, R) resource used on each row."""
+        if self.way_tasks is not None:
+            return sealed(self.instance.ways.used(self.way_tasks))
         return frozen(self.instance.used(self.tasks))
 
     @cached_property

@@ -25,13 +25,14 @@ AXES = {
     "placement": (USERS, SERVERS), "weight": (USERS,), "limit": (USERS,), "count": (SERVERS,),
     "tasks": (USERS, SERVERS), "prices": (SERVERS, RESOURCES), "limit_prices": (USERS,),
     "score": (USERS, SERVERS), "demand_fixed": (USERS, RESOURCES),
-    "demand_power": (USERS, RESOURCES),
+    "demand_power": (USERS, RESOURCES), "floor_prices": (USERS,),
 }  # fmt: skip
 """the axes of each argument; the first argument with labels names an axis, others must agree"""
 BY_SERVER = (USERS, SERVERS, RESOURCES)
 DEFAULTS = {
     "placement": 1.0, "weight": 1.0, "limit": np.inf, "count": 1.0,
     "tasks": 0.0, "prices": 0.0, "limit_prices": 0.0, "demand_fixed": 0.0, "demand_power": 1.0,
+    "floor_prices": 0.0,
 }  # fmt: skip
 """the value of a user or server that a dict leaves out"""
 ENTRY = {"demand_power": 1.0}

@@ -1,0 +1,159 @@
+"""Checks of the arrays of an answer: shapes, signs, finite numbers, names of the rounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairopt.errors import Fault
+from fairopt.instance import Floats, Instance, is_sealed, sealed
+from fairopt.instance.near import nearest
+from fairopt.instance.quotas.table import Table
+
+ROUND = ("t", "jump", "priority", "users", "prices")
+Round = Mapping[str, Any]
+
+
+def shapes(instance: Instance) -> dict[str, tuple[int, ...]]:
+    """The shape of each kind of prices, by its name."""
+    n, i, r = instance.shape
+    bounds, nodes = (0,), (0, n + 1)
+    if instance.quotas is not None:
+        bounds = (len(instance.tree.bounds),)
+        nodes = (len(instance.tree.quotas), len(instance.tree.nodes))
+    return {
+        "prices": (i, r), "limit_prices": (n,), "bound_prices": bounds, "node_prices": nodes,
+        "floor_prices": (n,),
+    }  # fmt: skip
+
+
+def checked(
+    name: str,
+    given: ArrayLike | None,
+    shape: tuple[int | None, ...],
+    faults: list[Fault],
+    signed: bool = False,
+) -> Floats | None:
+    """The array given, sealed, with 0.0 for -0.0; None, and a fault added, if it is faulty."""
+    if given is None:
+        return None
+    try:
+        array = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        faults.append(Fault(name, f"something that is no array ({error})", "numbers"))
+        return None
+    wanted = tuple(a if w is None else w for a, w in zip(array.shape, shape, strict=False))
+    if array.shape != wanted or array.ndim != len(shape):
+        faults.append(Fault(name, f"shape {array.shape}", f"shape {shape}"))
+    elif array.size:
+        least, most = float(array.min()), float(array.max())
+        if not (math.isfinite(least) and math.isfinite(most)):
+            faults.append(Fault(name, "NaN or infinity", "finite numbers"))
+        elif least < 0 and not signed:
+            faults.append(Fault(name, f"{least:g}", "numbers >= 0"))
+    # an array taken over from another answer is sealed already
+    return array if is_sealed(array) else sealed(array + 0.0)
+
+
+def running(
+    instance: Instance, tasks: Floats | None, ways: Floats | None, faults: list[Fault]
+) -> Floats | None:
+    """(N, I) tasks: with modes, the sum over each user's modes; those given must agree with it."""
+    if instance.modes is None:
+        if ways is not None:
+            faults.append(Fault("way_tasks", "tasks by mode", "none: no user has modes"))
+        if tasks is None and not faults:
+            faults.append(Fault("tasks", "nothing", "tasks of each user on each server"))
+        return tasks
+    if ways is None or faults:
+        if not faults:
+            faults.append(Fault("way_tasks", "nothing", "tasks of each mode: users have modes"))
+        return tasks
+    total = sealed(instance.ways.running(ways))
+    if tasks is not None:
+        off = np.abs(tasks - total) > 1e-9 * np.abs(ways).max(initial=0.0)
+        for n, i in np.argwhere(off)[:20]:
+            place = f"tasks.{instance.users[n]}.{instance.servers[i]}"
+            wanted = f"{total[n, i]:.9g}, the sum over its modes"
+            faults.append(Fault(place, f"{tasks[n, i]:.9g}", wanted))
+    return total
+
+
+def told(
+    instance: Instance, rounds: Sequence[Round] | None, faults: list[Fault]
+) -> tuple[Round, ...] | None:
+    """The rounds given, with sealed arrays; None for none, or where one is at fault."""
+    if rounds is None:
+        return None
+    if isinstance(rounds, Mapping | str) or not isinstance(rounds, Sequence):
+        faults.append(Fault("rounds", f"a {type(rounds).__name__}", "a list of rounds"))
+        return None
+    return tuple(_round(instance, each, f"rounds[{k}]", faults) for k, each in enumerate(rounds))
+
+
+def _round(instance: Instance, given: Any, place: str, faults: list[Fault]) -> Round:
+    if not isinstance(given, Mapping):
+        faults.append(Fault(place, f"a {type(given).__name__}", f"{{{', '.join(ROUND)}}}"))
+        return Table()
+    _known(given, ROUND, place, faults)
+    users = given.get("users", ())
+    if isinstance(users, str) or not isinstance(users, Sequence):
+        faults.append(Fault(f"{place}.users", f"a {type(users).__name__}", "names of users"))
+        users = ()
+    known = set(instance.users)
+    for name in users:
+        if name not in known:
+            wanted = nearest(str(name), instance.users)
+            faults.append(Fault(f"{place}.users", f"the unknown user {name!r}", wanted))
+    prices = given.get("prices", {})
+    if not isinstance(prices, Mapping):
+        faults.append(Fault(f"{place}.prices", f"a {type(prices).__name__}", "prices by kind"))
+        prices = {}
+    shape = shapes(instance)
+    _known(prices, tuple(shape), f"{place}.prices", faults)
+    return Table({
+        "t": _number(given.get("t"), f"{place}.t", math.inf, faults),
+        "jump": _number(given.get("jump", 0.0), f"{place}.jump", 1.0, faults),
+        "priority": int(_number(given.get("priority", 0), f"{place}.priority", 2.0**53, faults)),
+        "users": tuple(users),
+        "prices": Table({
+            name: checked(f"{place}.prices.{name}", prices[name], of, faults)
+            for name, of in shape.items()
+            if prices.get(name) is not None
+        }),
+    })  # fmt: skip
+
+
+def _known(given: Round, known: tuple[str, ...], place: str, faults: list[Fault]) -> None:
+    for key in given:
+        if key not in known:
+            wanted = nearest(str(key), known)
+            faults.append(Fault(f"{place}.{key}", "an unknown key", wanted))
+
+
+def _number(value: Any, place: str, most: float, faults: list[Fault]) -> float:
+    """A finite number from 0 to `most`; 0, and a fault added, for anything else."""
+    number = isinstance(value, int | float | np.floating) and not isinstance(value, bool)
+    if number and 0 <= value <= most and math.isfinite(value):
+        return float(value)
+    wanted = "a finite number >= 0" if most > 1 else "a number from 0 to 1"
+    faults.append(Fault(place, repr(value), wanted))
+    return 0.0
+
+
+def same(one: Any, two: Any) -> bool:
+    """Whether two lists of rounds, or parts of them, are equal, arrays included."""
+    if isinstance(one, Mapping) and isinstance(two, Mapping):
+        return one.keys() == two.keys() and all(same(one[key], two[key]) for key in one)
+    if isinstance(one, tuple) and isinstance(two, tuple):
+        return len(one) == len(two) and all(map(same, one, two))
+    if isinstance(one, np.ndarray) or isinstance(two, np.ndarray):
+        return np.array_equal(one, two)
+    return bool(one == two)
+
+
+__all__ = ["Round", "checked", "running", "same", "shapes", "told"]
