@@ -54,7 +54,7 @@ def to_dict(alloc: Amounts) -> dict[str, Any]:
     inst.only_plain("an answer as JSON")
     found: dict[str, Any] = {
         "schema": SCHEMA,
-        "instance": _instance_plain(inst),
+        "instance": instance_plain(inst),
         "notion": _plain(alloc.notion),
         **proof(alloc),
     }
@@ -91,7 +91,8 @@ def _score_follows(alloc: Amounts) -> bool:
     return np.array_equal(alloc.score, criteria.score(alloc.instance, name))
 
 
-def _instance_plain(inst: Instance) -> dict[str, Any]:
+def instance_plain(inst: Instance) -> dict[str, Any]:
+    """The instance as plain data, without zeros, infinite limits and defaults."""
     n, i, _ = inst.shape
     base = inst.demand if inst.demand.ndim == 2 else inst.demand[:, 0]
     plain: dict[str, Any] = {
@@ -166,4 +167,4 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
-__all__ = ["SCHEMA", "dumps", "proof", "save", "to_dict"]
+__all__ = ["SCHEMA", "dumps", "instance_plain", "proof", "save", "to_dict"]

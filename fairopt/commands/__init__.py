@@ -16,5 +16,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "fill": ("fill", "Place whole tasks one at a time, by the papers' schedulers."),
     "simulate": ("simulate", "What users get over time: arrivals, servers on their own."),
     "propositions": ("propositions", "The papers' statements, tried on random instances."),
+    "report": ("report", "Results as one HTML page that opens from disk."),
     "models": ("models", "List the models shipped with fairopt."),
 }

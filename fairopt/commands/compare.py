@@ -59,7 +59,8 @@ def command(model: str, seed: int, form: str, as_json: bool, path: str | None) -
 
 def _lines(inst: Any, table: list[dict[str, Any]]) -> tuple[list[list[str]], list[str]]:
     """The table with its head, and the notes below it: why rows have no answer."""
-    from fairopt.report.tables import number
+    from fairopt.report.html.compare_data import SHORT
+    from fairopt.report.words import number
 
     users = inst.users if len(inst.users) <= USERS else ()
     head = ["notion or scheduler", *users, "efficiency", "used", "least", "most", "fails",
@@ -83,14 +84,6 @@ def _lines(inst: Any, table: list[dict[str, Any]]) -> tuple[list[list[str]], lis
     if failing:
         notes.insert(0, ", ".join(f"{v} {k}" for k, v in SHORT.items() if k in failing))
     return lines, notes
-
-
-SHORT = {
-    "sharing-incentive": "SI", "envy-free": "EF", "pareto-optimal": "PO", "bottleneck-fair": "BF",
-    "single-resource-fair": "SRF", "no-justified-complaints": "NJC",
-    "pool-sharing-incentive": "PSI", "single-bottleneck-fair": "SBF",
-}  # fmt: skip
-"""how the column of failing properties abbreviates their names"""
 
 
 def _plain(value: Any) -> str:

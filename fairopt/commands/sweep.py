@@ -37,6 +37,8 @@ KINDS = ("frontier", "shares", "utilisation")
               help="Solve on the Dask cluster with the scheduler at ADDRESS.")
 @click.option("--resume", metavar="FILE",
               help="Keep finished points in FILE; skip points that FILE already holds.")
+@click.option("--answers", is_flag=True,
+              help="Keep tasks and prices of every point, for the servers of `fairopt report`.")
 @click.option("--plot", "picture", metavar="FILE", help="Draw into FILE (.png, .pdf or .svg).")
 @click.option("--plot-kind", "kind", type=click.Choice(KINDS), help="What to draw.")
 @click.option("--solver", default="auto", show_default=True, metavar="NAME",
@@ -57,6 +59,7 @@ def command(
     jobs: int,
     dask: str | None,
     resume: str | None,
+    answers: bool,
     picture: str | None,
     kind: str | None,
     solver: str,
@@ -90,7 +93,7 @@ def command(
         ):
             found = sweep(
                 None, pairs, executor, resume, done.then(told),
-                solver=solver, gap=gap, parameters=labels,
+                solver=solver, gap=gap, parameters=labels, answers=answers,
             )  # fmt: skip
     except KeyboardInterrupt:
         output.to_stderr(f"fairopt: interrupted: {done.said(resume)}")

@@ -68,7 +68,7 @@ def out(
 def text(found: Any, model: Any, form: str) -> str:
     """The table: swept values, tasks of each user, measures, verdict."""
     from fairopt.filling.compared import text as table
-    from fairopt.report.tables import number
+    from fairopt.report.words import number
 
     def shown(value: Any) -> str:
         if isinstance(value, float):

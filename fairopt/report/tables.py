@@ -10,6 +10,7 @@ from typing import Any
 from fairopt.allocation import Allocation, Blocked
 from fairopt.allocation.frames import clean_prices
 from fairopt.instance import Floats
+from fairopt.report.words import STOPS, clipped, count, listed, number, stopped
 
 WIDTH = 100
 """characters per line on any terminal, so that an answer always prints the same text"""
@@ -21,10 +22,6 @@ LEVEL_ROOM = 50
 """characters for the full resources of a level, about"""
 LINES = 40
 """most lines of a page"""
-STOPS = 3
-"""most servers named where a user is stopped"""
-NAME = 24
-"""most characters of a name; a longer one is cut"""
 GAP = 2
 """characters between two columns"""
 
@@ -63,11 +60,6 @@ def models_text(shipped: Iterable[Any]) -> str:
     return "\n".join(lines)
 
 
-def number(value: float) -> str:
-    """A number with six significant digits, as everywhere in the tables."""
-    return f"{value + 0.0:.6g}"
-
-
 def _settings(parameters: Mapping[str, Any]) -> str:
     settings = ", ".join(f"{k}={_plain(v)}" for k, v in parameters.items())
     return f" ({settings})" if settings else ""
@@ -81,10 +73,10 @@ def _headline(alloc: Allocation) -> str:
     # of a notion that is not ours the family says what it was judged as
     kind = alloc.kind if "family" in alloc.notion else None
     judged = f", judged as {kind['name']}{_settings(kind['parameters'])}" if kind else ""
-    rows = _count(servers, "server") + (f" ({machines:,} machines)" if machines != servers else "")
+    rows = count(servers, "server") + (f" ({machines:,} machines)" if machines != servers else "")
     return _clip(
         f"{alloc.notion['name']}{settings}{judged}: "
-        f"{_count(users, 'user')}, {rows}, {_count(resources, 'resource')}"
+        f"{count(users, 'user')}, {rows}, {count(resources, 'resource')}"
     )
 
 
@@ -94,11 +86,11 @@ def _reduced(alloc: Allocation) -> list[str]:
         if step.get("step") == "reduce":
             (users, groups), (servers, rows) = step["users"], step["servers"]
             line = (
-                f"{_count(users, 'user')} and {_count(servers, 'server')} "
+                f"{count(users, 'user')} and {count(servers, 'server')} "
                 f"solved as {groups:,} and {rows:,}"
             )
             never = step.get("never binding")
-            return [_clip(line + (f", {_listed(never, STOPS)} never binding" if never else ""))]
+            return [_clip(line + (f", {listed(never, STOPS)} never binding" if never else ""))]
     return []
 
 
@@ -114,42 +106,14 @@ def _users(alloc: Allocation, most: int) -> str:
     told = takewhile(lambda b: b.user in names, alloc.each_blocked())
     stops = {name: list(rows) for name, rows in groupby(told, key=lambda b: b.user)}
     rows = [
-        [_name(inst.users[n]), *(number(values[n]) for values in columns.values())]
+        [clipped(inst.users[n]), *(number(values[n]) for values in columns.values())]
         for n in range(shown)
     ]
     heads = ["user", *columns]
     room = WIDTH - _width(heads, rows) - GAP
     for n, row in enumerate(rows):
-        row.append(_stopped(stops.get(inst.users[n], []), room))
+        row.append(stopped(stops.get(inst.users[n], []), room))
     return _table([*heads, "stopped by"], rows, len(inst.users) - shown, left=(0, len(heads)))
-
-
-def _stopped(stops: Sequence[Blocked], room: int) -> str:
-    """Stops by resource, naming as many servers as there is room for.
-
-    "memory on A, B and 2 more; cpu on C", "cpu, memory on A", "its own limit", or "-".
-    """
-    where: dict[str, list[str]] = {}
-    for stop in stops:
-        if stop.resource is None:
-            return "its own limit"
-        where.setdefault(stop.resource, []).append(stop.server or "")
-    alike: dict[tuple[str, ...], list[str]] = {}
-    for resource, servers in where.items():
-        alike.setdefault(tuple(servers), []).append(resource)
-    for most in range(STOPS, 0, -1):
-        text = "; ".join(
-            f"{', '.join(resources)} on {_listed(servers, most)}"
-            for servers, resources in alike.items()
-        )
-        if len(text) <= room:
-            break
-    return text or "-"
-
-
-def _listed(names: Sequence[str], most: int) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(map(_name, names[:most])) + more
 
 
 def _servers(alloc: Allocation, most: int) -> str:
@@ -157,14 +121,14 @@ def _servers(alloc: Allocation, most: int) -> str:
     inst = alloc.instance
     shown = _shown(len(inst.servers), most)
     head = ["server"]
-    rows = [[_name(name)] for name in inst.servers[:shown]]
+    rows = [[clipped(name)] for name in inst.servers[:shown]]
     if (inst.count > 1).any():
         head.append("machines")
         rows = [[*row, f"{inst.count[i]:,}"] for i, row in enumerate(rows)]
     fit = 0
     prices = None if alloc.prices is None else clean_prices(alloc)
     for r, name in enumerate(inst.resources):
-        wider = [*head, f"{_name(name)} used", *(["price"] if prices is not None else [])]
+        wider = [*head, f"{clipped(name)} used", *(["price"] if prices is not None else [])]
         longer = [row + _cells(alloc, prices, i, r) for i, row in enumerate(rows)]
         if r and _width(wider, longer) > WIDTH:
             break
@@ -190,9 +154,9 @@ def _levels(alloc: Allocation, most: int) -> list[str]:
     rows = []
     for k, step in enumerate(steps[: _shown(len(steps), most)]):
         stops = [Blocked("", server, resource, None) for server, resource in step["full"]]
-        held = f"limit of {_listed(step['at limit'], 1)}; " if step["at limit"] else ""
-        cells = [str(k + 1), number(step["level"]), _listed(step["users"], 2)]
-        rows.append([*cells, (held + _stopped(stops, LEVEL_ROOM - len(held))).removesuffix("; -")])
+        held = f"limit of {listed(step['at limit'], 1)}; " if step["at limit"] else ""
+        cells = [str(k + 1), number(step["level"]), listed(step["users"], 2)]
+        rows.append([*cells, (held + stopped(stops, LEVEL_ROOM - len(held))).removesuffix("; -")])
     text = _table(["step", "level", "stops", "full"], rows, len(steps) - len(rows), left=(2, 3))
     return [text, ""]
 
@@ -216,7 +180,7 @@ def _verdict(alloc: Allocation, accepted: bool) -> str:
             where = f" ({check.witness})" if check.witness else ""
             lines.append(f"  {check.name}: {check.residual:.2g} > {check.tolerance:.0e}{where}")
     if certificate.undetermined:
-        lines.append(f"  not pinned: {_listed(certificate.undetermined, STOPS)}")
+        lines.append(f"  not pinned: {listed(certificate.undetermined, STOPS)}")
     return "\n".join(_clip(line) for line in lines[:6])
 
 
@@ -225,14 +189,6 @@ def _verdict(alloc: Allocation, accepted: bool) -> str:
 
 def _shown(size: int, most: int) -> int:
     return size if size <= most else most - 2
-
-
-def _name(name: str) -> str:
-    return name if len(name) <= NAME else name[: NAME - 1] + "…"
-
-
-def _count(size: int, word: str) -> str:
-    return f"{size:,} {word}{'' if size == 1 else 's'}"
 
 
 def _small(value: float) -> str:

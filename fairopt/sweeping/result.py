@@ -13,11 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fairopt import measures, storage
+from fairopt.allocation.writing import instance_plain
 from fairopt.errors import MissingExtra, UsageError
+from fairopt.instance import Instance
 from fairopt.storage import encoded
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from fairopt.allocation import Allocation
 
 SCHEMA = "fairopt/sweep/v1"
 FORMATS = (".csv", ".json", ".parquet")
@@ -36,10 +40,13 @@ class Sweep:
         "infeasible", "failed" (no solver found an answer) or "error" (anything else);
         `verdict`, `certified`, `gap`, `residual` of the certificate; `objective`, `equivalent`;
         `totals`, `shares`, `levels` {user: number}; `measures` {name: number or None}; `reason`
-        ("" where answered).
+        ("" where answered). Where answers were kept, "instance" is the position of the point's
+        instance, and "answer" its tasks and prices as in a file.
+    instances : the different instances of the points, if answers were kept.
     """
 
     rows: tuple[dict[str, Any], ...]
+    instances: tuple[Instance, ...] = ()
 
     @cached_property
     def swept(self) -> tuple[str, ...]:
@@ -54,6 +61,23 @@ class Sweep:
     def certified(self) -> bool:
         """Whether every row is answered and certified."""
         return all(row["certified"] for row in self.rows)
+
+    def answer(self, k: int) -> Allocation:
+        """The answer of row k, judged again, if the sweep kept its answers.
+
+        Raises
+        ------
+        UsageError : the sweep was made without `answers`, or the row has no answer.
+        """
+        row = self.rows[k]
+        if "answer" not in row:
+            raise UsageError(f"answer: found none in row {k}; wanted a sweep with answers=True")
+        from fairopt.certificates import certify
+        from fairopt.files import answers
+
+        plain = {**row["answer"], "notion": row["notion"]}
+        found = answers.of(self.instances[row["instance"]], plain, f"row {k}")
+        return found.with_(certificate=certify(found))
 
     def frontier(
         self, x: str, y: str, lowest: Sequence[str] | None = None
@@ -124,7 +148,11 @@ class Sweep:
 
     def to_json(self) -> str:
         """The rows as one JSON object, one row per line; infinities are the texts inf and -inf."""
-        head = f'{{"schema": "{SCHEMA}", "swept": {encoded(self.swept)}, "rows": ['
+        head = f'{{"schema": "{SCHEMA}", "swept": {encoded(self.swept)}, '
+        if self.instances:
+            plain = ",\n".join(encoded(instance_plain(each)) for each in self.instances)
+            head += f'"instances": [\n{plain}\n], '
+        head += '"rows": ['
         return head + "".join(
             ("\n" if k == 0 else ",\n") + encoded(row) for k, row in enumerate(self.rows)
         ) + "\n]}\n"  # fmt: skip

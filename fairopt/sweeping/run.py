@@ -41,6 +41,7 @@ def sweep(
     polish: bool = True,
     measures: bool = True,
     parameters: Iterable[Mapping[str, Any]] | None = None,
+    answers: bool = False,
 ) -> Sweep:
     """Solve, judge and measure many points; one row each, in input order.
 
@@ -63,6 +64,8 @@ def sweep(
     measures : also compute `fairopt.measures.measure` of every answer.
     parameters : the swept values, one mapping per point, for the rows' "parameters"; default the
         parameters of the notion.
+    answers : also keep the tasks and prices of every point, for `Sweep.answer` and for the servers
+        on the page of `fairopt report`.
 
     Returns
     -------
@@ -92,12 +95,18 @@ def sweep(
         refuse_unkeyed(points)
         journal = journal_of(resume)
     with journal or nullcontext():
-        rows = _Run(points, settings, measures, journal, progress).rows(executor)
+        rows = _Run(points, settings, measures, journal, progress, answers).rows(executor)
+    found = [
+        {"index": k, "parameters": point.parameters, "notion": point.plain, **row}
+        for k, (point, row) in enumerate(zip(points, rows, strict=True))
+    ]
+    if not answers:
+        return Sweep(tuple(found))
+    instances = {point.digest: point.instance for point in points}
+    place = {digest: k for k, digest in enumerate(instances)}
     return Sweep(
-        tuple(
-            {"index": k, "parameters": point.parameters, "notion": point.plain, **row}
-            for k, (point, row) in enumerate(zip(points, rows, strict=True))
-        )
+        tuple({**row, "instance": place[p.digest]} for row, p in zip(found, points, strict=True)),
+        tuple(instances.values()),
     )
 
 
@@ -122,9 +131,11 @@ class _Run:
         measures: bool,
         journal: Journal | None,
         progress: Callable[[int, int], None] | None,
+        answers: bool = False,
     ) -> None:
         self.points, self.settings, self.measures = points, settings, measures
-        self.journal, self.progress = journal, progress
+        self.journal, self.progress, self.answers = journal, progress, answers
+        self.kept = answers or journal is not None
         self.found: list[dict[str, Any] | None] = [None] * len(points)
         self.done = 0
         # equal points are solved once
@@ -167,14 +178,15 @@ class _Run:
         if wrong:
             self.journal.refuse(key, f"{', '.join(wrong)} not as its tasks and prices say")
             return None
-        return row
+        return {**row, "answer": entry["answer"]} if self.answers else row
 
     def _here(self, todo: Sequence[int]) -> None:
         for k in todo:
             point = self.points[k]
             digest = point.digest if self.measures else None
-            kept = self.journal is not None
-            self.finish(k, worker.row_of(point.instance, point.notion, self.settings, digest, kept))
+            self.finish(k, worker.row_of(
+                point.instance, point.notion, self.settings, digest, self.kept
+            ))  # fmt: skip
 
     def chunk(self, positions: Sequence[int]) -> Chunk:
         """The points as plain data, each instance once."""
@@ -189,14 +201,17 @@ class _Run:
                 instances.append(point.instance)
                 digests.append(point.digest)
             orders.append((place[id(point.instance)], point.order))
-        kept = self.journal is not None
-        return Chunk(instances, digests, orders, self.settings, self.measures, kept, versions())
+        return Chunk(
+            instances, digests, orders, self.settings, self.measures, self.kept, versions()
+        )
 
     def finish(self, k: int, row: dict[str, Any]) -> None:
         """Record the point, then count it."""
         key, answer = self.points[k].key, row.pop("answer", None)
         if self.journal is not None and key is not None and answer is not None:
             self.journal.add(key, notion=self.points[k].plain, row=row, answer=answer)
+        if self.answers and answer is not None:
+            row = {**row, "answer": answer}
         self._keep(self.same[key or f"#{k}"], row)
         if self.progress is not None:
             self.progress(self.done, len(self.points))

@@ -1,0 +1,140 @@
+"""One answer as plain data for the page: what fills the servers, what users get, what stops them.
+
+Large answers stay small: of a server the largest users and the sum of the others are kept, of a
+user its largest servers. Every number has seven significant digits.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.allocation.frames import clean, clean_prices
+from fairopt.instance import Floats, Instance
+from fairopt.report.words import stopped
+
+LARGEST = 12
+"""most users of a server with a part of their own in its bars; the others are one part"""
+HELD = 8
+"""most servers listed for one user"""
+ROOM = 90
+"""characters for what stops a user, about"""
+
+
+def names(inst: Instance) -> dict[str, Any]:
+    """What does not change from answer to answer: names, weights, limits, counts.
+
+    `weight`, `limit` and `count` are None where all are the default.
+    """
+    some = inst.limit[np.isfinite(inst.limit)]
+    return {
+        "users": list(inst.users),
+        "servers": list(inst.servers),
+        "resources": list(inst.resources),
+        "weight": short(inst.weight) if (inst.weight != 1).any() else None,
+        "limit": short(inst.limit) if len(some) else None,
+        "count": inst.count.tolist() if (inst.count != 1).any() else None,
+    }
+
+
+def amounts(alloc: Allocation) -> dict[str, Any]:
+    """The numbers of one answer.
+
+    Returns
+    -------
+    dict : `used` (I, R) part of each resource, None where the server has none; `fill`, for each
+        server the lists [user, part of each resource ...] of its LARGEST users, and `rest`, what
+        the others use, [number of users, part of each resource ...]; `prices` (I, R) and `heat`
+        (I, R), price times what a machine has of it on average, 1 for the dearest; `totals`,
+        `shares`, `levels`, `low`, `high` (N,); `held`, for each user [server, tasks] of its
+        largest servers, and `places`, the number of all its servers; `stops`, what stops each
+        user, in words.
+    """
+    inst, tasks = alloc.instance, clean(alloc)
+    there = inst.pool > 0
+    found: dict[str, Any] = {"used": short(np.where(there, alloc.utilisation, np.nan))}
+    found["fill"], found["rest"] = _fill(inst, tasks, alloc.utilisation)
+    if alloc.prices is not None:
+        prices = clean_prices(alloc)
+        # a factor for each resource, so that equal prices of it have one colour
+        machines = np.maximum(there.T @ inst.count, 1)
+        worth = prices * (inst.pool.sum(axis=0) / machines)
+        most = float(worth.max())
+        found["prices"] = short(np.where(there, prices, np.nan))
+        found["heat"] = short(worth / most if most > 0 else worth, 3)
+    some = (tasks != 0).any(axis=1)
+    for key, values in (("totals", alloc.totals), ("shares", alloc.shares),
+                        ("levels", alloc.levels)):  # fmt: skip
+        found[key] = short(np.where(some, values, 0.0))
+    ends = () if alloc.certificate is None else alloc.certificate.intervals
+    if len(ends):
+        # more digits, as proved intervals are narrow
+        low, high = np.asarray(ends, dtype=np.float64).T
+        found["low"], found["high"] = short(low, 15), short(high, 15)
+    found["held"], found["places"] = _held(tasks)
+    stops = {name: list(each) for name, each in groupby(alloc.each_blocked(), lambda b: b.user)}
+    found["stops"] = [stopped(stops.get(name, []), ROOM) for name in inst.users]
+    return found
+
+
+def _fill(
+    inst: Instance, tasks: Floats, used: Floats
+) -> tuple[list[list[list[Any]]], list[list[Any] | None]]:
+    """The largest users of every server, and the others together."""
+    fills, rests = [], []
+    demand = inst.demand_by_server
+    for i in range(len(inst.servers)):
+        who = np.flatnonzero(tasks[:, i] > 0)
+        pool = inst.pool[i]
+        parts = _taken(inst, demand, tasks, who, i) / np.where(pool > 0, pool, 1.0)
+        order = np.argsort(-parts.max(axis=1), kind="stable") if len(who) else who
+        # a rest of one user would have no name and take the same room
+        size = len(who) if len(who) <= LARGEST + 1 else LARGEST
+        first = order[:size]
+        fills.append([[int(who[k]), *short(parts[k])] for k in first])
+        left = np.maximum(used[i] - parts[first].sum(axis=0), 0.0)
+        rests.append([len(who) - size, *short(left)] if len(who) > size else None)
+    return fills, rests
+
+
+def _taken(inst: Instance, demand: Floats, tasks: Floats, who: Any, i: int) -> Floats:
+    """(users, R) what each of these users takes on server i, all machines of the row together."""
+    if inst.linear:
+        linear: Floats = demand[who, i] * tasks[who, i, None]
+        return linear
+    taken: Floats = inst.taken(tasks[:, i])[who]
+    return taken
+
+
+def _held(tasks: Floats) -> tuple[list[list[list[Any]]], list[int]]:
+    """The largest servers of every user, and how many it has."""
+    held, places = [], []
+    for row in tasks:
+        there = np.flatnonzero(row)
+        first = there[np.argsort(-row[there], kind="stable")][:HELD]
+        held.append([[int(i), one(row[i])] for i in first])
+        places.append(len(there))
+    return held, places
+
+
+def short(values: Any, digits: int = 7) -> Any:
+    """Nested lists of numbers with so many significant digits; None where not finite."""
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    return [short(v, digits) for v in values] if isinstance(values, list) else one(values, digits)
+
+
+def one(value: float, digits: int = 7) -> float | int | None:
+    """A number with so many significant digits, whole ones without a point; None if not finite."""
+    value = float(value)
+    if not math.isfinite(value):
+        return None
+    found = float(f"{value:.{digits}g}")
+    return int(found) if found.is_integer() and abs(found) < 1e15 else found
+
+
+__all__ = ["amounts", "names", "one", "short"]
