@@ -16,17 +16,20 @@ from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import AlphaFair
 from fairopt.solving.engines import units
 from fairopt.solving.engines.answer import How
-from fairopt.solving.engines.interior import limit_money
+from fairopt.solving.engines.interior import limit_money, pooled
 from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.penalties import method as small
 from fairopt.solving.engines.point import Point, Question, fitted
 from fairopt.solving.engines.programs import conic
+from fairopt.solving.engines.smoothed import method as smoothed
 
 STEEPEST = 10.0
 """alpha above which the central path goes before general solvers, which then report wrong answers
 as optimal"""
 EXACT = 1e-10
 """error of an interior answer below which it is not polished"""
+SETTLED = 1e-8
+"""error of an answer by prices alone (`pooled`, `smoothed`) that needs no other engine"""
 UNDECIDED = 1e-4
 """part of a share, and of a price above the cheapest, within which a pair may be used or not"""
 RARE = 590.0
@@ -176,6 +179,8 @@ class _Ladder:
             self._judge("interior, small", point)
             if self.error <= self.exact and not self._undecided():
                 return True
+        if self.error > EXACT and self._by_prices():
+            return True
         if self.error > EXACT:
             point = interior.follow(self.question)
             self._judge("interior", point)
@@ -183,6 +188,20 @@ class _Ladder:
         if point is not None and self.polished and rough and self._small():
             self._judge("polish", polish(self.question, point))
         return self.error <= self.gap
+
+    def _by_prices(self) -> bool:
+        """Very many users: one pool of all servers, else prices smoothed; whether that is enough.
+
+        Where it is not, the interior method begins anew.
+        """
+        enough = min(self.gap, SETTLED)
+        if pooled.worthwhile(self.question):
+            self._judge("pool", pooled.follow(self.question))
+        if self.error > enough and smoothed.worthwhile(self.question):
+            found = smoothed.follow(self.question)
+            told = "" if found is None else found.told
+            self._judge("prices, smoothed", None if found is None else found.point, told)
+        return self.error <= enough
 
     def _simplex(self) -> bool:
         """The simplex method, refined for users of small gain; whether it certified an answer."""

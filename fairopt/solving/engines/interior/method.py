@@ -23,7 +23,6 @@ import numpy as np
 
 from fairopt.instance import Floats
 from fairopt.solving.engines import units
-from fairopt.solving.engines.interior import pooled
 from fairopt.solving.engines.interior.layout import layout_of
 from fairopt.solving.engines.interior.limit_money import cut
 from fairopt.solving.engines.interior.marginal import MarginalValue
@@ -69,10 +68,6 @@ def follow(question: Question) -> Point | None:
     inst = question.instance
     if np.isfinite(inst.limit).any() and not question.one_score:
         return None
-    if pooled.worthwhile(question):
-        point = pooled.follow(question)
-        if point is not None:
-            return point
     with np.errstate(all="ignore"):
         return _Method(question).run()
 

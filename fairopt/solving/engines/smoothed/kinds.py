@@ -1,0 +1,149 @@
+"""Who is what at present prices: users of one server, of ties many share, of ties few share.
+
+Told anew whenever tau has fallen by `AGAIN`. A pair is near if its logarithm of cost is within
+REACH tau of the user's cheapest: far pairs hold less than rounding until the next telling.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.instance import Bools, Floats, Ints
+from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.sharp import Sharp
+from fairopt.solving.engines.smoothed.single import Single
+from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
+from fairopt.solving.engines.smoothed.users import Users
+
+REACH = 60.0
+"""a server further than this from the cheapest, in windows of tau, is left out"""
+SHARED = 3.0
+"""a user shares a tie if both servers are within this of its cheapest"""
+MANY = 6.0
+"""users of like money that must share a tie, for it to be smooth"""
+PROBE = 4000
+"""users on which the change of costs by a step is measured"""
+
+
+class Kinds:
+    """The kinds of all users at prices and tau; y and nu of users once sharp are kept."""
+
+    def __init__(
+        self, users: Users, prices: Prices, tau: float, mu: Floats | None, old: Kinds | None = None
+    ) -> None:
+        self.users, self.tau = users, tau
+        self.sharp_at: Ints
+        self.sharp: Sharp
+        lam = prices.all
+        near, shared = _told(users, lam, tau, mu)
+        few = shared < MANY
+        np.fill_diagonal(few, False)
+        in_reach = near.sum(axis=1)
+        multi = np.flatnonzero(in_reach > 1)
+        tied = near[multi].astype(np.float32)
+        sharp = np.zeros(len(users), bool)
+        sharp[multi[((tied @ few.astype(np.float32)) * tied).any(axis=1)]] = True
+        if old is not None and len(old.sharp_at):
+            sharp[old.sharp_at] = True
+            near[old.sharp_at] |= old.sharp.on
+        self.prices = Prices.grouped(lam, _groups(~few))
+        self.sharp_at = np.flatnonzero(sharp)
+        self.single_at = np.flatnonzero((in_reach == 1) & ~sharp)
+        self.smooth_at = np.flatnonzero((in_reach > 1) & ~sharp)
+        self.sharp = self._sharp(near, mu, old)
+        self.server = near[self.single_at].argmax(axis=1)
+        single = users.some(self.single_at, near[self.single_at])
+        self.single = Single(single, self.server, len(lam))
+        at = self.smooth_at
+        self.smooth = Smooth(users.some(at, near[at]), None if mu is None else mu[at])
+        every = max(1, len(at) // PROBE)
+        self.probe = users.some(at[::every], near[at[::every]])
+
+    def _sharp(self, near: Bools, mu: Floats | None, old: Kinds | None) -> Sharp:
+        at = self.sharp_at
+        users = self.users.some(at, near[at])
+        found = Sharp(users, Smooth(users, None if mu is None else mu[at]), self.prices, self.tau)
+        if old is not None and len(old.sharp_at):
+            found.keep(np.isin(at, old.sharp_at), old.sharp)
+        return found
+
+    def sums(self, prices: Prices, tau: float) -> Sums:
+        """Sums of the smooth users and of those of one server."""
+        total = self.smooth.sums(prices, tau)
+        total.add(self.single.sums(prices.all))
+        return total
+
+    def again(self, prices: Prices, tau: float) -> Kinds:
+        """All users told apart at new prices; once sharp they stay sharp."""
+        return Kinds(self.users, prices, tau, self.limit_prices(prices), self)
+
+    @property
+    def smooth_users(self) -> int:
+        """How many users are smooth."""
+        return len(self.smooth_at)
+
+    def change(self, prices: Floats, tau: float, step: Floats) -> float:
+        """Largest change of a difference of log costs in use, in windows, by a step (I, R)."""
+        users = self.probe
+        if not len(users):
+            return 0.0
+        cost = users.demand @ prices.T
+        kappa = np.log(cost) if users.log_score is None else np.log(cost) - users.log_score
+        kappa[~users.eligible] = np.inf
+        moved = (users.demand @ step.T) / cost
+        used = kappa - kappa.min(axis=1)[:, None] < 4 * tau
+        most = np.where(used, moved, -np.inf).max(axis=1)
+        return float((most - np.where(used, moved, np.inf).min(axis=1)).max() / tau)
+
+    def limit_prices(self, prices: Prices) -> Floats | None:
+        """(N,) mu, or None without limits."""
+        if self.users.limit is None:
+            return None
+        found = np.zeros(len(self.users))
+        if self.smooth.mu is not None:
+            found[self.smooth_at] = self.smooth.mu
+        found[self.single_at] = self.single.tasks(prices.all)[1]
+        found[self.sharp_at] = self.sharp.mu
+        return found
+
+    def tasks(self, prices: Prices, tau: float) -> Floats:
+        """(N, I) tasks."""
+        found = np.zeros(self.users.eligible.shape)
+        found[self.single_at, self.server] = self.single.tasks(prices.all)[0]
+        found[self.smooth_at] = self.smooth.tasks(prices, tau)
+        found[self.sharp_at] = self.sharp.x
+        return found
+
+
+def _told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> tuple[Bools, Floats]:
+    """(N, I) near, and (I, I) how many users of like money share each tie."""
+    size, servers = len(users), len(lam)
+    near = np.empty((size, servers), bool)
+    money, squares = np.zeros((servers, servers)), np.zeros((servers, servers))
+    power = 1 / users.alpha
+    with np.errstate(divide="ignore"):
+        for chunk in users.chunks():
+            cost = users.demand[chunk] @ lam.T
+            if mu is not None:
+                cost += mu[chunk, None]
+            kappa = np.log(cost)
+            if users.log_score is not None:
+                kappa -= users.log_score[chunk]
+            kappa[~users.eligible[chunk]] = np.inf
+            least = kappa.min(axis=1)
+            kappa -= least[:, None]
+            near[chunk] = kappa <= REACH * tau
+            both = kappa <= SHARED * tau
+            paid = np.exp(users.log_w[chunk] * power + (1 - power) * least)[:, None] * both
+            money += paid.T @ both
+            squares += paid.T @ paid
+    return near, money**2 / np.maximum(squares, 1e-300)
+
+
+def _groups(joined: Bools) -> Ints:
+    """(I,) number of the group of each server, where joined (I, I) tells which belong together."""
+    label = np.arange(len(joined))
+    for i, k in zip(*np.nonzero(np.tril(joined, -1)), strict=True):
+        label[label == label[i]] = label[k]
+    found: Ints = np.unique(label, return_inverse=True)[1]
+    return found

@@ -1,0 +1,120 @@
+r"""Alpha-fairness of very many users on few servers: Newton in prices (docs/maths/many-users.md).
+
+An interior step is linear in every pair, so it is short while many users are near a tie, and its
+number of iterations grows with the number of users. Here users are eliminated exactly at given
+prices, and only the prices are unknown: every pass over the users returns sums of servers times
+resources. A sample of the users gives the first prices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.instance import Floats
+from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.smoothed import path
+from fairopt.solving.engines.smoothed.kinds import Kinds
+from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.smooth import Smooth
+from fairopt.solving.engines.smoothed.users import Users
+
+USERS = 5_000
+"""users from which the method is tried"""
+PER_ROW, ROWS = 20, 200
+"""and users a row of capacity; most rows, since every user adds a matrix of rows by rows"""
+SAMPLE, FEW = 20_000, 2_000
+"""users of the sample, and users on which the first prices are found"""
+SAMPLED, LAST = 2e-3, 2e-12
+"""tau at the end of the sample's path, and of the whole"""
+FIRST = 0.5
+
+
+@dataclass(frozen=True)
+class Found:
+    """A point, with its iterations and how often all users were passed over."""
+
+    point: Point
+    iterations: int
+    passes: float
+
+    @property
+    def told(self) -> str:
+        """The numbers in words."""
+        return f"{self.iterations} iterations, {self.passes:.3g} passes over the users"
+
+
+def worthwhile(question: Question, users: int | None = None) -> bool:
+    """Whether to try: many users a row, demand that does not depend on the server."""
+    inst = question.instance
+    size, servers, resources = inst.shape
+    rows = servers * resources
+    return (
+        question.alpha >= 0.1
+        and servers > 1
+        and inst.demand.ndim == 2
+        and not np.isfinite(inst.limit).any()
+        and size >= (max(USERS, PER_ROW * rows) if users is None else users)
+        and rows <= ROWS
+        and bool((inst.pool > 0).all())
+    )
+
+
+def follow(question: Question, sample: int = SAMPLE) -> Found | None:
+    """The answer, or the nearest reached; None where no finite prices were found."""
+    users, capacity = Users.of(question)
+    with np.errstate(all="ignore"):
+        try:
+            now, before = _solved(users, capacity, sample)
+        except np.linalg.LinAlgError:
+            return None
+        told = now.told
+        assert isinstance(told, Kinds)
+        tasks = told.tasks(now.prices, now.tau)
+        mu = told.limit_prices(now.prices)
+    if not np.isfinite(tasks).all() or not np.isfinite(now.prices.all).all():
+        return None
+    limits = np.zeros(len(users))
+    if mu is not None and users.limit is not None:
+        limits = np.where(np.isfinite(users.limit), mu * users.limit, 0.0)
+    if question.one_score:
+        score = np.where(question.instance.eligible, question.score, 0.0).max(axis=1)
+        tasks /= score[:, None]
+    point = Point(tasks, now.prices.all * capacity, limits)
+    return Found(point, before + now.iterations + 1, now.passes / len(users))
+
+
+def _solved(users: Users, capacity: Floats, sample: int) -> tuple[path.Where, int]:
+    """The end of the path, and the iterations of the sample."""
+    size, iterations = len(users), 0
+    pick = np.arange(size)
+    if size > 2 * sample:
+        pick = np.random.default_rng(1).choice(size, sample, replace=False)
+    part, few = len(pick) / size, pick[:FEW]
+    mu = None if users.limit is None else np.zeros(size)
+    lam, free = _first(users.some(few), capacity * (len(few) / size))
+    free, tau = free * size / len(few), FIRST
+    if part < 1:
+        own = users.some(pick)
+        told = Kinds(own, Prices.apart(lam), tau, None if mu is None else mu[pick])
+        now = path.follow(told, capacity * part, free * part, tau, SAMPLED, close=1e-2)
+        lam, free, tau, iterations = now.prices.all, now.free / part, now.tau, now.iterations + 1
+    told = Kinds(users, Prices.apart(lam), tau, mu)
+    return path.follow(told, capacity, free, tau, LAST), iterations
+
+
+def _first(users: Users, capacity: Floats) -> tuple[Floats, Floats]:
+    """Prices and free capacity (I, R) to begin with: prices as used at tau = FIRST.
+
+    The common level is found exactly for one server, then row by row.
+    """
+    smooth, alpha = Smooth(users), users.alpha
+    lam = 1 / np.where(capacity > 0, capacity, 1.0)
+    for _ in range(9):
+        use = smooth.sums(Prices.apart(lam), FIRST).use
+        part = use / capacity
+        most = part.max() / 0.9
+        if _ < 8:
+            lam = lam * most**alpha * np.clip(part / most, 0.1, 1) ** (0.5 * min(1, alpha))
+    return lam, np.maximum(capacity - use, 0.2 * capacity)

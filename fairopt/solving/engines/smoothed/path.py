@@ -1,0 +1,178 @@
+r"""Newton in prices along falling tau.
+
+Unknown are prices lam (I, R) and the free part s of capacity c, with
+
+.. math:: use(\lambda, \tau) + s = c, \qquad \lambda s \to \tau M,
+
+M the money of the row's server divided by R. A step solves
+
+.. math:: (H + s / \lambda)\, d\lambda = -(c - use - s) + \frac{d use}{d \tau} (\tau^+ - \tau)
+          + (\tau^+ M - \lambda s) / \lambda,
+
+H the curvature of all kinds of users (`smooth`, `single`, `sharp`). The derivative by tau makes two
+passes over the users suffice for a decade of tau: prices are good to the second order there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from fairopt.instance import Floats
+from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.sharp import Sharp, Step, longest
+from fairopt.solving.engines.smoothed.smooth import Sums
+
+AGAIN = 0.2
+"""users are told apart again when tau has fallen by this factor"""
+CALM, WILD = 0.7, 5.0
+"""changes of log costs, in windows, below which tau falls, and beyond which a step is cut"""
+CLOSE = 1e-10
+"""miss of a capacity at the end"""
+MOST = 120
+"""iterations"""
+
+
+class Told(Protocol):
+    """All users, told apart: `kinds.Kinds`, or users in partitions."""
+
+    prices: Prices
+    tau: float
+    sharp: Sharp
+
+    def sums(self, prices: Prices, tau: float) -> Sums:
+        """Sums over all users that are not sharp."""
+    def change(self, prices: Floats, tau: float, step: Floats) -> float:
+        """Largest change of differences of log costs, in windows."""
+    def again(self, prices: Prices, tau: float) -> Told:
+        """Users told apart at new prices."""
+    @property
+    def smooth_users(self) -> int:
+        """How many are smooth."""
+
+
+@dataclass
+class Where:
+    """A place on the path: prices and free capacity (I, R) at tau, with the users told apart."""
+
+    told: Told
+    prices: Prices
+    free: Floats
+    tau: float
+    iterations: int = 0
+    passes: float = 0.0
+    miss: float = np.inf
+
+
+def follow(
+    told: Told, capacity: Floats, free: Floats, tau: float, last: float, close: float = CLOSE,
+    most: int | None = None,
+) -> Where:  # fmt: skip
+    """The place at tau = `last`, or the furthest reached within `most` iterations."""
+    now = Where(told, told.prices, free, tau)
+    fell, drop, best = False, 0.2, np.inf
+    most = MOST if most is None else most
+    for now.iterations in range(most):
+        newton = _Newton(now, capacity)
+        now.passes += now.told.smooth_users
+        now.miss = newton.miss
+        at_end = now.tau <= last
+        if at_end and newton.dual < 1e-9 and max(newton.uncentred, newton.sharp_uncentred) < 3 and (
+            newton.miss < close or (newton.miss < 1e-8 and newton.miss > 0.5 * best)
+        ):  # fmt: skip
+            break
+        best = min(best, newton.miss) if at_end else np.inf
+        sharp = now.told.sharp
+        few = len(sharp.k) > 0
+        pure = newton.step(now.tau)[0]
+        change = now.told.change(now.prices.all, now.tau, pure)
+        if now.iterations == 0 and change > 4 and now.tau < 0.1:
+            # the prices of the sample are less good than tau
+            now.tau = min(0.2, now.tau * change)
+            now.told = now.told.again(now.prices, now.tau)
+            now.prices = now.told.prices
+            now.free = np.maximum(now.free, now.tau * newton.row / newton.lam)
+            continue
+        affine = newton.step(max(1e-3 * now.tau, last))
+        length = min(1.0, newton.length(affine)) if few else 1.0
+        sigma = max((1 - length) ** 3, 1e-3)
+        if now.told.smooth_users:
+            if fell:
+                drop = _adapted(drop, change)
+            calm = change < CALM and newton.uncentred < 3
+            sigma = max(sigma, drop) if calm else 1.0
+        aim = max(min(1.0, sigma) * now.tau, last)
+        fell = aim < now.tau
+        # terms of second order only where the target moves
+        second = length**2 if few and sigma < 0.95 else 0.0
+        step = newton.step(aim, affine, second)
+        most_of = 0.9 if now.tau > 1e-3 else 0.98 if now.tau > 1e-6 else 0.999
+        go = min(1.0, most_of * newton.length(step))
+        if change > WILD:
+            go = min(go, WILD / change)
+        now.prices = now.prices.moved(go * step[0])
+        now.free = now.free + go * step[1]
+        sharp.move(step[2], go)
+        now.tau = now.tau + go * (aim - now.tau)
+        if now.tau < AGAIN * now.told.tau and now.iterations < most - 1:
+            now.told = now.told.again(now.prices, now.tau)
+            now.prices = now.told.prices
+    return now
+
+
+def _adapted(drop: float, change: float) -> float:
+    """The next factor of tau: smaller where prices were nearly right after the last."""
+    times = 0.3 if change < 0.3 else 0.6 if change < 1 else 1.0 if change < 4 else 2.0
+    return min(0.4, max(0.003, drop * times))
+
+
+class _Newton:
+    """The linear system of one iteration."""
+
+    def __init__(self, now: Where, capacity: Floats) -> None:
+        self.now, self.sharp = now, now.told.sharp
+        self.lam = now.prices.all
+        sums = now.told.sums(now.prices, now.tau)
+        self.drift = sums.drift
+        sums.add(self.sharp.sums(self.lam))
+        resources = capacity.shape[1]
+        spent = np.maximum(sums.spent, 1e-9 * sums.spent.sum())
+        self.row = np.repeat(spent[:, None] / resources, resources, axis=1)
+        self.short = capacity - sums.use - now.free
+        self.product = self.lam * now.free
+        self.miss = float(np.abs(self.short / capacity).max())
+        self.uncentred = float(np.abs(self.product / self.row - now.tau).max() / now.tau)
+        self.dual = self.sharp.miss() if len(self.sharp.k) else 0.0
+        self.sharp_uncentred = self.sharp.uncentred(now.tau) if len(self.sharp.k) else 0.0
+        matrix = sums.curvature
+        matrix[np.diag_indices_from(matrix)] += (now.free / self.lam).ravel()
+        self.scale = 1 / np.sqrt(np.diag(matrix))
+        matrix *= self.scale[:, None] * self.scale
+        matrix[np.diag_indices_from(matrix)] += 1e-15
+        self.matrix, self.inverse = matrix, np.linalg.inv(matrix)
+
+    def step(
+        self, aim: float, first: tuple[Floats, Floats, Step] | None = None, second: float = 0.0
+    ) -> tuple[Floats, Floats, Step]:
+        """Changes of prices, of free capacity and of sharp users towards tau = aim."""
+        target = aim * self.row - self.product
+        bend = None
+        if first is not None and second:
+            target = target - second * first[0] * first[1]
+            bend = Step(*(second**0.5 * part for part in first[2]))
+        to = self.sharp.targets(aim, bend)
+        right = -self.short + self.drift * (aim - self.now.tau) + target / self.lam
+        right = (right + self.sharp.change(to)).ravel() * self.scale
+        found = self.inverse @ right
+        found += self.inverse @ (right - self.matrix @ found)
+        prices = (found * self.scale).reshape(self.lam.shape)
+        free = (target - self.now.free * prices) / self.lam
+        return prices, free, self.sharp.step(to, prices)
+
+    def length(self, step: tuple[Floats, Floats, Step]) -> float:
+        """The longest step that keeps prices, free capacity and sharp users positive."""
+        return min(
+            longest(self.lam, step[0]), longest(self.now.free, step[1]), self.sharp.length(step[2])
+        )

@@ -1,0 +1,214 @@
+r"""Users of a tie that few others share: they keep their own tasks x and reduced costs nu.
+
+Whether such a user takes the one server or the other decides how much of them is used, so its
+division is a step in prices once tau is small, on which Newton cycles. As in an interior method,
+x and nu are unknowns of their own, with
+
+.. math:: d_n \cdot \lambda_i + \mu_n - p_n u_{ni} = \nu_{ni}, \quad p_n = W_n s_n^{-\alpha}, \quad
+          s_n = \sum_i u_{ni} x_{ni}, \quad \sum_i x_{ni} + l_n = L_n,
+
+x nu -> tau p s / k (k servers in reach), mu l -> tau p s. A step eliminates them user by user: with
+theta = x / nu, v = p alpha / s ds and T = theta (u, 1),
+
+.. math:: dx = z - \theta\, dc - T (v, d\mu)', \quad
+          \begin{pmatrix} s/(\alpha p) + \sum \theta u^2 & \sum \theta u \\
+          \sum \theta u & \sum \theta + l/\mu \end{pmatrix}
+          \begin{pmatrix} v \\ d\mu \end{pmatrix} = T'(z/\theta - dc) + (0, short).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairopt.instance import Bools, Floats
+from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
+from fairopt.solving.engines.smoothed.users import Users
+
+STEEP = 1.0
+"""alpha above which p is an unknown and s = (W / p)^(1/alpha) is linearised, not p"""
+LEAST = 0.02
+"""part of tau that a server far too dear begins with"""
+
+
+class Step(NamedTuple):
+    """A change of x (S, I), nu (S, I), mu (S,), l (S,) and p (S,)."""
+
+    x: Floats
+    nu: Floats
+    mu: Floats
+    room: Floats
+    p: Floats
+
+
+class Sharp:
+    """S users with tasks x, reduced costs nu, and prices mu and rooms l of their limits."""
+
+    def __init__(self, users: Users, smooth: Smooth, prices: Prices, tau: float) -> None:
+        """They begin at the smooth division, with their share as it is: a power of it is their
+        marginal value, and a share that is off by 2% would be a price a thousand windows off."""
+        self.users, self.on, self.steep = users, users.eligible, users.alpha > STEEP
+        self.k = np.maximum(self.on.sum(axis=1), 1)
+        self.u = np.ones(self.on.shape) if users.log_score is None else np.exp(users.log_score)
+        self.u = np.where(self.on, self.u, 0.0)
+        split = smooth.split(slice(0, len(users)), prices, tau)
+        q = np.exp(split.log_q)
+        log_share = (users.log_w - split.log_q) / users.alpha
+        share = np.exp(log_share)
+        part = np.where(self.on, split.part, 0.0)
+        # reduced costs relative to q u, at least so large that x nu is near its target
+        above = np.where(self.on, np.expm1(-tau * (split.depth - split.log_sum[:, None])), 1.0)
+        even = 1 / self.k[:, None]
+        above = np.maximum(above, tau * even / np.maximum(part, even))
+        tasks = part * (q * share)[:, None] / split.cost
+        begun = LEAST * tau * even / above * share[:, None] / _or_one(self.u)
+        tasks += np.where(self.on, begun, 0.0)
+        self.x = tasks * (share / (tasks * self.u).sum(axis=1))[:, None]
+        self.nu = np.where(self.on, above * q[:, None] * self.u, 1.0)
+        self.p = q
+        self.mu, self.room, self.limited = np.zeros(len(users)), np.ones(len(users)), None
+        if users.limit is not None and split.mu is not None:
+            self.limited = np.isfinite(users.limit)
+            money = q * share
+            left = np.maximum(users.limit - self.x.sum(axis=1), 1e-300)
+            self.mu = np.where(split.mu > 0, split.mu, tau * money / left)
+            self.room = np.where(split.mu > 0, tau * money / self.mu, left)
+            self.mu = np.where(self.limited, self.mu, 0.0)
+            self.room = np.where(self.limited, self.room, 1.0)
+
+    def keep(self, known: Bools, old: Sharp) -> None:
+        """Take over the state of users (S,) that were sharp before, in the same order."""
+        for mine, theirs in ((self.x, old.x), (self.nu, old.nu)):
+            rows = mine[known]
+            rows[old.on] = theirs[old.on]
+            mine[known] = rows
+        self.mu[known], self.room[known], self.p[known] = old.mu, old.room, old.p
+
+    def sums(self, prices: Floats) -> Sums:
+        """Their sums at prices (I, R); the matrices of `change` and `step` are made here."""
+        users, servers, resources = self.users, *prices.shape
+        self.share = (self.u * self.x).sum(axis=1)
+        if self.steep:
+            self.due = np.exp((users.log_w - np.log(self.p)) / users.alpha)
+        else:
+            self.due, self.p = self.share, np.exp(users.log_w) * self.share**-users.alpha
+        cost = users.demand @ prices.T
+        dual = cost + self.mu[:, None] - self.p[:, None] * self.u - self.nu
+        self.dual = np.where(self.on, dual, 0.0)
+        self.theta = np.where(self.on, self.x / self.nu, 0.0)
+        self.heat = users.alpha * self.p / self.due
+        tu = self.theta * self.u
+        one = 1 / self.heat + (tu * self.u).sum(axis=1)
+        if self.limited is None:
+            self.inverse = (1 / one, np.zeros_like(one), np.zeros_like(one))
+            left = [tu / np.sqrt(one)[:, None]]
+        else:
+            self.short = np.where(self.limited, users.limit - self.x.sum(axis=1) - self.room, 0.0)
+            mu = _or_one(self.mu)
+            two, both = self.theta.sum(axis=1) + self.room / mu, tu.sum(axis=1)
+            det = np.where(self.limited, two - both**2 / one, np.inf)
+            self.inverse = (1 / one + (both / one) ** 2 / det, -both / one / det, 1 / det)
+            second = (self.theta - tu * (both / one)[:, None]) / np.sqrt(det)[:, None]
+            left = [tu / np.sqrt(one)[:, None], second]
+        total = Sums.zero(servers, resources)
+        total.use = self.x.T @ users.demand
+        total.spent = (self.x * cost).sum(axis=0)
+        for t in left:
+            z = (t[:, :, None] * users.demand[:, None, :]).reshape(len(users), servers * resources)
+            total.curvature -= z.T @ z
+        blocks = total.curvature.reshape(servers, resources, servers, resources)
+        i = np.arange(servers)
+        blocks[i, :, i, :] += np.einsum(
+            "ni,nr,nt->irt", self.theta, users.demand, users.demand, optimize=True
+        )
+        return total
+
+    def miss(self) -> float:
+        """The largest error of a reduced cost or limit, relative to the user."""
+        found = float((np.abs(self.dual).max(axis=1) / (self.p * self.u.max(axis=1))).max())
+        found = max(found, float(np.abs(self.share / self.due - 1).max()))
+        if self.limited is not None:
+            found = max(found, float(np.abs(self.short / self.users.limit).max()))
+        return found
+
+    def uncentred(self, tau: float) -> float:
+        """The largest product of a user relative to its target: money lost, per tau of its own."""
+        money = tau * self.p * self.share
+        found = float(((self.x * self.nu * self.on).max(axis=1) * self.k / money).max())
+        if self.limited is not None:
+            found = max(found, float((self.mu * self.room / money).max()))
+        return found
+
+    def targets(self, tau: float, bend: Step | None = None) -> tuple[Floats, Floats]:
+        """By how much x nu and mu l are to change, for products tau p s / k less second order."""
+        money = tau * self.p * self.share
+        x = np.where(self.on, (money / self.k)[:, None] - self.x * self.nu, 0.0)
+        limit = np.zeros(len(self.k))
+        if self.limited is not None:
+            limit = np.where(self.limited, money - self.mu * self.room, 0.0)
+        if bend is not None:
+            x, limit = x - bend.x * bend.nu, limit - bend.mu * bend.room
+        return x, limit
+
+    def change(self, targets: tuple[Floats, Floats]) -> Floats:
+        """(I, R) change of use at prices that do not move."""
+        found: Floats = self._tasks(targets, None)[0].T @ self.users.demand
+        return found
+
+    def step(self, targets: tuple[Floats, Floats], step: Floats) -> Step:
+        """The change that goes with a step (I, R) of prices."""
+        cost = self.users.demand @ step.T
+        x, v, mu = self._tasks(targets, cost)
+        nu = np.where(self.on, self.dual + cost + mu[:, None] + v[:, None] * self.u, 0.0)
+        room = np.zeros_like(mu)
+        if self.limited is not None:
+            room = np.where(self.limited, self.short - x.sum(axis=1), 0.0)
+        return Step(x, nu, mu, room, -v)
+
+    def _tasks(
+        self, targets: tuple[Floats, Floats], cost: Floats | None
+    ) -> tuple[Floats, Floats, Floats]:
+        """dx, v and dmu for a change of costs."""
+        z = np.where(self.on, targets[0] / self.nu, 0.0) - self.theta * self.dual
+        if cost is not None:
+            z -= self.theta * cost
+        one, two = (z * self.u).sum(axis=1) + self.share - self.due, z.sum(axis=1)
+        if self.limited is not None:
+            two = two - self.short + np.where(self.limited, targets[1] / _or_one(self.mu), 0.0)
+        a, b, c = self.inverse
+        v, mu = a * one + b * two, b * one + c * two
+        return z - self.theta * (v[:, None] * self.u + mu[:, None]), v, mu
+
+    def length(self, step: Step) -> float:
+        """The longest step that keeps everything positive."""
+        found = [longest(self.x, step.x, self.on), longest(self.nu, step.nu, self.on)]
+        if self.steep:
+            found += [longest(self.p, step.p)]
+        if self.limited is not None:
+            found += [longest(self.mu, step.mu, self.limited)]
+            found += [longest(self.room, step.room, self.limited)]
+        return min(found)
+
+    def move(self, step: Step, length: float) -> None:
+        """Go along a step."""
+        self.x, self.nu = self.x + length * step.x, self.nu + length * step.nu
+        self.mu, self.room = self.mu + length * step.mu, self.room + length * step.room
+        if self.steep:
+            self.p = self.p + length * step.p
+
+
+def _or_one(values: Floats) -> Floats:
+    found: Floats = np.where(values > 0, values, 1.0)
+    return found
+
+
+def longest(value: Floats, change: Floats, where: Bools | None = None) -> float:
+    """The longest step that keeps value + step change >= 0."""
+    with np.errstate(all="ignore"):
+        ratio = change / value
+    if where is not None:
+        ratio = np.where(where, ratio, 0.0)
+    worst = float(ratio.min(initial=0.0))
+    return np.inf if worst >= 0 else -1 / worst

@@ -1,0 +1,75 @@
+r"""Users with one server in reach: their tasks in closed form, without exponentials.
+
+.. math:: x = \min(L, W^{1/\alpha} u^{1/\alpha - 1} a^{-1/\alpha}), \quad a = d \cdot \lambda,
+
+and a price that rises changes them by -x / (alpha a) d_r, or not at all at the limit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.instance import Bools, Floats, Ints
+from fairopt.solving.engines.smoothed.smooth import Sums
+from fairopt.solving.engines.smoothed.users import Users
+
+PIECE = 32_768
+"""users at once"""
+
+
+class Single:
+    """Users, sorted by their server (N,)."""
+
+    def __init__(self, users: Users, server: Ints, servers: int) -> None:
+        self.order = np.argsort(server, kind="stable")
+        self.power = 1 / users.alpha
+        self.users = users.some(self.order, np.zeros((len(users), 0), bool))
+        log_x = users.log_w * self.power
+        if users.log_score is not None:
+            log_x = log_x + (self.power - 1) * users.log_score[np.arange(len(users)), server]
+        self.level = np.exp(log_x[self.order])
+        self.first = np.searchsorted(server[self.order], np.arange(servers + 1))
+
+    def sums(self, prices: Floats) -> Sums:
+        """The sums of all users at prices (I, R)."""
+        servers, resources = prices.shape
+        total = Sums.zero(servers, resources)
+        blocks = total.curvature.reshape(servers, resources, servers, resources)
+        for i, piece in self._pieces():
+            demand = self.users.demand[piece]
+            cost, tasks, free = self._bought(piece, prices[i])
+            total.use[i] += tasks @ demand
+            total.spent[i] += tasks @ cost
+            slope = tasks * self.power / cost
+            if free is not None:
+                slope *= free
+            blocks[i, :, i, :] += (demand * slope[:, None]).T @ demand
+        return total
+
+    def tasks(self, prices: Floats) -> tuple[Floats, Floats]:
+        """(N,) tasks of each user on its server, and price of its limit, in the order given."""
+        found, mu = np.empty(len(self.users)), np.zeros(len(self.users))
+        for i, piece in self._pieces():
+            cost, tasks, free = self._bought(piece, prices[i])
+            found[self.order[piece]] = tasks
+            if free is not None and self.users.limit is not None:
+                # at the limit, cost + mu is what the last task is worth
+                worth = (self.level[piece] / self.users.limit[piece]) ** self.users.alpha
+                mu[self.order[piece]] = np.where(free, 0.0, np.maximum(worth - cost, 0.0))
+        return found, mu
+
+    def _bought(self, piece: slice, price: Floats) -> tuple[Floats, Floats, Bools | None]:
+        """Cost of a task, tasks, and whether the limit leaves them free, of users of a server."""
+        cost = self.users.demand[piece] @ price
+        tasks = self.level[piece] * (1 / cost if self.power == 1 else cost**-self.power)
+        if self.users.limit is None:
+            return cost, tasks, None
+        free = tasks < self.users.limit[piece]
+        return cost, np.where(free, tasks, self.users.limit[piece]), free
+
+    def _pieces(self) -> list[tuple[int, slice]]:
+        return [
+            (i, slice(a, min(int(self.first[i + 1]), a + PIECE)))
+            for i in range(len(self.first) - 1)
+            for a in range(int(self.first[i]), int(self.first[i + 1]), PIECE)
+        ]

@@ -1,0 +1,67 @@
+"""What the method knows of its users, as plain arrays that can be read in pieces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.instance import Bools, Floats, Ints
+from fairopt.solving.engines.point import Question
+
+CHUNK = 8192
+"""users whose costs are computed at once, so that the arrays stay in the cache"""
+
+
+@dataclass(frozen=True, eq=False)
+class Users:
+    """N users of I servers with R resources.
+
+    Parameters
+    ----------
+    alpha : > 0. demand : (N, R), per task, the capacity of all servers together being 1 of each.
+    log_w : (N,) log W. eligible : (N, I).
+    log_score : (N, I) log share per task, or None where all users have one score on all servers
+        (it is then part of `log_w` and `demand`: tasks are counted in shares).
+    limit : (N,) most tasks, or None where no user has a limit.
+    """
+
+    alpha: float
+    demand: Floats
+    log_w: Floats
+    eligible: Bools
+    log_score: Floats | None = None
+    limit: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.demand)
+
+    def some(self, pick: Ints | slice, eligible: Bools | None = None) -> Users:
+        """The users picked, in that order, perhaps with fewer servers."""
+        return Users(
+            self.alpha, self.demand[pick], self.log_w[pick],
+            self.eligible[pick] if eligible is None else eligible,
+            None if self.log_score is None else self.log_score[pick],
+            None if self.limit is None else self.limit[pick],
+        )  # fmt: skip
+
+    def chunks(self, size: int = CHUNK) -> list[slice]:
+        """Slices that together cover all users."""
+        return [slice(a, min(len(self), a + size)) for a in range(0, len(self), size)]
+
+    @classmethod
+    def of(cls, question: Question) -> tuple[Users, Floats]:
+        """The users of a question, and the capacity (I, R) in their units."""
+        inst = question.instance
+        total = inst.pool.sum(axis=0)
+        total = np.where(total > 0, total, 1.0)
+        demand, log_w, eligible = inst.demand / total, question.log_w, inst.eligible
+        limit = inst.limit if np.isfinite(inst.limit).any() else None
+        log_score = None
+        if question.one_score:
+            unit = np.where(eligible, question.score, 0.0).max(axis=1)
+            demand = demand / unit[:, None]
+            limit = None if limit is None else limit * unit
+        else:
+            log_score = np.log(np.where(eligible, question.score, 1.0))
+        return cls(question.alpha, demand, log_w, eligible, log_score, limit), inst.pool / total

@@ -1,0 +1,116 @@
+"""Many users in prices alone: the same answers as the interior method, certified."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt.allocation import Allocation
+from fairopt.certificates.alpha_fair import measure, normalised
+from fairopt.instance import Floats
+from fairopt.solving.engines.interior import method as interior
+from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.smoothed import method
+
+
+def cluster(users: int, density: float, seed: int = 2, servers: int = 5) -> fo.Instance:
+    """Servers that are not alike, demand over some decades, everybody placed at random."""
+    rng = np.random.default_rng(seed)
+    capacity = rng.uniform(1, 10, (servers, 3)) * users
+    demand = rng.lognormal(0, 1, (users, 3))
+    placement = rng.random((users, servers)) < density
+    placement[np.arange(users), rng.integers(0, servers, users)] = True
+    return fo.Instance(demand, capacity, placement)
+
+
+def judged(question: Question, point: Point) -> tuple[Allocation, float]:
+    """The answer, and the larger of gap and residual."""
+    inst = question.instance
+    p, mu = normalised(inst, *point.prices(inst))
+    notion = fo.AlphaFair(question.alpha)
+    found = Allocation(inst, notion, point.tasks(inst), p, mu, score=question.score)
+    return found, max(measure(found))
+
+
+def both(inst: fo.Instance, alpha: float, score: Floats | None = None) -> tuple[Floats, Floats]:
+    """(N,) shares by prices alone and by the interior method, both proved."""
+    score = np.ones(inst.shape[:2]) if score is None else score
+    question = Question.of(inst, score, alpha, False)
+    found = method.follow(question)
+    other = interior.follow(question)
+    assert found is not None and other is not None
+    one, error = judged(question, found.point)
+    assert error < 1e-9, found.told
+    two, error = judged(question, other)
+    assert error < 1e-8
+    return one.shares, two.shares
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 5.0])
+@pytest.mark.parametrize("density", [0.2, 0.6, 1.0])
+def test_it_agrees_with_the_interior_method(alpha: float, density: float) -> None:
+    np.testing.assert_allclose(*both(cluster(500, density), alpha), rtol=1e-8)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
+def test_scores_may_depend_on_the_server(alpha: float) -> None:
+    inst = cluster(400, 0.6)
+    score = np.random.default_rng(0).lognormal(0, 0.5, inst.shape[:2])
+    np.testing.assert_allclose(*both(inst, alpha, score), rtol=1e-8)
+
+
+def test_zero_demands_weights_and_users_of_one_server() -> None:
+    inst = cluster(400, 0.5)
+    rng = np.random.default_rng(1)
+    demand = inst.demand * (rng.random(inst.demand.shape) < 0.7)
+    demand[:, 0] = np.maximum(demand[:, 0], 0.1)
+    placement = inst.placement.copy()
+    placement[:150] = np.eye(5, dtype=bool)[rng.integers(0, 5, 150)]
+    weight = 10.0 ** rng.uniform(-2, 1, 400)
+    inst = inst.replace(demand=demand, placement=placement, weight=weight)
+    np.testing.assert_allclose(*both(inst, 1.0), rtol=1e-8)
+
+
+def test_equal_servers_get_equal_prices() -> None:
+    inst = cluster(600, 0.7)
+    inst = inst.replace(capacity=np.tile(inst.capacity[:1], (5, 1)))
+    question = Question.of(inst, np.ones(inst.shape[:2]), 1.0, False)
+    found = method.follow(question)
+    assert found is not None and judged(question, found.point)[1] < 1e-9
+    money = found.point.rows
+    np.testing.assert_allclose(money, np.tile(money[:1], (5, 1)), rtol=1e-9, atol=1e-8)
+
+
+def test_a_sample_gives_the_first_prices() -> None:
+    question = Question.of(cluster(3000, 0.4), np.ones((3000, 5)), 1.0, False)
+    found = method.follow(question, sample=600)
+    assert found is not None and judged(question, found.point)[1] < 1e-9
+    assert found.passes < 40
+
+
+def test_many_users_take_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(method, "USERS", 300)
+    inst = cluster(400, 0.4)
+    found = fo.solve(inst, fo.ProportionalFair())
+    assert [step["step"] for step in found.steps] == ["prices, smoothed"]
+    assert found.certificate.certified
+    assert found.steps[0]["gap"] < 1e-9 and found.steps[0]["residual"] < 1e-9
+
+
+def test_where_it_does_not_end_the_interior_method_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(method, "USERS", 300)
+    monkeypatch.setattr(method.path, "MOST", 3)
+    found = fo.solve(cluster(400, 0.4), fo.ProportionalFair())
+    assert [step["step"] for step in found.steps][:2] == ["prices, smoothed", "interior"]
+    assert found.certificate.certified
+
+
+def test_not_tried_where_it_does_not_apply() -> None:
+    inst = cluster(300, 0.4)
+    score = np.ones(inst.shape[:2])
+    assert method.worthwhile(Question.of(inst, score, 1.0, False), users=100)
+    assert not method.worthwhile(Question.of(inst, score, 1.0, False))
+    assert not method.worthwhile(Question.of(inst, score, 0.0, False), users=100)
+    one = inst.select(np.arange(10), [0])
+    assert not method.worthwhile(Question.of(one, np.ones((10, 1)), 1.0, False), users=5)
