@@ -20,6 +20,7 @@ from fairopt.solving.engines.interior.marginal import MarginalValue
 from fairopt.solving.engines.interior.state import Targets
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.polish.tasks import polish
+from fairopt.solving.engines.smoothed import method as smoothed
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -118,8 +119,11 @@ def test_named_alone_it_falls_back_on_its_own_kin_only():
     "users, servers, density, seed",
     [(1_000, 100, 0.1, 5), (1_000, 100, 0.1, 6), (5_000, 10, 0.2, 0), (300, 30, 0.2, 5)],
 )
-def test_clusters_with_many_near_ties_need_no_other_method(users, servers, density, seed):
+def test_clusters_with_many_near_ties_need_no_other_method(
+    users, servers, density, seed, monkeypatch
+):
     """The first: it stopped at 6e-5 and went into a polish without end."""
+    monkeypatch.setattr(smoothed, "USERS", 10**9)
     alloc = fo.solve(cluster(users, servers, density, seed), fo.ProportionalFair())
     assert [step["step"] for step in alloc.steps] == ["interior"]
     assert max(alloc.certificate.gap, alloc.certificate.residual) < 1e-9

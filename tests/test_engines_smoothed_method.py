@@ -112,5 +112,5 @@ def test_not_tried_where_it_does_not_apply() -> None:
     assert method.worthwhile(Question.of(inst, score, 1.0, False), users=100)
     assert not method.worthwhile(Question.of(inst, score, 1.0, False))
     assert not method.worthwhile(Question.of(inst, score, 0.0, False), users=100)
-    one = inst.select(np.arange(10), [0])
+    one = fo.Instance(inst.demand[:10], inst.capacity[:1])
     assert not method.worthwhile(Question.of(one, np.ones((10, 1)), 1.0, False), users=5)

@@ -26,8 +26,8 @@ PER_ROW, ROWS = 20, 200
 """and users a row of capacity; most rows, since every user adds a matrix of rows by rows"""
 SAMPLE, FEW = 20_000, 2_000
 """users of the sample, and users on which the first prices are found"""
-SAMPLED, LAST = 2e-3, 2e-12
-"""tau at the end of the sample's path, and of the whole"""
+SAMPLED, LAST = 40.0, 2e-12
+"""tau at the end of the sample's path, per user, and at the end of the whole"""
 FIRST = 0.5
 
 
@@ -98,7 +98,7 @@ def _solved(users: Users, capacity: Floats, sample: int) -> tuple[path.Where, in
     if part < 1:
         own = users.some(pick)
         told = Kinds(own, Prices.apart(lam), tau, None if mu is None else mu[pick])
-        now = path.follow(told, capacity * part, free * part, tau, SAMPLED, close=1e-2)
+        now = path.follow(told, capacity * part, free * part, tau, SAMPLED / sample, close=1e-2)
         lam, free, tau, iterations = now.prices.all, now.free / part, now.tau, now.iterations + 1
     told = Kinds(users, Prices.apart(lam), tau, mu)
     return path.follow(told, capacity, free, tau, LAST), iterations

@@ -31,6 +31,8 @@ CALM, WILD = 0.7, 5.0
 """changes of log costs, in windows, below which tau falls, and beyond which a step is cut"""
 CLOSE = 1e-10
 """miss of a capacity at the end"""
+STUCK = 1e-9
+"""length of a step that leads nowhere"""
 MOST = 120
 """iterations"""
 
@@ -110,6 +112,8 @@ def follow(
         step = newton.step(aim, affine, second)
         most_of = 0.9 if now.tau > 1e-3 else 0.98 if now.tau > 1e-6 else 0.999
         go = min(1.0, most_of * newton.length(step))
+        if not go > STUCK:  # also where it is not a number
+            break
         if change > WILD:
             go = min(go, WILD / change)
         now.prices = now.prices.moved(go * step[0])
