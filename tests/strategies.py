@@ -48,3 +48,59 @@ def instances(draw: st.DrawFn) -> fo.Instance:
         count=draw(st.lists(st.integers(1, 10**6), min_size=i, max_size=i)),
         users=names[0], servers=names[1], resources=names[2],
     )  # fmt: skip
+
+
+@st.composite
+def promised(draw: st.DrawFn) -> fo.Instance:
+    """Instances with groups, quotas and modes of every kind, often none of a kind."""
+    inst = draw(instances())
+    names = st.lists(NAMES.filter(lambda x: x not in inst.users), max_size=3, unique=True)
+    groups = [fo.Group(name, None, draw(st.floats(0.5, 9))) for name in draw(names)]
+    for k in range(1, len(groups)):
+        above = draw(st.sampled_from([None, *(g.name for g in groups[:k])]))
+        groups[k] = fo.Group(groups[k].name, above, groups[k].weight)
+    groups = draw(st.permutations(groups))
+    flavors = {
+        name: draw(st.lists(st.sampled_from(inst.servers), unique=True))
+        for name in draw(st.lists(NAMES, max_size=2, unique=True))
+    }
+    members = [*(g.name for g in groups), *inst.users]
+    keys = st.tuples(st.sampled_from(members), st.sampled_from(inst.resources),
+                     st.sampled_from([None, *flavors]))  # fmt: skip
+    rows = st.lists(keys, max_size=4, unique=True)
+    endless = st.one_of(AMOUNTS, st.just(np.inf))
+    some = st.lists(st.sampled_from(inst.users), unique=True)
+    last = [name for name in draw(st.lists(st.sampled_from(members), max_size=2, unique=True))]
+    groups = [fo.Group(g.name, g.parent, 1.0 if g.name in last else g.weight) for g in groups]
+    weight = [1.0 if n in last else w for n, w in zip(inst.users, inst.weight, strict=True)]
+    quotas = fo.Quotas(
+        groups,
+        {user: draw(st.sampled_from(groups)).name for user in draw(some) if groups},
+        [fo.Guarantee(m, r, draw(AMOUNTS), f) for m, r, f in draw(rows)],
+        [fo.Bound(m, r, draw(endless), f) for m, r, f in draw(rows)],
+        [fo.Quota(m, r, draw(AMOUNTS), draw(endless), draw(endless), f) for m, r, f in draw(rows)],
+        flavors,
+        {user: draw(AMOUNTS) for user in draw(some)},
+        {user: draw(st.integers(-3, 3)) for user in draw(some)},
+        last,
+    )
+    modes = {user: draw(_modes(inst)) for user in draw(some)}
+    demand = inst.demand.copy()
+    for n, user in enumerate(inst.users):
+        if all(mode.demand is not None for mode in modes.get(user, [fo.Mode("x")])):
+            demand[n] = 0.0
+    return inst.replace(quotas=quotas, modes=modes, demand=demand, weight=weight)
+
+
+@st.composite
+def _modes(draw: st.DrawFn, inst: fo.Instance) -> list[fo.Mode]:
+    """Modes of one user; the first may run on the first server, so that it is eligible there."""
+    found = []
+    for k, name in enumerate(draw(st.lists(NAMES, min_size=1, max_size=3, unique=True))):
+        size = len(inst.resources)
+        demand = draw(st.one_of(st.none(), st.lists(AMOUNTS, min_size=size, max_size=size)))
+        if demand is not None and not any(demand):
+            demand[0] = 1.0
+        servers = draw(st.one_of(st.none(), st.lists(st.sampled_from(inst.servers), unique=True)))
+        found.append(fo.Mode(name, demand, draw(st.floats(0.1, 9)), servers if k else None))
+    return found

@@ -21,6 +21,7 @@ from fairopt.files import folders
 from fairopt.files.cases import Case, read_cases
 from fairopt.files.tables import arrays_of, tables_of
 from fairopt.instance import Instance
+from fairopt.instance.quotas.plain import group_tables
 from fairopt.instance.reading import (
     AMOUNT,
     POSITIVE,
@@ -42,6 +43,8 @@ LARGEST = 32 * storage.MEBIBYTE
 """most bytes of a file; a larger instance is a folder of CSV files"""
 
 _HEAD = ("title", "source", "resources", "case", "dynamics")
+_OWN_FILE = ("users", "servers", "groups")
+"""tables of a model file that are a file of their own in a folder"""
 _WHOLE = ("tasks_per_job", "units", "packets_per_flow", "window", "frameworks")
 _DYNAMIC_KEYS = ("loads", "mix", "means", "horizon", "away", "gap", "needs", "claims", *_WHOLE)
 
@@ -126,7 +129,6 @@ def write(model: Model | Instance, path: str | os.PathLike[str]) -> None:
 
     if isinstance(model, Instance):
         model = Model(model)
-    model.instance.only_plain("write")
     given = os.fspath(path)
     head = {"title": model.title, "source": model.source}
     head = {key: value for key, value in head.items() if value}
@@ -139,7 +141,10 @@ def write(model: Model | Instance, path: str | os.PathLike[str]) -> None:
     if given == storage.STDIN or given.endswith(".toml"):
         storage.write_text(given, tomli_w.dumps({**plain, **tables_of(model.instance), **tail}))
     else:
-        folders.write_folder(model.instance, Path(given), tomli_w.dumps({**plain, **tail}))
+        own = group_tables(model.instance.quotas)
+        flavors = {key: own[key] for key in own if key not in _OWN_FILE}
+        head = {**plain, **flavors, **tail}
+        folders.write_folder(model.instance, Path(given), tomli_w.dumps(head))
 
 
 # -- where models are -------------------------------------------------------------------------
@@ -230,7 +235,7 @@ def _toml(content: str, source: str) -> dict[str, Any]:
 def _parse(content: str, source: str, name: str) -> Model:
     data = _toml(content, source)
     faults = Faults(source)
-    known_keys(data, (*_HEAD, "servers", "users"), "", faults)
+    known_keys(data, (*_HEAD, "servers", "users", "groups", "flavors"), "", faults)
     arrays = arrays_of(data, faults)
     return _model(data, faults, name, arrays)
 
@@ -278,14 +283,15 @@ def _folder(folder: Path, name: str) -> Model:
         )
         faults.stop()
     data = _toml(_text(folder / "model.toml"), f"{folder.name}/model.toml")
-    for key in ("users", "servers"):
+    for key in _OWN_FILE:
         if key in data:
             faults.add(key, "a table in model.toml", f"the file {key}.csv")
-    known_keys({k: v for k, v in data.items() if k not in ("users", "servers")}, _HEAD, "", faults)
+    head = {k: v for k, v in data.items() if k not in _OWN_FILE}
+    known_keys(head, (*_HEAD, "flavors"), "", faults)
     if "resources" not in data:
         faults.add("resources", "none", "at least one")
     resources = names(data["resources"], "resources", faults) if "resources" in data else {}
-    arrays = folders.read_folder(folder, resources, faults)
+    arrays = folders.read_folder(folder, resources, faults, data.get("flavors"))
     return _model(data, faults, name, arrays)
 
 

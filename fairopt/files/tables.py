@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from fairopt.files import modes, quotas
 from fairopt.instance import Instance
 from fairopt.instance.fields import CURVES
+from fairopt.instance.quotas import plain
+from fairopt.instance.quotas.records import Mode
 from fairopt.instance.reading import (
     LIMIT,
-    POSITIVE,
     WHOLE,
     Faults,
     by_name,
     known_keys,
-    listed,
     names,
     nearest,
     number,
-    shown,
     table,
 )
 
-_USER = ("demand", "weight", "limit", "servers", "demand_on", *CURVES)
+_USER = (
+    "demand", "weight", "limit", "servers", "demand_on", *CURVES, "modes", *quotas.USER_KEYS,
+)  # fmt: skip
 _SERVER = ("capacity", "count")
 
 
@@ -58,8 +60,10 @@ def arrays_of(data: Mapping[str, Any], faults: Faults, by_server: bool = False) 
         else:
             faults.add(f"{here}.capacity", "nothing", "a table of amounts by resource")
         count[i] = number(row.get("count", 1), f"{here}.count", faults, WHOLE)
+    promised = quotas.read_groups(data, resources, faults)
+    zero = quotas.said(data)
     return {
-        **_users(people, servers, resources, faults, by_server),
+        **_users(people, servers, resources, promised, zero, by_server),
         "capacity": capacity, "count": count,
         "users": list(people), "servers": list(servers), "resources": list(resources),
     }  # fmt: skip
@@ -69,16 +73,23 @@ def _users(
     people: Mapping[str, Any],
     servers: Mapping[str, int],
     resources: Mapping[str, int],
-    faults: Faults,
+    promised: quotas.Gathered,
+    zero: bool,
     by_server_anyway: bool,
 ) -> dict[str, Any]:
-    """The arrays demand, placement, weight and limit of the [users] tables."""
+    """The arrays demand, placement, weight and limit of the [users] tables, quotas and modes.
+
+    What users are promised is added to `promised`, which reports the faults; `zero`: whether a
+    weight may be 0.
+    """
+    faults = promised.faults
+    ways: dict[str, list[Mode]] = {}
     size = len(people), len(servers), len(resources)
     demand = np.zeros((size[0], size[2]))
     by_server: np.ndarray[Any, np.dtype[np.float64]] | None = None
     placement = np.ones(size[:2], dtype=bool)
     weight, limit = np.ones(size[0]), np.full(size[0], np.inf)
-    curves = {name: np.full(demand.shape, plain) for name, plain in CURVES.items()}
+    curves = {name: np.full(demand.shape, usual) for name, usual in CURVES.items()}
     if by_server_anyway or any(
         isinstance(row, Mapping) and "demand_on" in row for row in people.values()
     ):
@@ -87,18 +98,24 @@ def _users(
         here = f"users.{key}"
         row = table(row, here, faults)
         known_keys(row, _USER, here, faults)
-        weight[n] = number(row.get("weight", 1), f"{here}.weight", faults, POSITIVE)
+        weight[n] = quotas.weight_of(promised, row, key, zero)
+        quotas.read_user(promised, row, key, resources)
+        if "modes" in row:
+            place = f"{here}.modes"
+            ways[key] = modes.read_modes(row["modes"], place, servers, resources, faults)
         limit[n] = number(row.get("limit", np.inf), f"{here}.limit", faults, LIMIT)
         if "servers" in row:
             placement[n] = False
-            for i in _allowed(row["servers"], servers, f"{here}.servers", faults):
-                placement[n, i] = True
+            for name in modes.allowed(row["servers"], servers, f"{here}.servers", faults):
+                placement[n, servers[name]] = True
         for name, values in curves.items():
             _fill(values[n], row.get(name, {}), resources, f"{here}.{name}", faults)
         own = table(row.get("demand_on", {}), f"{here}.demand_on", faults)
         if "demand" in row:
             _fill(demand[n], row["demand"], resources, f"{here}.demand", faults)
-        elif not own or any(name not in own for name, i in servers.items() if placement[n, i]):
+        elif key not in ways and (
+            not own or any(name not in own for name, i in servers.items() if placement[n, i])
+        ):
             faults.add(f"{here}.demand", "nothing", "a table of amounts by resource")
         if by_server is not None:
             by_server[n] = demand[n]
@@ -114,6 +131,7 @@ def _users(
         "demand": demand if by_server is None else by_server,
         "placement": placement, "weight": weight, "limit": limit,
         **{name: values for name, values in curves.items() if (values != CURVES[name]).any()},
+        "quotas": promised.made(), "modes": ways or None,
     }  # fmt: skip
 
 
@@ -122,27 +140,14 @@ def _fill(into: Any, given: Any, resources: Mapping[str, int], place: str, fault
         into[resources[name]] = amount
 
 
-def _allowed(given: Any, servers: Mapping[str, int], place: str, faults: Faults) -> Iterator[int]:
-    seen = set()
-    for k, name in enumerate(listed(given, place, faults)):
-        if not isinstance(name, str):
-            faults.add(f"{place}[{k}]", shown(name), "the name of a server")
-        elif name not in servers:
-            faults.add(f"{place}[{k}]", f"the unknown server {name!r}", nearest(name, servers))
-        elif name in seen:
-            faults.add(f"{place}[{k}]", f"the name {name!r} a second time", "every name once")
-        else:
-            seen.add(name)
-            yield servers[name]
-
-
 def tables_of(inst: Instance) -> dict[str, Any]:
-    """The tables [servers] and [users], without numbers that are 0 or the default."""
+    """The tables of an instance, without numbers that are 0 or the default."""
     servers: dict[str, Any] = {}
     for i, name in enumerate(inst.servers):
         count = {"count": int(inst.count[i])} if inst.count[i] != 1 else {}
         servers[name] = {**count, "capacity": _amounts(inst.capacity[i], inst.resources)}
     users: dict[str, Any] = {}
+    promised = plain.user_tables(inst.quotas, inst.users)
     for n, name in enumerate(inst.users):
         row: dict[str, Any] = {}
         if inst.weight[n] != 1:
@@ -153,15 +158,23 @@ def tables_of(inst: Instance) -> dict[str, Any]:
             row["servers"] = [
                 s for s, on in zip(inst.servers, inst.placement[n], strict=True) if on
             ]
+        row.update(promised.get(name, {}))
+        ways = inst.modes.get(name, ()) if inst.modes else ()
         base = inst.demand[n] if inst.demand.ndim == 2 else inst.demand[n, 0]
-        row["demand"] = _amounts(base, inst.resources)
+        # where every mode has its own demand, the user's is that of the first mode and need not be
+        # written; that of the first user tells that demand depends on the server
+        own_demand = not ways or any(mode.demand is None for mode in ways)
+        if own_demand or (n == 0 and inst.demand.ndim == 3):
+            row["demand"] = _amounts(base, inst.resources)
         own = {s: _amounts(inst.demand[n, i], inst.resources) for i, s in _own_demand(inst, n)}
-        for key, plain in CURVES.items():
+        for key, usual in CURVES.items():
             curve = getattr(inst, key)[n]
-            if (curve != plain).any():
-                row[key] = _amounts(curve, inst.resources, plain)
+            if (curve != usual).any():
+                row[key] = _amounts(curve, inst.resources, usual)
         users[name] = {**row, **({"demand_on": own} if own else {})}
-    return {"servers": servers, "users": users}
+        if ways:
+            users[name]["modes"] = [plain.mode_table(mode, inst.resources) for mode in ways]
+    return {"servers": servers, **plain.group_tables(inst.quotas), "users": users}
 
 
 def _amounts(row: Any, names: tuple[str, ...], plain: float = 0.0) -> dict[str, float]:

@@ -20,6 +20,7 @@ MOST = 100
 AMOUNT = "a finite number >= 0"
 POSITIVE = "a finite number > 0"
 LIMIT = "a number > 0"
+UNBOUNDED = "a number >= 0"
 FINITE = "a finite number"
 WHOLE = "a whole number >= 1"
 
@@ -84,6 +85,7 @@ def number(value: Any, place: str, faults: Faults, wanted: str = AMOUNT) -> floa
         x = math.inf
     good = {
         AMOUNT: 0 <= x < math.inf, POSITIVE: 0 < x < math.inf, LIMIT: x > 0,
+        UNBOUNDED: x >= 0,
         FINITE: math.isfinite(x), WHOLE: 1 <= x < 2**53 and x == math.floor(x),
     }[wanted]  # fmt: skip
     if not good:
@@ -204,7 +206,7 @@ def build(faults: Faults, **arrays: Any) -> Instance:
 
 
 __all__ = [
-    "AMOUNT", "FINITE", "LIMIT", "MOST", "POSITIVE", "WHOLE", "Faults", "build", "by_name",
-    "known_keys", "listed", "names", "nearest", "number", "shown", "table", "tables_by_name",
-    "text",
+    "AMOUNT", "FINITE", "LIMIT", "MOST", "POSITIVE", "UNBOUNDED", "WHOLE", "Faults", "build",
+    "by_name", "known_keys", "listed", "names", "nearest", "number", "shown", "table",
+    "tables_by_name", "text",
 ]  # fmt: skip

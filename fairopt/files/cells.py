@@ -1,0 +1,142 @@
+"""Reading a CSV file cell by cell, with every fault and its place."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fairopt import storage
+from fairopt.errors import BadInput
+from fairopt.instance.reading import AMOUNT, MOST, Faults, known_keys, nearest, number
+
+LARGEST = 1024 * storage.MEBIBYTE
+SEARCHED = 5
+"""number of faults for which the nearest name is searched among thousands"""
+
+Row = tuple[int, dict[str, str]]
+
+
+def rows(
+    folder: Path, stem: str, needed: Sequence[str], known: Sequence[str], faults: Faults
+) -> Iterator[Row]:
+    """Line number and cells by column of a CSV file, columns checked."""
+    name = f"{stem}.csv"
+    try:
+        content = storage.read_text(folder / name, LARGEST, "a CSV file in UTF-8")
+    except BadInput as error:
+        for fault in error.faults:
+            faults.add(
+                name if fault.place == "file" else f"{name} {fault.place}",
+                fault.found,
+                fault.wanted,
+            )
+        return
+    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    try:
+        header = next(reader, [])
+        # the file as a whole is at fault: one fault, not one per row
+        bad = [c for c in needed if c not in header]
+        bad += [c for k, c in enumerate(header) if c in header[:k]]
+        known_keys(dict.fromkeys(header), known, f"{name} columns", faults)
+        for column in dict.fromkeys(bad):
+            found = "no such column" if column not in header else "this column twice"
+            faults.add(f"{name} columns.{column}", found, f"columns {', '.join(known)}, each once")
+        if bad or any(c not in known for c in header):
+            return
+        for cells in reader:
+            if not cells:
+                continue
+            if len(cells) != len(header):
+                faults.add(
+                    f"{name} line {reader.line_num}", f"{len(cells)} cells", f"{len(header)}"
+                )
+                continue
+            yield reader.line_num, dict(zip(header, cells, strict=True))
+    except csv.Error as error:
+        faults.add(f"{name} line {reader.line_num}", f"text not in CSV ({error})", "a CSV file")
+
+
+def named(
+    folder: Path, stem: str, extra: Sequence[str], resources: Mapping[str, int], faults: Faults
+) -> dict[str, dict[str, str]]:
+    """The rows of users.csv or servers.csv by name."""
+    found: dict[str, dict[str, str]] = {}
+    before = len(faults.found)
+    for line, row in rows(folder, stem, ("name",), ("name", *extra, *resources), faults):
+        name = row["name"]
+        if not name or not name.isprintable():
+            faults.add(f"{stem}.csv line {line}", f"the name {name!r}", "a printable text")
+        elif name in found:
+            faults.add(
+                f"{stem}.csv line {line}", f"the name {name!r} a second time", "every name once"
+            )
+        else:
+            found[name] = row
+    if not found and len(faults.found) == before:
+        faults.add(stem, "none", "at least one")
+    return found
+
+
+def pairs(
+    folder: Path,
+    stem: str,
+    users: Mapping[str, int],
+    servers: Mapping[str, int],
+    resources: Mapping[str, int],
+    faults: Faults,
+) -> Iterator[tuple[int, int, str, dict[str, str]]]:
+    """User, server, place and cells of the rows of placement.csv or demand.csv."""
+    seen = set()
+    needed = ("user", "server")
+    for line, row in rows(folder, stem, needed, (*needed, *resources), faults):
+        here = f"{stem}.csv line {line}"
+        user, server = row["user"], row["server"]
+        if user not in users:
+            faults.add(here, f"the unknown user {user!r}", _nearest(user, users, faults))
+        if server not in servers:
+            faults.add(here, f"the unknown server {server!r}", _nearest(server, servers, faults))
+        if user not in users or server not in servers:
+            continue
+        if (user, server) in seen:
+            faults.add(here, f"{user} on {server} a second time", "every pair once")
+            continue
+        seen.add((user, server))
+        yield users[user], servers[server], f"users.{user}.demand_on.{server}", row
+
+
+def _nearest(name: str, known: Mapping[str, int], faults: Faults) -> str:
+    """The name wanted; among many names, the nearest is searched for the first few faults only."""
+    few = len(known) <= 1000 or len(faults.found) < SEARCHED
+    return nearest(name, known) if few and len(faults.found) < MOST else "a known name"
+
+
+def amounts(
+    into: Any, row: Mapping[str, str], resources: Mapping[str, int], place: str, faults: Faults,
+    plain: float = 0.0,
+) -> None:  # fmt: skip
+    for name, r in resources.items():
+        into[r] = cell(row.get(name, ""), f"{place}.{name}", faults, AMOUNT, plain)
+
+
+def cell(cell: str, place: str, faults: Faults, wanted: str, default: float) -> float:
+    """The number in a cell; an empty cell is the default."""
+    found = value(cell)
+    return default if found is None else number(found, place, faults, wanted)
+
+
+def value(cell: str) -> Any:
+    """The number in a cell, its text if it is none, None if it is empty."""
+    cell = cell.strip()
+    if not cell:
+        return None
+    try:
+        # float() would accept 1_000, which other programs do not
+        return cell if "_" in cell else float(cell)
+    except ValueError:
+        return cell
+
+
+__all__ = ["LARGEST", "amounts", "cell", "named", "pairs", "rows", "value"]
