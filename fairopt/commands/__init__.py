@@ -14,6 +14,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("compare", "Every notion and every scheduler on one model, side by side."),
     "sweep": ("sweep", "Solve over a grid of parameters: one row per point, resumable."),
     "fill": ("fill", "Place whole tasks one at a time, by the papers' schedulers."),
+    "plan": ("plan", "Who is due what on a real cluster, why, and on which node."),
+    "import": ("import_", "From what a scheduler prints to a plain model."),
     "simulate": ("simulate", "What users get over time: arrivals, servers on their own."),
     "propositions": ("propositions", "The papers' statements, tried on random instances."),
     "report": ("report", "Results as one HTML page that opens from disk."),

@@ -87,7 +87,8 @@ def opened(path: str, told: Told = None, size: int = 0, done: int = 0) -> Iterat
             if raw is None:
                 raise BadInput([Fault("file", "standard input closed", WANTED)], source)
         else:
-            if not (stat.S_ISREG(os.stat(path).st_mode) or path.startswith("/dev/")):
+            open_already = path == "/dev/stdin" or path.startswith("/dev/fd/")
+            if not (open_already or stat.S_ISREG(os.stat(path).st_mode)):
                 raise BadInput([Fault("file", "no regular file", WANTED)], source)
             raw = open(path, "rb")  # noqa: SIM115 closed below
         try:

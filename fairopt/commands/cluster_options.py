@@ -1,0 +1,89 @@
+"""The options by which files become a problem, shared by `plan` and `import`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from fairopt.commands import progress
+from fairopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from fairopt.connect.problem import Problem
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option(
+        "--group-by", default="owner", show_default=True, metavar="HOW",
+        help="What is one workload: the pods of an owner, of a namespace, or of one value of a "
+        "label (label=KEY).",
+    ),
+    click.option(
+        "--undivided", multiple=True, metavar="NAMESPACE",
+        help="Pods of this namespace are taken off their nodes, as those of DaemonSets are; may "
+        "be given several times.  [default: kube-system]",
+    ),
+    click.option(
+        "--gpu-kind", "gpu_kinds", multiple=True, metavar="LABEL=KIND:SPEED,...",
+        help="Kinds of cards and how fast tasks run on them, such as "
+        "nvidia.com/gpu.product=A100:1,T4:.4.",
+    ),
+    click.option(
+        "--weight", "weights", multiple=True, metavar="QUEUE=WEIGHT",
+        help="Weight of a queue; may be given several times.  [default: 1]",
+    ),
+    click.option(
+        "--see", multiple=True, metavar="LABEL",
+        help="A label that tells nodes apart although no pod asks for it; may be given several "
+        "times.",
+    ),
+)  # fmt: skip
+
+
+def options(command: F) -> F:
+    """Add the options to a command."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def problem(files: Sequence[str], given: Mapping[str, Any]) -> Problem:
+    """The problem of files of a cluster, or of one model.
+
+    Raises
+    ------
+    BadInput, UsageError : with everything that is wrong with files or options.
+    """
+    from fairopt.connect import kinds, models, sources
+    from fairopt.connect import problem as problems
+    from fairopt.connect.kubernetes import UNDIVIDED
+
+    cards = [kinds.parsed(text) for text in given["gpu_kinds"]]
+    weights = dict(_weight(text) for text in given["weights"])
+    if models.is_model(files):
+        if any(given[key] for key in ("undivided", "gpu_kinds", "weights", "see")):
+            raise UsageError("a model says itself what its queues and nodes are; wanted no options")
+        return models.problem(files[0])
+    with progress.shown("reading", unit="bytes") as told:
+        found = sources.cluster(
+            files, given["group_by"], given["undivided"] or UNDIVIDED, weights, told
+        )
+    unknown = sorted(weights.keys() - set(found.queues))
+    if unknown:
+        known = ", ".join(found.queues[:8])
+        raise UsageError(f"--weight: found the queue {unknown[0]!r}; wanted one of {known}")
+    return problems.problem(found, cards, given["see"])
+
+
+def _weight(text: str) -> tuple[str, float]:
+    name, _, number = text.rpartition("=")
+    try:
+        weight = float(number)
+    except ValueError:
+        weight = 0.0
+    if not name or not 0 < weight < float("inf"):
+        raise UsageError(f"--weight: found {text!r}; wanted QUEUE=WEIGHT, a weight above 0")
+    return name, weight

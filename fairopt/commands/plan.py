@@ -1,0 +1,70 @@
+"""fairopt plan: from what kubectl prints, or a model, to who is due what, why, and where."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairopt.commands import cluster_options, notion_options, output, progress
+from fairopt.errors import UsageError
+
+if TYPE_CHECKING:
+    from fairopt.notions import Notion
+
+
+@click.command("plan", context_settings={"max_content_width": 100})
+@click.argument("files", nargs=-1, required=True)
+@cluster_options.options
+@click.option("--notion", metavar="NAME", help="What is fair.  [default: max-min]")
+@click.option("--alpha", type=float, help="For --notion alpha-fair.")
+@click.option("--criterion", metavar="NAME", help="What shares are measured in.")
+@click.option("--rows", type=click.IntRange(min=2), default=12, show_default=True,
+              help="Most rows of each table.")  # fmt: skip
+@output.as_json
+@output.out
+def command(
+    files: tuple[str, ...],
+    notion: str | None,
+    rows: int,
+    as_json: bool,
+    path: str | None,
+    **given: Any,
+) -> int:
+    """Who should get what on this cluster, why, and on which node.
+
+    FILES are what `kubectl get nodes,pods -A -o json` prints (or yaml, one file or several, gzip,
+    "-" for stdin), CSV tables of nodes, teams and what they hold, or one model.
+
+    Exit code 0 means that the fluid answer is certified and every whole task fits.
+    """
+    problem = cluster_options.problem(files, given)
+    chosen = _notion(notion, given)
+    # imported late, as these import the solvers
+    from fairopt.connect import plan
+    from fairopt.report.plan_text import plan_text
+
+    with progress.shown("solving") as told:
+        made = plan.make(problem, chosen, told)
+    text = plan.dumps(made)
+    if path is not None:
+        from fairopt import storage
+
+        storage.write_text(path, text)
+    output.to_stdout(text if as_json else plan_text(made, rows))
+    return 0
+
+
+def _notion(name: str | None, given: dict[str, Any]) -> Notion | None:
+    """The notion of the options; None for the plan's own default."""
+    from fairopt.files import Model
+    from fairopt.instance import Instance
+
+    own = {key: given[key] for key in ("alpha", "criterion") if given[key] is not None}
+    if name is None and not own:
+        return None
+    if name is None and "alpha" not in own:
+        name = "max-min"
+    if name is not None and name.startswith("fill:"):
+        raise UsageError(f"--notion: found {name!r}; wanted a notion")
+    return notion_options.chosen(Model(Instance([[1]], [[1]])), name, None, own)

@@ -1,0 +1,162 @@
+"""Judge a plan from its JSON alone: the fluid answer by its certificate, whole tasks node by node.
+
+Nothing that can be worked out again is believed. The fluid answer is judged as any answer; the
+exact amounts must be those of its instance; every machine is counted and filled in fractions; and
+every number of the tables is computed again from these.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from fairopt import files
+from fairopt.allocation import Allocation
+from fairopt.allocation.check import Certificate, Check
+from fairopt.certificates import certify
+from fairopt.connect import recomputed
+from fairopt.connect.plan_rows import Rows
+from fairopt.connect.recomputed import wrong
+from fairopt.errors import BadInput
+from fairopt.instance.reading import Faults, listed, table
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdict on a plan.
+
+    Parameters
+    ----------
+    certificate : that of the fluid answer.
+    checks : what was checked of everything else.
+    """
+
+    certificate: Certificate
+    checks: tuple[Check, ...]
+
+    @property
+    def certified(self) -> bool:
+        """Whether the fluid answer is certified and all checks hold."""
+        return self.certificate.certified and all(check.holds for check in self.checks)
+
+    def explain(self) -> str:
+        """The verdict in words, a line for each check."""
+        lines = ["the fluid answer:", *self.certificate.explain().splitlines(), "the plan:"]
+        for check in self.checks:
+            witness = f" ({check.witness})" if check.witness else ""
+            lines.append(f"  {'ok  ' if check.holds else 'FAIL'} {check.name}{witness}")
+        return "\n".join(lines)
+
+    def plain(self) -> dict[str, Any]:
+        """The verdict as plain data."""
+        return {
+            "schema": "fairopt/plan-verdict/v1", "certified": self.certified,
+            "answer": self.certificate.verdict,
+            "checks": [
+                {"name": check.name, "holds": check.holds, "witness": check.witness}
+                for check in self.checks
+            ],
+        }  # fmt: skip
+
+
+def judge(data: Mapping[str, Any], source: str = "plan") -> Judged:
+    """Judge a plan.
+
+    Raises
+    ------
+    BadInput : with every fault of a plan that lacks what is needed to judge it.
+    """
+    faults = Faults(source)
+    rows = Rows(data, faults)
+    faults.stop()
+    try:
+        answer = files.loads(json.dumps(data["answer"]), source)
+    except BadInput as error:
+        raise error.within(f"{source}: answer") from None
+    checks = [
+        _exact_is_given(rows, answer),
+        *_placed(rows, answer),
+        _check("workloads as in the fluid answer", wrong(recomputed.workloads(rows, answer))),
+        _check("queues as their workloads", wrong(recomputed.queues(rows, answer))),
+    ]
+    faults.stop()  # the lists of machines are sound from here on
+    checks.append(_check("shapes as in the answer", wrong(recomputed.shapes(rows, answer))))
+    faults.stop()
+    return Judged(certify(answer), tuple(checks))
+
+
+def _check(name: str, wrong: Sequence[str]) -> Check:
+    more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+    witness = f"{wrong[0]}{more}" if wrong else ""
+    return Check(name, not wrong, -float(len(wrong)), 0.0, witness)
+
+
+def _exact_is_given(rows: Rows, answer: Allocation) -> Check:
+    """Exact amounts, rounded once, are those of the instance, and the names are its own."""
+    inst = answer.instance
+    faulty = [f"{name} is no workload" for name in inst.users if name not in rows.workloads]
+    faulty += [f"{name} is no shape" for name in inst.servers if name not in rows.shapes]
+    faulty += [f"{name} is no server" for name in rows.shapes if name not in inst.servers]
+    for names, given, key, amounts in (
+        (inst.users, rows.workloads, "demand", inst.demand),
+        (inst.servers, rows.shapes, "capacity", inst.capacity),
+    ):
+        if amounts.ndim != 2:
+            faulty.append("demand by server")
+            continue
+        for name, floats in zip(names, amounts, strict=True):
+            exact = rows.exact(given.get(name, {}), key, name)
+            for resource, x in zip(inst.resources, floats, strict=True):
+                if float(exact.get(resource, 0)) != x:
+                    faulty.append(f"{key} of {name}: {resource}")
+    for i, name in enumerate(inst.servers):
+        if rows.shapes.get(name, {}).get("count") != inst.count[i]:
+            faulty.append(f"count of {name}")
+    return _check("exact amounts are those of the fluid answer", faulty)
+
+
+def _placed(rows: Rows, answer: Allocation) -> Iterator[Check]:
+    """Every machine of every shape, in fractions: counted, within its capacity, where allowed."""
+    inst = answer.instance
+    users = {name: n for n, name in enumerate(inst.users)}
+    demand = {name: rows.exact(row, "demand", name) for name, row in rows.workloads.items()}
+    counted, over, barred = [], [], []
+    total = dict.fromkeys(rows.workloads, 0)
+    for i, server in enumerate(inst.servers):
+        row = rows.shapes.get(server, {})
+        capacity = rows.exact(row, "capacity", server)
+        machines = 0
+        for k, given in enumerate(
+            listed(row.get("machines", []), f"{server}.machines", rows.faults)
+        ):
+            place = f"{server}.machines[{k}]"
+            own = table(given, place, rows.faults)
+            count = rows.whole(own.get("count"), f"{place}.count")
+            machines += count
+            used: dict[str, Fraction] = {}
+            for name, given_tasks in table(own.get("tasks", {}), place, rows.faults).items():
+                tasks = rows.whole(given_tasks, f"{place}.tasks.{name}")
+                if name not in users or not inst.placement[users[name], i]:
+                    barred.append(f"{name} on {server}")
+                    continue
+                total[name] = total.get(name, 0) + tasks * count
+                for key, amount in demand.get(name, {}).items():
+                    used[key] = used.get(key, Fraction(0)) + tasks * amount
+            over += [
+                f"{key} of {place}" for key, x in used.items() if x > capacity.get(key, 0)
+            ]  # fmt: skip
+        if machines != inst.count[i]:
+            counted.append(f"{server}: {machines} of {inst.count[i]}")
+        names = row.get("nodes")
+        if isinstance(names, list) and len(set(map(str, names))) < len(names):
+            counted.append(f"{server}: a node twice")
+    sums = [name for name, row in rows.workloads.items() if total[name] != row.get("whole")]
+    above = [n for n, k in users.items() if total.get(n, 0) > inst.limit[k]]
+    yield _check("every machine is listed once", counted)
+    yield _check("whole tasks fit on every machine", over)
+    yield _check("whole tasks run only where they may", barred)
+    yield _check("whole tasks of each workload add up", sums)
+    yield _check("nobody has more whole tasks than it asked", above)

@@ -1,0 +1,83 @@
+"""A model as a problem, and a problem as a model: what `fairopt import` writes is read again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fairopt import files
+from fairopt.connect.cluster import Cluster, Workload
+from fairopt.connect.fields import Amounts
+from fairopt.connect.problem import Problem
+from fairopt.connect.shapes import Shape
+from fairopt.errors import UsageError
+from fairopt.files import Model
+
+SOURCE = "imported by fairopt from what its scheduler printed"
+
+
+def is_model(paths: Sequence[str]) -> bool:
+    """Whether the paths are one model: a TOML file, a folder, or the name of a shipped model."""
+    if len(paths) != 1 or paths[0] == "-":
+        return False
+    path = paths[0]
+    return path.endswith(".toml") or os.path.isdir(path) or not os.path.exists(path)
+
+
+def problem(path: str) -> Problem:
+    """The problem of a model; amounts are the decimal numbers that its file shows.
+
+    Raises
+    ------
+    BadInput, UsageError : as of `fairopt.read`; demand by server or that is not linear.
+    """
+    instance = files.read(path).instance
+    instance.only_linear("plan")
+    if instance.demand.ndim == 3:
+        raise UsageError("plan: found demand by server; wanted the same demand on every server")
+    resources = instance.resources
+    demand = [_amounts(resources, row) for row in instance.demand]
+    capacity = [_amounts(resources, row) for row in instance.capacity]
+    users = []
+    fits = np.zeros(instance.shape[:2], dtype=bool)
+    for n, name in enumerate(instance.users):
+        limit = instance.limit[n]
+        asked = int(limit) if np.isfinite(limit) else None
+        users.append(Workload(name, name, demand[n], waiting=asked))
+        for i, own in enumerate(capacity):
+            fits[n, i] = instance.placement[n, i] and all(
+                own.get(key, 0) >= x for key, x in demand[n].items()
+            )
+    stuck = [
+        (name, work, "task larger than any node where it may run")
+        for name, work, row in zip(instance.users, users, fits, strict=True) if not row.any()
+    ]  # fmt: skip
+    some = np.flatnonzero(fits.any(axis=1))
+    if not len(some):
+        raise UsageError("plan: found no user with a task that fits on a server")
+    kept = instance.select(some, np.arange(len(instance.servers)))
+    shapes = tuple(
+        Shape(name, int(count), own, ((name, int(count)),), ())
+        for name, count, own in zip(instance.servers, instance.count, capacity, strict=True)
+    )
+    owners = [users[n] for n in some]
+    weights = {own.queue: float(w) for own, w in zip(owners, kept.weight, strict=True)}
+    return Problem(
+        Cluster([], owners, weights=weights), kept.replace(placement=fits[some]), tuple(owners),
+        shapes, np.ones(fits[some].shape), np.zeros(fits[some].shape, dtype=np.int64),
+        np.zeros(len(some), dtype=np.int64), tuple(stuck), (),
+    )  # fmt: skip
+
+
+def model(found: Problem, title: str) -> Model:
+    """The problem as a plain model, to be read and changed by hand."""
+    return Model(found.instance, title=title, source=SOURCE)
+
+
+def _amounts(resources: Sequence[str], row: Any) -> Amounts:
+    exact = {key: Fraction(repr(float(x))) for key, x in zip(resources, row, strict=True)}
+    return {key: amount for key, amount in exact.items() if amount}

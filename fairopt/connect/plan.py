@@ -1,0 +1,228 @@
+"""A plan (fairopt/plan/v1): what each queue holds and is due, why, and whole tasks on every node.
+
+The fluid answer with its certificate is part of the plan, beside the exact amounts that the whole
+tasks were placed with, so that `fairopt verify` needs the plan alone.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairopt import allocation
+from fairopt.allocation.writing import to_dict
+from fairopt.connect import status
+from fairopt.connect.packing import Packed, pack
+from fairopt.connect.problem import Problem
+from fairopt.connect.quantities import written
+from fairopt.instance import Floats, Instance
+
+if TYPE_CHECKING:
+    from fairopt.notions import Notion
+
+SCHEMA = "fairopt/plan/v1"
+SHOWN = 20
+"""most names of pods listed for what is not modelled; their number is always given"""
+
+
+@dataclass(frozen=True)
+class ByOutput:
+    """Scores where a task runs at different speeds: its dominant share where it runs fastest.
+
+    A unit of output weighs the same wherever it is made, so running slowly is never a merit.
+    """
+
+    speed: Floats
+    __name__ = "output"
+
+    def __call__(self, instance: Instance) -> Floats:
+        """(N, I) scores."""
+        from fairopt import criteria
+
+        dominant: Floats = criteria.score(instance, "drf")
+        return np.where(instance.eligible, dominant * self.speed, 0.0)
+
+
+def make(
+    problem: Problem,
+    notion: Notion | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """The plan of a problem, as plain data.
+
+    Parameters
+    ----------
+    notion : what is fair; default max-min of dominant shares, of output where speeds differ.
+    progress : called with (done, of) while a long sequence of programs is solved.
+
+    Raises
+    ------
+    NotCertified, SolverFailure : as of `fairopt.solve`.
+    """
+    from fairopt import solving
+    from fairopt.notions import MaxMin
+
+    if notion is None:
+        slow = (problem.speed != 1).any()
+        notion = MaxMin(ByOutput(problem.speed)) if slow else MaxMin()
+    answer = solving.solve(problem.instance, notion, progress=progress)
+    packed = pack(
+        problem.instance, [problem.demand(n) for n in range(len(problem.users))],
+        [row.capacity for row in problem.shapes], answer.tasks, answer.levels,
+    )  # fmt: skip
+    return {
+        "schema": SCHEMA,
+        "resources": list(problem.instance.resources),
+        "queues": _queues(problem, answer, packed),
+        "workloads": _workloads(problem, answer, packed),
+        "shapes": _shapes(problem, answer, packed),
+        "out": _out(problem),
+        "undivided": [
+            {"node": row.node, "pod": row.name, "why": row.why, "request": _exact(row.request)}
+            for row in problem.cluster.undivided
+        ],
+        "overfull": list(problem.over),
+        "not_modelled": [
+            {"what": words, "pods": len(names), "names": names[:SHOWN]}
+            for words, names in problem.cluster.beyond.items()
+        ],
+        "answer": to_dict(answer),
+    }  # fmt: skip
+
+
+def dumps(plan: Mapping[str, Any]) -> str:
+    """A plan as JSON text, one line for each row of its lists, ending in a newline."""
+    parts = []
+    for key, value in plan.items():
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            rows = ",\n".join(f"    {_json(row)}" for row in value)
+            parts.append(f"  {_json(key)}: [\n{rows}\n  ]")
+        else:
+            parts.append(f"  {_json(key)}: {_json(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
+
+
+def _exact(amounts: Mapping[str, Any]) -> dict[str, str]:
+    return {key: written(amount) for key, amount in sorted(amounts.items())}
+
+
+def _amounts(row: Any, problem: Problem) -> dict[str, float]:
+    """{resource: amount} of a row of floats; what is within rounding of 0 is 0."""
+    names = problem.instance.resources
+    return {key: float(x) + 0.0 for key, x in zip(names, row, strict=True)}
+
+
+# -- rows of the plan -----------------------------------------------------------------------------
+
+
+def _workloads(problem: Problem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
+    stops = status.blocks_by_user(answer.each_blocked())
+    rows = []
+    held = problem.held.sum(axis=1)
+    for n, (name, work) in enumerate(zip(problem.instance.users, problem.users, strict=True)):
+        due, whole = float(answer.totals[n]), int(packed.totals[n])
+        found = status.status(work.asked, due, whole, stops.get(name, ()))
+        rows.append({
+            "workload": name, "queue": work.queue, "weight": float(problem.instance.weight[n]),
+            "demand": _exact(problem.demand(n)), "asked": work.asked,
+            "held": int(held[n] + problem.held_out[n]), "held_out": int(problem.held_out[n]),
+            "due": due, "whole": whole, "loss": max(due - whole, 0.0),
+            "level": float(answer.levels[n]), "status": found.word, "says": found.says,
+        })  # fmt: skip
+    for name, work, why in problem.stuck:
+        rows.append({
+            "workload": name, "queue": work.queue, "weight": 0.0, "demand": _exact(work.demand),
+            "asked": work.asked, "held": sum(work.held.values()),
+            "held_out": sum(work.held.values()), "due": 0.0, "whole": 0, "loss": 0.0, "level": 0.0,
+            "status": status.STUCK, "says": why,
+        })  # fmt: skip
+    return rows
+
+
+def _queues(problem: Problem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
+    owner = [work.queue for work in problem.users]
+    names = sorted({*owner, *(work.queue for _, work, _ in problem.stuck)})
+    demand = problem.instance.demand
+    held = problem.held.sum(axis=1) + problem.held_out
+    rows = []
+    for name in names:
+        own = np.flatnonzero([queue == name for queue in owner])
+        more = answer.totals[own] - held[own]
+        lost = [work for _, work, _ in problem.stuck if work.queue == name]
+        asked = [problem.users[n].asked for n in own] + [work.asked for work in lost]
+        rows.append({
+            "queue": name, "weight": float(problem.cluster.weights.get(name, 1.0)),
+            "guaranteed": {},
+            "asked": None if None in asked else sum(a for a in asked if a is not None),
+            "held": int(held[own].sum()) + sum(sum(work.held.values()) for work in lost),
+            "due": float(answer.totals[own].sum()), "whole": int(packed.totals[own].sum()),
+            "share": float(answer.shares[own].sum()),
+            "difference": _amounts(more @ demand[own], problem),
+        })  # fmt: skip
+    return rows
+
+
+def _shapes(problem: Problem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
+    names = problem.instance.users
+    prices = (
+        answer.prices if answer.prices is not None else np.zeros(problem.instance.capacity.shape)
+    )
+    rows = []
+    for i, shape in enumerate(problem.shapes):
+        idle, stranded = _left(problem, packed, i)
+        rows.append({
+            "shape": shape.name, "count": shape.count, "capacity": _exact(shape.capacity),
+            "nodes": [name for name, _ in shape.members if name],
+            "kinds": dict(shape.kinds),
+            "use": _amounts(answer.utilisation[i], problem),
+            "price": _amounts(prices[i], problem), "idle": idle, "stranded": stranded,
+            "machines": [
+                {"count": count, "tasks": {names[n]: tasks for n, tasks in sorted(own.items())}}
+                for count, own in packed.machines[i]
+            ],
+        })  # fmt: skip
+    return rows
+
+
+def _left(problem: Problem, packed: Packed, i: int) -> tuple[dict[str, str], dict[str, str]]:
+    """What whole tasks leave idle on a shape, and the part of it no waiting task can use."""
+    shape, resources = problem.shapes[i], problem.instance.resources
+    waiting = [
+        problem.demand(n) for n, work in enumerate(problem.users)
+        if problem.instance.placement[n, i]
+        and (work.asked is None or packed.totals[n] < work.asked)
+    ]  # fmt: skip
+    idle = dict.fromkeys(resources, Fraction(0))
+    stranded = dict(idle)
+    for count, tasks in packed.machines[i]:
+        room = {key: shape.capacity.get(key, Fraction(0)) for key in resources}
+        for n, k in tasks.items():
+            for key, amount in problem.demand(n).items():
+                room[key] -= k * amount
+        fits = any(all(room[key] >= x for key, x in need.items()) for need in waiting)
+        for key, amount in room.items():
+            idle[key] += count * amount
+            if waiting and not fits:
+                stranded[key] += count * amount
+    return _exact(idle), _exact(stranded)
+
+
+def _out(problem: Problem) -> list[Any]:
+    """Nodes out of service, with the tasks that are held there."""
+    held: dict[str, int] = {}
+    for work in problem.cluster.workloads:
+        for name, tasks in work.held.items():
+            held[name] = held.get(name, 0) + tasks
+    return [
+        {"node": node.name, "why": node.out, "held": held.get(node.name, 0)}
+        for node in problem.cluster.nodes if node.out
+    ]  # fmt: skip

@@ -1,0 +1,88 @@
+"""A plan read back from its JSON: its lists by name, its exact amounts as fractions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from fairopt.connect.plan import SCHEMA
+from fairopt.instance.reading import Faults, known_keys, listed, shown, table, text
+
+_KEYS = (
+    "schema", "resources", "queues", "workloads", "shapes", "out", "undivided", "overfull",
+    "not_modelled", "answer",
+)  # fmt: skip
+_NEEDED = ("queues", "workloads", "shapes", "answer")
+
+
+class Rows:
+    """The lists of a plan by name, checked to be what the judge needs."""
+
+    def __init__(self, data: Mapping[str, Any], faults: Faults) -> None:
+        self.faults = faults
+        known_keys(data, _KEYS, "", faults)
+        for key in _NEEDED:
+            if key not in data:
+                faults.add(key, "nothing", "needed to judge a plan")
+        self.workloads = self._named(data, "workloads", "workload")
+        self.shapes = self._named(data, "shapes", "shape")
+        self.queues = self._named(data, "queues", "queue")
+
+    def _named(self, data: Mapping[str, Any], key: str, word: str) -> dict[str, Mapping[str, Any]]:
+        found: dict[str, Mapping[str, Any]] = {}
+        for k, given in enumerate(listed(data.get(key, []), key, self.faults)):
+            row = table(given, f"{key}[{k}]", self.faults)
+            name = text(row.get(word, ""), f"{key}[{k}].{word}", self.faults)
+            if name in found:
+                self.faults.add(f"{key}[{k}].{word}", f"the name {name!r} twice", "every name once")
+            found[name] = row
+        return found
+
+    def exact(self, row: Mapping[str, Any], key: str, place: str) -> dict[str, Fraction]:
+        """A table of exact amounts."""
+        found = {}
+        for name, given in table(row.get(key, {}), f"{place}.{key}", self.faults).items():
+            try:
+                found[name] = _fraction(given)
+            except (ValueError, ZeroDivisionError):
+                wanted = "an exact amount >= 0, such as '0.25' or '1/3'"
+                self.faults.add(f"{place}.{key}.{name}", shown(given), wanted)
+        return found
+
+    def whole(self, value: Any, place: str) -> int:
+        """A whole number >= 0."""
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
+        self.faults.add(place, shown(value), "a whole number >= 0")
+        return 0
+
+
+def _fraction(given: Any) -> Fraction:
+    if not isinstance(given, str) or len(given) > 200 or "e" in given.lower():
+        raise ValueError
+    exact = Fraction(given)
+    if exact < 0:
+        raise ValueError
+    return exact
+
+
+def loads(content: str, source: str) -> Mapping[str, Any]:
+    """A plan from JSON text.
+
+    Raises
+    ------
+    BadInput : not JSON, or not of this schema.
+    """
+    faults = Faults(source)
+    try:
+        data = table(json.loads(content), "file", faults)
+    except (ValueError, RecursionError) as error:
+        faults.add("file", f"text that is not JSON ({type(error).__name__})", "a plan in JSON")
+        data = {}
+    faults.stop()
+    if data.get("schema") != SCHEMA:
+        faults.add("schema", shown(data.get("schema")), f"the text '{SCHEMA}'")
+    faults.stop()
+    return data

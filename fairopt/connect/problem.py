@@ -1,0 +1,209 @@
+"""From a cluster to a model: shapes, users and what each holds; and why somebody has no place.
+
+A user is a workload with a node that can hold at least one of its tasks. Its limit is what it holds
+and waits for; its weight is its part of its queue's weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from fairopt.connect import kinds as cards
+from fairopt.connect.cluster import Cluster, Workload
+from fairopt.connect.eligible import Rules
+from fairopt.connect.fields import Amounts
+from fairopt.connect.kinds import Kinds
+from fairopt.connect.quantities import short
+from fairopt.connect.shapes import Shape, left_over, shapes
+from fairopt.errors import BadInput, Fault
+from fairopt.instance import Floats, Instance, Ints
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A cluster as an instance, with the exact amounts beside the floating ones.
+
+    Parameters
+    ----------
+    instance : N users, I shapes, R resources that somebody asks for.
+    users : the workload of each user.
+    shapes : the shape of each server.
+    speed : (N, I) throughput of one task of a user on a shape, beside its fastest kind of card.
+    held : (N, I) tasks held on each shape.
+    held_out : (N,) tasks held on nodes that are out of service.
+    stuck : workloads that can run nowhere -> why, in words.
+    over : nodes whose undivided pods ask for more than they have.
+    """
+
+    cluster: Cluster
+    instance: Instance
+    users: tuple[Workload, ...]
+    shapes: tuple[Shape, ...]
+    speed: Floats
+    held: Ints
+    held_out: Ints
+    stuck: tuple[tuple[str, Workload, str], ...]
+    over: tuple[str, ...]
+
+    def demand(self, n: int) -> Amounts:
+        """The exact amounts of one task of user n, of the instance's resources."""
+        own = self.users[n].demand
+        return {key: own[key] for key in self.instance.resources if key in own}
+
+
+def problem(
+    cluster: Cluster, kinds: Sequence[Kinds] = (), visible: Collection[str] = ()
+) -> Problem:
+    """The problem of a cluster.
+
+    Parameters
+    ----------
+    kinds : labels that tell kinds of cards apart, with their speeds.
+    visible : labels that tell nodes apart although no workload asks for them.
+
+    Raises
+    ------
+    BadInput : no node is in service, there is no workload, or none can run anywhere.
+    """
+    in_service = [node for node in cluster.nodes if not node.out]
+    wrong = []
+    if not in_service:
+        found = f"{len(cluster.nodes)} nodes, none in service" if cluster.nodes else "none"
+        wrong.append(Fault("nodes", found, "at least one node that is ready and not cordoned"))
+    if not cluster.workloads:
+        wrong.append(Fault("pods", "none to divide among", "at least one that runs or waits"))
+    if wrong:
+        raise BadInput(wrong)
+    cards.check(kinds, in_service)
+    rules = sorted({w.rules for w in cluster.workloads}, key=_order)
+    rows = shapes(cluster, rules, kinds, visible)
+    offered = {key for row in rows for key in row.capacity}
+    at = {own: k for k, own in enumerate(rules)}
+    users, stuck, allowed = [], [], []
+    for name, work in zip(_names(cluster.workloads), cluster.workloads, strict=True):
+        if "pods" not in offered:  # nodes from a table need not say how many pods they hold
+            work = _without_pods(work)
+        places, why = _places(work, rows, at[work.rules])
+        if work.asked == 0:
+            continue
+        if why:
+            stuck.append((name, work, why))
+        else:
+            users.append((name, work))
+            allowed.append(places)
+    if not users:
+        raise BadInput([Fault(f"workload {name}", why, "a place to run") for name, _, why in stuck])
+    resources = sorted({key for _, work in users for key in work.demand})
+    owners = [own for _, own in users]
+    instance = Instance(
+        [[float(w.demand.get(key, 0)) for key in resources] for w in owners],
+        [[float(row.capacity.get(key, 0)) for key in resources] for row in rows],
+        placement=np.array(allowed),
+        weight=_weights(owners, cluster),
+        limit=[np.inf if w.asked is None else w.asked for w in owners],
+        count=[row.count for row in rows],
+        users=[name for name, _ in users], servers=[row.name for row in rows], resources=resources,
+    )  # fmt: skip
+    held, out = _held(owners, rows)
+    _, over = left_over(cluster)
+    return Problem(
+        cluster, instance, tuple(owners), tuple(rows), _speed(owners, rows, kinds), held, out,
+        tuple(stuck), tuple(over),
+    )  # fmt: skip
+
+
+def _order(rules: Rules) -> tuple[object, ...]:
+    return rules.selector, rules.terms is not None, rules.terms or (), rules.tolerations
+
+
+def _names(workloads: Sequence[Workload]) -> list[str]:
+    """Names of users: queue/workload, numbered where a workload has tasks of several kinds."""
+    found: list[str] = []
+    used: set[str] = set()
+    for own in workloads:
+        base = own.queue if own.name == own.queue else f"{own.queue}/{own.name}"
+        name, k = base, 1
+        while name in used:
+            k += 1
+            name = f"{base} ({k})"
+        used.add(name)
+        found.append(name)
+    return found
+
+
+def _without_pods(work: Workload) -> Workload:
+    demand = {key: amount for key, amount in work.demand.items() if key != "pods"}
+    return Workload(work.queue, work.name, demand, work.rules, work.waiting, work.held, work.weight)
+
+
+def _weights(work: Sequence[Workload], cluster: Cluster) -> list[float]:
+    """Each user's part of its queue's weight, in proportion to the weights in the queue."""
+    total: dict[str, float] = {}
+    for own in work:
+        total[own.queue] = total.get(own.queue, 0.0) + own.weight
+    return [cluster.weights.get(w.queue, 1.0) * w.weight / total[w.queue] for w in work]
+
+
+def _speed(work: Sequence[Workload], rows: Sequence[Shape], kinds: Sequence[Kinds]) -> Floats:
+    speed = np.ones((len(work), len(rows)))
+    for own in kinds:
+        fastest = max(own.speed.values())
+        by_row = [own.speed.get(dict(row.kinds).get(own.resource, ""), fastest) for row in rows]
+        asks = [own.resource in w.demand for w in work]
+        speed[asks] *= np.array(by_row) / fastest
+    return speed
+
+
+def _held(work: Sequence[Workload], rows: Sequence[Shape]) -> tuple[Ints, Ints]:
+    """(N, I) tasks held on each shape, (N,) tasks held on nodes that are out."""
+    at = {name: k for k, row in enumerate(rows) for name, _ in row.members if name}
+    held, out = np.zeros((len(work), len(rows)), dtype=np.int64), np.zeros(len(work), np.int64)
+    for n, own in enumerate(work):
+        for name, tasks in own.held.items():
+            if name in at:
+                held[n, at[name]] += tasks
+            else:
+                out[n] += tasks
+    return held, out
+
+
+def _places(work: Workload, rows: Sequence[Shape], which: int) -> tuple[list[bool], str]:
+    """On which shapes a task fits; and if on none, why, in words."""
+    by_rule = [not row.refused[which] for row in rows]
+    fits = [
+        ok and all(row.capacity.get(key, 0) >= amount for key, amount in work.demand.items())
+        for ok, row in zip(by_rule, rows, strict=True)
+    ]
+    if any(fits):
+        return fits, ""
+    total = sum(row.count for row in rows)
+    if not any(by_rule):
+        return fits, f"no eligible node: {_emptied_by([row.refused[which] for row in rows], rows)}"
+    left = [row for row, ok in zip(rows, by_rule, strict=True) if ok]
+    nodes = f"the {sum(row.count for row in left)} eligible of {total} nodes"
+    for key, amount in work.demand.items():
+        most = max(row.capacity.get(key, Fraction(0)) for row in left)
+        if not most:
+            return fits, f"no eligible node: none of {nodes} offers {key}"
+        if most < amount:
+            asked, there = short(key, float(amount)), short(key, float(most))
+            return fits, f"task larger than any node: it asks {asked} {key}, {nodes} offer {there}"
+    return fits, f"task larger than any node: none of {nodes} offers all it asks at once"
+
+
+def _emptied_by(refusals: Sequence[tuple[str, ...]], rows: Sequence[Shape]) -> str:
+    """The rule that took the last nodes away, rules taken in their order."""
+    left = list(range(len(rows)))
+    order = dict.fromkeys(words for own in refusals for words in own)
+    for words in sorted(order, key=lambda w: (w.startswith("taint"), w.startswith("node aff"), w)):
+        rest = [i for i in left if words not in refusals[i]]
+        if not rest:
+            before = sum(rows[i].count for i in left)
+            total = sum(row.count for row in rows)
+            return f"{words} keeps it off the last {before} of {total} nodes in service"
+        left = rest
+    return "no rule leaves any"

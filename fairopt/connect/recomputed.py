@@ -1,0 +1,131 @@
+"""The numbers of a plan's tables beside the same numbers computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.connect.packing import whole_part
+from fairopt.connect.plan_rows import Rows
+from fairopt.connect.quantities import written
+from fairopt.connect.status import BLOCKED, FRAGMENTED, SATISFIED, STUCK
+from fairopt.instance.reading import table
+
+Told = Iterator[tuple[str, Any, Any]]
+"""place, what the plan says, what comes out"""
+NEAR = 1e-9
+"""relative difference allowed between a number of the plan and the same number computed again"""
+
+
+def wrong(numbers: Told) -> list[str]:
+    """The places where the plan does not say what comes out."""
+    return [place for place, told, computed in numbers if not _same(told, computed)]
+
+
+def _same(told: Any, computed: Any) -> bool:
+    if isinstance(computed, str):
+        return bool(told == computed)
+    if isinstance(told, bool) or not isinstance(told, int | float):
+        return False
+    return bool(told == computed or abs(told - computed) <= NEAR * max(1e-300, abs(computed)))
+
+
+def workloads(rows: Rows, answer: Allocation) -> Told:
+    """The numbers of the workloads."""
+    inst = answer.instance
+    at = {name: n for n, name in enumerate(inst.users)}
+    for name, row in rows.workloads.items():
+        n = at.get(name)
+        due = 0.0 if n is None else float(answer.totals[n])
+        whole = row.get("whole")
+        yield f"{name}.due", row.get("due"), due
+        yield f"{name}.level", row.get("level"), 0.0 if n is None else float(answer.levels[n])
+        if isinstance(whole, int):
+            yield f"{name}.loss", row.get("loss"), max(due - whole, 0.0)
+            yield f"{name}.status", row.get("status"), _status(row.get("asked"), due, whole, n)
+        if n is not None:
+            yield f"{name}.weight", row.get("weight"), float(inst.weight[n])
+            asked = row.get("asked")
+            yield (
+                f"{name}.asked",
+                np.inf if asked is None else asked,
+                float(np.floor(inst.limit[n])),
+            )
+
+
+def _status(asked: Any, due: float, whole: int, n: int | None) -> str:
+    if n is None:
+        return STUCK
+    if isinstance(asked, int | float) and whole >= int(asked):
+        return SATISFIED
+    return FRAGMENTED if whole < whole_part(due) else BLOCKED
+
+
+def queues(rows: Rows, answer: Allocation) -> Told:
+    """The numbers of the queues."""
+    inst = answer.instance
+    at = {name: n for n, name in enumerate(inst.users)}
+    for queue, row in rows.queues.items():
+        own = {name: w for name, w in rows.workloads.items() if w.get("queue") == queue}
+        for key in ("held", "due", "whole"):
+            numbers = [w.get(key) for w in own.values()]
+            if all(isinstance(x, int | float) for x in numbers):
+                yield f"{queue}.{key}", row.get(key), float(sum(x for x in numbers if x))
+        users = [at[name] for name in own if name in at]
+        yield f"{queue}.share", row.get("share"), float(answer.shares[users].sum())
+        if inst.demand.ndim == 2:
+            more = [answer.totals[at[n]] - own[n].get("held", 0) for n in own if n in at]
+            change = np.array(more) @ inst.demand[users] if users else np.zeros(inst.shape[2])
+            held = [own[n].get("held", 0) for n in own if n in at]
+            size = (answer.totals[users] + held) @ inst.demand[users] if users else change
+            for r, key in enumerate(inst.resources):
+                told = table(row.get("difference", {}), f"{queue}.difference", rows.faults).get(key)
+                # a small difference of large amounts keeps their rounding
+                fine = isinstance(told, int | float) and abs(told - change[r]) <= NEAR * size[r]
+                yield f"{queue}.difference.{key}", change[r] if fine else told, float(change[r])
+
+
+def shapes(rows: Rows, answer: Allocation) -> Told:
+    """The numbers of the shapes."""
+    inst = answer.instance
+    prices = np.zeros(inst.capacity.shape) if answer.prices is None else answer.prices
+    for i, server in enumerate(inst.servers):
+        row = rows.shapes.get(server, {})
+        for key, floats in (("use", answer.utilisation[i]), ("price", prices[i])):
+            told = table(row.get(key, {}), f"{server}.{key}", rows.faults)
+            for resource, x in zip(inst.resources, floats, strict=True):
+                yield f"{server}.{key}.{resource}", told.get(resource), float(x)
+        yield from _left(rows, answer, i)
+
+
+def _left(rows: Rows, answer: Allocation, i: int) -> Told:
+    """What whole tasks leave idle on a shape, and what of it no waiting task can use."""
+    inst = answer.instance
+    server = inst.servers[i]
+    row = rows.shapes.get(server, {})
+    capacity = rows.exact(row, "capacity", server)
+    demand = {name: rows.exact(rows.workloads.get(name, {}), "demand", name) for name in inst.users}
+    waiting = [
+        demand[name] for n, name in enumerate(inst.users)
+        if inst.placement[n, i] and rows.workloads.get(name, {}).get("whole", 0) < inst.limit[n]
+    ]  # fmt: skip
+    zero = dict.fromkeys(inst.resources, Fraction(0))
+    idle, stranded = dict(zero), dict(zero)
+    for machines in row.get("machines", []):
+        count = machines.get("count", 0)
+        room = {key: capacity.get(key, Fraction(0)) for key in zero}
+        for name, tasks in machines.get("tasks", {}).items():
+            for key, amount in demand.get(name, {}).items():
+                room[key] = room.get(key, Fraction(0)) - tasks * amount
+        fits = any(all(room[key] >= x for key, x in need.items()) for need in waiting)
+        for key in zero:
+            idle[key] += count * room[key]
+            stranded[key] += count * room[key] if waiting and not fits else 0
+    for what, amounts in (("idle", idle), ("stranded", stranded)):
+        told = table(row.get(what, {}), f"{server}.{what}", rows.faults)
+        for key, amount in amounts.items():
+            yield f"{server}.{what}.{key}", told.get(key), written(amount)

@@ -1,0 +1,51 @@
+"""Files of any kind that we read, together one cluster: objects of Kubernetes and CSV tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from fairopt import storage
+from fairopt.connect import reading
+from fairopt.connect.cluster import Cluster
+from fairopt.connect.kubernetes import OWNER, UNDIVIDED, Collector
+from fairopt.errors import BadInput
+from fairopt.instance.reading import Faults
+
+Told = Callable[[int, int], None] | None
+
+
+def cluster(
+    paths: Sequence[str],
+    group_by: str = OWNER,
+    undivided: Collection[str] = UNDIVIDED,
+    weights: Mapping[str, float] | None = None,
+    told: Told = None,
+) -> Cluster:
+    """The cluster that all files together describe, in whatever order they come.
+
+    Parameters
+    ----------
+    paths : files, or "-" for standard input; JSON, YAML or CSV, plain or gzip.
+    group_by, undivided : as of `kubernetes.Collector`.
+    weights : weight of queues; 1 for those that are not named.
+    told : called with (bytes read, bytes in all).
+
+    Raises
+    ------
+    BadInput : with every fault, each with the name of its object and the field.
+    """
+    faults = Faults(" and ".join(storage.source_name(path) for path in paths))
+    objects = Collector(group_by, undivided, faults)
+    size, done = reading.sizes(paths), 0
+    for path in paths:
+        source = storage.source_name(path)
+        with reading.opened(path, told, size, done) as stream:
+            try:
+                for place, data, listed in reading.objects(stream, source):
+                    objects.take(data, place, listed)
+            except BadInput as error:
+                # what was wrong before the file became unreadable is told as well
+                faults.found.extend(error.faults)
+                faults.stop()
+        done += reading.sizes([path])
+    return objects.cluster(weights)

@@ -1,0 +1,72 @@
+"""What becomes of each workload, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from fairopt.connect.packing import whole_part
+
+SATISFIED, BLOCKED, FRAGMENTED, STUCK = "satisfied", "blocked", "fragmented", "stuck"
+_FEW = 2
+
+
+class Status(NamedTuple):
+    """A word for programs and a sentence for people."""
+
+    word: str
+    says: str
+
+
+class Block(NamedTuple):
+    """A full resource of a shape that stops a user; price of one more unit, None if unknown."""
+
+    shape: str
+    resource: str
+    price: float | None
+
+
+def status(asked: float | None, due: float, whole: int, blocks: Iterable[Block]) -> Status:
+    """The status of a user with a place to run.
+
+    Parameters
+    ----------
+    asked : tasks it holds and waits for; None for any number.
+    due, whole : tasks of the fluid answer, and those placed whole.
+    blocks : what stops it.
+    """
+    if asked is not None and whole >= int(asked):
+        return Status(SATISFIED, f"satisfied: all {whole} tasks have a place")
+    of = "" if asked is None else f" of {asked:g} asked"
+    if whole < whole_part(due):
+        said = f"due {due:.6g}{of}, {whole} fit whole on single nodes"
+        return Status(FRAGMENTED, f"enough in total but fragmented: {said}")
+    stops = sorted(blocks, key=lambda b: (-(b.price or 0.0), b.shape, b.resource))
+    if not stops:
+        return Status(BLOCKED, f"due {due:.6g}{of}; {whole} whole tasks")
+    by: dict[str, list[str]] = {}
+    for block in stops:
+        by.setdefault(block.resource, []).append(block.shape)
+    words = " and ".join(f"{resource} on {_few(shapes)}" for resource, shapes in by.items())
+    return Status(BLOCKED, f"blocked by {words}: due {due:.6g}{of}, {whole} whole")
+
+
+def stuck(why: str) -> Status:
+    """The status of a workload that can run nowhere."""
+    return Status(STUCK, why)
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return ", ".join(names[:_FEW]) + more
+
+
+def blocks_by_user(found: Iterable[tuple[str, str | None, str | None, float | None]]) -> Mapping[
+    str, list[Block]
+]:  # fmt: skip
+    """The entries of `Allocation.blocked` by user, without those at their own limit."""
+    by: dict[str, list[Block]] = {}
+    for user, server, resource, price in found:
+        if server is not None and resource is not None:
+            by.setdefault(user, []).append(Block(server, resource, price))
+    return by

@@ -1,0 +1,155 @@
+"""A plan as text: queues, what becomes of each workload, the shapes, and what was set aside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from fairopt.connect.quantities import short
+from fairopt.connect.status import BLOCKED, FRAGMENTED, SATISFIED, STUCK
+from fairopt.report.tables import ROWS, _clip, _table
+from fairopt.report.words import count as counted
+from fairopt.report.words import number
+
+_FIRST = (STUCK, FRAGMENTED, BLOCKED, SATISFIED)
+"""order in which workloads are told: those with the most to complain of first"""
+
+
+def plan_text(plan: Mapping[str, Any], rows: int = ROWS) -> str:
+    """A plan (fairopt/plan/v1) as text of 100 columns, without colour.
+
+    Parameters
+    ----------
+    rows : most rows of each table.
+    """
+    parts = [
+        _head(plan), _queues(plan, rows), _workloads(plan, rows), _shapes(plan, rows),
+        "\n".join(_aside(plan)), _verdict(plan),
+    ]  # fmt: skip
+    return "\n\n".join(part for part in parts if part)
+
+
+def _head(plan: Mapping[str, Any]) -> str:
+    nodes = sum(row["count"] for row in plan["shapes"])
+    out = f", {len(plan['out'])} out of service" if plan["out"] else ""
+    notion = plan["answer"]["notion"]
+    return _clip(
+        f"{notion['name']}: {counted(len(plan['queues']), 'queue')}, "
+        f"{counted(len(plan['workloads']), 'workload')}, {counted(nodes, 'node')} in service of "
+        f"{counted(len(plan['shapes']), 'shape')}{out}"
+    )
+
+
+def _amount(value: float | None) -> str:
+    return "any" if value is None else number(value)
+
+
+def _queues(plan: Mapping[str, Any], most: int) -> str:
+    could = any(row.get("could_hold") is not None for row in plan["queues"])
+    columns = ["queue", "weight", "asked", "held", "due", *(["could hold"] if could else []),
+               "whole", "due - held"]  # fmt: skip
+    rows = [
+        [row["queue"], number(row["weight"]), _amount(row["asked"]), number(row["held"]),
+         number(row["due"]), *([_could(row)] if could else []), number(row["whole"]),
+         _difference(row["difference"])]
+        for row in plan["queues"]
+    ]  # fmt: skip
+    return _cut(columns, rows, most, (0, len(columns) - 1))
+
+
+def _could(row: Mapping[str, Any]) -> str:
+    return "" if row["could_hold"] is None else number(row["could_hold"]["tasks"])
+
+
+def _difference(amounts: Mapping[str, float]) -> str:
+    words = [
+        f"{'+' if x > 0 else '-'}{short(key, abs(x))} {key}"
+        for key, x in amounts.items()
+        if key != "pods" and abs(x) >= 5e-4
+    ]
+    return ", ".join(words) or "none"
+
+
+def _workloads(plan: Mapping[str, Any], most: int) -> str:
+    order = sorted(plan["workloads"], key=lambda row: _FIRST.index(row["status"]))
+    told = [row for row in order if row["status"] != SATISFIED]
+    fine = len(order) - len(told)
+    # sentences are not cut: their end is what the reader needs
+    lines = [f"{row['workload']}: {row['says']}" for row in told[:most]]
+    if len(told) > most:
+        lines.append(f"... {len(told) - most} more")
+    if fine:
+        lines.append(f"{counted(fine, 'workload')} satisfied")
+    return "\n".join(lines)
+
+
+def _shapes(plan: Mapping[str, Any], most: int) -> str:
+    columns = ["shape", "nodes", "use (price of all of it)", "stranded"]
+    rows = []
+    for row in plan["shapes"]:
+        use = [
+            f"{key} {100 * part:.0f}%" + _price(row, key)
+            for key, part in row["use"].items()
+            if float(_float(row["capacity"].get(key, "0"))) > 0
+        ]
+        lost = [
+            f"{short(key, x)} {key}" for key, x in _floats(row["stranded"]) if x and key != "pods"
+        ]
+        rows.append([row["shape"], number(row["count"]), ", ".join(use), ", ".join(lost) or "none"])
+    return _cut(columns, rows, most, (0, 2, 3))
+
+
+def _price(row: Mapping[str, Any], key: str) -> str:
+    """The price of all of a resource on the shape, as a part of all money; empty where it is 0."""
+    money = row["price"][key] * row["count"] * _float(row["capacity"].get(key, "0"))
+    return f" ({money:.2g})" if money > 5e-7 else ""
+
+
+def _float(text: str) -> float:
+    top, _, bottom = text.partition("/")
+    return float(top) / float(bottom or 1)
+
+
+def _floats(amounts: Mapping[str, str]) -> Iterator[tuple[str, float]]:
+    for key, text in amounts.items():
+        yield key, _float(text)
+
+
+def _aside(plan: Mapping[str, Any]) -> Iterator[str]:
+    """What was set aside, a line for each reason."""
+    out: dict[str, list[str]] = {}
+    for row in plan["out"]:
+        held = f" (holds {counted(row['held'], 'pod')})" if row["held"] else ""
+        out.setdefault(row["why"], []).append(row["node"] + held)
+    for why, names in out.items():
+        yield _clip(f"out of service, {why}: {_few(names)}")
+    fixed: dict[str, int] = {}
+    for row in plan["undivided"]:
+        fixed[row["why"]] = fixed.get(row["why"], 0) + 1
+    if fixed:
+        words = ", ".join(f"{counted(k, 'pod')} ({why})" for why, k in sorted(fixed.items()))
+        yield _clip(f"taken off the nodes first: {words}")
+    if plan["overfull"]:
+        yield _clip(f"nodes whose own pods ask for more than they have: {_few(plan['overfull'])}")
+    for row in plan["not_modelled"]:
+        yield _clip(
+            f"not modelled, {row['what']}: {counted(row['pods'], 'pod')}, {_few(row['names'])}"
+        )
+
+
+def _few(names: Sequence[str], most: int = 3) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
+def _verdict(plan: Mapping[str, Any]) -> str:
+    answer = plan["answer"].get("certificate")
+    due = sum(row["due"] for row in plan["workloads"])
+    whole = sum(row["whole"] for row in plan["workloads"])
+    fluid = "not judged" if answer is None else f"{answer['verdict']}, gap {answer['gap']:.2g}"
+    return f"fluid answer {fluid}; {whole:,} whole tasks placed of {due:.6g} due"
+
+
+def _cut(columns: Sequence[str], rows: Sequence[Sequence[str]], most: int, left: Any) -> str:
+    shown = rows if len(rows) <= most else rows[: most - 1]
+    return _table(columns, shown, len(rows) - len(shown), left)
