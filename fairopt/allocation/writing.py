@@ -16,6 +16,12 @@ import numpy as np
 
 from fairopt import criteria, storage
 from fairopt.allocation.amounts import Amounts
+from fairopt.allocation.writing_rules import (
+    instance_rules,
+    priced_rules,
+    tasks_by_mode,
+    told_rounds,
+)
 from fairopt.formulas import parameters
 from fairopt.instance import Floats, Instance
 from fairopt.instance.fields import CURVES
@@ -51,7 +57,6 @@ def _json(value: Any) -> str:
 def to_dict(alloc: Amounts) -> dict[str, Any]:
     """The answer as plain data of the schema fairopt/allocation/v1."""
     inst = alloc.instance
-    inst.only_plain("an answer as JSON")
     found: dict[str, Any] = {
         "schema": SCHEMA,
         "instance": instance_plain(inst),
@@ -71,15 +76,15 @@ def to_dict(alloc: Amounts) -> dict[str, Any]:
 def proof(alloc: Amounts) -> dict[str, Any]:
     """Tasks, prices and scores as plain data: what a judge needs beside instance and notion."""
     inst = alloc.instance
-    found: dict[str, Any] = {"tasks": _rows(alloc.tasks, inst.users, inst.servers)}
-    if alloc.prices is not None:
-        found["prices"] = _rows(alloc.prices, inst.servers, inst.resources)
-    if alloc.limit_prices is not None:
-        found["limit_prices"] = _row(alloc.limit_prices, inst.users)
+    by_mode = alloc.way_tasks is not None
+    rows = tasks_by_mode(alloc) if by_mode else _rows(alloc.tasks, inst.users, inst.servers)
+    found: dict[str, Any] = {"tasks": rows, **priced_rules(inst, vars(alloc))}
     if alloc.level_prices is not None:
         found["level_prices"] = [_rows(p, inst.servers, inst.resources) for p in alloc.level_prices]
     if not _score_follows(alloc):
         found["score"] = _rows(alloc.score, inst.users, inst.servers)
+    if alloc.rounds is not None:
+        found["rounds"] = told_rounds(alloc)
     return found
 
 
@@ -137,7 +142,7 @@ def instance_plain(inst: Instance) -> dict[str, Any]:
         ] if not inst.linear else []  # fmt: skip
         if any(rows):
             plain[key] = {name: row for name, row in zip(inst.users, rows, strict=True) if row}
-    return plain
+    return {**plain, **instance_rules(inst)}
 
 
 def _row(row: Floats, names: tuple[str, ...]) -> dict[str, float]:

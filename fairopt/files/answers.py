@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairopt import criteria, storage
-from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.allocation.writing import SCHEMA
 from fairopt.errors import BadInput, Fault
+from fairopt.files import answer_rules
+from fairopt.files.answer_claims import any_number, claimed
+from fairopt.files.answer_instance import as_model
+from fairopt.files.answer_rules import read_rules
 from fairopt.files.tables import arrays_of
 from fairopt.formulas import families, parameters
 from fairopt.instance import Floats, Instance
-from fairopt.instance.fields import CURVES
 from fairopt.instance.reading import (
     AMOUNT,
     FINITE,
@@ -27,7 +28,6 @@ from fairopt.instance.reading import (
     by_name,
     known_keys,
     listed,
-    names,
     nearest,
     number,
     shown,
@@ -42,14 +42,8 @@ if TYPE_CHECKING:
 LARGEST = 1024 * storage.MEBIBYTE
 _KEYS = (
     "schema", "instance", "notion", "tasks", "prices", "limit_prices", "level_prices", "score",
-    "objective", "equivalent", "certificate", "steps",
+    "objective", "equivalent", "certificate", "steps", *answer_rules.KEYS,
 )  # fmt: skip
-_INSTANCE = (
-    "users", "servers", "resources", "demand", "demand_on", "capacity", "count", "placement",
-    "weight", "limit", *CURVES,
-)  # fmt: skip
-_BEYOND = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
-"""texts for numbers that JSON lacks; the objective and gaps may be such"""
 
 
 def load(path: str | os.PathLike[str]) -> Allocation:
@@ -84,11 +78,13 @@ def loads(content: str, source: str = "answer") -> Allocation:
     if data.get("instance") is None:
         faults.stop()
     given = table(data["instance"], "instance", faults)
-    plain = _as_model(given, faults)
+    plain = as_model(given, faults)
     named = plain.pop("names")
-    found = _parts(data, named, faults)
+    modes = given.get("modes")
+    found = _parts(data, named, modes if isinstance(modes, Mapping) else (), faults)
     arrays = arrays_of(plain, faults, by_server="demand_on" in given)
-    return _whole(build(faults, **arrays), found, faults)
+    instance = build(faults, **arrays)
+    return _whole(instance, {**found, **read_rules(instance, data, faults)}, faults)
 
 
 def of(instance: Instance, data: Any, source: str) -> Allocation:
@@ -101,9 +97,9 @@ def of(instance: Instance, data: Any, source: str) -> Allocation:
     for key in ("notion", "tasks"):
         if plain.get(key) is None:
             faults.add(key, "nothing", "needed to judge an answer")
-    found = _parts(plain, named, faults)
+    found = _parts(plain, named, instance.modes or (), faults)
     faults.stop()
-    return _whole(instance, found, faults)
+    return _whole(instance, {**found, **read_rules(instance, plain, faults)}, faults)
 
 
 def _whole(instance: Instance, found: dict[str, Any], faults: Faults) -> Allocation:
@@ -150,13 +146,17 @@ def _parse(content: str, source: str, faults: Faults) -> Any:
 
 
 def _parts(
-    data: Mapping[str, Any], named: Sequence[Mapping[str, int]], faults: Faults
+    data: Mapping[str, Any],
+    named: Sequence[Mapping[str, int]],
+    modes: Collection[str],
+    faults: Faults,
 ) -> dict[str, Any]:
-    """The arguments of Allocation, all but the instance, from the plain data.
+    """The arguments of Allocation, all but the instance and `read_rules`, from the plain data.
 
     Parameters
     ----------
     named : positions of users, servers and resources by name.
+    modes : the users with modes, whose tasks have another form (`fairopt.files.answer_rules`).
     """
     users, servers, resources = named
     found: dict[str, Any] = {"notion": {"name": "", "parameters": {}}}
@@ -169,10 +169,12 @@ def _parts(
         ("score", user, server, AMOUNT),
     ):
         rows = None
-        if data.get(key) is not None:
-            rows = _matrix(
-                tables_by_name(data[key], outer, inner, key, faults, wanted), outer[1], inner[1]
-            )
+        given = data.get(key)
+        if key == "tasks" and isinstance(given, Mapping):
+            given = {user: row for user, row in given.items() if user not in modes}
+        if given is not None:
+            cells = tables_by_name(given, outer, inner, key, faults, wanted)
+            rows = _matrix(cells, outer[1], inner[1])
         found[key] = rows
     found["limit_prices"] = found["level_prices"] = None
     if data.get("limit_prices") is not None:
@@ -190,8 +192,8 @@ def _parts(
         shape = len(levels), len(servers), len(resources)
         found["level_prices"] = np.array(levels).reshape(shape)
     for key in ("objective", "equivalent"):
-        found[key] = None if data.get(key) is None else _any_number(data[key], key, faults)
-    found["certificate"] = _certificate(data.get("certificate"), faults)
+        found[key] = None if data.get(key) is None else any_number(data[key], key, faults)
+    found["certificate"] = claimed(data.get("certificate"), faults)
     found["steps"] = tuple(listed(data.get("steps", []), "steps", faults))
     for k, step in enumerate(found["steps"]):
         if "machines" in table(step, f"steps[{k}]", faults):
@@ -221,32 +223,6 @@ def _matrix(
         for column, value in row.items():
             array[outer[name], inner[column]] = value
     return array
-
-
-def _as_model(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
-    """The tables [servers] and [users] of a model file, from the columns of the JSON form."""
-    known_keys(given, _INSTANCE, "instance", faults)
-    known = []
-    for key in ("users", "servers", "resources"):
-        if key not in given:
-            faults.add(key, "none", "at least one")
-        known.append(names(given[key], key, faults) if key in given else {})
-    users, servers, _ = known
-    people: dict[str, dict[str, Any]] = {name: {} for name in users}
-    rows: dict[str, dict[str, Any]] = {name: {} for name in servers}
-    for key, kind, into, word in (
-        ("demand", "user", people, "demand"), ("demand_on", "user", people, "demand_on"),
-        ("weight", "user", people, "weight"), ("limit", "user", people, "limit"),
-        ("placement", "user", people, "servers"), ("capacity", "server", rows, "capacity"),
-        ("count", "server", rows, "count"), *((key, "user", people, key) for key in CURVES),
-    ):  # fmt: skip
-        for name, value in table(given.get(key, {}), f"instance.{key}", faults).items():
-            if name in into:
-                into[name][word] = value
-            else:
-                faults.add(f"instance.{key}.{name}", f"an unknown {kind}", nearest(name, into))
-    plain: dict[str, Any] = {"servers": rows, "users": people, "names": known}
-    return {**plain, "resources": list(known[2])}
 
 
 def _notion(given: Any, scored: bool, faults: Faults) -> dict[str, Any]:
@@ -279,54 +255,3 @@ def _chosen(
     for fault in parameters.faults(name, chosen, scored):
         faults.add(f"notion.{place}parameters.{fault.place}", fault.found, fault.wanted)
     return dict(chosen)
-
-
-def _any_number(value: Any, place: str, faults: Faults) -> float:
-    """A number that may be infinite: a JSON number or one of the texts inf, -inf, nan."""
-    if isinstance(value, str) and value in _BEYOND:
-        return _BEYOND[value]
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        faults.add(place, shown(value), "a number, or 'inf'")
-        return 0.0
-    try:
-        return float(value)
-    except OverflowError:
-        faults.add(place, shown(value), "a number, or 'inf'")
-        return 0.0
-
-
-def _certificate(given: Any, faults: Faults) -> Certificate | None:
-    """The certificate that the file claims."""
-    if given is None:
-        return None
-    data = table(given, "certificate", faults)
-    known_keys(
-        data, ("verdict", "gap", "residual", "undetermined", "checks"), "certificate", faults
-    )
-    verdict = data.get("verdict")
-    if verdict not in (CERTIFIED, REFUTED, UNPROVED):
-        faults.add("certificate.verdict", shown(verdict), f"{CERTIFIED}, {REFUTED} or {UNPROVED}")
-    checks = []
-    for k, row in enumerate(listed(data.get("checks", []), "certificate.checks", faults)):
-        here = f"certificate.checks[{k}]"
-        row = table(row, here, faults)
-        known_keys(row, ("name", "holds", "residual", "tolerance", "witness"), here, faults)
-        tolerance = _any_number(row.get("tolerance", 0.0), f"{here}.tolerance", faults)
-        residual = _any_number(row.get("residual", "nan"), f"{here}.residual", faults)
-        checks.append(
-            Check(
-                text(row.get("name", ""), f"{here}.name", faults),
-                row.get("holds") is True,
-                tolerance - residual,
-                tolerance,
-                text(row.get("witness", ""), f"{here}.witness", faults),
-            )
-        )
-    return Certificate(
-        str(verdict),
-        _any_number(data.get("gap", "nan"), "certificate.gap", faults),
-        _any_number(data.get("residual", "nan"), "certificate.residual", faults),
-        tuple(text(u, "certificate.undetermined", faults)
-              for u in listed(data.get("undetermined", []), "certificate.undetermined", faults)),
-        tuple(checks),
-    )  # fmt: skip
