@@ -2,16 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from fairopt import markup
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
-from fairopt.errors import BadInput, FairoptError, Infeasible, UsageError
+from fairopt.errors import BadInput, FairoptError, Infeasible, MissingExtra, UsageError
 from fairopt.instance import Instance
 from fairopt.properties import PROPERTIES
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
-def rows(instance: Instance, seed: int = 0) -> list[dict[str, Any]]:
+
+class Comparison(list[dict[str, Any]]):
+    """The rows of a comparison: a list of plain data that notebooks show as a table."""
+
+    def to_frame(self) -> DataFrame:
+        """A pandas frame, one row each: tasks of each user, numbers, a column for each property.
+
+        Raises
+        ------
+        MissingExtra : without pandas.
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtra("to_frame needs pandas: pip install 'fairopt[frame]'") from error
+        flat = [
+            {"name": named(row), "status": row["status"], "verdict": row.get("verdict"),
+             **{key: row.get(key) for key in ("efficiency", "least", "most")},
+             **{f"tasks.{user}": tasks for user, tasks in row.get("totals", {}).items()},
+             **{name: check["holds"] for name, check in row.get("properties", {}).items()}}
+            for row in self
+        ]  # fmt: skip
+        return pd.DataFrame(flat).set_index("name")
+
+    def _repr_html_(self) -> str:
+        rows = (
+            [named(row), row.get("efficiency", "-"), row.get("least", "-"), row.get("most", "-"),
+             ", ".join(row.get("fails", ())) or "-", row.get("verdict") or row["status"]]
+            for row in self
+        )  # fmt: skip
+        head = ["notion or scheduler", "efficiency", "least level", "most level", "fails",
+                "certificate"]  # fmt: skip
+        return markup.block(markup.table("Comparison", head, rows, len(self)))
+
+
+def named(row: dict[str, Any]) -> str:
+    """The name of a row with its parameters."""
+    values = ", ".join(f"{v:g}" if isinstance(v, float) else str(v)
+                       for v in row["parameters"].values())  # fmt: skip
+    return f"{row['name']} ({values})" if values else str(row["name"])
+
+
+def rows(instance: Instance, seed: int = 0) -> Comparison:
     """One row per notion of NOTIONS, then one per scheduler of SCHEDULERS, as plain data.
 
     Parameters
@@ -21,10 +66,10 @@ def rows(instance: Instance, seed: int = 0) -> list[dict[str, Any]]:
 
     Returns
     -------
-    list of dict : `name`, `parameters`, `status`. Status "answered" comes with `totals` {user:
-        tasks}, `efficiency` sum phi_n x_n, `utilisation` {resource: used / capacity of all
-        servers}, `least` and `most` of the levels x_n / (phi_n sum_i gamma[n,i]) (one scale for
-        all rows, whatever the notion's own criterion), `fails` (names of properties),
+    Comparison, a list of dict : `name`, `parameters`, `status`. Status "answered" comes with
+        `totals` {user: tasks}, `efficiency` sum phi_n x_n, `utilisation` {resource: used / capacity
+        of all servers}, `least` and `most` of the levels x_n / (phi_n sum_i gamma[n,i]) (one scale
+        for all rows, whatever the notion's own criterion), `fails` (names of properties),
         `properties` {name: {holds, residual, witness}}, `verdict`, `gap`, `residual`. Status
         "refused" (the notion does not take this instance) and "failed" (no answer) come with
         `reason`.
@@ -35,7 +80,7 @@ def rows(instance: Instance, seed: int = 0) -> list[dict[str, Any]]:
 
     instance.only_linear("compare")
     instance.only_plain("compare")
-    table: list[dict[str, Any]] = []
+    table = Comparison()
     for name, notion in NOTIONS.items():
         for parameters in notion.compared:
             row = {"name": name, "parameters": parameters}

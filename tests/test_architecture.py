@@ -17,7 +17,7 @@ PACKAGE = Path(fairopt.__file__).parent
 
 # from the ground up; a module imports those of lower layers, and of its own package, only
 LAYERS = (
-    ("errors", "threads"),
+    ("errors", "threads", "markup"),
     ("storage",),
     ("instance",),
     ("criteria",),
@@ -29,7 +29,7 @@ LAYERS = (
     ("solving.engines",),
     ("solving",),
     ("properties",),
-    ("sweeping", "compare", "mechanisms", "dynamics"),
+    ("sweeping", "compare", "mechanisms", "dynamics", "explaining"),
     ("propositions",),
     ("connect", "plan"),
     ("report",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairopt import criteria
+from fairopt.allocation import html
 from fairopt.allocation.amounts import Amounts
 from fairopt.allocation.check import Certificate
 from fairopt.allocation.fields import checked, running, same, shapes, told
@@ -24,6 +26,8 @@ from fairopt.instance.labels import Given, by_name
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from fairopt.allocation.explained import Explanation
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -182,11 +186,36 @@ class Allocation(Amounts):
         """The entries of `blocked`, computed one at a time."""
         return each_blocked(self.instance, self.each_stopped(), self.prices, self.limit_prices)
 
+    def explain(self, user: str, again: bool = True) -> Explanation:
+        """Why one user gets what it gets: what it holds and is due, what stops it, who holds that.
+
+        Parameters
+        ----------
+        user : its name.
+        again : also solve again, to say what one more unit of what stops it, or 10% more weight,
+            would bring.
+
+        Returns
+        -------
+        Explanation : print it, or read its fields (`fairopt.allocation.explained`).
+
+        Raises
+        ------
+        UsageError : an unknown user.
+        """
+        # found by name, as who explains solves again and so stands above all that is solved
+        explain = importlib.import_module("fairopt.explaining").explain
+        found: Explanation = explain(self, user, again)
+        return found
+
     def save(self, path: Any) -> None:
         """Write the answer to a JSON file (fairopt/allocation/v1), whole or not at all."""
         from fairopt.allocation.writing import save
 
         save(self, path)
+
+    def _repr_html_(self) -> str:
+        return html.html(self, repr(self))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Allocation):

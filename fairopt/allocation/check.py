@@ -10,6 +10,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from fairopt import markup
+
 _Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 CERTIFIED = "certified"
@@ -187,6 +189,16 @@ class Certificate:
             )
         lines.extend(f"  {note}" for note in self.notes)
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = f"{self.verdict}: gap {self.gap:.2g}, residual {self.residual:.2g}"
+        rows = ([c.name, "yes" if c.holds else "NO", f"{c.residual:.2g}", f"{c.tolerance:.0e}",
+                 c.witness] for c in self.checks)  # fmt: skip
+        return markup.block(
+            markup.line(head),
+            markup.table("Checks", ["check", "holds", "off by", "allowed", "worst at"], rows,
+                         len(self.checks)),
+        )  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for files, without `intervals` and `notes`, which are recomputed when read."""

@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "import": ("import_", "From what a scheduler prints to a plain model."),
     "simulate": ("simulate", "What users get over time: arrivals, servers on their own."),
     "propositions": ("propositions", "The papers' statements, tried on random instances."),
+    "explain": ("explain", "Why one user gets what it gets, and what would bring it more."),
     "report": ("report", "Results as one HTML page that opens from disk."),
     "models": ("models", "List the models shipped with fairopt."),
 }

@@ -25,8 +25,10 @@ from fairopt.errors import NotCertified
               help="Certify when gap and residual are at most this.")  # fmt: skip
 @click.option("--reduce/--no-reduce", default=True, show_default=True,
               help="Merge identical users and servers before solving, which is exact.")  # fmt: skip
+@click.option("--explain", "told", is_flag=True,
+              help="Also print every check, what stops each user, and what that is worth.")
 @output.as_json
-@output.out
+@output.out  # fmt: skip
 def command(
     model: str,
     notion: str | None,
@@ -34,6 +36,7 @@ def command(
     solver: str,
     gap: float,
     reduce: bool,
+    told: bool,
     as_json: bool,
     path: str | None,
     **parameters: Any,
@@ -54,8 +57,8 @@ def command(
 
     complaint = None
     try:
-        with progress.shown(wanted.name) as told:
-            answer = solve(problem.instance, wanted, solver=solver, gap=gap, progress=told,
+        with progress.shown(wanted.name) as moved:
+            answer = solve(problem.instance, wanted, solver=solver, gap=gap, progress=moved,
                            reduce=reduce)  # fmt: skip
     except NotCertified as error:
         if error.allocation is None:
@@ -69,7 +72,10 @@ def command(
         from fairopt.report.tables import allocation_text
 
         title = problem.title or problem.name
-        output.to_stdout(allocation_text(answer, title, accepted=complaint is None))
+        text = allocation_text(answer, title, accepted=complaint is None)
+        if told and answer.certificate is not None:
+            text += f"\n\n{answer.certificate.explain()}"
+        output.to_stdout(text)
     if complaint is not None:
         raise complaint
     return 0

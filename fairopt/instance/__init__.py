@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairopt.errors import BadInput, Fault
+from fairopt.instance import frames, html
 from fairopt.instance.faults import (
     curve,
     curve_faults,
@@ -125,6 +126,38 @@ class Instance(Fields):
         faults.extend(bent or (() if muddled else eligibility_faults(self)))
         if faults:
             raise BadInput(faults)
+
+    @classmethod
+    def from_frames(cls, users: Any, servers: Any, placement: Any = None, **more: Any) -> Instance:
+        """An instance from a frame of users and a frame of servers.
+
+        Parameters
+        ----------
+        users : a row for each user, named by the index or by a column "name"; a column for each
+            resource that a task takes, and if wanted "weight" and "limit". Resources without a
+            column are 0, empty cells the default.
+        servers : a row for each server, named likewise; a column for each resource, and if wanted
+            "count".
+        placement : a frame of users by servers (aligned by label), a frame with the columns "user"
+            and "server" and a row for each allowed pair, or what `Instance` takes.
+        more : further arguments of `Instance`.
+
+        Raises
+        ------
+        BadInput : with every unknown column and every cell that is no number.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> users = pd.DataFrame({"cpu": [1, 3], "memory": [4, 1]}, index=["A", "B"])
+        >>> servers = pd.DataFrame({"cpu": [9], "memory": [18]}, index=["pool"])
+        >>> Instance.from_frames(users, servers)
+        Instance(2 users, 1 server, 2 resources, 2 eligible pairs)
+        """
+        return cls(**{**frames.arguments(users, servers, placement), **more})
+
+    def _repr_html_(self) -> str:
+        return html.html(self, repr(self))
 
     def parts(self) -> list[tuple[Ints, Ints]]:
         """Positions of users and servers of each part; no server is shared by users of two parts.

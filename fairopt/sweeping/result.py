@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairopt import measures, storage
+from fairopt import markup, measures, storage
 from fairopt.allocation.writing import instance_plain
 from fairopt.errors import MissingExtra, UsageError
 from fairopt.instance import Instance
@@ -170,6 +170,16 @@ class Sweep:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def _repr_html_(self) -> str:
+        names = list(dict.fromkeys(name for row in self.rows for name in row["measures"]))[:6]
+        rows = (
+            [k, *(row["parameters"].get(name) for name in self.swept), row["notion"]["name"],
+             *(row["measures"].get(name) for name in names), row["verdict"] or row["status"]]
+            for k, row in enumerate(self.rows)
+        )  # fmt: skip
+        head = ["point", *self.swept, "notion", *names, "certificate"]
+        return markup.block(markup.table(repr(self), head, rows, len(self.rows)))
 
     def __repr__(self) -> str:
         count = sum(row["certified"] for row in self.rows)

@@ -1,0 +1,86 @@
+"""What a little more would bring one user, found by solving again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.allocation.explained import Change, Stop
+from fairopt.errors import FairoptError
+from fairopt.formulas.parameters import FILL
+from fairopt.instance import Instance
+from fairopt.notions import NOTIONS, Notion, make
+
+MORE = 0.1
+"""how much more weight and limit are tried, relative"""
+UNIT = (1e-3, 1.0)
+"""one more unit of a resource is tried if it is between these parts of what is there, else MORE"""
+TRIED = 3
+"""most of the resources that stop a user that are tried, the dearest first"""
+
+
+def notion_of(alloc: Allocation) -> Notion | None:
+    """The notion of an answer, to solve again; None for a scheduler or a notion of one's own."""
+    name = str(alloc.notion["name"])
+    if name.startswith(FILL) or name not in NOTIONS:
+        return None
+    return make(name, **alloc.notion["parameters"])
+
+
+def changes(
+    alloc: Allocation,
+    n: int,
+    stops: Sequence[Stop],
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Change]:
+    """What user n gets with more of what stops it, and with 10% more weight; one solve each."""
+    notion = notion_of(alloc)
+    if notion is None:
+        return []
+    inst = alloc.instance
+    tried: list[tuple[str, Instance]] = []
+    for stop in stops[:TRIED]:
+        if stop.resource is None or stop.server is None:
+            limit = np.array(inst.limit)
+            limit[n] *= 1 + MORE
+            tried.append(("with a limit 10% higher", inst.replace(limit=limit)))
+            continue
+        i, r = inst.servers.index(stop.server), inst.resources.index(stop.resource)
+        there = float(inst.pool[i, r])
+        unit = 1.0 if UNIT[0] * there <= 1.0 <= UNIT[1] * there else MORE * there
+        capacity = np.array(inst.capacity)
+        capacity[i, r] = (there + unit) / float(inst.count[i])
+        words = f"with {'one unit' if unit == 1.0 else '10%'} more {stop.resource} on {stop.server}"
+        tried.append((words, inst.replace(capacity=capacity)))
+    weight = np.array(inst.weight)
+    weight[n] *= 1 + MORE
+    tried.append(("with 10% more weight", inst.replace(weight=weight)))
+    found = []
+    for k, (words, other) in enumerate(tried):
+        if progress is not None:
+            progress(k, len(tried))
+        found.append(_change(alloc, n, words, other, notion))
+    return found
+
+
+def _change(alloc: Allocation, n: int, words: str, other: Instance, notion: Notion) -> Change:
+    from fairopt.solving import solve
+
+    try:
+        answer = solve(other, notion, uncertified="return")
+    except FairoptError as error:
+        return Change(words, reason=" ".join(str(error).split()))
+    gained = float(answer.totals[n] - alloc.totals[n])
+    before = np.maximum(alloc.totals, 1e-300)
+    part = (alloc.totals - answer.totals) / before
+    part[n] = 0.0
+    m = int(part.argmax())
+    loses = part[m] > 1e-6 and alloc.totals[m] > 0
+    certified = answer.certificate is not None and answer.certificate.certified
+    return Change(
+        words, float(answer.totals[n]), float(answer.shares[n]), gained,
+        alloc.instance.users[m] if loses else None,
+        float(alloc.totals[m] - answer.totals[m]) if loses else 0.0, certified,
+    )  # fmt: skip
