@@ -86,9 +86,22 @@ class MissingExtra(FairoptError, ImportError):
 
 
 class Infeasible(FairoptError):
-    """The notion's constraints admit no allocation but zero tasks for everybody."""
+    """The notion's constraints admit no allocation, or none but zero tasks for everybody.
+
+    Parameters
+    ----------
+    proof : for guarantees that do not fit: "users" in conflict, "cut" of all guarantees that makes
+        them fit, "cut_of_users" for these users alone, and the "prices" that prove it.
+    """
 
     exit_code = 3
+
+    def __init__(self, message: str, proof: dict[str, Any] | None = None) -> None:
+        self.proof = proof
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (str(self), self.proof))
 
 
 class NotCertified(FairoptError):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Instance, Ints
 
 
@@ -99,6 +100,51 @@ def feasible_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet
 
 
 @dataclass(frozen=True)
+class RuledSet:
+    """All linear rules of an instance with groups, quotas or modes (`formulas.lowered`).
+
+    Parameters
+    ----------
+    y : cvxpy variable (P,), tasks of each column in units of `unit[n] / score`.
+    share : cvxpy expression (N,), s_n / unit_n.
+    rules : the rows, each in its typical amount. flows : bounds of what is lent, None without.
+    pair_unit : (P,) tasks in one unit of y. low : the rules.
+    """
+
+    y: Any
+    share: Any
+    rules: Any
+    flows: Any
+    pair_unit: Floats
+    low: Lowered
+
+    @property
+    def constraints(self) -> list[Any]:
+        """The cvxpy constraints of the set; y >= 0 is part of the variable."""
+        return [self.rules] if self.flows is None else [self.rules, *self.flows]
+
+
+def ruled_set(low: Lowered, unit: Floats) -> RuledSet:
+    """The set of all rules, with shares counted in `unit` (N,)."""
+    import cvxpy as cp
+
+    count, flows = low.columns, len(low.low)
+    pair_unit = unit[low.owner] / low.score
+    y = cp.Variable(count, nonneg=True, name="y")
+    rows = low.matrix.multiply(1.0 / low.unit[:, None]).tocsr()
+    used = rows[:, :count].multiply(pair_unit[None, :]).tocsr() @ y
+    bounds = None
+    if flows:
+        lent = cp.Variable(flows, name="lent")
+        used = used + rows[:, count:] @ lent
+        least, most = np.flatnonzero(np.isfinite(low.low)), np.flatnonzero(np.isfinite(low.high))
+        bounds = [lent[least] >= low.low[least], lent[most] <= low.high[most]]
+    of_user = _sparse((np.ones(count), (low.owner, np.arange(count))), (low.shape[0], count))
+    rules = (used <= low.rhs / low.unit).set_label("rules")
+    return RuledSet(y, of_user @ y, rules, bounds, pair_unit, low)
+
+
+@dataclass(frozen=True)
 class Program:
     """A concave objective to maximise over the feasible set; the duals of capacity are prices.
 
@@ -106,7 +152,7 @@ class Program:
     """
 
     objective: Any
-    space: FeasibleSet
+    space: FeasibleSet | RuledSet
     definition: list[Any] = field(default_factory=list)
 
     def problem(self) -> Any:
@@ -115,6 +161,13 @@ class Program:
 
         constraints = [*self.space.constraints, *self.definition]
         return cp.Problem(cp.Maximize(self.objective), constraints)
+
+
+def cp_variable(name: str) -> Any:
+    """A scalar cvxpy variable, for notions, which do not import cvxpy."""
+    import cvxpy as cp
+
+    return cp.Variable(name=name)
 
 
 @dataclass(frozen=True)

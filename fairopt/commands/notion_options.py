@@ -12,6 +12,7 @@ from fairopt.criteria import CRITERIA
 from fairopt.errors import UsageError
 from fairopt.files import Model
 from fairopt.files.cases import Case
+from fairopt.formulas.parameters import OVERS
 from fairopt.notions import NOTIONS, Notion, make
 
 DEFAULT = Case("notion", "proportional")
@@ -23,9 +24,13 @@ def parameters_of(notion: type[Notion]) -> dict[str, Field[Any]]:
     return {f.name: f for f in fields(notion)}  # type: ignore[arg-type]
 
 
+FLAGS = {"over": "guarantees"}
+"""parameters whose option has another name: `fairopt sweep` has an --over of its own"""
+
+
 def flag(name: str) -> str:
     """The option that sets a parameter."""
-    return "--" + name.replace("_", "-")
+    return "--" + FLAGS.get(name, name).replace("_", "-")
 
 
 def options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -47,6 +52,8 @@ def _option(name: str, field: Field[Any], takers: list[str]) -> Callable[..., An
     help_text = f"For {', '.join(takers)}."
     if name == "criterion":
         help_text += f" One of {', '.join(CRITERIA)}."
+    if name == "over":
+        help_text += f" How what is left beyond guarantees is divided: {', '.join(OVERS)}."
     if field.default is not MISSING and not isinstance(field.default, bool):
         help_text += f" Default {field.default}."
     annotation = str(getattr(field.type, "__name__", field.type)).removesuffix(" | None")

@@ -23,7 +23,7 @@ KINDS = ("frontier", "shares", "utilisation")
 
 @click.command("sweep", context_settings={"max_content_width": 100})
 @click.argument("model")
-@click.option("--over", "over", multiple=True, metavar="NAME=VALUES",
+@click.option("--over", "axes", multiple=True, metavar="NAME=VALUES",
               help="What to sweep, the last one fastest. VALUES is START:STOP:COUNT (both ends), "
                    "log:START:STOP:COUNT or a list A,B,C; NAME a parameter of the notion (alpha, "
                    "t_pf, t_drf, ...) or weight.USER, limit.USER, count.SERVER, "
@@ -53,7 +53,7 @@ KINDS = ("frontier", "shares", "utilisation")
 # fmt: skip
 def command(
     model: str,
-    over: tuple[str, ...],
+    axes: tuple[str, ...],
     notion: str | None,
     case: int | None,
     jobs: int,
@@ -81,7 +81,7 @@ def command(
     sweep_table.check(path, picture)
     problem = files.read(model)
     given = {key: value for key, value in parameters.items() if value is not None}
-    pairs, labels = sweep_grid.points(problem, over, notion, case, given)
+    pairs, labels = sweep_grid.points(problem, axes, notion, case, given)
     from fairopt import sweep
 
     done = _Done(len(pairs))

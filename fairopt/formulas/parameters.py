@@ -22,6 +22,8 @@ DIVISIONS = ("rdm", "tdm")
 MIXES = ("demand", "free")
 REFILLS = ("refill", "algorithm-1")
 BOTTLENECKS = ("levels", "milp", "enumeration")
+MEASURES = ("sum", "dominant")
+OVERS = ("floor", "above", "proportion")
 MOST = 1e150
 """the largest parameter: the product of two of them must not overflow"""
 STEEPEST = 1e8
@@ -96,13 +98,17 @@ _STEEPNESS = Rule(
     "millionth apart are beyond floating point; max-min is the limit)",
     lambda value: (alpha := welfare(value)) is not None and alpha <= STEEPEST,
 )
+_OVER = _one_of(OVERS)
 RULES: dict[str, dict[str, Rule]] = {
     "throughput": {},
-    "proportional": {"criterion": _CRITERION},
+    "proportional": {"criterion": _CRITERION, "over": _OVER},
     "alpha-fair": {
         "alpha": _NUMBER._replace(needed=True), "criterion": _CRITERION, "weight_inside": _FLAG,
+        "over": _OVER,
     },
-    "max-min": {"criterion": _CRITERION},
+    "max-min": {
+        "criterion": _CRITERION, "measure": _one_of(MEASURES, none=True), "over": _OVER,
+    },
     "tradeoff": {
         "t_pf": _NUMBER, "t_drf": _NUMBER,
         "g": _STEEPNESS,

@@ -70,7 +70,7 @@ def make(name: str, **parameters: Any) -> Notion:
     Examples
     --------
     >>> make("alpha-fair", alpha=2)
-    AlphaFair(alpha=2.0, criterion='tasks', weight_inside=False)
+    AlphaFair(alpha=2.0, criterion='tasks', weight_inside=False, over='floor')
     """
     if name not in NOTIONS:
         raise UsageError(f"notion: found {name!r}; wanted one of {', '.join(NOTIONS)}")

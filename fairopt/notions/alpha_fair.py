@@ -9,9 +9,10 @@ import numpy as np
 
 from fairopt.criteria import Criterion
 from fairopt.formulas import welfare
+from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats, Instance
 from fairopt.notions.notion import HEAVIEST, POWER, WEIGHT, Merging, Notion
-from fairopt.program import Program, feasible_set
+from fairopt.program import Program, feasible_set, ruled_set
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class AlphaFair(Notion):
         callable.
     weight_inside : maximise sum phi_n g(s_n / phi_n) instead: only then is the limit for large
         alpha the weighted max-min.
+    over : with guarantees sigma, "floor" maximises over s >= sigma, "above" the same of s - sigma,
+        "proportion" takes them as weights.
 
     Raises
     ------
@@ -50,6 +53,7 @@ class AlphaFair(Notion):
     alpha: float
     criterion: Criterion = "tasks"
     weight_inside: bool = False
+    over: str = "floor"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -78,6 +82,29 @@ class AlphaFair(Notion):
         # alpha need not be one
         inside = AlphaFair(self.alpha, self.criterion, True) if self.alpha > 1 else None
         return Merging(POWER, alpha=self.alpha, inside=inside)
+
+
+def ruled(
+    low: Lowered, log_w: Floats, alpha: float, floor: Floats, added: bool, unit: Floats
+) -> Program:
+    r"""Alpha-fairness over all rules of an instance with groups, guarantees or modes:
+
+    .. math:: \max \sum_n W_n g_\alpha(s_n - b_n), \quad s_n \ge \sigma_n, \quad
+              \text{all rules}
+
+    Parameters
+    ----------
+    low : the rules. log_w : (N,) log W. floor : (N,) sigma. added : whether b is sigma, or 0.
+    """
+    space = ruled_set(low, unit)
+    own = log_w + (1 - alpha) * np.log(unit)
+    base = floor / unit if added else np.zeros_like(unit)
+    gain, definition = g(space.share - base, alpha)
+    held = np.flatnonzero((floor > 0) & (not added))
+    if len(held):
+        keeps = (space.share[held] >= floor[held] / unit[held]).set_label("floors")
+        definition = [keeps, *definition]
+    return Program(np.exp(own - own.max()) @ gain, space, definition)
 
 
 def weight_in(unit: Floats, instance: Instance, alpha: float, weight_inside: bool) -> Floats:

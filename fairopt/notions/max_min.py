@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from fairopt.criteria import Criterion
+from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats, Instance
 from fairopt.notions.notion import Merging, Notion
 from fairopt.notions.way import Levels
-from fairopt.program import Heights, feasible_set
+from fairopt.program import Heights, Program, cp_variable, feasible_set, ruled_set
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,10 @@ class MaxMin(Notion):
     ----------
     criterion : the score u[n,i] (N, I). "drf" is DRFH, "tsf" and "cdrf" are task share fairness and
         its constrained form, "tasks" counts tasks.
+    measure : what a group of users counts as: the "sum" of their shares, or "dominant", the largest
+        part of any resource that they use together; by default dominant for drf, else the sum.
+    over : with guarantees sigma, "floor" is max-min of s above them, "above" max-min of s - sigma,
+        "proportion" takes them as weights.
 
     References
     ----------
@@ -43,6 +50,8 @@ class MaxMin(Notion):
     )  # fmt: skip
     fluid: ClassVar[bool] = True
     criterion: Criterion = "drf"
+    measure: str | None = None
+    over: str = "floor"
 
     def way(self, instance: Instance) -> Levels:
         """One linear program per level."""
@@ -52,6 +61,26 @@ class MaxMin(Notion):
         """The shares as heights, compared by weight."""
         space = feasible_set(instance, score, unit)
         return Heights(space, space.share, instance.weight / unit)
+
+    def round(
+        self, low: Lowered, unit: Floats, slope: Floats, offset: Floats, least: float, most: float
+    ) -> Program:
+        r"""A round of nested max-min: how far targets that are straight in t can rise together.
+
+        .. math:: \max t, \quad s_n \ge b_n + a_n t, \quad t_0 \le t \le t_1, \quad
+                  \text{all rules}
+
+        Parameters
+        ----------
+        low : all rules. unit : (N,) of shares. slope, offset : (N,) a and b (`formulas.targets`);
+            of the frozen, 0 and their share.
+        """
+        space = ruled_set(low, unit)
+        t = cp_variable("t")
+        size = float((slope / unit).max(initial=0.0)) or 1.0
+        rise = (space.share >= offset / unit + (slope / unit / size) * t).set_label("targets")
+        within = [t >= least * size] + ([t <= most * size] if np.isfinite(most) else [])
+        return Program(t / size, space, [rise, *within])
 
     @property
     def unique(self) -> bool:

@@ -19,6 +19,9 @@ from fairopt.program import Program
 WEIGHT, POWER, HEAVIEST = "weight", "power", "heaviest"
 """how merged users share tasks: by phi; by phi^(1/alpha); all to a user of largest weight"""
 
+UNSAID = {"over": "floor"}
+"""parameters that plain data leave out at their default: older answers do not have them"""
+
 
 @dataclass(frozen=True)
 class Merging:
@@ -155,4 +158,8 @@ class Notion(ABC):
         values = {name: getattr(self, name) for name in names if hasattr(self, name)}
         if "criterion" in values:
             values["criterion"] = criteria.name_of(values["criterion"])
-        return {key: value for key, value in values.items() if value is not None}
+        return {
+            key: value
+            for key, value in values.items()
+            if value is not None and UNSAID.get(key) != value
+        }

@@ -25,6 +25,7 @@ class ProportionalFair(Notion):
     Parameters
     ----------
     criterion : the score u[n,i] (N, I); a name of `fairopt.criteria` or a callable.
+    over : as of AlphaFair; "above" is the Nash bargaining solution from the guarantees.
 
     References
     ----------
@@ -39,6 +40,7 @@ class ProportionalFair(Notion):
     weight_inside: ClassVar[bool] = False
     fluid: ClassVar[bool] = True
     criterion: Criterion = "tasks"
+    over: str = "floor"
 
     def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
         """The program of the class docstring, weights divided by the largest."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from fairopt.errors import MissingExtra, SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
-from fairopt.program import Program
+from fairopt.program import FeasibleSet, Program, RuledSet
 from fairopt.solving.engines.point import Point
 
 
@@ -106,6 +106,43 @@ def run(program: Program, instance: Instance, settings: Settings) -> tuple[Point
     SolverFailure : the solver stopped without a point.
     UsageError : the solver cannot solve programs of this class; the message names those that can.
     """
+    space = program.space
+    assert isinstance(space, FeasibleSet)
+    problem = ended(program, settings)
+    users, servers, resources = instance.shape
+    rows = np.zeros((servers, resources))
+    rows[space.rows] = _dual(space.capacity)
+    limits = np.zeros(users)
+    if space.limits is not None:
+        limits[space.limited] = _dual(space.limits)
+    return Point(np.maximum(space.y.value, 0.0) * space.pair_unit, rows, limits), str(
+        problem.status
+    )
+
+
+def run_ruled(program: Program, settings: Settings) -> tuple[Floats, Floats, str]:
+    """Solve a program over all rules: tasks (P,) of the columns, prices (M,) of the rows, status.
+
+    Prices are in the unit of the objective.
+
+    Raises
+    ------
+    SolverFailure, UsageError : as of `run`.
+    """
+    space = program.space
+    assert isinstance(space, RuledSet)
+    problem = ended(program, settings)
+    x = np.maximum(space.y.value, 0.0) * space.pair_unit
+    return x, _dual(space.rules) / space.low.unit, str(problem.status)
+
+
+def ended(program: Program, settings: Settings) -> Any:
+    """The cvxpy problem after one solver, with a finite point.
+
+    Raises
+    ------
+    SolverFailure, UsageError : as of `run`.
+    """
     import cvxpy as cp
 
     problem = program.problem()
@@ -125,15 +162,7 @@ def run(program: Program, instance: Instance, settings: Settings) -> tuple[Point
         raise SolverFailure(f"{settings.label}: {error}") from error
     if space.y.value is None or not np.isfinite(space.y.value).all():
         raise SolverFailure(f"{settings.label}: {problem.status}")
-    users, servers, resources = instance.shape
-    rows = np.zeros((servers, resources))
-    rows[space.rows] = _dual(space.capacity)
-    limits = np.zeros(users)
-    if space.limits is not None:
-        limits[space.limited] = _dual(space.limits)
-    return Point(np.maximum(space.y.value, 0.0) * space.pair_unit, rows, limits), str(
-        problem.status
-    )
+    return problem
 
 
 def solvers_for(problem: Any) -> tuple[str, ...]:

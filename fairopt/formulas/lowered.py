@@ -1,0 +1,282 @@
+r"""Every linear rule of an instance as one sparse system, for the programs and the engines.
+
+Columns are x >= 0, the tasks of each eligible (user, server, way), then the flows y of lending.
+Rows are `matrix [x; y] <= rhs`:
+
+* capacity of each resource of each server: sum d x <= count c;
+* limit of each user that has one: the sum of its running tasks <= L;
+* each ceiling: what the users below a node take of a resource, on the servers of a flavor, <= most;
+* each quota (flavor, resource) at each node v: what v itself takes, and y_v, what it passes up
+  (negative if it borrows), is at most its quota and what its children pass up,
+
+.. math:: use_v + y_v - \sum_{children} y_c \le nominal_v, \quad -borrow_v \le y_v \le lend_v,
+          \quad y_{root} = 0
+
+A node that may borrow and lend without bound has the price of its parent, so that it shares the
+parent's row. A plain instance has rows of the first two kinds alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairopt.instance import Bools, Floats, Instance, Ints
+
+CAPACITY, LIMIT, BOUND, QUOTA = range(4)
+"""kinds of rows"""
+
+
+class Ceiling(NamedTuple):
+    """members (N,) bool, servers (I,) bool, resource: their use of it is at most `most`."""
+
+    members: Bools
+    servers: Bools
+    resource: int
+    most: float
+
+
+class Lending(NamedTuple):
+    """The quotas of one (flavor, resource): servers (I,) bool, resource, and by node (K,) each."""
+
+    servers: Bools
+    resource: int
+    nominal: Floats
+    borrow: Floats
+    lend: Floats
+
+
+class Prices(NamedTuple):
+    """Prices of all rules: of capacity (I, R), limits (N,), ceilings (B,), quotas (Q, K)."""
+
+    capacity: Floats
+    limits: Floats
+    bounds: Floats
+    nodes: Floats
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """The linear system of an instance.
+
+    Parameters
+    ----------
+    shape : (N, I, R, B, Q, K): users, servers, resources, ceilings, quotas, nodes.
+    owner, server, way : (P,) of each eligible column. score : (P,) share of one of its tasks.
+    matrix : sparse (M, P + F), per task and per unit of flow. rhs : (M,).
+    kind : (M,) of each row; one, two : (M,) what it is about: server and resource, user and -1,
+        ceiling and -1, quota and node.
+    low, high : (F,) bounds of the flows.
+    host : (Q, K) the node whose row a node shares.
+    unit : (M,) a typical amount of each row, to scale by.
+    """
+
+    shape: tuple[int, int, int, int, int, int]
+    owner: Ints
+    server: Ints
+    way: Ints
+    score: Floats
+    matrix: Any
+    rhs: Floats
+    kind: Ints
+    one: Ints
+    two: Ints
+    low: Floats
+    high: Floats
+    host: Ints
+    unit: Floats
+
+    @property
+    def columns(self) -> int:
+        """P, the columns of tasks."""
+        return len(self.owner)
+
+    def of_user(self) -> Any:
+        """Sparse (N, P): share of one task of each column."""
+        column = np.arange(self.columns)
+        return _sparse(self.score, self.owner, column, (self.shape[0], self.columns))
+
+    def cost(self, price: Floats) -> Floats:
+        """(P,) price of one task of each column, for prices (M,) of the rows."""
+        found: Floats = (self.matrix.T @ price)[: self.columns]
+        return found
+
+    def budget(self, price: Floats) -> Floats:
+        """() value of all that is priced: rhs times price, and the most that flows can bring."""
+        drift = -(self.matrix.T @ price)[self.columns :]
+        with np.errstate(invalid="ignore"):
+            brought = np.where(drift > 0, drift * self.high, drift * self.low)
+        return np.asarray(self.rhs @ price + np.where(drift == 0, 0.0, brought).sum())
+
+    def named(self, price: Floats) -> Prices:
+        """The prices (M,) of the rows, by what they are prices of."""
+        n, i, r, b, q, k = self.shape
+        found = Prices(np.zeros((i, r)), np.zeros(n), np.zeros(b), np.zeros((q, k)))
+        of = [self.kind == kind for kind in range(4)]
+        found.capacity[self.one[of[CAPACITY]], self.two[of[CAPACITY]]] = price[of[CAPACITY]]
+        found.limits[self.one[of[LIMIT]]] = price[of[LIMIT]]
+        found.bounds[self.one[of[BOUND]]] = price[of[BOUND]]
+        found.nodes[self.one[of[QUOTA]], self.two[of[QUOTA]]] = price[of[QUOTA]]
+        return found._replace(nodes=np.take_along_axis(found.nodes, self.host, axis=1))
+
+    def tasks(self, x: Floats, ways: int) -> Floats:
+        """(ways, I) the tasks x (P,) of the columns, by way and server."""
+        found = np.zeros((ways, self.shape[1]))
+        found[self.way, self.server] = x
+        return found
+
+
+def lower(instance: Instance, score: Floats) -> Lowered:
+    """The linear system of an instance.
+
+    Parameters
+    ----------
+    score : (N, I), share of one unit of output: of a task, or of a task of a mode of speed 1.
+    """
+    tree, ways = instance.tree, instance.ways
+    members = np.zeros((len(tree.nodes), instance.shape[0]), dtype=bool)
+    for node in tree.bounds.node.tolist():
+        members[node, tree.below(node)] = True
+    bounds = tree.bounds
+    return lowered(
+        ways.eligible, ways.owner, ways.demand, score[ways.owner] * ways.speed[:, None],
+        instance.pool, instance.limit,
+        tuple([
+            Ceiling(members[bounds.node[b]], bounds.servers[b], int(bounds.resource[b]),
+                    float(bounds.amount[b]))
+            for b in range(len(bounds))
+        ]),
+        tuple([
+            Lending(row.servers, row.resource, row.nominal, row.borrow, row.lend)
+            for row in tree.quotas
+        ]),
+        tree.parent, tree.leaf,
+    )  # fmt: skip
+
+
+def lowered(
+    eligible: Bools,
+    owner: Ints,
+    demand: Floats,
+    score: Floats,
+    pool: Floats,
+    limit: Floats,
+    ceilings: tuple[Ceiling, ...] = (),
+    lendings: tuple[Lending, ...] = (),
+    parent: Ints | None = None,
+    leaf: Ints | None = None,
+) -> Lowered:
+    """The system of K ways on I servers; see the module.
+
+    Parameters
+    ----------
+    eligible, score : (K, I) of each way. owner : (K,) user of each way. demand : (K, R) or
+        (K, I, R). pool : (I, R). limit : (N,). parent : (nodes,), -1 of the root. leaf : (N,) node
+        of each user.
+    """
+    way, server = np.nonzero(eligible)
+    need = demand[way] if demand.ndim == 2 else demand[way, server]
+    user = owner[way]
+    columns = len(way)
+    rows = _Rows()
+    for r in range(pool.shape[1]):
+        used = np.flatnonzero(need[:, r] > 0)
+        at = np.unique(server[used])
+        rows.add(CAPACITY, at, np.full(len(at), r), pool[at, r], pool[at, r],
+                 need[used, r], np.searchsorted(at, server[used]), used)  # fmt: skip
+    limited = np.flatnonzero(np.isfinite(limit))
+    used = np.flatnonzero(np.isfinite(limit[user]))
+    most = limit[limited]
+    rows.add(LIMIT, limited, np.full(len(limited), -1), most, most, np.ones(len(used)),
+             np.searchsorted(limited, user[used]), used)  # fmt: skip
+    for b, c in enumerate(ceilings):
+        if np.isfinite(c.most):
+            used = np.flatnonzero(c.members[user] & c.servers[server] & (need[:, c.resource] > 0))
+            size = c.most if c.most > 0 else pool[c.servers, c.resource].sum()
+            rows.add(BOUND, np.array([b]), np.array([-1]), np.array([c.most]), np.array([size]),
+                     need[used, c.resource], np.zeros(len(used), int), used)  # fmt: skip
+    nodes = 0 if parent is None else len(parent)
+    host = np.zeros((len(lendings), nodes), dtype=np.int64)
+    low: list[Floats] = []
+    high: list[Floats] = []
+    for q, lending in enumerate(lendings):
+        assert parent is not None and leaf is not None
+        host[q] = _hosts(parent, lending)
+        at = np.unique(host[q])
+        position = np.asarray(np.searchsorted(at, host[q]))
+        nominal = np.asarray(np.bincount(position, lending.nominal, len(at)), np.float64)
+        taken = need[:, lending.resource]
+        used = np.flatnonzero(lending.servers[server] & (taken > 0))
+        flows = at[(parent[at] >= 0) & (lending.borrow[at] + lending.lend[at] > 0)]
+        size = max(float(pool[lending.servers, lending.resource].sum()), float(nominal.max()))
+        here = columns + sum(map(len, low)) + np.arange(len(flows))
+        mine, above = position[flows], position[parent[flows]]
+        rows.add(QUOTA, np.full(len(at), q), at, nominal, np.full(len(at), size or 1.0),
+                 np.concatenate([taken[used], np.ones(len(flows)), -np.ones(len(flows))]),
+                 np.concatenate([position[leaf[user[used]]], mine, above]),
+                 np.concatenate([used, here, here]))  # fmt: skip
+        low.append(-lending.borrow[flows])
+        high.append(lending.lend[flows])
+    flow_low, flow_high = (np.concatenate([np.zeros(0), *part]) for part in (low, high))
+    matrix = rows.matrix(columns + len(flow_low))
+    users, (servers, resources) = len(limit), pool.shape
+    return Lowered(
+        (users, servers, resources, len(ceilings), len(lendings), nodes), user, server, way,
+        score[way, server], matrix, *rows.said(), flow_low, flow_high, host,
+        np.concatenate(rows.unit),
+    )  # fmt: skip
+
+
+def _hosts(parent: Ints, lending: Lending) -> Ints:
+    """(K,) of each node, itself, or the first ancestor that may not borrow and lend at will."""
+    host = np.arange(len(parent))
+    for v in range(len(parent)):  # parents come before children
+        if parent[v] >= 0 and np.isinf(lending.borrow[v]) and np.isinf(lending.lend[v]):
+            host[v] = host[parent[v]]
+    return host
+
+
+class _Rows:
+    """Rows as they are gathered."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.entries: list[tuple[Floats, Ints, Ints]] = []
+        self.kind: list[Ints] = []
+        self.one: list[Ints] = []
+        self.two: list[Ints] = []
+        self.rhs: list[Floats] = []
+        self.unit: list[Floats] = []
+
+    def add(
+        self, kind: int, one: Ints, two: Ints, rhs: Floats, unit: Floats,
+        value: Floats, row: Ints, column: Ints,
+    ) -> None:  # fmt: skip
+        self.entries.append((value, row + self.count, column))
+        self.kind.append(np.full(len(one), kind))
+        self.one.append(one)
+        self.two.append(two)
+        self.rhs.append(rhs)
+        self.unit.append(unit)
+        self.count += len(one)
+
+    def matrix(self, columns: int) -> Any:
+        value, row, column = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+        return _sparse(value, row, column, (self.count, columns))
+
+    def said(self) -> tuple[Floats, Ints, Ints, Ints]:
+        labels = (np.concatenate(part) for part in (self.kind, self.one, self.two))
+        kind, one, two = labels
+        return np.concatenate(self.rhs), kind, one, two
+
+
+def _sparse(value: Floats, row: Ints, column: Ints, shape: tuple[int, int]) -> Any:
+    # imported late: judging an answer needs no sparse matrix
+    from scipy.sparse import coo_array
+
+    return coo_array((value, (row, column)), shape=shape).tocsr()
+
+
+__all__ = ["Ceiling", "Lending", "Lowered", "Prices", "lower", "lowered"]

@@ -1,0 +1,1 @@
+"""Engines for instances with groups, guarantees, ceilings, quotas, priorities and modes."""

@@ -1,0 +1,100 @@
+r"""Guarantees that do not fit: how far all must be cut, and who stands against whom.
+
+.. math:: \theta^* = \max \{ \theta : s_n \ge \theta \sigma_n, \ x \text{ feasible} \}
+
+is the first level of max-min with the floors as weights. theta* < 1 is the proof, with its prices:
+the floors of all cost more than everything that has a price. The smallest set of users in conflict
+is hard to find in general; one that becomes possible when any user leaves it is found by leaving
+out one after another.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.formulas.lowered import Lowered
+from fairopt.instance import Bools, Floats
+from fairopt.solving.engines.quotas.model import Found, Model
+
+FITS = 1e-9
+"""guarantees cut by less than this part fit"""
+SURE = 1e-9
+"""prices of less than this part of all money say nothing"""
+
+RISES = 1e-9
+"""a user that can rise by less than this part of what it could have alone cannot"""
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """users (N,) bool in conflict; cut theta* of these users, price (M,) of the rows that proves
+    it; all_cut, theta* of everybody."""
+
+    users: Bools
+    cut: float
+    price: Floats
+    all_cut: float
+
+
+def conflict(low: Lowered, floor: Floats) -> Conflict | None:
+    """The conflict of floors (N,) >= 0; None if they fit.
+
+    Raises
+    ------
+    SolverFailure : HiGHS finds no optimum.
+    """
+    if not floor.any():
+        return None
+    model = Model(low, np.where(floor > 0, floor, 1.0), 1.0)
+    inside = floor > 0
+    first = found = _cut(model, np.where(inside, floor, 0.0))
+    if found.t >= 1 - FITS:
+        return None
+    inside &= _pays(low, found)
+    for n in np.flatnonzero(inside).tolist():
+        rest = inside.copy()
+        rest[n] = False
+        tried = _cut(model, np.where(rest, floor, 0.0))
+        if tried.t < 1 - FITS:
+            inside, found = rest, tried
+    found = _cut(model, np.where(inside, floor, 0.0))
+    money = found.price * low.unit
+    price = np.where(money > SURE * money.max(), found.price, 0.0)
+    return Conflict(inside, found.t, price, first.t)
+
+
+def stuck(low: Lowered, floor: Floats, alone: Floats) -> Conflict:
+    """The users that can have nothing beyond floors (N,) that fit, and the prices that say so.
+
+    Parameters
+    ----------
+    alone : (N,) > 0, share of each user alone, about.
+    """
+    model = Model(low, np.maximum(floor, 1e-3 * alone), 1.0)
+    rising = np.ones(len(floor), bool)
+    price = np.zeros(len(low.rhs))
+    while rising.any():
+        model.targets(np.where(rising, alone, 0.0), floor)
+        found = model.highest(0.0, 1.0)
+        stopped = rising & _pays(low, found)
+        if found.t > RISES or not stopped.any():
+            break
+        price = np.maximum(price, found.price)
+        rising &= ~stopped
+    return Conflict(~rising, 0.0, price, 0.0)
+
+
+def _cut(model: Model, floor: Floats) -> Found:
+    model.targets(floor, np.zeros_like(floor))
+    return model.highest(0.0, 1.0)
+
+
+def _pays(low: Lowered, found: Found) -> Bools:
+    """(N,) whether everything that the user could run has a price."""
+    money = found.price * low.unit
+    price = np.where(money > SURE * money.max(initial=0.0), found.price, 0.0)
+    free = low.cost(price) <= 0
+    pays: Bools = np.bincount(low.owner[free], minlength=low.shape[0]) == 0
+    return pays

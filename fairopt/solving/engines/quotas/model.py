@@ -1,0 +1,116 @@
+"""One HiGHS model kept from round to round: only targets change, and it starts from its last basis.
+
+Unknowns are scaled: a user's share is counted in its own `unit`, every row in a typical amount, so
+that a user of tiny weight is above the solver's tolerances like any other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairopt.errors import SolverFailure
+from fairopt.formulas.lowered import Lowered
+from fairopt.instance import Floats
+
+TIGHT = 1e-10
+"""tolerance of HiGHS on rows and prices, which are of order 1"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An optimum: t, tasks x (P,), prices (M,) of the rows, in their own units."""
+
+    t: float
+    x: Floats
+    price: Floats
+
+
+class Model:
+    """max t: share_n >= offset_n + slope_n t, least <= t <= most, and all rules of `low`.
+
+    Parameters
+    ----------
+    low : the rules. unit : (N,) a share of about the size expected of each user.
+    scale : t of about the size expected.
+    """
+
+    def __init__(self, low: Lowered, unit: Floats, scale: float) -> None:
+        import highspy
+        from scipy.sparse import bmat, coo_array, csc_array
+
+        self.low, self.unit, self.scale = low, unit, scale
+        users, flows = low.shape[0], len(low.low)
+        self.t = low.columns + flows
+        per_row = low.matrix.multiply(1.0 / low.unit[:, None]).tocsc()
+        per_share = low.of_user().multiply(1.0 / unit[:, None]).tocsc()
+        # a column in units in which its user's row has the entry 1, a flow in those of its quota
+        rows_of_flow = np.abs(low.matrix.tocsc()[:, low.columns :])
+        size = (rows_of_flow.T @ low.unit) / np.maximum(rows_of_flow.sum(axis=0), 1.0)
+        self.size = np.concatenate([unit[low.owner] / low.score, np.asarray(size).ravel()])
+        body = per_row.multiply(self.size[None, :])
+        top = coo_array(per_share.multiply(self.size[None, : low.columns]))
+        top.resize((users, self.t))
+        # the column of t is filled in by `targets`
+        whole = csc_array(bmat([[top], [coo_array(body)]], format="csc"))
+        inf = highspy.kHighsInf
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = self.t + 1, whole.shape[0]
+        cost = np.zeros(self.t + 1)
+        cost[self.t] = -1.0
+        lp.col_cost_ = cost
+        flow = self.size[low.columns :]
+        lp.col_lower_ = np.concatenate([np.zeros(low.columns), low.low / flow, [0.0]])
+        lp.col_upper_ = np.concatenate([np.full(low.columns, inf), low.high / flow, [inf]])
+        lp.row_lower_ = np.concatenate([np.zeros(users), np.full(len(low.rhs), -inf)])
+        lp.row_upper_ = np.concatenate([np.full(users, inf), low.rhs / low.unit])
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lp.a_matrix_.start_ = np.append(whole.indptr, whole.indptr[-1])
+        lp.a_matrix_.index_, lp.a_matrix_.value_ = whole.indices, whole.data
+        self.highs = highspy.Highs()
+        options: dict[str, Any] = {
+            "output_flag": False, "threads": 1, "small_matrix_value": 1e-12,
+            "primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT,
+        }  # fmt: skip
+        for name, value in options.items():
+            self.highs.setOptionValue(name, value)
+        self.highs.passModel(lp)
+        self.slope, self.offset = np.zeros(users), np.zeros(users)
+        self.optimal = highspy.HighsModelStatus.kOptimal
+        self.iterations = 0
+
+    def targets(self, slope: Floats, offset: Floats) -> None:
+        """Set what each share must reach."""
+        slope, offset = slope / self.unit * self.scale, offset / self.unit
+        for n in np.flatnonzero(slope != self.slope).tolist():
+            self.highs.changeCoeff(n, self.t, -float(slope[n]))
+        for n in np.flatnonzero(offset != self.offset).tolist():
+            self.highs.changeRowBounds(n, float(offset[n]), np.inf)
+        self.slope, self.offset = slope, offset
+
+    def highest(self, least: float, most: float) -> Found:
+        """The optimum for t from least to most.
+
+        Raises
+        ------
+        SolverFailure : HiGHS finds none.
+        """
+        self.highs.changeColBounds(self.t, least / self.scale, most / self.scale)
+        self.highs.run()
+        if self.highs.getModelStatus() != self.optimal:
+            # from scratch, as the kept basis may be at fault
+            self.highs.clearSolver()
+            self.highs.run()
+        if self.highs.getModelStatus() != self.optimal:
+            status = self.highs.modelStatusToString(self.highs.getModelStatus())
+            raise SolverFailure(f"HiGHS: {status}")
+        self.iterations += self.highs.getInfo().simplex_iteration_count
+        found = self.highs.getSolution()
+        value = np.asarray(found.col_value)
+        dual = np.asarray(found.row_dual)[len(self.unit) :]
+        x = np.maximum(value[: self.low.columns] * self.size[: self.low.columns], 0.0)
+        return Found(
+            float(value[self.t]) * self.scale, x, np.maximum(-dual, 0.0) / self.low.unit
+        )

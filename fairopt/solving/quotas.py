@@ -1,0 +1,171 @@
+"""Answers where there are groups, guarantees, ceilings, quotas, priorities or modes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.errors import Infeasible, SolverFailure, UsageError
+from fairopt.formulas import families, welfare
+from fairopt.formulas.entitled import Entitled, entitled
+from fairopt.formulas.lowered import Lowered, lower
+from fairopt.instance import Bools, Floats, Instance
+from fairopt.notions import MaxMin, Notion
+from fairopt.solving.engines.answer import How
+from fairopt.solving.engines.programs import conic
+from fairopt.solving.engines.quotas import conflict, interior, naming, rounds, stated
+
+INTERIOR = "interior, all rules"
+KNOWN = ("max-min", "alpha-fair")
+
+
+def answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
+    """The answer of a notion of the families max-min or alpha-fair.
+
+    Raises
+    ------
+    Infeasible : guarantees that do not fit, with who stands against whom; for alpha-fairness also
+        a user that can run nothing.
+    UsageError : another notion.
+    """
+    kind = families.member(notion.plain())
+    if kind["name"] not in KNOWN:
+        instance.only_plain(notion.name)
+    asked = entitled(instance, score, kind)
+    low = lower(instance, score)
+    _fits(instance, low, asked.floor)
+    family = _nested if kind["name"] == "max-min" else _fair
+    return family(instance, notion, score, asked, low, how)
+
+
+def _nested(
+    instance: Instance, notion: Notion, score: Floats, asked: Entitled, low: Lowered, how: How
+) -> Allocation:
+    """Nested max-min by rounds."""
+    question = rounds.Question(
+        low, asked.tree, asked.floor, asked.added, asked.rank, _alone(low)
+    )
+    solver, name = None, "highs, kept"
+    if how.solver != "auto":
+        settings = _settings(notion, how.solver, linear=True)
+        unit = np.maximum(question.alone / low.shape[0], asked.floor)
+        solver, name = stated.of_rounds(MaxMin(), low, unit, settings), settings.label
+    found = rounds.solve(question, solver, how.progress)
+    told, steps = [], []
+    for one in found.rounds:
+        users = [instance.users[n] for n in np.flatnonzero(one.users).tolist()]
+        budget = float(low.budget(one.price))
+        price = one.price / budget if budget > 0 else one.price
+        told.append({
+            "t": one.t, "jump": one.jump, "priority": one.rank, "users": users,
+            "prices": naming.priced(low, price),
+        })  # fmt: skip
+        steps.append({
+            "step": "round", "level": one.t, "users": users,
+            "full": naming.rows(instance, low, one.price),
+        })  # fmt: skip
+    last = {"step": name, "programs": found.programs, "iterations": found.iterations}
+    return Allocation(
+        instance, notion, **_tasks(instance, low, found.x), score=score, rounds=tuple(told),
+        steps=(*steps, last),
+    )  # fmt: skip
+
+
+def _fair(
+    instance: Instance, notion: Notion, score: Floats, asked: Entitled, low: Lowered, how: How
+) -> Allocation:
+    """Alpha-fairness by the interior method."""
+    given = families.member(notion.plain())["parameters"]
+    alpha, inside = float(given["alpha"]), bool(given.get("weight_inside", False))
+    if len(np.unique(asked.rank)) > 1:
+        raise UsageError(
+            f"{notion.name}: found users of several priority classes; wanted one class, or max-min"
+        )
+    log_w = welfare.log_weight(asked.weight, alpha, inside)
+    unit = np.maximum(_alone(low) / low.shape[0], asked.floor)
+    terms = low, log_w, alpha, asked.floor, asked.added, unit
+    active = _active(instance, notion, low, asked)
+    steps: list[dict[str, Any]] = []
+    found = None
+    if alpha > 0 and how.solver in ("auto", "interior"):
+        try:
+            found = interior.solve(*terms, active)
+            steps.append({"step": INTERIOR, "steps": found.steps, "error": found.left})
+        except SolverFailure as failure:
+            if how.solver == "interior":
+                raise
+            steps.append({"step": INTERIOR, "status": str(failure)})
+    if found is not None:
+        x, price, nu = found.x, found.price, found.nu
+    else:
+        settings = _settings(notion, how.solver, linear=alpha == 0)
+        x, price, nu, status = stated.fair(*terms, settings)
+        steps.append({"step": settings.label, "status": status})
+    money = float(low.budget(price)) - float(nu @ asked.floor)
+    factor = float(asked.weight.sum()) / money
+    prices: dict[str, Any] = {**naming.priced(low, price * factor)}
+    share = np.bincount(low.owner, low.score * x, low.shape[0]) - asked.base
+    return Allocation(
+        instance, notion, **_tasks(instance, low, x), score=score,
+        objective=welfare.objective(log_w, share, alpha),
+        equivalent=welfare.equivalent(log_w, share, alpha),
+        floor_prices=nu * factor, **prices, steps=tuple(steps),
+    )  # fmt: skip
+
+
+def _settings(notion: Notion, solver: str, linear: bool) -> conic.Settings:
+    """The general solver named; for linear programs HiGHS, if none is."""
+    if solver == "interior":
+        raise UsageError(f"solver: found 'interior'; {notion.name} wanted auto or a general solver")
+    if linear and solver in ("auto", "highs"):
+        return conic.EXACT
+    return conic.ladder(solver if solver != "auto" else "clarabel", linear)[0]
+
+
+def _active(instance: Instance, notion: Notion, low: Lowered, asked: Entitled) -> Bools:
+    """(N,) who can have more than what is taken off its share before it is compared.
+
+    Raises
+    ------
+    Infeasible : somebody without a floor can run nothing, or nobody can rise above the floors.
+    """
+    found = conflict.stuck(low, asked.base, _alone(low))
+    nothing = found.users & (asked.base == 0)
+    if nothing.any():
+        users = [instance.users[n] for n in np.flatnonzero(nothing).tolist()]
+        why = ", ".join(naming.rows(instance, low, found.price)[:6])
+        raise Infeasible(f"{notion.name}: nothing is left for {naming.listed(users)}: {why}")
+    return ~found.users
+
+
+def _tasks(instance: Instance, low: Lowered, x: Floats) -> dict[str, Any]:
+    """The tasks as an Allocation takes them."""
+    by_way = low.tasks(x, len(instance.ways))
+    if instance.modes is None:
+        return {"tasks": by_way}
+    return {"tasks": instance.ways.running(by_way), "way_tasks": by_way}
+
+
+def _alone(low: Lowered) -> Floats:
+    """(N,) share of each user alone, about: without quotas, and each column by itself."""
+    scaled = low.matrix[:, : low.columns].multiply(1.0 / low.unit[:, None]).tocsc()
+    most = low.score / scaled.max(axis=0).toarray().ravel()
+    return np.asarray(np.bincount(low.owner, most, low.shape[0]))
+
+
+def _fits(instance: Instance, low: Lowered, floor: Floats) -> None:
+    """Raise Infeasible if the guarantees do not fit."""
+    found = conflict.conflict(low, floor)
+    if found is None:
+        return
+    users = [instance.users[n] for n in np.flatnonzero(found.users).tolist()]
+    asked = np.where(found.users, floor, 0.0)
+    message = naming.conflict(instance, low, users, asked, found.price, found.cut)
+    cut = naming.number(found.all_cut)
+    raise Infeasible(
+        f"{message}; all guarantees would fit if every one were cut to {cut}",
+        {"users": users, "cut": found.all_cut, "cut_of_users": found.cut,
+         "prices": naming.priced(low, found.price)},
+    )  # fmt: skip

@@ -1,0 +1,196 @@
+"""Answers with groups, guarantees, ceilings, lending, priorities and modes: examples in fractions.
+
+The keys (H1, G5, ...) are those of docs/maths/quotas.md.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from quota_cases import cards, story
+from quota_draws import drawn
+
+import fairopt as fo
+from fairopt import criteria
+from fairopt.solving import quotas
+from fairopt.solving.engines.answer import How
+
+TASKS, INF = fo.MaxMin("tasks"), np.inf
+
+
+def answer(inst, notion, solver="auto"):
+    return quotas.answer(
+        inst, notion, criteria.score(inst, notion.criterion), How(solver, 1e-6, True, None)
+    )
+
+
+def gpus(amount, users="A B C", **more):
+    """Users of one GPU a task on one pool."""
+    names = users.split()
+    limit = more.pop("limit", None)
+    return fo.Instance([[1]] * len(names), [[amount]], users=names, resources=["gpu"],
+                       limit=limit, quotas=fo.Quotas(**more))  # fmt: skip
+
+
+CPU, GPU, BOTH = [1, 0], [0, 1], [1, 1]
+
+
+def units(demand, users, **of):
+    """One CPU and one GPU, divided among users in groups."""
+    groups = [fo.Group(name) for name in dict.fromkeys(of.values())]
+    return fo.Instance(demand, [[1, 1]], users=users.split(), resources=["cpu", "gpu"],
+                       quotas=fo.Quotas(groups, of))  # fmt: skip
+
+
+STARVING = units([GPU, CPU, GPU], "n1 n21 n22", n21="n2", n22="n2")
+BLOCKING = units([CPU, CPU, CPU, GPU, GPU], "n1 n2 n31 n32 n4", n31="n3", n32="n3")
+MATCHING = units([BOTH, CPU, GPU], "n1 n21 n22", n21="n2", n22="n2")
+ORG = {"groups": [fo.Group("org")], "group": {"A": "org", "B": "org"}}
+G1 = [fo.Guarantee("A", "gpu", 6), fo.Guarantee("B", "gpu", 2), fo.Guarantee("C", "gpu", 1)]
+
+
+def lending(limit, borrow=0):
+    given = [fo.Quota("research", "gpu", 60, borrow), fo.Quota("production", "gpu", 40, lend=10)]
+    return gpus(100, "r p", limit=limit, quotas=given,
+                groups=[fo.Group("research"), fo.Group("production")],
+                group={"r": "research", "p": "production"})  # fmt: skip
+
+
+P1 = fo.Instance(
+    [[1]] * 3, [[4], [4]], [[1, 1], [1, 0], [0, 1]], limit=[4, INF, INF], users=["A", "B", "C"],
+    quotas=fo.Quotas(priority={"A": 1}),
+)  # fmt: skip
+H5 = story().replace(
+    capacity=[[40], [260]], count=None, servers=["x", "y"],
+    placement=[[True, False], [True, False], [True, True], [True, True]],
+)  # fmt: skip
+H6 = gpus(120, "a b1 x y", groups=[fo.Group("b"), fo.Group("b2", "b")],
+          group={"b1": "b", "x": "b2", "y": "b2"})  # fmt: skip
+SUM, ABOVE = fo.MaxMin(measure="sum"), fo.MaxMin("tasks", over="above")
+KNOWN = [
+    ("H1", story(), TASKS, "30 30 90 150"),
+    ("H1 fair", story(), fo.ProportionalFair(), "30 30 90 150"),
+    ("H2", story().replace(limit=[10, INF, INF, INF]), TASKS, "10 35 105 150"),
+    ("H2 fair", story().replace(limit=[10, INF, INF, INF]), fo.ProportionalFair(),
+     "10 290/9 290/3 1450/9"),
+    ("H4", story(guarantees=[fo.Guarantee("1A", "gpu", 80)]), TASKS, "80 35/2 105/2 150"),
+    ("H5", H5, TASKS, "20 20 110 150"),
+    ("H6", H6, TASKS, "60 30 15 15"),
+    ("H7", STARVING, fo.MaxMin(), "1/2 1 1/2"), ("H7 sum", STARVING, SUM, "2/3 1 1/3"),
+    ("H8", BLOCKING, fo.MaxMin(), "1/3 1/3 1/3 1/2 1/2"),
+    ("H8 sum", BLOCKING, SUM, "2/5 2/5 1/5 2/5 3/5"),
+    ("H9", MATCHING, fo.MaxMin(), "1/2 1/2 1/2"), ("H9 sum", MATCHING, SUM, "2/3 1/3 1/3"),
+    ("G1 floor", gpus(12, guarantees=G1), TASKS, "6 3 3"),
+    ("G1 above", gpus(12, guarantees=G1), ABOVE, "7 3 2"),
+    ("G1 proportion", gpus(12, guarantees=G1), fo.MaxMin("tasks", over="proportion"), "8 8/3 4/3"),
+    ("G1 floor, fair", gpus(12, guarantees=G1), fo.ProportionalFair(), "6 3 3"),
+    ("G1 above, fair", gpus(12, guarantees=G1), fo.ProportionalFair(over="above"), "7 3 2"),
+    ("nothing above", gpus(9, guarantees=G1), ABOVE, "6 2 1"),
+    ("G4 truth", gpus(12, "A B", guarantee_tasks={"A": 4}), TASKS, "6 6"),
+    ("G5 lent", lending([20, INF]), TASKS, "20 80"),
+    ("G5 kept", lending([INF, 10]), TASKS, "60 10"),
+    ("G5 borrowed", lending([INF, 10], INF), TASKS, "70 10"),
+    ("G5 fair", lending([INF, 10]), fo.ProportionalFair(), "60 10"),
+    ("G8", gpus(12, guarantees=G1[:1]), fo.ProportionalFair(), "6 3 3"),
+    ("G9", gpus(12, guarantees=G1[:1]), fo.AlphaFair(2), "6 3 3"),
+    ("G10", gpus(12, guarantees=G1[:1]), TASKS, "6 3 3"),
+    ("C1", gpus(12, **ORG, bounds=[fo.Bound("org", "gpu", 6)]), TASKS, "3 3 6"),
+    ("C1 fair", gpus(12, **ORG, bounds=[fo.Bound("org", "gpu", 5)]), fo.ProportionalFair(),
+     "5/2 5/2 7"),
+    ("P1", P1, TASKS, "4 2 2"),
+    ("M1", cards(), TASKS, "52/15 52/15"),
+    ("most", gpus(12, **ORG, guarantees=G1[:1], bounds=[fo.Bound("org", "gpu", 6)]),
+     fo.Throughput(), "6 0 6"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("inst", "notion", "wanted"), [k[1:] for k in KNOWN],
+                         ids=[k[0] for k in KNOWN])  # fmt: skip
+def test_known_answers(inst, notion, wanted):
+    exact = [float(Fraction(part)) for part in wanted.split()]
+    found = answer(inst, notion).output.sum(axis=1)
+    np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("key", ["H4", "H8", "G5 kept", "G1 above", "P1", "M1"])
+@pytest.mark.parametrize("solver", ["highs", "clarabel"])
+def test_the_program_of_each_round_has_the_same_answer(key, solver):
+    inst, notion = next(k[1:3] for k in KNOWN if k[0] == key)
+    ours, stated = answer(inst, notion), answer(inst, notion, solver)
+    np.testing.assert_allclose(stated.shares, ours.shares, rtol=1e-8)
+
+
+@pytest.mark.parametrize("key", ["H2 fair", "G5 fair", "G1 above, fair", "G9", "C1 fair"])
+def test_the_alpha_fair_program_has_the_same_answer(key):
+    inst, notion = next(k[1:3] for k in KNOWN if k[0] == key)
+    ours, stated = answer(inst, notion), answer(inst, notion, "clarabel")
+    np.testing.assert_allclose(stated.shares, ours.shares, rtol=1e-6)
+
+
+def test_prices_of_a_floor():
+    """G8, G9: a unit less of A's floor would be worth nu; B is the sum of weights."""
+    found = answer(gpus(12, guarantees=G1[:1]), fo.ProportionalFair())
+    np.testing.assert_allclose(found.prices, [[1 / 3]], rtol=1e-9)
+    np.testing.assert_allclose(found.floor_prices, [1 / 6, 0, 0], rtol=1e-9, atol=1e-10)
+    steep = answer(gpus(12, guarantees=G1[:1]), fo.AlphaFair(2))
+    # 1/9 and 1/12, with B 5/6 brought to 3
+    np.testing.assert_allclose(steep.prices, [[1 / 9 * 3 / (5 / 6)]], rtol=1e-9)
+    np.testing.assert_allclose(steep.floor_prices[0], 1 / 12 * 3 / (5 / 6), rtol=1e-9)
+
+
+def test_guarantees_that_do_not_fit_name_who_stands_against_whom():
+    given = [fo.Guarantee("A", "gpu", 6), fo.Guarantee("B", "gpu", 5), fo.Guarantee("C", "gpu", 4)]
+    inst = fo.Instance(
+        [[1]] * 3, [[8], [8]], [[1, 0], [1, 0], [0, 1]], users=["A", "B", "C"],
+        servers=["x", "y"], resources=["gpu"], quotas=fo.Quotas(guarantees=given),
+    )  # fmt: skip
+    with pytest.raises(fo.Infeasible) as caught:
+        answer(inst, TASKS)
+    words = "A and B together need 11 gpu on x, which has 8; all guarantees would fit if every one"
+    assert str(caught.value) == f"{words} were cut to 8/11"
+    proof = caught.value.proof
+    assert proof["users"] == ["A", "B"] and proof["cut"] == pytest.approx(8 / 11)
+    assert proof["prices"]["prices"][0, 0] > 0 == proof["prices"]["prices"][1, 0]
+    # pool sums do not prove that a guarantee fits (G3)
+    both = [fo.Guarantee("A", "cpu", 5), fo.Guarantee("A", "gpu", 5)]
+    split = fo.Instance([[1, 1]], [[9, 1], [1, 9]], users=["A"], resources=["cpu", "gpu"],
+                        quotas=fo.Quotas(guarantees=both))  # fmt: skip
+    with pytest.raises(fo.Infeasible, match="5/2 times what there is .* cut to 2/5"):
+        answer(split, fo.ProportionalFair())
+
+
+def test_refusals_by_name():
+    with pytest.raises(fo.UsageError, match="tradeoff: found"):
+        answer(story(), fo.Tradeoff(1, 1))
+    with pytest.raises(fo.UsageError, match="several priority classes"):
+        answer(P1, fo.ProportionalFair())
+    with pytest.raises(fo.Infeasible, match="nothing is left for A and B"):
+        answer(gpus(12, **ORG, bounds=[fo.Bound("org", "gpu", 0)]), fo.ProportionalFair())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_flat_tree_is_plain_max_min(seed):
+    """Groups of everybody, of one, and halves of a user change nothing."""
+    inst = drawn(seed, "limit").replace(quotas=None)
+    plain = fo.solve(inst, TASKS).shares
+    users = list(inst.users)
+    inside = [fo.Group("all"), fo.Group("first", "all", float(inst.weight[0]))]
+    chain = fo.Quotas(inside, {users[0]: "first"} | {u: "all" for u in users[1:]})
+    nested = answer(inst.replace(quotas=chain), TASKS)
+    np.testing.assert_allclose(nested.shares, plain, rtol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_answers_keep_all_rules_and_agree_with_the_stated_program(seed):
+    inst = drawn(seed)
+    for notion in (TASKS, ABOVE, fo.MaxMin(measure="sum")):
+        try:
+            ours = answer(inst, notion)
+        except fo.Infeasible as refused:
+            assert refused.proof is not None
+            continue
+        stated = answer(inst, notion, "highs")
+        np.testing.assert_allclose(stated.shares, ours.shares, rtol=1e-7, atol=1e-9)
+        assert sorted(u for one in ours.rounds for u in one["users"]) == sorted(inst.users)
