@@ -82,6 +82,58 @@ def test_equal_servers_get_equal_prices() -> None:
     np.testing.assert_allclose(money, np.tile(money[:1], (5, 1)), rtol=1e-9, atol=1e-8)
 
 
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 5.0])
+def test_limits_are_one_more_price_a_user(alpha: float) -> None:
+    inst = cluster(300, 0.6)
+    free = fo.solve(inst, fo.AlphaFair(alpha), reduce=False).totals
+    rng = np.random.default_rng(3)
+    limit = np.where(rng.random(300) < 0.5, free * rng.uniform(0.3, 1.5, 300), np.inf)
+    one, two = both(inst.replace(limit=limit), alpha)
+    np.testing.assert_allclose(one, two, rtol=1e-8)
+    assert (one > limit * (1 - 1e-9)).sum() > 50
+
+
+def test_limits_that_leave_room_everywhere() -> None:
+    inst = cluster(300, 0.6)
+    question = Question.of(inst.replace(limit=np.full(300, 1e-3)), np.ones((300, 5)), 1.0, False)
+    found = method.follow(question)
+    assert found is not None
+    alloc, error = judged(question, found.point)
+    assert error < 1e-9
+    np.testing.assert_allclose(alloc.totals, 1e-3, rtol=1e-9)
+
+
+def jobs(users: int, kinds: int, seed: int) -> tuple[fo.Instance, Floats]:
+    """Jobs on kinds of machines: each at most all the time, throughput by kind."""
+    rng = np.random.default_rng(seed)
+    inst = fo.Instance(
+        rng.choice([1.0, 2.0, 4.0], (users, 1)), rng.uniform(0.15, 0.5, (kinds, 1)) * users,
+        limit=np.ones(users),
+    )  # fmt: skip
+    return inst, rng.lognormal(0, 1, (users, kinds))
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 5.0])
+@pytest.mark.parametrize("users", [5, 60, 700])
+def test_jobs_on_kinds_of_machines(users: int, alpha: float) -> None:
+    inst, score = jobs(users, 4, seed=users)
+    question = Question.of(inst, score, alpha, False)
+    found = method.follow(question)
+    assert found is not None
+    assert found.iterations < 40
+    assert judged(question, found.point)[1] < 1e-8
+
+
+def test_jobs_need_no_other_engine() -> None:
+    inst, score = jobs(40, 4, seed=1)
+    notion = fo.AlphaFair(1.0, criterion=lambda _: score)
+    found = fo.solve(inst, notion)
+    assert [step["step"] for step in found.steps] == ["prices, smoothed"]
+    assert found.certificate.certified
+    plain = fo.solve(inst, notion, solver="clarabel")
+    np.testing.assert_allclose(found.shares, plain.shares, rtol=1e-6)
+
+
 def test_a_sample_gives_the_first_prices() -> None:
     question = Question.of(cluster(3000, 0.4), np.ones((3000, 5)), 1.0, False)
     found = method.follow(question, sample=600)

@@ -21,6 +21,8 @@ SHARED = 3.0
 """a user shares a tie if both servers are within this of its cheapest"""
 MANY = 6.0
 """users of like money that must share a tie, for it to be smooth"""
+APART = 0.01
+"""difference of logarithms of scores that counts as one"""
 PROBE = 4000
 """users on which the change of costs by a step is measured"""
 
@@ -35,14 +37,16 @@ class Kinds:
         self.sharp_at: Ints
         self.sharp: Sharp
         lam = prices.all
-        near, shared = _told(users, lam, tau, mu)
+        near, shared, held = _told(users, lam, tau, mu)
         few = shared < MANY
         np.fill_diagonal(few, False)
         in_reach = near.sum(axis=1)
         multi = np.flatnonzero(in_reach > 1)
         tied = near[multi].astype(np.float32)
+        rare = ((tied @ few.astype(np.float32)) * tied).any(axis=1)
+        rare &= ~held[multi] | (in_reach[multi] > 2)
         sharp = np.zeros(len(users), bool)
-        sharp[multi[((tied @ few.astype(np.float32)) * tied).any(axis=1)]] = True
+        sharp[multi[rare]] = True
         if old is not None and len(old.sharp_at):
             sharp[old.sharp_at] = True
             near[old.sharp_at] |= old.sharp.on
@@ -57,7 +61,8 @@ class Kinds:
         at = self.smooth_at
         self.smooth = Smooth(users.some(at, near[at]), None if mu is None else mu[at])
         every = max(1, len(at) // PROBE)
-        self.probe = users.some(at[::every], near[at[::every]])
+        at = at[::every]
+        self.probe = Smooth(users.some(at, near[at]), None if mu is None else mu[at])
 
     def _sharp(self, near: Bools, mu: Floats | None, old: Kinds | None) -> Sharp:
         at = self.sharp_at
@@ -75,6 +80,9 @@ class Kinds:
 
     def again(self, prices: Prices, tau: float) -> Kinds:
         """All users told apart at new prices; once sharp they stay sharp."""
+        if self.users.limit is not None:
+            for chunk in self.smooth.users.chunks():
+                self.smooth.split(chunk, prices, tau)  # mu at the new prices
         return Kinds(self.users, prices, tau, self.limit_prices(prices), self)
 
     @property
@@ -84,16 +92,7 @@ class Kinds:
 
     def change(self, prices: Floats, tau: float, step: Floats) -> float:
         """Largest change of a difference of log costs in use, in windows, by a step (I, R)."""
-        users = self.probe
-        if not len(users):
-            return 0.0
-        cost = users.demand @ prices.T
-        kappa = np.log(cost) if users.log_score is None else np.log(cost) - users.log_score
-        kappa[~users.eligible] = np.inf
-        moved = (users.demand @ step.T) / cost
-        used = kappa - kappa.min(axis=1)[:, None] < 4 * tau
-        most = np.where(used, moved, -np.inf).max(axis=1)
-        return float((most - np.where(used, moved, np.inf).min(axis=1)).max() / tau)
+        return self.probe.change(Prices.apart(prices), tau, step) if self.smooth_users else 0.0
 
     def limit_prices(self, prices: Prices) -> Floats | None:
         """(N,) mu, or None without limits."""
@@ -115,10 +114,14 @@ class Kinds:
         return found
 
 
-def _told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> tuple[Bools, Floats]:
-    """(N, I) near, and (I, I) how many users of like money share each tie."""
+def _told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> tuple[Bools, Floats, Bools]:
+    """(N, I) near, (I, I) how many users of like money share each tie, (N,) held by a limit.
+
+    Two servers of different scores are no tie to a user held by its limit: at any prices of
+    resources the price of the limit makes them equal.
+    """
     size, servers = len(users), len(lam)
-    near = np.empty((size, servers), bool)
+    near, held = np.empty((size, servers), bool), np.zeros(size, bool)
     money, squares = np.zeros((servers, servers)), np.zeros((servers, servers))
     power = 1 / users.alpha
     with np.errstate(divide="ignore"):
@@ -134,10 +137,17 @@ def _told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> tuple[Boo
             kappa -= least[:, None]
             near[chunk] = kappa <= REACH * tau
             both = kappa <= SHARED * tau
+            if mu is not None and users.log_score is not None:
+                at = np.arange(len(kappa)), kappa.argmin(axis=1)
+                score = users.log_score[chunk]
+                most = np.where(near[chunk], score, -np.inf).max(axis=1)
+                apart = most - np.where(near[chunk], score, np.inf).min(axis=1) > APART
+                held[chunk] = apart & (mu[chunk] > REACH * tau * cost[at])
+                both[held[chunk] & (both.sum(axis=1) == 2)] = False
             paid = np.exp(users.log_w[chunk] * power + (1 - power) * least)[:, None] * both
             money += paid.T @ both
             squares += paid.T @ paid
-    return near, money**2 / np.maximum(squares, 1e-300)
+    return near, money**2 / np.maximum(squares, 1e-300), held
 
 
 def _groups(joined: Bools) -> Ints:

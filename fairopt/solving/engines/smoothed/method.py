@@ -29,6 +29,9 @@ SAMPLE, FEW = 20_000, 2_000
 SAMPLED, LAST = 40.0, 2e-12
 """tau at the end of the sample's path, per user, and at the end of the whole"""
 FIRST = 0.5
+"""tau at the beginning"""
+FLATTEST = 0.1
+"""smallest alpha"""
 
 
 @dataclass(frozen=True)
@@ -46,19 +49,20 @@ class Found:
 
 
 def worthwhile(question: Question, users: int | None = None) -> bool:
-    """Whether to try: many users a row, demand that does not depend on the server."""
+    """Whether to try: demand that does not depend on the server, and many users a row.
+
+    Few users as well if they have limits and scores that depend on the server, where the interior
+    method does not apply.
+    """
     inst = question.instance
     size, servers, resources = inst.shape
     rows = servers * resources
-    return (
-        question.alpha >= 0.1
-        and servers > 1
-        and inst.demand.ndim == 2
-        and not np.isfinite(inst.limit).any()
-        and size >= (max(USERS, PER_ROW * rows) if users is None else users)
-        and rows <= ROWS
-        and bool((inst.pool > 0).all())
-    )
+    if not (question.alpha >= FLATTEST and servers > 1 and rows <= ROWS and inst.demand.ndim == 2):
+        return False
+    if not (inst.pool > 0).all():
+        return False
+    enough = size >= (max(USERS, PER_ROW * rows) if users is None else users)
+    return enough or (bool(np.isfinite(inst.limit).any()) and not question.one_score)
 
 
 def follow(question: Question, sample: int = SAMPLE) -> Found | None:
@@ -77,7 +81,8 @@ def follow(question: Question, sample: int = SAMPLE) -> Found | None:
         return None
     limits = np.zeros(len(users))
     if mu is not None and users.limit is not None:
-        limits = np.where(np.isfinite(users.limit), mu * users.limit, 0.0)
+        limited = np.isfinite(users.limit)
+        limits[limited] = mu[limited] * users.limit[limited]
     if question.one_score:
         score = np.where(question.instance.eligible, question.score, 0.0).max(axis=1)
         tasks /= score[:, None]

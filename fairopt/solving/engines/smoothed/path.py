@@ -142,7 +142,8 @@ class _Newton:
         self.drift = sums.drift
         sums.add(self.sharp.sums(self.lam))
         resources = capacity.shape[1]
-        spent = np.maximum(sums.spent, 1e-9 * sums.spent.sum())
+        least = max(1e-9 * sums.spent.sum(), 1e-6 * sums.of_limits / len(capacity))
+        spent = np.maximum(sums.spent, least)
         self.row = np.repeat(spent[:, None] / resources, resources, axis=1)
         self.short = capacity - sums.use - now.free
         self.product = self.lam * now.free

@@ -8,12 +8,13 @@ x and nu are unknowns of their own, with
           s_n = \sum_i u_{ni} x_{ni}, \quad \sum_i x_{ni} + l_n = L_n,
 
 x nu -> tau p s / k (k servers in reach), mu l -> tau p s. A step eliminates them user by user: with
-theta = x / nu, v = p alpha / s ds and T = theta (u, 1),
+theta = x / nu, v = -dp and z = target / nu - theta (dual + dc), all of one user,
 
-.. math:: dx = z - \theta\, dc - T (v, d\mu)', \quad
-          \begin{pmatrix} s/(\alpha p) + \sum \theta u^2 & \sum \theta u \\
-          \sum \theta u & \sum \theta + l/\mu \end{pmatrix}
-          \begin{pmatrix} v \\ d\mu \end{pmatrix} = T'(z/\theta - dc) + (0, short).
+.. math:: dx = z - \theta (u v + d\mu), \quad
+          \sum u\, dx = s v / (\alpha p), \quad \sum dx = short - (target - l\, d\mu) / \mu,
+
+two equations for v and dmu. They are solved around the mean score ū of theta: theta is of the size
+of 1/tau, and its sums cancel.
 """
 
 from __future__ import annotations
@@ -72,9 +73,10 @@ class Sharp:
         if users.limit is not None and split.mu is not None:
             self.limited = np.isfinite(users.limit)
             money = q * share
-            left = np.maximum(users.limit - self.x.sum(axis=1), 1e-300)
-            self.mu = np.where(split.mu > 0, split.mu, tau * money / left)
-            self.room = np.where(split.mu > 0, tau * money / self.mu, left)
+            left = np.maximum(users.limit - self.x.sum(axis=1), tau * users.limit)
+            beside = np.minimum(tau * money / _or_one(split.mu), users.limit)
+            self.room = np.where(split.mu > 0, beside, left)
+            self.mu = tau * money / self.room
             self.mu = np.where(self.limited, self.mu, 0.0)
             self.room = np.where(self.limited, self.room, 1.0)
 
@@ -99,22 +101,26 @@ class Sharp:
         self.dual = np.where(self.on, dual, 0.0)
         self.theta = np.where(self.on, self.x / self.nu, 0.0)
         self.heat = users.alpha * self.p / self.due
-        tu = self.theta * self.u
-        one = 1 / self.heat + (tu * self.u).sum(axis=1)
-        if self.limited is None:
-            self.inverse = (1 / one, np.zeros_like(one), np.zeros_like(one))
-            left = [tu / np.sqrt(one)[:, None]]
-        else:
+        # around the mean score of what moves, since sums of theta are huge and cancel
+        size = self.theta.sum(axis=1)
+        self.mean = (self.theta * self.u).sum(axis=1) / size
+        self.beside = self.u - self.mean[:, None]
+        spread = (self.theta * self.beside**2).sum(axis=1)
+        self.kept, self.give = np.ones_like(size), np.zeros_like(size)
+        if self.limited is not None:
             self.short = np.where(self.limited, users.limit - self.x.sum(axis=1) - self.room, 0.0)
-            mu = _or_one(self.mu)
-            two, both = self.theta.sum(axis=1) + self.room / mu, tu.sum(axis=1)
-            det = np.where(self.limited, two - both**2 / one, np.inf)
-            self.inverse = (1 / one + (both / one) ** 2 / det, -both / one / det, 1 / det)
-            second = (self.theta - tu * (both / one)[:, None]) / np.sqrt(det)[:, None]
-            left = [tu / np.sqrt(one)[:, None], second]
+            rho = self.room / _or_one(self.mu)
+            self.kept = np.where(self.limited, rho / (size + rho), 1.0)
+            self.give = np.where(self.limited, 1 / (size + rho), 0.0)
+        self.stiff = spread + 1 / self.heat + self.mean**2 * size * self.kept
+        first = self.beside + (self.mean * self.kept)[:, None]
+        left = [self.theta * first / np.sqrt(self.stiff)[:, None]]
+        if self.limited is not None:
+            left.append(self.theta * np.sqrt(self.give)[:, None])
         total = Sums.zero(servers, resources)
         total.use = self.x.T @ users.demand
         total.spent = (self.x * cost).sum(axis=0)
+        total.of_limits = float(self.mu @ self.x.sum(axis=1))
         for t in left:
             z = (t[:, :, None] * users.demand[:, None, :]).reshape(len(users), servers * resources)
             total.curvature -= z.T @ z
@@ -164,7 +170,8 @@ class Sharp:
         nu = np.where(self.on, self.dual + cost + mu[:, None] + v[:, None] * self.u, 0.0)
         room = np.zeros_like(mu)
         if self.limited is not None:
-            room = np.where(self.limited, self.short - x.sum(axis=1), 0.0)
+            # not from the sum of x, whose rounding may be larger than the room
+            room = np.where(self.limited, (targets[1] - self.room * mu) / _or_one(self.mu), 0.0)
         return Step(x, nu, mu, room, -v)
 
     def _tasks(
@@ -174,12 +181,15 @@ class Sharp:
         z = np.where(self.on, targets[0] / self.nu, 0.0) - self.theta * self.dual
         if cost is not None:
             z -= self.theta * cost
-        one, two = (z * self.u).sum(axis=1) + self.share - self.due, z.sum(axis=1)
+        of_limit = np.zeros(len(z))
         if self.limited is not None:
-            two = two - self.short + np.where(self.limited, targets[1] / _or_one(self.mu), 0.0)
-        a, b, c = self.inverse
-        v, mu = a * one + b * two, b * one + c * two
-        return z - self.theta * (v[:, None] * self.u + mu[:, None]), v, mu
+            of_limit = np.where(self.limited, targets[1] / _or_one(self.mu), 0.0) - self.short
+        one = (z * self.beside).sum(axis=1) + self.share - self.due - self.mean * of_limit
+        two = z.sum(axis=1) + of_limit
+        v = (one + self.mean * self.kept * two) / self.stiff
+        both = two * self.give + self.mean * self.kept * v  # mean v + dmu
+        dx = z - self.theta * (self.beside * v[:, None] + both[:, None])
+        return dx, v, np.where(self.give > 0, both - self.mean * v, 0.0)
 
     def length(self, step: Step) -> float:
         """The longest step that keeps everything positive."""

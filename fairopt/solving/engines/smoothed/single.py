@@ -43,6 +43,7 @@ class Single:
             slope = tasks * self.power / cost
             if free is not None:
                 slope *= free
+                total.of_limits += float((tasks * self._mu(piece, cost, free)).sum())
             blocks[i, :, i, :] += (demand * slope[:, None]).T @ demand
         return total
 
@@ -52,11 +53,16 @@ class Single:
         for i, piece in self._pieces():
             cost, tasks, free = self._bought(piece, prices[i])
             found[self.order[piece]] = tasks
-            if free is not None and self.users.limit is not None:
-                # at the limit, cost + mu is what the last task is worth
-                worth = (self.level[piece] / self.users.limit[piece]) ** self.users.alpha
-                mu[self.order[piece]] = np.where(free, 0.0, np.maximum(worth - cost, 0.0))
+            if free is not None:
+                mu[self.order[piece]] = self._mu(piece, cost, free)
         return found, mu
+
+    def _mu(self, piece: slice, cost: Floats, free: Bools) -> Floats:
+        """(n,) price of the limit: at it, cost + mu is what the last task is worth."""
+        assert self.users.limit is not None
+        worth = (self.level[piece] / self.users.limit[piece]) ** self.users.alpha
+        found: Floats = np.where(free, 0.0, np.maximum(worth - cost, 0.0))
+        return found
 
     def _bought(self, piece: slice, price: Floats) -> tuple[Floats, Floats, Bools | None]:
         """Cost of a task, tasks, and whether the limit leaves them free, of users of a server."""

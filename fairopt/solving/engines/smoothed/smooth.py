@@ -33,13 +33,14 @@ class Sums:
     """What a pass over users returns: all that the prices need to know of them.
 
     use : (I, R). drift : (I, R) its derivative by tau. curvature : (I R, I R) minus its derivative
-    by prices. spent : (I,) money on each server.
+    by prices. spent : (I,) money on each server. of_limits : money for limits.
     """
 
     use: Floats
     drift: Floats
     curvature: Floats
     spent: Floats
+    of_limits: float = 0.0
 
     @classmethod
     def zero(cls, servers: int, resources: int) -> Sums:
@@ -53,6 +54,7 @@ class Sums:
         self.drift += other.drift
         self.curvature += other.curvature
         self.spent += other.spent
+        self.of_limits += other.of_limits
 
 
 class Split(NamedTuple):
@@ -72,6 +74,8 @@ class Split(NamedTuple):
 
 FLOOR = -700.0
 """logarithm of a part that counts as zero"""
+USED = 4.0
+"""windows within which a server counts as used, where changes of costs are measured"""
 DUST = 1e-20
 """parts below this are left out of the answer"""
 
@@ -119,7 +123,11 @@ class Smooth:
             money = np.exp(users.log_w[chunk] * power + (1 - power) * log_q)
             held = part * money[:, None]
             tasks = held / cost
-            total.spent += held.sum(axis=0) if mu is None else (tasks * (cost - mu[:, None])).sum(0)
+            total.spent += held.sum(axis=0)
+            if mu is not None:
+                paid = mu @ tasks
+                total.spent -= paid
+                total.of_limits += float(paid.sum())
             total.use += tasks.T @ demand
             # by tau: d log x = (sigma - 1/alpha) d log q + (kappa - log q) / tau^2
             slope = np.einsum("ni,ni->n", part, depth) - log_sum
@@ -130,10 +138,8 @@ class Smooth:
             ratio = tasks / cost
             diagonal += ratio.T @ (demand[:, upper[0]] * demand[:, upper[1]])
             if mu is not None and (mu > 0).any():
-                # g = P 1, written by differences that vanish where one server has all
                 on = mu > 0
-                x, mean = tasks[on], tasks[on].sum(axis=1) / money[on]
-                g = x * (sigma * (1 / cost[on] - mean[:, None]) + power * mean[:, None])
+                g = self._at_limit(part[on], cost[on], tau) * money[on, None]
                 stiff = g.sum(axis=1)
                 depth[on] -= g * (depth[on].sum(axis=1) / stiff)[:, None]
                 z = _spread(g / np.sqrt(stiff)[:, None], demand[on])
@@ -150,6 +156,30 @@ class Smooth:
             if r != t:
                 blocks[i, t, i, r] += sigma * diagonal[:, column]
         return total
+
+    def change(self, prices: Prices, tau: float, step: Floats) -> float:
+        """Largest change of a difference of log costs in use, in windows, by a step (I, R)."""
+        worst = 0.0
+        for chunk in self.users.chunks():
+            split = self.split(chunk, prices, tau)
+            moved = self.users.demand[chunk] @ step.T
+            if split.mu is not None:
+                g = self._at_limit(split.part, split.cost, tau)
+                rise = (g * moved).sum(axis=1) / g.sum(axis=1)
+                moved -= np.where(split.mu > 0, rise, 0.0)[:, None]
+            moved /= split.cost
+            used = split.depth > -USED
+            most = np.where(used, moved, -np.inf).max(axis=1)
+            spread = most - np.where(used, moved, np.inf).min(axis=1)
+            worst = max(worst, float(spread.max()) / tau)
+        return worst
+
+    def _at_limit(self, part: Floats, cost: Floats, tau: float) -> Floats:
+        """(n, I) g = P 1 per money, in differences that vanish where one server has all."""
+        inverse, power = 1 / cost, 1 / self.users.alpha
+        mean = (part * inverse).sum(axis=1)[:, None]
+        found: Floats = part * inverse * ((1 + 1 / tau) * (inverse - mean) + power * mean)
+        return found
 
     def tasks(self, prices: Prices, tau: float) -> Floats:
         """(N, I) x."""
