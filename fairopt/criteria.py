@@ -23,7 +23,29 @@ def tasks(instance: Instance) -> Floats:
 
 
 def drf(instance: Instance) -> Floats:
-    """u[n,i] = max_r d[n,r] / sum_j c[j,r]: dominant share of the whole pool (kesidis2018 (9))."""
+    """u_n = max_r d[n,r] / sum_j c[j,r]: dominant share of the whole pool (kesidis2018 (9)).
+
+    Where a task costs differently by server or mode, a unit of output counts what it costs in the
+    user's best way: the least max_r d[n,j,k,r] / (a_k sum_j c[j,r]) over its servers j and modes k
+    of speed a_k. So a share grows with what the user gets done, never with what it wastes.
+    """
+    if instance.demand.ndim == 2 and not instance.modes:
+        return drf_use(instance)
+    ways, total = instance.ways, instance.pool.sum(axis=0)
+    demand = ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = np.where(demand > 0, demand / total, 0.0).max(axis=2) / ways.speed[:, None]
+    least = np.where(ways.eligible, part, np.inf).min(axis=1)
+    first = np.flatnonzero(np.diff(ways.owner, prepend=-1))
+    return np.repeat(np.minimum.reduceat(least, first)[:, None], len(instance.servers), axis=1)
+
+
+def drf_use(instance: Instance) -> Floats:
+    """u[n,i] = max_r d[n,i,r] / sum_j c[j,r]: the part of the whole pool that a task uses.
+
+    Where demand depends on the server this rewards waste: a user has a larger share where its
+    tasks cost more. `drf` does not.
+    """
     total = instance.pool.sum(axis=0)
     return _largest_ratio(instance, np.broadcast_to(total, instance.capacity.shape))
 
@@ -36,6 +58,8 @@ def dominant_share(instance: Instance) -> Floats:
 def tsf(instance: Instance) -> Floats:
     """u = 1/h_n, h_n = sum_i min_r c[i,r]/d[n,r] over all servers, eligible or not (khamse2016).
 
+    With modes, h_n is the most output; a mode counts on its own servers only.
+
     A server that lacks a demanded resource counts 0. So does a server where the user is not
     eligible and its demand there is all 0, which is to say not stated (demand by server).
     """
@@ -47,7 +71,10 @@ def tsf(instance: Instance) -> Floats:
 
 
 def cdrf(instance: Instance) -> Floats:
-    """u = 1/gamma_n, gamma_n = sum_i gamma[n,i] over the eligible servers (khamse2016)."""
+    """u = 1/gamma_n, gamma_n = sum_i gamma[n,i] over the eligible servers (khamse2016).
+
+    With modes, gamma is the most output.
+    """
     instance.only_linear("criterion cdrf")
     return np.broadcast_to(1.0 / instance.alone.sum(axis=1)[:, None], instance.shape[:2])
 
@@ -64,11 +91,18 @@ def ps_dsf_sum(instance: Instance) -> Floats:
 CRITERIA: dict[str, Callable[[Instance], Floats]] = {
     "tasks": tasks,
     "drf": drf,
+    "drf-use": drf_use,
     "dominant-share": dominant_share,
     "tsf": tsf,
     "cdrf": cdrf,
     "ps-dsf-sum": ps_dsf_sum,
 }
+
+
+BY_SERVER = ("dominant-share", "drf-use")
+"""criteria by which a task may count differently on every server, so that shares fix no totals"""
+ONE_WAY = ("drf-use", "dominant-share", "ps-dsf-sum")
+"""criteria that need one demand of each user on each server, and so refuse modes"""
 
 
 def name_of(criterion: Criterion) -> str:
@@ -85,15 +119,19 @@ def name_of(criterion: Criterion) -> str:
 def score(instance: Instance, criterion: Criterion) -> Floats:
     """The scores (N, I) of a criterion given by name or as a callable; 0 where not eligible.
 
+    With modes, a score is the share of a unit of output.
+
     Raises
     ------
-    UsageError : the name is unknown.
+    UsageError : the name is unknown, or the criterion does not know modes.
     BadInput : a callable gave a wrong shape, or scores that are not finite and > 0.
     """
     if isinstance(criterion, str) and criterion not in CRITERIA:
         raise UsageError(f"criterion: found {criterion!r}; wanted one of {', '.join(CRITERIA)}")
     if criterion != "tasks":
         instance.only_linear(f"criterion {name_of(criterion)}")
+    if criterion in ONE_WAY:
+        instance.only_plain(f"criterion {criterion}", modes=True)
     if isinstance(criterion, str):
         named = CRITERIA[criterion]
         if instance.placement.size > BLOCK:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from quota_cases import cards
 
 import fairopt as fo
 from fairopt import criteria
@@ -21,6 +22,7 @@ BY_HAND = {
     "tasks": [[1, 0], [1, 1]],
     # the whole pool: 21, 24, 100
     "drf": [[10 / 100, 0], [2 / 24, 2 / 24]],
+    "drf-use": [[10 / 100, 0], [2 / 24, 2 / 24]],
     "dominant-share": [[2 / 12, 0], [2 / 12, 2 / 12]],
     # h = (6, 12)
     "tsf": [[1 / 6, 0], [1 / 12, 1 / 12]],
@@ -60,7 +62,61 @@ def test_demand_by_server():
     demand = np.array([[[1, 2], [4, 1]]])
     inst = fo.Instance(demand, [[10, 10], [10, 10]])
     assert criteria.score(inst, "dominant-share").tolist() == [[0.2, 0.4]]
-    assert criteria.score(inst, "drf").tolist() == [[0.1, 0.2]]
+    assert criteria.score(inst, "drf").tolist() == [[0.1, 0.1]]
+    assert criteria.score(inst, "drf-use").tolist() == [[0.1, 0.2]]
+
+
+def test_the_best_way_counts_only_where_the_user_may_run():
+    demand = np.array([[[1, 2], [4, 1], [1, 1]]])
+    inst = fo.Instance(demand, [[10, 10], [10, 10], [5, 0]], [[0, 1, 1]])
+    assert criteria.score(inst, "drf").tolist() == [[0, 4 / 25, 0]]
+
+
+def test_demand_that_is_the_same_on_every_server_changes_nothing_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        demand, capacity = rng.uniform(0.1, 3, (4, 3)), rng.uniform(1, 9, (5, 3))
+        placement = rng.random((4, 5)) < 0.7
+        placement[:, 0] = True
+        inst = fo.Instance(demand, capacity, placement)
+        written = inst.replace(demand=inst.demand_by_server)
+        for name in ("drf", "drf-use"):
+            own = criteria.score(inst, name)
+            assert np.array_equal(own, criteria.score(written, name))
+        assert np.array_equal(own, criteria.score(inst, "drf"))
+
+
+def test_waste_never_pays():
+    """Two kinds of card: a task of a takes one A100 or 5/2 T4, of b one of either."""
+    inst = fo.Instance(
+        [[[1, 0], [0, 2.5]], [[1, 0], [0, 1]]], [[10, 0], [0, 10]], resources=["a100", "t4"]
+    )
+    for make in (fo.MaxMin, fo.ProportionalFair):
+        fair = fo.solve(inst, make("drf"))
+        assert fair.totals == pytest.approx([10, 10], abs=1e-6) and fair.certificate.certified
+        assert fo.solve(inst, make("drf-use")).totals == pytest.approx([7, 10], abs=1e-3)
+
+
+def test_modes_by_hand():
+    inst = cards()
+    # A100 alone: 1/8 of the CPU, 1/4 of the A100s; T4: (1/4)/0.4 a unit of output
+    assert criteria.score(inst, "drf").tolist() == [[0.25], [0.25]]
+    slow = cards(b=[fo.Mode("T4", [1, 0, 1], 0.8)])
+    assert criteria.score(slow, "drf")[1].tolist() == [0.25 / 0.8]
+    np.testing.assert_allclose(criteria.score(inst, "cdrf"), [[1 / 5.6], [1 / 5.2]], rtol=1e-15)
+    assert criteria.score(inst, "tasks").tolist() == [[1], [1]]
+    for name in criteria.ONE_WAY:
+        with pytest.raises(UsageError, match=f"criterion {name}: found modes of a, b"):
+            criteria.score(inst, name)
+
+
+def test_tsf_with_modes_leaves_placement_out_but_not_the_servers_of_modes():
+    inst = fo.Instance(
+        [[0]], [[4], [2]], [[1, 0]],
+        modes={"u1": [fo.Mode("fast", [1], 3, ["s1"]), fo.Mode("slow", [1], 1)]},
+    )  # fmt: skip
+    assert criteria.score(inst, "tsf").tolist() == [[1 / 14, 0]]
+    assert criteria.score(inst, "cdrf").tolist() == [[1 / 12, 0]]
 
 
 def test_a_callable_is_a_criterion():
@@ -86,7 +142,7 @@ def test_names():
 
 
 def test_an_unknown_name_lists_the_known():
-    with pytest.raises(UsageError, match="found 'cpu'; wanted one of tasks, drf, dominant-share"):
+    with pytest.raises(UsageError, match="found 'cpu'; wanted one of tasks, drf, drf-use"):
         criteria.score(cluster(), "cpu")
 
 

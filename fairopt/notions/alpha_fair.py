@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairopt.criteria import Criterion
+from fairopt.criteria import BY_SERVER, Criterion
 from fairopt.formulas import welfare
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats, Instance
@@ -69,7 +69,7 @@ class AlphaFair(Notion):
     @property
     def unique(self) -> bool:
         """Whether the totals are unique: alpha > 0, and shares that fix the totals."""
-        return self.alpha > 0 and self.criterion != "dominant-share"
+        return self.alpha > 0 and self.criterion not in BY_SERVER
 
     @property
     def merging(self) -> Merging:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fairopt.criteria import Criterion
+from fairopt.criteria import BY_SERVER, Criterion
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats, Instance
 from fairopt.notions.notion import Merging, Notion
@@ -85,7 +85,7 @@ class MaxMin(Notion):
     @property
     def unique(self) -> bool:
         """Whether the totals are unique: the levels always are."""
-        return self.criterion != "dominant-share"
+        return self.criterion not in BY_SERVER
 
     @property
     def merging(self) -> Merging:

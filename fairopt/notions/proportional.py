@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from fairopt.criteria import Criterion
+from fairopt.criteria import BY_SERVER, Criterion
 from fairopt.instance import Floats, Instance
 from fairopt.notions.alpha_fair import g
 from fairopt.notions.notion import Merging, Notion
@@ -52,7 +52,7 @@ class ProportionalFair(Notion):
     def unique(self) -> bool:
         """Whether the totals are unique, as the shares are."""
         # shares are unique, tasks only where a share counts the same on every server
-        return self.criterion != "dominant-share"
+        return self.criterion not in BY_SERVER
 
     @property
     def merging(self) -> Merging:

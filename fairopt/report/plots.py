@@ -26,6 +26,7 @@ KINDS = ("frontier", "shares", "utilisation")
 SHARES = {
     "tasks": "share (tasks)",
     "drf": "share (dominant share of all servers)",
+    "drf-use": "share (part of all servers used)",
     "dominant-share": "share (sum of dominant shares)",
 }
 """axis label of shares, by criterion"""
