@@ -19,6 +19,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "simulate": ("simulate", "What users get over time: arrivals, servers on their own."),
     "propositions": ("propositions", "The papers' statements, tried on random instances."),
     "explain": ("explain", "Why one user gets what it gets, and what would bring it more."),
+    "plot": ("plot", "A picture of a saved answer, sweep or comparison."),
     "report": ("report", "Results as one HTML page that opens from disk."),
     "models": ("models", "List the models shipped with fairopt."),
 }

@@ -22,9 +22,13 @@ REASON = 76
 @click.option("--seed", type=int, default=0, show_default=True, help="For random schedulers.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal",
               show_default=True, help="Format of the table.")
+@click.option("--plot", "picture", metavar="FILE", callback=output.early,
+              help="Draw into FILE (.png, .pdf or .svg).")
 @output.as_json
 @output.out  # fmt: skip
-def command(model: str, seed: int, form: str, as_json: bool, path: str | None) -> int:
+def command(
+    model: str, seed: int, form: str, picture: str | None, as_json: bool, path: str | None
+) -> int:
     """Every notion and every scheduler on MODEL, one row each.
 
     Columns: tasks of each user (up to four users), efficiency (sum of weighted tasks), use of the
@@ -35,6 +39,10 @@ def command(model: str, seed: int, form: str, as_json: bool, path: str | None) -
     from fairopt import compare
     from fairopt.filling.compared import text
 
+    if picture is not None:
+        from fairopt.report.plot_style import file_format
+
+        file_format(picture)
     problem = files.read(model)
     table = compare.rows(problem.instance, seed)
     dump = json.dumps(
@@ -45,6 +53,10 @@ def command(model: str, seed: int, form: str, as_json: bool, path: str | None) -
         from fairopt import storage
 
         storage.write_text(path, dump + "\n")
+    if picture is not None:
+        from fairopt.report.plot_compare import plot
+
+        plot(table, picture)
     if as_json:
         output.to_stdout(dump)
     else:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
+from fairopt.instance import Floats
 from fairopt.properties.linear import of_linear_demand
 
 TOLERANCE = 1e-6
@@ -26,18 +29,9 @@ def envy_free(alloc: Allocation) -> Check:
         holdings and b those it runs with its own; tolerance 1e-6.
     """
     inst = alloc.instance
-    demand = inst.demand_by_server
-    held = np.maximum(alloc.tasks, 0.0)[:, :, None] * demand
     worst, witness = 0.0, ""
-    for n, name in enumerate(inst.users):
-        mine = inst.eligible[n]
-        if not mine.any():
-            continue
-        need = demand[n, mine]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.where(need > 0, held[:, mine] / need, np.inf).min(axis=2)
-        would = inst.weight[n] / inst.weight * each.sum(axis=1)
-        would = np.minimum(would, inst.limit[n])
+    for n, would in enumerate(_each_would(alloc)):
+        name = inst.users[n]
         would[n] = 0.0
         m = int(would.argmax())
         lack = (would[m] - alloc.totals[n]) / would[m] if would[m] > 0 else 0.0
@@ -48,3 +42,36 @@ def envy_free(alloc: Allocation) -> Check:
                 f"{alloc.totals[n]:.6g} with its own"
             )
     return Check.of("envy-free", worst, TOLERANCE, witness)
+
+
+def envy(alloc: Allocation) -> Floats:
+    """(N, N) tasks that user n would run with the holdings of user m, scaled by the weights.
+
+    On the diagonal are the tasks that n runs. User n envies m where the entry (n, m) is more than
+    the entry (n, n). Costs N^2 I R operations, and is of no use where demand is not linear.
+
+    Raises
+    ------
+    UsageError : demand that is not linear, or quotas or modes.
+    """
+    alloc.instance.only_linear("the envy matrix")
+    found = np.array(list(_each_would(alloc)))
+    np.fill_diagonal(found, alloc.totals)
+    return found
+
+
+def _each_would(alloc: Allocation) -> Iterator[Floats]:
+    """For each user n in order, (N,) the tasks it would run with what each user holds."""
+    inst = alloc.instance
+    demand = inst.demand_by_server
+    held = np.maximum(alloc.tasks, 0.0)[:, :, None] * demand
+    for n in range(len(inst.users)):
+        mine = inst.eligible[n]
+        if not mine.any():
+            yield np.zeros(len(inst.users))
+            continue
+        need = demand[n, mine]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            each = np.where(need > 0, held[:, mine] / need, np.inf).min(axis=2)
+        would = inst.weight[n] / inst.weight * each.sum(axis=1)
+        yield np.minimum(would, inst.limit[n])

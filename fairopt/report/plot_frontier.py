@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from fairopt.errors import UsageError
 from fairopt.measures import frontier, known, less_is_better, value
 from fairopt.report.plot_data import Row, key, parameters, series, shown, varied
-from fairopt.report.plot_style import GREY, axis, clipped, legend, mark, note
+from fairopt.report.plot_style import (
+    GREY,
+    axis,
+    clipped,
+    legend,
+    mark,
+    new_figure,
+    note,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +47,6 @@ def draw_frontier(
     ------
     UsageError : no row has both measures, or as in `frontier`.
     """
-    from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
     known(rows, (x, y))
@@ -47,7 +55,7 @@ def draw_frontier(
     if not there:
         raise UsageError(f"plot: found no row with both {x} and {y}; wanted at least one")
     less = less_is_better(x, lowest), less_is_better(y, lowest)
-    figure = Figure(figsize=SIZE, layout="constrained")
+    figure = new_figure(SIZE)
     axes = figure.add_subplot()
     entries = points(axes, there, best, x, y)
     if len(there) < len(rows):
@@ -59,6 +67,8 @@ def draw_frontier(
         drawstyle="steps-post" if less[0] else "steps-pre", gid="frontier",
     )  # fmt: skip
     axes.margins(0.1, 0.12)
+    for side, name in (("x", x), ("y", y)):
+        whole_numbers(axes, side, [value(row, name) or 0.0 for row in there])
     axis(axes, "x", words[0])
     axis(axes, "y", words[1])
     corner(axes, less)
@@ -131,7 +141,7 @@ def label_ends(
         axes.annotate(
             words, at[k], xytext=(-3 if left else 3, 6 if above else -6),
             textcoords="offset points", ha="left" if left else "right",
-            va="bottom" if above else "top", fontsize=8, parse_math=False, zorder=6,
+            va="bottom" if above else "top", fontsize="small", parse_math=False, zorder=6,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
         )  # fmt: skip
 
@@ -142,5 +152,5 @@ def corner(axes: Axes, less: tuple[bool, bool]) -> None:
     axes.text(
         0.02 if less[0] else 0.98, 0.02 if less[1] else 0.98, f"better {arrow[less]}",
         transform=axes.transAxes, ha="left" if less[0] else "right",
-        va="bottom" if less[1] else "top", color="#595959", fontsize=8,
+        va="bottom" if less[1] else "top", color="#595959", fontsize="small",
     )  # fmt: skip

@@ -7,7 +7,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fairopt.report.plot_data import Line, Panel, scale
-from fairopt.report.plot_style import GREY, axis, clipped, legend, mark, note
+from fairopt.report.plot_style import (
+    GREY,
+    axis,
+    clipped,
+    legend,
+    mark,
+    new_figure,
+    note,
+    whole_numbers,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,12 +46,10 @@ def draw_lines(
     top : upper end of the y axis; default as high as the lines.
     more : a last entry for the legend.
     """
-    from matplotlib.figure import Figure
-
     columns = min(len(panels), COLUMNS)
     rows = math.ceil(len(panels) / columns)
     size = (WIDTH, HEIGHT) if columns == 1 else (3.1 * columns, 2.6 * rows)
-    figure = Figure(figsize=size, layout="constrained")
+    figure = new_figure(size)
     grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     used = list(grid.flat)[: len(panels)]
     for spare in list(grid.flat)[len(panels) :]:
@@ -83,6 +90,7 @@ def limits(axes: Axes, panels: Sequence[Panel], top: float | None) -> None:
         axes.set_xscale(kind)
     if kind != "linear":
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    whole_numbers(axes, "x", grid)
     low, high = grid[0], grid[-1]
     if low == high:
         low, high = low - 0.5, high + 0.5

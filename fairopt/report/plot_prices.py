@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fairopt.report.plot_style import COLOURS, axis, file_format, save, styled
+from fairopt.report.plot_style import COLOURS, axis, file_format, new_figure, save, styled
 
 if TYPE_CHECKING:
     from fairopt.dynamics.prices import Priced
@@ -27,9 +27,7 @@ def plot(runs: Sequence[Priced], edge: float | None, path: str | os.PathLike[str
     edge : the largest step size that settles, drawn as a line; None where none is known.
     """
     with styled():
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(5.2, 3.3), layout="constrained")
+        figure = new_figure((5.2, 3.3))
         axes = figure.subplots()
         settled = {r.theta: r.steps for r in runs if r.steps is not None}
         if settled:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,18 @@ STYLE: Any = {
     "svg.fonttype": "none", "svg.hashsalt": "fairopt", "pdf.fonttype": 42,
     "path.simplify": False,
 }  # fmt: skip
+STYLES: dict[str, Any] = {
+    "paper": {},
+    "slides": {
+        "font.size": 14, "axes.labelsize": 14, "axes.titlesize": 14, "xtick.labelsize": 12.5,
+        "ytick.labelsize": 12.5, "legend.fontsize": 12.5, "axes.linewidth": 1.2,
+        "lines.linewidth": 2.4, "lines.markersize": 8,
+    },
+}  # fmt: skip
+"""what changes for print and for a screen seen from afar"""
+SIZES = (1.0, 40.0)
+"""least and most width and height of a picture in inches"""
+_SIZE: ContextVar[tuple[float, float] | None] = ContextVar("size", default=None)
 METADATA: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
@@ -83,13 +96,23 @@ def clipped(name: str) -> str:
 
 
 @contextmanager
-def styled() -> Iterator[None]:
+def styled(style: str = "paper", size: tuple[float, float] | None = None) -> Iterator[None]:
     """Use this style inside, whatever the user's Matplotlib settings, which are then restored.
+
+    Parameters
+    ----------
+    style : a key of STYLES. size : width and height of pictures in inches; default by content.
 
     Raises
     ------
+    UsageError : an unknown style, or a size out of range.
     MissingExtra : matplotlib is not installed.
     """
+    if style not in STYLES:
+        raise UsageError(f"style: found {style!r}; wanted one of {', '.join(STYLES)}")
+    if size is not None and not all(SIZES[0] <= side <= SIZES[1] for side in size):
+        found = f"{size[0]:g} by {size[1]:g}"
+        raise UsageError(f"size: found {found}; wanted {SIZES[0]:g} to {SIZES[1]:g} inches")
     try:
         import matplotlib as mpl
     except ImportError as error:
@@ -98,8 +121,28 @@ def styled() -> Iterator[None]:
         # a name in a script that the font lacks is drawn as boxes, without a warning
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")
         mpl.rcdefaults()
-        mpl.rcParams.update(STYLE)
-        yield
+        mpl.rcParams.update({**STYLE, **STYLES[style]})
+        asked = _SIZE.set(size)
+        try:
+            yield
+        finally:
+            _SIZE.reset(asked)
+
+
+def new_figure(size: tuple[float, float]) -> Figure:
+    """An empty picture, of the size asked for by `styled`, or else of this one in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=_SIZE.get() or size, layout="constrained")
+
+
+def whole_numbers(axes: Axes, side: str, values: Iterable[float]) -> None:
+    """Ticks at whole numbers alone, if all values are whole and the axis is linear."""
+    from matplotlib.ticker import MaxNLocator
+
+    on = axes.xaxis if side == "x" else axes.yaxis
+    if on.get_scale() == "linear" and all(float(v).is_integer() for v in values):
+        on.set_major_locator(MaxNLocator(nbins=7, integer=True))
 
 
 def file_format(path: str | os.PathLike[str]) -> str:

@@ -42,6 +42,8 @@ def plot(
     where: Mapping[str, Any] | None = None,
     lowest: Sequence[str] | None = None,
     labels: Mapping[str, str] | None = None,
+    style: str = "paper",
+    size: tuple[float, float] | None = None,
 ) -> None:
     """Draw a sweep into a PNG, PDF or SVG file; equal rows give equal bytes.
 
@@ -62,6 +64,8 @@ def plot(
     where : {parameter: value} of the rows to draw; default all.
     lowest : measures that are better when lower, as in `fairopt.measures.frontier`.
     labels : {parameter or measure: words} for the axes.
+    style : "paper" or "slides", which has larger letters and thicker lines.
+    size : width and height in inches; default by what is drawn.
 
     Raises
     ------
@@ -77,7 +81,7 @@ def plot(
     extra = [name for name, value in given.items() if value is not None]
     if extra:
         raise UsageError(f"{', '.join(extra)}: found with kind={kind!r}; wanted without")
-    with styled():
+    with styled(style, size):
         if kind == "frontier":
             x, y = x or usual_x(rows), y or "efficiency"
             words = axis_words(x, labels), axis_words(y, labels)

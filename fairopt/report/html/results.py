@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -14,7 +14,7 @@ from fairopt.allocation.writing import SCHEMA as ANSWER
 from fairopt.certificates import certify
 from fairopt.errors import BadInput, Fault
 from fairopt.files import answers
-from fairopt.instance.reading import Faults, listed, shown, table, text
+from fairopt.instance.reading import FINITE, Faults, listed, number, shown, table, text
 from fairopt.notions import NOTIONS
 from fairopt.report.html import answer_data, compare_data, sweep_data, verdict
 from fairopt.sweeping.reading import sweep_of
@@ -84,6 +84,17 @@ def _sweep(content: str, data: Any, source: str) -> dict[str, Any]:
 
 
 def _comparison(content: str, data: Any, source: str) -> dict[str, Any]:
+    checked_rows(data, source)
+    return compare_data.data(data)
+
+
+def checked_rows(data: Mapping[str, Any], source: str) -> Sequence[Any]:
+    """The rows of a comparison.
+
+    Raises
+    ------
+    BadInput : with every fault, each with its place.
+    """
     faults = Faults(source)
     rows = listed(data.get("rows"), "rows", faults)
     for k, row in enumerate(rows):
@@ -96,10 +107,12 @@ def _comparison(content: str, data: Any, source: str) -> dict[str, Any]:
             for key in ("totals", "utilisation", "properties"):
                 table(row.get(key), f"{here}.{key}", faults)
             listed(row.get("fails"), f"{here}.fails", faults)
+            for key in ("efficiency", "least", "most"):
+                number(row.get(key), f"{here}.{key}", faults, FINITE)
     if not rows:
         faults.add("rows", "none", "at least one")
     faults.stop()
-    return compare_data.data(data)
+    return rows
 
 
 KINDS: dict[str, Callable[[str, Any, str], dict[str, Any]]] = {

@@ -1,0 +1,88 @@
+"""fairopt plot: a picture of a saved result."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from fairopt import storage
+from fairopt.commands import output
+from fairopt.errors import BadInput, Fault, UsageError
+
+ANSWER = ("allocation", "prices", "levels", "envy")
+SWEEP = ("frontier", "shares", "utilisation")
+STYLES = ("paper", "slides")
+
+
+class Size(click.ParamType[tuple[float, float]]):
+    """A width and height in inches, written 5.2x3.4."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[float, float]:
+        """(width, height)."""
+        try:
+            width, height = (float(side) for side in str(value).lower().split("x"))
+        except ValueError:
+            self.fail(f"{value!r} is no size; wanted WIDTHxHEIGHT in inches, such as 5.2x3.4")
+        return width, height
+
+
+@click.command("plot", context_settings={"max_content_width": 100})
+@click.argument("result")
+@click.option("-o", "--output", "path", metavar="FILE", required=True, callback=output.early,
+              help="Draw into FILE (.png, .pdf or .svg), whole or not at all.")
+@click.option("--kind", type=click.Choice([*ANSWER, *SWEEP]),
+              help=f"Of an answer: {', '.join(ANSWER)}; of a sweep: {', '.join(SWEEP)}. "
+                   "Default the first that fits.")
+@click.option("--style", type=click.Choice(STYLES), default="paper", show_default=True,
+              help="slides has larger letters and thicker lines.")
+@click.option("--size", type=Size(), metavar="WxH",
+              help="Width and height in inches, such as 5.2x3.4.")  # fmt: skip
+def command(
+    result: str, path: str, kind: str | None, style: str, size: tuple[float, float] | None
+) -> int:
+    """Draw the answer, sweep or comparison in the file RESULT ("-" for stdin).
+
+    allocation: every resource of every server, filled by user. prices: a heat map. levels: a
+    staircase. envy: tasks with what another holds over one's own. frontier, shares, utilisation:
+    as for `fairopt sweep --plot`. A comparison has one picture, that of `fairopt compare --plot`.
+    """
+    from fairopt.files import answers
+    from fairopt.report import plot_answer, plot_compare, plots
+    from fairopt.report.plot_style import file_format
+    from fairopt.sweeping.reading import sweep_of
+
+    file_format(path)
+    content = storage.read_text(result, answers.LARGEST, "a result in JSON")
+    source = storage.source_name(result)
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        fault = Fault("file", f"text that is not JSON ({error})", "a result in JSON")
+        raise BadInput([fault], source) from None
+    schema = data.get("schema", "fairopt/allocation/v1") if isinstance(data, Mapping) else None
+    if schema == "fairopt/allocation/v1":
+        _fits(kind, ANSWER, "an answer")
+        plot_answer.plot(answers.loads(content, source), path, kind or ANSWER[0], style, size)
+    elif schema == "fairopt/sweep/v1":
+        _fits(kind, SWEEP, "a sweep")
+        plots.plot(sweep_of(data, source), path, kind, style=style, size=size)
+    elif schema == "fairopt/compare/v1":
+        _fits(kind, (), "a comparison")
+        from fairopt.report.html.results import checked_rows
+
+        plot_compare.plot(checked_rows(data, source), path, style, size)
+    else:
+        wanted = "an answer, a sweep or a comparison"
+        raise BadInput([Fault("schema", repr(schema), wanted)], source)
+    return 0
+
+
+def _fits(kind: str | None, kinds: tuple[str, ...], what: str) -> None:
+    if kind is not None and kind not in kinds:
+        wanted = f"one of {', '.join(kinds)}" if kinds else "none"
+        raise UsageError(f"--kind: found {kind!r} for {what}; wanted {wanted}")
