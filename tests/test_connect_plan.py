@@ -225,3 +225,19 @@ def test_plans_that_cannot_be_judged(data, change, said, tmp_path, capsys):
     path.write_text(json.dumps(data))
     assert run(["verify", str(path)]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_an_answer_that_is_not_certified_is_shown_and_says_so(monkeypatch, capsys, tmp_path):
+    from dataclasses import replace
+
+    from fairopt import solving
+
+    answered = solving.solve
+
+    def doubted(*given, **more):
+        answer = answered(*given, **more)
+        return answer.with_(certificate=replace(answer.certificate, verdict="unproved"))
+
+    monkeypatch.setattr(solving, "solve", doubted)
+    assert run(["plan", CLUSTER, "--gpu-kind", GPU]) == 4
+    assert "fluid answer unproved" in capsys.readouterr().out

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fairopt.allocation.check import CERTIFIED
 from fairopt.commands import cluster_options, notion_options, output, progress
-from fairopt.errors import UsageError
+from fairopt.errors import NotCertified, UsageError
 
 if TYPE_CHECKING:
     from fairopt.notions import Notion
@@ -34,9 +35,10 @@ def command(
     """Who should get what on this cluster, why, and on which node.
 
     FILES are what `kubectl get nodes,pods -A -o json` prints (or yaml, one file or several, gzip,
-    "-" for stdin), CSV tables of nodes, teams and what they hold, or one model.
+    "-" for stdin), CSV tables of nodes, teams and what they hold, what `scontrol show node -o` and
+    `sshare -P` print, or one model.
 
-    Exit code 0 means that the fluid answer is certified and every whole task fits.
+    Exit code 0 means that the fluid answer is certified; 4 that the one shown is not.
     """
     problem = cluster_options.problem(files, given)
     chosen = _notion(notion, given)
@@ -52,7 +54,7 @@ def command(
 
         storage.write_text(path, text)
     output.to_stdout(text if as_json else plan_text(made, rows))
-    return 0
+    return 0 if made["answer"]["certificate"]["verdict"] == CERTIFIED else NotCertified.exit_code
 
 
 def _notion(name: str | None, given: dict[str, Any]) -> Notion | None:

@@ -62,7 +62,7 @@ def make(
 
     Raises
     ------
-    NotCertified, SolverFailure : as of `fairopt.solve`.
+    SolverFailure : no step gave an answer; one that is not certified is returned with its verdict.
     """
     from fairopt import solving
     from fairopt.notions import MaxMin
@@ -70,7 +70,7 @@ def make(
     if notion is None:
         slow = (problem.speed != 1).any()
         notion = MaxMin(ByOutput(problem.speed)) if slow else MaxMin()
-    answer = solving.solve(problem.instance, notion, progress=progress)
+    answer = solving.solve(problem.instance, notion, progress=progress, uncertified="return")
     packed = pack(
         problem.instance, [problem.demand(n) for n in range(len(problem.users))],
         [row.capacity for row in problem.shapes], answer.tasks, answer.levels,

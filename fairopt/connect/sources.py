@@ -1,4 +1,4 @@
-"""Files of any kind that we read, together one cluster: objects of Kubernetes and CSV tables."""
+"""Files of any kind that we read, together one cluster: Kubernetes, CSV tables, Slurm."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fairopt import storage
 from fairopt.connect import reading
 from fairopt.connect.cluster import Cluster
 from fairopt.connect.kubernetes import OWNER, UNDIVIDED, Collector
+from fairopt.connect.tables import Tables
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults
 
@@ -25,7 +26,8 @@ def cluster(
 
     Parameters
     ----------
-    paths : files, or "-" for standard input; JSON, YAML or CSV, plain or gzip.
+    paths : files, or "-" for standard input, plain or gzip: JSON or YAML as kubectl prints it, CSV
+        tables (`tables`), what `scontrol show node -o` and `sshare -P` print.
     group_by, undivided : as of `kubernetes.Collector`.
     weights : weight of queues; 1 for those that are not named.
     told : called with (bytes read, bytes in all).
@@ -35,17 +37,26 @@ def cluster(
     BadInput : with every fault, each with the name of its object and the field.
     """
     faults = Faults(" and ".join(storage.source_name(path) for path in paths))
-    objects = Collector(group_by, undivided, faults)
+    objects, tables = Collector(group_by, undivided, faults), Tables(faults)
     size, done = reading.sizes(paths), 0
     for path in paths:
         source = storage.source_name(path)
         with reading.opened(path, told, size, done) as stream:
             try:
-                for place, data, listed in reading.objects(stream, source):
-                    objects.take(data, place, listed)
+                first = reading.head(stream).removeprefix(b"\xef\xbb\xbf")
+                if first.startswith((b"node,", b"team,")):
+                    tables.take(stream, source)
+                elif first.startswith(b"NodeName="):
+                    tables.take_slurm(stream, source)
+                elif first.startswith(b"Account|"):
+                    tables.take_shares(stream, source)
+                else:
+                    for place, data, listed in reading.objects(stream, source):
+                        objects.take(data, place, listed)
             except BadInput as error:
                 # what was wrong before the file became unreadable is told as well
                 faults.found.extend(error.faults)
                 faults.stop()
         done += reading.sizes([path])
-    return objects.cluster(weights)
+    found = objects.cluster(weights)
+    return tables.joined(found) if tables else found
