@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 shutil.rmtree(Path(__file__).parent / "api", ignore_errors=True)  # pages of names that are gone
 
+from facts import facts, mechanisms  # noqa: E402
 from sphinx_gallery.sorting import ExplicitOrder  # noqa: E402
 
 from fairopt import __version__  # noqa: E402
@@ -43,8 +44,9 @@ nitpicky = True
 # types in signatures are for reading; links that must hold are those of the pages
 nitpick_ignore_regex = [("py:.*", ".*")]
 
-myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "attrs_inline", "colon_fence"]
+myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "attrs_inline", "substitution"]
 myst_heading_anchors = 4
+myst_substitutions = {**facts(), "mechanisms": mechanisms()}
 
 html_theme = "furo"
 html_title = "fairopt"

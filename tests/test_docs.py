@@ -68,6 +68,24 @@ def test_the_gallery_is_a_dozen_at_least():
     assert len(GALLERY) >= 12
 
 
+@pytest.mark.parametrize("paper", ["kesidis2016", "kesidis2018", "khamse2016", "bonald2015"])
+def test_tables_of_papers_are_those_of_the_models(paper):
+    """Words exactly, numbers to a part in ten thousand: the last digits are not promised."""
+    page = (DOCS / "papers" / f"{paper}.md").read_text(encoding="utf-8")
+    made = module("papers").filled(page, paper)
+    number = r"-?\d+\.\d+(?:e-?\d+)?"
+    stale = "run: python docs/_ext/papers.py"
+    assert re.sub(number, "#", page) == re.sub(number, "#", made), stale
+    pairs = zip(re.findall(number, page), re.findall(number, made), strict=True)
+    assert all(float(a) == pytest.approx(float(b), rel=1e-4) for a, b in pairs), stale
+
+
+def test_numbers_of_the_front_page_are_found():
+    facts = module("facts")
+    assert set(facts.FACTS) < set(facts.facts())
+    assert facts.mechanisms().count("](../results/mechanisms.md#") > 20
+
+
 def test_links_of_built_pages(tmp_path):
     faults = module("links").faults
     (tmp_path / "_static").mkdir()
