@@ -152,6 +152,7 @@ def plain(instance: Instance) -> dict[str, Any]:
     return {
         name: value.tolist() if isinstance(value, np.ndarray) else list(value)
         for name, value in fields.items()
+        if value is not None  # no quotas, no modes
     }
 
 
