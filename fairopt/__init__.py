@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from fairopt.allocation import Allocation as Allocation
     from fairopt.allocation.check import Certificate as Certificate
     from fairopt.allocation.check import Check as Check
+    from fairopt.auditing import audit as audit
+    from fairopt.auditing.between import differences as differences
     from fairopt.certificates import certify as certify
     from fairopt.errors import BadInput as BadInput
     from fairopt.errors import FairoptError as FairoptError
@@ -76,6 +78,8 @@ _PUBLIC = {
     "certify": "certificates",
     "solve": "solving",
     "sweep": "sweeping",
+    "audit": "auditing",
+    "differences": "auditing.between",
     "fill": "filling",
     "fixed_points": "solving.engines.water.fixed_points",
     "Throughput": "notions",

@@ -29,7 +29,7 @@ LAYERS = (
     ("solving.engines",),
     ("solving",),
     ("properties",),
-    ("sweeping", "compare", "mechanisms", "dynamics", "explaining"),
+    ("sweeping", "compare", "mechanisms", "dynamics", "explaining", "auditing"),
     ("propositions",),
     ("connect", "plan"),
     ("report",),

@@ -211,6 +211,11 @@ def _width(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
     return sum(widths) + GAP * (len(widths) - 1)
 
 
+def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], more: int = 0) -> str:
+    """A table of text: the first column to the left, numbers to the right; `more` rows left out."""
+    return _table(columns, rows, more, (0,))
+
+
 def _table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], more: int, left: tuple[int, ...]
 ) -> str:

@@ -1,0 +1,151 @@
+"""Changes of a cluster as they are typed: weight.vision=2, three more machines, a user less."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fairopt.files.tables import arrays_of, tables_of
+from fairopt.instance import Instance
+from fairopt.instance.near import nearest
+from fairopt.instance.reading import Faults, build
+
+NUMBERS = {
+    "weight": ("users", "groups"), "limit": ("users",), "priority": ("users",),
+    "guarantee_tasks": ("users",), "count": ("servers",),
+}  # fmt: skip
+"""fields with one number, and the tables whose rows have them"""
+AMOUNTS = {
+    "demand": ("users",), "capacity": ("servers",),
+    **dict.fromkeys(("guarantee", "nominal", "borrow", "lend", "most"), ("groups", "users")),
+}  # fmt: skip
+"""fields with an amount for each resource"""
+WANTED = "FIELD.NAME=NUMBER or FIELD.NAME.RESOURCE=NUMBER, such as weight.vision=2"
+
+
+def changed(
+    instance: Instance,
+    settings: Iterable[str] = (),
+    servers: Iterable[str] = (),
+    dropped: Iterable[str] = (),
+) -> Instance:
+    """The instance with changes made, checked as a new one.
+
+    Parameters
+    ----------
+    settings : "weight.vision=2", "limit.vision=8", "capacity.node.gpu=16", "nominal.team.gpu=4",
+        and on one flavor "nominal.team.a100.gpu=4".
+    servers : "a100-node=3": that many more machines like those of the row.
+    dropped : names of users, servers or groups that go (a group with everybody in it).
+
+    Raises
+    ------
+    BadInput : with every fault of the changes, and of the instance they make.
+    """
+    faults = Faults("changes")
+    data = {"resources": list(instance.resources), **tables_of(instance)}
+    for text in settings:
+        _set(data, text, faults)
+    for text in servers:
+        _add(data, text, faults)
+    for name in dropped:
+        _drop(data, name, faults)
+    faults.stop()
+    return build(faults, **arrays_of(data, faults))
+
+
+def _set(data: dict[str, Any], text: str, faults: Faults) -> None:
+    key, equals, given = text.partition("=")
+    field, _, rest = key.strip().partition(".")
+    tables = {**NUMBERS, **AMOUNTS}.get(field)
+    if not equals or not rest or tables is None:
+        known = nearest(field, [*NUMBERS, *AMOUNTS])
+        faults.add(text, "no change", WANTED if tables or not field else f"{WANTED}; {known}")
+        return
+    value = _number(given)
+    if value is None:
+        faults.add(text, f"the text {given!r}", "a number")
+        return
+    for name, row in sorted(
+        ((n, r) for t in tables for n, r in data.get(t, {}).items()), key=lambda e: -len(e[0])
+    ):
+        if field in NUMBERS and rest == name:
+            row[field] = value
+            return
+        if field in AMOUNTS and rest.startswith(f"{name}."):
+            last = rest[len(name) + 1 :]
+            if last in data["resources"]:
+                row[field] = {**row.get(field, {}), last: value}
+                return
+            flavor, _, resource = last.rpartition(".")
+            if flavor in data.get("flavors", {}) and resource in data["resources"]:
+                on = row.setdefault("on", {}).setdefault(flavor, {})
+                on[field] = {**on.get(field, {}), resource: value}
+                return
+            faults.add(text, f"the unknown resource {last!r}", nearest(last, data["resources"]))
+            return
+    names = [name for t in tables for name in data.get(t, {})]
+    faults.add(text, f"the unknown name {rest!r}", nearest(rest.partition(".")[0], names))
+
+
+def _add(data: dict[str, Any], text: str, faults: Faults) -> None:
+    name, _, given = text.rpartition("=")
+    more = _number(given)
+    if not name or more is None or more < 1 or more != int(more):
+        faults.add(text, "no number of machines", "SERVER=MACHINES, such as a100-node=3")
+    elif name not in data["servers"]:
+        faults.add(text, f"the unknown server {name!r}", nearest(name, data["servers"]))
+    else:
+        row = data["servers"][name]
+        row["count"] = row.get("count", 1) + int(more)
+
+
+def _drop(data: dict[str, Any], name: str, faults: Faults) -> None:
+    tables = [t for t in ("users", "servers", "groups") if name in data.get(t, {})]
+    if not tables:
+        names = [*data["users"], *data["servers"], *data.get("groups", {})]
+        faults.add(f"drop {name}", "an unknown name", nearest(name, names))
+        return
+    if len(tables) > 1:
+        faults.add(f"drop {name}", f"one of {' and of '.join(tables)}", "a name of one of them")
+        return
+    if tables == ["groups"]:
+        gone = _inside(data["groups"], name)
+        data["groups"] = {k: v for k, v in data["groups"].items() if k not in gone}
+        data["users"] = {
+            k: row for k, row in data["users"].items() if row.get("group") not in gone
+        }
+        return
+    del data[tables[0]][name]
+    if tables == ["servers"]:
+        for row in data["users"].values():
+            _without(row, name)
+            for mode in row.get("modes", ()):
+                _without(mode, name)
+        for flavor in data.get("flavors", {}).values():
+            _without(flavor, name)
+
+
+def _without(row: dict[str, Any], server: str) -> None:
+    """Take a server out of a row's list and own demands."""
+    if "servers" in row:
+        row["servers"] = [name for name in row["servers"] if name != server]
+    row.get("demand_on", {}).pop(server, None)
+
+
+def _inside(groups: Mapping[str, Mapping[str, Any]], name: str) -> set[str]:
+    """A group and all groups inside it."""
+    found = {name}
+    while more := {k for k, row in groups.items() if row.get("parent") in found} - found:
+        found |= more
+    return found
+
+
+def _number(text: str) -> float | int | None:
+    """The number a text says, whole ones as such; None if it says none."""
+    for kind in (int, float):
+        try:
+            return kind(text) if "_" not in text else None
+        except ValueError:
+            continue
+    return None

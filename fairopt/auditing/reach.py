@@ -1,0 +1,154 @@
+r"""What a user could hold today without anybody at or below it losing anything.
+
+.. math:: \max s_n, \quad s_m \ge s^0_m \ (m \text{ served before } n, \text{ or at or below its
+          level}), \quad s_m \ge \sigma_m \ (\text{the others})
+
+over the feasible set, s0 what users hold and sigma their floors. One linear program a user, by
+HiGHS; its answer is not trusted: with its prices, q_n the cheapest price of a unit of share and B
+the value of all that is priced, no division gives user n more than
+
+.. math:: \frac{B - \sum_{m \ne n} q_m f_m}{q_n}, \quad f_m = s^0_m \text{ or } \sigma_m ,
+
+which is computed here from the prices alone (QUOTAS 4, docs/maths/audit.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairopt.formulas.lowered import Lowered
+from fairopt.instance import Bools, Floats, Ints
+
+TIE = 1e-9
+"""levels that differ by less than this part are one level"""
+PROVED = 1e-6
+"""part by which the bound may exceed what was found, for it to count as proved"""
+
+
+@dataclass(frozen=True, eq=False)
+class Today:
+    """What is held, in the terms of the feasible set.
+
+    Parameters
+    ----------
+    system : the feasible set. share : (N,) s0. floor : (N,) sigma.
+    level : (N,) share by weight; rank : (N,) priority class, 0 first.
+    """
+
+    system: Lowered
+    share: Floats
+    floor: Floats
+    level: Floats
+    rank: Ints
+
+    def above(self, user: int) -> Bools:
+        """(N,) who may lose: later classes, and users above this one's level in its class."""
+        later = self.rank > self.rank[user]
+        higher = self.level > self.level[user] * (1 + TIE)
+        found: Bools = later | ((self.rank == self.rank[user]) & higher)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """What one user could hold.
+
+    Parameters
+    ----------
+    share : the most found; most : what the prices prove that nobody can exceed.
+    tasks : (P,) of the division that reaches it, by column of the system.
+    price : (M,) of the rows of the system, per unit; the proof.
+    """
+
+    share: float
+    most: float
+    tasks: Floats
+    price: Floats
+
+    @property
+    def proved(self) -> bool:
+        """Whether the prices prove that no more is possible."""
+        return self.most <= self.share * (1 + PROVED)
+
+
+def reaches(
+    today: Today, progress: Callable[[int, int], None] | None = None
+) -> list[Reach | None]:
+    """What each user could hold; None where what is held today does not fit the cluster."""
+    program = _Program(today)
+    found = []
+    for user in range(len(today.share)):
+        found.append(program.reach(user))
+        if progress is not None:
+            progress(user + 1, len(today.share))
+    return found
+
+
+def bound(today: Today, user: int, price: Floats) -> float:
+    """The largest share of a user that any prices (M,) >= 0 of the rows allow."""
+    low = today.system
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        each = low.cost(price) / low.score
+    cheapest = np.full(len(today.share), np.inf)
+    np.minimum.at(cheapest, low.owner, each)
+    kept = np.where(today.above(user), today.floor, today.share)
+    kept[user] = 0.0
+    if not cheapest[user] > 0:
+        return np.inf
+    spent = np.where(kept > 0, cheapest * kept, 0.0).sum()
+    return float((low.budget(price) - spent) / cheapest[user])
+
+
+class _Program:
+    """The linear program, scaled once: rows of capacity read `<= 1`, floors `>= 1`."""
+
+    def __init__(self, today: Today) -> None:
+        low = self.low = today.system
+        self.today = today
+        flows = low.matrix.shape[1] - low.columns
+        part = abs(low.matrix.multiply(1.0 / low.unit[:, None])).tocsc()
+        largest = np.asarray(part.max(axis=0).todense()).ravel()
+        self.unit = 1.0 / np.where(largest > 0, largest, 1.0)
+        self.rows = low.matrix.multiply(1.0 / low.unit[:, None]).multiply(self.unit[None, :])
+        self.shares = low.of_user().multiply(self.unit[None, : low.columns]).tocsr()
+        self.rhs = low.rhs / low.unit
+        self.bounds = np.column_stack(
+            [
+                np.concatenate([np.zeros(low.columns), low.low]),
+                np.concatenate([np.full(low.columns, np.inf), low.high]),
+            ]
+        )
+        self.bounds /= self.unit[:, None]
+        self.flows = flows
+
+    def reach(self, user: int) -> Reach | None:
+        """Solve the program of one user, and bound its answer by the prices found."""
+        from scipy.optimize import linprog
+        from scipy.sparse import hstack, vstack
+
+        low, today = self.low, self.today
+        kept = np.where(today.above(user), today.floor, today.share)
+        kept[user] = 0.0
+        asked = np.flatnonzero(kept > 0)
+        own = np.asarray(self.shares[[user]].todense()).ravel()
+        size = own.max()
+        matrix: Any = self.rows
+        rhs = self.rhs
+        if len(asked):
+            keep = self.shares[asked].multiply(-1.0 / kept[asked][:, None])
+            if self.flows:
+                keep = hstack([keep, np.zeros((len(asked), self.flows))])
+            matrix, rhs = vstack([self.rows, keep]), np.concatenate([rhs, -np.ones(len(asked))])
+        gain = np.concatenate([-own / size, np.zeros(self.flows)])
+        answer = linprog(gain, A_ub=matrix.tocsr(), b_ub=rhs, bounds=self.bounds, method="highs")
+        if answer.x is None or answer.status != 0:
+            return None
+        tasks = np.maximum(answer.x[: low.columns], 0.0) * self.unit[: low.columns]
+        price = np.maximum(-answer.ineqlin.marginals[: len(low.rhs)], 0.0) / low.unit
+        share = float((low.of_user()[[user]] @ tasks)[0])
+        most = bound(today, user, price)
+        return Reach(share, most, tasks, price)

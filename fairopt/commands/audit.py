@@ -1,0 +1,52 @@
+"""fairopt audit: what users hold today beside what they are due."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fairopt import files, storage
+from fairopt.commands import notion_options, output, progress
+
+
+@click.command("audit", context_settings={"max_content_width": 100})
+@click.argument("model")
+@click.argument("held")
+@notion_options.options
+@click.option("--case", type=int, metavar="K", help="The notion of the model's case number K.")
+@output.as_json
+@output.out
+def command(
+    model: str,
+    held: str,
+    notion: str | None,
+    case: int | None,
+    as_json: bool,
+    path: str | None,
+    **parameters: Any,
+) -> int:
+    """Judge the division of today: what everybody holds, is due, and could hold.
+
+    HELD is a CSV or JSON table with the columns user, server, tasks (and mode), or an answer of
+    fairopt; "-" is stdin. Rows without a server are tasks that wait; if there are any, nobody is
+    taken to want more than it holds and waits for.
+
+    "Could hold" is not what is due: it is the most a user could have today while nobody at or
+    below its level loses anything, proved by prices.
+    """
+    from fairopt.auditing import audit
+    from fairopt.files.held import read_held
+    from fairopt.report.audit_text import audit_text
+
+    problem = files.read(model)
+    given = {key: value for key, value in parameters.items() if value is not None}
+    wanted = notion_options.chosen(problem, notion, case, given)
+    today = read_held(held, problem.instance)
+    with progress.shown("could hold") as told:
+        found = audit(problem.instance, today, wanted, told)
+    dump = storage.encoded(found.to_dict())
+    if path is not None:
+        storage.write_text(path, dump + "\n")
+    output.to_stdout(dump if as_json else audit_text(found, problem.title or problem.name))
+    return 0

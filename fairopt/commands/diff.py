@@ -1,0 +1,30 @@
+"""fairopt diff: two answers side by side, losers first."""
+
+from __future__ import annotations
+
+import click
+
+from fairopt import files, storage
+from fairopt.commands import output
+
+
+@click.command("diff", context_settings={"max_content_width": 100})
+@click.argument("before")
+@click.argument("after")
+@output.as_json
+@output.out
+def command(before: str, after: str, as_json: bool, path: str | None) -> int:
+    """Compare two saved answers: who has less, who has more, what is full now.
+
+    BEFORE and AFTER are answers as `fairopt solve -o` writes them. Users, servers and resources
+    are matched by name.
+    """
+    from fairopt.auditing.between import differences
+    from fairopt.report.audit_text import differences_text
+
+    found = differences(files.load(before), files.load(after))
+    dump = storage.encoded(found.to_dict())
+    if path is not None:
+        storage.write_text(path, dump + "\n")
+    output.to_stdout(dump if as_json else differences_text(found))
+    return 0

@@ -1,0 +1,57 @@
+"""fairopt what-if: solve a model before and after a change, and show who loses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from fairopt import files, storage
+from fairopt.commands import notion_options, output
+
+
+@click.command("what-if", context_settings={"max_content_width": 100})
+@click.argument("model")
+@click.option("--set", "settings", multiple=True, metavar="FIELD.NAME=X",
+              help="weight.vision=2, capacity.node.gpu=16, nominal.team.gpu=4; repeatable.")
+@click.option("--add-server", "servers", multiple=True, metavar="SERVER=K",
+              help="K more machines like those of a row; repeatable.")
+@click.option("--drop", "dropped", multiple=True, metavar="NAME",
+              help="Leave out a user, a server or a group with everybody in it; repeatable.")
+@notion_options.options
+@click.option("--case", type=int, metavar="K", help="The notion of the model's case number K.")
+@output.as_json
+@output.out  # fmt: skip
+def command(
+    model: str,
+    settings: tuple[str, ...],
+    servers: tuple[str, ...],
+    dropped: tuple[str, ...],
+    notion: str | None,
+    case: int | None,
+    as_json: bool,
+    path: str | None,
+    **parameters: Any,
+) -> int:
+    """Solve MODEL as it is and with the changes asked, and list who loses, first.
+
+    Both answers are certified, or the command ends with exit code 4.
+    """
+    from fairopt import solve
+    from fairopt.auditing.between import differences
+    from fairopt.auditing.changes import changed
+    from fairopt.errors import UsageError
+    from fairopt.report.audit_text import differences_text
+
+    problem = files.read(model)
+    given = {key: value for key, value in parameters.items() if value is not None}
+    wanted = notion_options.chosen(problem, notion, case, given)
+    if not (settings or servers or dropped):
+        raise UsageError("what-if: found no change; wanted --set, --add-server or --drop")
+    other = changed(problem.instance, settings, servers, dropped)
+    found = differences(solve(problem.instance, wanted), solve(other, wanted))
+    dump = storage.encoded(found.to_dict())
+    if path is not None:
+        storage.write_text(path, dump + "\n")
+    output.to_stdout(dump if as_json else differences_text(found))
+    return 0

@@ -1,0 +1,186 @@
+"""Audits: known answers in fractions, bounds that hold whatever the prices, and messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import fairopt as fo
+from fairopt import cli, criteria
+from fairopt.auditing.reach import Today, bound, reaches
+from fairopt.formulas.lowered import lower
+
+TWO_NODES = fo.Instance(
+    [[1.0], [1.0], [1.0]], [[6.0], [6.0]], placement=[[1, 0], [1, 1], [0, 1]],
+    users=["A", "B", "C"], servers=["x", "y"], resources=["gpu"],
+)  # fmt: skip
+HELD = {"A": {"x": 2}, "B": {"x": 4, "y": 4}, "C": {"y": 2}}
+
+
+
+def test_due_and_could_hold_are_two_numbers() -> None:
+    """QUOTAS A1: due 4, 4, 4; could hold 6, 8, 6."""
+    found = fo.audit(TWO_NODES, HELD)
+    teams = {team.user: team for team in found.teams}
+    assert [teams[u].due for u in "ABC"] == pytest.approx([4, 4, 4], rel=1e-9)
+    assert [teams[u].could_hold for u in "ABC"] == pytest.approx([6, 8, 6], rel=1e-7)
+    assert all(team.proved for team in found.teams)
+    (holder,) = teams["A"].holders
+    assert (holder.user, holder.server, holder.amount, holder.there) == ("B", "x", 4, 6)
+    assert teams["B"].holders == ()
+
+
+def test_fewest_tasks_to_move() -> None:
+    """QUOTAS A3: two of B leave each server."""
+    assert fo.audit(TWO_NODES, HELD).moved == pytest.approx(4, abs=1e-8)
+    due = fo.solve(TWO_NODES, fo.MaxMin())
+    same = {u: dict(zip("xy", row, strict=True)) for u, row in zip("ABC", due.tasks, strict=True)}
+    found = fo.audit(TWO_NODES, same)
+    assert found.moved == pytest.approx(0, abs=1e-8)
+    assert found.judged.certified
+
+
+def test_gap_of_today() -> None:
+    """QUOTAS A2: in the geometric mean 4 is 26 % more than (2 * 8 * 2)^(1/3)."""
+    found = fo.audit(TWO_NODES, HELD, fo.ProportionalFair())
+    assert found.judged.gap == pytest.approx(4 / 32 ** (1 / 3) - 1, rel=1e-6)
+    assert not found.judged.certified
+
+
+def test_tasks_that_wait_bound_what_is_due() -> None:
+    rows = [{"user": "A", "server": "x", "tasks": 2}, {"user": "B", "server": "y", "tasks": 1},
+            {"user": "A", "tasks": 1}]  # fmt: skip
+    found = fo.audit(TWO_NODES, rows)
+    assert {team.user: team.due for team in found.teams} == pytest.approx({"A": 3, "B": 1})
+    with pytest.raises(fo.BadInput, match="nobody who holds or waits"):
+        fo.audit(TWO_NODES, [{"user": "A", "tasks": 0}])
+
+
+def test_rules_broken_today_are_listed() -> None:
+    found = fo.audit(TWO_NODES.replace(limit=[1, np.inf, np.inf]), {"A": {"x": 7, "y": 1}})
+    assert [str(rule) for rule in found.broken] == [
+        "A on y: 1 tasks held where they may not run",
+        "gpu of x: 7 in use, 6 there",
+        "A: 8 tasks run, 1 allowed",
+    ]
+
+
+@st.composite
+def clusters(draw: Callable[..., float]) -> tuple[fo.Instance, np.ndarray]:
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    users, servers = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+    placement = rng.random((users, servers)) < 0.7
+    placement[np.arange(users), rng.integers(0, servers, users)] = True
+    inst = fo.Instance(
+        rng.uniform(0.1, 2, (users, 2)), rng.uniform(2, 9, (servers, 2)), placement,
+        rng.uniform(0.5, 2, users),
+    )  # fmt: skip
+    tasks = rng.random((users, servers)) * placement
+    over = np.einsum("ni,nr->ir", tasks, inst.demand) / inst.pool
+    return inst, tasks / over.max() * rng.uniform(0.3, 1)
+
+
+@settings(deadline=None, max_examples=25)
+@given(clusters(), st.integers(0, 10**6))
+def test_no_prices_understate_what_a_user_could_hold(
+    drawn: tuple[fo.Instance, np.ndarray], seed: int
+) -> None:
+    inst, tasks = drawn
+    score = criteria.score(inst, "drf")
+    share = (score * tasks).sum(axis=1)
+    zero = np.zeros(len(share))
+    today = Today(lower(inst, score), share, zero, share / inst.weight, zero.astype(int))
+    rng = np.random.default_rng(seed)
+    for user, found in enumerate(reaches(today)):
+        assert found is not None and found.proved
+        assert found.share >= share[user] * (1 - 1e-7)
+        forged = rng.random(len(found.price)) * rng.choice([0, 1e-9, 1, 1e9], len(found.price))
+        for price in (forged, found.price * 2, found.price * rng.uniform(0.9, 1.1, len(forged))):
+            assert bound(today, user, price) >= found.share * (1 - 1e-6)
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as end:
+        cli.main(list(arguments))
+    said = capsys.readouterr()
+    return int(end.value.code or 0), said.out, said.err
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    model, held = tmp_path / "cluster.toml", tmp_path / "held.csv"
+    fo.write(TWO_NODES, str(model))
+    rows = [f"{u},{s},{x}" for u, by in HELD.items() for s, x in by.items()]
+    held.write_text("\n".join(["user,server,tasks", *rows]) + "\n")
+    return str(model), str(held)
+
+
+def test_audit_command(capsys: pytest.CaptureFixture[str], files: tuple[str, str]) -> None:
+    code, out, _ = run(capsys, "audit", *files, "--notion", "max-min")
+    assert code == 0
+    assert "A holds 2; 6 is possible without touching anybody at or below it" in out
+    assert "B holds 4 of 6 gpu on x" in out
+    assert "fewest tasks to move to what is due: 4" in out
+    code, out, _ = run(capsys, "audit", *files, "--json")
+    assert json.loads(out)["schema"] == "fairopt/audit/v1"
+
+
+def test_every_fault_of_a_table_is_named(
+    capsys: pytest.CaptureFixture[str], files: tuple[str, str], tmp_path: Path
+) -> None:
+    held = tmp_path / "wrong.csv"
+    held.write_text("user,server,tasks\nA,q,2\nZ,x,1\nB,x,-4\nB,y,x4\nC,y,2\nC,y,nan\nC,y\n")
+    code, _, err = run(capsys, "audit", files[0], str(held))
+    assert code == 2
+    for words in ("unknown server 'q'", "unknown user 'Z'", "-4", "'x4'", "a second time", "nan",
+                  "2 cells"):  # fmt: skip
+        assert words in err, words
+
+
+def test_what_if_lists_losers_first_and_what_is_promised(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """QUOTAS W1: three more cores are worth 30 % by price, and 24.7 % in truth."""
+    code, out, _ = run(
+        capsys, "what-if", "ghodsi2011/example", "--set", "capacity.pool.cpu=12", "--json"
+    )
+    found = json.loads(out)
+    assert code == 0
+    assert found["whole"] == pytest.approx(0.2472191289, rel=1e-8)
+    assert found["promised"] == pytest.approx(0.3, rel=1e-8)
+    assert [row["user"] for row in found["users"]] == ["A", "B"]
+
+
+def test_changes_are_made_or_all_refused(
+    capsys: pytest.CaptureFixture[str], files: tuple[str, str]
+) -> None:
+    code, out, _ = run(capsys, "what-if", files[0], "--notion", "max-min", "--set", "weight.A=2",
+                       "--add-server", "x=1", "--drop", "C")  # fmt: skip
+    assert code == 0 and "gone" in out and "+200 %" in out
+    code, _, err = run(capsys, "what-if", files[0], "--set", "weigth.A=2", "--set", "weight.Q=1",
+                       "--drop", "Z", "--add-server", "x=.5", "--set", "weight.A=two",
+                       "--set", "capacity.x.cpu=2")  # fmt: skip
+    assert code == 2 and "6 faults" in err
+    code, _, err = run(capsys, "what-if", files[0], "--set", "weight.A=-2")
+    assert code == 2 and "weight" in err
+    assert run(capsys, "what-if", files[0])[0] == 2
+
+
+def test_diff_of_saved_answers(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    saved = []
+    for k, weight in enumerate(([1, 1, 1], [1, 3, 1])):
+        answer = fo.solve(TWO_NODES.replace(weight=weight), fo.MaxMin())
+        answer.save(tmp_path / f"{k}.json")
+        saved.append(str(tmp_path / f"{k}.json"))
+    code, out, _ = run(capsys, "diff", *saved)
+    assert code == 0 and out.startswith("2 users with less, 1 with more")
+    assert run(capsys, "diff", saved[0], saved[0])[1].startswith("0 users with less, 0 with more")
+    assert run(capsys, "diff", saved[0], "nothing.json")[0] == 2
