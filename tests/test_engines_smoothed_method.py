@@ -121,7 +121,7 @@ def test_jobs_on_kinds_of_machines(users: int, alpha: float) -> None:
     found = method.follow(question)
     assert found is not None
     assert found.iterations < 40
-    assert judged(question, found.point)[1] < 1e-8
+    assert judged(question, found.point)[1] < 1e-9
 
 
 def test_jobs_need_no_other_engine() -> None:

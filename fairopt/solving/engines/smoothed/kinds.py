@@ -23,6 +23,8 @@ MANY = 6.0
 """users of like money that must share a tie, for it to be smooth"""
 APART = 0.01
 """difference of logarithms of scores that counts as one"""
+ALIKE = 1e3
+"""windows within which the prices of servers of one group lie"""
 PROBE = 4000
 """users on which the change of costs by a step is measured"""
 
@@ -50,7 +52,9 @@ class Kinds:
         if old is not None and len(old.sharp_at):
             sharp[old.sharp_at] = True
             near[old.sharp_at] |= old.sharp.on
-        self.prices = Prices.grouped(lam, _groups(~few))
+        # a base far from the prices would cost the differences their digits
+        apart = np.abs(lam[:, None] - lam).max(axis=2) / lam.max(axis=1)
+        self.prices = Prices.grouped(lam, _groups(~few & (apart < ALIKE * tau)))
         self.sharp_at = np.flatnonzero(sharp)
         self.single_at = np.flatnonzero((in_reach == 1) & ~sharp)
         self.smooth_at = np.flatnonzero((in_reach > 1) & ~sharp)

@@ -78,7 +78,7 @@ def solve(case: Case, mu: Floats, tau: float) -> tuple[Floats, Floats]:
             there = case.least_cost() + before[on] + where
             middle = np.where(np.isfinite(high), middle, np.maximum(middle, where + there))
             then = np.where(wild, middle, then)
-            left = (np.abs(excess) > CLOSE) & (np.abs(then - where) > 1e-17 * there)
+            left = (np.abs(excess) > CLOSE) & (then != where)
             on, low, high, where = on[left], low[left], high[left], then[left]
             case = case.of(left)
     return before, more
