@@ -65,7 +65,8 @@ def test_each_level_needs_its_own_prices(seed: int) -> None:
         assert not certificate.certified, k
         assert set(certificate.undetermined) <= set(names)
         assert set(certificate.undetermined) & set(step["users"])
-    assert not fo.certify(alloc.with_(level_prices=None)).certified
+    # without any, they are worked out
+    assert fo.certify(alloc.with_(level_prices=None)).certified
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -323,5 +324,7 @@ def test_true_answers_pass_and_spoiled_ones_do_not(seed: int) -> None:
 
 def test_nothing_proved_is_open_and_no_nan() -> None:
     inst = fo.Instance([[1.0], [1.0]], [[1.0]])
-    found = fo.certify(fo.Allocation(inst, fo.MaxMin("tasks"), [[0.0], [1.0]]))
+    none = np.zeros((1, 1, 1))
+    given = fo.Allocation(inst, fo.MaxMin("tasks"), [[0.0], [1.0]], level_prices=none)
+    found = fo.certify(given)
     assert found.intervals == ((0.0, np.inf), (1.0, np.inf))

@@ -30,6 +30,9 @@ JUDGES = {
     families.OWN: "own:judge",
 }
 
+# the same where there are quotas or modes, or the answer tells rounds
+RULED = {"max-min": "rounds:judge", "alpha-fair": "quotas:judge"}
+
 
 def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate:
     """Judge an allocation, whatever made it: feasibility, and optimality from its prices.
@@ -48,9 +51,8 @@ def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate
 
     Raises
     ------
-    UsageError : quotas or modes, which no judge knows.
+    UsageError : quotas or modes under a notion that does not know them.
     """
-    alloc.instance.only_plain("certify")
     name, criterion = alloc.notion["name"], parameters.criterion_of(alloc.notion)
     family = _family(alloc)
     if family not in JUDGES or (family == families.OWN and gradient is None):
@@ -64,6 +66,8 @@ def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate
                                     f"criterion {criterion!r}, so its shares are not")  # fmt: skip
     if not alloc.instance.linear:
         return _bent(alloc)
+    if _family(alloc) not in RULED:
+        alloc.instance.only_plain(f"certify, notion {name}")
     return judged(alloc, gradient)
 
 
@@ -86,7 +90,8 @@ def judged(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate:
     calls `certify`, which compares the scores with those of the criterion.
     """
     family = _family(alloc)
-    module, function = JUDGES[family].split(":")
+    ruled = not alloc.instance.plain or alloc.rounds is not None
+    module, function = (RULED if ruled and family in RULED else JUDGES)[family].split(":")
     judge = getattr(importlib.import_module(f"fairopt.certificates.{module}"), function)
     # prices from a file may overflow to infinity or NaN, which prove nothing
     with np.errstate(all="ignore"):

@@ -14,6 +14,8 @@ every user, each at the prices of some level, all levels are proved from both si
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fairopt.allocation import Allocation
@@ -26,6 +28,7 @@ from fairopt.allocation.check import (
     Intervals,
     Told,
 )
+from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.level_prices import Bill, Bills
 from fairopt.certificates.words import notes
@@ -139,8 +142,26 @@ def _to_limit(alloc: Allocation, share: Floats) -> Floats:
 def judge(alloc: Allocation) -> Certificate:
     """Certified: feasible, and a residual of at most 1e-6 for every user at some level's prices.
 
-    `gap` is the room of the lowest level, `residual` the largest residual of any user.
+    `gap` is the room of the lowest level, `residual` the largest residual of any user. Without
+    prices they are worked out (`due`); if they prove who is due what, a division that is another is
+    refuted.
     """
+    if alloc.level_prices is not None:
+        return _judged(alloc)
+    found = due(alloc)
+    if found is None:
+        return _judged(alloc)
+    prices = [each["prices"]["prices"] for each in found.rounds or ()]
+    verdict = _judged(alloc.with_(level_prices=[*prices, lowest(alloc)]))
+    proof = _judged(found.with_(level_prices=prices))
+    if verdict.verdict == UNPROVED and proof.certified:
+        words = told(alloc, found)
+        return replace(verdict, verdict=REFUTED, intervals=proof.intervals, notes=words)
+    return verdict
+
+
+def _judged(alloc: Allocation) -> Certificate:
+    """The verdict on an answer with level prices."""
     feasible = feasibility(alloc)
     order = Order(alloc)
     room, residual = order.room, order.residual

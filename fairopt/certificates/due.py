@@ -1,0 +1,190 @@
+"""What everybody is due under max-min, worked out for a division that came without any prices.
+
+SciPy searches, the judges check: each round is a linear program over all rules, whose multipliers
+are the prices of the round. If they prove the shares that the programs found, then no other shares
+are max-min fair, so a division with others is refuted, and it is known who is due what.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.formulas.entitled import Entitled, entitled
+from fairopt.formulas.lowered import Lowered, lower
+from fairopt.formulas.targets import Jump, Point
+from fairopt.instance import Bools, Floats
+
+LARGEST = 20_000
+"""most eligible pairs of an instance for which this is tried"""
+WORK = 600_000
+"""most pairs times programs"""
+SURE = 1e-9
+"""prices of less than this part of all money are noise"""
+FAR, LISTED = 1e-6, 12
+"""part of a share that is no rounding; most users that are named"""
+SAME = 1e-9
+"""values of t that differ by at most this part are one"""
+
+
+@dataclass(frozen=True)
+class _Program:
+    """max t: share_n >= offset_n + slope_n t, and all rules; in units near 1."""
+
+    low: Lowered
+    unit: Floats
+
+    def highest(self, slope: Floats, offset: Floats, most: float) -> tuple[float, Floats, Floats]:
+        """t (at most `most`), tasks (P,) of the columns, prices (M,) of the rules."""
+        from scipy.optimize import linprog
+        from scipy.sparse import bmat, csr_array, hstack
+
+        low = self.low
+        size = np.concatenate([self.unit[low.owner] / low.score, np.ones(len(low.low))])
+        rules = low.matrix.multiply(1.0 / low.unit[:, None]).multiply(size[None, :])
+        shares = low.of_user().multiply(1.0 / self.unit[:, None]).multiply(
+            size[None, : low.columns]
+        )
+        scale = float(np.max(slope / self.unit, initial=0.0)) or 1.0
+        pace = csr_array((slope / self.unit / scale)[:, None])
+        flows = csr_array((len(self.unit), len(low.low)))
+        left = bmat([[hstack([-shares, flows]), pace], [rules, None]], format="csr")
+        right = np.concatenate([-offset / self.unit, low.rhs / low.unit])
+        goal = np.zeros(left.shape[1])
+        goal[-1] = -1.0
+        bounds = np.column_stack([
+            np.concatenate([np.zeros(low.columns), low.low, [0.0]]),
+            np.concatenate([np.full(low.columns, np.inf), low.high, [most * scale]]),
+        ])  # fmt: skip
+        found = linprog(goal, A_ub=left, b_ub=right, bounds=bounds, method="highs")
+        if found.x is None:
+            raise _NoneError
+        price = np.maximum(-found.ineqlin.marginals[len(self.unit) :], 0.0) / low.unit
+        x = np.maximum(found.x[: low.columns] * size[: low.columns], 0.0)
+        return float(found.x[-1]) / scale, x, price
+
+
+class _NoneError(Exception):
+    """No optimum was found, or nobody was stopped at it."""
+
+
+def due(alloc: Allocation) -> Allocation | None:
+    """The max-min division of the instance with its rounds; None if it is not found.
+
+    It is as good as its certificate: judge it.
+    """
+    inst = alloc.instance
+    if int(np.count_nonzero(inst.ways.eligible)) > LARGEST:
+        return None
+    asked, low = entitled(inst, alloc.score, alloc.kind), lower(inst, alloc.score)
+    alone = (alloc.score * inst.alone).sum(axis=1)
+    try:
+        rounds, x = _rounds(asked, _Program(low, alone), alone)
+    except _NoneError:
+        return None
+    tasks = low.tasks(x, len(inst.ways))
+    own: dict[str, Any] = {"tasks": tasks, "way_tasks": None}
+    if inst.modes is not None:
+        own = {"tasks": None, "way_tasks": tasks}
+    told = []
+    for t, jump, stopped, price in rounds:
+        named = low.named(price)
+        prices = {"prices": named.capacity, "limit_prices": named.limits}
+        if inst.quotas is not None:
+            prices |= {"bound_prices": named.bounds, "node_prices": named.nodes}
+        users = [inst.users[n] for n in np.flatnonzero(stopped).tolist()]
+        told.append({"t": t, "jump": jump, "users": users, "prices": prices})
+    return alloc.with_(
+        **own, rounds=told, prices=None, limit_prices=None, level_prices=None, bound_prices=None,
+        node_prices=None, floor_prices=None, certificate=None, steps=(),
+    )  # fmt: skip
+
+
+def lowest(alloc: Allocation) -> Floats:
+    """(I, R) prices that tell how far the lowest level of a plain division could rise; perhaps 0.
+
+    max t: whoever is at the lowest level holds t times what it has, whatever others hold.
+    """
+    low, level = lower(alloc.instance, alloc.score), alloc.levels
+    slope = np.where(level <= level.min() * (1 + SAME), alloc.shares, 0.0)
+    alone = (alloc.score * alloc.instance.alone).sum(axis=1)
+    try:
+        _, _, price = _Program(low, alone).highest(slope, np.zeros_like(slope), np.inf)
+    except _NoneError:
+        price = np.zeros(len(low.rhs))
+    return low.named(price).capacity
+
+
+def _rounds(
+    asked: Entitled, program: _Program, alone: Floats
+) -> tuple[list[tuple[float, float, Bools, Floats]], Floats]:
+    """The rounds (t, part of a jump, who was stopped, prices) and the tasks of the last program."""
+    found: list[tuple[float, float, Bools, Floats]] = []
+    base, held = asked.base, asked.floor - asked.base
+    programs, x = 0, np.zeros(program.low.columns)
+    for rank in np.unique(asked.rank).tolist():
+        point = Point.start(asked.tree, held, asked.rank == rank)
+        while point.free.any():
+            programs += 1
+            if programs * program.low.columns > WORK:
+                raise _NoneError
+            piece = point.piece()
+            if isinstance(piece, Jump):
+                line = piece.end.due - point.due
+                part, x, price = program.highest(line, point.due + base, 1.0)
+                ended = part < 1 - SAME
+                point, jump = piece.at(part if ended else 1), max(part, 1e-300) if ended else 1.0
+            else:
+                offset = point.due + base - piece.slope * point.t
+                t, x, price = program.highest(piece.slope, offset, float(piece.until))
+                ended, jump = t < piece.until * (1 - SAME), 0.0
+                if not ended:
+                    point = piece.at(piece.until)
+                elif t > point.t * (1 + SAME):
+                    point = piece.at(t)
+            stopped = np.zeros_like(point.free)
+            if ended:
+                stopped, price = _stopped(program.low, point, base, x, price, alone)
+                if not stopped.any():
+                    raise _NoneError
+            if ended or jump:
+                found.append((float(point.t), jump, stopped, price))
+            point = point.freeze(stopped)
+        held = point.due
+    return found, x
+
+
+def _stopped(
+    low: Lowered, point: Point, base: Floats, x: Floats, price: Floats, alone: Floats
+) -> tuple[Bools, Floats]:
+    """Who has no column that costs nothing, and holds no more than its target; clean prices."""
+    money = price * low.unit
+    price = np.where(money > SURE * money.max(initial=0.0), price, 0.0)
+    dear = low.cost(price) > 0
+    cheap = np.bincount(low.owner[~dear], minlength=len(base)) > 0
+    share = np.bincount(low.owner, low.score * x, len(base))
+    due = point.due + base
+    stopped: Bools = point.free & ~cheap & (share <= due * (1 + 1e-6) + 1e-12 * alone)
+    return stopped, price
+
+
+def told(alloc: Allocation, found: Allocation) -> tuple[str, ...]:
+    """Who holds less than it is due, the worst first, then who holds more, in words."""
+    share, right = alloc.shares, found.shares
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = np.where(share == right, 0.0, share / right - 1.0)
+    order = np.argsort(part, kind="stable")
+    wrong = order[np.abs(part[order]) > FAR]
+    users = alloc.instance.users
+    lines = [
+        f"{users[n]} holds a share of {share[n]:.6g} and is due {right[n]:.6g}"
+        for n in wrong[:LISTED].tolist()
+    ]
+    more = len(wrong) - LISTED
+    return (*lines, *([f"and {more} more users"] if more > 0 else []))
+
+
+__all__ = ["due", "lowest", "told"]

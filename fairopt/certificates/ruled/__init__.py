@@ -1,0 +1,1 @@
+"""Judging beside groups, guarantees, ceilings, lending, priorities and modes, in NumPy alone."""

@@ -1,0 +1,249 @@
+r"""An answer beside all rules of its instance: what each row holds, and what prices make of it.
+
+With prices p of capacity, mu of limits, m of ceilings and pi of quotas, all >= 0, a running task of
+way k of user n on server i costs
+
+.. math:: c_{k,i} = \sum_r d_{k,i,r} \big( p_{i,r} + \sum_{b \ni (n,i,r)} m_b
+          + \sum_{f \ni (i,r)} \pi_{f,n} \big) + \mu_n ,
+
+a unit of share at least q_n = min c/u, and sum q_n s_n <= B for every feasible answer, B being the
+value of all that is priced. The difference is a sum of terms that are never negative: what is left
+of every row (`idle`), and what tasks cost above the cheapest (`over`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.certificates.ruled import lending
+from fairopt.certificates.ruled.lending import Flow
+from fairopt.certificates.ruled.prices import Prices, cleaned, none
+from fairopt.formulas import rows
+from fairopt.instance import Bools, Floats
+
+ROUNDING = 8 * 2.0**-52
+"""part of an amount within which products and sums are rounded"""
+NEGLIGIBLE = 1e-9
+"""part of what a user is due alone that counts as nothing"""
+LEAST = 1e-280
+"""a smaller price of a unit of share has lost digits to underflow"""
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What is paid at some prices.
+
+    Parameters
+    ----------
+    cheapest : (N,) q, of a unit of share. over : (N,) paid above that, beyond rounding.
+    priced : (N,) part of the share where a task has a price. idle : value of all that is left.
+    budget : B.
+    """
+
+    cheapest: Floats
+    over: Floats
+    priced: Floats
+    idle: float
+    budget: float
+
+
+class Ruled:
+    """An answer and its rules.
+
+    owner (K,), demand (K, I, R) or (K, 1, R), eligible (K, I), score (K, I) share of a running
+    task, given (K, I) tasks as stated, tasks (K, I) as held: >= 0, where eligible, times `factor`.
+    share (N,) of those held. running (N,) tasks of each user.
+    """
+
+    def __init__(self, alloc: Allocation, factor: float = 1.0) -> None:
+        inst = alloc.instance
+        ways = inst.ways
+        self.alloc, self.inst, self.tree = alloc, inst, inst.tree
+        self.layers = lending.depths(inst.tree.parent)
+        self.owner, self.eligible = ways.owner, ways.eligible
+        self.demand = ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :]
+        self.score = alloc.score[ways.owner] * ways.speed[:, None]
+        self.given = given_tasks(alloc)
+        self.tasks = np.where(self.eligible, np.maximum(self.given, 0.0), 0.0) * factor
+        self.share = self._by_user(rows.total(self.score * self.tasks))
+        self.running = self._by_user(rows.total(self.tasks))
+
+    def _by_user(self, per_way: Floats) -> Floats:
+        return np.bincount(self.owner, per_way, len(self.inst.users)).astype(np.float64)
+
+    @cached_property
+    def alone(self) -> Floats:
+        """(N,) share that each user could have alone, but for ceilings and quotas."""
+        return rows.total(self.alloc.score * self.inst.alone)
+
+    @cached_property
+    def most(self) -> Floats:
+        """(N,) the largest share within the limit, all tasks where the score is highest."""
+        best = np.zeros(len(self.inst.users))
+        top = rows.largest(np.where(self.eligible, self.score, 0.0))
+        np.maximum.at(best, self.owner, top)
+        return np.asarray(self.inst.limit * best)
+
+    @cached_property
+    def nothing(self) -> Floats:
+        """(N,) shares that count as nothing: of what the user could have alone, its part of all
+        weights, of that NEGLIGIBLE."""
+        part = self.inst.weight / self.inst.weight.sum()
+        return np.asarray(NEGLIGIBLE * part * np.minimum(self.alone, self.most))
+
+    @cached_property
+    def used(self) -> Floats:
+        """(I, R) use of each resource."""
+        return np.stack([self.use_of(r).sum(axis=0) for r in range(self.inst.shape[2])], axis=1)
+
+    def use_of(self, r: int) -> Floats:
+        """(K, I) use of one resource."""
+        found: Floats = self.tasks * self.demand[:, :, r]
+        return found
+
+    def members(self, node: int) -> Bools:
+        """(K,) the ways of users at or below a node."""
+        found = np.zeros(len(self.inst.users), dtype=bool)
+        found[self.tree.below(node)] = True
+        return found[self.owner]
+
+    @cached_property
+    def under_bounds(self) -> Floats:
+        """(B,) use that each ceiling counts."""
+        bounds = self.tree.bounds
+        return np.array([
+            self.use_of(int(bounds.resource[b]))[
+                np.ix_(self.members(int(bounds.node[b])), bounds.servers[b])
+            ].sum()
+            for b in range(len(bounds))
+        ]).reshape(len(bounds))  # fmt: skip
+
+    @cached_property
+    def flows(self) -> list[Flow]:
+        """What is lent, for each (flavor, resource) with quotas."""
+        found = []
+        for row in self.tree.quotas:
+            use = np.zeros(len(self.tree.parent))
+            mine = self.use_of(row.resource)[:, row.servers].sum(axis=1)
+            use[self.tree.leaf] = self._by_user(mine)
+            found.append(lending.flow(row, self.tree.parent, self.layers, use))
+        return found
+
+    # -- prices ---------------------------------------------------------------------------------
+
+    def none(self) -> Prices:
+        """No prices."""
+        return none(self.inst)
+
+    def cleaned(self, prices: Prices) -> list[Prices]:
+        """Prices to be tried: scaled, finite, all of them, then without trifles (`prices`)."""
+        return cleaned(self.inst, self.layers, prices)
+
+    def cost(self, prices: Prices) -> Floats:
+        """(K, I) price of a running task."""
+        found = np.repeat(prices.limits[self.owner][:, None], self.inst.shape[1], axis=1)
+        for r in np.flatnonzero(prices.capacity.any(axis=0)).tolist():
+            found += self.demand[:, :, r] * prices.capacity[:, r]
+        bounds = self.tree.bounds
+        for b in np.flatnonzero(prices.bounds).tolist():
+            inside = self.members(int(bounds.node[b]))
+            found += self._at(int(bounds.resource[b]), inside * prices.bounds[b], bounds.servers[b])
+        for row, nodes in zip(self.tree.quotas, prices.nodes, strict=True):
+            if nodes.any():
+                found += self._at(row.resource, nodes[self.tree.leaf[self.owner]], row.servers)
+        return found
+
+    def _at(self, r: int, price: Floats, servers: Bools) -> Floats:
+        """(K, I) cost of one resource at prices (K,) on some servers."""
+        found: Floats = self.demand[:, :, r] * price[:, None] * servers
+        return found
+
+    def bill(self, prices: Prices) -> Bill:
+        """What is paid at finite prices."""
+        with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+            cost = self.cost(prices)
+            unit = np.where(self.eligible, cost / self.score, np.inf)
+            cheapest = np.full(len(self.inst.users), np.inf)
+            np.minimum.at(cheapest, self.owner, rows.least(unit))
+            cheapest[cheapest < LEAST] = 0.0
+            above = np.where(self.eligible, cost - cheapest[self.owner][:, None] * self.score, 0.0)
+            above[above <= ROUNDING * cost] = 0.0
+            over = self._by_user(rows.total(self.tasks * above))
+            dear = self._by_user(rows.total(np.where(cost > 0, self.score * self.tasks, 0.0)))
+            priced = np.divide(dear, self.share, out=np.zeros_like(dear), where=dear > 0)
+            return Bill(cheapest, over, priced, self._idle(prices), self.budget(prices))
+
+    def paid(self, prices: Prices) -> Floats:
+        """(N,) what each user's tasks cost."""
+        return self._by_user(rows.total(self.tasks * self.cost(prices)))
+
+    def idle_prices(self, prices: Prices) -> Prices:
+        """Each price times the part of its row that is left, so that `paid` is money for nothing.
+
+        Of a node of a tree of quotas: its part of what is not spent, per unit used below it.
+        """
+        bounds, tree = self.tree.bounds, self.tree
+        nodes = np.zeros_like(prices.nodes)
+        for q, (row, flow) in enumerate(zip(tree.quotas, self.flows, strict=True)):
+            part = lending.unspent(row, tree.parent, prices.nodes[q], flow)
+            part = np.divide(part, flow.taken, out=np.zeros_like(part), where=flow.taken > 0)
+            for layer in self.layers:  # users pay for all nodes above them
+                part[layer] += part[tree.parent[layer]]
+            nodes[q] = part
+        return Prices(
+            prices.capacity * _part_left(self.inst.pool, self.used),
+            prices.limits * _part_left(self.inst.limit, self.running),
+            prices.bounds * _part_left(bounds.amount, self.under_bounds), nodes,
+        )  # fmt: skip
+
+    def budget(self, prices: Prices) -> float:
+        """B, for finite prices."""
+        limit = np.where(prices.limits > 0, self.inst.limit, 0.0)
+        found = float((prices.capacity * self.inst.pool).sum() + prices.limits @ limit)
+        found += float(prices.bounds @ np.where(prices.bounds > 0, self.tree.bounds.amount, 0.0))
+        for row, nodes in zip(self.tree.quotas, prices.nodes, strict=True):
+            found += float(lending.value(row, self.tree.parent, nodes).sum())
+        return found
+
+    def _idle(self, prices: Prices) -> float:
+        """Value of what is left of every row, beyond rounding."""
+        found = float((prices.capacity * _left(self.inst.pool, self.used)).sum())
+        on = prices.limits > 0
+        found += float(prices.limits[on] @ _left(self.inst.limit[on], self.running[on]))
+        on = prices.bounds > 0
+        found += float(prices.bounds[on] @ _left(self.tree.bounds.amount, self.under_bounds)[on])
+        for row, nodes, flow in zip(self.tree.quotas, prices.nodes, self.flows, strict=True):
+            if nodes.any():
+                part = lending.unspent(row, self.tree.parent, nodes, flow)
+                part[part <= ROUNDING * nodes * (row.nominal + flow.taken)] = 0.0
+                found += float(part.sum())
+        return found
+
+
+def _left(most: Floats, used: Floats) -> Floats:
+    """What is left of rows; 0 within rounding."""
+    free = most - used
+    return np.where(free <= ROUNDING * most, 0.0, free)
+
+
+def _part_left(most: Floats, used: Floats) -> Floats:
+    """The part of rows that is left; 0 within rounding, and of what has no bound."""
+    known = (most > 0) & np.isfinite(most)
+    left = np.divide(_left(most, used), most, out=np.zeros_like(used), where=known)
+    return np.clip(left, 0.0, 1.0)
+
+
+def given_tasks(alloc: Allocation) -> Floats:
+    """(K, I) running tasks by way, as the answer states them."""
+    by_way = getattr(alloc, "way_tasks", None)
+    if by_way is not None:
+        return np.asarray(by_way, dtype=np.float64)
+    # one way a user: else the answer would have been refused
+    return alloc.tasks[alloc.instance.ways.owner]
+
+
+__all__ = ["Bill", "Prices", "Ruled", "given_tasks"]

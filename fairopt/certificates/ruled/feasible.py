@@ -1,0 +1,100 @@
+"""Whether an answer keeps every rule: capacity, limits, ceilings, lending, guarantees."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.allocation.check import Check
+from fairopt.certificates.ruled import lending
+from fairopt.certificates.ruled.answer import Ruled
+from fairopt.instance import Floats
+
+TOLERANCE = 1e-9
+"""a rule may be missed by one part in 1e9"""
+
+
+def checks(ruled: Ruled, floor: Floats) -> tuple[Check, ...]:
+    """Tasks >= 0, placement, and every rule; of each the worst place is named.
+
+    Parameters
+    ----------
+    floor : (N,) the share that each user is guaranteed.
+    """
+    inst, tree, given = ruled.inst, ruled.tree, ruled.given
+    names = [
+        f"{inst.users[n]} ({name})" if name else inst.users[n]
+        for n, name in zip(ruled.owner.tolist(), inst.ways.name, strict=True)
+    ]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        part = np.where(ruled.eligible, -given / inst.alone[ruled.owner], 0.0)
+        stray = np.where(ruled.eligible, 0.0, np.abs(given))
+        short = np.where(floor > 0, 1.0 - ruled.share / floor, 0.0)
+    bounds = tree.bounds
+    ceilings = [
+        f"{inst.resources[r]}{_on(flavor)} of {tree.nodes[node] or 'all'}"
+        for node, r, flavor in zip(
+            bounds.node.tolist(), bounds.resource.tolist(), bounds.flavor, strict=True
+        )
+    ]
+    found = [
+        _worst("tasks >= 0", part, 0.0, names, inst.servers),
+        _worst("placement", stray, 0.0, names, inst.servers),
+        _worst("capacity", _beyond(ruled.used, inst.pool), TOLERANCE, inst.servers, inst.resources),
+        _worst("limit", _beyond(ruled.running, inst.limit), TOLERANCE, inst.users),
+    ]
+    if len(bounds):
+        over = _beyond(ruled.under_bounds, bounds.amount)
+        found.append(_worst("ceilings", over, TOLERANCE, ceilings))
+    if tree.quotas:
+        owed = np.stack([
+            lending.borrowed_too_much(row, flow)
+            for row, flow in zip(tree.quotas, ruled.flows, strict=True)
+        ])  # fmt: skip
+        kinds = [f"{inst.resources[row.resource]}{_on(row.flavor)}" for row in tree.quotas]
+        nodes = [name or "all" for name in tree.nodes]
+        found.append(_worst("lending and borrowing", owed, TOLERANCE, kinds, nodes))
+    if floor.any():
+        found.append(_worst("guarantees", short, TOLERANCE, inst.users))
+    return tuple(found)
+
+
+def shrink(ruled: Ruled) -> float:
+    """A factor <= 1 by which all tasks may be multiplied so that capacities, limits, ceilings and
+    lending hold; 0 if none does."""
+    over = [_beyond(ruled.used, ruled.inst.pool), _beyond(ruled.running, ruled.inst.limit),
+            _beyond(ruled.under_bounds, ruled.tree.bounds.amount)]  # fmt: skip
+    factor = 1.0 / (1.0 + max(0.0, *(float(part.max(initial=0.0)) for part in over)))
+    for row, flow in zip(ruled.tree.quotas, ruled.flows, strict=True):
+        # what is free at a node is concave in all use: above the line from no use to this one
+        borrow = np.append(0.0, row.borrow[1:])
+        missing = np.maximum(-flow.free - borrow, 0.0)
+        bad = missing > 0
+        if bad.any():
+            parent = ruled.tree.parent
+            unused = lending.flow(row, parent, ruled.layers, np.zeros(len(parent)))
+            spare = unused.free[bad] + borrow[bad]
+            factor = min(factor, float((spare / (spare + missing[bad])).min()))
+    return factor
+
+
+def _beyond(used: Floats, most: Floats) -> Floats:
+    """used / most - 1, at least 0; any use of what is not there is too much."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(used > 0, np.maximum(used / most - 1.0, 0.0), 0.0)
+
+
+def _on(flavor: str | None) -> str:
+    return "" if flavor is None else f" on {flavor}"
+
+
+def _worst(name: str, amount: Floats, tolerance: float, *names: object) -> Check:
+    """The check of the largest amount, at least 0, with its place."""
+    where = np.unravel_index(int(np.argmax(amount)), amount.shape)
+    worst = max(float(amount[where]), 0.0) if not np.isnan(amount[where]) else np.nan
+    place = " of ".join(_named(kind, int(k)) for kind, k in zip(names, where, strict=True))
+    return Check.of(name, worst, tolerance, place if not worst <= 0 else "")
+
+
+def _named(kind: object, k: int) -> str:
+    assert isinstance(kind, list | tuple)
+    return str(kind[k])

@@ -1,0 +1,101 @@
+"""Prices of all rules, as judges use them: with a finite value, in the middle of the float range.
+
+Prices may come from anywhere. Only their ratios matter, so they are scaled by a power of two until
+the dearest money is about 1, which changes no digit. Programs leave noise in prices, so they are
+tried with all of them, and without those that are a tiny part of the money; any prices are a proof.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairopt.certificates.ruled import lending
+from fairopt.instance import Floats, Instance, Ints
+
+TRIFLES = (1e-100, 1e-12, 1e-9)
+"""prices of less than this part of all money are left out; each is tried, the first is underflow"""
+
+
+class Prices(NamedTuple):
+    """Prices >= 0: capacity (I, R), limits (N,), ceilings (B,), quotas (Q, M) by node."""
+
+    capacity: Floats
+    limits: Floats
+    bounds: Floats
+    nodes: Floats
+
+    def finite(self) -> bool:
+        """Whether all are finite numbers >= 0."""
+        return all(bool((np.isfinite(part) & (part >= 0)).all()) for part in self)
+
+
+def none(inst: Instance) -> Prices:
+    """No prices."""
+    n, i, r = inst.shape
+    quotas = len(inst.tree.quotas), len(inst.tree.parent)
+    return Prices(np.zeros((i, r)), np.zeros(n), np.zeros(len(inst.tree.bounds)), np.zeros(quotas))
+
+
+def finite(inst: Instance, layers: list[Ints], prices: Prices) -> Prices:
+    """Prices whose value is finite: none of what has no bound.
+
+    Parameters
+    ----------
+    layers : the nodes of the tree by depth (`lending.depths`).
+    """
+    tree, nodes = inst.tree, prices.nodes.copy()
+    for q, row in enumerate(tree.quotas):
+        nodes[q] = lending.finite(row, tree.parent, layers, prices.nodes[q])
+    return Prices(
+        np.where(inst.pool > 0, prices.capacity, 0.0),
+        np.where(np.isfinite(inst.limit), prices.limits, 0.0),
+        np.where(np.isfinite(tree.bounds.amount), prices.bounds, 0.0),
+        nodes,
+    )
+
+
+def worth(inst: Instance) -> Prices:
+    """An amount of each row, to tell which prices are trifles; 0 of what has no bound."""
+    bounds, whole, quotas = inst.tree.bounds, inst.pool, inst.tree.quotas
+    around = np.array([
+        whole[bounds.servers[b], bounds.resource[b]].sum() for b in range(len(bounds))
+    ]).reshape(len(bounds))  # fmt: skip
+    most = np.where(bounds.amount > 0, np.minimum(bounds.amount, around), around)
+    pools = np.array([whole[row.servers, row.resource].sum() for row in quotas]).reshape(-1, 1)
+    nodes = np.broadcast_to(pools, (len(quotas), len(inst.tree.parent)))
+    return Prices(whole, np.where(np.isfinite(inst.limit), inst.limit, 0.0), most, nodes)
+
+
+def cleaned(inst: Instance, layers: list[Ints], prices: Prices) -> list[Prices]:
+    """The prices scaled, all of them, then without trifles.
+
+    None if they prove nothing: all are 0, or one is not a finite number >= 0.
+    """
+    if not prices.finite():
+        return []
+    amounts = worth(inst)
+    price, amount = (
+        np.concatenate([part.ravel() for part in parts])
+        for parts in (finite(inst, layers, prices), amounts)
+    )
+    mantissa, power = np.frexp(price)
+    size, more = np.frexp(amount)
+    money, exponent = mantissa * size, power + more
+    if not money.any():
+        return []
+    top = int(exponent[money > 0].max())
+    with np.errstate(under="ignore", over="ignore"):
+        money, scaled = np.ldexp(money, exponent - top), np.ldexp(price, -top)
+    ends = np.cumsum([part.size for part in amounts])[:-1]
+    found: list[Prices] = []
+    kept = None
+    for trifle in TRIFLES:
+        keep = (money > trifle * float(money.sum())) & np.isfinite(scaled)
+        if kept is None or not np.array_equal(keep, kept):
+            parts = np.split(np.where(keep, scaled, 0.0), ends)
+            shaped = [p.reshape(w.shape) for p, w in zip(parts, amounts, strict=True)]
+            found.append(finite(inst, layers, Prices(*shaped)))
+        kept = keep
+    return found

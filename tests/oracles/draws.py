@@ -1,0 +1,77 @@
+"""Small random instances with trees, guarantees, ceilings, lending, priorities; whole numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import fairopt as fo
+
+
+def draw(rng: np.random.Generator, users: int = 5) -> fo.Instance:
+    """An instance of 2 to `users` users on up to 3 servers; its guarantees may not fit."""
+    n, i, r = int(rng.integers(2, users + 1)), int(rng.integers(1, 4)), int(rng.integers(1, 3))
+    demand = rng.integers(0, 4, (n, r))
+    demand[np.arange(n), rng.integers(0, r, n)] = rng.integers(1, 4, n)
+    capacity = rng.integers(4, 25, (i, r))
+    placement = rng.random((n, i)) < 0.75
+    placement[np.arange(n), rng.integers(0, i, n)] = True
+    limit = np.where(rng.random(n) < 0.25, rng.integers(1, 6, n), np.inf)
+    names = [f"u{k}" for k in range(n)]
+    return fo.Instance(
+        demand, capacity, placement, rng.choice([1, 1, 1, 2, 3], n), limit, users=names,
+        resources=["cpu", "gpu"][:r], quotas=quotas(rng, names, ["cpu", "gpu"][:r], i, capacity),
+    )  # fmt: skip
+
+
+def quotas(rng, users, resources, servers, capacity) -> fo.Quotas:
+    """Groups, and each kind of rule now and then."""
+    groups = []
+    for k in range(int(rng.integers(0, 4))):
+        above = [None, *(g.name for g in groups if g.parent is None)]
+        groups.append(fo.Group(f"g{k}", above[rng.integers(len(above))], float(rng.integers(1, 4))))
+    tops = [None, *(g.name for g in groups)]
+    inside = {user: tops[rng.integers(len(tops))] for user in users}
+    inside = {user: group for user, group in inside.items() if group}
+    members = [*users, *(g.name for g in groups)]
+    flavors = {"f": [f"s{k + 1}" for k in range(servers) if k % 2 == 0]}
+    total = capacity.sum(axis=0)
+
+    def some(part):
+        return [(m, k) for m in members for k in range(len(resources)) if rng.random() < part]
+
+    def flavor():
+        return "f" if rng.random() < 0.3 else None
+
+    guarantees = [
+        fo.Guarantee(m, resources[k], float(rng.integers(0, 1 + total[k] // 4)))
+        for m, k in some(0.2 * (rng.random() < 0.6))
+    ]
+    bounds = [
+        fo.Bound(m, resources[k], float(rng.integers(1, 1 + total[k])), flavor())
+        for m, k in some(0.2 * (rng.random() < 0.6))
+    ]
+    lent = []
+    if rng.random() < 0.4:
+        k, kind = int(rng.integers(len(resources))), flavor()
+        for m in members:
+            if rng.random() < 0.5:
+                borrow, lend = (
+                    float(rng.integers(0, 8)) if rng.random() < 0.5 else np.inf for _ in range(2)
+                )
+                nominal = float(rng.integers(0, 1 + total[k] // 2))
+                lent.append(fo.Quota(m, resources[k], nominal, borrow, lend, kind))
+    priority = {u: int(rng.integers(0, 2)) for u in users} if rng.random() < 0.25 else {}
+    return fo.Quotas(groups, inside, guarantees, bounds, lent, flavors, priority=priority)
+
+
+def how(rng, inst) -> dict:
+    """A criterion, a measure and an `over`, as the oracle takes them."""
+    criterion = str(rng.choice(["tasks", "drf"]))
+    measure = str(rng.choice(["sum", "dominant"]))
+    return {"criterion": criterion, "measure": measure, "above": bool(rng.random() < 0.3)}
+
+
+def notion(how: dict) -> fo.MaxMin:
+    """The notion of these settings."""
+    over = "above" if how["above"] else "floor"
+    return fo.MaxMin(how["criterion"], measure=how["measure"], over=over)

@@ -1,0 +1,139 @@
+"""The judge of alpha-fair answers with floors, ceilings and lending; the proof of a conflict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt.certificates.conflict import most_of_floors
+from fairopt.certificates.ruled.answer import Prices
+
+
+def cards(users, capacity=12, **changes):
+    servers = [[c] for c in np.atleast_1d(capacity)]
+    return fo.Instance([[1]] * len(users), servers, users=list(users), resources=["gpu"], **changes)
+
+
+FLOOR = cards("ABC", quotas=fo.Quotas(guarantees=[fo.Guarantee("A", "gpu", 6)]))
+# two capacity rows of the same price, and one floor: G8 and G9 of the specification
+PROPORTIONAL = fo.Allocation(
+    FLOOR, fo.ProportionalFair("tasks"), [[6], [3], [3]], prices=[[1 / 3]],
+    floor_prices=[1 / 6, 0, 0],
+)  # fmt: skip
+STEEP = fo.Allocation(
+    FLOOR, fo.AlphaFair(2, "tasks"), [[6], [3], [3]], prices=[[1 / 9]],
+    floor_prices=[1 / 12, 0, 0],
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", [PROPORTIONAL, STEEP])
+def test_a_floor_is_priced(answer):
+    certificate = fo.certify(answer)
+    assert certificate.certified and certificate.gap < 1e-15 and certificate.residual < 1e-15
+    low, high = certificate.intervals[0]
+    assert low == 6 and high == pytest.approx(6, rel=1e-5)
+
+
+@pytest.mark.parametrize("answer", [PROPORTIONAL, STEEP])
+def test_no_price_of_a_floor_and_no_scale_misleads(answer):
+    """The price of a floor and the scale of all prices are worked out, whatever is given."""
+    rng = np.random.default_rng(0)
+    for scale in (1e-320, 1e-9, 1.0, 1e300):
+        with np.errstate(under="ignore"):
+            forged = answer.with_(prices=answer.prices * scale, floor_prices=rng.random(3) * 1e9)
+        assert fo.certify(forged).certified
+        worse = forged.with_(tasks=[[6], [4], [2]])
+        assert not fo.certify(worse).certified
+
+
+def test_a_floor_missed_by_a_millionth_is_refused():
+    certificate = fo.certify(PROPORTIONAL.with_(tasks=[[6 - 6e-6], [3 + 3e-6], [3 + 3e-6]]))
+    assert certificate.verdict == "refuted"
+    assert [c.name for c in certificate.checks if not c.holds][0] == "guarantees"
+
+
+def test_too_much_above_a_floor_is_seen():
+    certificate = fo.certify(PROPORTIONAL.with_(tasks=[[6 + 6e-5], [3 - 3e-5], [3 - 3e-5]]))
+    assert not certificate.certified and certificate.residual > 9e-6
+
+
+def test_what_is_above_the_floors_is_divided_by_itself():
+    """Nash's bargaining solution with the floors as disagreement point: 8, 2, 2."""
+    above = fo.ProportionalFair("tasks", over="above")
+    answer = fo.Allocation(FLOOR, above, [[8], [2], [2]], prices=[[1 / 2]])
+    assert fo.certify(answer).certified
+    assert not fo.certify(answer.with_(tasks=[[6], [3], [3]])).certified
+
+
+def test_floors_that_are_all_there_is():
+    """Nothing is left above the floors: they are the answer."""
+    full = fo.Quotas(guarantees=[fo.Guarantee(u, "gpu", 4) for u in "ABC"])
+    inst = cards("ABC", quotas=full)
+    answer = fo.Allocation(inst, fo.ProportionalFair("tasks", over="above"), [[4]] * 3, [[1]])
+    assert fo.certify(answer).certified
+
+
+def test_a_ceiling_has_a_price():
+    """org holds at most 4 of 12: A 2, B 2, C 8; a unit costs org 1/8 + 3/8 in prices of weight."""
+    quotas = fo.Quotas(bounds=[fo.Bound("A", "gpu", 2)])
+    inst = cards("AB", quotas=quotas)
+    answer = fo.Allocation(
+        inst, fo.ProportionalFair("tasks"), [[2], [10]], prices=[[1 / 10]],
+        bound_prices=[1 / 2 - 1 / 10],
+    )  # fmt: skip
+    assert fo.certify(answer).certified
+    assert not fo.certify(answer.with_(bound_prices=[0.0])).certified
+    over = fo.certify(answer.with_(tasks=[[2 + 1e-7], [10 - 1e-7]]))
+    assert over.verdict == "refuted"
+    assert [c.witness for c in over.checks if not c.holds][0] == "gpu of A"
+
+
+def test_what_borrowing_limits_costs_is_in_the_price():
+    """Research may not borrow: its GPU costs the cluster's price and its own."""
+    quotas = fo.Quotas(
+        [fo.Group("research"), fo.Group("production")], {"r": "research", "p": "production"},
+        quotas=[fo.Quota("research", "gpu", 20, borrow=0), fo.Quota("production", "gpu", 80)],
+    )  # fmt: skip
+    inst = cards("rp", 100, quotas=quotas)
+    nodes = np.zeros((1, len(inst.tree.nodes)))
+    at = {name: k for k, name in enumerate(inst.tree.nodes)}
+    for name in ("research", "r"):
+        nodes[0, at[name]] = 1 / 20 - 1 / 80
+    answer = fo.Allocation(
+        inst, fo.ProportionalFair("tasks"), [[20], [80]], prices=[[1 / 80]], node_prices=nodes,
+    )  # fmt: skip
+    assert fo.certify(answer).certified
+    # prices without a finite value are brought to the side that has one, and prove less
+    forged = nodes * 0
+    forged[0, at["r"]] = 1.0
+    assert not fo.certify(answer.with_(tasks=[[19], [80]], node_prices=forged)).certified
+    lent = fo.certify(answer.with_(tasks=[[21], [79]]))
+    assert lent.verdict == "refuted"
+
+
+def test_errors_of_the_heavy_are_held_against_the_light():
+    """One user of weight 1e-9 on a server it shares: a part in 1e9 of the other's is all of its."""
+    quotas = fo.Quotas(guarantees=[fo.Guarantee("h", "gpu", 1)])
+    inst = cards("hl", quotas=quotas, weight=[1, 1e-9])
+    light = 12e-9 / (1 + 1e-9)
+    answer = fo.Allocation(inst, fo.ProportionalFair("tasks"), [[12 - light], [light]], [[1 / 12]])
+    assert fo.certify(answer).certified
+    for part in (0.5, 2.0):
+        moved = answer.with_(tasks=[[12 - part * light], [part * light]])
+        assert not fo.certify(moved).certified
+
+
+def test_guarantees_in_conflict_are_proved_by_prices():
+    """G2: A and B together need 11 GPUs on x, which has 8; 15 of 16 look fine in total."""
+    inst = cards("ABC", [8, 8], placement=[[1, 0], [1, 0], [1, 1]])
+    score, floor = np.ones((3, 2)), np.array([6.0, 5.0, 4.0])
+    prices = Prices(np.array([[1.0], [0.0]]), np.zeros(3), np.zeros(0), np.zeros((0, 4)))
+    assert most_of_floors(inst, score, floor, prices) == pytest.approx(8 / 11, rel=1e-15)
+    # any prices prove no more than is true
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        forged = Prices(rng.random((2, 1)) * 10.0 ** rng.integers(-300, 300), rng.random(3),
+                        np.zeros(0), np.zeros((0, 4)))  # fmt: skip
+        assert most_of_floors(inst, score, floor, forged) >= 8 / 11 * (1 - 1e-12)
+    assert most_of_floors(inst, score, np.array([4.0, 4.0, 4.0]), prices) >= 1
