@@ -187,7 +187,30 @@ def _weight(data):
     data["workloads"][0]["weight"] = 5.0
 
 
+def _slow_cards_count_in_full(data):
+    data["answer"]["score"]["ml/train"]["t4"] *= 2.5
+
+
+def _could_hold_more(data):
+    data["queues"][0]["could_hold"]["share"] *= 1.01
+
+
+def _could_hold_less(data):
+    # prices that prove too little, and the number that they prove
+    could = data["queues"][1]["could_hold"]
+    for row in could["prices"].values():
+        for key in row:
+            row[key] *= 0.5
+    could["share"] *= 0.5
+
+
+def _held(data):
+    row = next(row for row in data["workloads"] if row["held_on"])
+    row["held"] += 1
+
+
 SPOILS = (
+    _slow_cards_count_in_full, _could_hold_more, _could_hold_less, _held,
     _one_more, _machine_twice, _where_not_allowed, _smaller_demand, _larger_capacity, _other_due,
     _other_queue, _other_price, _other_use, _more_whole, _less_stranded, _all_is_well, _fluid,
     _weight,

@@ -78,6 +78,7 @@ def judge(data: Mapping[str, Any], source: str = "plan") -> Judged:
         raise error.within(f"{source}: answer") from None
     checks = [
         _exact_is_given(rows, answer),
+        _check("scores are those of the criterion", recomputed.other_scores(rows, answer)),
         *_placed(rows, answer),
         _check("workloads as in the fluid answer", wrong(recomputed.workloads(rows, answer))),
         _check("queues as their workloads", wrong(recomputed.queues(rows, answer))),

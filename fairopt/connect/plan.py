@@ -16,7 +16,7 @@ import numpy as np
 
 from fairopt import allocation
 from fairopt.allocation.writing import to_dict
-from fairopt.connect import status
+from fairopt.connect import could_hold, scarcity, status
 from fairopt.connect.packing import Packed, pack
 from fairopt.connect.problem import Problem
 from fairopt.connect.quantities import written
@@ -30,6 +30,9 @@ SHOWN = 20
 """most names of pods listed for what is not modelled; their number is always given"""
 
 
+OUTPUT = "output"
+
+
 @dataclass(frozen=True)
 class ByOutput:
     """Scores where a task runs at different speeds: its dominant share where it runs fastest.
@@ -38,7 +41,7 @@ class ByOutput:
     """
 
     speed: Floats
-    __name__ = "output"
+    __name__ = OUTPUT
 
     def __call__(self, instance: Instance) -> Floats:
         """(N, I) scores."""
@@ -91,6 +94,10 @@ def make(
             {"what": words, "pods": len(names), "names": names[:SHOWN]}
             for words, names in problem.cluster.beyond.items()
         ],
+        "kinds": [
+            {"resource": own.resource, "label": own.label, "speed": dict(sorted(own.speed.items()))}
+            for own in problem.kinds
+        ],
         "answer": to_dict(answer),
     }  # fmt: skip
 
@@ -135,6 +142,10 @@ def _workloads(problem: Problem, answer: allocation.Allocation, packed: Packed) 
             "workload": name, "queue": work.queue, "weight": float(problem.instance.weight[n]),
             "demand": _exact(problem.demand(n)), "asked": work.asked,
             "held": int(held[n] + problem.held_out[n]), "held_out": int(problem.held_out[n]),
+            "held_on": {
+                problem.shapes[i].name: int(problem.held[n, i])
+                for i in np.flatnonzero(problem.held[n])
+            },
             "due": due, "whole": whole, "loss": max(due - whole, 0.0),
             "level": float(answer.levels[n]), "status": found.word, "says": found.says,
         })  # fmt: skip
@@ -142,8 +153,8 @@ def _workloads(problem: Problem, answer: allocation.Allocation, packed: Packed) 
         rows.append({
             "workload": name, "queue": work.queue, "weight": 0.0, "demand": _exact(work.demand),
             "asked": work.asked, "held": sum(work.held.values()),
-            "held_out": sum(work.held.values()), "due": 0.0, "whole": 0, "loss": 0.0, "level": 0.0,
-            "status": status.STUCK, "says": why,
+            "held_out": sum(work.held.values()), "held_on": {}, "due": 0.0, "whole": 0,
+            "loss": 0.0, "level": 0.0, "status": status.STUCK, "says": why,
         })  # fmt: skip
     return rows
 
@@ -167,15 +178,37 @@ def _queues(problem: Problem, answer: allocation.Allocation, packed: Packed) -> 
             "due": float(answer.totals[own].sum()), "whole": int(packed.totals[own].sum()),
             "share": float(answer.shares[own].sum()),
             "difference": _amounts(more @ demand[own], problem),
+            "could_hold": _could_hold(problem, answer, owner, name),
         })  # fmt: skip
     return rows
 
 
+def _could_hold(
+    problem: Problem, answer: allocation.Allocation, owner: list[str], queue: str
+) -> dict[str, Any] | None:
+    """What the queue could hold, with the prices that prove it; None where it is not computed."""
+    names = sorted(set(owner))
+    size = len(names) * len(problem.instance.pairs[0])
+    if queue not in names or not problem.held.any() or size > could_hold.MOST:
+        return None
+    weight = {name: problem.cluster.weights.get(name, 1.0) for name in names}
+    found = could_hold.of_queue(answer, owner, weight, problem.held, queue)
+    if found is None:
+        return None
+    users, servers, resources = problem.instance.names.values()
+    return {
+        "tasks": found.tasks, "share": found.share,
+        "prices": {
+            server: {key: float(p) for key, p in zip(resources, row, strict=True) if p > 0}
+            for server, row in zip(servers, found.prices, strict=True) if row.any()
+        },
+        "keep": {users[n]: float(found.keep[n]) for n in np.flatnonzero(found.keep)},
+    }  # fmt: skip
+
+
 def _shapes(problem: Problem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
     names = problem.instance.users
-    prices = (
-        answer.prices if answer.prices is not None else np.zeros(problem.instance.capacity.shape)
-    )
+    prices = scarcity.prices(answer)
     rows = []
     for i, shape in enumerate(problem.shapes):
         idle, stranded = _left(problem, packed, i)

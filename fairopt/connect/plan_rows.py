@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from fairopt.connect.plan import SCHEMA
-from fairopt.instance.reading import Faults, known_keys, listed, shown, table, text
+from fairopt.instance import Floats
+from fairopt.instance.reading import Faults, known_keys, listed, number, shown, table, text
 
 _KEYS = (
     "schema", "resources", "queues", "workloads", "shapes", "out", "undivided", "overfull",
-    "not_modelled", "answer",
+    "not_modelled", "kinds", "answer",
 )  # fmt: skip
 _NEEDED = ("queues", "workloads", "shapes", "answer")
 
@@ -29,6 +32,7 @@ class Rows:
         self.workloads = self._named(data, "workloads", "workload")
         self.shapes = self._named(data, "shapes", "shape")
         self.queues = self._named(data, "queues", "queue")
+        self.kinds = self._named(data, "kinds", "resource")
 
     def _named(self, data: Mapping[str, Any], key: str, word: str) -> dict[str, Mapping[str, Any]]:
         found: dict[str, Mapping[str, Any]] = {}
@@ -50,6 +54,25 @@ class Rows:
                 wanted = "an exact amount >= 0, such as '0.25' or '1/3'"
                 self.faults.add(f"{place}.{key}.{name}", shown(given), wanted)
         return found
+
+    def amount(self, value: Any, place: str) -> float:
+        """A finite number >= 0."""
+        return number(value, place, self.faults)
+
+    def matrix(
+        self, rows: Sequence[Any], outer: Sequence[str], inner: Sequence[str], place: str
+    ) -> Floats:
+        """Tables {column: number} as rows of an array; None is a row of zeros."""
+        array = np.zeros((len(outer), len(inner)))
+        at = {name: k for k, name in enumerate(inner)}
+        for k, (name, row) in enumerate(zip(outer, rows, strict=True)):
+            here = f"{place}.{name}"
+            for key, value in table(row or {}, here, self.faults).items():
+                if key in at:
+                    array[k, at[key]] = self.amount(value, f"{here}.{key}")
+                else:
+                    self.faults.add(f"{here}.{key}", "an unknown name", "a name of the plan")
+        return array
 
     def whole(self, value: Any, place: str) -> int:
         """A whole number >= 0."""

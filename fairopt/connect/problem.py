@@ -37,6 +37,7 @@ class Problem:
     held_out : (N,) tasks held on nodes that are out of service.
     stuck : workloads that can run nowhere -> why, in words.
     over : nodes whose undivided pods ask for more than they have.
+    kinds : labels that tell kinds of cards apart, with the speed of each kind.
     """
 
     cluster: Cluster
@@ -48,6 +49,7 @@ class Problem:
     held_out: Ints
     stuck: tuple[tuple[str, Workload, str], ...]
     over: tuple[str, ...]
+    kinds: tuple[Kinds, ...] = ()
 
     def demand(self, n: int) -> Amounts:
         """The exact amounts of one task of user n, of the instance's resources."""
@@ -112,7 +114,7 @@ def problem(
     _, over = left_over(cluster)
     return Problem(
         cluster, instance, tuple(owners), tuple(rows), _speed(owners, rows, kinds), held, out,
-        tuple(stuck), tuple(over),
+        tuple(stuck), tuple(over), tuple(kinds),
     )  # fmt: skip
 
 

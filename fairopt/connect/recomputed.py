@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from fairopt import criteria
 from fairopt.allocation import Allocation
+from fairopt.connect import could_hold, scarcity
 from fairopt.connect.packing import whole_part
+from fairopt.connect.plan import OUTPUT
 from fairopt.connect.plan_rows import Rows
 from fairopt.connect.quantities import written
 from fairopt.connect.status import BLOCKED, FRAGMENTED, SATISFIED, STUCK
+from fairopt.formulas import parameters
 from fairopt.instance.reading import table
 
 Told = Iterator[tuple[str, Any, Any]]
@@ -34,6 +38,29 @@ def _same(told: Any, computed: Any) -> bool:
     return bool(told == computed or abs(told - computed) <= NEAR * max(1e-300, abs(computed)))
 
 
+def other_scores(rows: Rows, answer: Allocation) -> list[str]:
+    """Where scores of the plan's own criterion are not the dominant share times the speed."""
+    name = parameters.criterion_of(answer.notion)
+    if name in criteria.CRITERIA:
+        return []  # checked when the answer was read
+    if name != OUTPUT:
+        return [f"the criterion {name!r} is not known"]
+    inst = answer.instance
+    speed = np.ones(inst.shape[:2])
+    for resource, row in rows.kinds.items():
+        given = table(row.get("speed", {}), f"kinds.{resource}", rows.faults)
+        of = {key: rows.amount(x, f"kinds.{resource}.{key}") for key, x in given.items()}
+        asks = [resource in rows.workloads.get(user, {}).get("demand", {}) for user in inst.users]
+        for i, server in enumerate(inst.servers):
+            kind = rows.shapes.get(server, {}).get("kinds", {}).get(resource, "")
+            speed[asks, i] *= of.get(kind, max(of.values(), default=1.0)) / max(
+                of.values(), default=1.0
+            )
+    wanted = np.where(inst.eligible, criteria.score(inst, "drf") * speed, 0.0)
+    off = np.abs(answer.score - wanted) > NEAR * wanted
+    return [f"{inst.users[n]} on {inst.servers[i]}" for n, i in np.argwhere(off)]
+
+
 def workloads(rows: Rows, answer: Allocation) -> Told:
     """The numbers of the workloads."""
     inst = answer.instance
@@ -47,7 +74,9 @@ def workloads(rows: Rows, answer: Allocation) -> Told:
         if isinstance(whole, int):
             yield f"{name}.loss", row.get("loss"), max(due - whole, 0.0)
             yield f"{name}.status", row.get("status"), _status(row.get("asked"), due, whole, n)
+        on = rows.matrix([row.get("held_on")], (name,), inst.servers, "held_on").sum()
         if n is not None:
+            yield f"{name}.held", row.get("held"), on + rows.amount(row.get("held_out"), name)
             yield f"{name}.weight", row.get("weight"), float(inst.weight[n])
             asked = row.get("asked")
             yield (
@@ -76,6 +105,7 @@ def queues(rows: Rows, answer: Allocation) -> Told:
             if all(isinstance(x, int | float) for x in numbers):
                 yield f"{queue}.{key}", row.get(key), float(sum(x for x in numbers if x))
         users = [at[name] for name in own if name in at]
+        yield from _could_hold(rows, answer, queue, row.get("could_hold"))
         yield f"{queue}.share", row.get("share"), float(answer.shares[users].sum())
         if inst.demand.ndim == 2:
             more = [answer.totals[at[n]] - own[n].get("held", 0) for n in own if n in at]
@@ -89,10 +119,40 @@ def queues(rows: Rows, answer: Allocation) -> Told:
                 yield f"{queue}.difference.{key}", change[r] if fine else told, float(change[r])
 
 
+def _could_hold(rows: Rows, answer: Allocation, queue: str, told: Any) -> Told:
+    """What the queue could hold is no more than its prices prove."""
+    if told is None:
+        return
+    inst = answer.instance
+    place = f"queue {queue}.could_hold"
+    told = table(told, place, rows.faults)
+    work = [rows.workloads.get(name, {}) for name in inst.users]
+    owner = [str(row.get("queue")) for row in work]
+    weight = {name: rows.amount(row.get("weight"), name) for name, row in rows.queues.items()}
+    held = rows.matrix([row.get("held_on") for row in work], inst.users, inst.servers, "held_on")
+    given = told.get("prices", {})
+    prices = rows.matrix(
+        [table(given, place, rows.faults).get(name) for name in inst.servers],
+        inst.servers, inst.resources, f"{place}.prices",
+    )  # fmt: skip
+    keep = rows.matrix([told.get("keep")], ("keep",), inst.users, place)[0]
+    if rows.faults or not set(owner) <= weight.keys() or min(weight.values()) <= 0:
+        yield f"{queue}.could_hold", None, 0.0
+        return
+    share = could_hold.held_share(answer, held)
+    floor = np.where(could_hold.kept(owner, weight, share, queue), share, 0.0)
+    own = np.array([name == queue for name in owner])
+    most = could_hold.bound(inst, answer.score, own, floor, prices, keep)
+    yield f"{queue}.could_hold.share", told.get("share"), most
+    # it is no less than what the queue holds, or its prices prove something impossible
+    possible = told.get("share", 0.0) >= float(share[own].sum()) * (1 - 1e-6)
+    yield f"{queue}.could_hold.share", 1.0 if possible else 0.0, 1.0
+
+
 def shapes(rows: Rows, answer: Allocation) -> Told:
     """The numbers of the shapes."""
     inst = answer.instance
-    prices = np.zeros(inst.capacity.shape) if answer.prices is None else answer.prices
+    prices = scarcity.prices(answer)
     for i, server in enumerate(inst.servers):
         row = rows.shapes.get(server, {})
         for key, floats in (("use", answer.utilisation[i]), ("price", prices[i])):
