@@ -10,6 +10,10 @@ import pytest
 
 import fairopt as fo
 from fairopt import files, notions
+from fairopt.auditing import Audit, audit
+from fairopt.auditing.changes import changed
+from fairopt.files import answer_rules, cases
+from fairopt.instance.reading import Faults
 
 ROOT = files.shipped_root()
 SHIPPED = [row.name for row in fo.models()]
@@ -46,15 +50,19 @@ def _agrees(found: np.ndarray, wanted: np.ndarray, tolerance: float, what: str) 
 def check_case(model: files.Model, case: files.Case) -> None:
     """Solve a case and compare with everything its model says about the answer."""
     inst, notion = model.instance, notions.make(case.name, **case.parameters)
+    if case.exit:
+        check_refusal(inst, notion, case)
+        return
     alloc = fo.solve(inst, notion)
     assert alloc.certificate is not None and alloc.certificate.certified
     assert fo.certify(alloc).certified
     users, servers, resources = inst.users, inst.servers, inst.resources
     tolerance = case.expect.get("tolerance", TOLERANCE)
-    for key, value in case.expect.items():
+    today = audit(inst, case.held, notion) if case.held else None
+    for key, value in case.expected.items():
         if key == "objective":
             assert alloc.objective == pytest.approx(value, rel=0, abs=tolerance)
-        elif key in ("totals", "shares", "levels"):
+        elif key in ("totals", "shares", "levels", "floor_prices"):
             wanted = np.array([value.get(name, np.nan) for name in users])
             _agrees(getattr(alloc, key), wanted, tolerance, key)
         elif key == "tasks":
@@ -65,8 +73,15 @@ def check_case(model: files.Model, case: files.Case) -> None:
         elif key == "prices":
             assert alloc.prices is not None
             _agrees(alloc.prices, _table(value, servers, resources), tolerance, key)
+        elif key in ("bound_prices", "node_prices"):
+            wanted = answer_rules.read_rules(inst, {key: value}, Faults("expect"))[key]
+            _agrees(getattr(alloc, key), wanted, tolerance, key)
+        elif today is not None and key in ("could_hold", "gap", "moved"):
+            check_today(today, key, value, tolerance)
         else:
             assert key in ("tolerance", "source", "why"), f"{key} is stated but not compared"
+    if case.change:
+        check_change(inst, notion, case.change)
     for row in case.accepts:
         tasks = np.nan_to_num(_table(row["tasks"], users, servers))
         verdict = fo.certify(fo.Allocation(inst, notion, tasks))
@@ -79,6 +94,37 @@ def check_case(model: files.Model, case: files.Case) -> None:
             # the gap stated is what can be gained, so no proof may claim less
             assert verdict.gap >= row["gap"] * (1 - 1e-9)
             assert verdict.verdict == "refuted", verdict.explain()
+
+
+def check_refusal(inst: fo.Instance, notion: Any, case: files.Case) -> None:
+    """Solving ends with the exit code stated, for the reason stated."""
+    with pytest.raises(fo.FairoptError) as error:
+        fo.solve(inst, notion)
+    assert error.value.exit_code == case.exit
+    proof = getattr(error.value, "proof", None) or {}
+    if "conflict" in case.expect:
+        assert proof["users"] == case.expect["conflict"]
+    if "cut" in case.expect:
+        assert proof["cut"] == pytest.approx(case.expected["cut"], rel=0, abs=TOLERANCE)
+
+
+def check_today(today: Audit, key: str, value: Any, tolerance: float) -> None:
+    """What is held today, beside the answer."""
+    if key == "moved":
+        assert today.moved == pytest.approx(value, rel=0, abs=tolerance)
+    elif key == "gap":
+        assert today.judged.gap == pytest.approx(value, rel=0, abs=tolerance)
+    else:
+        found = {team.user: team.could_hold for team in today.teams if team.proved}
+        assert found == pytest.approx(value, rel=0, abs=tolerance)
+
+
+def check_change(inst: fo.Instance, notion: Any, change: dict[str, Any]) -> None:
+    """The change can be made, and what comes of it is certified."""
+    settings = [f"{key}={value}" for key, value in change.get("set", {}).items()]
+    servers = [f"{key}={value}" for key, value in change.get("add_server", {}).items()]
+    after = fo.solve(changed(inst, settings, servers, change.get("drop", [])), notion)
+    assert after.certificate is not None and after.certificate.certified
 
 
 @pytest.mark.parametrize(("model", "case"), _cases())
@@ -106,7 +152,8 @@ def test_prices_stated_are_normalised(name: str) -> None:
     inst = model.instance
     for case in model.cases:
         prices = case.expect.get("prices")
-        if prices and not np.isfinite(inst.limit).any():
+        if prices and not np.isfinite(inst.limit).any() and inst.plain:
+            prices = cases.numeric(prices)
             p = np.nan_to_num(_table(prices, inst.servers, inst.resources))
             assert (p * inst.pool).sum() == pytest.approx(inst.weight.sum(), rel=1e-12)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from fairopt.instance.reading import (
@@ -22,10 +24,13 @@ from fairopt.instance.reading import (
 )
 
 KINDS = ("notion", "scheduler", "simulate", "proposition")
-_ROWS = ("expect", "printed", "accepts", "refuses")
+_ROWS = ("expect", "printed", "accepts", "refuses", "held", "change", "exit")
+_BY_USER = ("totals", "shares", "levels", "rates", "limit_prices", "floor_prices", "could_hold")
+_RULES = ("bound_prices", "node_prices")
 _EXPECTED = (
     "objective", "totals", "shares", "levels", "tasks", "dominant_shares", "prices", "rates",
-    "tolerance", "source", "why",
+    "tolerance", "source", "why", "floor_prices", *_RULES, "could_hold", "gap", "moved",
+    "conflict", "cut",
 )  # fmt: skip
 _JUDGED = ("tasks", "prices", "limit_prices", "gap", "tolerance", "source", "why")
 Names = dict[str, int]
@@ -41,11 +46,18 @@ class Case:
     name : of the notion, the scheduler, what is simulated, or the statement.
     parameters : by their Python names; the notion itself checks them.
     expect : the right answer: objective, totals, shares, levels, tasks, dominant_shares, prices,
-        rates, by name; `tolerance` (absolute) and `source`.
+        rates, floor_prices, by name; bound_prices and node_prices as in answer files;
+        could_hold, `gap` and `moved` of what is held; of guarantees that do not fit `conflict`
+        (users) and `cut`; `tolerance` (absolute) and
+        `source`. A number may be a fraction in a text, "35/2"; `expected` has numbers throughout.
     printed : the source's printed answer where it differs from the right one, and `why`.
     accepts : allocations ({"tasks": {user: {server: x}}}) that the certificate must pass.
     refuses : allocations that it must not pass; if `gap` is given, a better allocation exists, and
         the certificate's gap must be at least `gap`.
+    held : {user: {server: tasks}}, what users hold, to be audited against the answer.
+    change : of a what-if, {set: {"weight.A": 2}, add_server: {name: count}, drop: [names]}, as on
+        the command line.
+    exit : the exit code that solving ends with.
     """
 
     kind: str
@@ -55,6 +67,15 @@ class Case:
     printed: dict[str, Any] = field(default_factory=dict)
     accepts: tuple[dict[str, Any], ...] = ()
     refuses: tuple[dict[str, Any], ...] = ()
+    held: dict[str, Any] = field(default_factory=dict)
+    change: dict[str, Any] = field(default_factory=dict)
+    exit: int = 0
+
+    @property
+    def expected(self) -> dict[str, Any]:
+        """`expect`, with fractions such as "35/2" as numbers."""
+        found: dict[str, Any] = numeric(self.expect)
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """The case as in a file, without empty fields."""
@@ -104,7 +125,64 @@ def _case(
         _answer(row.get("printed", {}), _EXPECTED, f"{place}.printed", known, faults),
         _answers(row.get("accepts", []), f"{place}.accepts", known, faults),
         _answers(row.get("refuses", []), f"{place}.refuses", known, faults),
+        _held(row.get("held", {}), f"{place}.held", known, faults),
+        _change(row.get("change", {}), f"{place}.change", faults),
+        _exit(row.get("exit", 0), f"{place}.exit", faults),
     )
+
+
+def _exit(given: Any, place: str, faults: Faults) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= 5:
+        faults.add(place, shown(given), "an exit code, 0 to 5")
+        return 0
+    return given
+
+
+def _change(given: Any, place: str, faults: Faults) -> dict[str, Any]:
+    """What a what-if changes; the what-if checks that it can be."""
+    row = table(given, place, faults)
+    known_keys(row, ("set", "add_server", "drop"), place, faults)
+    for key in ("set", "add_server"):
+        for name, value in table(row.get(key, {}), f"{place}.{key}", faults).items():
+            number(value, f"{place}.{key}.{name}", faults, AMOUNT)
+    for k, name in enumerate(listed(row.get("drop", []), f"{place}.drop", faults)):
+        text(name, f"{place}.drop[{k}]", faults)
+    return {key: _copied(value) for key, value in row.items()}
+
+
+def _held(
+    given: Any, place: str, known: tuple[Names, Names, Names], faults: Faults
+) -> dict[str, Any]:
+    """{user: {server: tasks}}; of a user with modes a table by mode may stand for a number."""
+    for user, row in table(given, place, faults).items():
+        here = f"{place}.{user}"
+        if user not in known[0]:
+            faults.add(here, "an unknown user", nearest(user, known[0]))
+        for server, x in table(row, here, faults).items():
+            if server not in known[1]:
+                faults.add(f"{here}.{server}", "an unknown server", nearest(server, known[1]))
+            for mode, tasks in x.items() if isinstance(x, Mapping) else [("", x)]:
+                at = f"{here}.{server}.{mode}".rstrip(".")
+                number(_number(tasks), at, faults, AMOUNT)
+    return _copied(given) if isinstance(given, Mapping) else {}
+
+
+_FRACTION = re.compile(r"-?\d{1,18}/[1-9]\d{0,17}")
+
+
+def _number(value: Any) -> Any:
+    """The number that a text such as "35/2" says; any other value as it is."""
+    if isinstance(value, str) and _FRACTION.fullmatch(value):
+        return float(Fraction(value))
+    return value
+
+
+def numeric(value: Any) -> Any:
+    """A table or list with fractions such as "35/2" as numbers, other values as they are."""
+    if isinstance(value, Mapping):
+        kept = ("source", "why", "conflict", "member", "resource", "flavor")
+        return {k: v if k in kept else numeric(v) for k, v in value.items()}
+    return [numeric(v) for v in value] if isinstance(value, list | tuple) else _number(value)
 
 
 def nearest_kind(row: Mapping[str, Any]) -> str:
@@ -144,15 +222,25 @@ def _answer(
     user, server, resource = (
         (kind, names) for kind, names in zip(("user", "server", "resource"), known, strict=True)
     )
-    for key, value in row.items():
+    for key, value in numeric(row).items():
         here = f"{place}.{key}"
         if key in ("source", "why"):
             text(value, here, faults)
         elif key in ("tolerance", "gap"):
             number(value, here, faults)
+        elif key in ("cut", "moved"):
+            number(value, here, faults, AMOUNT)
         elif key == "objective":
             number(value, here, faults, FINITE)
-        elif key in ("totals", "shares", "levels", "rates", "limit_prices"):
+        elif key == "conflict":
+            for k, name in enumerate(listed(value, here, faults)):
+                if name not in known[0]:
+                    wanted = nearest(text(name, f"{here}[{k}]", faults), known[0])
+                    faults.add(f"{here}[{k}]", "an unknown user", wanted)
+        elif key in _RULES:
+            for k, each in enumerate(listed(value, here, faults)):
+                table(each, f"{here}[{k}]", faults)
+        elif key in _BY_USER:
             by_name(value, user[1], user[0], here, faults, AMOUNT)
         elif key in ("tasks", "dominant_shares"):
             # an answer to be refused may be negative
@@ -165,4 +253,6 @@ def _answer(
 def _copied(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _copied(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_copied(inner) for inner in value]
     return value
