@@ -39,6 +39,9 @@ def cli() -> None:
 
     Results go to stdout, progress and errors to stderr; "-" as a file is stdin.
 
+    To begin: `fairopt init`, `fairopt solve model.toml`. Completion in bash (zsh, fish likewise):
+    eval "$(_FAIROPT_COMPLETE=bash_source fairopt)".
+
     Exit codes: 0 ok and certified, 1 internal error, 2 bad input or usage, 3 infeasible,
     4 not certified, 5 solver failure, 130 interrupted.
     """

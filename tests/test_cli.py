@@ -13,8 +13,9 @@ import pytest
 
 import fairopt as fo
 from fairopt import cli, errors
-from fairopt.commands import COMMANDS
-from fairopt.notions import NOTIONS
+from fairopt.commands import COMMANDS, notion_names
+from fairopt.notions import NOTIONS, make
+from fairopt.properties import searching, strategy_proof
 
 ROOT = Path(fo.__file__).parent.parent
 MODEL = """
@@ -119,7 +120,8 @@ def test_which_notion_is_meant(model, with_cases, capsys):
         (["--notion", "throughput", "--alpha", "2"], "--alpha: throughput does not take it"),
         (["--notion", "proportional", "--alpha", "2"], "it takes --criterion"),
         (["--notion", "alpha-fair"], "alpha-fair needs --alpha"),
-        (["--notion", "nash"], "proportional"),
+        (["--notion", "maxmix"], "max-min"),
+        (["--notion", "bf-drf"], "fairopt fill MODEL --scheduler bf-drf"),
         (["--alpha", "-1"], "alpha: found -1"),
         (["--alpha", "nan"], "alpha: found nan"),
         (["--alpha", "two"], "not a valid float"),
@@ -135,6 +137,96 @@ def test_usage_errors(model, arguments, says, capsys):
     assert main("solve", model, *arguments) == 2
     out = capsys.readouterr()
     assert out.out == "" and says in out.err and "Traceback" not in out.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "name", "parameters"),
+    [
+        ("drf", "max-min", {"criterion": "drf"}), ("TSF", "max-min", {"criterion": "tsf"}),
+        ("proportional-fairness", "proportional", {"criterion": "tasks"}),
+        ("ProportionalFair", "proportional", {}), ("max_min", "max-min", {}),
+        ("tdm", "ps-dsf", {"division": "tdm"}), ("utilitarian", "throughput", {}),
+    ],
+)  # fmt: skip
+def test_other_names_lead_to_the_notion_with_a_message(model, typed, name, parameters, capsys):
+    assert main("solve", model, "--notion", typed, "--json") == 0
+    out = capsys.readouterr()
+    found = json.loads(out.out)["notion"]
+    assert found["name"] == name and parameters.items() <= found["parameters"].items()
+    assert f"{typed} is solved as --notion {name}" in out.err
+
+
+def test_every_other_name_is_a_notion_with_parameters_it_takes():
+    for name, parameters in notion_names.OTHERS.values():
+        needed = {"alpha": 1} if name == "alpha-fair" else {}
+        assert make(name, **parameters, **needed).name == name
+    assert not set(notion_names.OTHERS) & {n.replace("-", "") for n in NOTIONS}
+
+
+def test_a_sweep_knows_other_names(model, capsys):
+    assert main("sweep", model, "--notion", "drf", "--over", "criterion=tsf,drf", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["notion"]["parameters"]["criterion"] for row in rows] == ["tsf", "drf"]
+
+
+def test_help_groups_the_options_by_notion(capsys):
+    for command in ("solve", "sweep", "explain"):
+        assert main(command, "--help") == 0
+        parts = re.split(r"^(Options.*):$", capsys.readouterr().out, flags=re.M)[1:]
+        found = dict(zip(parts[::2], parts[1::2], strict=True))
+        assert "--t-drf" in found["Options of tradeoff"]
+        assert "--alpha" in found["Options of alpha-fair"]
+        assert "--criterion" in found["Options of proportional, alpha-fair and max-min"]
+        assert "--json" in found["Options"] and "--alpha" not in found["Options"]
+
+
+def test_a_whole_answer_is_not_cut(capsys):
+    assert main("solve", "real/google2011") == 0
+    assert "... 30 more" in capsys.readouterr().out
+    assert main("solve", "real/google2011", "--whole") == 0
+    out = capsys.readouterr().out
+    inst = fo.read("real/google2011").instance
+    assert all(re.search(rf"^{name} ", out, flags=re.M) for name in (*inst.users, *inst.servers))
+    assert not re.search(r"^\.\.\. \d+ more", out, flags=re.M)
+    assert "…" not in out and "..." not in out
+
+
+def test_a_search_tells_how_far_it_is():
+    seen = []
+    with searching.told(lambda done, of: seen.append((done, of))):
+        strategy_proof(fo.read("ghodsi2011/example").instance, fo.MaxMin(), trials=15)
+    assert seen == [(k, 15) for k in range(1, 16)]
+    strategy_proof(fo.read("ghodsi2011/example").instance, fo.MaxMin(), trials=2)
+    assert len(seen) == 15
+
+
+def test_the_shell_completes_models_and_notions(monkeypatch, capsys):
+    for words, wanted in (("fairopt solve kesidis2016/t", "plain,kesidis2016/t-drf"),
+                          ("fairopt solve x --notion ps", "plain,ps-dsf")):  # fmt: skip
+        monkeypatch.setenv("_FAIROPT_COMPLETE", "bash_complete")
+        monkeypatch.setenv("COMP_WORDS", words)
+        monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
+        with pytest.raises(SystemExit):
+            cli.main([])
+        assert wanted in capsys.readouterr().out.splitlines()
+
+
+def test_init_writes_a_model_that_solves(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main("init") == 0
+    assert main("solve", "model.toml") == 0
+    assert "max-min (criterion=drf): 3 users" in capsys.readouterr().out
+    text = (tmp_path / "model.toml").read_text()
+    whole = re.sub(r"^#: ", "", text, flags=re.M)
+    assert whole != text
+    (tmp_path / "whole.toml").write_text(whole)
+    assert main("solve", "whole.toml", "--case", "2") == 0
+    inst = fo.read("whole.toml").instance
+    assert inst.limit[0] == 100 and inst.weight[1] == 2
+    assert main("init") == 2 and main("init", "x.json") == 2
+    assert "--force" in capsys.readouterr().err
+    assert main("init", "--force", "model.toml") == 0 and main("init", "-") == 0
+    assert capsys.readouterr().out == text
 
 
 def test_case_that_is_no_notion(with_cases, capsys):
@@ -305,7 +397,15 @@ def test_models(capsys):
     rows = json.loads(capsys.readouterr().out)["models"]
     assert {row["name"] for row in rows} == {shipped.name for shipped in fo.models()} != set()
     assert main("models") == 0
-    assert all(row["name"] in capsys.readouterr().out for row in rows[:1])
+    out = capsys.readouterr().out
+    for row in rows:
+        assert (row["name"] in out) != row["name"].startswith("counterexamples/")
+    assert main("models", "--all") == 0
+    assert all(row["name"] in capsys.readouterr().out.split() for row in rows[-1:])
+    assert main("models", "--filter", "Envy-FREE search") == 0
+    found = capsys.readouterr().out
+    assert "counterexamples/envy-free-" in found and "kesidis2016" not in found
+    assert main("models", "--filter", "no such words") == 2
 
 
 @pytest.mark.parametrize("name", COMMANDS)

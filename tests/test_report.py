@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 import fairopt as fo
 from fairopt.instance.generate import random_instance
 from fairopt.report import tables
-from fairopt.report.tables import allocation_text, models_text
+from fairopt.report.models import models_text
+from fairopt.report.tables import allocation_text
 
 
 def answer(users=2, servers=1, resources=2, names=None):
@@ -83,8 +84,11 @@ def test_uncertified_is_marked():
 def test_models_text():
     shipped = fo.models()
     lines = models_text(shipped).splitlines()
-    assert len(lines) == 2 * len(shipped) and max(map(len, lines)) <= 100
-    assert all(any(x.startswith(f"{m.name}: ") for x in lines) for m in shipped)
+    for model in shipped:  # whole, in a pipe
+        assert any(x.split()[:1] == [model.name] and x.endswith(model.title) for x in lines)
+    assert sum(x.startswith("kesidis2016") for x in lines) == 1
+    assert max(map(len, models_text(shipped, 3, width=60).splitlines())) == 60
+    assert "and 3 counterexamples" in models_text(shipped[:2], 3)
 
 
 def test_levels_of_max_min_are_shown_and_fit_the_page():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 # name -> (module below fairopt.commands, one line for `fairopt --help`)
 COMMANDS: dict[str, tuple[str, str]] = {
+    "init": ("init", "Write a model file with remarks, to begin with."),
     "solve": ("solve", "Allocate fairly, with prices and a certificate."),
     "verify": ("verify", "Judge a saved answer, whoever made it; no solver involved."),
     "check": ("check", "The fairness properties of a saved answer, with margins and witnesses."),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairopt import files
-from fairopt.commands import output
+from fairopt.commands import output, progress
 from fairopt.errors import NotCertified, UsageError
 from fairopt.properties import NOTION_PROPERTIES, PROPERTIES
 
@@ -105,6 +105,7 @@ def _checks(answer: Allocation, names: tuple[str, ...], trials: int, seed: int) 
     if asked:
         # imported late, as these import the solvers
         from fairopt import notions, properties
+        from fairopt.properties.searching import told
 
         plain = answer.notion
         if plain["name"].startswith("fill:"):
@@ -112,7 +113,9 @@ def _checks(answer: Allocation, names: tuple[str, ...], trials: int, seed: int) 
         notion = notions.make(plain["name"], **plain["parameters"])
         for name in asked:
             search = getattr(properties, NOTION_PROPERTIES[name])
-            found.append(search(answer.instance, notion, trials=trials, seed=seed))
+            what = f"searching against {name}"
+            with progress.shown(what, "trials", left=True) as moved, told(moved):
+                found.append(search(answer.instance, notion, trials=trials, seed=seed))
     return found
 
 

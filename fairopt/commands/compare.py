@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import output
+from fairopt.commands import completion, output
 
 FORMATS = ("terminal", "markdown", "latex", "csv")
 USERS = 4
@@ -18,7 +18,7 @@ REASON = 76
 
 
 @click.command("compare", context_settings={"max_content_width": 100})
-@click.argument("model")
+@completion.model_argument
 @click.option("--seed", type=int, default=0, show_default=True, help="For random schedulers.")
 @click.option("--format", "form", type=click.Choice(FORMATS), default="terminal",
               show_default=True, help="Format of the table.")

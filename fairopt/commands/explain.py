@@ -8,17 +8,19 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import notion_options, output, progress
+from fairopt.commands import completion, notion_options, output, progress
+from fairopt.commands.grouped import Grouped
 
 SCHEMA = "fairopt/explain/v1"
 
 
 @click.command(
     "explain",
+    cls=Grouped,
     epilog=f"\b\nNotions:\n{notion_options.listed()}",
     context_settings={"max_content_width": 100},
 )
-@click.argument("model")
+@completion.model_argument
 @click.argument("user")
 @notion_options.options
 @click.option("--case", type=int, metavar="K", help="Solve the model's case number K, from 1.")

@@ -8,13 +8,13 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import output
+from fairopt.commands import completion, output
 
 FORMATS = ("terminal", "markdown", "latex", "csv")
 
 
 @click.command("fill", context_settings={"max_content_width": 100})
-@click.argument("model")
+@completion.model_argument
 @click.option("--scheduler", default="rps-dsf", show_default=True, metavar="NAME",
               help="drf, tsf, cdrf, bf-drf, ps-dsf, rps-dsf, rrr-ps-dsf, rrr-rps-dsf, ...")
 @click.option("--selection", metavar="NAME",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields
+from functools import partial
 from typing import Any
 
 import click
 
+from fairopt.commands import completion, notion_names
+from fairopt.commands.grouped import NotionOption
 from fairopt.criteria import CRITERIA
 from fairopt.errors import UsageError
 from fairopt.files import Model
@@ -44,25 +48,35 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
     for key in reversed(takers):
         command = _option(key, kinds[key], takers[key])(command)
     return click.option(
-        "--notion", metavar="NAME", help="A notion of the list below; default the model's own."
+        "--notion", metavar="NAME", shell_complete=completion.notions,
+        help="A notion of the list below; default the model's own.",
     )(command)
 
 
 def _option(name: str, field: Field[Any], takers: list[str]) -> Callable[..., Any]:
-    help_text = f"For {', '.join(takers)}."
+    help_text = _said(name, NOTIONS[takers[0]])
     if name == "criterion":
-        help_text += f" One of {', '.join(CRITERIA)}."
+        help_text = f"What a share is: one of {', '.join(CRITERIA)}."
     if name == "over":
-        help_text += f" How what is left beyond guarantees is divided: {', '.join(OVERS)}."
-    if field.default is not MISSING and not isinstance(field.default, bool):
+        help_text = f"How what is left beyond guarantees is divided: {', '.join(OVERS)}."
+    if field.default not in (MISSING, None) and not isinstance(field.default, bool):
         help_text += f" Default {field.default}."
+    option = partial(click.option, cls=NotionOption, takers=tuple(takers))
     annotation = str(getattr(field.type, "__name__", field.type)).removesuffix(" | None")
     if annotation == "bool":
-        return click.option(flag(name), name, is_flag=True, default=None, help=help_text)
+        return option(flag(name), name, is_flag=True, default=None, help=help_text)
     if annotation.startswith("tuple"):
-        return click.option(flag(name), name, callback=_split, metavar="A,B,...", help=help_text)
+        return option(flag(name), name, callback=_split, metavar="A,B,...", help=help_text)
     kind = {"float": click.FLOAT, "int": click.INT}.get(annotation, click.STRING)
-    return click.option(flag(name), name, type=kind, metavar=_letter(name), help=help_text)
+    return option(flag(name), name, type=kind, metavar=_letter(name), help=help_text)
+
+
+def _said(name: str, notion: type[Notion]) -> str:
+    """What the notion's docstring says of a parameter."""
+    text = str(notion.__doc__).partition("Parameters\n")[2]
+    found = re.search(rf"^    {name} : (.*?)(?=^    \S|^ *$|\Z)", text, re.M | re.S)
+    words = " ".join(found[1].split()).replace("`", "") if found else ""
+    return words[:1].upper() + words[1:]
 
 
 def _split(
@@ -99,6 +113,7 @@ def chosen(model: Model, name: str | None, case: int | None, given: Mapping[str,
     if name is not None and case is not None:
         raise UsageError("--notion and --case exclude each other: a case names its own notion")
     if name is not None:
+        name, given = notion_names.meant(name, given)
         base = Case("notion", name)
     elif case is not None:
         base = _case(model, case)

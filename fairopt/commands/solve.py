@@ -7,16 +7,18 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import notion_options, output, progress
+from fairopt.commands import completion, notion_options, output, progress
+from fairopt.commands.grouped import Grouped
 from fairopt.errors import NotCertified
 
 
 @click.command(
     "solve",
+    cls=Grouped,
     epilog=f"\b\nNotions:\n{notion_options.listed()}",
     context_settings={"max_content_width": 100},
 )
-@click.argument("model")
+@completion.model_argument
 @notion_options.options
 @click.option("--case", type=int, metavar="K", help="Solve the model's case number K, from 1.")
 @click.option("--solver", default="auto", show_default=True, metavar="NAME",
@@ -27,6 +29,8 @@ from fairopt.errors import NotCertified
               help="Merge identical users and servers before solving, which is exact.")  # fmt: skip
 @click.option("--explain", "told", is_flag=True,
               help="Also print every check, what stops each user, and what that is worth.")
+@click.option("--whole", is_flag=True,
+              help="Print every user, server and level, on lines as long as they need.")
 @output.as_json
 @output.out  # fmt: skip
 def command(
@@ -37,6 +41,7 @@ def command(
     gap: float,
     reduce: bool,
     told: bool,
+    whole: bool,
     as_json: bool,
     path: str | None,
     **parameters: Any,
@@ -72,7 +77,7 @@ def command(
         from fairopt.report.tables import allocation_text
 
         title = problem.title or problem.name
-        text = allocation_text(answer, title, accepted=complaint is None)
+        text = allocation_text(answer, title, complaint is None, whole)
         if told and answer.certificate is not None:
             text += f"\n\n{answer.certificate.explain()}"
         output.to_stdout(text)

@@ -8,6 +8,7 @@ import click
 
 from fairopt import files
 from fairopt.commands import (
+    completion,
     notion_options,
     output,
     progress,
@@ -15,14 +16,15 @@ from fairopt.commands import (
     sweep_table,
     sweep_workers,
 )
+from fairopt.commands.grouped import Grouped
 from fairopt.errors import UsageError
 
 EXIT_INTERRUPTED = 130
 KINDS = ("frontier", "shares", "utilisation")
 
 
-@click.command("sweep", context_settings={"max_content_width": 100})
-@click.argument("model")
+@click.command("sweep", cls=Grouped, context_settings={"max_content_width": 100})
+@completion.model_argument
 @click.option("--over", "axes", multiple=True, metavar="NAME=VALUES",
               help="What to sweep, the last one fastest. VALUES is START:STOP:COUNT (both ends), "
                    "log:START:STOP:COUNT or a list A,B,C; NAME a parameter of the notion (alpha, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairopt.commands import notion_options
+from fairopt.commands import notion_names, notion_options
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.files import Model
 from fairopt.instance import Instance
@@ -34,6 +34,10 @@ def points(
     if not over:
         raise UsageError("--over: found none; wanted at least one, as in --over alpha=0.5,1,2")
     axes, faults = axes_of(over)
+    if name is not None:
+        swept = {axis.name for axis in axes}
+        name, named = notion_names.meant(name, given)
+        given = {key: value for key, value in named.items() if key in given or key not in swept}
     for axis in axes:
         if axis.name in given:
             flag = notion_options.flag(axis.name)

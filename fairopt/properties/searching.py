@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -45,6 +46,19 @@ class Searched(Check):
     tried: int = 0
     unproved: int = 0
     found: dict[str, Any] = field(default_factory=dict)
+
+
+_TOLD: ContextVar[Callable[[int, int], None] | None] = ContextVar("told", default=None)
+
+
+@contextmanager
+def told(progress: Callable[[int, int], None] | None) -> Iterator[None]:
+    """Searches inside call `progress` with (tried, trials) before every trial."""
+    before = _TOLD.set(progress)
+    try:
+        yield
+    finally:
+        _TOLD.reset(before)
 
 
 class _Spent(Exception):
@@ -122,6 +136,8 @@ class Search:
         if self.tried >= self.trials:
             raise _Spent
         self.tried += 1
+        if (told := _TOLD.get()) is not None:
+            told(self.tried, self.trials)
         numbers = np.clip(np.array(numbers, dtype=np.float64), -REACH, REACH)
         value = self.value(what, numbers)
         if value is None:

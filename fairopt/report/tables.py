@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby, takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from fairopt.allocation import Allocation, Blocked
 from fairopt.allocation.frames import clean_prices
@@ -26,7 +26,19 @@ GAP = 2
 """characters between two columns"""
 
 
-def allocation_text(alloc: Allocation, title: str = "", accepted: bool = True) -> str:
+class Page(NamedTuple):
+    """How much of an answer is shown: rows of a table, and characters of a line."""
+
+    rows: int
+    width: int = WIDTH
+
+
+WHOLE = Page(10**9, 10**6)
+
+
+def allocation_text(
+    alloc: Allocation, title: str = "", accepted: bool = True, whole: bool = False
+) -> str:
     """An answer as text: its totals, what stops each user, use and price of resources, verdict.
 
     For a max-min answer also its levels: the value, the users frozen there and what was full.
@@ -37,27 +49,20 @@ def allocation_text(alloc: Allocation, title: str = "", accepted: bool = True) -
     title : of the model, for the first line.
     accepted : False marks the answer as not certified although its certificate passes: the caller
         asked for a smaller gap.
+    whole : every user, server and level, on lines as long as they need.
 
     Returns
     -------
-    str : at most 40 lines of 100 columns, without colour.
+    str : at most 40 lines of 100 columns unless whole, without colour.
     """
-    for rows in (ROWS, FEWER):
-        head = [*([_clip(title)] if title else []), _headline(alloc), *_reduced(alloc)]
-        parts = [*head, "", _users(alloc, rows), ""]
-        levels = _levels(alloc, rows)
-        text = "\n".join([*parts, _servers(alloc, rows), "", *levels, _verdict(alloc, accepted)])
+    for page in (WHOLE,) if whole else (Page(ROWS), Page(FEWER)):
+        head = [*([_clip(title, page.width)] if title else []), _headline(alloc), *_reduced(alloc)]
+        parts = [*head, "", _users(alloc, page), ""]
+        levels = _levels(alloc, page)
+        text = "\n".join([*parts, _servers(alloc, page), "", *levels, _verdict(alloc, accepted)])
         if not levels or text.count("\n") < LINES:
             break
     return text
-
-
-def models_text(shipped: Iterable[Any]) -> str:
-    """Shipped models (name, title, source), two lines each."""
-    lines = []
-    for model in shipped:
-        lines += [_clip(f"{model.name}: {model.title}"), _clip(f"    {model.source}")]
-    return "\n".join(lines)
 
 
 def _settings(parameters: Mapping[str, Any]) -> str:
@@ -94,13 +99,13 @@ def _reduced(alloc: Allocation) -> list[str]:
     return []
 
 
-def _users(alloc: Allocation, most: int) -> str:
+def _users(alloc: Allocation, page: Page) -> str:
     """Total, share and stops of each user; no column of shares if they equal the totals."""
     inst = alloc.instance
     columns = {"weight": inst.weight, "tasks": alloc.totals, "share": alloc.shares}
     if (alloc.shares == alloc.totals).all():
         del columns["share"]
-    shown = _shown(len(inst.users), most)
+    shown = _shown(len(inst.users), page.rows)
     # stops are computed only for the users shown: large instances have millions of stops
     names = set(inst.users[:shown])
     told = takewhile(lambda b: b.user in names, alloc.each_blocked())
@@ -110,16 +115,17 @@ def _users(alloc: Allocation, most: int) -> str:
         for n in range(shown)
     ]
     heads = ["user", *columns]
-    room = WIDTH - _width(heads, rows) - GAP
+    room = page.width - _width(heads, rows) - GAP
     for n, row in enumerate(rows):
         row.append(stopped(stops.get(inst.users[n], []), room))
-    return _table([*heads, "stopped by"], rows, len(inst.users) - shown, left=(0, len(heads)))
+    more = len(inst.users) - shown
+    return _table([*heads, "stopped by"], rows, more, left=(0, len(heads)), width=page.width)
 
 
-def _servers(alloc: Allocation, most: int) -> str:
+def _servers(alloc: Allocation, page: Page) -> str:
     """How full each resource of each server is, and its price where one is known."""
     inst = alloc.instance
-    shown = _shown(len(inst.servers), most)
+    shown = _shown(len(inst.servers), page.rows)
     head = ["server"]
     rows = [[clipped(name)] for name in inst.servers[:shown]]
     if (inst.count > 1).any():
@@ -130,10 +136,10 @@ def _servers(alloc: Allocation, most: int) -> str:
     for r, name in enumerate(inst.resources):
         wider = [*head, f"{clipped(name)} used", *(["price"] if prices is not None else [])]
         longer = [row + _cells(alloc, prices, i, r) for i, row in enumerate(rows)]
-        if r and _width(wider, longer) > WIDTH:
+        if r and _width(wider, longer) > page.width:
             break
         head, rows, fit = wider, longer, r + 1
-    text = _table(head, rows, len(inst.servers) - shown, left=(0,))
+    text = _table(head, rows, len(inst.servers) - shown, left=(0,), width=page.width)
     hidden = inst.resources[fit:]
     return f"{text}\n{_clip('not shown: ' + ', '.join(hidden))}" if hidden else text
 
@@ -146,18 +152,19 @@ def _cells(alloc: Allocation, prices: Floats | None, i: int, r: int) -> list[str
     return cells
 
 
-def _levels(alloc: Allocation, most: int) -> list[str]:
+def _levels(alloc: Allocation, page: Page) -> list[str]:
     """The levels of a max-min answer in order, and an empty line; [] for other answers."""
     steps = [step for step in alloc.steps if step.get("step") == "level"]
     if not steps:
         return []
     rows = []
-    for k, step in enumerate(steps[: _shown(len(steps), most)]):
+    for k, step in enumerate(steps[: _shown(len(steps), page.rows)]):
         stops = [Blocked("", server, resource, None) for server, resource in step["full"]]
         held = f"limit of {listed(step['at limit'], 1)}; " if step["at limit"] else ""
         cells = [str(k + 1), number(step["level"]), listed(step["users"], 2)]
         rows.append([*cells, (held + stopped(stops, LEVEL_ROOM - len(held))).removesuffix("; -")])
-    text = _table(["step", "level", "stops", "full"], rows, len(steps) - len(rows), left=(2, 3))
+    heads, more = ["step", "level", "stops", "full"], len(steps) - len(rows)
+    text = _table(heads, rows, more, left=(2, 3), width=page.width)
     return [text, ""]
 
 
@@ -200,9 +207,9 @@ def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _clip(line: str) -> str:
+def _clip(line: str, width: int = WIDTH) -> str:
     line = " ".join(line.split()) if not line.startswith(" ") else line
-    return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."
+    return line if len(line) <= width else line[: width - 3] + "..."
 
 
 def _width(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
@@ -217,15 +224,16 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], more: int = 0
 
 
 def _table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], more: int, left: tuple[int, ...]
+    columns: Sequence[str], rows: Sequence[Sequence[str]], more: int, left: tuple[int, ...],
+    width: int = WIDTH,
 ) -> str:
     """An aligned table: columns in `left` to the left, the others to the right."""
-    if _width(columns, rows) <= WIDTH and all(
+    if _width(columns, rows) <= width and all(
         text.isascii() and text.isprintable() for line in (columns, *rows) for text in line
     ):
         lines = _drawn(columns, rows, left)
     else:
-        lines = _fitted(columns, rows, left)
+        lines = _fitted(columns, rows, left, width)
     if more:
         lines.append(f"... {more} more")
     return "\n".join(lines)
@@ -247,7 +255,8 @@ def _drawn(
 
 
 def _fitted(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], left: tuple[int, ...]
+    columns: Sequence[str], rows: Sequence[Sequence[str]], left: tuple[int, ...],
+    width: int = WIDTH,
 ) -> list[str]:
     """The lines of any table, by Rich, which knows the width of letters and where to cut."""
     from rich import box
@@ -268,7 +277,7 @@ def _fitted(
     # no colour, markup or emoji: a user may be called ":fire:" or "[bold]"
     text = io.StringIO()
     console = Console(
-        file=text, width=WIDTH, color_system=None, force_terminal=False, markup=False,
+        file=text, width=width, color_system=None, force_terminal=False, markup=False,
         highlight=False, emoji=False, legacy_windows=False, _environ={},
     )  # fmt: skip
     console.print(table)
