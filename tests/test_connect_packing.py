@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt.connect.packing import integers, pack, whole_part
+from fairopt.connect import packing_small
+from fairopt.connect.machines import integers
+from fairopt.connect.packing import pack, whole_part
 
 
 def packed(instance, tasks=None):
@@ -115,3 +118,47 @@ def test_integers_are_exact():
 @pytest.mark.parametrize(("amount", "whole"), [(0.0, 0), (0.9999999, 1), (0.999, 0), (7.0, 7)])
 def test_whole_part(amount, whole):
     assert whole_part(amount) == whole
+
+
+def test_few_machines_are_filled_as_well_as_can_be():
+    """Tasks of 6 and 4 on machines of 10: each wants one on each, and only that mix fits all."""
+    instance = fo.Instance([[6.0], [4.0]], [[10.0]], count=[3])
+    found, *exact = packed(instance, np.array([[3.0], [3.0]]))
+    check(instance, found, *exact)
+    assert found.totals.tolist() == [3, 3]
+
+
+def _most_even(sizes, room, wanted):
+    """By trying all: the best smallest part of what is wanted, on two machines of one resource."""
+    one = [
+        y for y in itertools.product(*(range(w + 1) for w in wanted))
+        if sum(k * s for k, s in zip(y, sizes, strict=True)) <= room
+    ]  # fmt: skip
+    return max(
+        min(min(a + b, w) / w for a, b, w in zip(y, z, wanted, strict=True))
+        for y in one for z in one
+    )  # fmt: skip
+
+
+@given(st.lists(st.integers(1, 6), min_size=2, max_size=3), st.integers(6, 12),
+       st.lists(st.integers(1, 4), min_size=3, max_size=3))  # fmt: skip
+@settings(deadline=None, max_examples=25)
+def test_the_program_finds_the_most_even_placement(sizes, room, wanted):
+    wanted = wanted[: len(sizes)]
+    found = packing_small.best(
+        np.array(sizes)[:, None], np.array([[room]]), np.array([2]),
+        np.ones((len(sizes), 1), dtype=bool), wanted,
+    )  # fmt: skip
+    total = np.zeros(len(sizes), dtype=int)
+    for tasks in found[0]:
+        assert sum(k * sizes[n] for n, k in tasks.items()) <= room
+        for n, k in tasks.items():
+            total[n] += k
+    assert (total <= wanted).all()
+    least = min(t / w for t, w in zip(total.tolist(), wanted, strict=True))
+    assert least == pytest.approx(_most_even(sizes, room, wanted))
+
+
+def test_many_machines_are_not_modelled_one_by_one():
+    need, offer = np.array([[1]]), np.array([[10]])
+    assert packing_small.best(need, offer, np.array([401]), np.ones((1, 1), bool), [9]) is None

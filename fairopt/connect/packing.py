@@ -5,27 +5,23 @@ the fluid answer per machine that is left, rounded down, and then one more task 
 furthest behind, as far as they fit. Who was rounded up on these machines comes later on the next,
 so whole tasks keep close to the fluid ones. What found no room is tried on every machine, large
 tasks first. At last users whose due is no whole number are rounded up, lowest level first, where
-there is room. Every placement is made in integers: what is returned fits.
+there is room. Where all machines are few, a mixed-integer program is tried as well, and the better
+is taken. Every placement is made in integers: what is returned fits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from math import lcm
 from typing import Any
 
 import numpy as np
 
+from fairopt.connect import packing_small
 from fairopt.connect.fields import Amounts
+from fairopt.connect.machines import Pattern, Row, integers
 from fairopt.instance import Floats, Instance, Ints
 
-Pattern = dict[int, int]
-"""tasks by user on one machine"""
-_LARGEST = 2**62
-_PART = 12
-"""machines are filled alike at most this part of them at a time"""
 _ROUNDING = 1e-6
 """a fluid total this little below a whole number is that number"""
 
@@ -49,136 +45,6 @@ class Packed:
     totals: Ints
 
 
-class Row:
-    """The machines of one shape, in groups that hold the same."""
-
-    def __init__(self, count: int, capacity: Any, demand: Any) -> None:
-        self.demand = demand
-        self.count: list[int] = [count]
-        self.room: Any = capacity[None, :].copy()
-        self.tasks: list[Pattern] = [{}]
-        self.needs = [np.flatnonzero(own) for own in demand]
-        # room is measured against what a machine has, to find the fullest one
-        self.scale = np.array([float(c) if c > 0 else 1.0 for c in capacity])
-
-    def fit(self, n: int) -> Any:
-        """(groups,) most tasks of user n that fit on one machine of each group as it is."""
-        need = self.needs[n]
-        return (self.room[:, need] // self.demand[n, need]).min(axis=1)
-
-    def place(self, n: int, wanted: int) -> int:
-        """Place up to `wanted` tasks of user n, fullest machines first; returns how many fit."""
-        fit = self.fit(n)
-        some = np.flatnonzero(fit > 0)
-        fullness = (self.room[some].astype(float) / self.scale).sum(axis=1)
-        left = wanted
-        for g in some[np.argsort(fullness, kind="stable")].tolist():
-            if left == 0:
-                break
-            left -= self._into(g, n, int(fit[g]), left)
-        return wanted - left
-
-    def spread(self, wanted: Ints, size: Floats) -> Ints:
-        """Place whole tasks of all users on empty machines, evenly; returns how many fit of each.
-
-        Parameters
-        ----------
-        wanted : (N,) tasks of each user. size : (N,) large tasks are placed before small ones.
-        """
-        left, free = wanted.copy(), self.count[0]
-        capacity = [int(x) for x in self.room[0]]
-        needs = [
-            [(r, int(self.demand[n, r])) for r in need.tolist()]
-            for n, need in enumerate(self.needs)
-        ]
-        while free and left.any():
-            own = _pattern(left / free, capacity, needs, size)
-            if not own:
-                break
-            alike = min(free // _PART + 1, *(int(left[n]) // k for n, k in own.items()))
-            if alike < self.count[0]:
-                self._split(0, alike)
-            g = len(self.count) - 1 if alike < free else 0
-            for n, k in own.items():
-                self._add(g, n, k)
-                left[n] -= k * alike
-            free -= alike
-        return wanted - left
-
-    def _into(self, g: int, n: int, most: int, wanted: int) -> int:
-        """Put tasks on machines of group g, splitting it where only some machines are needed."""
-        full, part = divmod(min(wanted, most * self.count[g]), most)
-        for machines, tasks in ((full, most), (1, part)):
-            if machines and tasks:
-                if machines < self.count[g]:
-                    self._split(g, machines)
-                    self._add(len(self.count) - 1, n, tasks)
-                else:
-                    self._add(g, n, tasks)
-        return full * most + part
-
-    def _split(self, g: int, machines: int) -> None:
-        self.count[g] -= machines
-        self.count.append(machines)
-        self.tasks.append(dict(self.tasks[g]))
-        self.room = np.concatenate([self.room, self.room[g : g + 1]])
-
-    def _add(self, g: int, n: int, tasks: int) -> None:
-        self.room[g] -= self.demand[n] * tasks
-        self.tasks[g][n] = self.tasks[g].get(n, 0) + tasks
-
-    def machines(self) -> tuple[tuple[int, Pattern], ...]:
-        """(count, tasks by user) of the different machines, most alike first."""
-        alike: dict[tuple[tuple[int, int], ...], int] = {}
-        for count, tasks in zip(self.count, self.tasks, strict=True):
-            key = tuple(sorted(tasks.items()))
-            alike[key] = alike.get(key, 0) + count
-        order = sorted(alike.items(), key=lambda item: (-item[1], item[0]))
-        return tuple((count, dict(key)) for key, count in order)
-
-
-def _pattern(
-    each: Floats, capacity: Sequence[int], needs: Sequence[Sequence[tuple[int, int]]], size: Floats
-) -> Pattern:
-    """Tasks by user on one machine, near to `each` (N,) tasks of a user per machine."""
-    some = np.flatnonzero(each > 0)
-    some = some[np.argsort(-size[some], kind="stable")]
-    down = np.floor(each[some] * (1 + 1e-12))
-    behind = (each[some] - down) / each[some]
-    room, own = list(capacity), Pattern()
-
-    def put(n: int, most: int) -> None:
-        k = min(most, *(room[r] // x for r, x in needs[n]))
-        if k > 0:
-            for r, x in needs[n]:
-                room[r] -= k * x
-            own[n] = own.get(n, 0) + k
-
-    for n, k in zip(some.tolist(), down.astype(np.int64).tolist(), strict=True):
-        if k:
-            put(n, k)
-    for k in np.argsort(-behind, kind="stable").tolist():
-        if behind[k] > 1e-9:
-            put(int(some[k]), 1)
-    return own
-
-
-def integers(
-    resources: Sequence[str], amounts: Sequence[Mapping[str, Fraction]], more: Sequence[Amounts]
-) -> tuple[Any, Any]:
-    """Two lists of exact amounts as integers, each resource in a unit that makes it whole."""
-    both = [*amounts, *more]
-    unit = [lcm(*(own[key].denominator for own in both if key in own)) for key in resources]
-    rows = [
-        [int(own.get(key, Fraction(0)) * size) for key, size in zip(resources, unit, strict=True)]
-        for own in both
-    ]
-    largest = max((value for row in rows for value in row), default=0)
-    table = np.array(rows, dtype=np.int64 if largest < _LARGEST else object)
-    table = table.reshape(len(both), len(resources))
-    return table[: len(amounts)], table[len(amounts) :]
-
-
 def pack(
     instance: Instance,
     demand: Sequence[Amounts],
@@ -195,32 +61,72 @@ def pack(
     levels : (N,) level of each user in it; of users to be rounded up, the lowest comes first.
     """
     need, offer = integers(instance.resources, demand, capacity)
-    rows = [Row(int(k), own, need) for k, own in zip(instance.count, offer, strict=True)]
     due = tasks.sum(axis=1)
-    most = [float(x) for x in instance.limit]
-    wanted = [min(whole_part(x), int(min(cap, 2**53))) for x, cap in zip(due, most, strict=True)]
-    placed = np.zeros(instance.shape[:2], dtype=np.int64)
+    wanted = [
+        min(whole_part(x), int(min(cap, 2**53)))
+        for x, cap in zip(due, instance.limit.tolist(), strict=True)
+    ]
     size = _sizes(instance)
-    order = np.argsort(-size, kind="stable").tolist()
+    filling = _Filling(instance, need, offer, tasks, wanted, levels, size)
     targets = _targets(tasks, wanted)
-    for i, row in enumerate(rows):
-        placed[:, i] = row.spread(targets[:, i], size)
-    allowed = [np.flatnonzero(instance.placement[n]).tolist() for n in range(len(due))]
+    for i, row in enumerate(filling.rows):
+        filling.placed[:, i] = row.spread(targets[:, i], size)
+    found = filling.finished()
+    machines = packing_small.best(need, offer, instance.count, instance.placement, wanted)
+    if machines is not None:
+        other = _Filling(instance, need, offer, tasks, wanted, levels, size)
+        for i, rows in enumerate(machines):
+            other.put(i, rows)
+        found = max(found, other.finished(), key=lambda packed: _parts(packed.totals, wanted))
+    return found
 
-    def anywhere(n: int, left: int) -> None:
-        for i in sorted(allowed[n], key=lambda i: (-tasks[n, i], i)):
+
+class _Filling:
+    """Machines being filled: what is placed of each user, and what is still to come."""
+
+    def __init__(
+        self, instance: Instance, need: Any, offer: Any, tasks: Floats, wanted: Sequence[int],
+        levels: Floats, size: Floats,
+    ) -> None:  # fmt: skip
+        self.rows = [Row(int(k), own, need) for k, own in zip(instance.count, offer, strict=True)]
+        self.placed = np.zeros(instance.shape[:2], dtype=np.int64)
+        self.instance, self.tasks, self.wanted = instance, tasks, wanted
+        self.levels, self.size = levels, size
+
+    def put(self, i: int, machines: Sequence[Pattern]) -> None:
+        """Fill the machines of shape i one by one, each as far as it fits."""
+        row = self.rows[i]
+        for own in machines:
+            g = row.single()
+            for n, k in sorted(own.items()):
+                self.placed[n, i] += row.add_up_to(g, n, k)
+
+    def anywhere(self, n: int, left: int) -> None:
+        """Place tasks of a user wherever they fit, first where the fluid answer has most."""
+        some = np.flatnonzero(self.instance.placement[n]).tolist()
+        for i in sorted(some, key=lambda i: (-self.tasks[n, i], i)):
             if left <= 0:
                 return
-            own = rows[i].place(n, left)
-            placed[n, i] += own
+            own = self.rows[i].place(n, left)
+            self.placed[n, i] += own
             left -= own
 
-    for n in order:
-        anywhere(n, wanted[n] - int(placed[n].sum()))
-    for n in np.argsort(levels, kind="stable").tolist():
-        if due[n] > wanted[n] + _ROUNDING and placed[n].sum() == wanted[n] < most[n]:
-            anywhere(n, 1)
-    return Packed(tuple(row.machines() for row in rows), placed.sum(axis=1))
+    def finished(self) -> Packed:
+        """Place what is missing, round up where there is room, and count."""
+        for n in np.argsort(-self.size, kind="stable").tolist():
+            self.anywhere(n, self.wanted[n] - int(self.placed[n].sum()))
+        due = self.tasks.sum(axis=1)
+        for n in np.argsort(self.levels, kind="stable").tolist():
+            whole = self.placed[n].sum() == self.wanted[n] < self.instance.limit[n]
+            if whole and due[n] > self.wanted[n] + _ROUNDING:
+                self.anywhere(n, 1)
+        return Packed(tuple(row.machines() for row in self.rows), self.placed.sum(axis=1))
+
+
+def _parts(totals: Ints, wanted: Sequence[int]) -> tuple[float, float]:
+    """The smallest part that a user got of what was wanted, and the sum of all parts."""
+    parts = [t / w for t, w in zip(totals.tolist(), wanted, strict=True) if w > 0]
+    return min(parts, default=1.0), sum(parts)
 
 
 def _targets(tasks: Floats, wanted: Sequence[int]) -> Ints:
