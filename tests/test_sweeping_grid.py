@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -122,3 +123,66 @@ def test_names_mean_a_notion() -> None:
     assert deduced(["t_drf"]) == deduced(["t_pf", "t_drf"]) == "tradeoff"
     assert deduced(["alpha"]) == deduced(["criterion", "alpha"]) == "alpha-fair"
     assert deduced(["alpha", "t_pf"]) is None and deduced([]) is None
+
+
+def ruled() -> fo.Instance:
+    """Groups with dots in their names, a flavor, quotas of the flavor alone."""
+    return fo.Instance(
+        [[1, 1], [1, 0]], [[9, 9]], users=["A", "B"], servers=["s"], resources=["gpu", "a.gpu"],
+        quotas=fo.Quotas(
+            [fo.Group("org"), fo.Group("org.a", "org")], {"A": "org.a"},
+            [fo.Guarantee("org", "gpu", 2)], [fo.Bound("B", "gpu", 5)],
+            [fo.Quota("org", "gpu", 4, 1, flavor="fast")], {"fast": ["s"]},
+        ),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [
+        ("weight.org", lambda q: q.groups[0].weight),
+        ("guarantee.org.gpu", lambda q: q.guarantees[0].amount),
+        ("most.B.gpu", lambda q: q.bounds[0].most),
+        ("nominal.org.fast.gpu", lambda q: q.quotas[0].nominal),
+        ("borrow.org.fast.gpu", lambda q: q.quotas[0].borrow),
+        ("lend.org.fast.gpu", lambda q: q.quotas[0].lend),
+        ("nominal.A.gpu", lambda q: q.quotas[0].nominal if len(q.quotas) == 2 else None),
+        ("most.org.gpu", lambda q: q.bounds[0].most if len(q.bounds) == 2 else None),
+        ("guarantee.A.fast.gpu", lambda q: q.guarantees[-1].amount),
+    ],
+)
+def test_numbers_of_groups_and_quotas_are_swept(name: str, where: Any) -> None:
+    inst = ruled()
+    ((changed, _),) = grid(inst, fo.MaxMin(), {name: [7.0]})[0]
+    if name == "nominal.A.gpu":
+        row = next(q for q in changed.quotas.quotas if q.member == "A")
+        assert (row.nominal, row.borrow, row.flavor) == (7, math.inf, None)
+    else:
+        assert where(changed.quotas) == 7
+    # everything else is as it was
+    (other, _), (back, _) = grid(inst, fo.MaxMin(), {name: [7.0, 3.0]})[0]
+    assert other == changed != back
+
+
+def test_a_user_may_get_the_first_quota_of_all() -> None:
+    inst = fo.Instance([[1]], [[2]], users=["A"], resources=["gpu"])
+    ((changed, _),) = grid(inst, fo.MaxMin(), {"most.A.gpu": [1]})[0]
+    assert changed.quotas == fo.Quotas(bounds=[fo.Bound("A", "gpu", 1.0)])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("nominal.org.cpu", 1, "nearest of"),
+        ("borrow.org.gpu", 1, "org.fast.gpu"),  # nobody has a nominal amount for all servers
+        ("weight.orgs", 1, "org, the nearest of"),
+        ("weight.org", 0, "a finite number > 0"),
+        ("most.B.gpu", -1, "a number >= 0"),
+        ("most.org.a.gpu", 1, "org.gpu"),  # org's a.gpu, or the gpu of org.a
+        ("quota.org.gpu", 1, "nominal.MEMBER.RESOURCE"),
+    ],
+)
+def test_what_cannot_be_swept_of_quotas_is_told(name: str, value: Any, said: str) -> None:
+    with pytest.raises(fo.BadInput) as error:
+        grid(ruled(), fo.MaxMin(), {name: [value]})
+    assert said in str(error.value)

@@ -11,8 +11,10 @@ from typing import Any
 
 from fairopt.errors import BadInput, FairoptError, Fault
 from fairopt.instance import Instance
+from fairopt.instance.quotas import Quotas
 from fairopt.instance.reading import nearest
 from fairopt.notions import NOTIONS, Notion, make
+from fairopt.sweeping import quota_axes
 from fairopt.sweeping.axis import MOST
 
 KINDS = {
@@ -20,6 +22,7 @@ KINDS = {
     "capacity": ("servers", "resources"), "demand": ("users", "resources"),
 }  # fmt: skip
 """numbers of an instance that can be swept: weight.USER, capacity.SERVER.RESOURCE, ..."""
+_ALL = (*KINDS, *quota_axes.AMOUNTS)
 SHOWN = 20
 
 
@@ -32,7 +35,9 @@ def grid(
     ----------
     instance, notion : they give the values that are not swept.
     over : name -> values. A name is a parameter of the notion ("t_drf", "alpha"), or weight.USER,
-        limit.USER, count.SERVER, capacity.SERVER.RESOURCE or demand.USER.RESOURCE.
+        limit.USER, count.SERVER, capacity.SERVER.RESOURCE or demand.USER.RESOURCE; of groups
+        weight.GROUP, and of groups and users guarantee, nominal, borrow, lend or most, as in
+        nominal.GROUP.RESOURCE or nominal.GROUP.FLAVOR.RESOURCE.
 
     Returns
     -------
@@ -116,33 +121,41 @@ def _name_faults(
     everyone = {key: each.name for each in NOTIONS.values() for key in parameters_of(each)}
     close = [f"{key} of {everyone[key]}" for key in get_close_matches(name, everyone, 1, 0.6)
              if key not in own]  # fmt: skip
-    known = nearest(name, [*own, *(_pattern(kind) for kind in KINDS)])
+    known = nearest(name, [*own, *(_pattern(kind) for kind in _ALL)])
     wanted = f"{', '.join([*close, known])} (parameters of {notion.name}, and numbers of the model)"
     yield Fault(f"--over {name}", "an unknown name", wanted)
 
 
 def _pattern(kind: str) -> str:
+    if kind in quota_axes.AMOUNTS:
+        return f"{kind}.MEMBER.RESOURCE"
     return ".".join([kind, *(axis[:-1].upper() for axis in KINDS[kind])])
 
 
 def _path_faults(instance: Instance, name: str) -> Iterator[Fault]:
     kind = name.split(".")[0]
-    if kind not in KINDS:
-        wanted = f"one of {', '.join(_pattern(kind) for kind in KINDS)}"
+    if kind not in _ALL:
+        wanted = f"one of {', '.join(_pattern(kind) for kind in _ALL)}"
         yield Fault(f"--over {name}", f"{kind!r}", wanted)
-    elif _position(instance, name) is None:
+    elif quota_axes.axis_of(instance, name) is None and _position(instance, name) is None:
         rest = name.split(".", 1)[1]
-        known = [".".join(names) for names in _all_names(instance, kind)]
+        some = itertools.islice(_all_names(instance, kind), 1000)
+        known = [".".join(names) for names in some]
         yield Fault(f"--over {name}", repr(rest), nearest(rest, known))
 
 
 def _all_names(instance: Instance, kind: str) -> Iterator[tuple[str, ...]]:
-    return itertools.product(*(getattr(instance, axis) for axis in KINDS[kind]))
+    if kind in KINDS:
+        yield from itertools.product(*(getattr(instance, axis) for axis in KINDS[kind]))
+    if kind not in KINDS or kind == "weight":
+        yield from ((name,) for name in quota_axes.names_of(instance, kind))
 
 
 def _position(instance: Instance, name: str) -> tuple[int, ...] | None:
     """Index of the number in its array; None if it is unknown or, by dots in names, ambiguous."""
     kind, rest = name.split(".", 1)
+    if kind not in KINDS:
+        return None
     if len(KINDS[kind]) == 1:
         names = getattr(instance, KINDS[kind][0])
         return (names.index(rest),) if rest in names else None
@@ -162,6 +175,11 @@ def _changed(instance: Instance, numbers: Mapping[str, Any]) -> Instance:
     changes: dict[str, Any] = {}
     for name, value in numbers.items():
         kind = name.split(".")[0]
+        axis = quota_axes.axis_of(instance, name)
+        if axis is not None:
+            quotas = changes.get("quotas", instance.quotas) or Quotas()
+            changes["quotas"] = quota_axes.changed(quotas, axis, value)
+            continue
         if kind not in changes:
             # that counts are whole numbers is checked by the instance
             changes[kind] = getattr(instance, kind).astype(float)
