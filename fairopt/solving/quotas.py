@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -86,9 +87,11 @@ def _fair(
     log_w = welfare.log_weight(asked.weight, alpha, inside)
     unit = np.maximum(_alone(low) / low.shape[0], asked.floor)
     terms = low, log_w, alpha, asked.floor, asked.added, unit
-    active = _active(instance, notion, low, asked)
+    active = _active(instance, notion, low, asked) if alpha else np.ones(low.shape[0], bool)
     steps: list[dict[str, Any]] = []
     found = None
+    if not active.any():  # the guarantees fill everything
+        return _nested(instance, notion, score, replace(asked, added=True), low, how)
     if alpha > 0 and how.solver in ("auto", "interior"):
         try:
             found = interior.solve(*terms, active)
@@ -98,7 +101,8 @@ def _fair(
                 raise
             steps.append({"step": INTERIOR, "status": str(failure)})
     if found is not None:
-        x, price, nu = found.x, found.price, found.nu
+        x, price = found.x, found.price
+        nu = np.where(active, found.nu, _beyond(low, price, log_w, alpha, asked))
     else:
         settings = _settings(notion, how.solver, linear=alpha == 0)
         x, price, nu, status = stated.fair(*terms, settings)
@@ -115,6 +119,19 @@ def _fair(
     )  # fmt: skip
 
 
+def _beyond(
+    low: Lowered, price: Floats, log_w: Floats, alpha: float, asked: Entitled
+) -> Floats:
+    """(N,) what the floors of users that cannot rise cost beyond what these would pay themselves."""
+    cost = np.full(low.shape[0], np.inf)
+    np.minimum.at(cost, low.owner, low.cost(price) / low.score)
+    if asked.added:
+        return cost
+    floor = np.where(asked.floor > 0, asked.floor, 1.0)  # others can rise
+    own = np.exp(log_w - log_w.max() - alpha * np.log(floor))
+    return np.maximum(cost - own, 0.0)
+
+
 def _settings(notion: Notion, solver: str, linear: bool) -> conic.Settings:
     """The general solver named; for linear programs HiGHS, if none is."""
     if solver == "interior":
@@ -125,14 +142,14 @@ def _settings(notion: Notion, solver: str, linear: bool) -> conic.Settings:
 
 
 def _active(instance: Instance, notion: Notion, low: Lowered, asked: Entitled) -> Bools:
-    """(N,) who can have more than what is taken off its share before it is compared.
+    """(N,) who can have more than its floor; others hold it, whatever they are worth.
 
     Raises
     ------
-    Infeasible : somebody without a floor can run nothing, or nobody can rise above the floors.
+    Infeasible : nothing is left for somebody without a floor.
     """
-    found = conflict.stuck(low, asked.base, _alone(low))
-    nothing = found.users & (asked.base == 0)
+    found = conflict.stuck(low, asked.floor, _alone(low))
+    nothing = found.users & (asked.floor == 0)
     if nothing.any():
         users = [instance.users[n] for n in np.flatnonzero(nothing).tolist()]
         why = ", ".join(naming.rows(instance, low, found.price)[:6])

@@ -33,6 +33,8 @@ ENOUGH = 1e-6
 """a larger error is a failure"""
 FAR = 2.0
 """factor by which a step may change a marginal value, about"""
+FILLING = 15
+"""rounds in which a first point is looked for"""
 WIDE = 1e-4
 """part of their mean below which no product may fall"""
 SHORT = 0.995
@@ -111,9 +113,15 @@ class _Method(Problem):
         each = np.bincount(self.owner, minlength=users)
         z = np.full(a.shape[1], 0.1)
         z[: self.count] = 1.0 / each[self.owner]
+        # every column grows until one of its rows is half full
+        tasks = a[:, : self.count]
         room = np.where(self.form.rhs > 0, self.form.rhs, 1.0)
-        taken = (a[:, : self.count] @ z[: self.count]) / room
-        z[: self.count] *= 0.5 / max(float(taken.max()), 1e-6)
+        where = (tasks.T > 0).tocsr()
+        for _ in range(FILLING):
+            taken = (tasks @ z[: self.count]) / room
+            fullest = np.asarray(where.multiply(taken[None, :]).max(axis=1).todense()).ravel()
+            z[: self.count] *= np.sqrt(0.5 / np.maximum(fullest, 1e-12))
+        z[: self.count] *= 0.5 / max(float(((tasks @ z[: self.count]) / room).max()), 1e-6)
         # a floor is begun a little above
         short = (1.1 * self.floor / np.maximum(self.of.T @ z, 1e-300))[self.owner]
         z[: self.count] *= np.maximum(short, 1.0)

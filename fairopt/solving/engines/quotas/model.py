@@ -72,6 +72,8 @@ class Model:
         self.highs = highspy.Highs()
         options: dict[str, Any] = {
             "output_flag": False, "threads": 1, "small_matrix_value": 1e-12,
+            # primal: the last point stays feasible when targets change, its prices do not
+            "simplex_strategy": 4,
             "primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT,
         }  # fmt: skip
         for name, value in options.items():

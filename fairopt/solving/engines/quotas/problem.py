@@ -78,7 +78,8 @@ class Problem:
     def money(self, s: State) -> tuple[Floats, Floats, Floats]:
         """What products are measured in: of columns, of rows, of floors."""
         own = s.value * (s.share + self.base) + s.nu * s.above
-        total = float(own.sum())
+        total = float(own[self.active].sum())
+        own = np.where(self.active, own, total / self.users)
         of_columns = np.full(len(s.z), total / max(len(s.z), 1))
         per = np.bincount(self.owner, minlength=self.users)
         mine = (own / per)[self.owner]
