@@ -110,8 +110,9 @@ KNOWN = [
                          ids=[k[0] for k in KNOWN])  # fmt: skip
 def test_known_answers(inst, notion, wanted):
     exact = [float(Fraction(part)) for part in wanted.split()]
-    found = answer(inst, notion).output.sum(axis=1)
-    np.testing.assert_allclose(found, exact, rtol=1e-9, atol=1e-9)
+    found = fo.solve(inst, notion)
+    assert found.certificate is not None and found.certificate.certified
+    np.testing.assert_allclose(found.output.sum(axis=1), exact, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("key", ["H4", "H8", "G5 kept", "G1 above", "P1", "M1"])
@@ -162,8 +163,11 @@ def test_guarantees_that_do_not_fit_name_who_stands_against_whom():
 
 
 def test_refusals_by_name():
-    with pytest.raises(fo.UsageError, match="tradeoff: found"):
-        answer(story(), fo.Tradeoff(1, 1))
+    for notion in (fo.Tradeoff(1, 1), fo.PerServerDRF(), fo.CommonTasks()):
+        with pytest.raises(fo.UsageError, match=f"{notion.name}: found groups"):
+            fo.solve(story(), notion)
+    with pytest.raises(fo.UsageError, match="where nobody has a guarantee"):
+        fo.solve(story().replace(quotas=None), fo.MaxMin(over="proportion"))
     with pytest.raises(fo.UsageError, match="several priority classes"):
         answer(P1, fo.ProportionalFair())
     with pytest.raises(fo.Infeasible, match="nothing is left for A and B"):

@@ -74,7 +74,10 @@ def solve(
     BadInput : `instance` or `notion` is something else (for a class, build it: `fo.MaxMin()`).
     NotCertified : no step gave an answer that the certificate accepts.
     SolverFailure : no step gave an answer at all.
-    UsageError : an unknown solver, or one that cannot solve this notion; quotas or modes.
+    Infeasible : guarantees that do not fit, with who stands against whom (`proof`), or, under
+        alpha-fairness, nothing left for somebody.
+    UsageError : an unknown solver, or one that cannot solve this notion; quotas or modes, of
+        notions other than max-min and alpha-fairness.
     MissingExtra : the named solver is not installed.
     """
     check_settings(solver, gap)
@@ -82,7 +85,7 @@ def solve(
         raise BadInput([Fault("instance", words(instance), "a fairopt.Instance")])
     if not isinstance(notion, Notion):
         raise BadInput([expected(notion)])
-    instance.only_plain(notion.name)
+    _known(instance, notion)
     if uncertified not in ("raise", "return"):
         raise UsageError(f"uncertified: found {uncertified!r}; wanted 'raise' or 'return'")
     with threads.one():
@@ -93,6 +96,8 @@ def solve(
             what = f"{instance.told_bent()}, and {found}"
             raise UsageError(f"{notion.name}: found {what}; wanted linear demand, or {wanted}")
         way = (_reduced if reduce else _answer) if instance.linear else _bent
+        if not instance.plain:
+            way = _called("quotas:answer")
         alloc = way(instance, notion, _score(instance, notion), how)
         certificate = certify(alloc, *notion.slope(instance, alloc.tasks))
         alloc = alloc.with_(certificate=certificate)
@@ -106,6 +111,20 @@ def solve(
             alloc,
         )
     return alloc
+
+
+def _known(instance: Instance, notion: Notion) -> None:
+    """Raise UsageError for quotas or modes of which the notion knows nothing."""
+    if instance.plain:
+        if getattr(notion, "over", None) == "proportion":
+            raise UsageError(
+                f"{notion.name}: found over 'proportion' where nobody has a guarantee; "
+                "wanted guarantees, or floor"
+            )
+        return
+    if notion.family not in LADDERS or notion.family == "tradeoff":
+        instance.only_plain(notion.name)
+    instance.only_linear(f"{notion.name} with quotas or modes")
 
 
 def check_settings(solver: str, gap: float) -> None:

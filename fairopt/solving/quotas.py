@@ -122,14 +122,14 @@ def _fair(
 def _beyond(
     low: Lowered, price: Floats, log_w: Floats, alpha: float, asked: Entitled
 ) -> Floats:
-    """(N,) what the floors of users that cannot rise cost beyond what these would pay themselves."""
+    """(N,) what floors of users that cannot rise cost beyond what these would pay themselves."""
     cost = np.full(low.shape[0], np.inf)
     np.minimum.at(cost, low.owner, low.cost(price) / low.score)
     if asked.added:
         return cost
     floor = np.where(asked.floor > 0, asked.floor, 1.0)  # others can rise
-    own = np.exp(log_w - log_w.max() - alpha * np.log(floor))
-    return np.maximum(cost - own, 0.0)
+    own: Floats = np.exp(log_w - log_w.max() - alpha * np.log(floor))
+    return np.asarray(np.maximum(cost - own, 0.0))
 
 
 def _settings(notion: Notion, solver: str, linear: bool) -> conic.Settings:

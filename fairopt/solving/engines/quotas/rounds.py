@@ -29,7 +29,9 @@ SURE = 1e-9
 """prices of less than this part of all money say nothing"""
 SAME = 1e-9
 """values of t that differ by at most this part are one"""
-TINY = 1e-300
+TINY = 1e-12
+"""part of the size of t that is none"""
+LEAST = 1e-300
 """part of a jump that was stopped where it begins: told apart from no jump"""
 CLOSE = 1e-6
 """a user that holds more than its target by this part was not stopped, whatever prices say"""
@@ -120,6 +122,7 @@ class _Run:
         self.share = asked.floor.copy()
         self.rounds: list[Round] = []
         self.programs = 0
+        self.scale = _scale(asked)
         self.last: Found | None = None
         self.model = None if solver is not None else _model(asked)
         self.solver = solver or self._kept
@@ -151,12 +154,13 @@ class _Run:
             part = self._asks(line, point.due, 0.0, 1.0)
             if part >= 1 - SAME:
                 return piece.end, 1.0, False
-            return piece.at(part), max(part, TINY), True
+            return piece.at(part), max(part, LEAST), True
         t = float(point.t)
         reached = self._asks(piece.slope, point.due - piece.slope * t, t, float(piece.until))
         if reached >= piece.until * (1 - SAME):
             return piece.at(piece.until), 0.0, False
-        return (point if reached <= t * (1 + SAME) else piece.at(reached)), 0.0, True
+        still = reached <= t * (1 + SAME) + TINY * self.scale
+        return (point if still else piece.at(reached)), 0.0, True
 
     def _asks(self, slope: Floats, offset: Floats, least: float, most: float) -> float:
         """How far the targets may go; the optimum is kept."""
@@ -184,10 +188,21 @@ class _Run:
         return stopped
 
 
-def _model(asked: Question) -> Model:
-    """The kept model, in units of about the size of the first level."""
+def _rise(asked: Question) -> Floats:
+    """(N,) how fast targets begin to rise, about."""
     piece = Point.start(asked.tree, np.zeros_like(asked.floor)).piece()
     rise = getattr(piece, "slope", np.zeros_like(asked.floor))
-    rise = np.where(rise > 0, rise, asked.tree.weight[asked.tree.leaf] * 1e-3)
-    top = float((asked.alone / rise).min())
-    return Model(asked.low, np.maximum(np.minimum(rise * top, asked.alone), asked.floor), top)
+    weight: Floats = asked.tree.weight[asked.tree.leaf]
+    return np.where(rise > 0, rise, weight * 1e-3)
+
+
+def _scale(asked: Question) -> float:
+    """The size of t: no first level is higher."""
+    return float((asked.alone / _rise(asked)).min())
+
+
+def _model(asked: Question) -> Model:
+    """The kept model, in units of about the size of the first level."""
+    top = _scale(asked)
+    unit = np.maximum(np.minimum(_rise(asked) * top, asked.alone), asked.floor)
+    return Model(asked.low, unit, top)
