@@ -96,6 +96,21 @@ def check_case(model: files.Model, case: files.Case) -> None:
             assert verdict.verdict == "refuted", verdict.explain()
 
 
+def _ruled() -> list[Any]:
+    """Every case of an instance with groups, quotas or modes that has an answer."""
+    return [row for row in _cases() if not row.values[0].instance.plain and not row.values[1].exit]
+
+
+@pytest.mark.parametrize(("model", "case"), _ruled())
+def test_a_general_solver_agrees_where_there_are_rules(model: files.Model, case: files.Case) -> None:
+    """The declarative program, solved by HiGHS or a conic solver, has the same totals."""
+    inst, notion = model.instance, notions.make(case.name, **case.parameters)
+    solver = "highs" if notion.family == "max-min" else "clarabel"
+    other = fo.solve(inst, notion, solver=solver)
+    assert other.certificate is not None and other.certificate.certified
+    np.testing.assert_allclose(other.shares, fo.solve(inst, notion).shares, rtol=1e-6, atol=1e-9)
+
+
 def check_refusal(inst: fo.Instance, notion: Any, case: files.Case) -> None:
     """Solving ends with the exit code stated, for the reason stated."""
     with pytest.raises(fo.FairoptError) as error:

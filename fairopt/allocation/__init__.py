@@ -16,9 +16,9 @@ from fairopt import criteria
 from fairopt.allocation import html
 from fairopt.allocation.amounts import Amounts
 from fairopt.allocation.check import Certificate
-from fairopt.allocation.fields import checked, running, same, shapes, told
+from fairopt.allocation.fields import checked, positive, running, same, shapes, told
 from fairopt.errors import BadInput, Fault
-from fairopt.formulas import families, parameters, penalties, welfare
+from fairopt.formulas import blocked_rules, families, parameters, penalties, welfare
 from fairopt.formulas.blocked import Blocked, Stops, each_blocked, each_stopped, task_cost
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance, frozen
@@ -108,7 +108,7 @@ class Allocation(Amounts):
         }
         levels = checked("level_prices", level_prices, (None, i, r), faults)
         u = checked("score", given["score"], (n, i), faults)
-        if u is not None and not faults and not _positive(u, instance):
+        if u is not None and not faults and not positive(u, instance):
             faults.append(Fault("score", "0 where a user is eligible", "numbers > 0"))
         path = told(instance, rounds, faults)
         if faults:
@@ -142,7 +142,7 @@ class Allocation(Amounts):
 
         If the answer has prices: on the servers where a unit of share is cheapest for the user,
         the full resources with a price. Otherwise: every full resource that the user demands on a
-        server it may use.
+        server it may use. Ceilings and quotas are named in the place of a server ("org's quota").
         """
         return tuple(self.each_blocked())
 
@@ -184,6 +184,12 @@ class Allocation(Amounts):
 
     def each_blocked(self) -> Iterator[Blocked]:
         """The entries of `blocked`, computed one at a time."""
+        if not self.instance.plain:
+            ways = self.tasks if self.way_tasks is None else self.way_tasks
+            return blocked_rules.each_blocked(
+                self.instance, ways, self.prices, self.limit_prices, self.bound_prices,
+                self.node_prices,
+            )  # fmt: skip
         return each_blocked(self.instance, self.each_stopped(), self.prices, self.limit_prices)
 
     def explain(self, user: str, again: bool = True) -> Explanation:
@@ -274,13 +280,6 @@ def _family(notion: Mapping[str, Any], scored: bool, faults: list[Fault]) -> dic
     wrong = parameters.faults(kind["name"], given, scored)
     faults.extend(replace(f, place=f"notion.family.parameters.{f.place}") for f in wrong)
     return {"family": {"name": kind["name"], "parameters": dict(given)}}
-
-
-def _positive(score: Floats, inst: Instance) -> bool:
-    """Whether every eligible pair has a score above 0."""
-    return not any(
-        bool((inst.eligible[users] > (score[users] > 0)).any()) for users in inst.blocks()
-    )
 
 
 def pair_cost(alloc: Allocation) -> Floats:

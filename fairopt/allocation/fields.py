@@ -145,6 +145,13 @@ def _number(value: Any, place: str, most: float, faults: list[Fault]) -> float:
     return 0.0
 
 
+def positive(score: Floats, inst: Instance) -> bool:
+    """Whether every eligible pair has a score above 0."""
+    return not any(
+        bool((inst.eligible[users] > (score[users] > 0)).any()) for users in inst.blocks()
+    )
+
+
 def same(one: Any, two: Any) -> bool:
     """Whether two lists of rounds, or parts of them, are equal, arrays included."""
     if isinstance(one, Mapping) and isinstance(two, Mapping):
@@ -156,4 +163,4 @@ def same(one: Any, two: Any) -> bool:
     return bool(one == two)
 
 
-__all__ = ["Round", "checked", "running", "same", "shapes", "told"]
+__all__ = ["Round", "checked", "positive", "running", "same", "shapes", "told"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,11 +46,26 @@ def frame(alloc: Amounts, what: str) -> DataFrame:
         found = {name: np.where(some, each, 0.0) for name, each in found.items()}
         given = {"weight": np.array(inst.weight), "limit": np.array(inst.limit)}
         return pd.DataFrame({**given, **found}, users)
+    if alloc.way_tasks is not None:
+        return pd.DataFrame(_by_mode(alloc))
     n, i = np.nonzero(tasks)
     return pd.DataFrame({
         "user": [inst.users[k] for k in n], "server": [inst.servers[k] for k in i],
         "tasks": tasks[n, i], "share": (alloc.score * tasks)[n, i],
     })  # fmt: skip
+
+
+def _by_mode(alloc: Amounts) -> dict[str, Any]:
+    """A row for each user, server and mode with tasks, without those that are only rounding."""
+    assert alloc.way_tasks is not None
+    inst, ways = alloc.instance, alloc.instance.ways
+    k, i = np.nonzero(np.abs(alloc.way_tasks) > DUST * np.abs(alloc.totals)[ways.owner, None])
+    n, x = ways.owner[k], alloc.way_tasks[k, i]
+    return {
+        "user": [inst.users[j] for j in n], "server": [inst.servers[j] for j in i],
+        "mode": [ways.name[j] for j in k], "tasks": x,
+        "output": ways.speed[k] * x, "share": alloc.score[n, i] * ways.speed[k] * x,
+    }  # fmt: skip
 
 
 def clean(alloc: Amounts) -> Floats:
@@ -76,4 +91,6 @@ def clean_prices(alloc: Amounts) -> Floats:
         raise UsageError("prices: this answer has none")
     paid = alloc.prices * alloc.instance.pool
     least = np.where(alloc.utilisation < 1 - DUST, DUST, ROUNDING)
-    return np.where(paid <= least * paid.sum(), 0.0, alloc.prices)
+    # with ceilings and quotas, all the money may be paid for those
+    money = paid.sum() if alloc.instance.plain else max(paid.sum(), alloc.instance.weight.sum())
+    return np.where(paid <= least * money, 0.0, alloc.prices)

@@ -15,7 +15,8 @@ class Blocked(NamedTuple):
     """User `user` can get no more on `server` because `resource` is full there.
 
     `price` is that of one more unit, of the resource or of the limit; None when no prices are
-    known. A user at its own limit has server and resource None.
+    known. A user at its own limit has server and resource None. In the place of a server may stand
+    a rule of a group, "org's ceiling" or "org's quota".
     """
 
     user: str

@@ -102,7 +102,10 @@ def _reduced(alloc: Allocation) -> list[str]:
 def _users(alloc: Allocation, page: Page) -> str:
     """Total, share and stops of each user; no column of shares if they equal the totals."""
     inst = alloc.instance
-    columns = {"weight": inst.weight, "tasks": alloc.totals, "share": alloc.shares}
+    columns = {"weight": inst.weight, "tasks": alloc.totals}
+    if alloc.way_tasks is not None:  # what they get done, beside how many tasks run
+        columns["output"] = alloc.output.sum(axis=1)
+    columns["share"] = alloc.shares
     if (alloc.shares == alloc.totals).all():
         del columns["share"]
     shown = _shown(len(inst.users), page.rows)

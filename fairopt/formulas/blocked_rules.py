@@ -1,0 +1,106 @@
+"""What stops a user from getting more where there are groups or modes: resources and rules.
+
+A user is stopped by its limit; by a full resource that one of its ways demands; by a full ceiling
+above it; by a node on its way up the tree that may borrow no more. Using one more unit lowers what
+a node has to pass up, but only where the node did not already have more than it may lend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fairopt.formulas.blocked import Blocked
+from fairopt.instance import Bools, Floats, Instance
+from fairopt.instance.quotas.tree import QuotaRow
+
+FULL = 1e-6
+"""a rule of which a smaller part is free counts as full"""
+
+
+def each_blocked(
+    inst: Instance,
+    way_tasks: Floats,
+    prices: Floats | None = None,
+    limit_prices: Floats | None = None,
+    bound_prices: Floats | None = None,
+    node_prices: Floats | None = None,
+) -> Iterator[Blocked]:
+    """What stops each user, in order; rules by whose they are, as in "org's ceiling".
+
+    Parameters
+    ----------
+    way_tasks : (K, I) of each way of `inst.ways`. The prices: as of an `Allocation`; with prices of
+        resources, those without a price stop nobody.
+    """
+    ways, tree = inst.ways, inst.tree
+    used, pool = ways.used(way_tasks), inst.pool
+    full = (pool > 0) & (used >= pool * (1 - FULL))
+    if prices is not None:
+        full &= prices * pool > FULL * (prices * pool).sum(initial=0.0)
+    running = ways.running(way_tasks).sum(axis=1)
+    at_limit = running >= inst.limit * (1 - FULL)
+    demand = ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :]
+    use = way_tasks[:, :, None] * demand
+    ceilings = [_full(inst, use, b) for b in range(len(tree.bounds))]
+    stopping = [_stopping(inst, use, row) for row in tree.quotas]
+    first = np.searchsorted(ways.owner, np.arange(len(inst.users) + 1)).tolist()
+    for n, user in enumerate(inst.users):
+        own = slice(first[n], first[n + 1])
+        if at_limit[n]:
+            yield Blocked(user, None, None, _price(limit_prices, n))
+            continue
+        needs: Bools = (ways.eligible[own, :, None] & (demand[own] > 0)).any(axis=0)
+        for i, r in np.argwhere(needs & full).tolist():
+            yield Blocked(user, inst.servers[i], inst.resources[r], _price(prices, i, r))
+        path = tree.path(int(tree.leaf[n]))
+        for b, is_full in enumerate(ceilings):
+            node, r = int(tree.bounds.node[b]), int(tree.bounds.resource[b])
+            if is_full and node in path and needs[tree.bounds.servers[b], r].any():
+                where = _rule(tree.nodes[node], "ceiling", tree.bounds.flavor[b])
+                yield Blocked(user, where, inst.resources[r], _price(bound_prices, b))
+        for q, (row, (stops, passes)) in enumerate(zip(tree.quotas, stopping, strict=True)):
+            if not needs[row.servers, row.resource].any():
+                continue
+            for node in path:
+                if stops[node]:
+                    where = _rule(tree.nodes[node], "quota", row.flavor)
+                    price = _price(node_prices, q, node)
+                    yield Blocked(user, where, inst.resources[row.resource], price)
+                if not passes[node]:
+                    break
+
+
+def _full(inst: Instance, use: Floats, b: int) -> bool:
+    """Whether nothing is left under a ceiling."""
+    tree = inst.tree
+    members = np.isin(inst.ways.owner, tree.below(int(tree.bounds.node[b])))
+    under = use[:, tree.bounds.servers[b], tree.bounds.resource[b]][members].sum()
+    return bool(under >= tree.bounds.amount[b] * (1 - FULL))
+
+
+def _stopping(inst: Instance, use: Floats, row: QuotaRow) -> tuple[Bools, Bools]:
+    """(M,) at which nodes nothing is left, and which pass less up when more is used below."""
+    tree = inst.tree
+    taken = use[:, row.servers, row.resource].sum(axis=1)
+    left = row.nominal.copy()
+    np.subtract.at(left, tree.leaf[inst.ways.owner], taken)
+    some = FULL * max(float(row.nominal.sum()), float(taken.sum()))
+    for node in range(len(left) - 1, 0, -1):  # children come after their parents
+        left[tree.parent[node]] += min(row.lend[node], left[node])
+    most = row.borrow.copy()
+    most[0] = 0.0  # the root borrows from nobody
+    return left + most <= some, left <= row.lend + some
+
+
+def _rule(name: str, kind: str, flavor: str | None) -> str:
+    whose = f"{name}'s {kind}" if name else f"the {kind} of all"
+    return whose if flavor is None else f"{whose} of {flavor}"
+
+
+def _price(prices: Floats | None, *where: int) -> float | None:
+    return None if prices is None else float(prices[where])
+
+
+__all__ = ["each_blocked"]
