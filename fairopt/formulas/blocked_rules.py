@@ -51,7 +51,7 @@ def each_blocked(
         if at_limit[n]:
             yield Blocked(user, None, None, _price(limit_prices, n))
             continue
-        needs: Bools = (ways.eligible[own, :, None] & (demand[own] > 0)).any(axis=0)
+        needs = np.asarray((ways.eligible[own, :, None] & (demand[own] > 0)).any(axis=0))
         for i, r in np.argwhere(needs & full).tolist():
             yield Blocked(user, inst.servers[i], inst.resources[r], _price(prices, i, r))
         path = tree.path(int(tree.leaf[n]))
