@@ -10,6 +10,7 @@ from fairopt.certificates import prices
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.guess import guess_prices
 from fairopt.certificates.intervals import intervals
+from fairopt.certificates.nearby import optimum
 from fairopt.certificates.prices import TOLERANCE
 from fairopt.certificates.witness import better
 from fairopt.certificates.words import listed, notes
@@ -50,6 +51,19 @@ def _gap(dual: prices.Duality, closed: float) -> float:
     if closed <= SURE or dual.alpha == 0:
         return closed
     return min(closed, prices.second_opinion(dual))
+
+
+def nearer(alloc: Allocation) -> Allocation | None:
+    """The answer at the point where the optimum is proved to be; None if none is found nearby."""
+    dual = prices.Duality.of(alloc, shrink(alloc))
+    log_scale = prices.own_scale(dual) - dual.market.unit
+    place = optimum(dual.alloc, dual.market, dual.log_share, log_scale).place
+    if place is None:
+        return None
+    tasks = np.zeros_like(alloc.tasks)
+    tasks[place.pairs] = place.tasks.high
+    p = place.price.high.reshape(alloc.instance.pool.shape)
+    return alloc.with_(tasks=tasks, prices=p, limit_prices=place.limit_price.high)
 
 
 def judge(alloc: Allocation) -> Certificate:

@@ -19,8 +19,9 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates.at_limit import log_scale_below, wants_no_more
 from fairopt.certificates.displaced import displaced
-from fairopt.certificates.disturbed import disturbed, idle_money
+from fairopt.certificates.located import Market
 from fairopt.certificates.money import LEAST, backed_cheapest, misplaced, steady, task_price
+from fairopt.certificates.others import lost
 from fairopt.certificates.universal import universal_bound
 from fairopt.errors import UsageError
 from fairopt.formulas import rows, welfare
@@ -33,13 +34,6 @@ TOLERANCE = 1e-6
 """largest gap and residual of a certified answer"""
 ENOUGH = 1e-9
 """residual below which no other scale is tried"""
-LIGHT = 1e-9
-"""part of all money, and of all W^(1/alpha), that is next to nothing: beside users of so little
-all that the errors of others may do counts"""
-FAR = 1e-2
-"""part of its money that others' errors may cost any other user, at the worst: the bound does not
-know which errors cancel, and is 1e6 times what they do on ordinary clusters"""
-
 
 @dataclass(frozen=True)
 class Duality:
@@ -97,6 +91,11 @@ class Duality:
         """(N,) log s; -inf for a share of 0."""
         with np.errstate(divide="ignore"):
             return np.log(self.share)
+
+    @cached_property
+    def market(self) -> Market:
+        """The market of the answer, in the unit in which all its money is 1."""
+        return Market.of(self.alloc, self.alpha, self.log_w, self.log_share)
 
     @cached_property
     def log_cheapest(self) -> Floats:
@@ -202,7 +201,7 @@ def residual(dual: Duality) -> Floats:
     rents). alpha = 0: |q - W|/W below, money above W instead of |s/s0 - 1|. Or, where that is
     more, the money paid for capacity that its holders could do without, because the same tasks
     would cost them less elsewhere (`displaced`); or what the errors of others and the idle parts
-    of rows may cost the user (`disturbed`). Two scales t are tried, and the better one counts:
+    of rows cost the user (`others`). Two scales t are tried, and the better one counts:
     that of the best gap, and that of the users below their limits.
 
     A user whose share counts as zero pays nothing that could confirm a price. So s0 of such a user,
@@ -211,7 +210,17 @@ def residual(dual: Duality) -> Floats:
     given more. And at most a millionth of a share may lie on a server clearly dearer than the
     user's cheapest one.
     """
-    return _best_scale(dual)[1]
+    log_t, found = _best_scale(dual)
+    if dual.alpha == 0 or not found.max() <= TOLERANCE:
+        return found
+    market = dual.market
+    with np.errstate(divide="ignore"):
+        log_floor = np.log(dual.floor)
+    own = dual.cheapest * np.maximum(dual.share, dual.floor)
+    others = lost(
+        dual.alloc, market, log_t - market.unit, found, own, dual.log_share, log_floor
+    )  # fmt: skip
+    return np.maximum(found, others)
 
 
 def own_scale(dual: Duality) -> float:
@@ -266,20 +275,11 @@ def _residual_at(dual: Duality, log_t: float) -> Floats:
         if dual.alloc.limit_prices is not None:
             room = np.clip(1.0 - dual.alloc.totals / inst.limit, 0.0, 1.0)
             unused = unused + dual.alloc.limit_prices * room * dual.alloc.totals
-        lost, own = above + unused, dual.cheapest * held
-        total = error + np.where(lost == 0, 0.0, lost / own)
+        vain, own = above + unused, dual.cheapest * held
+        total = error + np.where(vain == 0, 0.0, vain / own)
         total = np.maximum(total, np.where(wasted == 0, 0.0, wasted / own))
         if alpha == 0:
             total = np.maximum(total, short)
-        elif total.max() <= TOLERANCE:  # else it fails already
-            idle, off = idle_money(dual.alloc, error)
-            # no user can lose more than the sum
-            due = np.exp((dual.log_w - dual.log_w.max()) / alpha)
-            light = max(own.min() / own.sum(), due.min() / due.sum()) < LIGHT
-            most = ENOUGH if light else FAR
-            if idle.sum() + off.sum() > most * own.min():
-                lost = disturbed(dual.alloc, idle, off)
-                total = np.maximum(total, np.where(lost > most, lost, 0.0))
     return np.where(np.isfinite(total), total, np.inf)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import measure, normalised
+from fairopt.certificates.alpha_fair import measure, nearer, normalised
 from fairopt.certificates.at_limit import at_limit
 from fairopt.certificates.prices import TOLERANCE, Duality, own_scale, residual
 from fairopt.errors import SolverFailure, UsageError
@@ -184,6 +184,8 @@ class _Ladder:
         if self.error > EXACT:
             point = interior.follow(self.question)
             self._judge("interior", point)
+        if point is not None and self.polished and self.error > self.gap:
+            self._nearer()
         rough = self.error > self.exact or self._undecided()
         if point is not None and self.polished and rough and self._small():
             self._judge("polish", polish(self.question, point))
@@ -202,6 +204,17 @@ class _Ladder:
             told = "" if found is None else found.told
             self._judge("prices, smoothed", None if found is None else found.point, told)
         return self.error <= enough
+
+    def _nearer(self) -> None:
+        """The point at which the judge finds the optimum proved, where it finds one."""
+        assert self.best is not None
+        found = nearer(self.best)
+        if found is None:
+            return
+        assert found.prices is not None and found.limit_prices is not None
+        step: dict[str, Any] = {"step": "nearby"}
+        self.steps.append(step)
+        self._keep(step, fitted(self.instance, found.tasks), found.prices, found.limit_prices)
 
     def _simplex(self) -> bool:
         """The simplex method, refined for users of small gain; whether it certified an answer."""

@@ -1,0 +1,154 @@
+r"""Where the optimum is, user by user, proved from tasks and prices of twice a float's digits.
+
+Let x be any feasible tasks, with shares s, and p, mu any prices. With q the cheapest price of a
+unit of share, s0 = (W/q)^(1/alpha), m = q s0 the money of a user there and
+
+.. math:: \epsilon = \sum_{i,r} p_{i,r} \mathrm{left}_{i,r} + \sum_n \mu_n (L_n - X_n)
+   + \sum_{n,i} x_{n,i} \Bigl(\sum_r p_{i,r} d_{n,r} + \mu_n - q_n u_{n,i}\Bigr)
+   + \sum_n m_n \operatorname{loss}(\log s_n / s^0_n)
+
+all sums of terms that are never negative, every optimum s* has
+
+.. math:: m_n \operatorname{loss}(\log s^*_n / s^0_n) \le \epsilon, \qquad
+   \operatorname{loss}(z) = e^z - 1 - \frac{e^{(1-\alpha) z} - 1}{1 - \alpha} \approx \alpha z^2 / 2
+
+(docs/maths/prices.md, "The interval of one user", without the cancellation of large sums). So no
+user's share is off by more than sqrt(2 epsilon / (alpha m)). The first three sums are errors of the
+first order: with tasks as floats a row of money 1 keeps 1e-16, which is nothing beside users of
+1e-3 of all money, and everything beside one of 1e-12. With twice the digits they come to 1e-28 and
+less, and a user of 1e-12 of the money is known to 1e-7 of its share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.allocation import Allocation, task_cost
+from fairopt.certificates.twofold import DIGITS, Twofold, remainders
+from fairopt.formulas import rows, welfare
+from fairopt.instance import Floats, Instance, Ints
+
+NEAR = 1e-9
+"""part above the cheapest price within which a pair's price is computed with twice the digits"""
+SMALL = 1e-2
+"""(1 + alpha) |log| below which a loss is alpha z^2 / 2 within a hundredth"""
+OVER = 1e-12
+"""part by which tasks may overrun a row and be scaled down"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Tasks and prices near an answer, with twice the digits.
+
+    Parameters
+    ----------
+    pairs : (K,), (K,) user and server of each pair that holds tasks. tasks : (K,) > 0.
+    price : (I R,) of each row. limit_price : (N,). All money, sum W s^(1-alpha), is about 1.
+    """
+
+    pairs: tuple[Ints, Ints]
+    tasks: Twofold
+    price: Twofold
+    limit_price: Twofold
+
+
+@dataclass(frozen=True)
+class Market:
+    """An instance, scores (N, I), alpha > 0 and log W (N,), in the unit in which all money is 1.
+
+    `unit` is the log of that unit.
+    """
+
+    instance: Instance
+    score: Floats
+    alpha: float
+    log_w: Floats
+    unit: float
+
+    @classmethod
+    def of(cls, alloc: Allocation, alpha: float, log_w: Floats, log_share: Floats) -> Market:
+        """The market of an answer with these shares."""
+        unit = welfare.log_sum_exp(log_w + (1 - alpha) * log_share)
+        return cls(alloc.instance, alloc.score, alpha, log_w - unit, unit)
+
+    def cost(self, place: Place, n: Ints, i: Ints) -> Twofold:
+        """Price of one unit of share of each of these pairs."""
+        demand, servers = self.instance.demand_by_server[n, i], self.instance.shape[2]
+        found = place.limit_price.at(n)
+        for r in range(servers):
+            found = found.plus(place.price.at(i * servers + r).times(demand[:, r]))
+        return found.over(self.score[n, i])
+
+    def left(self, place: Place) -> Floats:
+        """(I R,) what is left of each row; negative if it is overrun."""
+        n, i = place.pairs
+        resources = self.instance.shape[2]
+        pair, r = np.nonzero(self.instance.demand_by_server[n, i])
+        return remainders(
+            self.instance.pool.ravel(), i[pair] * resources + r,
+            self.instance.demand_by_server[n[pair], i[pair], r], place.tasks.at(pair),
+        )  # fmt: skip
+
+    def room(self, place: Place) -> Floats:
+        """(N,) tasks up to the limit; inf without one."""
+        limit, n = self.instance.limit, place.pairs[0]
+        some = np.flatnonzero(np.isfinite(limit[n]))
+        return remainders(limit, n[some], np.ones(len(some)), place.tasks.at(some))
+
+    def share(self, place: Place) -> Floats:
+        """(N,)"""
+        n, i = place.pairs
+        share = np.bincount(n, self.score[n, i] * place.tasks.high, self.instance.shape[0])
+        return np.asarray(share, dtype=np.float64)
+
+    def cheapest(self, place: Place) -> Twofold:
+        """(N,) q, the cheapest price of a unit of share over all eligible pairs."""
+        inst = self.instance
+        price = place.price.high.reshape(inst.pool.shape)
+        high, low = np.empty(inst.shape[0]), np.empty(inst.shape[0])
+        for users in inst.blocks():
+            each = task_cost(inst, price, users, place.limit_price.high) / np.where(
+                inst.eligible[users], self.score[users], 1.0
+            )
+            each = np.where(inst.eligible[users], each, np.inf)
+            n, i = np.nonzero(each <= rows.least(each)[:, None] * (1 + NEAR))
+            cost = self.cost(place, n + users.start, i)
+            order = np.lexsort((cost.low, cost.high, n))
+            first = order[np.unique(n[order], return_index=True)[1]]
+            high[users], low[users] = cost.high[first], cost.low[first]
+        return Twofold(high, low)
+
+
+def located(market: Market, place: Place) -> tuple[Floats, Floats]:
+    """(N,) log s0 and (N,) the proved bound on |log(s*/s0)|, s* the shares of any optimum; inf if
+    the point proves nothing."""
+    nothing = np.full((2, len(market.log_w)), np.inf)
+    inst, alpha = market.instance, market.alpha
+    with np.errstate(all="ignore"):
+        left, room, q = market.left(place), market.room(place), market.cheapest(place)
+        # any use of a resource that the row does not have is too much
+        beyond = np.where(left < 0, -left / inst.pool.ravel(), 0.0)
+        over = max(float(beyond.max()), float(np.maximum(-room / inst.limit, 0.0).max()))
+        if not over <= OVER or (place.price.high < 0).any() or (place.limit_price.high < 0).any():
+            return nothing[0], nothing[1]
+        money = place.price.high * inst.pool.ravel()
+        priced = place.limit_price.high > 0
+        limits = place.limit_price.high[priced] * inst.limit[priced]
+        budget = float(money.sum() + limits.sum())
+        idle = float((place.price.high * np.abs(left)).sum())
+        idle += float((place.limit_price.high[priced] * np.abs(room[priced])).sum())
+        n, i = place.pairs
+        above = market.cost(place, n, i).minus(q.at(n))
+        above = np.maximum(above, 0.0) * market.score[n, i] * place.tasks.high
+        log_q = np.log(q.high)
+        log_best = (market.log_w - log_q) / alpha
+        own = np.exp(log_q + log_best)
+        off = np.abs(np.log(market.share(place)) - log_best) + 2 * over
+        if not (off.max() * (1 + alpha) <= SMALL):
+            return nothing[0], nothing[1]
+        loss = float((0.51 * alpha * own * off**2).sum())
+        eps = idle + float(above.sum()) + loss + (over + DIGITS) * budget
+        away = np.sqrt(2.05 * eps / (alpha * own))
+        return log_best, np.where(away * (1 + alpha) <= SMALL, away, np.inf)
