@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import fairopt as fo
 from fairopt import cli, criteria
+from fairopt.auditing.changes import changed
 from fairopt.auditing.reach import Today, bound, reaches
 from fairopt.formulas.lowered import lower
 
@@ -184,3 +185,51 @@ def test_diff_of_saved_answers(
     assert code == 0 and out.startswith("2 users with less, 1 with more")
     assert run(capsys, "diff", saved[0], saved[0])[1].startswith("0 users with less, 0 with more")
     assert run(capsys, "diff", saved[0], "nothing.json")[0] == 2
+
+
+def test_models_say_what_is_held_and_what_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "audit", "quotas/a1")
+    assert code == 0 and "fewest tasks to move to what is due: 4" in out
+    code, out, _ = run(capsys, "audit", "quotas/a1", "--case", "2")
+    assert code == 0 and "gap 26 %" in out
+    code, out, _ = run(capsys, "what-if", "quotas/w1")
+    assert code == 0 and "+24.7 %" in out and "at most +30 %" in out
+    assert run(capsys, "audit", "quotas/w1")[0] == 2
+
+
+def test_changes_reach_groups_quotas_and_flavors() -> None:
+    inst = fo.Instance(
+        [[1.0], [1.0]], [[50.0], [50.0]], users=["a", "b"], servers=["x", "y"],
+        resources=["gpu"],
+        quotas=fo.Quotas(
+            groups=(fo.Group("r"), fo.Group("p"), fo.Group("sub", "r")),
+            group={"a": "sub", "b": "p"}, flavors={"big": ["x"]},
+            quotas=(fo.Quota("r", "gpu", 60, borrow=0), fo.Quota("p", "gpu", 40, lend=10)),
+        ),
+    )  # fmt: skip
+    changes = ["nominal.p.gpu=50", "weight.r=3", "nominal.r.big.gpu=7"]
+    found = changed(inst, changes, ["x=2"]).quotas
+    assert found is not None
+    assert {(q.member, q.flavor): q.nominal for q in found.quotas} == {
+        ("r", None): 60, ("r", "big"): 7, ("p", None): 50
+    }  # fmt: skip
+    assert {g.name: g.weight for g in found.groups}["r"] == 3
+    assert changed(inst, dropped=["r"]).users == ("b",)
+    assert changed(inst, dropped=["x"]).servers == ("y",)
+
+
+def test_what_borrowing_rules_are_broken_is_said() -> None:
+    """QUOTAS G5: research may not borrow, production may borrow the 20 that research may lend."""
+    inst = fo.Instance(
+        [[1.0], [1.0]], [[100.0]], users=["research", "production"], servers=["x"],
+        resources=["gpu"],
+        quotas=fo.Quotas(quotas=(
+            fo.Quota("research", "gpu", 60, borrow=0), fo.Quota("production", "gpu", 40, lend=10),
+        ), bounds=(fo.Bound("production", "gpu", 75),)),
+    )  # fmt: skip
+    fine = fo.audit(inst, {"research": {"x": 20}, "production": {"x": 75}}, fo.MaxMin("tasks"))
+    assert fine.broken == ()
+    held = {"research": {"x": 65}, "production": {"x": 80}}
+    words = [str(rule) for rule in fo.audit(inst, held, fo.MaxMin("tasks")).broken]
+    assert "gpu of research: 65 in use, at most 60 with all it may borrow" in words
+    assert "gpu of production: 80 in use, at most 75 allowed" in words

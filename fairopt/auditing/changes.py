@@ -54,6 +54,15 @@ def changed(
     return build(faults, **arrays_of(data, faults))
 
 
+def typed(change: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """The `change` of a model's case, {set, add_server, drop}, as settings, servers, dropped."""
+    return (
+        tuple([f"{key}={value}" for key, value in change.get("set", {}).items()]),
+        tuple([f"{name}={count}" for name, count in change.get("add_server", {}).items()]),
+        tuple(change.get("drop", ())),
+    )
+
+
 def _set(data: dict[str, Any], text: str, faults: Faults) -> None:
     key, equals, given = text.partition("=")
     field, _, rest = key.strip().partition(".")

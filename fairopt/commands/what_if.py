@@ -35,19 +35,26 @@ def command(
 ) -> int:
     """Solve MODEL as it is and with the changes asked, and list who loses, first.
 
+    Without options the change is that of the model's first case that has one.
+
     Both answers are certified, or the command ends with exit code 4.
     """
     from fairopt import solve
     from fairopt.auditing.between import differences
-    from fairopt.auditing.changes import changed
+    from fairopt.auditing.changes import changed, typed
     from fairopt.errors import UsageError
     from fairopt.report.audit_text import differences_text
 
     problem = files.read(model)
     given = {key: value for key, value in parameters.items() if value is not None}
-    wanted = notion_options.chosen(problem, notion, case, given)
     if not (settings or servers or dropped):
-        raise UsageError("what-if: found no change; wanted --set, --add-server or --drop")
+        own = [k for k, c in enumerate(problem.cases, 1) if c.change and case in (None, k)]
+        if not own:
+            raise UsageError("what-if: found no change; wanted --set, --add-server or --drop")
+        settings, servers, dropped = typed(problem.cases[own[0] - 1].change)
+        if notion is None and not given:
+            case = own[0]
+    wanted = notion_options.chosen(problem, notion, case, given)
     other = changed(problem.instance, settings, servers, dropped)
     found = differences(solve(problem.instance, wanted), solve(other, wanted))
     dump = storage.encoded(found.to_dict())
