@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from fairopt.files import models as models
     from fairopt.files import read as read
     from fairopt.files import write as write
+    from fairopt.files.partitions import Partitions as Partitions
+    from fairopt.files.partitions import write_partitions as write_partitions
     from fairopt.filling import fill as fill
     from fairopt.instance import Instance as Instance
     from fairopt.instance import generate as generate
@@ -57,6 +59,8 @@ if TYPE_CHECKING:
     from fairopt.notions import Tradeoff as Tradeoff
     from fairopt.solving import solve as solve
     from fairopt.solving.engines.water.fixed_points import fixed_points as fixed_points
+    from fairopt.solving.partitions import PartitionedAnswer as PartitionedAnswer
+    from fairopt.solving.partitions import solve_partitions as solve_partitions
     from fairopt.solving.supports import best_support as best_support
     from fairopt.sweeping import sweep as sweep
 
@@ -77,6 +81,10 @@ _PUBLIC = {
     "models": "files",
     "certify": "certificates",
     "solve": "solving",
+    "solve_partitions": "solving.partitions",
+    "PartitionedAnswer": "solving.partitions",
+    "Partitions": "files.partitions",
+    "write_partitions": "files.partitions",
     "sweep": "sweeping",
     "audit": "auditing",
     "differences": "auditing.between",

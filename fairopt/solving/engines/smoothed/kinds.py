@@ -6,6 +6,8 @@ REACH tau of the user's cheapest: far pairs hold less than rounding until the ne
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fairopt.instance import Bools, Floats, Ints
@@ -39,9 +41,8 @@ class Kinds:
         self.sharp_at: Ints
         self.sharp: Sharp
         lam = prices.all
-        near, shared, held = _told(users, lam, tau, mu)
-        few = shared < MANY
-        np.fill_diagonal(few, False)
+        near, held, money, squares = told(users, lam, tau, mu)
+        few = rarely_shared(money, squares)
         in_reach = near.sum(axis=1)
         multi = np.flatnonzero(in_reach > 1)
         tied = near[multi].astype(np.float32)
@@ -52,9 +53,7 @@ class Kinds:
         if old is not None and len(old.sharp_at):
             sharp[old.sharp_at] = True
             near[old.sharp_at] |= old.sharp.on
-        # a base far from the prices would cost the differences their digits
-        apart = np.abs(lam[:, None] - lam).max(axis=2) / lam.max(axis=1)
-        self.prices = Prices.grouped(lam, _groups(~few & (apart < ALIKE * tau)))
+        self.prices = Prices.grouped(lam, grouped(lam, ~few, tau))
         self.sharp_at = np.flatnonzero(sharp)
         self.single_at = np.flatnonzero((in_reach == 1) & ~sharp)
         self.smooth_at = np.flatnonzero((in_reach > 1) & ~sharp)
@@ -118,12 +117,21 @@ class Kinds:
         return found
 
 
-def _told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> tuple[Bools, Floats, Bools]:
-    """(N, I) near, (I, I) how many users of like money share each tie, (N,) held by a limit.
+class Told(NamedTuple):
+    """(N, I) near, (N,) held by a limit, (I, I) money and squares of money of who share each tie.
 
     Two servers of different scores are no tie to a user held by its limit: at any prices of
     resources the price of the limit makes them equal.
     """
+
+    near: Bools
+    held: Bools
+    money: Floats
+    squares: Floats
+
+
+def told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> Told:
+    """What is near for whom at prices (I, R) and prices (N,) of limits."""
     size, servers = len(users), len(lam)
     near, held = np.empty((size, servers), bool), np.zeros(size, bool)
     money, squares = np.zeros((servers, servers)), np.zeros((servers, servers))
@@ -151,11 +159,23 @@ def _told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> tuple[Boo
             paid = np.exp(users.log_w[chunk] * power + (1 - power) * least)[:, None] * both
             money += paid.T @ both
             squares += paid.T @ paid
-    return near, money**2 / np.maximum(squares, 1e-300), held
+    return Told(near, held, money, squares)
 
 
-def _groups(joined: Bools) -> Ints:
-    """(I,) number of the group of each server, where joined (I, I) tells which belong together."""
+def rarely_shared(money: Floats, squares: Floats) -> Bools:
+    """(I, I) which ties few users of like money share."""
+    few: Bools = money**2 / np.maximum(squares, 1e-300) < MANY
+    np.fill_diagonal(few, False)
+    return few
+
+
+def grouped(lam: Floats, joined: Bools, tau: float) -> Ints:
+    """(I,) number of the group of each server: joined (I, I), and of nearly the same prices.
+
+    A base far from the prices would cost the differences their digits.
+    """
+    apart = np.abs(lam[:, None] - lam).max(axis=2) / lam.max(axis=1)
+    joined = joined & (apart < ALIKE * tau)
     label = np.arange(len(joined))
     for i, k in zip(*np.nonzero(np.tril(joined, -1)), strict=True):
         label[label == label[i]] = label[k]

@@ -92,21 +92,42 @@ def follow(question: Question, sample: int = SAMPLE) -> Found | None:
 
 def _solved(users: Users, capacity: Floats, sample: int) -> tuple[path.Where, int]:
     """The end of the path, and the iterations of the sample."""
-    size, iterations = len(users), 0
+    size = len(users)
     pick = np.arange(size)
     if size > 2 * sample:
         pick = np.random.default_rng(1).choice(size, sample, replace=False)
-    part, few = len(pick) / size, pick[:FEW]
-    mu = None if users.limit is None else np.zeros(size)
-    lam, free = _first(users.some(few), capacity * (len(few) / size))
-    free, tau = free * size / len(few), FIRST
-    if part < 1:
-        own = users.some(pick)
-        told = Kinds(own, Prices.apart(lam), tau, None if mu is None else mu[pick])
-        now = path.follow(told, capacity * part, free * part, tau, SAMPLED / sample, close=1e-2)
-        lam, free, tau, iterations = now.prices.all, now.free / part, now.tau, now.iterations + 1
-    told = Kinds(users, Prices.apart(lam), tau, mu)
-    return path.follow(told, capacity, free, tau, LAST), iterations
+    begun = begin(users.some(pick), capacity, size)
+    told = Kinds(users, Prices.apart(begun.prices), begun.tau, _no_prices(users))
+    first = path.Where(told, told.prices, begun.free, begun.tau)
+    return path.follow(first, capacity, LAST), begun.iterations
+
+
+@dataclass(frozen=True)
+class Begun:
+    """Where the whole begins: prices and free capacity (I, R), tau; iterations of the sample."""
+
+    prices: Floats
+    free: Floats
+    tau: float
+    iterations: int
+
+
+def begin(users: Users, capacity: Floats, size: int) -> Begun:
+    """The first prices, from a sample of `size` users in random order, or from all of them."""
+    few, part = users.some(slice(0, FEW)), len(users) / size
+    lam, free = _first(few, capacity * (len(few) / size))
+    free = free * size / len(few)
+    if part == 1:
+        return Begun(lam, free, FIRST, 0)
+    told = Kinds(users, Prices.apart(lam), FIRST, _no_prices(users))
+    last = SAMPLED / len(users)
+    first = path.Where(told, told.prices, free * part, FIRST)
+    now = path.follow(first, capacity * part, last, close=1e-2)
+    return Begun(now.prices.all, now.free / part, now.tau, now.iterations + 1)
+
+
+def _no_prices(users: Users) -> Floats | None:
+    return None if users.limit is None else np.zeros(len(users))
 
 
 def _first(users: Users, capacity: Floats) -> tuple[Floats, Floats]:

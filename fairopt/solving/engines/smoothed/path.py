@@ -15,6 +15,7 @@ passes over the users suffice for a decade of tau: prices are good to the second
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -66,64 +67,78 @@ class Where:
     iterations: int = 0
     passes: float = 0.0
     miss: float = np.inf
+    fell: bool = False
+    drop: float = 0.2
+    best: float = np.inf
 
 
 def follow(
-    told: Told, capacity: Floats, free: Floats, tau: float, last: float, close: float = CLOSE,
-    most: int | None = None,
+    now: Where, capacity: Floats, last: float, close: float = CLOSE, most: int | None = None,
+    keep: Callable[[Where], None] | None = None,
 ) -> Where:  # fmt: skip
-    """The place at tau = `last`, or the furthest reached within `most` iterations."""
-    now = Where(told, told.prices, free, tau)
-    fell, drop, best = False, 0.2, np.inf
+    """The place at tau = `last`, or the furthest reached within `most` iterations.
+
+    keep : called after every iteration, with the place from which `follow` would go on.
+    """
     most = MOST if most is None else most
-    for now.iterations in range(most):
-        newton = _Newton(now, capacity)
-        now.passes += now.told.smooth_users
-        now.miss = newton.miss
-        at_end = now.tau <= last
-        if at_end and newton.dual < 1e-9 and max(newton.uncentred, newton.sharp_uncentred) < 3 and (
-            newton.miss < close or (newton.miss < 1e-8 and newton.miss > 0.5 * best)
-        ):  # fmt: skip
+    while now.iterations < most:
+        if not _go_on(now, capacity, last, close, most):
             break
-        best = min(best, newton.miss) if at_end else np.inf
-        sharp = now.told.sharp
-        few = len(sharp.k) > 0
-        pure = newton.step(now.tau)[0]
-        change = now.told.change(now.prices.all, now.tau, pure)
-        if now.iterations == 0 and change > 4 and now.tau < 0.1:
-            # the prices of the sample are less good than tau
-            now.tau = min(0.2, now.tau * change)
-            now.told = now.told.again(now.prices, now.tau)
-            now.prices = now.told.prices
-            now.free = np.maximum(now.free, now.tau * newton.row / newton.lam)
-            continue
-        affine = newton.step(max(1e-3 * now.tau, last))
-        length = min(1.0, newton.length(affine)) if few else 1.0
-        sigma = max((1 - length) ** 3, 1e-3)
-        if now.told.smooth_users:
-            if fell:
-                drop = _adapted(drop, change)
-            calm = change < CALM and newton.uncentred < 3
-            sigma = max(sigma, drop) if calm else 1.0
-        aim = max(min(1.0, sigma) * now.tau, last)
-        fell = aim < now.tau
-        # terms of second order only where the target moves
-        second = length**2 if few and sigma < 0.95 else 0.0
-        step = newton.step(aim, affine, second)
-        most_of = 0.9 if now.tau > 1e-3 else 0.98 if now.tau > 1e-6 else 0.999
-        go = min(1.0, most_of * newton.length(step))
-        if not go > STUCK:  # also where it is not a number
-            break
-        if change > WILD:
-            go = min(go, WILD / change)
-        now.prices = now.prices.moved(go * step[0])
-        now.free = now.free + go * step[1]
-        sharp.move(step[2], go)
-        now.tau = now.tau + go * (aim - now.tau)
-        if now.tau < AGAIN * now.told.tau and now.iterations < most - 1:
-            now.told = now.told.again(now.prices, now.tau)
-            now.prices = now.told.prices
+        now.iterations += 1
+        if keep is not None:
+            keep(now)
     return now
+
+
+def _go_on(now: Where, capacity: Floats, last: float, close: float, most: int) -> bool:
+    """One iteration; False at the end."""
+    newton = _Newton(now, capacity)
+    now.passes += now.told.smooth_users
+    now.miss = newton.miss
+    at_end = now.tau <= last
+    if at_end and newton.dual < 1e-9 and max(newton.uncentred, newton.sharp_uncentred) < 3 and (
+        newton.miss < close or (newton.miss < 1e-8 and newton.miss > 0.5 * now.best)
+    ):  # fmt: skip
+        return False
+    now.best = min(now.best, newton.miss) if at_end else np.inf
+    sharp = now.told.sharp
+    few = len(sharp.k) > 0
+    pure = newton.step(now.tau)[0]
+    change = now.told.change(now.prices.all, now.tau, pure)
+    if now.iterations == 0 and change > 4 and now.tau < 0.1:
+        # the prices of the sample are less good than tau
+        now.tau = min(0.2, now.tau * change)
+        now.told = now.told.again(now.prices, now.tau)
+        now.prices = now.told.prices
+        now.free = np.maximum(now.free, now.tau * newton.row / newton.lam)
+        return True
+    affine = newton.step(max(1e-3 * now.tau, last))
+    length = min(1.0, newton.length(affine)) if few else 1.0
+    sigma = max((1 - length) ** 3, 1e-3)
+    if now.told.smooth_users:
+        if now.fell:
+            now.drop = _adapted(now.drop, change)
+        calm = change < CALM and newton.uncentred < 3
+        sigma = max(sigma, now.drop) if calm else 1.0
+    aim = max(min(1.0, sigma) * now.tau, last)
+    now.fell = aim < now.tau
+    # terms of second order only where the target moves
+    second = length**2 if few and sigma < 0.95 else 0.0
+    step = newton.step(aim, affine, second)
+    most_of = 0.9 if now.tau > 1e-3 else 0.98 if now.tau > 1e-6 else 0.999
+    go = min(1.0, most_of * newton.length(step))
+    if not go > STUCK:  # also where it is not a number
+        return False
+    if change > WILD:
+        go = min(go, WILD / change)
+    now.prices = now.prices.moved(go * step[0])
+    now.free = now.free + go * step[1]
+    sharp.move(step[2], go)
+    now.tau = now.tau + go * (aim - now.tau)
+    if now.tau < AGAIN * now.told.tau and now.iterations < most - 1:
+        now.told = now.told.again(now.prices, now.tau)
+        now.prices = now.told.prices
+    return True
 
 
 def _adapted(drop: float, change: float) -> float:

@@ -19,6 +19,7 @@ of 1/tau, and its sums cancel.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,7 @@ from fairopt.solving.engines.smoothed.users import Users
 
 STEEP = 1.0
 """alpha above which p is an unknown and s = (W / p)^(1/alpha) is linearised, not p"""
+STATE = ("x", "nu", "mu", "room", "p")
 LEAST = 0.02
 """part of tau that a server far too dear begins with"""
 
@@ -50,10 +52,7 @@ class Sharp:
     def __init__(self, users: Users, smooth: Smooth, prices: Prices, tau: float) -> None:
         """They begin at the smooth division, with their share as it is: a power of it is their
         marginal value, and a share that is off by 2% would be a price a thousand windows off."""
-        self.users, self.on, self.steep = users, users.eligible, users.alpha > STEEP
-        self.k = np.maximum(self.on.sum(axis=1), 1)
-        self.u = np.ones(self.on.shape) if users.log_score is None else np.exp(users.log_score)
-        self.u = np.where(self.on, self.u, 0.0)
+        self._shape(users)
         split = smooth.split(slice(0, len(users)), prices, tau)
         q = np.exp(split.log_q)
         log_share = (users.log_w - split.log_q) / users.alpha
@@ -69,9 +68,8 @@ class Sharp:
         self.x = tasks * (share / (tasks * self.u).sum(axis=1))[:, None]
         self.nu = np.where(self.on, above * q[:, None] * self.u, 1.0)
         self.p = q
-        self.mu, self.room, self.limited = np.zeros(len(users)), np.ones(len(users)), None
-        if users.limit is not None and split.mu is not None:
-            self.limited = np.isfinite(users.limit)
+        self.mu, self.room = np.zeros(len(users)), np.ones(len(users))
+        if self.limited is not None and users.limit is not None and split.mu is not None:
             money = q * share
             left = np.maximum(users.limit - self.x.sum(axis=1), tau * users.limit)
             beside = np.minimum(tau * money / _or_one(split.mu), users.limit)
@@ -79,6 +77,26 @@ class Sharp:
             self.mu = tau * money / self.room
             self.mu = np.where(self.limited, self.mu, 0.0)
             self.room = np.where(self.limited, self.room, 1.0)
+
+    def _shape(self, users: Users) -> None:
+        self.users, self.on, self.steep = users, users.eligible, users.alpha > STEEP
+        self.k = np.maximum(self.on.sum(axis=1), 1)
+        self.u = np.ones(self.on.shape) if users.log_score is None else np.exp(users.log_score)
+        self.u = np.where(self.on, self.u, 0.0)
+        self.limited = None if users.limit is None else np.isfinite(users.limit)
+
+    def state(self) -> dict[str, Floats]:
+        """What an iteration changes."""
+        return {name: getattr(self, name) for name in STATE}
+
+    @classmethod
+    def of_state(cls, users: Users, state: Mapping[str, Floats]) -> Sharp:
+        """The users in a state that was kept."""
+        found = cls.__new__(cls)
+        found._shape(users)
+        for name in STATE:
+            setattr(found, name, np.array(state[name]))
+        return found
 
     def keep(self, known: Bools, old: Sharp) -> None:
         """Take over the state of users (S,) that were sharp before, in the same order."""

@@ -21,7 +21,7 @@ class Single:
     """Users, sorted by their server (N,)."""
 
     def __init__(self, users: Users, server: Ints, servers: int) -> None:
-        self.order = np.argsort(server, kind="stable")
+        self.server, self.order = server, np.argsort(server, kind="stable")
         self.power = 1 / users.alpha
         self.users = users.some(self.order, np.zeros((len(users), 0), bool))
         log_x = users.log_w * self.power

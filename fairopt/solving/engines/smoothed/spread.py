@@ -1,0 +1,231 @@
+"""The passes of `path` over users in partitions: only sums of servers x resources come back.
+
+Every partition is read anew in every pass, by whoever computes it; sums are added in the order of
+the partitions, so that they do not depend on where they were computed. Sharp users, some hundreds,
+stay with the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from fairopt.formulas import welfare
+from fairopt.instance import Bools, Floats, Ints
+from fairopt.instance.partition import Partition
+from fairopt.solving.engines.smoothed.kinds import grouped, rarely_shared, told
+from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.sharp import Sharp
+from fairopt.solving.engines.smoothed.single import Single
+from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
+from fairopt.solving.engines.smoothed.users import Users
+
+
+class Source(Protocol):
+    """Where partitions are read."""
+
+    def read(self, k: int) -> Partition:
+        """The users of a partition."""
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What is asked: alpha, W inside or outside, and the sum of all capacities (R,)."""
+
+    alpha: float
+    inside: bool
+    total: Floats
+
+    def users(self, part: Partition) -> Users:
+        """The users of a partition in units of the engine."""
+        log_w = welfare.log_weight(part.weight, self.alpha, self.inside)
+        limit = part.limit if np.isfinite(part.limit).any() else None
+        return Users(self.alpha, part.demand / self.total, log_w, part.placement, None, limit)
+
+
+Args = tuple[Source, int, Terms, Ints, Prices, float]
+"""of every pass: where and which partition, what is asked, whom to leave out, where on the path"""
+APART = 1e-3
+"""tau below which users of one near server are told from the others"""
+
+
+def smooth_of(
+    source: Source, k: int, terms: Terms, skip: Ints, prices: Prices, tau: float
+) -> Smooth:
+    """The users of a partition but those to skip, with the prices of their limits known."""
+    users = terms.users(source.read(k))
+    if len(skip):
+        users = users.some(np.delete(np.arange(len(users)), skip))
+    found = Smooth(users)
+    if users.limit is not None:
+        # the first division finds the prices of limits, later ones their last digits
+        for chunk in users.chunks():
+            found.split(chunk, prices, tau)
+    return found
+
+
+class Parted(NamedTuple):
+    """The users of a partition who are not sharp: those of one near server, and the others."""
+
+    rest: Ints
+    single_at: Ints
+    single: Single
+    smooth_at: Ints
+    smooth: Smooth
+
+    def sums(self, prices: Prices, tau: float) -> Sums:
+        """The sums of both."""
+        total = self.smooth.sums(prices, tau)
+        total.add(self.single.sums(prices.all))
+        return total
+
+
+def parted(args: Args) -> Parted:
+    """The users of one partition, told apart at the present prices."""
+    source, k, terms, skip, prices, tau = args
+    known = smooth_of(source, k, terms, skip, prices, tau)
+    users, mu, lam = known.users, known.mu, prices.all
+    near = told(users, lam, tau, mu).near if tau < APART else users.eligible
+    reach = near.sum(axis=1)
+    one, more = np.flatnonzero(reach == 1), np.flatnonzero(reach != 1)
+    single = Single(users.some(one, near[one]), near[one].argmax(axis=1), len(lam))
+    smooth = Smooth(users.some(more, near[more]), None if mu is None else mu[more])
+    return Parted(np.delete(np.arange(len(users) + len(skip)), skip), one, single, more, smooth)
+
+
+def summed(args: Args) -> Sums:
+    """The sums of one partition."""
+    return parted(args).sums(args[4], args[5])
+
+
+def shared(args: Args) -> tuple[Floats, Floats]:
+    """(I, I) money, and squares of money, of those who share each tie."""
+    source, k, terms, _, prices, tau = args
+    smooth = smooth_of(source, k, terms, np.zeros(0, np.int64), prices, tau)
+    found = told(smooth.users, prices.all, tau, smooth.mu)
+    return found.money, found.squares
+
+
+class Rare(NamedTuple):
+    """Users of rare ties: their positions, themselves with their near servers, prices of limits."""
+
+    at: Ints
+    users: Users
+    mu: Floats | None
+
+
+def rare(args: Args, few: Bools) -> Rare:
+    """Those of one partition who take part in a tie that few share, and those who did before."""
+    source, k, terms, skip, prices, tau = args
+    smooth = smooth_of(source, k, terms, np.zeros(0, np.int64), prices, tau)
+    near = told(smooth.users, prices.all, tau, smooth.mu).near
+    tied = near.astype(np.float32)
+    chosen = np.asarray(((tied @ few.astype(np.float32)) * tied).any(axis=1))
+    chosen[skip] = True
+    at = np.flatnonzero(chosen)
+    return Rare(at, smooth.users.some(at, near[at]), None if smooth.mu is None else smooth.mu[at])
+
+
+Each = Callable[..., list[Any]]
+"""calls a function with each of a list of arguments, and returns the results in their order"""
+
+
+@dataclass
+class Spread:
+    """All partitions at prices and tau, as `path.Told` wants them."""
+
+    source: Source
+    parts: int
+    terms: Terms
+    each: Each
+    size: int
+    sample: Users
+    prices: Prices
+    tau: float
+    sharp: Sharp
+    at: list[Ints] = field(default_factory=list)
+
+    @property
+    def smooth_users(self) -> int:
+        """How many users are not sharp."""
+        return self.size - len(self.sharp.k)
+
+    def _args(self, prices: Prices, tau: float) -> list[Any]:
+        return [
+            (self.source, k, self.terms, self.at[k], prices, tau) for k in range(self.parts)
+        ]
+
+    def sums(self, prices: Prices, tau: float) -> Sums:
+        """Sums over all users that are not sharp, in the order of partitions."""
+        total = Sums.zero(*prices.off.shape)
+        for part in self.each(summed, self._args(prices, tau)):
+            total.add(part)
+        return total
+
+    def change(self, prices: Floats, tau: float, step: Floats) -> float:
+        """Largest change of differences of log costs, in windows, on a sample."""
+        return Smooth(self.sample).change(Prices.apart(prices), tau, step)
+
+    def again(self, prices: Prices, tau: float) -> Spread:
+        """Ties counted and sharp users fetched at new prices; once sharp they stay sharp."""
+        money, squares = 0.0, 0.0
+        for one, two in self.each(shared, self._args(prices, tau)):
+            money, squares = money + one, squares + two
+        few = rarely_shared(np.asarray(money), np.asarray(squares))
+        grouping = Prices.grouped(prices.all, grouped(prices.all, ~few, tau))
+        if not few.any() and not len(self.sharp.k):
+            return replace(self, prices=grouping, tau=tau)
+        args = self._args(prices, tau)
+        found: list[Rare] = self.each(rare, args, [few] * len(args))
+        known = np.concatenate(
+            [np.isin(one.at, old) for one, old in zip(found, self.at, strict=True)]
+        )
+        users = joined([one.users for one in found])
+        near = users.eligible.copy()
+        near[known] |= self.sharp.on
+        users = users.some(slice(None), near)
+        mus = [np.zeros(len(one.at)) if one.mu is None else one.mu for one in found]
+        mu = None if users.limit is None else np.concatenate(mus)
+        sharp = Sharp(users, Smooth(users, mu), grouping, tau)
+        if known.any():
+            sharp.keep(known, self.sharp)
+        return replace(
+            self, prices=grouping, tau=tau, sharp=sharp, at=[one.at for one in found]
+        )
+
+
+def joined(parts: list[Users]) -> Users:
+    """All users of several parts, in their order; limits where any part has them."""
+    limit = None
+    if any(part.limit is not None for part in parts):
+        limit = np.concatenate([
+            np.full(len(part), np.inf) if part.limit is None else part.limit for part in parts
+        ])  # fmt: skip
+    return Users(
+        parts[0].alpha, np.concatenate([part.demand for part in parts]),
+        np.concatenate([part.log_w for part in parts]),
+        np.concatenate([part.eligible for part in parts]), None, limit,
+    )  # fmt: skip
+
+
+def answered(args: Args, sharp: Floats) -> tuple[Floats, Floats | None]:
+    """(n, I) tasks of one partition, those of sharp users as given, and (n,) prices of limits."""
+    prices, tau, skip = args[4], args[5], args[3]
+    part = parted(args)
+    servers = len(prices.label)
+    tasks = np.zeros((len(part.rest) + len(skip), servers))
+    mu = np.zeros(len(tasks))
+    rows = part.rest[part.single_at]
+    found, own = part.single.tasks(prices.all)
+    tasks[rows, part.single.server] = found
+    mu[rows] = own
+    rows = part.rest[part.smooth_at]
+    tasks[rows] = part.smooth.tasks(prices, tau)
+    if part.smooth.mu is not None:
+        mu[rows] = part.smooth.mu
+    tasks[skip] = sharp[:, :servers]
+    mu[skip] = sharp[:, servers]
+    return tasks, mu if part.smooth.users.limit is not None else None
