@@ -127,6 +127,8 @@ def write_partitions(instance: Instance, folder: str | os.PathLike[str], users: 
     faults = []
     if instance.demand.ndim != 2 or not instance.linear:
         faults.append(Fault("demand", "by server or not linear", "one row a user"))
+    if not instance.plain:
+        faults.append(Fault("instance", "groups, guarantees or modes", "none of them"))
     if users < 1:
         faults.append(Fault("users", f"{users}", "at least 1 a partition"))
     if faults:
