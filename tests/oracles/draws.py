@@ -64,6 +64,57 @@ def quotas(rng, users, resources, servers, capacity) -> fo.Quotas:
     return fo.Quotas(groups, inside, guarantees, bounds, lent, flavors, priority=priority)
 
 
+KINDS = (
+    "no guarantees", "bundles", "bundles, above", "ceilings", "tree, dominant", "tree, sum",
+    "tree, ceilings, dominant", "tree, bundles, dominant", "tree, bundles, sum",
+    "guarantees in tasks",
+)  # fmt: skip
+"""what `one_pool` draws"""
+
+
+def tree(rng: np.random.Generator) -> fo.Instance:
+    """Up to seven users of one pool in a tree, with weights."""
+    return _pool(rng, int(rng.integers(2, 8)), np.full(int(rng.integers(1, 4)), 60), groups=True)
+
+
+def one_pool(rng: np.random.Generator, kind: str) -> fo.Instance:
+    """Up to five users of one pool, with what the words of `kind` say."""
+    users, resources = int(rng.integers(2, 6)), int(rng.integers(1, 4))
+    return _pool(rng, users, rng.integers(8, 40, resources), "tree" in kind, kind)
+
+
+def _pool(rng, users, capacity, groups, kind="") -> fo.Instance:
+    demand = rng.integers(0, 5, (users, len(capacity))).astype(float)
+    demand[np.arange(users), rng.integers(0, len(capacity), users)] = rng.integers(1, 5, users)
+    names, resources = [f"u{k}" for k in range(users)], [f"r{k}" for k in range(len(capacity))]
+    inside, own = {}, []
+    for k in range(int(rng.integers(1, 4)) if groups else 0):
+        above = [None, *(g.name for g in own)]
+        own.append(fo.Group(f"g{k}", above[rng.integers(len(above))], float(rng.integers(1, 4))))
+    if own:
+        inside = {u: f"g{rng.integers(len(own))}" for u in names if rng.random() < 0.8}
+    members = [*names, *(g.name for g in own)]
+
+    def some(part, least, most):
+        return [
+            (m, resources[k], float(capacity[k] * rng.uniform(least, most)))
+            for m in members for k in range(len(resources)) if rng.random() < part
+        ]  # fmt: skip
+
+    bundles = some(0.4, 0, 0.5 / users) if "bundles" in kind else []
+    ceilings = some(0.25, 0.2, 0.8) if "ceilings" in kind else []
+    tasks = {u: float(rng.integers(0, 3)) for u in names} if "in tasks" in kind else {}
+    given = fo.Quotas(
+        own, inside, [fo.Guarantee(*row) for row in bundles], [fo.Bound(*row) for row in ceilings],
+        guarantee_tasks=tasks,
+    )  # fmt: skip
+    limit = np.where(rng.random(users) < 0.2, rng.integers(1, 5, users), np.inf)
+    return fo.Instance(
+        demand, capacity[None, :], weight=rng.choice([1, 1, 2, 3], users),
+        limit=None if not kind else limit, users=names, resources=resources, quotas=given,
+    )  # fmt: skip
+
+
 def how(rng, inst) -> dict:
     """A criterion, a measure and an `over`, as the oracle takes them."""
     criterion = str(rng.choice(["tasks", "drf"]))
