@@ -95,10 +95,11 @@ def _of_flavor(ways: Ways, bundles: list[Bundle], rule: Division, most: Floats) 
     floor = np.zeros(users)
     for bundle in sorted(bundles, key=lambda b: -b.node):  # children have larger numbers
         named = np.flatnonzero(~np.isnan(bundle.amount))
-        use = _use(ways, bundle, named)
         below = rule.tree.below(bundle.node)
         below[bundle.node] = True
-        members = below[rule.tree.leaf] & (use > 0).any(axis=1) & np.isfinite(use).all(axis=1)
+        inside = below[rule.tree.leaf]
+        use = _use(ways, bundle, named, inside)
+        members = inside & (use > 0).any(axis=1) & np.isfinite(use).all(axis=1)
         room = bundle.amount[named] - floor[members] @ use[members]
         if not members.any() or (room < -FULL * bundle.amount[named]).any():
             continue
@@ -113,19 +114,21 @@ def _of_flavor(ways: Ways, bundles: list[Bundle], rule: Division, most: Floats) 
     return floor
 
 
-def _use(ways: Ways, bundle: Bundle, named: Ints) -> Floats:
-    """(N, named) what a unit of each user's share takes of the bundle; inf where it cannot run."""
-    can = ways.eligible & bundle.servers[None, :]
-    demand = ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :]
+def _use(ways: Ways, bundle: Bundle, named: Ints, inside: Bools) -> Floats:
+    """(N, named) what a unit of share takes of the bundle, of the users inside; inf of others, and
+    where it cannot run."""
+    mine = np.flatnonzero(inside[ways.owner])
+    can = ways.eligible[mine] & bundle.servers[None, :]
+    demand = (ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :])[mine]
     need = np.where(can[:, :, None], demand, 0.0).max(axis=1)[:, named]
-    score = np.where(can, ways.score, np.inf).min(axis=1)
+    score = np.where(can, ways.score[mine], np.inf).min(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         use = np.where(np.isfinite(score)[:, None], need / score[:, None], np.inf)
         # share from the whole bundle
         alone = np.where(use > 0, bundle.amount[named] / use, np.inf).min(axis=1)
     found = np.full((len(ways.limit), len(named)), np.inf)
     top = np.full(len(ways.limit), -1.0)
-    for k, n in enumerate(ways.owner.tolist()):
+    for k, n in enumerate(ways.owner[mine].tolist()):
         if alone[k] > top[n] and np.isfinite(score[k]):
             found[n], top[n] = use[k], alone[k]
     return found
