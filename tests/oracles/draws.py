@@ -64,12 +64,13 @@ def quotas(rng, users, resources, servers, capacity) -> fo.Quotas:
     return fo.Quotas(groups, inside, guarantees, bounds, lent, flavors, priority=priority)
 
 
-KINDS = (
+HONEST = (
     "no guarantees", "bundles", "bundles, above", "ceilings", "tree, dominant", "tree, sum",
     "tree, ceilings, dominant", "tree, bundles, dominant", "tree, bundles, sum",
-    "guarantees in tasks",
 )  # fmt: skip
-"""what `one_pool` draws"""
+KINDS = (*HONEST, "bundles of some resources", "bundles of some resources, above",
+         "guarantees in tasks")  # fmt: skip
+"""what `one_pool` draws; under those of HONEST no lie about demand is known to pay"""
 
 
 def tree(rng: np.random.Generator) -> fo.Instance:
@@ -95,13 +96,15 @@ def _pool(rng, users, capacity, groups, kind="") -> fo.Instance:
         inside = {u: f"g{rng.integers(len(own))}" for u in names if rng.random() < 0.8}
     members = [*names, *(g.name for g in own)]
 
-    def some(part, least, most):
+    def some(part, least, most, whole=False):
         return [
             (m, resources[k], float(capacity[k] * rng.uniform(least, most)))
-            for m in members for k in range(len(resources)) if rng.random() < part
+            for m in members for own in [rng.random() < part] for k in range(len(resources))
+            if (own if whole else rng.random() < part)
         ]  # fmt: skip
 
-    bundles = some(0.4, 0, 0.5 / users) if "bundles" in kind else []
+    whole = "of some" not in kind
+    bundles = some(0.4, 0, 0.5 / users, whole) if "bundles" in kind else []
     ceilings = some(0.25, 0.2, 0.8) if "ceilings" in kind else []
     tasks = {u: float(rng.integers(0, 3)) for u in names} if "in tasks" in kind else {}
     given = fo.Quotas(
