@@ -65,7 +65,8 @@ def compared(count: int) -> tuple[Counter[str], float, Counter[str], Counter[str
         found["exact answers certified"] += fo.certify(exact).certified
         ours = fo.solve(inst, notion, uncertified="return")
         found["fairopt's answers certified"] += ours.certificate.certified
-        worst = max(worst, float(np.abs(ours.shares - exact.shares).max() / exact.shares.max()))
+        largest = float(exact.shares.max()) or 1.0
+        worst = max(worst, float(np.abs(ours.shares - exact.shares).max()) / largest)
         for name, spoiled in spoils.ways(exact, rng):
             tried[name] += 1
             passed[name] += fo.certify(spoiled).certified

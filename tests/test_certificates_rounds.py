@@ -189,6 +189,13 @@ def test_a_flat_tree_agrees_with_the_judge_of_levels():
     assert not fo.certify(worse).certified
 
 
+def test_what_stops_the_users_of_each_round_is_told():
+    inst, how, _ = EXAMPLES["G5, production idle"]
+    assert tuple(fo.certify(answered(inst, how)).notes) == (
+        "p is stopped by the limit of p", "r is stopped by the quota of research: gpu",
+    )  # fmt: skip
+
+
 def test_rounds_that_leave_somebody_out_say_so():
     answer = answered(kueue(limit=[10, np.inf, np.inf, np.inf]), {})
     certificate = fo.certify(answer.with_(rounds=spoils.told(answer)[:1]))

@@ -1,5 +1,6 @@
-"""Nested max-min by three roads: rational simplex, filling of one pool, and hierarchical DRF task by
-task. And what must not change an answer, and lies."""
+"""Nested max-min by three roads: rational simplex, filling of one pool, task by task.
+
+And what must not change an answer, and lies."""
 
 from __future__ import annotations
 

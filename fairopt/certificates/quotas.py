@@ -29,7 +29,7 @@ from fairopt.allocation.check import (
     Intervals,
 )
 from fairopt.certificates.intervals import FLOOR, PINNED, Spans
-from fairopt.certificates.ruled import feasible
+from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Bill, Prices, Ruled
 from fairopt.formulas import welfare
 from fairopt.formulas.entitled import Entitled, entitled
@@ -84,16 +84,17 @@ def judge(alloc: Allocation) -> Certificate:
     factor = feasible.shrink(ruled)
     shrunk = Ruled(alloc, factor) if factor < 1 else ruled
     users = alloc.instance.users
-    found = best(shrunk, terms, given_prices(alloc, ruled))
+    given = given_prices(alloc, ruled)
+    found = best(shrunk, terms, given)
     worst = int(np.argmax(found.residual))
     checks = [
         *kept,
         Check.of("gap", found.gap, TOLERANCE, "an equal rise of every share"),
         Check.of("residual", float(found.residual[worst]), TOLERANCE, users[worst]),
     ]
-    notes: tuple[str, ...] = ()
+    notes = [f"with a price: {name}" for name in words.rules(alloc.instance, given)[: words.MOST]]
     if len(np.unique(asked.rank)) > 1:
-        notes = ("priority classes are judged under max-min only",)
+        notes.insert(0, "priority classes are judged under max-min only")
         checks.append(Check.of("one priority class", 1.0, 0.0))
     verdict = CERTIFIED if all(c.holds for c in checks) else UNPROVED
     if not all(c.holds for c in kept):
@@ -103,7 +104,7 @@ def judge(alloc: Allocation) -> Certificate:
     names = tuple([users[n] for n in np.flatnonzero(loose).tolist()])
     ends = Intervals(len(users), lambda: (low, high))
     largest = float(found.residual[worst])
-    return Certificate(verdict, found.gap, largest, names, tuple(checks), ends, notes)
+    return Certificate(verdict, found.gap, largest, names, tuple(checks), ends, tuple(notes))
 
 
 def given_prices(alloc: Allocation, ruled: Ruled) -> Prices:

@@ -28,9 +28,10 @@ from fairopt.allocation.check import (
     Certificate,
     Check,
     Intervals,
+    Told,
 )
 from fairopt.certificates.due import due, told
-from fairopt.certificates.ruled import feasible
+from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import ROUNDING, Bill, Ruled
 from fairopt.certificates.ruled.walk import Stop, path
 from fairopt.formulas.entitled import entitled
@@ -112,7 +113,8 @@ def _judged(alloc: Allocation) -> Certificate:
         return low, np.where(sure, top, np.inf)
 
     spans = Intervals(len(users), ends)
-    return Certificate(verdict, gap, float(residual.max()), loose, checks, spans)
+    notes = Told(lambda: words.told(alloc.instance, stops))
+    return Certificate(verdict, gap, float(residual.max()), loose, checks, spans, notes)
 
 
 def _worst(name: str, amount: Floats, users: tuple[str, ...]) -> Check:

@@ -1,0 +1,64 @@
+"""What stops the users of each round, in words: the rules that have a price in its proof."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.certificates.ruled.prices import Prices
+from fairopt.certificates.ruled.walk import Stop
+from fairopt.instance import Bools, Floats, Instance
+
+SURE = 1e-9
+"""prices of less than this part of the largest of their kind are noise"""
+MOST = 100
+"""most rounds that are told"""
+FEW = 8
+"""most names in a sentence"""
+
+
+def told(inst: Instance, stops: list[Stop]) -> list[str]:
+    """A sentence for each round."""
+    lines = []
+    for stop in stops[:MOST]:
+        users = _few([inst.users[n] for n in stop.users.tolist()])
+        verb = "is" if len(stop.users) == 1 else "are"
+        what = _few(rules(inst, stop.prices))
+        lines.append(f"{users} {verb} stopped by {what}" if what else f"{users}: no prices")
+    more = len(stops) - MOST
+    return [*lines, *([f"and {more} more rounds"] if more > 0 else [])]
+
+
+def rules(inst: Instance, prices: Prices) -> list[str]:
+    """The rules with a price: "gpu on x", "the limit of A", "the ceiling of org: gpu", ..."""
+    tree = inst.tree
+    found = [
+        f"{inst.resources[r]} on {inst.servers[i]}"
+        for i, r in np.argwhere(_sure(prices.capacity)).tolist()
+    ]
+    limited = np.flatnonzero(_sure(prices.limits))
+    found += [f"the limit of {inst.users[n]}" for n in limited.tolist()]
+    for b in np.flatnonzero(_sure(prices.bounds)).tolist():
+        what = _of(inst, int(tree.bounds.resource[b]), tree.bounds.flavor[b])
+        found.append(f"the ceiling of {tree.nodes[tree.bounds.node[b]] or 'all'}: {what}")
+    for row, nodes in zip(tree.quotas, prices.nodes, strict=True):
+        # where a node is dearer than its parent, borrowing stops it; at the root, all quotas do
+        above = np.where(tree.parent >= 0, nodes[np.maximum(tree.parent, 0)], 0.0)
+        dear = (nodes - above) > SURE * nodes.max(initial=0.0)
+        what = _of(inst, row.resource, row.flavor)
+        for v in np.flatnonzero(dear).tolist():
+            found.append(f"the quota of {tree.nodes[v] or 'all'}: {what}")
+    return found
+
+
+def _sure(price: Floats) -> Bools:
+    found: Bools = price > SURE * price.max(initial=0.0)
+    return found
+
+
+def _of(inst: Instance, r: int, flavor: str | None) -> str:
+    return inst.resources[r] + ("" if flavor is None else f" on {flavor}")
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - FEW
+    return ", ".join(names[:FEW]) + (f" and {more} more" if more > 0 else "")
