@@ -89,7 +89,7 @@ def _grid(
         return axes, places
     words = [
         ", ".join([str(row["notion"]["name"]),
-                   *(f"{k} = {_plain(v)}" for k, v in row["parameters"].items())])
+                   *(f"{k} = {_plain(v)}" for k, v in row["parameters"].items() if k in swept)])
         for row in rows
     ]  # fmt: skip
     return [{"name": "point", "values": words}], [[k] for k in range(len(rows))]

@@ -7,6 +7,7 @@ from typing import Any
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, Certificate
+from fairopt.formulas.parameters import FILL
 
 MOST = 100
 """most users named that the proof does not pin"""
@@ -49,6 +50,11 @@ def sentences(found: Certificate, family: str) -> list[str]:
     if found.verdict == REFUTED:
         broken = [check.name for check in found.checks if not check.holds]
         lines.append(f"What fails: {', '.join(broken)}." if broken else "")
+    elif family.startswith(FILL) and found.verdict == CERTIFIED:
+        lines.append(
+            "Tasks are whole, they fit machine by machine, and no further task fits. That the "
+            "scheduler kept its own order is not proved."
+        )
     elif math.isfinite(found.gap):
         if family in PRICED:
             lines.append(

@@ -8,7 +8,7 @@ function newState() {
 function answerView(names, points) {
   const view = { names, point: points[0], colour: coloured(names, points), state: newState(), picked: null };
   const size = names.users.length;
-  if (size > PAGE) view.state.users = { by: names.weight ? (names.limit ? 3 : 2) : names.limit ? 2 : 1, down: true };
+  if (size > PAGE) view.state.users = { by: 1 + Number(Boolean(names.weight)) + Number(Boolean(names.limit)), down: true };
   const servers = serverTable(view), users = userTable(view), levels = levelTable(view);
   const picture = el("div", { class: "figure" });
   const detail = el("div", { class: "detail", "aria-live": "polite" });

@@ -33,7 +33,7 @@ function frontierPicture(sweep, x, y, chosen, choose) {
   const px = linear(xl, xh, m.left, w - m.right), py = linear(yl, yh, h - m.bottom, m.top);
   const words = (name) => sweep.words[name] || name;
   const parts = axes(w, h, m, px, py, [words(x), words(y)],
-    { x: ticks(xl, xh, 5).map((v) => [v, num(v)]), y: ticks(yl, yh, 5) });
+    { x: ticks(xl, xh, 5).map((v) => [v, tickWords(v)]), y: ticks(yl, yh, 5) });
   // between two points only the worse value of both is known to be reachable: steps, no slopes
   let path = "";
   best.forEach((p, k) => {

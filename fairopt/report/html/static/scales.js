@@ -30,7 +30,7 @@ function axes(w, h, m, x, y, words, at) {
   const parts = [];
   for (const v of at.y) {
     parts.push(svg("line", { class: "rule", x1: m.left, x2: w - m.right, y1: y(v), y2: y(v) }));
-    parts.push(svg("text", { class: "tick", x: m.left - 6, y: y(v) + 4, "text-anchor": "end" }, num(v)));
+    parts.push(svg("text", { class: "tick", x: m.left - 6, y: y(v) + 4, "text-anchor": "end" }, tickWords(v)));
   }
   for (const [v, label] of at.x) {
     parts.push(svg("line", { class: "mark", x1: x(v), x2: x(v), y1: h - m.bottom, y2: h - m.bottom + 4 }));

@@ -14,7 +14,7 @@ function axisPlaces(values) {
 }
 
 function valueWords(value) {
-  return isNumber(value) ? num(value) : value === null ? "none" : String(value);
+  return isNumber(value) ? num(value) : value === null ? "none" : clip(String(value), 60);
 }
 
 /** Shares of users along one axis, the other parameters as chosen. */
@@ -30,7 +30,8 @@ function linesPicture(sweep, axis, at, names) {
   const most = Math.max(1e-300, ...there.flatMap((p) => chunks(p.shares)));
   const y = linear(0, most * 1.05, h - m.bottom, m.top);
   const every = Math.max(1, Math.ceil(values.length / 6));
-  const marks = places.map((v, k) => [v, valueWords(values[k])]).filter((_, k) => k % every === 0 || k === places.length - 1);
+  const long = values.some((value) => valueWords(value).length > 12); // too long for an axis: numbered
+  const marks = places.map((v, k) => [v, long ? String(k + 1) : valueWords(values[k])]).filter((_, k) => k % every === 0 || k === places.length - 1);
   if (marks.length > 2 && x(marks[marks.length - 1][0]) - x(marks[marks.length - 2][0]) < 44) marks.splice(marks.length - 2, 1);
   const parts = axes(w, h, m, x, y, [name, "share"], { x: marks, y: ticks(0, most, 5) });
   parts.push(svg("line", { class: "cross", x1: x(places[at[axis]]), x2: x(places[at[axis]]), y1: m.top, y2: h - m.bottom }));
@@ -52,10 +53,18 @@ function linesPicture(sweep, axis, at, names) {
     if (last && last.shares.length) labels.push([y(last.shares[n]), k, names.users[n]]);
   }
   labels.sort((a, b) => a[0] - b[0]);
+  // 14 apart: pushed down from the top, then up from the axis
   let free = -Infinity;
-  for (const [want, k, user] of labels) {
-    const here = Math.max(want + 4, free);
-    free = here + 14;
+  for (const label of labels) {
+    label[0] = Math.max(label[0] + 4, free);
+    free = label[0] + 14;
+  }
+  free = h - m.bottom;
+  for (const label of labels.slice().reverse()) {
+    label[0] = Math.min(label[0], free);
+    free = label[0] - 14;
+  }
+  for (const [here, k, user] of labels) {
     parts.push(svg("rect", { class: "c" + k, x: w - m.right + 8, y: here - 9, width: 9, height: 9 }));
     parts.push(svg("text", { class: "tick", x: w - m.right + 21, y: here }, clip(user, 13)));
   }

@@ -40,9 +40,9 @@ function userTable(view) {
       cell: (n) => (names.limit[n] === null ? "–" : num(names.limit[n])) });
   }
   columns.push({ head: "Tasks", number: true, sort: (n) => point().totals[n], cell: (n) => num(point().totals[n]) });
-  columns.push({ head: "Share", number: true, sort: (n) => point().shares[n], cell: (n) => num(point().shares[n]) });
+  if (!equal()) columns.push({ head: "Share", number: true, sort: (n) => point().shares[n], cell: (n) => num(point().shares[n]) });
   columns.push({ head: "Share, drawn", wide: true, cell: (n) => el("td", { class: "wide drawn" }, shareBar(point(), n, most)) });
-  if (view.point.low) columns.push({ head: "Proved interval", cell: (n) => interval(point(), n) });
+  if (view.point.low) columns.push({ head: "Proved interval", number: true, cell: (n) => interval(point(), n) });
   columns.push({ head: "Level", number: true, sort: (n) => point().levels[n], cell: (n) => num(point().levels[n]) });
   columns.push({ head: "Stopped by", wide: true, sort: (n) => point().stops[n], cell: (n) => point().stops[n] });
   const made = table({ caption: "Users: what each gets" + (equal() ? " (a share is a number of tasks here)" : ""),

@@ -26,7 +26,17 @@ function count(n, word) {
 /** A gap: below 1e-12 it is rounding. */
 function tiny(x) {
   if (x === null || x === undefined) return "not bounded";
+  if (x >= 0.01) return num(Number(x.toPrecision(3)));
   return x < 1e-12 ? "< 1e-12" : x.toExponential(1);
+}
+
+/** A number beside an axis: short, as there is little room. */
+function tickWords(x) {
+  const size = Math.abs(x);
+  if (size < 1e5) return num(x);
+  for (const [unit, word] of [[1e9, " G"], [1e6, " M"], [1e3, " k"]]) {
+    if (size >= unit) return num(Number((x / unit).toPrecision(4))) + word;
+  }
 }
 
 function clip(text, most) {
