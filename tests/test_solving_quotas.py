@@ -198,3 +198,22 @@ def test_random_answers_keep_all_rules_and_agree_with_the_stated_program(seed):
         stated = answer(inst, notion, "highs")
         np.testing.assert_allclose(stated.shares, ours.shares, rtol=1e-7, atol=1e-9)
         assert sorted(u for one in ours.rounds for u in one["users"]) == sorted(inst.users)
+
+
+@pytest.mark.parametrize("seed", range(0, 60, 3))
+def test_random_alpha_fair_answers_are_certified(seed):
+    """Also where a floor is just what its user would have anyway, or guarantees fill a server."""
+    inst = drawn(seed, "tree floor bound limit mode")
+    for notion in (fo.ProportionalFair(), fo.AlphaFair(2)):
+        try:
+            found = fo.solve(inst, notion)
+        except fo.Infeasible:
+            continue
+        assert found.certificate is not None and found.certificate.certified
+
+
+def test_a_floor_that_just_binds():
+    """u0 would have 1.5 of 4.5 with half the weight of u1, and is guaranteed 1.5."""
+    inst = drawn(30, "tree floor limit")
+    found = fo.solve(inst, fo.ProportionalFair())
+    np.testing.assert_allclose(found.shares, [1.5, 3.0], rtol=1e-7)

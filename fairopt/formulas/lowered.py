@@ -27,6 +27,8 @@ from fairopt.instance import Bools, Floats, Instance, Ints
 
 CAPACITY, LIMIT, BOUND, QUOTA = range(4)
 """kinds of rows"""
+SAME = 1e-9
+"""prices that differ by at most this part of the largest are the same"""
 
 
 class Ceiling(NamedTuple):
@@ -106,6 +108,8 @@ class Lowered:
     def budget(self, price: Floats) -> Floats:
         """() value of all that is priced: rhs times price, and the most that flows can bring."""
         drift = -(self.matrix.T @ price)[self.columns :]
+        # prices of two nodes between which flows have no bound differ by rounding only
+        drift[np.abs(drift) <= SAME * price.max(initial=0.0)] = 0.0
         with np.errstate(invalid="ignore"):
             brought = np.where(drift > 0, drift * self.high, drift * self.low)
         return np.asarray(self.rhs @ price + np.where(drift == 0, 0.0, brought).sum())

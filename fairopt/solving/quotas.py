@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.certificates import judged
 from fairopt.errors import Infeasible, SolverFailure, UsageError
 from fairopt.formulas import families, welfare
 from fairopt.formulas.entitled import Entitled, entitled
@@ -18,6 +20,8 @@ from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas import conflict, interior, naming, rounds, stated
 
+NOTHING = 1e-12
+"""part of what a user could have alone that is nothing"""
 INTERIOR = "interior, all rules"
 KNOWN = ("max-min", "alpha-fair")
 
@@ -56,7 +60,7 @@ def _nested(
     found = rounds.solve(question, solver, how.progress)
     told, steps = [], []
     for one in found.rounds:
-        users = [instance.users[n] for n in np.flatnonzero(one.users).tolist()]
+        users = _named(instance, one.users)
         budget = float(low.budget(one.price))
         price = one.price / budget if budget > 0 else one.price
         told.append({
@@ -69,9 +73,16 @@ def _nested(
         })  # fmt: skip
     last = {"step": name, "programs": found.programs, "iterations": found.iterations}
     return Allocation(
-        instance, notion, **_tasks(instance, low, found.x), score=score, rounds=tuple(told),
+        instance, notion, **_tasks(instance, low, _cleaned(low, found.x, found.share)),
+        score=score, rounds=tuple(told),
         steps=(*steps, last),
     )  # fmt: skip
+
+
+def _cleaned(low: Lowered, x: Floats, share: Floats) -> Floats:
+    """The tasks (P,), none of users that are due nothing: what they hold is rounding."""
+    nothing = share <= NOTHING * _alone(low)
+    return np.where(nothing[low.owner], 0.0, x)
 
 
 def _fair(
@@ -87,36 +98,56 @@ def _fair(
     log_w = welfare.log_weight(asked.weight, alpha, inside)
     unit = np.maximum(_alone(low) / low.shape[0], asked.floor)
     terms = low, log_w, alpha, asked.floor, asked.added, unit
-    active = _active(instance, notion, low, asked) if alpha else np.ones(low.shape[0], bool)
-    steps: list[dict[str, Any]] = []
-    found = None
+    active, told = np.ones(low.shape[0], bool), None
+    if alpha:
+        active, told = _active(instance, notion, low, asked)
     if not active.any():  # the guarantees fill everything
         return _nested(instance, notion, score, replace(asked, added=True), low, how)
-    if alpha > 0 and how.solver in ("auto", "interior"):
-        try:
-            found = interior.solve(*terms, active)
-            steps.append({"step": INTERIOR, "steps": found.steps, "error": found.left})
-        except SolverFailure as failure:
-            if how.solver == "interior":
-                raise
-            steps.append({"step": INTERIOR, "status": str(failure)})
-    if found is not None:
-        x, price = found.x, found.price
-        nu = np.where(active, found.nu, _beyond(low, price, log_w, alpha, asked))
-    else:
-        settings = _settings(notion, how.solver, linear=alpha == 0)
+
+    def interiors() -> tuple[Floats, Floats, Floats, dict[str, Any]]:
+        found = interior.solve(*terms, active)
+        nu = np.where(active, found.nu, _beyond(low, found.price, log_w, alpha, asked))
+        return found.x, found.price, nu, {"steps": found.steps, "error": found.left}
+
+    def general(settings: conic.Settings) -> tuple[Floats, Floats, Floats, dict[str, Any]]:
         x, price, nu, status = stated.fair(*terms, settings)
-        steps.append({"step": settings.label, "status": status})
-    money = float(low.budget(price)) - float(nu @ asked.floor)
-    factor = float(asked.weight.sum()) / money
-    prices: dict[str, Any] = {**naming.priced(low, price * factor)}
-    share = np.bincount(low.owner, low.score * x, low.shape[0]) - asked.base
-    return Allocation(
-        instance, notion, **_tasks(instance, low, x), score=score,
-        objective=welfare.objective(log_w, share, alpha),
-        equivalent=welfare.equivalent(log_w, share, alpha),
-        floor_prices=nu * factor, **prices, steps=tuple(steps),
-    )  # fmt: skip
+        return x, price, nu, {"status": status}
+
+    rungs: list[tuple[str, Any]] = [(INTERIOR, interiors)]
+    if how.solver not in ("auto", "interior") or alpha == 0:
+        rungs = []
+    if how.solver != "interior":
+        settings = _settings(notion, how.solver, linear=alpha == 0)
+        rungs.append((settings.label, partial(general, settings)))
+    steps: list[dict[str, Any]] = []
+    best: Allocation | None = None
+    error = np.inf
+    for label, rung in rungs:
+        try:
+            x, price, nu, said = rung()
+        except SolverFailure as failure:
+            steps.append({"step": label, "status": str(failure)})
+            continue
+        money = float(low.budget(price)) - float(nu @ asked.floor)
+        factor = float(asked.weight.sum()) / money
+        prices: dict[str, Any] = {**naming.priced(low, price * factor)}
+        share = np.bincount(low.owner, low.score * x, low.shape[0]) - asked.base
+        alloc = Allocation(
+            instance, notion, **_tasks(instance, low, x), score=score,
+            objective=welfare.objective(log_w, share, alpha),
+            equivalent=welfare.equivalent(log_w, share, alpha),
+            floor_prices=nu * factor, **prices, rounds=told,
+        )  # fmt: skip
+        verdict = judged(alloc)
+        wrong = max(verdict.gap, verdict.residual)
+        steps.append({"step": label, **said, "gap": verdict.gap, "residual": verdict.residual})
+        if best is None or verdict.certified or wrong < error:
+            best, error = alloc, wrong
+        if verdict.certified:
+            break
+    if best is None:
+        raise SolverFailure("; ".join(step["status"] for step in steps))
+    return best.with_(steps=tuple(steps))
 
 
 def _beyond(
@@ -141,8 +172,11 @@ def _settings(notion: Notion, solver: str, linear: bool) -> conic.Settings:
     return conic.ladder(solver if solver != "auto" else "clarabel", linear)[0]
 
 
-def _active(instance: Instance, notion: Notion, low: Lowered, asked: Entitled) -> Bools:
-    """(N,) who can have more than its floor; others hold it, whatever they are worth.
+def _active(
+    instance: Instance, notion: Notion, low: Lowered, asked: Entitled
+) -> tuple[Bools, tuple[dict[str, Any], ...] | None]:
+    """(N,) who can have more than its floor; others hold it, whatever they are worth. And, where
+    what is above floors is divided, the rounds at level 0 that prove it.
 
     Raises
     ------
@@ -151,10 +185,19 @@ def _active(instance: Instance, notion: Notion, low: Lowered, asked: Entitled) -
     found = conflict.stuck(low, asked.floor, _alone(low))
     nothing = found.users & (asked.floor == 0)
     if nothing.any():
-        users = [instance.users[n] for n in np.flatnonzero(nothing).tolist()]
+        users = _named(instance, nothing)
         why = ", ".join(naming.rows(instance, low, found.price)[:6])
         raise Infeasible(f"{notion.name}: nothing is left for {naming.listed(users)}: {why}")
-    return ~found.users
+    told = [
+        {"t": 0.0, "jump": 0.0, "priority": 0, "users": _named(instance, stopped),
+         "prices": naming.priced(low, price)}
+        for stopped, price in found.rounds
+    ]  # fmt: skip
+    return ~found.users, tuple(told) if told and asked.added else None
+
+
+def _named(instance: Instance, users: Bools) -> list[str]:
+    return [instance.users[n] for n in np.flatnonzero(users).tolist()]
 
 
 def _tasks(instance: Instance, low: Lowered, x: Floats) -> dict[str, Any]:
@@ -177,7 +220,7 @@ def _fits(instance: Instance, low: Lowered, floor: Floats) -> None:
     found = conflict.conflict(low, floor)
     if found is None:
         return
-    users = [instance.users[n] for n in np.flatnonzero(found.users).tolist()]
+    users = _named(instance, found.users)
     asked = np.where(found.users, floor, 0.0)
     message = naming.conflict(instance, low, users, asked, found.price, found.cut)
     cut = naming.number(found.all_cut)

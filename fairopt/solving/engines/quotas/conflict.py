@@ -38,6 +38,19 @@ class Conflict:
     all_cut: float
 
 
+@dataclass(frozen=True)
+class Stuck:
+    """users (N,) bool that cannot rise; rounds, who was found with which prices (M,)."""
+
+    users: Bools
+    rounds: tuple[tuple[Bools, Floats], ...]
+
+    @property
+    def price(self) -> Floats:
+        """(M,) the largest of any round."""
+        return np.asarray(np.max([price for _, price in self.rounds], axis=0))
+
+
 def conflict(low: Lowered, floor: Floats) -> Conflict | None:
     """The conflict of floors (N,) >= 0; None if they fit.
 
@@ -65,7 +78,7 @@ def conflict(low: Lowered, floor: Floats) -> Conflict | None:
     return Conflict(inside, found.t, price, first.t)
 
 
-def stuck(low: Lowered, floor: Floats, alone: Floats) -> Conflict:
+def stuck(low: Lowered, floor: Floats, alone: Floats) -> Stuck:
     """The users that can have nothing beyond floors (N,) that fit, and the prices that say so.
 
     Parameters
@@ -74,16 +87,16 @@ def stuck(low: Lowered, floor: Floats, alone: Floats) -> Conflict:
     """
     model = Model(low, np.maximum(floor, 1e-3 * alone), 1.0)
     rising = np.ones(len(floor), bool)
-    price = np.zeros(len(low.rhs))
+    rounds: list[tuple[Bools, Floats]] = []
     while rising.any():
         model.targets(np.where(rising, alone, 0.0), floor)
         found = model.highest(0.0, 1.0)
         stopped = rising & _pays(low, found)
         if found.t > RISES or not stopped.any():
             break
-        price = np.maximum(price, found.price)
+        rounds.append((stopped, found.price))
         rising &= ~stopped
-    return Conflict(~rising, 0.0, price, 0.0)
+    return Stuck(~rising, tuple(rounds))
 
 
 def _cut(model: Model, floor: Floats) -> Found:

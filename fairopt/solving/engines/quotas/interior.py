@@ -27,9 +27,13 @@ STEPS = 200
 """most steps"""
 END = 1e-12
 """products of what goes to zero together, in users' money, at which it ends"""
+BINDING = 1e-6
+"""a row of which less is left is full"""
+TIED = 1e-8
+"""the same for what may be nothing or free: at least one of both"""
 RIGHT = 1e-10
 """error of rows and marginal values, relative, at which it ends"""
-ENOUGH = 1e-6
+ENOUGH = 1e-5
 """a larger error is a failure"""
 FAR = 2.0
 """factor by which a step may change a marginal value, about"""
@@ -90,13 +94,15 @@ class _Method(Problem):
         step = 0
         while step < STEPS:
             wrong, tau = self.errors(s)
-            left = max(wrong, tau)
+            tied = self.tied(s)
+            left = max(100 * wrong, tau, tied)  # rules may be missed by 1e-9 only
             if left < 0.9 * mark:
                 mark, stuck = left, 0
             if left < best:
                 best, kept = left, replace(s)
             stuck += 1
-            if (wrong <= RIGHT and tau <= END) or stuck > 15 or not np.isfinite(left):
+            ended = wrong <= RIGHT and tau <= END and tied <= TIED
+            if ended or stuck > 15 or not np.isfinite(left):
                 break
             try:
                 self.step(s, tau)
@@ -105,7 +111,34 @@ class _Method(Problem):
             step += 1
         if best > ENOUGH:
             raise SolverFailure(f"interior: stopped at an error of {best:.2g}")
-        return kept, step, best
+        return self.corrected(kept), step, best
+
+    def corrected(self, s: State) -> State:
+        """The state with full rows and binding floors met to rounding, by the least change of the
+        columns relative to themselves."""
+        from scipy.sparse import csr_array, diags_array, vstack
+
+        full = s.slack <= BINDING
+        held = np.flatnonzero(self.floored & (s.above <= BINDING * self.floor))
+        rows = csr_array(vstack([self.a[full], self.of.T.tocsr()[held]]))
+        wanted = np.concatenate([self.form.rhs[full], self.floor[held]])
+        z = s.z.copy()
+        for _ in range(3):
+            scaled = rows @ diags_array(z)
+            miss = wanted - rows @ z
+            if np.abs(miss).max(initial=0.0) <= 1e-13:
+                break
+            answer = np.linalg.lstsq((scaled @ scaled.T).toarray(), miss, rcond=1e-13)[0]
+            z = np.maximum(z + z * (scaled.T @ answer), 0.0)
+        before = self.miss(s.z)
+        return replace(s, z=z) if self.miss(z) < before else s
+
+    def miss(self, z: Floats) -> float:
+        """The largest part by which a row is exceeded or a floor missed."""
+        over = float((self.a @ z - self.form.rhs).max(initial=0.0))
+        share = self.of.T @ z
+        short = (self.floor - share)[self.floored] / self.floor[self.floored]
+        return max(over, float(short.max(initial=0.0)))
 
     def start(self) -> State:
         a, users = self.a, self.users
@@ -136,6 +169,18 @@ class _Method(Problem):
         above = np.where(self.floored, np.maximum(share - self.floor, 0.1 * self.floor), ones)
         return State(z, dear, slack, price, share, value, above, nu)
 
+    def tied(self, s: State) -> float:
+        """How far anything is from being nothing, or else free: where a floor is just what its user
+        would have anyway, both its price and what is above it vanish, with the root of tau."""
+        q = self.of @ (s.value + s.nu)
+        pairs = [
+            (s.z[: self.count] / (s.share + self.base)[self.owner],
+             (s.dear / np.where(q > 0, q, np.inf))[: self.count]),
+            ((s.above / np.maximum(self.floor, 1e-300))[self.floored],
+             (s.nu / np.where(s.value > 0, s.value, s.nu))[self.floored]),
+        ]  # fmt: skip
+        return float(max(np.minimum(*pair).max(initial=0.0) for pair in pairs))
+
     def errors(self, s: State) -> tuple[float, float]:
         rows, shares, columns, values, floors = self.residuals(s)
         q = self.of @ (s.value + s.nu)
@@ -160,7 +205,7 @@ class _Method(Problem):
         wrong = self.errors(s)[0]
         centre = max(min((1 - far) ** 3, 0.9), 0.3 if wrong > 1e-2 else 0.0)
         of_columns, of_rows, own = self.money(s)
-        want = max(centre * tau, 0.01 * END)
+        want = max(centre * tau, 1e-8 * END)
         second = 1.0 if far > 0.1 and wrong < 1.0 else 0.0
         moved = system.direction(
             want * of_columns - s.z * s.dear - second * free.z * free.dear,
