@@ -9,8 +9,10 @@ optimality. What needs all users at once is split into sums:
    the part of each row held by tasks that would cost less elsewhere;
 3. `errors`: with the common scale of prices that follows from 2, the largest residual.
 
-What the errors of others may cost a light user is bounded by their sum (`certificates.disturbed`
-follows it from row to row, which needs all users): if the bound is too large, nothing is certified.
+What the errors of others may cost a user is bounded by their sum, a bound that is a million times
+what they do on ordinary clusters, since most errors cancel. The judge of one instance proves more
+(`certificates.others`), which needs all users at once; here nothing is certified if the sum is more
+than a hundredth of the lightest user's money, or than next to nothing beside one of little money.
 """
 
 from __future__ import annotations
@@ -25,10 +27,15 @@ from fairopt.certificates.disturbed import NEAR, NOISE
 from fairopt.certificates.feasibility import TOLERANCE as FITS
 from fairopt.certificates.money import LEAST, ROUNDING
 from fairopt.certificates.money import TOLERANCE as FULL
-from fairopt.certificates.prices import ENOUGH, FAR, LIGHT, NEGLIGIBLE, TOLERANCE
+from fairopt.certificates.prices import ENOUGH, NEGLIGIBLE, TOLERANCE
 from fairopt.formulas import welfare
 from fairopt.instance import Floats
 from fairopt.instance.partition import Partition
+
+LIGHT = 1e-9
+"""part of all money, and of all W^(1/alpha), that is little"""
+FAR = 1e-2
+"""part of a user's money that the errors of all others may add up to"""
 
 
 @dataclass(frozen=True, eq=False)
