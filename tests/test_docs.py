@@ -80,6 +80,27 @@ def test_tables_of_papers_are_those_of_the_models(paper):
     assert all(float(a) == pytest.approx(float(b), rel=1e-4) for a, b in pairs), stale
 
 
+def test_front_page_shows_the_commands_and_the_program_of_the_readme():
+    front = (DOCS / "index.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for language in ("sh", "python", "text"):
+        shown, read = (
+            re.search(rf"^```{language}\n(.*?)^```$", page, flags=re.M | re.S)[1]
+            for page in (front, readme)
+        )
+        assert shown == read
+
+
+def test_the_readme_has_no_links_that_break_on_a_package_index():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(link.startswith("https://") for link in re.findall(r"\]\(([^)]+)\)", text))
+
+
+def test_the_citation_has_the_version():
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (\S+)$", cited, flags=re.M)[1] == fo.__version__
+
+
 def test_numbers_of_the_front_page_are_found():
     facts = module("facts")
     assert set(facts.FACTS) < set(facts.facts())
