@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from html.parser import HTMLParser
+from os.path import normpath
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -37,10 +38,12 @@ class Page(HTMLParser):
 
 def faults(folder: Path) -> list[str]:
     """One line for each link that leads nowhere and each thing that only a network has."""
+    folder = folder.resolve()
+    files = set(folder.rglob("*")) | {folder}
     pages = {
         path: Page(path.read_text(encoding="utf-8"))
-        for path in sorted(folder.rglob("*.html"))
-        if "_static" not in path.parts
+        for path in sorted(files)
+        if path.suffix == ".html" and "_static" not in path.parts
     }
     found = []
     for path, page in pages.items():
@@ -48,15 +51,15 @@ def faults(folder: Path) -> list[str]:
         for target in page.loads:
             if urlsplit(target).netloc:
                 found.append(f"{where}: loads {target} from a network")
-        for target in page.links + page.loads:
+        for target in dict.fromkeys(page.links + page.loads):
             link = urlsplit(target)
             if link.scheme or link.netloc:
                 continue
-            file = (path.parent / unquote(link.path)).resolve() if link.path else path.resolve()
-            if not file.exists():
+            file = Path(normpath(path.parent / unquote(link.path))) if link.path else path
+            if file not in files:
                 found.append(f"{where}: {target} does not exist")
                 continue
-            other = next((p for f, p in pages.items() if f.resolve() == file), None)
+            other = pages.get(file)
             if link.fragment and other and unquote(link.fragment) not in other.anchors:
                 found.append(f"{where}: {target} has no such anchor")
     return found
