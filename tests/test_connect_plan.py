@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fairopt import files
 from fairopt.cli import run
 from fairopt.connect import judging, kinds, plan, plan_rows, problem, shapes, sources
 
@@ -110,9 +111,18 @@ def test_sentences(data):
 
 
 def test_kinds_of_cards_count_by_what_they_do(data):
-    """The T4 runs a task at .4 of the speed, so a task there counts .4 of the share."""
-    score = data["answer"]["score"]["ml/train"]
-    assert score["t4"] == pytest.approx(0.4 * score["a100x8"])
+    """The T4 runs a task at .4 of the speed: that is a mode of those who ask for cards."""
+    modes = data["answer"]["instance"]["modes"]["ml/train"]
+    found = [(mode.get("speed", 1.0), mode["servers"]) for mode in modes]
+    assert found == [(1.0, ["a100x8"]), (0.4, ["t4"])]
+
+
+def test_queues_are_groups(data):
+    """What careless and giant cannot use stays with the others of their queue."""
+    instance = files.loads(json.dumps(data["answer"])).instance
+    assert {group.name for group in instance.quotas.groups} == {"data", "ml", "web"}
+    assert instance.quotas.group["ml/train"] == "ml"
+    assert data["nested"] is True
 
 
 def test_held_on_nodes_that_are_out(data):
@@ -188,7 +198,8 @@ def _weight(data):
 
 
 def _slow_cards_count_in_full(data):
-    data["answer"]["score"]["ml/train"]["t4"] *= 2.5
+    modes = data["answer"]["instance"]["modes"]["ml/train"]
+    modes[1]["speed"] = 1.0
 
 
 def _could_hold_more(data):

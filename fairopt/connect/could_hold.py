@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.allocation import Allocation
 from fairopt.instance import Bools, Floats, Instance
 
 MOST = 300_000
@@ -55,9 +54,9 @@ def kept(owner: list[str], weight: dict[str, float], share: Floats, queue: str) 
     return np.array([name != queue and level[name] <= here for name in owner], dtype=bool)
 
 
-def held_share(answer: Allocation, held: Any) -> Floats:
+def held_share(instance: Instance, score: Floats, held: Any) -> Floats:
     """(N,) share of the tasks held on shapes where they may run."""
-    share: Floats = np.where(answer.instance.eligible, answer.score * held, 0.0).sum(axis=1)
+    share: Floats = np.where(instance.eligible, score * held, 0.0).sum(axis=1)
     return share
 
 
@@ -82,15 +81,21 @@ def bound(
 
 
 def of_queue(
-    answer: Allocation, owner: list[str], weight: dict[str, float], held: Any, queue: str
-) -> Could | None:
-    """The most that a queue could hold; None where what the others hold does not fit."""
+    inst: Instance, scores: Floats, owner: list[str], weight: dict[str, float], held: Any,
+    queue: str,
+) -> Could | None:  # fmt: skip
+    """The most that a queue could hold; None where what the others hold does not fit.
+
+    Parameters
+    ----------
+    inst : without groups and modes. scores : (N, I) share of one task.
+    owner : queue of each user. weight : of each queue. held : (N, I) tasks.
+    """
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, vstack
 
-    inst = answer.instance
     own = np.array([name == queue for name in owner])
-    share = held_share(answer, held)
+    share = held_share(inst, scores, held)
     stay = np.flatnonzero(kept(owner, weight, share, queue) & (share > 0))
     n, i = inst.pairs
     use = inst.pair_demand
@@ -109,7 +114,7 @@ def of_queue(
     at = np.full(len(owner), -1)
     at[stay] = np.arange(len(stay))
     some = np.flatnonzero(at[n] >= 0)
-    score = answer.score[n, i]
+    score = scores[n, i]
     floors = coo_array(
         (-score[some] / share[n[some]], (at[n[some]], some)), shape=(len(stay), len(n))
     )
@@ -129,6 +134,6 @@ def of_queue(
     floor = np.zeros(len(owner))
     floor[stay] = share[stay]
     return Could(
-        float(found.x[own[n]].sum()), bound(inst, answer.score, own, floor, prices, keep),
+        float(found.x[own[n]].sum()), bound(inst, scores, own, floor, prices, keep),
         np.maximum(prices, 0.0), np.maximum(keep, 0.0),
     )  # fmt: skip

@@ -11,11 +11,13 @@ import numpy as np
 
 from fairopt import files
 from fairopt.connect.cluster import Cluster, Workload
+from fairopt.connect.eligible import Rules
 from fairopt.connect.fields import Amounts
 from fairopt.connect.problem import Problem
 from fairopt.connect.shapes import Shape
 from fairopt.errors import UsageError
 from fairopt.files import Model
+from fairopt.instance import Floats, Instance
 
 SOURCE = "imported by fairopt from what its scheduler printed"
 
@@ -42,12 +44,15 @@ def problem(path: str) -> Problem:
     resources = instance.resources
     demand = [_amounts(resources, row) for row in instance.demand]
     capacity = [_amounts(resources, row) for row in instance.capacity]
+    quotas = instance.quotas
+    member = {} if quotas is None else dict(quotas.group)
     users = []
     fits = np.zeros(instance.shape[:2], dtype=bool)
     for n, name in enumerate(instance.users):
         limit = instance.limit[n]
         asked = int(limit) if np.isfinite(limit) else None
-        users.append(Workload(name, name, demand[n], waiting=asked))
+        weight = float(instance.weight[n])
+        users.append(Workload(member.get(name, name), name, demand[n], Rules(), asked, {}, weight))
         for i, own in enumerate(capacity):
             fits[n, i] = instance.placement[n, i] and all(
                 own.get(key, 0) >= x for key, x in demand[n].items()
@@ -65,12 +70,36 @@ def problem(path: str) -> Problem:
         for name, count, own in zip(instance.servers, instance.count, capacity, strict=True)
     )
     owners = [users[n] for n in some]
-    weights = {own.queue: float(w) for own, w in zip(owners, kept.weight, strict=True)}
+    weights = {own.queue: own.weight for own in owners}
+    weights |= {group.name: group.weight for group in (() if quotas is None else quotas.groups)}
+    kept = kept.replace(placement=fits[some])
     return Problem(
-        Cluster([], owners, weights=weights), kept.replace(placement=fits[some]), tuple(owners),
-        shapes, np.ones(fits[some].shape), np.zeros(fits[some].shape, dtype=np.int64),
+        Cluster([], owners, weights=weights), kept, kept.replace(quotas=None, modes=None),
+        tuple(owners), shapes, _speed(kept), np.zeros(fits[some].shape, dtype=np.int64),
         np.zeros(len(some), dtype=np.int64), tuple(stuck), (),
     )  # fmt: skip
+
+
+def _speed(instance: Instance) -> Floats:
+    """(N, I) speed of a user on a server, from its modes.
+
+    Raises
+    ------
+    UsageError : modes of other demand than the user's, or two modes on one server.
+    """
+    speed = np.ones(instance.shape[:2])
+    at = {name: i for i, name in enumerate(instance.servers)}
+    for name, ways in (instance.modes or {}).items():
+        n = instance.users.index(name)
+        seen: set[str] = set()
+        for mode in ways:
+            servers = instance.servers if mode.servers is None else mode.servers
+            if seen & set(servers) or tuple(mode.demand) != tuple(instance.demand[n].tolist()):
+                wanted = "modes of the user's own demand, each on servers of its own"
+                raise UsageError(f"plan: found the mode {mode.name!r} of {name}; wanted {wanted}")
+            seen |= set(servers)
+            speed[n, [at[server] for server in servers]] = mode.speed
+    return speed
 
 
 def model(found: Problem, title: str) -> Model:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,6 @@ from fairopt.connect import could_hold, scarcity, status
 from fairopt.connect.packing import Packed, pack
 from fairopt.connect.problem import Problem
 from fairopt.connect.quantities import written
-from fairopt.instance import Floats, Instance
 
 if TYPE_CHECKING:
     from fairopt.notions import Notion
@@ -28,27 +26,6 @@ if TYPE_CHECKING:
 SCHEMA = "fairopt/plan/v1"
 SHOWN = 20
 """most names of pods listed for what is not modelled; their number is always given"""
-
-
-OUTPUT = "output"
-
-
-@dataclass(frozen=True)
-class ByOutput:
-    """Scores where a task runs at different speeds: its dominant share where it runs fastest.
-
-    A unit of output weighs the same wherever it is made, so running slowly is never a merit.
-    """
-
-    speed: Floats
-    __name__ = OUTPUT
-
-    def __call__(self, instance: Instance) -> Floats:
-        """(N, I) scores."""
-        from fairopt import criteria
-
-        dominant: Floats = criteria.score(instance, "drf")
-        return np.where(instance.eligible, dominant * self.speed, 0.0)
 
 
 def make(
@@ -60,7 +37,7 @@ def make(
 
     Parameters
     ----------
-    notion : what is fair; default max-min of dominant shares, of output where speeds differ.
+    notion : what is fair; default max-min of dominant shares, queue by queue.
     progress : called with (done, of) while a long sequence of programs is solved.
 
     Raises
@@ -71,11 +48,12 @@ def make(
     from fairopt.notions import MaxMin
 
     if notion is None:
-        slow = (problem.speed != 1).any()
-        notion = MaxMin(ByOutput(problem.speed)) if slow else MaxMin()
+        # what a group uses of each resource has no meaning where it depends on the kind of card
+        grouped = problem.instance.quotas is not None and problem.instance.modes
+        notion = MaxMin(measure="sum") if grouped else MaxMin()
     answer = solving.solve(problem.instance, notion, progress=progress, uncertified="return")
     packed = pack(
-        problem.instance, [problem.demand(n) for n in range(len(problem.users))],
+        problem.plain, [problem.demand(n) for n in range(len(problem.users))],
         [row.capacity for row in problem.shapes], answer.tasks, answer.levels,
     )  # fmt: skip
     return {
@@ -89,6 +67,7 @@ def make(
             {"node": row.node, "pod": row.name, "why": row.why, "request": _exact(row.request)}
             for row in problem.cluster.undivided
         ],
+        "nested": problem.nested,
         "overfull": list(problem.over),
         "not_modelled": [
             {"what": words, "pods": len(names), "names": names[:SHOWN]}
@@ -132,7 +111,7 @@ def _amounts(row: Any, problem: Problem) -> dict[str, float]:
 
 
 def _workloads(problem: Problem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
-    stops = status.blocks_by_user(answer.each_blocked())
+    stops = scarcity.blocks(answer, problem.plain)
     rows = []
     held = problem.held.sum(axis=1)
     for n, (name, work) in enumerate(zip(problem.instance.users, problem.users, strict=True)):
@@ -162,7 +141,7 @@ def _workloads(problem: Problem, answer: allocation.Allocation, packed: Packed) 
 def _queues(problem: Problem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
     owner = [work.queue for work in problem.users]
     names = sorted({*owner, *(work.queue for _, work, _ in problem.stuck)})
-    demand = problem.instance.demand
+    demand = problem.plain.demand
     held = problem.held.sum(axis=1) + problem.held_out
     rows = []
     for name in names:
@@ -188,11 +167,11 @@ def _could_hold(
 ) -> dict[str, Any] | None:
     """What the queue could hold, with the prices that prove it; None where it is not computed."""
     names = sorted(set(owner))
-    size = len(names) * len(problem.instance.pairs[0])
+    size = len(names) * len(problem.plain.pairs[0])
     if queue not in names or not problem.held.any() or size > could_hold.MOST:
         return None
     weight = {name: problem.cluster.weights.get(name, 1.0) for name in names}
-    found = could_hold.of_queue(answer, owner, weight, problem.held, queue)
+    found = could_hold.of_queue(problem.plain, answer.score, owner, weight, problem.held, queue)
     if found is None:
         return None
     users, servers, resources = problem.instance.names.values()
@@ -208,7 +187,7 @@ def _could_hold(
 
 def _shapes(problem: Problem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
     names = problem.instance.users
-    prices = scarcity.prices(answer)
+    prices, use = scarcity.prices(answer), scarcity.use(answer, problem.plain)
     rows = []
     for i, shape in enumerate(problem.shapes):
         idle, stranded = _left(problem, packed, i)
@@ -216,7 +195,7 @@ def _shapes(problem: Problem, answer: allocation.Allocation, packed: Packed) -> 
             "shape": shape.name, "count": shape.count, "capacity": _exact(shape.capacity),
             "nodes": [name for name, _ in shape.members if name],
             "kinds": dict(shape.kinds),
-            "use": _amounts(answer.utilisation[i], problem),
+            "use": _amounts(use[i], problem),
             "price": _amounts(prices[i], problem), "idle": idle, "stranded": stranded,
             "machines": [
                 {"count": count, "tasks": {names[n]: tasks for n, tasks in sorted(own.items())}}

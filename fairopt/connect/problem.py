@@ -1,12 +1,13 @@
 """From a cluster to a model: shapes, users and what each holds; and why somebody has no place.
 
 A user is a workload with a node that can hold at least one of its tasks. Its limit is what it holds
-and waits for; its weight is its part of its queue's weight.
+and waits for. A queue of several users is a group; kinds of cards are modes of the users that ask
+for cards.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -21,6 +22,10 @@ from fairopt.connect.quantities import short
 from fairopt.connect.shapes import Shape, left_over, shapes
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats, Instance, Ints
+from fairopt.instance.quotas import Group, Mode, Quotas
+
+MOST_NESTED = 2000
+"""most users that are divided among queue by queue; with more, weights are multiplied down"""
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,8 @@ class Problem:
 
     Parameters
     ----------
-    instance : N users, I shapes, R resources that somebody asks for.
+    instance : N users, I shapes, R resources that somebody asks for; with groups and modes.
+    plain : the same without groups and modes.
     users : the workload of each user.
     shapes : the shape of each server.
     speed : (N, I) throughput of one task of a user on a shape, beside its fastest kind of card.
@@ -42,6 +48,7 @@ class Problem:
 
     cluster: Cluster
     instance: Instance
+    plain: Instance
     users: tuple[Workload, ...]
     shapes: tuple[Shape, ...]
     speed: Floats
@@ -50,6 +57,16 @@ class Problem:
     stuck: tuple[tuple[str, Workload, str], ...]
     over: tuple[str, ...]
     kinds: tuple[Kinds, ...] = ()
+
+    @property
+    def nested(self) -> bool:
+        """Whether what a queue is due is divided within the queue first."""
+        return self.instance.quotas is not None or len(set(self.users_by_queue)) == len(self.users)
+
+    @property
+    def users_by_queue(self) -> list[str]:
+        """The queue of each user."""
+        return [own.queue for own in self.users]
 
     def demand(self, n: int) -> Amounts:
         """The exact amounts of one task of user n, of the instance's resources."""
@@ -101,19 +118,23 @@ def problem(
         raise BadInput([Fault(f"workload {name}", why, "a place to run") for name, _, why in stuck])
     resources = sorted({key for _, work in users for key in work.demand})
     owners = [own for _, own in users]
-    instance = Instance(
+    plain = Instance(
         [[float(w.demand.get(key, 0)) for key in resources] for w in owners],
         [[float(row.capacity.get(key, 0)) for key in resources] for row in rows],
         placement=np.array(allowed),
-        weight=_weights(owners, cluster),
+        weight=[own.weight for own in owners],
         limit=[np.inf if w.asked is None else w.asked for w in owners],
         count=[row.count for row in rows],
         users=[name for name, _ in users], servers=[row.name for row in rows], resources=resources,
     )  # fmt: skip
+    speed = _speed(owners, rows, kinds)
+    instance = with_groups(plain, owners, cluster.weights)
+    if (speed != 1).any():
+        instance = instance.replace(modes=modes(plain, speed))
     held, out = _held(owners, rows)
     _, over = left_over(cluster)
     return Problem(
-        cluster, instance, tuple(owners), tuple(rows), _speed(owners, rows, kinds), held, out,
+        cluster, instance, plain, tuple(owners), tuple(rows), speed, held, out,
         tuple(stuck), tuple(over), tuple(kinds),
     )  # fmt: skip
 
@@ -142,12 +163,42 @@ def _without_pods(work: Workload) -> Workload:
     return Workload(work.queue, work.name, demand, work.rules, work.waiting, work.held, work.weight)
 
 
-def _weights(work: Sequence[Workload], cluster: Cluster) -> list[float]:
-    """Each user's part of its queue's weight, in proportion to the weights in the queue."""
-    total: dict[str, float] = {}
-    for own in work:
-        total[own.queue] = total.get(own.queue, 0.0) + own.weight
-    return [cluster.weights.get(w.queue, 1.0) * w.weight / total[w.queue] for w in work]
+def with_groups(
+    plain: Instance, owners: Sequence[Workload], weights: Mapping[str, float]
+) -> Instance:
+    """The instance with a group for every queue.
+
+    Where each queue has one user, and where there are more than MOST_NESTED users, there are no
+    groups, and the weight of a queue is divided among its users.
+    """
+    queues = sorted({own.queue for own in owners})
+    if len(queues) == len(owners) or len(owners) > MOST_NESTED:
+        total = dict.fromkeys(queues, 0.0)
+        for own in owners:
+            total[own.queue] += own.weight
+        parts = [weights.get(w.queue, 1.0) * w.weight / total[w.queue] for w in owners]
+        return plain.replace(weight=parts)
+    # names of groups and users are all different
+    users = set(plain.users)
+    named = {queue: f"{queue} (queue)" if queue in users else queue for queue in queues}
+    groups = [Group(named[queue], weight=weights.get(queue, 1.0)) for queue in queues]
+    member = {name: named[own.queue] for name, own in zip(plain.users, owners, strict=True)}
+    return plain.replace(quotas=Quotas(groups=groups, group=member))
+
+
+def modes(plain: Instance, speed: Floats) -> dict[str, list[Mode]]:
+    """For users whose speed depends on the shape, a mode for each speed, fastest first."""
+    found = {}
+    for n in np.flatnonzero((speed != 1).any(axis=1)):
+        here = np.flatnonzero(plain.placement[n])
+        found[plain.users[n]] = [
+            Mode(
+                f"speed {a:g}", tuple(plain.demand[n].tolist()), float(a),
+                tuple(plain.servers[i] for i in here if speed[n, i] == a),
+            )
+            for a in sorted(set(speed[n, here].tolist()), reverse=True)
+        ]  # fmt: skip
+    return found
 
 
 def _speed(work: Sequence[Workload], rows: Sequence[Shape], kinds: Sequence[Kinds]) -> Floats:

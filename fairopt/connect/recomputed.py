@@ -12,7 +12,6 @@ from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.connect import could_hold, scarcity
 from fairopt.connect.packing import whole_part
-from fairopt.connect.plan import OUTPUT
 from fairopt.connect.plan_rows import Rows
 from fairopt.connect.quantities import written
 from fairopt.connect.status import BLOCKED, FRAGMENTED, SATISFIED, STUCK
@@ -39,26 +38,35 @@ def _same(told: Any, computed: Any) -> bool:
 
 
 def other_scores(rows: Rows, answer: Allocation) -> list[str]:
-    """Where scores of the plan's own criterion are not the dominant share times the speed."""
+    """Where modes are not the workload's own demand at the speeds of the kinds of cards."""
     name = parameters.criterion_of(answer.notion)
-    if name in criteria.CRITERIA:
-        return []  # checked when the answer was read
-    if name != OUTPUT:
-        return [f"the criterion {name!r} is not known"]
+    if name not in criteria.CRITERIA:
+        return [f"the criterion {name!r} is not known"]  # of the others every score is checked
     inst = answer.instance
-    speed = np.ones(inst.shape[:2])
-    for resource, row in rows.kinds.items():
-        given = table(row.get("speed", {}), f"kinds.{resource}", rows.faults)
-        of = {key: rows.amount(x, f"kinds.{resource}.{key}") for key, x in given.items()}
-        asks = [resource in rows.workloads.get(user, {}).get("demand", {}) for user in inst.users]
-        for i, server in enumerate(inst.servers):
-            kind = rows.shapes.get(server, {}).get("kinds", {}).get(resource, "")
-            speed[asks, i] *= of.get(kind, max(of.values(), default=1.0)) / max(
-                of.values(), default=1.0
-            )
-    wanted = np.where(inst.eligible, criteria.score(inst, "drf") * speed, 0.0)
-    off = np.abs(answer.score - wanted) > NEAR * wanted
-    return [f"{inst.users[n]} on {inst.servers[i]}" for n, i in np.argwhere(off)]
+    speeds = {
+        resource: {
+            kind: rows.amount(x, f"kinds.{resource}.{kind}")
+            for kind, x in table(row.get("speed", {}), f"kinds.{resource}", rows.faults).items()
+        }
+        for resource, row in rows.kinds.items()
+    }
+    wrong = []
+    for n, user in enumerate(inst.users):
+        asks = rows.workloads.get(user, {}).get("demand", {})
+        for mode in inst.modes.get(user, ()) if inst.modes else ():
+            if tuple(mode.demand) != tuple(inst.demand[n].tolist()):
+                wrong.append(f"demand of mode {mode.name} of {user}")
+            for server in inst.servers if mode.servers is None else mode.servers:
+                kinds = rows.shapes.get(server, {}).get("kinds", {})
+                speed = 1.0
+                for resource, of in speeds.items():
+                    if resource in asks and of:
+                        speed *= of.get(kinds.get(resource, ""), max(of.values())) / max(
+                            of.values()
+                        )
+                if rows.kinds and abs(speed - mode.speed) > NEAR * mode.speed:
+                    wrong.append(f"speed of {user} on {server}")
+    return wrong
 
 
 def workloads(rows: Rows, answer: Allocation) -> Told:
@@ -139,10 +147,11 @@ def _could_hold(rows: Rows, answer: Allocation, queue: str, told: Any) -> Told:
     if rows.faults or not set(owner) <= weight.keys() or min(weight.values()) <= 0:
         yield f"{queue}.could_hold", None, 0.0
         return
-    share = could_hold.held_share(answer, held)
+    plain = inst.replace(quotas=None, modes=None)
+    share = could_hold.held_share(plain, answer.score, held)
     floor = np.where(could_hold.kept(owner, weight, share, queue), share, 0.0)
     own = np.array([name == queue for name in owner])
-    most = could_hold.bound(inst, answer.score, own, floor, prices, keep)
+    most = could_hold.bound(plain, answer.score, own, floor, prices, keep)
     yield f"{queue}.could_hold.share", told.get("share"), most
     # it is no less than what the queue holds, or its prices prove something impossible
     possible = told.get("share", 0.0) >= float(share[own].sum()) * (1 - 1e-6)
@@ -153,9 +162,11 @@ def shapes(rows: Rows, answer: Allocation) -> Told:
     """The numbers of the shapes."""
     inst = answer.instance
     prices = scarcity.prices(answer)
+    plain = inst.replace(quotas=None, modes=None) if inst.demand.ndim == 2 else inst
+    use = scarcity.use(answer, plain)
     for i, server in enumerate(inst.servers):
         row = rows.shapes.get(server, {})
-        for key, floats in (("use", answer.utilisation[i]), ("price", prices[i])):
+        for key, floats in (("use", use[i]), ("price", prices[i])):
             told = table(row.get(key, {}), f"{server}.{key}", rows.faults)
             for resource, x in zip(inst.resources, floats, strict=True):
                 yield f"{server}.{key}.{resource}", told.get(resource), float(x)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from fairopt.connect.packing import whole_part
@@ -41,7 +41,8 @@ def status(asked: float | None, due: float, whole: int, blocks: Iterable[Block])
     if whole < whole_part(due):
         said = f"due {due:.6g}{of}, {whole} fit whole on single nodes"
         return Status(FRAGMENTED, f"enough in total but fragmented: {said}")
-    stops = sorted(blocks, key=lambda b: (-(b.price or 0.0), b.shape, b.resource))
+    # prices that are equal but for rounding do not decide the order
+    stops = sorted(blocks, key=lambda b: (-round(b.price or 0.0, 6), b.shape, b.resource))
     if not stops:
         return Status(BLOCKED, f"due {due:.6g}{of}; {whole} whole tasks")
     by: dict[str, list[str]] = {}
@@ -59,14 +60,3 @@ def stuck(why: str) -> Status:
 def _few(names: list[str]) -> str:
     more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
     return ", ".join(names[:_FEW]) + more
-
-
-def blocks_by_user(found: Iterable[tuple[str, str | None, str | None, float | None]]) -> Mapping[
-    str, list[Block]
-]:  # fmt: skip
-    """The entries of `Allocation.blocked` by user, without those at their own limit."""
-    by: dict[str, list[Block]] = {}
-    for user, server, resource, price in found:
-        if server is not None and resource is not None:
-            by.setdefault(user, []).append(Block(server, resource, price))
-    return by

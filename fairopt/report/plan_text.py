@@ -129,6 +129,8 @@ def _aside(plan: Mapping[str, Any]) -> Iterator[str]:
     if fixed:
         words = ", ".join(f"{counted(k, 'pod')} ({why})" for why, k in sorted(fixed.items()))
         yield _clip(f"taken off the nodes first: {words}")
+    if not plan["nested"]:
+        yield "many workloads: the weight of a queue is divided among its workloads, not its part"
     if plan["overfull"]:
         yield _clip(f"nodes whose own pods ask for more than they have: {_few(plan['overfull'])}")
     for row in plan["not_modelled"]:
