@@ -13,8 +13,6 @@ from fairopt.commands import completion, output
 FORMATS = ("terminal", "markdown", "latex", "csv")
 USERS = 4
 """with more users than this the table has no columns of totals; --json has them"""
-REASON = 76
-"""longest reason printed whole"""
 
 
 @click.command("compare", context_settings={"max_content_width": 100})
@@ -66,6 +64,8 @@ def command(
             bullet = "- " if form == "markdown" else ""
             shown.append("\n".join(bullet + note for note in notes))
         output.to_stdout("\n\n".join(shown))
+        if form == "terminal":
+            output.to_stderr("which notion to choose, and why: docs/choose/notion.md")
     return 0 if all(compare.accepted(row) for row in table) else 4
 
 
@@ -84,7 +84,7 @@ def _lines(inst: Any, table: list[dict[str, Any]]) -> tuple[list[list[str]], lis
         if row["status"] != "answered":
             empty = ["-"] * (len(head) - 2)
             lines.append([name, *empty, row["status"]])
-            notes.append(f"{name} {row['status']}: {_short(row['reason'])}")
+            notes.append(f"{name} {row['status']}: {' '.join(row['reason'].split())}")
             continue
         used = list(row["utilisation"].values())
         lines.append(
@@ -100,11 +100,6 @@ def _lines(inst: Any, table: list[dict[str, Any]]) -> tuple[list[list[str]], lis
 
 def _plain(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _short(reason: str) -> str:
-    words = " ".join(reason.split())
-    return words if len(words) <= REASON else words[: REASON - 3] + "..."
 
 
 def _finite(value: Any) -> Any:
