@@ -15,6 +15,7 @@ import numpy as np
 from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.errors import UsageError
+from fairopt.formulas import blocked_rules
 from fairopt.instance import Floats, Instance
 
 FULL = 1e-6
@@ -94,7 +95,6 @@ def measure(
         has nothing, a number beyond floating point). One key `utilisation.NAME` per resource.
     """
     allocation.instance.only_linear("measures")
-    allocation.instance.only_plain("measures", modes=True)
     # numbers beyond floating point become None below, without a warning
     with np.errstate(over="ignore", invalid="ignore"):
         found = _measured(allocation, best_throughput)
@@ -106,13 +106,14 @@ def measure(
 
 def _measured(allocation: Allocation, best_throughput: float | None) -> dict[str, float | None]:
     inst, levels = allocation.instance, allocation.levels
-    dominant = criteria.score(inst, "dominant-share") * allocation.tasks
     total = efficiency(allocation)
     found: dict[str, float | None] = {
-        "efficiency": total,
-        "sqrt_var_f": sqrt_var_f(inst, dominant),
-        "sqrt_sum_v": sqrt_sum_v(inst, dominant),
-    }
+        "efficiency": total, "sqrt_var_f": None, "sqrt_sum_v": None,
+    }  # fmt: skip
+    if allocation.way_tasks is None:  # with modes there is no one dominant share on a machine
+        dominant = criteria.score(inst, "dominant-share") * allocation.tasks
+        found["sqrt_var_f"] = sqrt_var_f(inst, dominant)
+        found["sqrt_sum_v"] = sqrt_sum_v(inst, dominant)
     for name, part in zip(inst.resources, utilisation(allocation), strict=True):
         found[f"utilisation.{name}"] = part
     found["min_level"] = float(levels.min())
@@ -129,7 +130,9 @@ def _measured(allocation: Allocation, best_throughput: float | None) -> dict[str
 
 
 def efficiency(allocation: Allocation) -> float:
-    """sum_n phi_n x_n, in weighted tasks (kesidis2018 (2), (17))."""
+    """sum_n phi_n x_n, in weighted tasks (kesidis2018 (2), (17)); with modes x is the output."""
+    if allocation.way_tasks is not None:
+        return float(allocation.instance.weight @ allocation.output.sum(axis=1))
     return float(allocation.instance.weight @ allocation.totals)
 
 
@@ -200,6 +203,9 @@ def blocked_users(allocation: Allocation) -> int:
     resources idle.
     """
     inst = allocation.instance
+    if not inst.plain:
+        ways = allocation.tasks if allocation.way_tasks is None else allocation.way_tasks
+        return int((~blocked_rules.free(inst, ways)).sum())
     n, i = inst.pairs
     stopped = ((allocation.utilisation[i] >= 1 - FULL) & (inst.pair_demand > 0)).any(axis=1)
     free = np.zeros(len(inst.users), dtype=bool)

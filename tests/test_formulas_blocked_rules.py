@@ -7,7 +7,9 @@ import pytest
 from quota_cases import cards
 
 import fairopt as fo
+from fairopt import measures
 from fairopt.formulas.blocked import Blocked
+from fairopt.formulas.blocked_rules import free
 
 TASKS = fo.MaxMin("tasks")
 
@@ -83,3 +85,34 @@ def test_a_frame_of_an_answer_with_modes_has_a_row_for_each_mode():
         "user", "server", "mode", "tasks", "output", "share",
     ]  # fmt: skip
     assert alloc.to_frame()["output"].tolist() == pytest.approx([4, 0.4, 2.4])
+
+
+def test_who_is_free_to_get_more():
+    inst = cluster(
+        bounds=[fo.Bound("org", "gpu", 6)], limit=[99, 99, 5],
+        quotas=[fo.Quota("org", "gpu", 5, borrow=0), fo.Quota("c", "gpu", 99)],
+    )  # fmt: skip
+    for tasks, wanted in (
+        ([1, 1, 1], [True, True, True]), ([2, 3, 1], [False, False, True]),
+        ([1, 1, 5], [True, True, False]), ([1, 1, 10], [False, False, False]),
+    ):  # fmt: skip
+        x = np.reshape(tasks, (-1, 1)).astype(float)
+        assert free(inst, x).tolist() == wanted
+        alloc = fo.Allocation(inst, TASKS, x)
+        assert measures.measure(alloc)["blocked_users"] == 3 - sum(wanted)
+
+
+def test_a_rule_of_one_kind_of_server_leaves_the_other_free():
+    inst = fo.Instance(
+        [[1]], [[4], [4]], quotas=fo.Quotas(bounds=[fo.Bound("u1", "r1", 2, "f")],
+                                            flavors={"f": ["s1"]}),
+    )  # fmt: skip
+    assert free(inst, np.array([[2.0, 1.0]])).tolist() == [True]
+    assert free(inst, np.array([[2.0, 4.0]])).tolist() == [False]
+
+
+def test_measures_of_answers_with_modes():
+    alloc = fo.Allocation(cards(), TASKS, None, way_tasks=[[4.0], [1], [0], [3]])
+    found = measures.measure(alloc)
+    assert found["efficiency"] == pytest.approx(4.4 + 2.4) and found["sqrt_var_f"] is None
+    assert found["utilisation.A100"] == 1 and found["blocked_users"] == 2

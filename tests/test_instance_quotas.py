@@ -322,8 +322,7 @@ def refusing(inst: fo.Instance):
         "prices": lambda: dynamics.by_prices(alloc, 0.1),
         "tasks": lambda: dynamics.simulate_tasks(inst, 0.5, ["pf"]),
         "curves": lambda: dynamics.service_curves(inst, [0.5], ["pf"]),
-        "envy": lambda: properties.envy_free(alloc),
-        "lies": lambda: properties.strategy_proof(inst, fo.MaxMin()),
+        "pareto": lambda: properties.pareto_optimal(alloc),
     }
 
 
@@ -334,6 +333,20 @@ def test_what_does_not_know_quotas_or_modes_refuses_by_name(make, name):
     words = "found groups; wanted" if inst.quotas else "found modes of a, b; wanted"
     with pytest.raises(fo.UsageError, match=words):
         refusing(inst)[name]()
+
+
+def test_properties_that_know_groups_refuse_modes():
+    from fairopt import properties
+
+    inst = cards()
+    alloc = fo.Allocation(
+        inst, {"name": "max-min", "parameters": {"criterion": "tasks"}}, None,
+        way_tasks=np.zeros((4, 1)),
+    )  # fmt: skip
+    for call in (lambda: properties.envy_free(alloc), lambda: properties.sharing_incentive(alloc),
+                 lambda: properties.strategy_proof(inst, fo.MaxMin())):  # fmt: skip
+        with pytest.raises(fo.UsageError, match="found modes of a, b"):
+            call()
 
 
 def test_what_needs_one_demand_a_user_refuses_modes_alone():

@@ -63,13 +63,43 @@ def each_blocked(
         for q, (row, (stops, passes)) in enumerate(zip(tree.quotas, stopping, strict=True)):
             if not needs[row.servers, row.resource].any():
                 continue
-            for node in path:
-                if stops[node]:
-                    where = _rule(tree.nodes[node], "quota", row.flavor)
-                    price = _price(node_prices, q, node)
-                    yield Blocked(user, where, inst.resources[row.resource], price)
-                if not passes[node]:
-                    break
+            for node in _up(path, stops, passes):
+                where = _rule(tree.nodes[node], "quota", row.flavor)
+                price = _price(node_prices, q, node)
+                yield Blocked(user, where, inst.resources[row.resource], price)
+
+
+def free(inst: Instance, way_tasks: Floats) -> Bools:
+    """(N,) who could get more on some server although nobody else gets less."""
+    ways, tree = inst.ways, inst.tree
+    demand = ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :]
+    needs = np.broadcast_to(demand > 0, (*way_tasks.shape, demand.shape[2]))
+    full = ways.used(way_tasks) >= inst.pool * (1 - FULL)
+    room = ways.eligible & ~(needs & full).any(axis=2)
+    room &= (ways.running(way_tasks).sum(axis=1) < inst.limit * (1 - FULL))[ways.owner, None]
+    use = way_tasks[:, :, None] * demand
+    for b in range(len(tree.bounds)):
+        if _full(inst, use, b):
+            members = np.isin(ways.owner, tree.below(int(tree.bounds.node[b])))
+            here = needs[:, :, tree.bounds.resource[b]] & tree.bounds.servers[b]
+            room &= ~(here & members[:, None])
+    for row in tree.quotas:
+        stops, passes = _stopping(inst, use, row)
+        stopped = [bool(list(_up(tree.path(leaf), stops, passes))) for leaf in tree.leaf.tolist()]
+        here = needs[:, :, row.resource] & row.servers
+        room &= ~(here & np.array(stopped)[ways.owner, None])
+    found = np.zeros(len(inst.users), dtype=bool)
+    found[ways.owner[room.any(axis=1)]] = True
+    return found
+
+
+def _up(path: list[int], stops: Bools, passes: Bools) -> Iterator[int]:
+    """The nodes on the way up that stop more use, as far as that is felt."""
+    for node in path:
+        if stops[node]:
+            yield node
+        if not passes[node]:
+            return
 
 
 def _full(inst: Instance, use: Floats, b: int) -> bool:
@@ -103,4 +133,4 @@ def _price(prices: Floats | None, *where: int) -> float | None:
     return None if prices is None else float(prices[where])
 
 
-__all__ = ["each_blocked"]
+__all__ = ["each_blocked", "free"]

@@ -21,7 +21,8 @@ def envy_free(alloc: Allocation) -> Check:
     .. math:: x_n \ge \min\Big(\ell_n, \frac{\phi_n}{\phi_m} \sum_i \delta_{n,i}
               \min_{r: d_{n,r} > 0} \frac{x_{m,i} d_{m,r}}{d_{n,r}}\Big) \quad \forall m
 
-    (khamse2016, with limits). Costs N^2 I R operations.
+    (khamse2016, with limits). Costs N^2 I R operations. Where there are groups, users of one group
+    and one priority are compared, and nobody else: what a whole group is due is not its members'.
 
     Returns
     -------
@@ -30,9 +31,12 @@ def envy_free(alloc: Allocation) -> Check:
     """
     inst = alloc.instance
     worst, witness = 0.0, ""
+    group = None if inst.plain else inst.tree.parent[inst.tree.leaf]
     for n, would in enumerate(_each_would(alloc)):
         name = inst.users[n]
         would[n] = 0.0
+        if group is not None:
+            would[(group != group[n]) | (inst.tree.rank != inst.tree.rank[n])] = 0.0
         m = int(would.argmax())
         lack = (would[m] - alloc.totals[n]) / would[m] if would[m] > 0 else 0.0
         if lack > worst:

@@ -9,16 +9,18 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
 
 Property = Callable[[Allocation], Check]
+GROUPS = ("envy-free", "sharing-incentive")
+"""properties that say what they mean where there are groups and quotas"""
 
 
 def of_linear_demand(judge: Property) -> Property:
-    """The property; it raises UsageError where demand is not linear, or where there are quotas."""
+    """The property; it raises UsageError where demand is not linear, or there are quotas, modes."""
 
     @functools.wraps(judge)
     def judged(alloc: Allocation) -> Check:
         name = judge.__name__.replace("_", "-")
         alloc.instance.only_linear(name)
-        alloc.instance.only_plain(name)
+        alloc.instance.only_plain(name, modes=name in GROUPS)
         return judge(alloc)
 
     return judged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,16 @@ _FACTORS = (2.0, 0.5, 10.0, 0.1, 1.1)
 
 
 def scaled(instance: Instance, n: int, factor: float) -> Instance:
-    """The instance with tasks of user n `factor` times as large, and its limit in those tasks."""
+    """The instance with tasks of user n `factor` times as large, and its limit and guarantee in
+    those tasks."""
     demand, limit = instance.demand.copy(), instance.limit.copy()
     demand[n] *= factor
     limit[n] /= factor
-    return instance.replace(demand=demand, limit=limit)
+    quotas, user = instance.quotas, instance.users[n]
+    if quotas is not None and user in quotas.guarantee_tasks:
+        own = {**quotas.guarantee_tasks, user: quotas.guarantee_tasks[user] / factor}
+        quotas = replace(quotas, guarantee_tasks=own)
+    return instance.replace(demand=demand, limit=limit, quotas=quotas)
 
 
 def scale_invariant(

@@ -17,14 +17,17 @@ def sharing_incentive(alloc: Allocation) -> Check:
 
     .. math:: x_n \ge \min\Big(\ell_n, \frac{\phi_n}{\sum_m \phi_m} \sum_i \gamma_{n,i}\Big)
 
-    with gamma over the servers where the user is eligible (khamse2016, with limits).
+    with gamma over the servers where the user is eligible (khamse2016, with limits). Where there
+    are groups a user's part is the product of its weights down the tree, each by its siblings'
+    sum: its part of its group's part.
 
     Returns
     -------
     Check : residual is the largest part of its due that a user lacks; tolerance 1e-6.
     """
     inst = alloc.instance
-    due = np.minimum(inst.limit, inst.weight / inst.weight.sum() * inst.alone.sum(axis=1))
+    part = inst.weight / inst.weight.sum() if inst.plain else inst.tree.normalised
+    due = np.minimum(inst.limit, part * inst.alone.sum(axis=1))
     lack = (due - alloc.totals) / due
     n = int(lack.argmax())
     witness = ""
