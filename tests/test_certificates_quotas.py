@@ -74,6 +74,23 @@ def test_floors_that_are_all_there_is():
     assert fo.certify(answer).certified
 
 
+def test_who_cannot_have_more_than_its_floor_does_not_count():
+    """A is promised all of x, where it alone may run: log(s - sigma) of it is -inf whatever is
+    done. What is left is divided between B and C."""
+    quotas = fo.Quotas(guarantees=[fo.Guarantee("A", "gpu", 8)])
+    inst = cards("ABC", [8, 9], placement=[[1, 0], [0, 1], [0, 1]], quotas=quotas)
+    above = fo.ProportionalFair("tasks", over="above")
+    tasks = np.array([[8, 0], [0, 4.5], [0, 4.5]])
+    answer = fo.Allocation(inst, above, tasks, prices=[[0], [2 / 9]])
+    certificate = fo.certify(answer)
+    assert certificate.certified and certificate.intervals[0] == pytest.approx((8, 8))
+    uneven = answer.with_(tasks=[[8, 0], [0, 5], [0, 4]])
+    assert not fo.certify(uneven).certified
+    # nor is it said of somebody who only was not given more
+    shared = inst.replace(placement=[[1, 1], [0, 1], [0, 1]])
+    assert not fo.certify(fo.Allocation(shared, above, tasks, prices=[[0], [2 / 9]])).certified
+
+
 def test_a_ceiling_has_a_price():
     """org holds at most 4 of 12: A 2, B 2, C 8; a unit costs org 1/8 + 3/8 in prices of weight."""
     quotas = fo.Quotas(bounds=[fo.Bound("A", "gpu", 2)])

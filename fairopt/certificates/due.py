@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.certificates.ruled.prices import Prices
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.formulas.lowered import Lowered, lower
 from fairopt.formulas.targets import Jump, Point
@@ -118,6 +119,30 @@ def lowest(alloc: Allocation) -> Floats:
     return low.named(price).capacity
 
 
+def at_floors(alloc: Allocation, asked: Entitled, users: Bools) -> list[Prices]:
+    """Prices that may prove that users (N,), who hold their floors, cannot hold more while all
+    others hold theirs; one program after another, each for those who are left."""
+    inst = alloc.instance
+    low = lower(inst, alloc.score)
+    found: list[Prices] = []
+    if low.columns > LARGEST:
+        return []
+    program = _Program(low, (alloc.score * inst.alone).sum(axis=1))
+    point = Point.start(asked.tree, asked.floor, users)
+    while point.free.any() and len(found) * low.columns < WORK:
+        slope = np.where(point.free, asked.floor, 0.0)
+        try:
+            t, x, price = program.highest(slope, asked.floor, 1.0)
+        except _NoneError:
+            break
+        stopped, price = _stopped(low, point, 0 * asked.floor, x, price, program.unit)
+        if t > FAR or not stopped.any():
+            break
+        found.append(Prices(*low.named(price)))
+        point = point.freeze(stopped)
+    return found
+
+
 def _rounds(
     asked: Entitled, program: _Program, alone: Floats
 ) -> tuple[list[tuple[float, float, Bools, Floats]], Floats]:
@@ -187,4 +212,4 @@ def told(alloc: Allocation, found: Allocation) -> tuple[str, ...]:
     return (*lines, *([f"and {more} more users"] if more > 0 else []))
 
 
-__all__ = ["due", "lowest", "told"]
+__all__ = ["at_floors", "due", "lowest", "told"]

@@ -10,12 +10,14 @@ these two alone are worth at least as much as any feasible ones:
 lambda is the common scale of the prices, and nu_n = (c_n - W_n sigma_n^-alpha / lambda)^+ the price
 of a floor; with q = c - nu and B - sum nu sigma these are the closed forms of docs/maths/prices.md.
 The judge works out both itself, so no scale and no price of a floor can mislead it. With `above`
-the same holds of what is above the floors, s - sigma, with the floors' money taken off B.
+the same holds of what is above the floors, s - sigma, with the floors' money taken off B. Who
+cannot have more than its floor, whatever is done, would have a welfare of -inf then; that is proved
+apart (`due.at_floors` finds prices for it), and such a user does not count.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,6 +30,7 @@ from fairopt.allocation.check import (
     Check,
     Intervals,
 )
+from fairopt.certificates.due import at_floors
 from fairopt.certificates.intervals import FLOOR, PINNED, Spans
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Bill, Prices, Ruled
@@ -56,12 +59,14 @@ class Proof:
 
 @dataclass(frozen=True)
 class Terms:
-    """The welfare that is judged: alpha, log W (N,), and what is taken off shares (N,) before."""
+    """The welfare that is judged: alpha, log W (N,), floors (N,), what is taken off shares (N,)
+    before, and who does not count (N,), as nobody can give it more than its floor."""
 
     alpha: float
     log_w: Floats
     floor: Floats
     base: Floats
+    stuck: Bools
 
     @classmethod
     def of(cls, alloc: Allocation, asked: Entitled) -> Terms:
@@ -69,7 +74,8 @@ class Terms:
         given = alloc.kind["parameters"]
         alpha = float(given["alpha"])
         log_w = welfare.log_weight(asked.weight, alpha, bool(given.get("weight_inside", False)))
-        return cls(alpha, log_w, asked.floor, asked.base)
+        nobody = np.zeros(len(log_w), dtype=bool)
+        return cls(alpha, log_w, asked.floor, asked.base, nobody)
 
 
 def judge(alloc: Allocation) -> Certificate:
@@ -84,6 +90,8 @@ def judge(alloc: Allocation) -> Certificate:
     factor = feasible.shrink(ruled)
     shrunk = Ruled(alloc, factor) if factor < 1 else ruled
     users = alloc.instance.users
+    if asked.added and terms.alpha > 0:
+        terms = replace(terms, stuck=_stuck(shrunk, asked))
     given = given_prices(alloc, ruled)
     found = best(shrunk, terms, given)
     worst = int(np.argmax(found.residual))
@@ -125,31 +133,48 @@ def best(ruled: Ruled, terms: Terms, prices: Prices) -> Proof:
     return min(tried, key=lambda proof: max(proof.gap, float(proof.residual.max())))
 
 
+def _stuck(ruled: Ruled, asked: Entitled) -> Bools:
+    """(N,) who holds its floor, and is proved unable to hold more while all others hold theirs."""
+    floor, share = asked.floor, ruled.share
+    held = (floor > 0) & (share <= floor * (1 + TOLERANCE))
+    proved = np.zeros_like(held)
+    for prices in at_floors(ruled.alloc, asked, held) if held.any() else []:
+        for cleaned in ruled.cleaned(prices):
+            with np.errstate(all="ignore"):
+                bill = ruled.bill(cleaned)
+                q = bill.cheapest
+                left = bill.idle + bill.over.sum()
+                left += float((q * np.maximum(share - floor, 0.0))[q > 0].sum())
+                proved |= held & (q > 0) & (left <= TOLERANCE * q * floor)
+    return proved
+
+
 def prove(ruled: Ruled, terms: Terms, prices: Prices) -> Proof:
     """What finite prices prove."""
     bill = ruled.bill(prices)
-    cheapest, money = bill.cheapest, bill.cheapest * ruled.share
-    if not (np.isfinite(bill.budget) and (cheapest > 0).all() and np.isfinite(cheapest).all()):
+    cheapest, money, on = bill.cheapest, bill.cheapest * ruled.share, ~terms.stuck
+    if not (np.isfinite(bill.budget) and (cheapest[on] > 0).all() and np.isfinite(cheapest).all()):
         users = len(money)
         return Proof(np.inf, np.full(users, np.nan), np.full(users, np.inf), money)
     if terms.alpha == 0:
         return _linear(ruled, terms, bill)
     share, floor = ruled.share - terms.base, terms.floor - terms.base
     budget = bill.budget - float(cheapest @ terms.base)
-    if budget <= TOLERANCE * float(money.min()):  # the floors are all there is
-        left = np.maximum(budget, 0.0) / money
+    if budget <= TOLERANCE * float(money[on].min(initial=np.inf)):  # the floors are all there is
+        left = np.where(on, np.maximum(budget, 0.0) / money, 0.0)
         off = np.abs(share) / np.maximum(ruled.share, ruled.nothing)
         return Proof(0.0, ruled.share, np.maximum(left, off), money)
-    due = _shares(terms, cheapest, floor, budget)
-    gap = _gap(terms, np.maximum(share, 0.0), due)
-    off = _off(ruled, terms, due + terms.base)
+    counted, due = replace(terms, log_w=terms.log_w[on]), np.zeros_like(share)
+    due[on] = _shares(counted, cheapest[on], floor[on], budget)
+    gap = _gap(counted, np.maximum(share[on], 0.0), due[on])
+    off = _off(ruled, due + terms.base)
     lost = bill.over + _unused(ruled, prices)
     residual = off + np.where(lost == 0, 0.0, lost / money)
     if residual.max() <= TOLERANCE:
         # no user can lose more than all that others waste, or hold of what they are not due
         waste = float(bill.over.sum()) + bill.idle + float((off * money).sum())
-        light = (money < LIGHT * money.sum()).any()
-        part = waste / money
+        light = (money[on] < LIGHT * money.sum()).any()
+        part = np.where(on, waste / money, 0.0)
         residual = np.where(part > (ENOUGH if light else FAR), np.maximum(residual, part), residual)
     residual = np.where(np.isnan(residual), np.inf, residual)
     return Proof(gap, due + terms.base, residual, money)
@@ -193,7 +218,7 @@ def _gap(terms: Terms, share: Floats, due: Floats) -> float:
     return np.inf if np.isnan(found) else max(found, 0.0)
 
 
-def _off(ruled: Ruled, terms: Terms, due: Floats) -> Floats:
+def _off(ruled: Ruled, due: Floats) -> Floats:
     """(N,) distance from s0 relative to it; of a user at its limit only what it has too much."""
     share = np.maximum(ruled.share, ruled.nothing)
     off = share / np.maximum(due, ruled.nothing) - 1.0
@@ -238,10 +263,11 @@ def spans(ruled: Ruled, terms: Terms, found: Proof) -> tuple[Floats, Floats]:
     users = len(ruled.share)
     if terms.alpha == 0 or not np.isfinite(found.gap) or np.isnan(found.due).any():
         return terms.floor.copy(), np.full(users, np.inf)
-    alpha, log_w = terms.alpha, terms.log_w
-    share, due = ruled.share - terms.base, found.due - terms.base
+    on, low, high = ~terms.stuck, found.due.copy(), found.due.copy()
+    alpha, log_w, base = terms.alpha, terms.log_w[on], terms.base[on]
+    share, due = ruled.share[on] - base, found.due[on] - base
     if not (due > 0).any():
-        return found.due, found.due
+        return low, high
     with np.errstate(all="ignore"):
         log_s, log_due = np.log(np.maximum(share, 0.0)), np.log(np.maximum(due, 0.0))
         rise = np.log1p(found.gap)
@@ -252,6 +278,7 @@ def spans(ruled: Ruled, terms: Terms, found: Proof) -> tuple[Floats, Floats]:
             np.maximum(np.exp(log_gap - log_w - (1 - alpha) * log), FLOOR)
             for log in (log_due, log_s)
         )
-        low, high = Spans(alpha, share, due, eps0, eps1).ends()
-    low, high = np.maximum(low + terms.base, terms.floor), high + terms.base
-    return low, np.maximum(np.where(np.isnan(high), np.inf, high), low)
+        least, most = Spans(alpha, share, due, eps0, eps1).ends()
+    low[on] = np.maximum(least + base, terms.floor[on])
+    high[on] = np.maximum(np.where(np.isnan(most), np.inf, most + base), low[on])
+    return low, high
