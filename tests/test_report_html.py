@@ -115,6 +115,16 @@ def test_bent_demand_has_bars():
     assert np.sum([parts for _, *parts in server], axis=0) == pytest.approx(used)
 
 
+@pytest.mark.parametrize("name", ["quotas/gavel", "quotas/m1", "quotas/c1", "quotas/g5"])
+def test_quotas_and_modes_have_bars_and_say_what_stops_whom(name):
+    alloc = solved(fo.read(name).instance, fo.MaxMin())
+    found = results.of_answer(alloc)["point"]
+    for server, used in zip(found["fill"], alloc.utilisation, strict=True):
+        assert np.sum([parts for _, *parts in server], axis=0) == pytest.approx(used)
+    if name == "quotas/c1":
+        assert "gpu on pool, org's ceiling" in found["stops"][0]
+
+
 def test_a_sweep_keeps_its_answers(tmp_path, capsys):
     out = tmp_path / "sweep.json"
     grid = ["--over", "weight.A=1,2", "--over", "alpha=1,2"]

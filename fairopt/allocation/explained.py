@@ -51,6 +51,7 @@ class Due(NamedTuple):
     best : the share that is best for it at the prices (alpha-fair), None for other notions.
     lowest, highest : share at any optimum, as proved; None if unknown.
     rank, of : how many users have a level below its own, of how many.
+    limited : how many users are at their own limit.
     """
 
     worth: float | None
@@ -60,6 +61,7 @@ class Due(NamedTuple):
     highest: float | None
     rank: int
     of: int
+    limited: int = 0
 
 
 class Change(NamedTuple):
@@ -168,6 +170,9 @@ def _due(why: Explanation) -> list[str]:
             f"what it holds is worth {_part(due.worth)} of all capacity at the prices; "
             f"its weight is {_part(due.weight)} of all weight"
         )
+        if due.limited:
+            many = f"{due.limited:,} users are" if due.limited > 1 else "one user is"
+            lines.append(f"{many} at a limit, and what that leaves is for the others")
     if due.best is not None and not math.isclose(due.best, why.share, rel_tol=1e-4):
         lines.append(f"at the prices a share of {_n(due.best)} would be best for it")
     lines.append(_rank(due))

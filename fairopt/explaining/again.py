@@ -41,7 +41,10 @@ def changes(
         return []
     inst = alloc.instance
     tried: list[tuple[str, Instance]] = []
-    for stop in stops[:TRIED]:
+    # one server a resource: on others of the same price the same would come out
+    first = {stop.resource: stop for stop in reversed(stops)}
+    dearest = [stop for stop in stops if first[stop.resource] is stop]
+    for stop in dearest[:TRIED]:
         if stop.resource is None or stop.server is None:
             limit = np.array(inst.limit)
             limit[n] *= 1 + MORE

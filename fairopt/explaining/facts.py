@@ -74,7 +74,8 @@ def due(alloc: Allocation, n: int) -> Due:
     level = alloc.levels
     rank = int((level < level[n] * (1 - 1e-6)).sum())
     weight = float(inst.weight[n] / inst.weight.sum())
-    return Due(worth, weight, best, lowest, highest, rank, len(inst.users))
+    limited = int((alloc.totals >= inst.limit * (1 - 1e-6)).sum())
+    return Due(worth, weight, best, lowest, highest, rank, len(inst.users), limited)
 
 
 def peers(alloc: Allocation, n: int) -> list[int]:

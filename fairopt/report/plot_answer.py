@@ -58,7 +58,7 @@ def plot(
     file_format(path)
     if kind not in KINDS:
         raise UsageError(f"kind: found {kind!r}; wanted one of {', '.join(KINDS)}")
-    alloc.instance.only_plain("the picture of an answer")
+    alloc.instance.only_plain("the picture of an answer", modes=kind != "envy")
     with styled(style, size):
         save(KINDS[kind](alloc), path)
 

@@ -57,7 +57,7 @@ def amounts(alloc: Allocation) -> dict[str, Any]:
     inst, tasks = alloc.instance, clean(alloc)
     there = inst.pool > 0
     found: dict[str, Any] = {"used": short(np.where(there, alloc.utilisation, np.nan))}
-    found["fill"], found["rest"] = _fill(inst, tasks, alloc.utilisation)
+    found["fill"], found["rest"] = _fill(alloc, tasks)
     if alloc.prices is not None:
         prices = clean_prices(alloc)
         # a factor for each resource, so that equal prices of it have one colour
@@ -82,15 +82,15 @@ def amounts(alloc: Allocation) -> dict[str, Any]:
 
 
 def _fill(
-    inst: Instance, tasks: Floats, used: Floats
+    alloc: Allocation, tasks: Floats
 ) -> tuple[list[list[list[Any]]], list[list[Any] | None]]:
     """The largest users of every server, and the others together."""
+    inst, used = alloc.instance, alloc.utilisation
     fills, rests = [], []
-    demand = inst.demand_by_server
     for i in range(len(inst.servers)):
         who = np.flatnonzero(tasks[:, i] > 0)
         pool = inst.pool[i]
-        parts = _taken(inst, demand, tasks, who, i) / np.where(pool > 0, pool, 1.0)
+        parts = _taken(alloc, tasks, who, i) / np.where(pool > 0, pool, 1.0)
         order = np.argsort(-parts.max(axis=1), kind="stable") if len(who) else who
         # a rest of one user would have no name and take the same room
         size = len(who) if len(who) <= LARGEST + 1 else LARGEST
@@ -101,13 +101,18 @@ def _fill(
     return fills, rests
 
 
-def _taken(inst: Instance, demand: Floats, tasks: Floats, who: Any, i: int) -> Floats:
+def _taken(alloc: Allocation, tasks: Floats, who: Any, i: int) -> Floats:
     """(users, R) what each of these users takes on server i, all machines of the row together."""
+    inst = alloc.instance
+    if alloc.way_tasks is not None:
+        ways = inst.ways
+        demand = ways.demand if ways.demand.ndim == 2 else ways.demand[:, i]
+        taken = np.zeros((len(inst.users), len(inst.resources)))
+        np.add.at(taken, ways.owner, alloc.way_tasks[:, i, None] * demand)
+        return np.asarray(taken[who])
     if inst.linear:
-        linear: Floats = demand[who, i] * tasks[who, i, None]
-        return linear
-    taken: Floats = inst.taken(tasks[:, i])[who]
-    return taken
+        return np.asarray(inst.demand_by_server[who, i] * tasks[who, i, None])
+    return np.asarray(inst.taken(tasks[:, i])[who])
 
 
 def _held(tasks: Floats) -> tuple[list[list[list[Any]]], list[int]]:
