@@ -187,6 +187,23 @@ def test_what_is_not_modelled_is_listed():
     assert found.beyond["gangs"] == ["ml/a"]
 
 
+def test_quotas_of_namespaces():
+    def quota(name, **spec):
+        meta = {"name": name, "namespace": "ml"}
+        return {"kind": "ResourceQuota", "metadata": meta, "spec": spec}
+
+    hard = {"requests.cpu": "40", "memory": "1Ti", "requests.nvidia.com/gpu": "8",
+            "limits.cpu": "9", "count/jobs.batch": "5"}  # fmt: skip
+    quotas = quota("a", hard=hard), quota("b", hard=hard, scopes=["X"])
+    found = cluster(node(), pod(on="n1"), *quotas)
+    assert [(c.queue, c.name, c.resource, c.most) for c in found.ceilings] == [
+        ("ml", "a", "cpu", 40), ("ml", "a", "memory", 2**40), ("ml", "a", "nvidia.com/gpu", 8),
+    ]  # fmt: skip
+    assert found.beyond["quotas of some pods only"] == ["ml/b"]
+    with pytest.raises(BadInput, match=r"quota ml/c.spec.hard.requests.cpu: found the text 'x'"):
+        cluster(node(), pod(on="n1"), quota("c", hard={"requests.cpu": "x"}))
+
+
 def test_order_does_not_matter():
     objects = [node("a"), node("b"), pod("x", "a"), pod("y", "b", containers=[box("2")])]
     wanted = cluster(*objects)

@@ -220,7 +220,13 @@ def _held(data):
     row["held"] += 1
 
 
+def _quota_fits(data):
+    row = next(row for row in data["quotas"] if row["above"])
+    row["above"] = False
+
+
 SPOILS = (
+    _quota_fits,
     _slow_cards_count_in_full, _could_hold_more, _could_hold_less, _held,
     _one_more, _machine_twice, _where_not_allowed, _smaller_demand, _larger_capacity, _other_due,
     _other_queue, _other_price, _other_use, _more_whole, _less_stranded, _all_is_well, _fluid,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from fairopt.connect.eligible import Rules
 from fairopt.connect.fields import Amounts
@@ -49,6 +50,16 @@ class Undivided:
     request: Amounts
 
 
+@dataclass(frozen=True, order=True)
+class Ceiling:
+    """The most that a queue may ask of a resource, by a quota of its scheduler."""
+
+    queue: str
+    name: str
+    resource: str
+    most: Fraction
+
+
 @dataclass
 class Cluster:
     """What was read.
@@ -60,6 +71,7 @@ class Cluster:
     undivided : pods whose place is not divided, in order of node and name.
     beyond : what is not modelled -> names of the pods that it binds.
     weights : weight of each queue; 1 for those that are not named.
+    ceilings : quotas, in order.
     """
 
     nodes: list[Node]
@@ -67,6 +79,7 @@ class Cluster:
     undivided: list[Undivided] = field(default_factory=list)
     beyond: dict[str, list[str]] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
+    ceilings: list[Ceiling] = field(default_factory=list)
 
     @property
     def queues(self) -> list[str]:

@@ -84,6 +84,7 @@ def judge(data: Mapping[str, Any], source: str = "plan") -> Judged:
         _check("queues as their workloads", wrong(recomputed.queues(rows, answer))),
     ]
     faults.stop()  # the lists of machines are sound from here on
+    checks.append(_check("quotas beside what is there", recomputed.other_quotas(data, rows)))
     checks.append(_check("shapes as in the answer", wrong(recomputed.shapes(rows, answer))))
     faults.stop()
     return Judged(certify(answer), tuple(checks))

@@ -1,17 +1,18 @@
 """What `kubectl get nodes,pods -A -o json` prints, in any order and any number of files: a Cluster.
 
-Only nodes and pods are looked at; objects of another kind are refused by name, as a file of the
-wrong kind would otherwise be read as an empty cluster.
+Only nodes, pods and resource quotas are looked at; objects of another kind are refused by name, as
+a file of the wrong kind would otherwise be read as an empty cluster.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
-from fairopt.connect.cluster import Cluster, Undivided, Workload
-from fairopt.connect.fields import Amounts
+from fairopt.connect.cluster import Ceiling, Cluster, Undivided, Workload
+from fairopt.connect.fields import Fields, named
 from fairopt.connect.nodes import Node, node
 from fairopt.connect.pods import Pod, pod
 from fairopt.connect.streams import ITEMS
@@ -20,8 +21,12 @@ from fairopt.instance.reading import Faults, shown
 
 OWNER, NAMESPACE, LABEL = "owner", "namespace", "label="
 UNDIVIDED = ("kube-system",)
-LISTS = {"List": "", "NodeList": "Node", "PodList": "Pod"}
-WANTED = "a Node, a Pod, or a List of them (kubectl get nodes,pods -A -o json)"
+LISTS = {
+    "List": "", "NodeList": "Node", "PodList": "Pod", "ResourceQuotaList": "ResourceQuota",
+}  # fmt: skip
+WANTED = "a Node, a Pod, a ResourceQuota, or a List of them (kubectl get nodes,pods -A -o json)"
+COUNTED = ("cpu", "memory", "ephemeral-storage", "pods")
+"""resources whose name in a quota may stand for what is requested of them"""
 
 _Key = tuple[str, str, tuple[tuple[str, Any], ...], Any]
 
@@ -54,7 +59,7 @@ class Collector:
         self._work: dict[_Key, Workload] = {}
         self._fixed: list[Undivided] = []
         self._beyond: dict[str, list[str]] = {}
-        self._requests: dict[tuple[tuple[str, Any], ...], Amounts] = {}
+        self._ceilings: list[Ceiling] = []
 
     def take(self, data: Any, place: str, listed: str = "") -> None:
         """Take one object, or a List of some.
@@ -73,6 +78,8 @@ class Collector:
             self._take_node(data, place)
         elif kind == "Pod":
             self._take_pod(data, place)
+        elif kind == "ResourceQuota":
+            self._take_quota(data, place)
         elif isinstance(kind, str) and kind in LISTS:
             items = data.get(ITEMS)
             if not isinstance(items, list | tuple):
@@ -115,6 +122,18 @@ class Collector:
             assert own.waiting is not None
             own.waiting += 1
 
+    def _take_quota(self, data: Mapping[str, Any], place: str) -> None:
+        space, name = named(data, place, self.faults, spaced=True)
+        full = f"{space}/{name}"
+        spec = Fields(data, f"quota {full}" if name else place, self.faults).table("spec")
+        scoped = "scopes" in spec or "scopeSelector" in spec
+        for key in spec.table("hard").data if not scoped else ():
+            if key in COUNTED or key.startswith("requests."):
+                most = spec.amounts("hard").get(key, Fraction(0))
+                self._ceilings.append(Ceiling(space, name, key.removeprefix("requests."), most))
+        if scoped:
+            self._beyond.setdefault("quotas of some pods only", []).append(full)
+
     def _workload(self, found: Pod) -> Workload:
         if self.group_by == OWNER:
             queue, name = found.namespace, found.owner[1]
@@ -154,6 +173,7 @@ class Collector:
             sorted(self._fixed, key=lambda row: (row.node, row.name)),
             {words: sorted(self._beyond[words]) for words in sorted(self._beyond)},
             dict(weights or {}),
+            sorted(self._ceilings),
         )
 
     def _lost(self, pod: str, name: str) -> None:

@@ -67,6 +67,7 @@ def make(
             {"node": row.node, "pod": row.name, "why": row.why, "request": _exact(row.request)}
             for row in problem.cluster.undivided
         ],
+        "quotas": _quotas(problem),
         "nested": problem.nested,
         "overfull": list(problem.over),
         "not_modelled": [
@@ -226,6 +227,21 @@ def _left(problem: Problem, packed: Packed, i: int) -> tuple[dict[str, str], dic
             if waiting and not fits:
                 stranded[key] += count * amount
     return _exact(idle), _exact(stranded)
+
+
+def _quotas(problem: Problem) -> list[Any]:
+    """Quotas beside what the nodes in service have for those that share."""
+    rows = []
+    for own in problem.cluster.ceilings:
+        there = sum(
+            (row.count * row.capacity.get(own.resource, Fraction(0)) for row in problem.shapes),
+            Fraction(0),
+        )
+        rows.append({
+            "queue": own.queue, "quota": own.name, "resource": own.resource,
+            "most": written(own.most), "there": written(there), "above": own.most > there,
+        })  # fmt: skip
+    return rows
 
 
 def _out(problem: Problem) -> list[Any]:

@@ -24,7 +24,7 @@ from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.instance.quotas import Group, Mode, Quotas
 
-MOST_NESTED = 2000
+MOST_NESTED = 5000
 """most users that are divided among queue by queue; with more, weights are multiplied down"""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +16,7 @@ from fairopt.connect.plan_rows import Rows
 from fairopt.connect.quantities import written
 from fairopt.connect.status import BLOCKED, FRAGMENTED, SATISFIED, STUCK
 from fairopt.formulas import parameters
-from fairopt.instance.reading import table
+from fairopt.instance.reading import listed, table
 
 Told = Iterator[tuple[str, Any, Any]]
 """place, what the plan says, what comes out"""
@@ -67,6 +67,22 @@ def other_scores(rows: Rows, answer: Allocation) -> list[str]:
                 if rows.kinds and abs(speed - mode.speed) > NEAR * mode.speed:
                     wrong.append(f"speed of {user} on {server}")
     return wrong
+
+
+def other_quotas(data: Mapping[str, Any], rows: Rows) -> list[str]:
+    """Quotas that are not beside what the shapes have."""
+    faulty = []
+    for k, given in enumerate(listed(data.get("quotas", []), "quotas", rows.faults)):
+        row = table(given, f"quotas[{k}]", rows.faults)
+        there = Fraction(0)
+        for name, shape in rows.shapes.items():
+            has = rows.exact(shape, "capacity", name).get(str(row.get("resource")), Fraction(0))
+            there += rows.whole(shape.get("count"), f"{name}.count") * has
+        most = rows.exact({"quota": {"most": row.get("most")}}, "quota", f"quotas[{k}]").get("most")
+        told = row.get("there"), row.get("above")
+        if most is not None and told != (written(there), most > there):
+            faulty.append(f"quotas[{k}]")
+    return faulty
 
 
 def workloads(rows: Rows, answer: Allocation) -> Told:

@@ -196,7 +196,7 @@ class Tables:
         return Cluster(
             sorted(self.nodes, key=_order),
             sorted([*base.workloads, *self.teams.values()], key=_place),
-            base.undivided, base.beyond, {**sums, **own, **base.weights},
+            base.undivided, base.beyond, {**sums, **own, **base.weights}, base.ceilings,
         )  # fmt: skip
 
 

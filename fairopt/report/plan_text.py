@@ -129,6 +129,13 @@ def _aside(plan: Mapping[str, Any]) -> Iterator[str]:
     if fixed:
         words = ", ".join(f"{counted(k, 'pod')} ({why})" for why, k in sorted(fixed.items()))
         yield _clip(f"taken off the nodes first: {words}")
+    for row in plan["quotas"]:
+        if row["above"]:
+            most, there = [short(row["resource"], _float(row[key])) for key in ("most", "there")]
+            has = f"but the nodes in service have {there}"
+            yield _clip(f"quota {row['queue']}/{row['quota']}: {most} {row['resource']}, {has}")
+    if plan["quotas"]:
+        yield f"{counted(len(plan['quotas']), 'quota')} read; the plan does not keep to them"
     if not plan["nested"]:
         yield "many workloads: the weight of a queue is divided among its workloads, not its part"
     if plan["overfull"]:
