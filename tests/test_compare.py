@@ -43,7 +43,8 @@ def test_every_notion_and_scheduler_has_a_row(capsys):
 )  # fmt: skip
 def test_forms(form, mark, capsys):
     assert run(["compare", "ghodsi2011/example", "--format", form]) == 0
-    shown = capsys.readouterr().out
+    shown, told = capsys.readouterr()
+    assert ("docs/choose/notion.md" in told) == (form == "terminal")
     assert mark in shown and "max-min (drf)" in shown and "fill:bf-drf (best-fit)" in shown
     if form == "csv":
         lines = list(csv.reader(io.StringIO(shown)))
