@@ -90,7 +90,7 @@ def test_equal_users_are_compared():
     inst = fo.Instance([[1.0], [1.0], [2.0]], [[8.0]], users=["a", "b", "c"])
     assert [user for user, *_ in fo.solve(inst, fo.MaxMin()).explain("a", False).peers] == ["b"]
     unequal = fo.Allocation(inst, fo.MaxMin(), [[4.0], [2.0], [1.0]])
-    assert "b has" in str(unequal.explain("a", again=False))
+    assert "b, the only one, has a share of" in str(unequal.explain("a", again=False))
 
 
 @pytest.mark.parametrize("name", [name for name in NOTIONS if name != "alpha-fair"])
@@ -128,3 +128,15 @@ def test_the_command(capsys):
 def test_solve_shows_the_certificate(capsys):
     assert run(["solve", "ghodsi2011/example", "--explain"]) == 0
     assert "A is stopped by cpu on pool" in capsys.readouterr().out
+
+
+def test_rules_of_groups_are_named():
+    alloc = fo.solve(fo.read("quotas/c1").instance, fo.MaxMin())
+    why = alloc.explain("A")
+    assert ("gpu", "org's ceiling") in [(stop.resource, stop.server) for stop in why.stops]
+    assert "gpu: org's ceiling" in str(why)
+    assert [user for user, *_ in why.peers] == ["B"]
+    assert [change.what for change in why.changes][-1] == "with 10% more weight"
+    assert not any("ceiling" in change.what for change in why.changes)
+    with pytest.raises(fo.UsageError, match="modes"):
+        fo.solve(fo.read("quotas/m1").instance, fo.MaxMin()).explain("a")

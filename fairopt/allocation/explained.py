@@ -30,7 +30,8 @@ class Held(NamedTuple):
 class Stop(NamedTuple):
     """A full resource that stops a user: its price, the user's part of it, who holds most of it.
 
-    `resource` and `server` are None where the user's own limit stops it.
+    `resource` and `server` are None where the user's own limit stops it. Where a ceiling or a quota
+    of its groups does, `server` names it, and nobody is said to hold it.
     """
 
     resource: str | None
@@ -199,6 +200,8 @@ def _stop(stop: Stop) -> str:
     if stop.resource is None:
         return "its own limit" + (f", price {_n(stop.price)}" if stop.price else "")
     price = f", price {_n(stop.price)} a unit" if stop.price else ""
+    if not stop.holders and stop.own == 0:
+        return f"{stop.resource}: {stop.server}{price}"
     parts = [f"it holds {_part(stop.own)}", *(f"{u} {_part(part)}" for u, part in stop.holders)]
     if stop.others:
         parts.append(f"{stop.others:,} more users the rest")
@@ -209,6 +212,10 @@ def _peers(why: Explanation) -> list[str]:
     if not why.peers:
         return ["nobody has the same demand, weight, limit and servers"]
     same = [p for p in why.peers if math.isclose(p[2], why.share, rel_tol=1e-6)]
+    if len(why.peers) == 1:
+        user, _, share = why.peers[0]
+        alike = "the same share" if same else f"a share of {_n(share)}"
+        return [f"{user}, the only one, has {alike}"]
     first = ", ".join(user for user, _, _ in why.peers[:PEERS])
     more = f" and {len(why.peers) - PEERS} more" if len(why.peers) > PEERS else ""
     count = f"{len(why.peers):,} of them ({first}{more})"

@@ -33,7 +33,7 @@ def explain(
 
     Raises
     ------
-    UsageError : an unknown user; the message names the nearest.
+    UsageError : an unknown user; the message names the nearest. Users with modes.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def explain(
     inst = alloc.instance
     if user not in inst.users:
         raise UsageError(f"user: found {user!r}; wanted {nearest(user, inst.users)}")
-    inst.only_plain("explain")
+    inst.only_plain("explain", modes=True)
     if alloc.certificate is None or not len(alloc.certificate.intervals):
         alloc = alloc.with_(certificate=certify(alloc))
     n = inst.users.index(user)

@@ -42,8 +42,11 @@ def changes(
     inst = alloc.instance
     tried: list[tuple[str, Instance]] = []
     # one server a resource: on others of the same price the same would come out
-    first = {stop.resource: stop for stop in reversed(stops)}
-    dearest = [stop for stop in stops if first[stop.resource] is stop]
+    first: dict[str | None, Stop] = {}
+    for stop in stops:
+        if stop.server is None or stop.server in inst.servers:  # not a ceiling or a quota
+            first.setdefault(stop.resource, stop)
+    dearest = list(first.values())
     for stop in dearest[:TRIED]:
         if stop.resource is None or stop.server is None:
             limit = np.array(inst.limit)

@@ -8,7 +8,6 @@ from fairopt.allocation import Allocation, task_cost
 from fairopt.allocation.explained import Due, Held, Stop
 from fairopt.allocation.frames import clean
 from fairopt.formulas import welfare
-from fairopt.formulas.blocked import Stops
 from fairopt.instance import Floats
 
 HOLDERS = 3
@@ -37,23 +36,25 @@ def places(alloc: Allocation, n: int) -> list[tuple[str, float]]:
 
 
 def stops(alloc: Allocation, n: int) -> list[Stop]:
-    """What stops user n, the dearest first."""
+    """What stops user n, the dearest first: its limit, full resources, rules of its groups."""
     inst = alloc.instance
     found: list[Stop] = []
-    mine = next((s for s in alloc.each_stopped() if s.user == n), Stops(n, False, np.empty(0, int)))
-    if mine.at_limit:
-        mu = None if alloc.limit_prices is None else float(alloc.limit_prices[n])
-        return [Stop(None, None, mu, 1.0, (), 0)]
     demand, tasks = inst.demand_by_server, clean(alloc)
-    for place in mine.places.tolist():
-        i, r = divmod(place, len(inst.resources))
+    for blocked in alloc.each_blocked():
+        if blocked.user != inst.users[n]:
+            continue
+        if blocked.resource is None or blocked.server is None:
+            return [Stop(None, None, blocked.price, 1.0, (), 0)]
+        if blocked.server not in inst.servers:  # a ceiling or a quota
+            found.append(Stop(blocked.resource, blocked.server, blocked.price, 0.0, (), 0))
+            continue
+        i, r = inst.servers.index(blocked.server), inst.resources.index(blocked.resource)
         taken = tasks[:, i] * demand[:, i, r] if inst.linear else _curved(alloc)[:, r]
         part = np.maximum(taken, 0.0) / inst.pool[i, r]
         order = [m for m in np.argsort(-part, kind="stable").tolist() if m != n and part[m] > 0]
         first = tuple((inst.users[m], float(part[m])) for m in order[:HOLDERS])
-        price = None if alloc.prices is None else float(alloc.prices[i, r])
         found.append(
-            Stop(inst.resources[r], inst.servers[i], price, float(part[n]), first,
+            Stop(blocked.resource, blocked.server, blocked.price, float(part[n]), first,
                  len(order) - len(first))
         )  # fmt: skip
     return sorted(found, key=lambda stop: -(stop.price or 0.0))
@@ -86,6 +87,9 @@ def peers(alloc: Allocation, n: int) -> list[int]:
     for values in (inst.demand, inst.demand_fixed, inst.demand_power):
         same = np.isclose(values, values[n], rtol=NEAR, atol=0)
         alike &= same.reshape(len(inst.users), -1).all(axis=1)
+    if inst.quotas is not None:
+        for table in (inst.quotas.group, inst.quotas.priority):
+            alike &= np.array([table.get(m) == table.get(inst.users[n]) for m in inst.users])
     alike[n] = False
     return [int(m) for m in np.flatnonzero(alike)]
 
