@@ -25,6 +25,8 @@ MANY = 6.0
 """users of like money that must share a tie, for it to be smooth"""
 APART = 0.01
 """difference of logarithms of scores that counts as one"""
+SAME = 100.0
+"""windows within which prices of servers are equal in the end"""
 ALIKE = 1e3
 """windows within which the prices of servers of one group lie"""
 PROBE = 4000
@@ -42,7 +44,7 @@ class Kinds:
         self.sharp: Sharp
         lam = prices.all
         near, held, money, squares = told(users, lam, tau, mu)
-        few = rarely_shared(money, squares)
+        few = rarely_shared(money, squares, lam, tau)
         in_reach = near.sum(axis=1)
         multi = np.flatnonzero(in_reach > 1)
         tied = near[multi].astype(np.float32)
@@ -53,7 +55,7 @@ class Kinds:
         if old is not None and len(old.sharp_at):
             sharp[old.sharp_at] = True
             near[old.sharp_at] |= old.sharp.on
-        self.prices = Prices.grouped(lam, grouped(lam, ~few, tau))
+        self.prices = Prices.grouped(lam, grouped(lam, ~few, tau, ALIKE))
         self.sharp_at = np.flatnonzero(sharp)
         self.single_at = np.flatnonzero((in_reach == 1) & ~sharp)
         self.smooth_at = np.flatnonzero((in_reach > 1) & ~sharp)
@@ -136,46 +138,53 @@ def told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> Told:
     near, held = np.empty((size, servers), bool), np.zeros(size, bool)
     money, squares = np.zeros((servers, servers)), np.zeros((servers, servers))
     power = 1 / users.alpha
-    with np.errstate(divide="ignore"):
+    with np.errstate(all="ignore"):
         for chunk in users.chunks():
+            # ratios to the cheapest, not logarithms, which would take most of the time
             cost = users.demand[chunk] @ lam.T
             if mu is not None:
                 cost += mu[chunk, None]
-            kappa = np.log(cost)
             if users.log_score is not None:
-                kappa -= users.log_score[chunk]
-            kappa[~users.eligible[chunk]] = np.inf
-            least = kappa.min(axis=1)
-            kappa -= least[:, None]
-            near[chunk] = kappa <= REACH * tau
-            both = kappa <= SHARED * tau
+                cost *= np.exp(-users.log_score[chunk])
+            np.copyto(cost, np.inf, where=~users.eligible[chunk])
+            least = cost.min(axis=1)
+            near[chunk] = cost <= (least * np.exp(REACH * tau))[:, None]
+            both = cost <= (least * np.exp(SHARED * tau))[:, None]
             if mu is not None and users.log_score is not None:
-                at = np.arange(len(kappa)), kappa.argmin(axis=1)
+                at = np.arange(len(cost)), cost.argmin(axis=1)
                 score = users.log_score[chunk]
                 most = np.where(near[chunk], score, -np.inf).max(axis=1)
                 apart = most - np.where(near[chunk], score, np.inf).min(axis=1) > APART
-                held[chunk] = apart & (mu[chunk] > REACH * tau * cost[at])
+                rent = least * np.exp(score[at])
+                held[chunk] = apart & (mu[chunk] > REACH * tau * rent)
                 both[held[chunk] & (both.sum(axis=1) == 2)] = False
-            paid = np.exp(users.log_w[chunk] * power + (1 - power) * least)[:, None] * both
+            log_least = np.log(least)
+            paid = np.exp(users.log_w[chunk] * power + (1 - power) * log_least)[:, None] * both
             money += paid.T @ both
             squares += paid.T @ paid
     return Told(near, held, money, squares)
 
 
-def rarely_shared(money: Floats, squares: Floats) -> Bools:
-    """(I, I) which ties few users of like money share."""
+def rarely_shared(money: Floats, squares: Floats, lam: Floats, tau: float) -> Bools:
+    """(I, I) which ties few users of like money share, but for those of servers equally dear.
+
+    Their prices differ by so many windows, which stay as many while tau falls: such a tie never
+    becomes a step.
+    """
     few: Bools = money**2 / np.maximum(squares, 1e-300) < MANY
     np.fill_diagonal(few, False)
-    return few
+    label = grouped(lam, ~few, tau, SAME)
+    found: Bools = few & (label[:, None] != label)
+    return found
 
 
-def grouped(lam: Floats, joined: Bools, tau: float) -> Ints:
-    """(I,) number of the group of each server: joined (I, I), and of nearly the same prices.
+def grouped(lam: Floats, joined: Bools, tau: float, windows: float) -> Ints:
+    """(I,) number of the group of each server: joined (I, I), with prices within some windows.
 
     A base far from the prices would cost the differences their digits.
     """
     apart = np.abs(lam[:, None] - lam).max(axis=2) / lam.max(axis=1)
-    joined = joined & (apart < ALIKE * tau)
+    joined = joined & (apart < windows * tau)
     label = np.arange(len(joined))
     for i, k in zip(*np.nonzero(np.tril(joined, -1)), strict=True):
         label[label == label[i]] = label[k]

@@ -83,7 +83,7 @@ def follow(question: Question, sample: int = SAMPLE) -> Found | None:
     if mu is not None and users.limit is not None:
         limited = np.isfinite(users.limit)
         limits[limited] = mu[limited] * users.limit[limited]
-    if question.one_score:
+    if users.log_score is None:  # tasks were counted in shares
         score = np.where(question.instance.eligible, question.score, 0.0).max(axis=1)
         tasks /= score[:, None]
     point = Point(tasks, now.prices.all * capacity, limits)

@@ -16,7 +16,7 @@ import numpy as np
 from fairopt.formulas import welfare
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.instance.partition import Partition
-from fairopt.solving.engines.smoothed.kinds import grouped, rarely_shared, told
+from fairopt.solving.engines.smoothed.kinds import ALIKE, grouped, rarely_shared, told
 from fairopt.solving.engines.smoothed.prices import Prices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import Single
@@ -174,8 +174,8 @@ class Spread:
         money, squares = 0.0, 0.0
         for one, two in self.each(shared, self._args(prices, tau)):
             money, squares = money + one, squares + two
-        few = rarely_shared(np.asarray(money), np.asarray(squares))
-        grouping = Prices.grouped(prices.all, grouped(prices.all, ~few, tau))
+        few = rarely_shared(np.asarray(money), np.asarray(squares), prices.all, tau)
+        grouping = Prices.grouped(prices.all, grouped(prices.all, ~few, tau, ALIKE))
         if not few.any() and not len(self.sharp.k):
             return replace(self, prices=grouping, tau=tau)
         args = self._args(prices, tau)
