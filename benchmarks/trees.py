@@ -112,7 +112,12 @@ def main() -> None:
         lines = ["| " + " | ".join(line) + " |" for line in (head, ("---",) * len(head), *rows)]
         text = (
             f"# Trees\n\n{given.teams:,} teams in a tree of depth 4 over {given.shapes} shapes of "
-            "servers, and the same teams without groups (`benchmarks/trees.py`, one core).\n\n"
+            "servers, and the same teams without groups\n(`benchmarks/trees.py`, one core; other "
+            "programs were running). Solved by `fo.solve` and judged from its prices\nalone. A "
+            "round is a level at which somebody was stopped; a flat answer has levels. With "
+            "guarantees alpha-fairness\ntakes longer, as floors make users stiff: the system of a "
+            "step is put together without subtracting what is nearly equal\n([how it is solved]"
+            "(../maths/quotas.md)).\n\n"
         )
         Path(given.write).write_text(text + "\n".join(lines) + "\n", encoding="utf-8")
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from fairopt.allocation import Allocation, Blocked
 from fairopt.allocation.frames import clean_prices
 from fairopt.instance import Floats
+from fairopt.report import groups
 from fairopt.report.words import STOPS, clipped, count, listed, number, stopped
 
 WIDTH = 100
@@ -18,6 +19,8 @@ ROWS = 12
 """most rows of a table; a longer one shows ROWS - 2 rows and the number of the others"""
 FEWER = 8
 """the same for a max-min answer, as its levels must fit on the page too"""
+FEWEST = 5
+"""the same for an answer with groups, as they must fit on it as well"""
 LEVEL_ROOM = 50
 """characters for the full resources of a level, about"""
 LINES = 40
@@ -41,7 +44,9 @@ def allocation_text(
 ) -> str:
     """An answer as text: its totals, what stops each user, use and price of resources, verdict.
 
-    For a max-min answer also its levels: the value, the users frozen there and what was full.
+    For a max-min answer also its levels or rounds: the value, the users frozen there and what was
+    full. With quotas, first where these and the nodes do not agree; then the groups, and what a
+    unit costs in each.
 
     Parameters
     ----------
@@ -55,10 +60,12 @@ def allocation_text(
     -------
     str : at most 40 lines of 100 columns unless whole, without colour.
     """
-    for page in (WHOLE,) if whole else (Page(ROWS), Page(FEWER)):
+    for page in (WHOLE,) if whole else (Page(ROWS), Page(FEWER), Page(FEWEST)):
         head = [*([_clip(title, page.width)] if title else []), _headline(alloc), *_reduced(alloc)]
+        head += [_clip(line, page.width) for line in groups.lines(alloc)]
+        levels = _levels(alloc, page) or _more(groups.rounds(alloc, page.rows), (2, 3), page)
         parts = [*head, "", _users(alloc, page), ""]
-        levels = _levels(alloc, page)
+        parts += _more(groups.table(alloc, page.rows), (0,), page)
         text = "\n".join([*parts, _servers(alloc, page), "", *levels, _verdict(alloc, accepted)])
         if not levels or text.count("\n") < LINES:
             break
@@ -169,6 +176,12 @@ def _levels(alloc: Allocation, page: Page) -> list[str]:
     heads, more = ["step", "level", "stops", "full"], len(steps) - len(rows)
     text = _table(heads, rows, more, left=(2, 3), width=page.width)
     return [text, ""]
+
+
+def _more(told: groups.Told, left: tuple[int, ...], page: Page) -> list[str]:
+    """A table of rounds or groups, and an empty line; [] if there are none."""
+    heads, rows, more = told
+    return [_table(heads, rows, more, left=left, width=page.width), ""] if rows else []
 
 
 def _verdict(alloc: Allocation, accepted: bool) -> str:
