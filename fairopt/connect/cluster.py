@@ -8,6 +8,7 @@ from fractions import Fraction
 
 from fairopt.connect.eligible import Rules
 from fairopt.connect.fields import Amounts
+from fairopt.connect.kueue import Queues
 from fairopt.connect.nodes import Node
 
 
@@ -72,6 +73,7 @@ class Cluster:
     beyond : what is not modelled -> names of the pods that it binds.
     weights : weight of each queue; 1 for those that are not named.
     ceilings : quotas, in order.
+    kueue : queues, cohorts and flavors of Kueue, if there are any.
     """
 
     nodes: list[Node]
@@ -80,6 +82,7 @@ class Cluster:
     beyond: dict[str, list[str]] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
     ceilings: list[Ceiling] = field(default_factory=list)
+    kueue: Queues | None = None
 
     @property
     def queues(self) -> list[str]:

@@ -13,6 +13,8 @@ from typing import Any
 
 from fairopt.connect.cluster import Ceiling, Cluster, Undivided, Workload
 from fairopt.connect.fields import Fields, named
+from fairopt.connect.kueue import KINDS, QUEUE_LABEL, Queues
+from fairopt.connect.kueue_model import with_kueue
 from fairopt.connect.nodes import Node, node
 from fairopt.connect.pods import Pod, pod
 from fairopt.connect.streams import ITEMS
@@ -24,11 +26,14 @@ UNDIVIDED = ("kube-system",)
 LISTS = {
     "List": "", "NodeList": "Node", "PodList": "Pod", "ResourceQuotaList": "ResourceQuota",
 }  # fmt: skip
-WANTED = "a Node, a Pod, a ResourceQuota, or a List of them (kubectl get nodes,pods -A -o json)"
+WANTED = (
+    "a Node, a Pod, a ResourceQuota, an object of Kueue, or a List of them "
+    "(kubectl get nodes,pods -A -o json)"
+)
 COUNTED = ("cpu", "memory", "ephemeral-storage", "pods")
 """resources whose name in a quota may stand for what is requested of them"""
 
-_Key = tuple[str, str, tuple[tuple[str, Any], ...], Any]
+_Key = tuple[str, str, tuple[tuple[str, Any], ...], Any, tuple[str, str]]
 
 
 @dataclass
@@ -60,6 +65,7 @@ class Collector:
         self._fixed: list[Undivided] = []
         self._beyond: dict[str, list[str]] = {}
         self._ceilings: list[Ceiling] = []
+        self.kueue = Queues(self.faults)
 
     def take(self, data: Any, place: str, listed: str = "") -> None:
         """Take one object, or a List of some.
@@ -80,6 +86,8 @@ class Collector:
             self._take_pod(data, place)
         elif kind == "ResourceQuota":
             self._take_quota(data, place)
+        elif kind in KINDS and str(data.get("apiVersion", "")).startswith("kueue.x-k8s.io/"):
+            self.kueue.take(str(kind), data, place)
         elif isinstance(kind, str) and kind in LISTS:
             items = data.get(ITEMS)
             if not isinstance(items, list | tuple):
@@ -143,7 +151,9 @@ class Collector:
             queue = found.labels.get(self.group_by.removeprefix(LABEL)) or "(no label)"
             name = queue
         amounts = tuple(found.request.items())
-        key = (queue, name, amounts, found.rules)
+        # which cluster queue a local queue belongs to may be said later
+        local = found.namespace, found.labels.get(QUEUE_LABEL, "")
+        key = (queue, name, amounts, found.rules, local)
         if key not in self._work:
             self._work[key] = Workload(queue, name, found.request, found.rules)
         return self._work[key]
@@ -162,9 +172,10 @@ class Collector:
         for own in self._work.values():
             for name in own.held.keys() - known:
                 self._lost(f"of {own.queue}/{own.name}", name)
+        self._of_kueue()
         self.faults.found.sort()
         self.faults.stop()
-        return Cluster(
+        found = Cluster(
             [self._nodes[name] for name in sorted(self._nodes)],
             sorted(
                 self._work.values(),
@@ -175,6 +186,21 @@ class Collector:
             dict(weights or {}),
             sorted(self._ceilings),
         )
+        return with_kueue(found, self.kueue) if self.kueue else found
+
+    def _of_kueue(self) -> None:
+        """Put pods of local queues in their cluster queues, and Kueue's objects in order."""
+        if not self.kueue:
+            return
+        self.kueue.check()
+        for (_, name, _, _, (space, local)), work in self._work.items():
+            if local and (space, local) in self.kueue.local:
+                work.queue, work.name = self.kueue.local[space, local], f"{space}/{name}"
+            elif local:
+                self.faults.add(
+                    f"pods of {space}/{name}", f"the local queue {local!r}",
+                    f"its LocalQueue in {space} (kubectl get localqueues -A)",
+                )  # fmt: skip
 
     def _lost(self, pod: str, name: str) -> None:
         self.faults.add(

@@ -53,7 +53,7 @@ def make(
         notion = MaxMin(measure="sum") if grouped else MaxMin()
     answer = solving.solve(problem.instance, notion, progress=progress, uncertified="return")
     packed = pack(
-        problem.plain, [problem.demand(n) for n in range(len(problem.users))],
+        _whole(problem, answer), [problem.demand(n) for n in range(len(problem.users))],
         [row.capacity for row in problem.shapes], answer.tasks, answer.levels,
     )  # fmt: skip
     return {
@@ -78,8 +78,20 @@ def make(
             {"resource": own.resource, "label": own.label, "speed": dict(sorted(own.speed.items()))}
             for own in problem.kinds
         ],
+        **({} if problem.kueue is None else {"kueue": {
+            "notes": problem.kueue.notes(problem.instance), "shares": problem.kueue.shares(),
+        }}),
         "answer": to_dict(answer),
     }  # fmt: skip
+
+
+def _whole(problem: Problem, answer: allocation.Allocation) -> Any:
+    """The instance that whole tasks are placed in; no more of them than are due where quotas bind,
+    as one more task could be above a quota."""
+    if not problem.instance.tree.quotas:
+        return problem.plain
+    due = np.floor(answer.tasks.sum(axis=1) * (1 + 1e-9) + 1e-9)
+    return problem.plain.replace(limit=np.minimum(problem.plain.limit, np.maximum(due, 0.5)))
 
 
 def dumps(plan: Mapping[str, Any]) -> str:
@@ -169,6 +181,8 @@ def _could_hold(
     """What the queue could hold, with the prices that prove it; None where it is not computed."""
     names = sorted(set(owner))
     size = len(names) * len(problem.plain.pairs[0])
+    if problem.instance.tree.quotas:
+        return None  # what queues may borrow is not part of that program
     if queue not in names or not problem.held.any() or size > could_hold.MOST:
         return None
     weight = {name: problem.cluster.weights.get(name, 1.0) for name in names}

@@ -72,7 +72,7 @@ def pod(data: Mapping[str, Any], place: str, faults: Faults) -> Pod | None:
     if kind == "Node" or MIRROR in meta.table("annotations").data:
         fixed = "static"
     return Pod(
-        space, name, (kind, owner), spec.text("nodeName"), request(spec, status), _rules(spec),
+        space, name, (kind, owner), spec.text("nodeName"), request(spec, status), rules_of(spec),
         fixed, tuple(_beyond(meta, spec, labels)), labels,
     )  # fmt: skip
 
@@ -91,7 +91,7 @@ def _owner(meta: Fields, labels: Mapping[str, str]) -> tuple[str, str] | None:
     return kind, name
 
 
-def _rules(spec: Fields) -> Rules:
+def rules_of(spec: Fields) -> Rules:
     affinity = spec.table("affinity").table("nodeAffinity")
     required = affinity.table("requiredDuringSchedulingIgnoredDuringExecution")
     terms = None
@@ -100,7 +100,7 @@ def _rules(spec: Fields) -> Rules:
         terms = tuple(sorted({tuple(sorted(_term(t))) for t in listed}))
     return Rules(
         tuple(sorted(spec.strings("nodeSelector").items())), terms,
-        tuple(sorted({_toleration(t) for t in spec.tables("tolerations")})),
+        tuple(sorted({toleration_of(t) for t in spec.tables("tolerations")})),
     )  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def _term(term: Fields) -> Iterator[Requirement]:
             yield Requirement(need.text("key"), operator, tuple(sorted(set(values))), field_)
 
 
-def _toleration(given: Fields) -> Toleration:
+def toleration_of(given: Fields) -> Toleration:
     operator = given.text("operator")
     if operator not in _TOLERATES:
         given.wrong("operator", "one of Equal, Exists, Lt, Gt")

@@ -14,6 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from fairopt.connect import kinds as cards
+from fairopt.connect import kueue_model
 from fairopt.connect.cluster import Cluster, Workload
 from fairopt.connect.eligible import Rules
 from fairopt.connect.fields import Amounts
@@ -44,6 +45,7 @@ class Problem:
     stuck : workloads that can run nowhere -> why, in words.
     over : nodes whose undivided pods ask for more than they have.
     kinds : labels that tell kinds of cards apart, with the speed of each kind.
+    kueue : flavors and queues of Kueue, if there are any.
     """
 
     cluster: Cluster
@@ -57,6 +59,7 @@ class Problem:
     stuck: tuple[tuple[str, Workload, str], ...]
     over: tuple[str, ...]
     kinds: tuple[Kinds, ...] = ()
+    kueue: kueue_model.Placing | None = None
 
     @property
     def nested(self) -> bool:
@@ -99,7 +102,10 @@ def problem(
         raise BadInput(wrong)
     cards.check(kinds, in_service)
     rules = sorted({w.rules for w in cluster.workloads}, key=_order)
+    if cluster.kueue is not None:
+        visible = {*visible, *kueue_model.visible(cluster.kueue)}
     rows = shapes(cluster, rules, kinds, visible)
+    kueue = None if cluster.kueue is None else kueue_model.Placing(cluster.kueue, rows)
     offered = {key for row in rows for key in row.capacity}
     at = {own: k for k, own in enumerate(rules)}
     users, stuck, allowed = [], [], []
@@ -109,6 +115,8 @@ def problem(
         places, why = _places(work, rows, at[work.rules])
         if work.asked == 0:
             continue
+        if kueue is not None and not why:
+            places, why = kueue.places(work, places)
         if why:
             stuck.append((name, work, why))
         else:
@@ -128,14 +136,17 @@ def problem(
         users=[name for name, _ in users], servers=[row.name for row in rows], resources=resources,
     )  # fmt: skip
     speed = _speed(owners, rows, kinds)
-    instance = with_groups(plain, owners, cluster.weights)
+    if kueue is not None:
+        instance = plain.replace(quotas=kueue.quotas(plain, owners))
+    else:
+        instance = with_groups(plain, owners, cluster.weights)
     if (speed != 1).any():
         instance = instance.replace(modes=modes(plain, speed))
     held, out = _held(owners, rows)
     _, over = left_over(cluster)
     return Problem(
         cluster, instance, plain, tuple(owners), tuple(rows), speed, held, out,
-        tuple(stuck), tuple(over), tuple(kinds),
+        tuple(stuck), tuple(over), tuple(kinds), kueue,
     )  # fmt: skip
 
 

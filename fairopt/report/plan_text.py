@@ -140,6 +140,15 @@ def _aside(plan: Mapping[str, Any]) -> Iterator[str]:
         yield "many workloads: the weight of a queue is divided among its workloads, not its part"
     if plan["overfull"]:
         yield _clip(f"nodes whose own pods ask for more than they have: {_few(plan['overfull'])}")
+    for words in plan.get("kueue", {}).get("notes", ()):
+        yield _clip(words)
+    borrowing = [row for row in plan.get("kueue", {}).get("shares", ()) if row["borrowing"]]
+    if borrowing:
+        told = [
+            f"{row['name']} {'infinite' if row['shown'] is None else row['shown']}"
+            for row in borrowing
+        ]
+        yield _clip(f"Kueue's own share, 0 for the others: {_few(told)}")
     for row in plan["not_modelled"]:
         yield _clip(
             f"not modelled, {row['what']}: {counted(row['pods'], 'pod')}, {_few(row['names'])}"
