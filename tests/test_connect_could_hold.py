@@ -42,6 +42,8 @@ def test_members_of_one_queue_count_together():
 
 
 def test_what_does_not_fit_gives_nothing():
+    # A holds more than there is
+    assert of(CHAIN, np.array([[9, 0], [1, 0], [0, 1]]), "A") is None
     # B and C hold more than there is: nobody could keep that
     assert of(CHAIN, np.array([[12, 0], [9, 0], [0, 9]]), "A") is None
 

@@ -133,7 +133,8 @@ def of_queue(
     keep[stay] = dual[size + len(limited) :] / share[stay]
     floor = np.zeros(len(owner))
     floor[stay] = share[stay]
-    return Could(
-        float(found.x[own[n]].sum()), bound(inst, scores, own, floor, prices, keep),
-        np.maximum(prices, 0.0), np.maximum(keep, 0.0),
-    )  # fmt: skip
+    prices, keep = np.maximum(prices, 0.0), np.maximum(keep, 0.0)
+    most = bound(inst, scores, own, floor, prices, keep)
+    if most < float(share[own].sum()) * (1 - 1e-6):
+        return None  # what it holds itself does not fit beside the others
+    return Could(float(found.x[own[n]].sum()), most, prices, keep)
