@@ -64,6 +64,7 @@ def test_every_fault_of_prices_and_rounds():
         rounds=[
             3,
             {"t": -1, "jump": 2, "users": "1A", "at": 1, "prices": [1]},
+            {"t": 10**400, "users": [["1A"]]},
             {"users": ["nobody"], "prices": {"price": 1, "prices": [[-1]], "bound_prices": [1, 2]}},
         ],
     )  # fmt: skip
@@ -77,14 +78,16 @@ def test_every_fault_of_prices_and_rounds():
         "rounds[1].prices": ("a list", "prices by kind"),
         "rounds[1].t": ("-1", "a finite number >= 0"),
         "rounds[1].jump": ("2", "a number from 0 to 1"),
-        "rounds[2].users": ("the unknown user 'nobody'", "one of: 1A, 1B, 1C, 2A"),
-        "rounds[2].prices.price": (
+        "rounds[2].t": (repr(10**400), "a finite number >= 0"),
+        "rounds[2].users": ("the unknown user ['1A']", "1A, the nearest of: 1A, 1B, 1C, 2A"),
+        "rounds[3].users": ("the unknown user 'nobody'", "one of: 1A, 1B, 1C, 2A"),
+        "rounds[3].prices.price": (
             "an unknown key",
             "prices, the nearest of: prices, limit_prices, bound_prices, node_prices, floor_prices",
         ),
-        "rounds[2].t": ("None", "a finite number >= 0"),
-        "rounds[2].prices.prices": ("-1", "numbers >= 0"),
-        "rounds[2].prices.bound_prices": ("shape (2,)", "shape (1,)"),
+        "rounds[3].t": ("None", "a finite number >= 0"),
+        "rounds[3].prices.prices": ("-1", "numbers >= 0"),
+        "rounds[3].prices.bound_prices": ("shape (2,)", "shape (1,)"),
     }  # fmt: skip
     assert faults(ruled(), np.ones((4, 1)), rounds={"t": 1}) == {
         "rounds": ("a dict", "a list of rounds")

@@ -84,6 +84,30 @@ def test_every_fault_of_promises():
     }
 
 
+def test_amounts_beyond_floating_point():
+    found = faults(
+        quotas=fo.Quotas(
+            quotas=[fo.Quota("a", "cpu", 1e308, 1e300)], guarantee_tasks={"b": 1e300},
+            bounds=[fo.Bound("b", "cpu", 10**400)],
+        )
+    )  # fmt: skip
+    unit = "less than 1e+250 (choose a larger unit)"
+    assert found == {
+        "users.a.nominal.cpu": ("1e+308", unit), "users.a.borrow.cpu": ("1e+300", unit),
+        "users.b.most.cpu": ("a whole number of 1329 bits", unit),
+        "users.b.guarantee_tasks": ("1e+300", "a finite number >= 0"),
+    }  # fmt: skip
+
+
+def test_modes_beyond_floating_point():
+    found = faults(modes={"a": [fo.Mode("m", [10**400, 1], 10**400)]})
+    bits = "a whole number of 1329 bits"
+    assert found == {
+        "users.a.modes[0].speed": (bits, "a finite number > 0"),
+        "users.a.modes[0].demand.cpu": (bits, "a finite number >= 0"),
+    }
+
+
 def test_what_is_no_record_is_refused_at_once():
     with pytest.raises(fo.BadInput) as error:
         fo.Quotas(["x"], ["y"], bounds=fo.Bound("a", "cpu", 1), flavors={"f": "s1"}, last="g")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -106,7 +107,7 @@ def _round(instance: Instance, given: Any, place: str, faults: list[Fault]) -> R
         users = ()
     known = set(instance.users)
     for name in users:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             wanted = nearest(str(name), instance.users)
             faults.append(Fault(f"{place}.users", f"the unknown user {name!r}", wanted))
     prices = given.get("prices", {})
@@ -138,7 +139,8 @@ def _known(given: Round, known: tuple[str, ...], place: str, faults: list[Fault]
 def _number(value: Any, place: str, most: float, faults: list[Fault]) -> float:
     """A finite number from 0 to `most`; 0, and a fault added, for anything else."""
     number = isinstance(value, int | float | np.floating) and not isinstance(value, bool)
-    if number and 0 <= value <= most and math.isfinite(value):
+    # compared before it is turned into a float, which a huge whole number cannot be
+    if number and 0 <= value <= min(most, sys.float_info.max):
         return float(value)
     wanted = "a finite number >= 0" if most > 1 else "a number from 0 to 1"
     faults.append(Fault(place, repr(value), wanted))

@@ -234,9 +234,9 @@ def _answer(
             number(value, here, faults, FINITE)
         elif key == "conflict":
             for k, name in enumerate(listed(value, here, faults)):
-                if name not in known[0]:
-                    wanted = nearest(text(name, f"{here}[{k}]", faults), known[0])
-                    faults.add(f"{here}[{k}]", "an unknown user", wanted)
+                user_name = text(name, f"{here}[{k}]", faults)
+                if isinstance(name, str) and name not in known[0]:
+                    faults.add(f"{here}[{k}]", "an unknown user", nearest(user_name, known[0]))
         elif key in _RULES:
             for k, each in enumerate(listed(value, here, faults)):
                 table(each, f"{here}[{k}]", faults)

@@ -42,7 +42,8 @@ def each_blocked(
     running = ways.running(way_tasks).sum(axis=1)
     at_limit = running >= inst.limit * (1 - FULL)
     demand = ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :]
-    use = way_tasks[:, :, None] * demand
+    with np.errstate(over="ignore", invalid="ignore"):  # tasks may come from anywhere
+        use = way_tasks[:, :, None] * demand
     ceilings = [_full(inst, use, b) for b in range(len(tree.bounds))]
     stopping = [_stopping(inst, use, row) for row in tree.quotas]
     first = np.searchsorted(ways.owner, np.arange(len(inst.users) + 1)).tolist()
@@ -77,7 +78,8 @@ def free(inst: Instance, way_tasks: Floats) -> Bools:
     full = ways.used(way_tasks) >= inst.pool * (1 - FULL)
     room = ways.eligible & ~(needs & full).any(axis=2)
     room &= (ways.running(way_tasks).sum(axis=1) < inst.limit * (1 - FULL))[ways.owner, None]
-    use = way_tasks[:, :, None] * demand
+    with np.errstate(over="ignore", invalid="ignore"):
+        use = way_tasks[:, :, None] * demand
     for b in range(len(tree.bounds)):
         if _full(inst, use, b):
             members = np.isin(ways.owner, tree.below(int(tree.bounds.node[b])))

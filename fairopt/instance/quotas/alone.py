@@ -43,23 +43,26 @@ def most_output(demand: Floats, speed: Floats, pool: Floats, eligible: Bools) ->
 def _best(demand: Floats, speed: Floats, pool: Floats) -> Floats:
     """(H,) the most output of modes that may all run on all H rows."""
     needed = (demand > 0).any(axis=0)
-    cost, c = demand[:, needed] / speed[:, None], pool[:, needed]  # of a unit of output
-    if len(cost) == 1:
-        return np.asarray(_alone(cost, c)[:, 0])
-    unit = cost.max(axis=0)
-    cost, c = cost / unit, c / unit
-    found = np.empty(len(c))
-    left = np.arange(len(c))
+    with np.errstate(over="ignore", under="ignore"):
+        cost, c = demand[:, needed] / speed[:, None], pool[:, needed]  # of a unit of output
+        alone = _alone(cost, c)
+    found: Floats = alone.max(axis=1)
+    # one mode, or numbers beyond floating point, of which the instance's checks say so
+    sane = ((alone > 1e-150) & (alone < 1e150)).all(axis=1)
+    left = np.flatnonzero(sane) if len(cost) > 1 else np.empty(0, dtype=np.int64)
     while len(left):
-        scale = c[left[0]].max()
-        basis = _optimal(cost, c[left[0]] / scale)
-        square = np.hstack([cost.T, np.eye(cost.shape[1])])[:, basis]
-        gain = (np.array(basis) < len(cost)).astype(np.float64)
-        price = np.linalg.solve(square.T, gain)
-        tasks = np.linalg.solve(square, c[left].T)
-        good = (tasks >= -ZERO * c[left].max(axis=1)).all(axis=0)
+        # resources in units of the first row's, output in units of what each mode can do there
+        first, unit = c[left[0]], alone[left[0]]
+        most = unit.max()
+        columns = np.hstack([(cost / first * unit[:, None]).T, np.eye(cost.shape[1])])
+        gain = np.concatenate([unit / most, np.zeros(cost.shape[1])])
+        basis = _optimal(columns, gain)
+        square, have = columns[:, basis], c[left] / first
+        price = np.linalg.solve(square.T, gain[basis])
+        tasks = np.linalg.solve(square, have.T)
+        good = (tasks >= -ZERO * have.max(axis=1)).all(axis=0)
         good[0] = True
-        found[left[good]] = c[left[good]] @ price
+        found[left[good]] = have[good] @ price * most
         left = left[~good]
     return found
 
@@ -70,13 +73,11 @@ def _alone(cost: Floats, pool: Floats) -> Floats:
         return np.asarray(np.nanmin(pool[:, None, :] / cost, axis=2))
 
 
-def _optimal(cost: Floats, pool: Floats) -> list[int]:
-    """The basis of max sum x, cost' x <= pool, x >= 0; slacks are numbered after the modes."""
-    modes, rows = cost.shape
-    columns = np.hstack([cost.T, np.eye(rows)])
-    gain = np.concatenate([np.ones(modes), np.zeros(rows)])
-    basis = list(range(modes, modes + rows))
-    for _ in range(1000 * (modes + rows)):
+def _optimal(columns: Floats, gain: Floats) -> list[int]:
+    """The basis of max gain x, columns x = 1, x >= 0; the slacks are the last columns."""
+    rows, size = columns.shape
+    basis = list(range(size - rows, size))
+    for _ in range(1000 * size):
         square = columns[:, basis]
         price = np.linalg.solve(square.T, gain[basis])
         better = np.flatnonzero(gain - price @ columns > ZERO)
@@ -84,7 +85,7 @@ def _optimal(cost: Floats, pool: Floats) -> list[int]:
             break
         entering = int(better[0])
         change = np.linalg.solve(square, columns[:, entering])
-        tasks = np.linalg.solve(square, pool)
+        tasks = np.linalg.solve(square, np.ones(rows))
         ratio = np.where(change > ZERO, tasks / np.where(change > ZERO, change, 1.0), np.inf)
         least = ratio.min()
         tied = [k for k in range(rows) if ratio[k] <= least + ZERO * (1 + abs(least))]

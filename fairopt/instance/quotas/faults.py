@@ -14,6 +14,8 @@ from fairopt.instance.near import nearest
 from fairopt.instance.quotas.records import Bound, Guarantee, Quota, Quotas
 
 AMOUNT, MOST = "a finite number >= 0", "a number >= 0"
+LARGEST = 1e250
+"""as of capacities: beyond, sums of products leave floating point"""
 Names = Mapping[str, Sequence[str]]
 
 
@@ -54,7 +56,7 @@ def _groups(quotas: Quotas, users: Sequence[str]) -> Iterator[Fault]:
             yield Fault(f"groups.{name}.parent", found, nearest(str(group.parent), known))
         if not _number(group.weight) or not 1e-150 <= group.weight <= 1e150:
             wanted = "a finite number > 0, or 0 by `last`"
-            yield Fault(f"groups.{name}.weight", _shown(group.weight), wanted)
+            yield Fault(f"groups.{name}.weight", shown(group.weight), wanted)
     parent = {g.name: g.parent for g in quotas.groups}
     for circle in _circles(parent):
         found = " in ".join([*circle, circle[0]])
@@ -136,8 +138,11 @@ def _rows(
             yield Fault(here, "a second entry", "one for each member, resource and flavor")
         seen.add(key)
         for word, value, wanted in _amounts(kind, row):
-            if not _number(value) or not value >= 0 or (wanted is AMOUNT and math.isinf(value)):
-                yield Fault(here.replace(f".{kind}.", f".{word}."), _shown(value), wanted)
+            if not _number(value) or not value >= 0 or (wanted is AMOUNT and value == math.inf):
+                yield Fault(here.replace(f".{kind}.", f".{word}."), shown(value), wanted)
+            elif LARGEST <= value < math.inf:
+                wanted = f"less than {LARGEST:g} (choose a larger unit)"
+                yield Fault(here.replace(f".{kind}.", f".{word}."), shown(value), wanted)
 
 
 def _amounts(kind: str, row: Guarantee | Bound | Quota) -> list[tuple[str, Any, str]]:
@@ -159,9 +164,9 @@ def _users(quotas: Quotas, users: Sequence[str]) -> Iterator[Fault]:
             elif name == "priority":
                 whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
                 if not whole or abs(int(value)) >= 2**53:
-                    yield Fault(f"users.{user}.{name}", _shown(value), "a whole number")
-            elif not _number(value) or not 0 <= value < math.inf:
-                yield Fault(f"users.{user}.{name}", _shown(value), AMOUNT)
+                    yield Fault(f"users.{user}.{name}", shown(value), "a whole number")
+            elif not _number(value) or not 0 <= value < LARGEST:
+                yield Fault(f"users.{user}.{name}", shown(value), AMOUNT)
 
 
 def _last(quotas: Quotas, users: Sequence[str], weight: NDArray[np.float64]) -> Iterator[Fault]:
@@ -180,8 +185,11 @@ def _last(quotas: Quotas, users: Sequence[str], weight: NDArray[np.float64]) -> 
 def _number(value: Any) -> bool:
     """Whether it is a number, and not NaN."""
     good = isinstance(value, int | float | np.floating | np.integer)
-    return good and not isinstance(value, bool) and not math.isnan(value)
+    return good and not isinstance(value, bool) and bool(value == value)
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A number or anything else in the words of a message."""
+    if isinstance(value, int) and abs(value) >= 10**18:
+        return f"a whole number of {value.bit_length()} bits"
     return f"{value:g}" if isinstance(value, int | float) else repr(value)

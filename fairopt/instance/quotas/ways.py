@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from fairopt.errors import Fault
 from fairopt.instance.near import nearest
+from fairopt.instance.quotas.faults import LARGEST, shown
 from fairopt.instance.quotas.records import Mode
 from fairopt.instance.quotas.table import Table
 from fairopt.instance.sealing import sealed
@@ -49,10 +50,11 @@ class Ways:
 
     def used(self, way_tasks: Floats) -> Floats:
         """(I, R) resource used by running tasks (K, I)."""
-        if self.demand.ndim == 2:
-            used: Floats = way_tasks.T @ self.demand
-            return used
-        return np.asarray(np.einsum("ki,kir->ir", way_tasks, self.demand))
+        with np.errstate(over="ignore", invalid="ignore"):  # tasks may come from anywhere
+            if self.demand.ndim == 2:
+                used: Floats = way_tasks.T @ self.demand
+                return used
+            return np.asarray(np.einsum("ki,kir->ir", way_tasks, self.demand))
 
     def running(self, way_tasks: Floats) -> Floats:
         """(N, I) running tasks of each user, from those of its ways (K, I)."""
@@ -114,8 +116,7 @@ def _speed(mode: Mode, place: str) -> list[Fault]:
     number = isinstance(speed, int | float | np.floating) and not isinstance(speed, bool)
     if number and 1e-150 < speed < 1e150:
         return []
-    found = f"{speed:g}" if number else repr(speed)
-    return [Fault(f"{place}.speed", found, "a finite number > 0")]
+    return [Fault(f"{place}.speed", shown(speed), "a finite number > 0")]
 
 
 def _servers(mode: Mode, place: str, known: Sequence[str]) -> list[Fault]:
@@ -146,11 +147,11 @@ def _demand(mode: Mode, place: str, resources: Sequence[str]) -> list[Fault]:
     else:
         pairs = list(zip(resources, mode.demand, strict=True))
     faults = [
-        Fault(f"{here}.{name}", repr(amount), "a finite number >= 0")
+        Fault(f"{here}.{name}", shown(amount), "a finite number >= 0")
         for name, amount in pairs
         if isinstance(amount, bool)
         or not isinstance(amount, int | float | np.floating)
-        or not 0 <= amount < np.inf
+        or not 0 <= amount < LARGEST
     ]
     if not faults and not any(amount > 0 for _, amount in pairs):
         faults = [Fault(here, "nothing demanded", "at least one resource > 0")]
