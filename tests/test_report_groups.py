@@ -31,6 +31,12 @@ def test_quotas_are_set_against_nodes_first():
     assert groups.lines(fo.solve(story(), fo.MaxMin("tasks"))) == []
 
 
+def test_who_gets_nothing_is_said_first():
+    inst = story(priority={"1A": 1, "2A": 1})
+    answer = fo.solve(inst, fo.MaxMin("tasks"))
+    assert groups.lines(answer) == ["of lower priority, nothing is left for 1B, 1C"]
+
+
 def test_node_prices_in_words():
     """Research may not borrow: its GPU costs more than the cluster's (G5)."""
     given = fo.read("quotas/g5-no-borrow").instance

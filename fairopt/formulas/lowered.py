@@ -27,8 +27,8 @@ from fairopt.instance import Bools, Floats, Instance, Ints
 
 CAPACITY, LIMIT, BOUND, QUOTA = range(4)
 """kinds of rows"""
-SAME = 1e-9
-"""prices that differ by at most this part of the largest are the same"""
+SAME = 1e-6
+"""prices that differ by at most this part of the largest are the same, whoever solved"""
 
 
 class Ceiling(NamedTuple):

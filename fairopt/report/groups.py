@@ -32,8 +32,18 @@ def table(alloc: Allocation, most: int) -> Told:
 
 
 def lines(alloc: Allocation) -> list[str]:
-    """Where quotas and nodes do not agree, then what a unit costs in each group."""
-    return [*against_nodes(alloc.instance), *node_prices(alloc)]
+    """Where quotas and nodes do not agree, who gets nothing, and what a unit costs where."""
+    return [*against_nodes(alloc.instance), *left_out(alloc), *node_prices(alloc)]
+
+
+def left_out(alloc: Allocation) -> list[str]:
+    """The users of later priority classes for whom nothing is left, in words."""
+    tree = alloc.instance.tree
+    nothing = np.flatnonzero((tree.rank > 0) & (alloc.shares <= 0))
+    if not len(nothing):
+        return []
+    names = [alloc.instance.users[n] for n in nothing.tolist()]
+    return [f"of lower priority, nothing is left for {listed(names, 6)}"]
 
 
 def _shown(size: int, most: int) -> int:
