@@ -204,7 +204,7 @@ def test_random_answers_keep_all_rules_and_agree_with_the_stated_program(seed):
 def test_random_alpha_fair_answers_are_certified(seed):
     """Also where a floor is just what its user would have anyway, or guarantees fill a server."""
     inst = drawn(seed, "tree floor bound limit mode")
-    for notion in (fo.ProportionalFair(), fo.AlphaFair(2)):
+    for notion in (fo.ProportionalFair(), fo.AlphaFair(2), fo.Throughput()):
         try:
             found = fo.solve(inst, notion)
         except fo.Infeasible:

@@ -39,6 +39,8 @@ from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.instance import Bools, Floats
 
 TOLERANCE = 1e-6
+SAME = 1e-12
+"""bounds that differ by at most this part are one"""
 AT = 1e-9
 """a user that has all but this part of its limit is at its limit"""
 LIGHT, ENOUGH, FAR = 1e-9, 1e-9, 1e-2
@@ -248,14 +250,19 @@ def _linear(ruled: Ruled, terms: Terms, bill: Bill) -> Proof:
     bounds = scales * bill.budget + (
         np.maximum(value - price, 0.0) @ most - np.maximum(price - value, 0.0) @ terms.floor
     )
-    k = int(np.argmin(bounds))
     total = float(value @ share)
-    gap = max(float(bounds[k]) / total - 1.0, 0.0) if total > 0 else np.inf
-    cost = scales[k] * cheapest
-    short = np.maximum(value - cost, 0.0) / value
-    above = np.maximum(cost - value, 0.0) * np.maximum(share - terms.floor, 0.0)
-    lost = (above + scales[k] * bill.over) / (value * np.maximum(share, ruled.nothing))
-    return Proof(gap, share, np.maximum(short, lost), cost * share)
+    gap = max(float(bounds.min()) / total - 1.0, 0.0) if total > 0 else np.inf
+
+    def at(scale: float) -> Proof:
+        cost = scale * cheapest
+        short = np.maximum(value - cost, 0.0) / value
+        above = np.maximum(cost - value, 0.0) * np.maximum(share - terms.floor, 0.0)
+        lost = (above + scale * bill.over) / (value * np.maximum(share, ruled.nothing))
+        return Proof(gap, share, np.maximum(short, lost), cost * share)
+
+    # where one user pays for everything, the bound is the same at a whole range of scales
+    least = scales[bounds <= bounds.min() * (1 + SAME)]
+    return min(map(at, least.tolist()), key=lambda proof: float(proof.residual.max()))
 
 
 def spans(ruled: Ruled, terms: Terms, found: Proof) -> tuple[Floats, Floats]:

@@ -22,6 +22,8 @@ from fairopt.solving.engines.quotas import conflict, interior, naming, rounds, s
 
 NOTHING = 1e-12
 """part of what a user could have alone that is nothing"""
+TRIFLE = 1e-13
+"""part of all tasks that is rounding"""
 INTERIOR = "interior, all rules"
 KNOWN = ("max-min", "alpha-fair")
 
@@ -201,8 +203,12 @@ def _named(instance: Instance, users: Bools) -> list[str]:
 
 
 def _tasks(instance: Instance, low: Lowered, x: Floats) -> dict[str, Any]:
-    """The tasks as an Allocation takes them."""
-    by_way = low.tasks(x, len(instance.ways))
+    """The tasks as an Allocation takes them.
+
+    With lending they are a trifle less: what a node is over by rounding that may not borrow is
+    missing at its parent too, where nothing makes up for it.
+    """
+    by_way = low.tasks(x, len(instance.ways)) * (1.0 - TRIFLE * bool(instance.tree.quotas))
     if instance.modes is None:
         return {"tasks": by_way}
     return {"tasks": instance.ways.running(by_way), "way_tasks": by_way}

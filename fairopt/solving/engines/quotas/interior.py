@@ -173,7 +173,12 @@ class _Method(Problem):
         """How far anything is from being nothing, or else free: where a floor is just what its user
         would have anyway, both its price and what is above it vanish, with the root of tau."""
         q = self.of @ (s.value + s.nu)
+        paid = np.where(q > 0, q, np.inf)[: self.count]
+        # the most of what anybody pays that is the price of a row
+        part = self.a[:, : self.count].multiply(1.0 / paid[None, :]).max(axis=1)
+        room = np.maximum(np.abs(self.form.rhs), 1e-3)
         pairs = [
+            (s.slack / room, s.price * np.asarray(part.todense()).ravel()),
             (s.z[: self.count] / (s.share + self.base)[self.owner],
              (s.dear / np.where(q > 0, q, np.inf))[: self.count]),
             ((s.above / np.maximum(self.floor, 1e-300))[self.floored],
