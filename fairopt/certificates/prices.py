@@ -132,7 +132,7 @@ def log_scale(dual: Duality) -> float:
 
     For alpha = 0 the scale at which the budget equals the objective of the answer.
     """
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # NaN, of users with no price: no proof
         if dual.alpha == 0:
             return welfare.log_sum_exp(dual.log_w + dual.log_share) - float(np.log(dual.budget))
         return dual.alpha * (_log_mass(dual) - float(np.log(dual.budget)))
