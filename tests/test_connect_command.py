@@ -36,6 +36,18 @@ def test_import_and_plan_is_plan(tmp_path, capsys):
         assert row["due"] == pytest.approx(due[row["workload"]], rel=1e-7)
 
 
+def test_kinds_of_cards_are_modes_of_the_model(tmp_path, capsys):
+    model, path = tmp_path / "model", tmp_path / "plan.json"
+    kinds = ["--gpu-kind", "nvidia.com/gpu.product=A100:1,T4:.4"]
+    assert run(["import", "kubernetes", CLUSTER, *kinds, "-o", str(model)]) == 0
+    assert set(fo.read(model).instance.modes) == {"ml/train", "ml/tune"}
+    assert run(["solve", str(model)]) == 0  # the model's case is the plan's notion
+    assert run(["plan", str(model), "-o", str(path)]) == 0
+    assert run(["verify", str(path)]) == 0
+    due = {row["workload"]: row["due"] for row in json.loads(path.read_text())["workloads"]}
+    assert due["ml/train"] == pytest.approx(9.6)
+
+
 def test_plan_of_a_shipped_model(tmp_path, capsys):
     path = tmp_path / "plan.json"
     assert run(["plan", "real/google2011", "-o", str(path)]) == 0

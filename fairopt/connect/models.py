@@ -13,10 +13,10 @@ from fairopt import files
 from fairopt.connect.cluster import Cluster, Workload
 from fairopt.connect.eligible import Rules
 from fairopt.connect.fields import Amounts
-from fairopt.connect.problem import Problem
+from fairopt.connect.problem import Problem, measured
 from fairopt.connect.shapes import Shape
 from fairopt.errors import UsageError
-from fairopt.files import Model
+from fairopt.files import Case, Model
 from fairopt.instance import Floats, Instance
 
 SOURCE = "imported by fairopt from what its scheduler printed"
@@ -103,8 +103,9 @@ def _speed(instance: Instance) -> Floats:
 
 
 def model(found: Problem, title: str) -> Model:
-    """The problem as a plain model, to be read and changed by hand."""
-    return Model(found.instance, title=title, source=SOURCE)
+    """The problem as a plain model, to be changed by hand; its case is the plan's own notion."""
+    case = Case("notion", "max-min", measured(found))
+    return Model(found.instance, (case,), title=title, source=SOURCE)
 
 
 def _amounts(resources: Sequence[str], row: Any) -> Amounts:

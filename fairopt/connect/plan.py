@@ -17,7 +17,7 @@ from fairopt import allocation
 from fairopt.allocation.writing import to_dict
 from fairopt.connect import could_hold, scarcity, status
 from fairopt.connect.packing import Packed, pack
-from fairopt.connect.problem import Problem
+from fairopt.connect.problem import Problem, measured
 from fairopt.connect.quantities import written
 
 if TYPE_CHECKING:
@@ -47,10 +47,7 @@ def make(
     from fairopt import solving
     from fairopt.notions import MaxMin
 
-    if notion is None:
-        # what a group uses of each resource has no meaning where it depends on the kind of card
-        grouped = problem.instance.quotas is not None and problem.instance.modes
-        notion = MaxMin(measure="sum") if grouped else MaxMin()
+    notion = notion or MaxMin(**measured(problem))
     answer = solving.solve(problem.instance, notion, progress=progress, uncertified="return")
     packed = pack(
         _whole(problem, answer), [problem.demand(n) for n in range(len(problem.users))],

@@ -174,6 +174,15 @@ def _without_pods(work: Workload) -> Workload:
     return Workload(work.queue, work.name, demand, work.rules, work.waiting, work.held, work.weight)
 
 
+def measured(found: Problem) -> dict[str, str]:
+    """Parameters of the plan's max-min: groups are measured by shares where kinds of cards differ.
+
+    What a group uses of each resource has no meaning where it depends on the kind of card.
+    """
+    grouped = found.instance.quotas is not None and found.instance.modes
+    return {"measure": "sum"} if grouped else {}
+
+
 def with_groups(
     plain: Instance, owners: Sequence[Workload], weights: Mapping[str, float]
 ) -> Instance:
