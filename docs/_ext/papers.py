@@ -91,7 +91,10 @@ def case_rows(paper: str) -> list[str]:
                     said = shown(wanted)
                     note = case.expect.get("source", "") or why
                 words = key.replace("_", " ")
-                cells = (f"`{model.name}`", name, words, said, ours, verdict, note)
+                if verdict != "certified":
+                    note = f"{verdict}. {note}"
+                example = f"{model.name.removeprefix(paper + '/')}: {name}"
+                cells = (example, words, said, ours, note)
                 rows.append("| " + " | ".join(cells) + " |")
     return rows
 
@@ -116,8 +119,8 @@ def statement_rows(paper: str) -> list[str]:
 def tables(paper: str) -> dict[str, str]:
     """mark -> table."""
     cases = [
-        "| model | solved as | quantity | in the source | ours | verdict | note |",
-        "|---|---|---|---|---|---|---|",
+        "| example: solved as | quantity | in the source | ours | note |",
+        "|---|---|---|---|---|",
         *case_rows(paper),
     ]
     statements = [
