@@ -38,14 +38,14 @@ TEXT = (
 )
 
 
-def compared(count: int) -> tuple[Counter[str], float, Counter[str], Counter[str]]:
-    """Right answers of `count` draws: what came out, the largest difference of a share, relative
-    to the largest; spoiled answers tried, and those that passed."""
+def compared(seeds: range) -> tuple[Counter[str], float, Counter[str], Counter[str]]:
+    """Right answers of draws: what came out, the largest difference of a share, relative to the
+    largest; spoiled answers tried, and those that passed."""
     found: Counter[str] = Counter()
     tried: Counter[str] = Counter()
     passed: Counter[str] = Counter()
     worst = 0.0
-    for seed in range(count):
+    for seed in seeds:
         rng = np.random.default_rng(seed)
         inst = draws.draw(rng)
         how = draws.how(rng, inst)
@@ -115,10 +115,14 @@ def searched(kind: str, count: int) -> tuple[int, int, float]:
     return told, paid, most
 
 
-def page(count: int) -> str:
+def page(
+    count: int,
+    answers: tuple[Counter[str], float, Counter[str], Counter[str]],
+    apart: dict[float, float],
+    lied: dict[str, tuple[int, int, float]],
+) -> str:
     """The results as a page."""
-    found, worst, tried, passed = compared(count)
-    apart = by_tasks(max(count // 5, 10))
+    found, worst, tried, passed = answers
     lines = [
         "# Nested max-min against its definition", "", *TEXT, "",
         f"## {count:,} draws in exact fractions", "", "| | |", "|---|---|",
@@ -130,7 +134,7 @@ def page(count: int) -> str:
         *(f"| {name} | {number} | {passed[name]} |" for name, number in tried.items()), "",
         "## Task by task", "",
         "Hierarchical DRF with both cures gives one task after another on one pool. The largest",
-        f"difference of a dominant share, over {max(count // 5, 10)} trees at the first size, for",
+        f"difference of a dominant share, over {trees(count)} trees at the first size, for",
         "the worst of them at the second:", "", "| size of a task | difference |", "|---|---|",
         *(f"| 1/{round(1 / size)} | {value:.1e} |" for size, value in apart.items()), "",
         "## Lies about demand", "",
@@ -138,8 +142,7 @@ def page(count: int) -> str:
         "in its true tasks.", "",
         "| guarantees and groups | lies | that paid | largest gain |", "|---|---|---|---|",
     ]  # fmt: skip
-    for kind in draws.KINDS:
-        told, paid, most = searched(kind, max(count // 5, 10))
+    for kind, (told, paid, most) in lied.items():
         lines.append(f"| {kind} | {told} | {paid} | {100 * most:.3g} % |")
     truth = fo.Instance([[1], [1]], [[12]], users=["A", "B"], resources=["gpu"],
                         quotas=fo.Quotas(guarantee_tasks={"A": 4}))  # fmt: skip
@@ -154,8 +157,19 @@ def page(count: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def trees(count: int) -> int:
+    """How many trees are divided task by task, and instances of each kind searched for lies."""
+    return max(count // 20, 10)
+
+
+def measured(count: int) -> str:
+    """The page of so many draws."""
+    lied = {kind: searched(kind, trees(count)) for kind in draws.KINDS}
+    return page(count, compared(range(count)), by_tasks(trees(count)), lied)
+
+
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        print(page(int(sys.argv[1])))
+        print(measured(int(sys.argv[1])))
     else:
-        PAGE.write_text(page(1000), encoding="utf-8")
+        PAGE.write_text(measured(1000), encoding="utf-8")

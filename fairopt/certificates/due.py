@@ -7,6 +7,7 @@ are max-min fair, so a division with others is refuted, and it is known who is d
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,13 +34,20 @@ SAME = 1e-9
 
 @dataclass(frozen=True)
 class _Program:
-    """max t: share_n >= offset_n + slope_n t, and all rules; in units near 1."""
+    """max t, or the value of all shares: share_n >= offset_n + slope_n t, and all rules."""
 
     low: Lowered
     unit: Floats
 
-    def highest(self, slope: Floats, offset: Floats, most: float) -> tuple[float, Floats, Floats]:
-        """t (at most `most`), tasks (P,) of the columns, prices (M,) of the rules."""
+    def highest(
+        self, slope: Floats, offset: Floats, most: float, value: Floats | None = None
+    ) -> tuple[float, Floats, Floats]:
+        """t (at most `most`), tasks (P,) of the columns, prices (M,) of the rules.
+
+        Parameters
+        ----------
+        value : (N,) of a unit of share; the sum is maximised instead of t then.
+        """
         from scipy.optimize import linprog
         from scipy.sparse import bmat, csr_array, hstack
 
@@ -55,7 +63,11 @@ class _Program:
         left = bmat([[hstack([-shares, flows]), pace], [rules, None]], format="csr")
         right = np.concatenate([-offset / self.unit, low.rhs / low.unit])
         goal = np.zeros(left.shape[1])
-        goal[-1] = -1.0
+        if value is None:
+            goal[-1] = -1.0
+        else:
+            worth = value * self.unit
+            goal[: low.columns] = -(worth / worth.max())[low.owner]
         bounds = np.column_stack([
             np.concatenate([np.zeros(low.columns), low.low, [0.0]]),
             np.concatenate([np.full(low.columns, np.inf), low.high, [most * scale]]),
@@ -143,6 +155,18 @@ def at_floors(alloc: Allocation, asked: Entitled, users: Bools) -> list[Prices]:
     return found
 
 
+def tangent(alloc: Allocation, floor: Floats, value: Floats) -> Prices:
+    """Prices of the rules at which what each user has is best, a unit of its share being worth
+    `value` (N,); at an optimum, with marginal values, they prove it. 0 if there are none."""
+    inst, low = alloc.instance, lower(alloc.instance, alloc.score)
+    nothing, price = np.zeros(len(value)), np.zeros(len(low.rhs))
+    if low.columns <= LARGEST:
+        alone = (alloc.score * inst.alone).sum(axis=1)
+        with contextlib.suppress(_NoneError):
+            price = _Program(low, alone).highest(nothing, floor, 0.0, value)[2]
+    return Prices(*low.named(price))
+
+
 def _rounds(
     asked: Entitled, program: _Program, alone: Floats
 ) -> tuple[list[tuple[float, float, Bools, Floats]], Floats]:
@@ -212,4 +236,4 @@ def told(alloc: Allocation, found: Allocation) -> tuple[str, ...]:
     return (*lines, *([f"and {more} more users"] if more > 0 else []))
 
 
-__all__ = ["at_floors", "due", "lowest", "told"]
+__all__ = ["at_floors", "due", "lowest", "tangent", "told"]

@@ -30,7 +30,7 @@ from fairopt.allocation.check import (
     Check,
     Intervals,
 )
-from fairopt.certificates.due import at_floors
+from fairopt.certificates.due import at_floors, tangent
 from fairopt.certificates.intervals import FLOOR, PINNED, Spans
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Bill, Prices, Ruled
@@ -95,6 +95,8 @@ def judge(alloc: Allocation) -> Certificate:
     if asked.added and terms.alpha > 0:
         terms = replace(terms, stuck=_stuck(shrunk, asked))
     given = given_prices(alloc, ruled)
+    if not any(part.any() for part in given):
+        given = _guessed(shrunk, terms)
     found = best(shrunk, terms, given)
     worst = int(np.argmax(found.residual))
     checks = [
@@ -115,6 +117,14 @@ def judge(alloc: Allocation) -> Certificate:
     ends = Intervals(len(users), lambda: (low, high))
     largest = float(found.residual[worst])
     return Certificate(verdict, found.gap, largest, names, tuple(checks), ends, tuple(notes))
+
+
+def _guessed(ruled: Ruled, terms: Terms) -> Prices:
+    """Prices for a division that has none, from the marginal value of what each user has."""
+    share = np.maximum(ruled.share - terms.base, ruled.nothing)
+    log_value = terms.log_w - (terms.alpha * np.log(share) if terms.alpha else 0.0)
+    value = np.exp(np.maximum(log_value - log_value.max(), -600.0))
+    return tangent(ruled.alloc, terms.floor, np.where(terms.stuck, 0.0, value))
 
 
 def given_prices(alloc: Allocation, ruled: Ruled) -> Prices:
