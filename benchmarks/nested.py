@@ -143,7 +143,8 @@ def page(
         "| guarantees and groups | lies | that paid | largest gain |", "|---|---|---|---|",
     ]  # fmt: skip
     for kind, (told, paid, most) in lied.items():
-        lines.append(f"| {kind} | {told} | {paid} | {100 * most:.3g} % |")
+        largest = 100 * most if most > 1e-9 else 0.0
+        lines.append(f"| {kind} | {told} | {paid} | {largest:.3g} % |")
     truth = fo.Instance([[1], [1]], [[12]], users=["A", "B"], resources=["gpu"],
                         quotas=fo.Quotas(guarantee_tasks={"A": 4}))  # fmt: skip
     honest = float(pool.tasks(truth, fo.MaxMin("drf"))[0])

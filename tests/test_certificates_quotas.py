@@ -106,6 +106,30 @@ def test_a_ceiling_has_a_price():
     assert [c.witness for c in over.checks if not c.holds][0] == "gpu of A"
 
 
+def test_a_ceiling_nearly_full_and_nearly_free_is_not_money_alone():
+    """In truth 3, 3, 6: the ceiling is just reached, and free. At 3e-5 of either its money is 1e-9
+    of all, but A and B are off by 3e-5 of their shares."""
+    quotas = fo.Quotas([fo.Group("org")], {"A": "org", "B": "org"},
+                       bounds=[fo.Bound("org", "gpu", 6)])  # fmt: skip
+    notion = fo.ProportionalFair("tasks")
+    for part, holds in ((3e-5, False), (3e-7, True)):
+        tasks = [[3 * (1 - part)], [3 * (1 - part)], [6 * (1 + part)]]
+        p = 1.5 / (6 * (1 + part))
+        m = 0.75 / (3 * (1 - part)) - p
+        answer = fo.Allocation(cards("ABC", quotas=quotas), notion, tasks, [[p]], bound_prices=[m])
+        certificate = fo.certify(answer)
+        assert certificate.gap < 1e-8
+        assert certificate.certified == holds
+        assert certificate.residual == pytest.approx(part, rel=1)
+
+
+def test_prices_are_guessed_for_a_division_without_any():
+    bare = PROPORTIONAL.with_(prices=None, floor_prices=None)
+    assert fo.certify(bare).certified
+    certificate = fo.certify(bare.with_(tasks=[[8], [2], [2]]))
+    assert not certificate.certified and 0.01 < certificate.gap < 1
+
+
 def test_what_borrowing_limits_costs_is_in_the_price():
     """Research may not borrow: its GPU costs the cluster's price and its own."""
     quotas = fo.Quotas(

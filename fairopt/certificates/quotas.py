@@ -181,7 +181,7 @@ def prove(ruled: Ruled, terms: Terms, prices: Prices) -> Proof:
     gap = _gap(counted, np.maximum(share[on], 0.0), due[on])
     off = _off(ruled, due + terms.base)
     lost = bill.over + _unused(ruled, prices)
-    residual = off + np.where(lost == 0, 0.0, lost / money)
+    residual = off + np.where(lost == 0, 0.0, lost / money) + ruled.half_full(prices)
     if residual.max() <= TOLERANCE:
         # no user can lose more than all that others waste, or hold of what they are not due
         waste = float(bill.over.sum()) + bill.idle + float((off * money).sum())

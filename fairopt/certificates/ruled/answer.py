@@ -200,6 +200,49 @@ class Ruled:
             prices.bounds * _part_left(bounds.amount, self.under_bounds), nodes,
         )  # fmt: skip
 
+    def half_full(self, prices: Prices) -> Floats:
+        """(N,) the most of what a user pays that is the price of a row that is not full, at most
+        the part of that row that is left.
+
+        At an optimum a row is full or has no price. Where one is nearly full and nearly free, it is
+        not known which, and the user may be off by as much, however little money that is.
+        """
+        cost = self.cost(prices)
+        held = np.flatnonzero((self.tasks > 0).any(axis=1))
+        worst = np.zeros(len(self.inst.users))
+
+        def row(price: Floats, left: float) -> None:
+            """A row that takes `price` (K, I) of every task, with a part left."""
+            if left > ROUNDING:
+                part = np.divide(price, cost, out=np.zeros_like(cost), where=cost > 0)
+                mine = np.where(self.tasks > 0, part, 0.0).max(axis=1)[held]
+                np.maximum.at(worst, self.owner[held], np.minimum(mine, left))
+
+        pool = _part_left(self.inst.pool, self.used)
+        for i, r in np.argwhere((prices.capacity > 0) & (pool > ROUNDING)).tolist():
+            price = np.zeros_like(cost)
+            price[:, i] = self.demand[:, i if self.demand.shape[1] > 1 else 0, r]
+            row(price * prices.capacity[i, r], float(pool[i, r]))
+        limit = _part_left(self.inst.limit, self.running)
+        for n in np.flatnonzero((prices.limits > 0) & (limit > ROUNDING)).tolist():
+            price = np.where(self.owner == n, prices.limits[n], 0.0)[:, None]
+            row(np.broadcast_to(price, cost.shape), float(limit[n]))
+        bounds = self.tree.bounds
+        most = _part_left(bounds.amount, self.under_bounds)
+        for b in np.flatnonzero((prices.bounds > 0) & (most > ROUNDING)).tolist():
+            inside = self.members(int(bounds.node[b])) * prices.bounds[b]
+            row(self._at(int(bounds.resource[b]), inside, bounds.servers[b]), float(most[b]))
+        for quota, nodes, flow in zip(self.tree.quotas, prices.nodes, self.flows, strict=True):
+            part = lending.unspent(quota, self.tree.parent, nodes, flow)
+            drop = np.abs(lending.drop(self.tree.parent, nodes))
+            drop[0] = nodes[0]
+            left = np.divide(part, drop * flow.taken, out=np.zeros_like(part),
+                             where=(drop > 0) & (flow.taken > 0))  # fmt: skip
+            for v in np.flatnonzero(left > ROUNDING).tolist():
+                inside = self.members(v) * drop[v]
+                row(self._at(quota.resource, inside, quota.servers), float(min(left[v], 1.0)))
+        return worst
+
     def budget(self, prices: Prices) -> float:
         """B, for finite prices."""
         limit = np.where(prices.limits > 0, self.inst.limit, 0.0)

@@ -77,11 +77,11 @@ def finite(row: QuotaRow, parent: Ints, layers: list[Ints], price: Floats) -> Fl
 
 def value(row: QuotaRow, parent: Ints, price: Floats) -> Floats:
     """(M,) the part of each node in the bound above, for finite prices."""
-    drop = _drop(parent, price)
+    step = drop(parent, price)
     part = price * row.nominal
-    down, rise = drop > 0, drop < 0
-    part[down] += drop[down] * row.borrow[down]
-    part[rise] -= drop[rise] * row.lend[rise]
+    down, rise = step > 0, step < 0
+    part[down] += step[down] * row.borrow[down]
+    part[rise] -= step[rise] * row.lend[rise]
     return part
 
 
@@ -91,19 +91,19 @@ def unspent(row: QuotaRow, parent: Ints, price: Floats, found: Flow) -> Floats:
     A node pays for what is free and not passed up, for what it could still borrow where that makes
     it dearer than its parent, and for what it could still lend where that makes it cheaper.
     """
-    drop = _drop(parent, price)
+    step = drop(parent, price)
     part = price * np.maximum(found.free - found.up, 0.0)
-    down, rise = drop > 0, drop < 0
-    part[down] += drop[down] * np.maximum(row.borrow[down] + found.up[down], 0.0)
-    part[rise] -= drop[rise] * np.maximum(row.lend[rise] - found.up[rise], 0.0)
+    down, rise = step > 0, step < 0
+    part[down] += step[down] * np.maximum(row.borrow[down] + found.up[down], 0.0)
+    part[rise] -= step[rise] * np.maximum(row.lend[rise] - found.up[rise], 0.0)
     return part
 
 
-def _drop(parent: Ints, price: Floats) -> Floats:
+def drop(parent: Ints, price: Floats) -> Floats:
     """(M,) price less that of the parent, 0 of the root."""
-    drop = price - price[np.maximum(parent, 0)]
-    drop[0] = 0.0
-    return drop
+    found = price - price[np.maximum(parent, 0)]
+    found[0] = 0.0
+    return found
 
 
-__all__ = ["Flow", "borrowed_too_much", "depths", "finite", "flow", "unspent", "value"]
+__all__ = ["Flow", "borrowed_too_much", "depths", "drop", "finite", "flow", "unspent", "value"]
