@@ -143,7 +143,7 @@ def test_a_sample_gives_the_first_prices() -> None:
 
 def test_many_users_take_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(method, "USERS", 300)
-    inst = cluster(400, 0.4)
+    inst = cluster(400, 0.2)
     found = fo.solve(inst, fo.ProportionalFair())
     assert [step["step"] for step in found.steps] == ["prices, smoothed"]
     assert found.certificate.certified
@@ -153,7 +153,7 @@ def test_many_users_take_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_it_does_not_end_the_interior_method_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(method, "USERS", 300)
     monkeypatch.setattr(method.path, "MOST", 3)
-    found = fo.solve(cluster(400, 0.4), fo.ProportionalFair())
+    found = fo.solve(cluster(400, 0.2), fo.ProportionalFair())
     assert [step["step"] for step in found.steps][:2] == ["prices, smoothed", "interior"]
     assert found.certificate.certified
 
@@ -164,5 +164,10 @@ def test_not_tried_where_it_does_not_apply() -> None:
     assert method.worthwhile(Question.of(inst, score, 1.0, False), users=100)
     assert not method.worthwhile(Question.of(inst, score, 1.0, False))
     assert not method.worthwhile(Question.of(inst, score, 0.0, False), users=100)
+    sparse = cluster(5_000, 0.2)
+    assert method.worthwhile(Question.of(sparse, np.ones(sparse.shape[:2]), 1.0, False))
+    # where most pairs are eligible the interior method is the faster one for longer
+    dense = sparse.replace(placement=np.ones(sparse.shape[:2], bool))
+    assert not method.worthwhile(Question.of(dense, np.ones(sparse.shape[:2]), 1.0, False))
     one = fo.Instance(inst.demand[:10], inst.capacity[:1])
     assert not method.worthwhile(Question.of(one, np.ones((10, 1)), 1.0, False), users=5)

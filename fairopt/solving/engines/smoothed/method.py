@@ -20,8 +20,9 @@ from fairopt.solving.engines.smoothed.prices import Prices
 from fairopt.solving.engines.smoothed.smooth import Smooth
 from fairopt.solving.engines.smoothed.users import Users
 
-USERS = 5_000
-"""users from which the method is tried"""
+USERS, DENSE, TIMES = 5_000, 0.4, 10
+"""users from which the method is faster than the interior one, measured: TIMES as many where at
+least this part of all pairs is eligible, for there its iterations grow late"""
 PER_ROW, ROWS = 20, 200
 """and users a row of capacity; most rows, since every user adds a matrix of rows by rows"""
 SAMPLE, FEW = 20_000, 2_000
@@ -61,7 +62,10 @@ def worthwhile(question: Question, users: int | None = None) -> bool:
         return False
     if not (inst.pool > 0).all():
         return False
-    enough = size >= (max(USERS, PER_ROW * rows) if users is None else users)
+    if users is None:
+        dense = np.count_nonzero(inst.eligible) >= DENSE * size * servers
+        users = max(USERS * (TIMES if dense else 1), PER_ROW * rows)
+    enough = size >= users
     return enough or (bool(np.isfinite(inst.limit).any()) and not question.one_score)
 
 
