@@ -38,6 +38,9 @@ def answers() -> list[dict[str, Any]]:
              for notion in notions]  # fmt: skip
     found += [fo.solve(pool, notion) for notion in (fo.EqualTasks(), fo.CommonTasks(),
                                                     fo.BottleneckMaxFair())]  # fmt: skip
+    ruled = [("quotas/h4", fo.MaxMin()), ("quotas/g7", fo.ProportionalFair()),
+             ("quotas/m1", fo.MaxMin("tasks")), ("quotas/p1", fo.MaxMin())]  # fmt: skip
+    found += [fo.solve(fo.read(name).instance, notion) for name, notion in ruled]
     fillings = [fo.fill(inst, "drf") for inst in (pool, two)]
     found += [answer.with_(certificate=fo.certify(answer)) for answer in fillings]
     return [json.loads(files.dumps(answer)) for answer in found]
