@@ -81,6 +81,14 @@ def _nested(
     )  # fmt: skip
 
 
+def _due(log_w: Floats, alpha: float) -> Floats:
+    """(N,) the part of one shared pool that weights alone would give each user, about."""
+    if alpha == 0:
+        return np.full(len(log_w), 1.0 / len(log_w))
+    log_v = log_w / alpha
+    return np.exp(np.maximum(log_v - welfare.log_sum_exp(log_v), -30.0))
+
+
 def _cleaned(low: Lowered, x: Floats, share: Floats) -> Floats:
     """The tasks (P,), none of users that are due nothing: what they hold is rounding."""
     nothing = share <= NOTHING * _alone(low)
@@ -98,7 +106,7 @@ def _fair(
             f"{notion.name}: found users of several priority classes; wanted one class, or max-min"
         )
     log_w = welfare.log_weight(asked.weight, alpha, inside)
-    unit = np.maximum(_alone(low) / low.shape[0], asked.floor)
+    unit = np.maximum(_alone(low) * _due(log_w, alpha), asked.floor)
     terms = low, log_w, alpha, asked.floor, asked.added, unit
     active, told = np.ones(low.shape[0], bool), None
     if alpha:

@@ -23,8 +23,10 @@ from fairopt.solving.engines.quotas.problem import Problem, State
 from fairopt.solving.engines.quotas.scaled import standard
 from fairopt.solving.engines.quotas.step import System, longest
 
-STEPS = 200
+STEPS = 300
 """most steps"""
+STUCK = 40
+"""steps without progress after which it ends: users of little money come last"""
 END = 1e-12
 """products of what goes to zero together, in users' money, at which it ends"""
 BINDING = 1e-6
@@ -101,8 +103,11 @@ class _Method(Problem):
             if left < best:
                 best, kept = left, replace(s)
             stuck += 1
-            ended = wrong <= RIGHT and tau <= END and tied <= TIED
-            if ended or stuck > 15 or not np.isfinite(left):
+            own = self.money(s)[2][self.active]
+            # what is idle must be little beside the money of the poorest, too
+            end = END * max(float(own.min() / own.mean()), 1e-7)
+            ended = wrong <= RIGHT and tau <= end and tied <= TIED
+            if ended or stuck > STUCK or not np.isfinite(left):
                 break
             try:
                 self.step(s, tau)

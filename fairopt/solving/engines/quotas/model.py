@@ -18,6 +18,9 @@ from fairopt.instance import Floats
 TIGHT = 1e-10
 """tolerance of HiGHS on rows and prices, which are of order 1"""
 
+KEPT = 1e-9
+"""if a program fails, shares that are kept may be lower by this part"""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -104,6 +107,12 @@ class Model:
         if self.highs.getModelStatus() != self.optimal:
             # from scratch, as the kept basis may be at fault
             self.highs.clearSolver()
+            self.highs.run()
+        if self.highs.getModelStatus() != self.optimal:
+            # with shares kept exactly there may be no room for the solver's own rounding
+            for n in np.flatnonzero((self.slope == 0) & (self.offset > 0)).tolist():
+                self.offset[n] *= 1 - KEPT
+                self.highs.changeRowBounds(n, float(self.offset[n]), np.inf)
             self.highs.run()
         if self.highs.getModelStatus() != self.optimal:
             status = self.highs.modelStatusToString(self.highs.getModelStatus())
