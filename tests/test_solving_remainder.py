@@ -21,7 +21,8 @@ def test_what_only_the_richest_can_use_is_not_left(alpha: float, reduce: bool) -
 @pytest.mark.parametrize("alpha", [50.0, 100.0])
 def test_no_answer_leaves_what_a_user_could_have_for_nothing(alpha: float) -> None:
     inst = fo.read("counterexamples/strategy-proof-5").instance
-    alloc = fo.solve(inst, fo.AlphaFair(alpha))
+    # at 50 not certified: KNOWN_UNCERTIFIED of test_solving.py says why
+    alloc = fo.solve(inst, fo.AlphaFair(alpha), uncertified="return")
     left = inst.pool - alloc.used
     for n, i in np.argwhere(inst.eligible):
         need = inst.demand_by_server[n, i]

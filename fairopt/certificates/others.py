@@ -42,7 +42,8 @@ def lost(
     inst = alloc.instance
     few = inst.shape[0] + inst.pool.size <= FEW
     with np.errstate(divide="ignore", invalid="ignore"):
-        followed = np.minimum((idle.sum() + off.sum()) / own, 1.0)  # nobody can lose more
+        wrong = idle.sum() + off.sum()  # nobody can lose more
+        followed = np.where(wrong == 0, 0.0, np.minimum(wrong / own, 1.0))
     if followed.max() <= TOLERANCE and not few:
         return np.zeros(len(error))
     found = optimum(alloc, market, log_share, log_scale)

@@ -197,9 +197,12 @@ class _Ladder:
         Where it is not, the interior method begins anew.
         """
         enough = min(self.gap, SETTLED)
-        if pooled.worthwhile(self.question):
+        one_pool, many = pooled.worthwhile(self.question), smoothed.worthwhile(self.question)
+        if not (one_pool or many):
+            return False
+        if one_pool:
             self._judge("pool", pooled.follow(self.question))
-        if self.error > enough and smoothed.worthwhile(self.question):
+        if self.error > enough and many:
             found = smoothed.follow(self.question)
             told = "" if found is None else found.told
             self._judge("prices, smoothed", None if found is None else found.point, told)
