@@ -217,3 +217,25 @@ def test_a_floor_that_just_binds():
     inst = drawn(30, "tree floor limit")
     found = fo.solve(inst, fo.ProportionalFair())
     np.testing.assert_allclose(found.shares, [1.5, 3.0], rtol=1e-7)
+
+
+@pytest.mark.parametrize("notion", [fo.MaxMin(), fo.MaxMin("tasks"), fo.ProportionalFair()])
+def test_a_quota_of_nothing_keeps_tasks_at_nothing(notion):
+    """A millionth of a byte would be infinitely more than a quota of 0 bytes."""
+    quotas = tuple(
+        fo.Quota(team, "memory", nominal, 0, 0, flavor="big")
+        for team, nominal in (("data", 0), ("ml", 4.74e11), ("web", 0))
+    )
+    inst = fo.Instance(
+        [[1, 6e9], [2, 31e9], [0.5, 11e9], [1.5, 9e9]], [[48, 5e11], [30, 6e10], [26, 7e10]],
+        users=["a", "b", "c", "d"], servers=["x", "y", "z"], resources=["cpu", "memory"],
+        limit=[30, 40, 8, 12],
+        quotas=fo.Quotas(
+            groups=tuple(fo.Group(name) for name in ("data", "ml", "web")),
+            group={"a": "data", "b": "ml", "c": "web", "d": "web"}, quotas=quotas,
+            flavors={"big": ["x"]},
+        ),
+    )  # fmt: skip
+    answer = fo.solve(inst, notion)
+    assert answer.certificate.certified
+    assert not answer.tasks[[0, 2, 3], 0].any()

@@ -95,6 +95,15 @@ class Lowered:
         """P, the columns of tasks."""
         return len(self.owner)
 
+    @property
+    def empty(self) -> Bools:
+        """(P,) columns that a rule keeps at 0: it allows nothing, and nothing flows to it."""
+        matrix = self.matrix.tocsr()
+        flows = np.diff(matrix[:, self.columns :].tocsr().indptr) > 0
+        shut = ((self.rhs <= 0) & ~flows).astype(np.float64)
+        found: Bools = (matrix[:, : self.columns] > 0).T @ shut > 0
+        return found
+
     def of_user(self) -> Any:
         """Sparse (N, P): share of one task of each column."""
         column = np.arange(self.columns)

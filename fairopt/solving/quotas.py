@@ -214,8 +214,10 @@ def _tasks(instance: Instance, low: Lowered, x: Floats) -> dict[str, Any]:
     """The tasks as an Allocation takes them.
 
     With lending they are a trifle less: what a node is over by rounding that may not borrow is
-    missing at its parent too, where nothing makes up for it.
+    missing at its parent too, where nothing makes up for it. What a rule keeps at 0 is 0, as the
+    least use would be infinitely more than allowed.
     """
+    x = np.where(low.empty, 0.0, x)
     by_way = low.tasks(x, len(instance.ways)) * (1.0 - TRIFLE * bool(instance.tree.quotas))
     if instance.modes is None:
         return {"tasks": by_way}
