@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import REFUTED, UNPROVED, Certificate
+from fairopt.errors import UsageError
 from fairopt.formulas import curves, families, parameters
 
 # family -> "module:function"; which family a notion has is said in `formulas.families`
@@ -68,7 +69,10 @@ def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate
         return _bent(alloc)
     if _family(alloc) not in RULED:
         alloc.instance.only_plain(f"certify, notion {name}")
-    return judged(alloc, gradient)
+    try:
+        return judged(alloc, gradient)
+    except UsageError as error:  # a question that the instance does not have, as in a forged file
+        return _unjudged(alloc, str(error))
 
 
 def _bent(alloc: Allocation) -> Certificate:
