@@ -178,7 +178,10 @@ def test_levels_without_prices_are_proved_by_ours() -> None:
     notion = fo.MaxMin()
     good = our_side.solve((inst, notion))
     bare = Answer(good.tasks)
-    assert judging.judge(inst, notion, bare).verdict == "unproved"
+    # without prices the judge works out who is due what, and proves that
+    assert judging.judge(inst, notion, bare).verdict == "certified"
+    wrong = Answer(good.tasks * np.linspace(0.9, 1.0, len(good.tasks)))
+    assert judging.judge(inst, notion, wrong).verdict == "refuted"
     assert judging.judge(inst, notion, bare, good).verdict == "certified"
 
 

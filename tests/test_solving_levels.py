@@ -40,7 +40,8 @@ def test_equals_a_rational_simplex(seed: int, criterion: str) -> None:
     inst = small(seed, 3 + seed % 6, 2 + seed % 3, limits=seed % 3 == 0)
     alloc = fo.solve(inst, fo.MaxMin(criterion))
     exact = [float(level) for level in max_min_levels(inst, alloc.score)]
-    np.testing.assert_allclose(alloc.levels, exact, rtol=1e-9)
+    # the promise is 1e-6; what an interior level leaves, up to 1.1e-9, depends on the processor
+    np.testing.assert_allclose(alloc.levels, exact, rtol=1e-8)
 
 
 @settings(max_examples=25)

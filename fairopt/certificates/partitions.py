@@ -12,7 +12,7 @@ optimality. What needs all users at once is split into sums:
 What the errors of others may cost a user is bounded by their sum, a bound that is a million times
 what they do on ordinary clusters, since most errors cancel. The judge of one instance proves more
 (`certificates.others`), which needs all users at once; here nothing is certified if the sum is more
-than a hundredth of the lightest user's money, or than next to nothing beside one of little money.
+than a millionth of the lightest user's money.
 """
 
 from __future__ import annotations
@@ -27,15 +27,10 @@ from fairopt.certificates.disturbed import NEAR, NOISE
 from fairopt.certificates.feasibility import TOLERANCE as FITS
 from fairopt.certificates.money import LEAST, ROUNDING
 from fairopt.certificates.money import TOLERANCE as FULL
-from fairopt.certificates.prices import ENOUGH, NEGLIGIBLE, TOLERANCE
+from fairopt.certificates.prices import NEGLIGIBLE, TOLERANCE
 from fairopt.formulas import welfare
 from fairopt.instance import Floats
 from fairopt.instance.partition import Partition
-
-LIGHT = 1e-9
-"""part of all money, and of all W^(1/alpha), that is little"""
-FAR = 1e-2
-"""part of a user's money that the errors of all others may add up to"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,8 +279,6 @@ def verdict(terms: Terms, first: Used, second: Proved, third: Errors) -> Certifi
     worst = f"user {third.worst + 1}"
     left = np.where(first.used >= terms.pool * (1 - NOISE), 0.0, _left(terms, first))
     idle = float((terms.prices * left).sum())
-    least = min(third.least / third.money, float(np.exp(third.due - second.due)))
-    most = ENOUGH if least < LIGHT else FAR
     others = (idle + third.off) / third.least if third.least > 0 else np.inf
     feasible = (
         Check.of("numbers are finite", 0.0 if first.finite else np.inf, 0.0),
@@ -299,7 +292,7 @@ def verdict(terms: Terms, first: Used, second: Proved, third: Errors) -> Certifi
         Check.of("gap", gap, TOLERANCE, "an equal rise of every share"),
         Check.of("residual", third.residual, TOLERANCE, worst),
         Check.of("users of next to nothing", float(third.nothing), 0.0),
-        Check.of("errors of others", others, most, "beside the lightest user"),
+        Check.of("errors of others", others, TOLERANCE, "beside the lightest user"),
     )
     fits = all(check.holds for check in feasible)
     good = all(check.holds for check in checks)

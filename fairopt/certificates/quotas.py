@@ -43,9 +43,6 @@ SAME = 1e-12
 """bounds that differ by at most this part are one"""
 AT = 1e-9
 """a user that has all but this part of its limit is at its limit"""
-LIGHT, ENOUGH, FAR = 1e-9, 1e-9, 1e-2
-"""part of all money that is next to nothing; part of its own money that errors of others may cost
-such a user, and any other (`fairopt.certificates.prices`)"""
 
 
 @dataclass(frozen=True)
@@ -185,9 +182,7 @@ def prove(ruled: Ruled, terms: Terms, prices: Prices) -> Proof:
     if residual.max() <= TOLERANCE:
         # no user can lose more than all that others waste, or hold of what they are not due
         waste = float(bill.over.sum()) + bill.idle + float((off * money).sum())
-        light = (money[on] < LIGHT * money.sum()).any()
-        part = np.where(on, waste / money, 0.0)
-        residual = np.where(part > (ENOUGH if light else FAR), np.maximum(residual, part), residual)
+        residual = np.maximum(residual, np.where(on, waste / money, 0.0))
     residual = np.where(np.isnan(residual), np.inf, residual)
     return Proof(gap, due + terms.base, residual, money)
 
