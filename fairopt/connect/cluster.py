@@ -10,6 +10,7 @@ from fairopt.connect.eligible import Rules
 from fairopt.connect.fields import Amounts
 from fairopt.connect.kueue import Queues
 from fairopt.connect.nodes import Node
+from fairopt.connect.volcano import VolcanoQueues
 
 
 @dataclass
@@ -74,6 +75,7 @@ class Cluster:
     weights : weight of each queue; 1 for those that are not named.
     ceilings : quotas, in order.
     kueue : queues, cohorts and flavors of Kueue, if there are any.
+    volcano : queues of Volcano, if there are any.
     """
 
     nodes: list[Node]
@@ -83,6 +85,7 @@ class Cluster:
     weights: Mapping[str, float] = field(default_factory=dict)
     ceilings: list[Ceiling] = field(default_factory=list)
     kueue: Queues | None = None
+    volcano: VolcanoQueues | None = None
 
     @property
     def queues(self) -> list[str]:

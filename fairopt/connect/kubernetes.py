@@ -18,6 +18,8 @@ from fairopt.connect.kueue_model import with_kueue
 from fairopt.connect.nodes import Node, node
 from fairopt.connect.pods import Pod, pod
 from fairopt.connect.streams import ITEMS
+from fairopt.connect.volcano import API, GROUP, QUEUE, ROOT, VolcanoQueues
+from fairopt.connect.volcano import KINDS as VOLCANO
 from fairopt.errors import UsageError
 from fairopt.instance.reading import Faults, shown
 
@@ -27,13 +29,14 @@ LISTS = {
     "List": "", "NodeList": "Node", "PodList": "Pod", "ResourceQuotaList": "ResourceQuota",
 }  # fmt: skip
 WANTED = (
-    "a Node, a Pod, a ResourceQuota, an object of Kueue, or a List of them "
+    "a Node, a Pod, a ResourceQuota, an object of Kueue, a Queue or PodGroup of "
+    "Volcano, or a List of them "
     "(kubectl get nodes,pods -A -o json)"
 )
 COUNTED = ("cpu", "memory", "ephemeral-storage", "pods")
 """resources whose name in a quota may stand for what is requested of them"""
 
-_Key = tuple[str, str, tuple[tuple[str, Any], ...], Any, tuple[str, str]]
+_Key = tuple[str, str, tuple[tuple[str, Any], ...], Any, tuple[str, str], tuple[str, str, str]]
 
 
 @dataclass
@@ -66,6 +69,7 @@ class Collector:
         self._beyond: dict[str, list[str]] = {}
         self._ceilings: list[Ceiling] = []
         self.kueue = Queues(self.faults)
+        self.volcano = VolcanoQueues(self.faults)
 
     def take(self, data: Any, place: str, listed: str = "") -> None:
         """Take one object, or a List of some.
@@ -88,6 +92,8 @@ class Collector:
             self._take_quota(data, place)
         elif kind in KINDS and str(data.get("apiVersion", "")).startswith("kueue.x-k8s.io/"):
             self.kueue.take(str(kind), data, place)
+        elif kind in VOLCANO and str(data.get("apiVersion", "")).startswith(API):
+            self.volcano.take(str(kind), data, place)
         elif isinstance(kind, str) and kind in LISTS:
             items = data.get(ITEMS)
             if not isinstance(items, list | tuple):
@@ -153,7 +159,9 @@ class Collector:
         amounts = tuple(found.request.items())
         # which cluster queue a local queue belongs to may be said later
         local = found.namespace, found.labels.get(QUEUE_LABEL, "")
-        key = (queue, name, amounts, found.rules, local)
+        said = [str(found.annotations.get(key, "")) for key in (QUEUE, GROUP)]
+        volcano = (found.namespace, said[0], said[1]) if any(said) else ("", "", "")
+        key = (queue, name, amounts, found.rules, local, volcano)
         if key not in self._work:
             self._work[key] = Workload(queue, name, found.request, found.rules)
         return self._work[key]
@@ -173,6 +181,7 @@ class Collector:
             for name in own.held.keys() - known:
                 self._lost(f"of {own.queue}/{own.name}", name)
         self._of_kueue()
+        self._of_volcano()
         self.faults.found.sort()
         self.faults.stop()
         found = Cluster(
@@ -183,9 +192,9 @@ class Collector:
             ),
             sorted(self._fixed, key=lambda row: (row.node, row.name)),
             {words: sorted(self._beyond[words]) for words in sorted(self._beyond)},
-            dict(weights or {}),
-            sorted(self._ceilings),
-        )
+            {**self.volcano.weights(), **(weights or {})},
+            sorted(self._ceilings), volcano=self.volcano or None,
+        )  # fmt: skip
         return with_kueue(found, self.kueue) if self.kueue else found
 
     def _of_kueue(self) -> None:
@@ -193,7 +202,7 @@ class Collector:
         if not self.kueue:
             return
         self.kueue.check()
-        for (_, name, _, _, (space, local)), work in self._work.items():
+        for (_, name, _, _, (space, local), _), work in self._work.items():
             if local and (space, local) in self.kueue.local:
                 work.queue, work.name = self.kueue.local[space, local], f"{space}/{name}"
             elif local:
@@ -201,6 +210,39 @@ class Collector:
                     f"pods of {space}/{name}", f"the local queue {local!r}",
                     f"its LocalQueue in {space} (kubectl get localqueues -A)",
                 )  # fmt: skip
+
+    def _of_volcano(self) -> None:
+        """Put pods in their queues of Volcano; workloads that no queue tells apart are one."""
+        if self.volcano and self.kueue:
+            self.faults.add(
+                "queues", "those of Kueue and of Volcano", "the queues of one of both only"
+            )
+        if self.volcano:
+            self.volcano.check()
+        one: dict[_Key, Workload] = {}
+        for (group, name, amounts, rules, local, (space, said, of)), work in self._work.items():
+            queue = self.volcano.queue_of(space, said, of) if self.volcano else ""
+            if queue is None:
+                self.faults.add(
+                    f"pods of {space}/{name}", f"the PodGroup {of!r}",
+                    f"its PodGroup in {space} (kubectl get podgroups.scheduling.volcano.sh -A)",
+                )  # fmt: skip
+            elif queue and queue not in self.volcano.queues:
+                self.faults.add(
+                    f"pods of {space}/{name}", f"the queue {queue!r}",
+                    "its Queue (kubectl get queues.scheduling.volcano.sh)",
+                )  # fmt: skip
+            elif queue:
+                work.queue, work.name = queue, f"{space}/{name}"
+            elif self.volcano and (group == ROOT or group in self.volcano.queues):
+                work.queue = f"{group} (namespace)"
+            key = group, name, amounts, rules, local, (space if queue else "", queue or "", "")
+            first = one.setdefault(key, work)
+            if first is not work:
+                first.waiting = (first.waiting or 0) + (work.waiting or 0)
+                for node_name, tasks in work.held.items():
+                    first.held[node_name] = first.held.get(node_name, 0) + tasks
+        self._work = one
 
     def _lost(self, pod: str, name: str) -> None:
         self.faults.add(

@@ -85,7 +85,7 @@ def make(
 def _whole(problem: Problem, answer: allocation.Allocation) -> Any:
     """The instance that whole tasks are placed in; no more of them than are due where quotas bind,
     as one more task could be above a quota."""
-    if not problem.instance.tree.quotas:
+    if not problem.bounded:
         return problem.plain
     due = np.floor(answer.tasks.sum(axis=1) * (1 + 1e-9) + 1e-9)
     return problem.plain.replace(limit=np.minimum(problem.plain.limit, np.maximum(due, 0.5)))
@@ -178,8 +178,8 @@ def _could_hold(
     """What the queue could hold, with the prices that prove it; None where it is not computed."""
     names = sorted(set(owner))
     size = len(names) * len(problem.plain.pairs[0])
-    if problem.instance.tree.quotas:
-        return None  # what queues may borrow is not part of that program
+    if problem.bounded or problem.cluster.volcano is not None:
+        return None  # what queues may borrow and are promised is not part of that program
     if queue not in names or not problem.held.any() or size > could_hold.MOST:
         return None
     weight = {name: problem.cluster.weights.get(name, 1.0) for name in names}

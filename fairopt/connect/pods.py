@@ -37,7 +37,7 @@ class Pod:
     rules : which nodes it may run on.
     fixed : why its place is not divided ("DaemonSet", "static"); empty if it is.
     beyond : what binds it that is not modelled.
-    labels : its labels.
+    labels, annotations : its labels and annotations.
     """
 
     namespace: str
@@ -49,6 +49,7 @@ class Pod:
     fixed: str = ""
     beyond: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, Any] = field(default_factory=dict)
 
 
 def pod(data: Mapping[str, Any], place: str, faults: Faults) -> Pod | None:
@@ -73,7 +74,7 @@ def pod(data: Mapping[str, Any], place: str, faults: Faults) -> Pod | None:
         fixed = "static"
     return Pod(
         space, name, (kind, owner), spec.text("nodeName"), request(spec, status), rules_of(spec),
-        fixed, tuple(_beyond(meta, spec, labels)), labels,
+        fixed, tuple(_beyond(meta, spec, labels)), labels, meta.table("annotations").data,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from fairopt.connect import kinds as cards
-from fairopt.connect import kueue_model
+from fairopt.connect import kueue_model, volcano_model
 from fairopt.connect.cluster import Cluster, Workload
 from fairopt.connect.eligible import Rules
 from fairopt.connect.fields import Amounts
@@ -65,6 +65,12 @@ class Problem:
     def nested(self) -> bool:
         """Whether what a queue is due is divided within the queue first."""
         return self.instance.quotas is not None or len(set(self.users_by_queue)) == len(self.users)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether quotas or ceilings bound what queues may use."""
+        own = self.instance.quotas
+        return own is not None and bool(own.quotas or own.bounds)
 
     @property
     def users_by_queue(self) -> list[str]:
@@ -138,6 +144,9 @@ def problem(
     speed = _speed(owners, rows, kinds)
     if kueue is not None:
         instance = plain.replace(quotas=kueue.quotas(plain, owners))
+    elif cluster.volcano is not None:
+        given = volcano_model.quotas(cluster.volcano, plain, owners, cluster.weights)
+        instance = plain.replace(quotas=given)
     else:
         instance = with_groups(plain, owners, cluster.weights)
     if (speed != 1).any():
