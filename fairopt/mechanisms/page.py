@@ -27,6 +27,9 @@ strategy-proofness, SC scale invariance, RM resource monotonicity, PM population
 (pool) are surveyed on single servers. RDM, BMF and throughput may have several answers: a no is
 about the answers of `solve`. A dash: with a score that depends on the server, shares are unique but
 tasks are not, so there is no single answer to compare with another.
+Max-min with trees, guarantees, ceilings, lending and priorities has a
+[table of its own](mechanisms-quotas.md), which also refutes PM for `max-min (drf)` where somebody
+needs none of a resource.
 """
 
 
