@@ -114,6 +114,16 @@ def test_a_promise_of_nothing_is_no_promise_of_all(tmp_path):
     assert totals(tmp_path, *objects) == near(a=4, b=4)
 
 
+def test_a_promise_is_no_more_than_the_ceilings_above_it(tmp_path):
+    """4 GPUs deserved, but each task takes a CPU, of which the parent may use 2."""
+    objects = [
+        queue("org", capability={"cpu": "2"}), queue("a", parent="org", deserved={GPU: "4"}),
+        queue("b"), node(cpu="9", **{GPU: "8"}), *pods("a", 8, {GPU: 1, "cpu": 1}),
+        *pods("b", 8, {GPU: 1, "cpu": 1}),
+    ]  # fmt: skip
+    assert totals(tmp_path, *objects) == near(a=2, b=6)
+
+
 def test_a_higher_priority_is_first_beyond_what_is_promised(tmp_path):
     objects = [
         queue("a", priority=5), queue("b", deserved={GPU: "3"}), node(**{GPU: "12"}),

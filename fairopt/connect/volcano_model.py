@@ -48,9 +48,9 @@ def quotas(
     for name in names:
         own = queues[name]
         for resource in instance.resources:
-            promised = [row[resource] for row in (own.deserved, own.guarantee) if resource in row]
-            if promised:
-                guarantees.append(Guarantee(called[name], resource, float(max(promised))))
+            promised = _promised(queues, name, resource)
+            if promised is not None:
+                guarantees.append(Guarantee(called[name], resource, float(promised)))
             if resource in own.capability:
                 bounds.append(Bound(called[name], resource, float(own.capability[resource])))
     rank = {
@@ -64,6 +64,21 @@ def quotas(
         guarantees=guarantees, bounds=bounds, priority=rank,
         quotas=_kept(queues, called, instance),
     )  # fmt: skip
+
+
+def _promised(queues: Mapping[str, Queue], name: str, resource: str) -> Fraction | None:
+    """What a queue is promised of a resource, no more than the ceilings above it; None where a
+    promise of other resources does not hold it back, or nothing is promised."""
+    own = queues[name]
+    if not (own.deserved or own.guarantee):
+        return None
+    said = [row[resource] for row in (own.deserved, own.guarantee) if resource in row]
+    found = [max(said)] if said else []
+    while name:
+        if resource in queues[name].capability:
+            found.append(queues[name].capability[resource])
+        name = queues[name].parent
+    return min(found, default=None)
 
 
 def _kept(queues: Mapping[str, Queue], called: Mapping[str, str], inst: Instance) -> list[Quota]:
