@@ -33,18 +33,19 @@ LEFT = """
 ## What is left, and why
 
 - Refused, alpha-fair (25: 19 of them under limits, 22 at alpha 50 and 100, 5 at equal weights):
-  users whose money is 1e-12 and less of that of others, to which a steep alpha comes by limits alone.
-  Most are solved by asking the lighter users alone about what the others leave
+  users whose money is 1e-12 and less of that of others, to which a steep alpha comes by limits
+  alone. Most are solved by asking the lighter users alone about what the others leave
   (`fairopt.solving.remainder`); not where the heavier ones could stand on several servers alike and
-  stand where the lighter ones need them, or where limits tie the two together. Wanted were 0.3 % at 6
-  decades and 2 % at 12: alpha 50 and 100 have 0.63 % at 6, alpha 100 has 2.5 % at 12, all others keep it.
+  stand where the lighter ones need them, or where limits tie the two together. Wanted were 0.3 %
+  at 6 decades and 2 % at 12: alpha 50 and 100 have 0.63 % at 6, alpha 100 has 2.5 % at 12, all
+  others keep it.
 - Refused, max-min (2 at 12 decades): ties that the rounding of scores decides.
 - Refused, trade-off (2 at 12 decades): penalties that outweigh the welfare of light users by more
   than floating point tells apart.
 
 Found by this campaign and mended: answers at alpha >= 10 that were certified although a user at its
-limit stood in the way of others, or a rich one could have had 10 % more. The earlier page had one wrong
-answer in 20,790, of a user of 1e-12 of all money; since the judge proves where the optimum is
+limit stood in the way of others, or a rich one could have had 10 % more. The earlier page had one
+wrong answer in 20,790, of a user of 1e-12 of all money; since the judge proves where the optimum is
 ([prices](../maths/prices.md)), there is none.
 """
 
