@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from fairopt.connect import kai
 from fairopt.connect.cluster import Ceiling, Cluster, Undivided, Workload
 from fairopt.connect.fields import Fields, named
 from fairopt.connect.kueue import KINDS, QUEUE_LABEL, Queues
@@ -30,7 +31,7 @@ LISTS = {
 }  # fmt: skip
 WANTED = (
     "a Node, a Pod, a ResourceQuota, an object of Kueue, a Queue or PodGroup of "
-    "Volcano, or a List of them "
+    "Volcano, a Queue of KAI, or a List of them "
     "(kubectl get nodes,pods -A -o json)"
 )
 COUNTED = ("cpu", "memory", "ephemeral-storage", "pods")
@@ -94,6 +95,8 @@ class Collector:
             self.kueue.take(str(kind), data, place)
         elif kind in VOLCANO and str(data.get("apiVersion", "")).startswith(API):
             self.volcano.take(str(kind), data, place)
+        elif kind == "Queue" and str(data.get("apiVersion", "")).startswith(kai.API):
+            self.volcano.add(kai.queue(data, place, self.faults))
         elif isinstance(kind, str) and kind in LISTS:
             items = data.get(ITEMS)
             if not isinstance(items, list | tuple):
@@ -160,6 +163,8 @@ class Collector:
         # which cluster queue a local queue belongs to may be said later
         local = found.namespace, found.labels.get(QUEUE_LABEL, "")
         said = [str(found.annotations.get(key, "")) for key in (QUEUE, GROUP)]
+        if kai.QUEUE in found.labels:  # the label decides; gangs are not modelled
+            said = [found.labels[kai.QUEUE], ""]
         volcano = (found.namespace, said[0], said[1]) if any(said) else ("", "", "")
         key = (queue, name, amounts, found.rules, local, volcano)
         if key not in self._work:

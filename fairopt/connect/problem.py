@@ -186,10 +186,12 @@ def _without_pods(work: Workload) -> Workload:
 def measured(found: Problem) -> dict[str, str]:
     """Parameters of the plan's max-min: groups are measured by shares where kinds of cards differ.
 
-    What a group uses of each resource has no meaning where it depends on the kind of card.
+    What a group uses of each resource has no meaning where it depends on the kind of card. Queues
+    of KAI share what is over their quotas.
     """
     grouped = found.instance.quotas is not None and found.instance.modes
-    return {"measure": "sum"} if grouped else {}
+    above = found.cluster.volcano is not None and found.cluster.volcano.kai
+    return {**({"measure": "sum"} if grouped else {}), **({"over": "above"} if above else {})}
 
 
 def with_groups(

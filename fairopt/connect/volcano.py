@@ -1,4 +1,7 @@
-"""Objects of Volcano as kubectl prints them: Queue and PodGroup (scheduling.volcano.sh/v1beta1)."""
+"""Objects of Volcano as kubectl prints them: Queue and PodGroup (scheduling.volcano.sh/v1beta1).
+
+Queues of KAI (`fairopt.connect.kai`) are kept as queues of the same form.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,7 @@ class Queue:
 
     name: str
     parent: str = ROOT
-    weight: int = 1
+    weight: int | Fraction = 1
     priority: int = 0
     deserved: Mapping[str, Fraction] = field(default_factory=dict)
     guarantee: Mapping[str, Fraction] = field(default_factory=dict)
@@ -49,6 +52,7 @@ class VolcanoQueues:
     faults: Faults
     queues: dict[str, Queue] = field(default_factory=dict)
     groups: dict[tuple[str, str], str] = field(default_factory=dict)
+    kai: set[str] = field(default_factory=set)
 
     def __bool__(self) -> bool:
         return bool(self.queues)
@@ -71,6 +75,13 @@ class VolcanoQueues:
             _amounts(spec, "capability"),
         )  # fmt: skip
 
+    def add(self, own: Queue) -> None:
+        """Add a queue of KAI."""
+        if own.name in self.queues:
+            self.faults.add(f"Queue {own.name}", "this name a second time", "every name once")
+        self.queues[own.name] = own
+        self.kai.add(own.name)
+
     def weights(self) -> dict[str, float]:
         """The weight of every queue."""
         return {name: float(own.weight) for name, own in self.queues.items()}
@@ -91,6 +102,8 @@ class VolcanoQueues:
             while at in self.queues and at not in seen:
                 seen.append(at)
                 at = self.queues[at].parent
+            if 0 < len(self.kai) < len(self.queues) and name in self.kai:
+                self.faults.add(f"Queue {name}", "one of KAI beside Volcano's", "one scheduler")
             if at == name:
                 circle = " -> ".join([*seen, name])
                 self.faults.add(f"Queue {name}", f"the circle {circle}", "parents in no circle")
