@@ -92,12 +92,13 @@ def _csv(content: str, faults: Faults) -> Iterator[Row]:
 
 def _number(cell: str, place: str, faults: Faults) -> float:
     try:
-        if "_" not in cell:
-            return float(cell)
+        found = None if "_" in cell else float(cell)
     except ValueError:
-        pass
-    faults.add(place, f"the text {cell[:40]!r}", AMOUNT)
-    return 0.0
+        found = None
+    if found is None:
+        faults.add(place, f"the text {cell[:40]!r}", AMOUNT)
+        return 0.0
+    return found
 
 
 def _json(content: str, faults: Faults) -> Iterator[Row]:

@@ -102,6 +102,8 @@ def _closing(found: Audit) -> str:
     lines = []
     if found.moved is not None:
         lines.append(f"fewest tasks to move to what is due: {number(found.moved)}")
+    else:
+        lines.append("fewest tasks to move to what is due: not found")
     if found.judged.certified:
         lines.append("today's division is the fair one: certified")
     elif math.isfinite(found.judged.gap):
