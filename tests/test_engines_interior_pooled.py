@@ -47,6 +47,34 @@ def test_a_mix_that_cannot_be_dealt_is_left_to_the_method(few: None) -> None:
     assert fo.solve(inst, fo.ProportionalFair(), reduce=False).certificate.certified
 
 
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 5.0])
+def test_samples_first_end_at_the_same_answer(
+    few: None, monkeypatch: pytest.MonkeyPatch, alpha: float
+) -> None:
+    inst = random_instance(3000, 4, 3, density=0.8, seed=6, weight_decades=1)
+    question = Question.of(inst, np.ones(inst.shape[:2]), alpha, False)
+    whole = pooled.follow(question)
+    monkeypatch.setattr(pooled, "SAMPLES", (400, 1200))
+    found = pooled.follow(question)
+    assert whole is not None and found is not None
+    one, two = found.rows / found.rows.sum(), whole.rows / whole.rows.sum()  # up to a factor
+    np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(found.tasks(inst), whole.tasks(inst), rtol=1e-7)
+
+
+def test_a_division_far_from_even_does_not_underflow(few: None) -> None:
+    inst = random_instance(500, 3, 2, density=0.9, seed=2)
+    division = pooled._Division.of(
+        inst.pool, inst.demand, np.ones(500), np.asarray(inst.eligible, bool)
+    )
+    far = np.array([[0.0, -4000.0], [-2000.0, -10.0], [-900.0, -900.0]])
+    f = division.shares(far)
+    assert np.isfinite(f).all()
+    np.testing.assert_allclose(f.sum(axis=1), 1.0, rtol=1e-12)
+    assert (f[~inst.eligible] == 0).all()
+    np.testing.assert_allclose(division.shares(far / 10), division.shares(far / 10 + [3.0, 70.0]))
+
+
 def test_not_tried_where_it_does_not_apply(few: None) -> None:
     inst = random_instance(600, 4, 3, seed=5)
     score = np.ones(inst.shape[:2])

@@ -19,17 +19,26 @@ placement keeps a suitable mix from a server), nothing is returned and `interior
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from fairopt.instance import Bools, Floats
+from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.point import Point, Question
 
-MANY, PER_ROW = 400_000, 100
+MANY, PER_ROW = 50_000, 100
 """pairs, and users a row of capacity, from which a pool is tried"""
-CLOSE = 1e-13
-"""largest relative miss of a capacity"""
-SAMPLE = 50_000
-"""number of users from which the curvature of the division is computed; its gradient uses all"""
+CLOSE, NEAR = 1e-13, 1e-6
+"""largest relative miss of a capacity, and smallest price and free part to begin with"""
+SAMPLES, CURVED = (5_000, 50_000), 50_000
+"""users on whom all is found first, where there are twice as many: if they cannot be divided,
+nothing else is tried; and most users from whom the curvature of the division is computed"""
+ROUNDS, HOPELESS = 30, 8
+"""most steps of a division, and after how many its error must be falling"""
+CHUNK = 8192
+"""users at once, so that arrays stay in the cache"""
+STEEP = 600.0
+"""difference of theta beyond which exponentials may vanish for all servers of a user"""
 
 
 def worthwhile(question: Question) -> bool:
@@ -56,46 +65,73 @@ def follow(question: Question) -> Point | None:
     unit = np.where(inst.eligible, question.score, 0.0).max(axis=1)
     with np.errstate(all="ignore"):
         log_w = question.log_w + (1 - question.alpha) * np.log(unit)
-        found = _prices(demand, log_w, question.alpha)
-        if found is None:
-            return None
-        price, tasks = found
-        part = _dealt(question, demand, tasks)
-    if part is None:
+        found = _found(inst.pool, demand, log_w, question.alpha, inst.eligible)
+    if found is None:
         return None
-    part *= tasks[:, None]
-    return Point(part, price * (inst.pool / total), np.zeros(inst.shape[0]))
+    tasks, price = found
+    return Point(tasks, price * (inst.pool / total), np.zeros(inst.shape[0]))
 
 
-def _prices(demand: Floats, log_w: Floats, alpha: float) -> tuple[Floats, Floats] | None:
-    """Prices (R,) of a pool of capacity 1 each, all money 1, and tasks (N,) bought at them.
+def _found(
+    pool: Floats, demand: Floats, log_w: Floats, alpha: float, eligible: Bools
+) -> tuple[Floats, Floats] | None:
+    """Tasks (N, I) and prices (R,): on samples first, whose prices and division begin the rest."""
+    order = np.random.default_rng(1).permutation(len(demand))
+    prices, theta, division, curved = None, None, None, None
+    for size in (*(few for few in SAMPLES if 2 * few < len(demand)), len(demand)):
+        at: Ints | slice = slice(None) if size == len(demand) else np.sort(order[:size])
+        prices = _prices(demand[at], log_w[at], alpha, prices)
+        if prices is None:
+            return None
+        division = _Division.of(pool, demand[at], prices.tasks, eligible[at])
+        if curved is None or size <= CURVED:
+            curved = division
+        theta = _dealt(division, curved, theta)
+        if theta is None:
+            return None
+    assert division is not None and prices is not None and theta is not None
+    return division.shares(theta) * prices.tasks[:, None], prices.price
+
+
+class _Prices(NamedTuple):
+    """Prices (R,) and free capacity (R,) of a pool, and tasks (N,) bought at them."""
+
+    price: Floats
+    free: Floats
+    tasks: Floats
+
+
+def _prices(
+    demand: Floats, log_w: Floats, alpha: float, start: _Prices | None = None
+) -> _Prices | None:
+    """Prices of a pool of capacity 1 each, all money 1.
 
     Newton on used(p) + s = 1, p s = mu, where x_n = (W_n / (d_n p))^(1/alpha); the common level of
     W is free and taken anew so that users have as much money as all resources cost.
     """
     resources = demand.shape[1]
-    p = np.full(resources, 1.0 / resources)
-    s = np.full(resources, 0.1)
-    mu = 0.1 / resources
+    p, s, mu = np.full(resources, 1.0 / resources), np.full(resources, 0.1), 0.1 / resources
+    if start is not None:
+        p, s, mu = np.maximum(start.price, NEAR), np.maximum(start.free, NEAR), NEAR
+    top = float(log_w.max())
+    level = np.exp((log_w - top) / alpha)
     for _ in range(200):
         q = demand @ p
-        log_x = (log_w - np.log(q)) / alpha
-        money = log_x + np.log(q)
-        top = float(money.max())
-        x = np.exp(log_x - top) / float(np.exp(money - top).sum()) * float(p.sum())
+        x = level / q if alpha == 1 else level * q ** (-1 / alpha)
+        x *= float(p.sum()) / float(x @ q)
         used = x @ demand
         short, product = 1.0 - used - s, mu - p * s
+        if max(float(np.abs(short).max()), float((p * s).max())) < CLOSE:
+            return _Prices(p, s, x)
         # d used = -(1/alpha) d' diag(x / q) d dp, with all money equal to all prices
         slope = (demand * (x / q / alpha)[:, None]).T @ demand
-        if max(float(np.abs(short).max()), float((p * s).max())) < CLOSE:
-            return p, x
         right = short - product / p
         dp = np.linalg.solve(-slope - np.diag(s / p), right)
         ds = (product - s * dp) / p
         step = min(1.0, 0.9 * _reach(p, dp), 0.9 * _reach(s, ds))
         p, s = p + step * dp, s + step * ds
         if step > 0.5:
-            mu = max(mu * 0.1, 1e-17)
+            mu = max(mu * (1e-3 if step == 1.0 else 0.1), 1e-17)
         if not np.isfinite(p).all():
             return None
     return None
@@ -106,53 +142,94 @@ def _reach(value: Floats, change: Floats) -> float:
     return 1e9 if worst >= 0 else -1.0 / worst
 
 
-def _dealt(question: Question, demand: Floats, tasks: Floats) -> Floats | None:
-    """(N, I) part of each user's tasks on each server, with all servers used in one proportion."""
-    inst = question.instance
-    users, servers, resources = inst.shape
-    size = demand.sum(axis=1)
-    z, weight = demand / size[:, None], tasks * size
-    wanted = (inst.pool / inst.pool.sum(axis=0)) * (tasks @ demand)
-    theta = np.log(inst.pool / inst.pool.sum(axis=0)).mean(axis=1)[:, None] * np.ones(resources)
-    every = max(1, users // SAMPLE)
+class _Division(NamedTuple):
+    """Users with mixes z (N, R) and weights (N,), to be divided so that `wanted` (I, R) is used."""
+
+    z: Floats
+    weight: Floats
+    eligible: Bools
+    everywhere: bool
+    wanted: Floats
+
+    @classmethod
+    def of(cls, pool: Floats, demand: Floats, tasks: Floats, eligible: Bools) -> _Division:
+        """All servers are to be used in one proportion."""
+        size = demand.sum(axis=1)
+        wanted = (pool / pool.sum(axis=0)) * (tasks @ demand)
+        return cls(demand / size[:, None], tasks * size, eligible, bool(eligible.all()), wanted)
+
+    def raw(self, theta: Floats, users: slice) -> Floats:
+        """(n, I) exponentials, proportional to f; 0 where not eligible.
+
+        What theta has in common for all servers does not matter, so that theta <= 0.
+        """
+        f: Floats = self.z[users] @ (theta - theta.max(axis=0)).T
+        if theta.size and np.ptp(theta, axis=0).max() > STEEP:
+            if not self.everywhere:
+                f[~self.eligible[users]] = -np.inf
+            f -= f.max(axis=1, keepdims=True)
+        np.exp(f, out=f)
+        if not self.everywhere:
+            f *= self.eligible[users]
+        return f
+
+    def used(self, theta: Floats) -> Floats:
+        """(I, R) what the division uses."""
+        found, ones = np.zeros_like(theta), np.ones(len(theta))
+        for users in self.chunks():
+            f = self.raw(theta, users)
+            found += f.T @ (self.z[users] * (self.weight[users] / (f @ ones))[:, None])
+        return found
+
+    def shares(self, theta: Floats) -> Floats:
+        """(N, I) f."""
+        found, ones = np.empty(self.eligible.shape), np.ones(len(theta))
+        for users in self.chunks():
+            f = self.raw(theta, users)
+            np.divide(f, (f @ ones)[:, None], out=found[users])
+        return found
+
+    def chunks(self) -> list[slice]:
+        """Slices that together cover all users."""
+        size = len(self.z)
+        return [slice(a, min(size, a + CHUNK)) for a in range(0, size, CHUNK)]
+
+    def curvature(self, theta: Floats) -> Floats:
+        """(I R, I R) sum w (diag f - f f') (x) z z'."""
+        servers, resources = theta.shape
+        f = self.shares(theta)
+        curve = np.zeros((servers, resources, servers, resources))
+        for a in range(resources):
+            for b in range(a, resources):
+                weighted = f * (self.weight * self.z[:, a] * self.z[:, b])[:, None]
+                block = np.diag(weighted.sum(axis=0)) - weighted.T @ f
+                curve[:, a, :, b] = block
+                curve[:, b, :, a] = block.T
+        return curve.reshape(theta.size, theta.size)
+
+
+def _dealt(division: _Division, curved: _Division, theta: Floats | None) -> Floats | None:
+    """(I, R) theta at which what is wanted is used; the curvature is that of `curved`."""
+    wanted = division.wanted
+    if theta is None:
+        theta = np.log(wanted / wanted.sum(axis=0)).mean(axis=1)[:, None] * np.ones(wanted.shape[1])
+    times = float(division.weight.sum() / curved.weight.sum())
     before = np.inf
-    for _ in range(40):
-        f = _shares(z, theta, inst.eligible)
-        miss = wanted - (f * weight[:, None]).T @ z
+    for rounds in range(ROUNDS):
+        miss = wanted - division.used(theta)
         error = float(np.abs(miss / wanted).max())
         if error < CLOSE or (error < 1e-11 and error > 0.5 * before):
-            return f
-        if not error < 0.9 * before and before < 1.0:
+            return theta
+        if not error < 0.9 * before and (before < 1.0 or rounds > HOPELESS):
             return None
         before = error
-        theta = theta + _newton(z[::every], weight[::every] * every, f[::every], miss)
+        theta = theta + _newton(curved.curvature(theta) * times, miss)
     return None
 
 
-def _shares(z: Floats, theta: Floats, eligible: Bools) -> Floats:
-    """(N, I) f, made of exponentials; 0 where not eligible."""
-    f = z @ theta.T
-    f -= f.max(axis=1, keepdims=True)
-    np.exp(f, out=f)
-    f *= eligible
-    f /= f.sum(axis=1, keepdims=True)
-    return f
-
-
-def _newton(z: Floats, weight: Floats, f: Floats, miss: Floats) -> Floats:
-    """(I, R) step of theta: the curvature is sum w (diag f - f f') (x) z z', singular where all
-    theta_i move alike.
-    """
-    servers, resources = miss.shape
-    curve = np.zeros((servers, resources, servers, resources))
-    for a in range(resources):
-        for b in range(a, resources):
-            weighted = f * (weight * z[:, a] * z[:, b])[:, None]
-            block = np.diag(weighted.sum(axis=0)) - weighted.T @ f
-            curve[:, a, :, b] = block
-            curve[:, b, :, a] = block.T
-    order = servers * resources
-    step = np.linalg.lstsq(curve.reshape(order, order), miss.ravel(), rcond=1e-12)[0]
-    step = np.asarray(step, dtype=np.float64).reshape(servers, resources)
+def _newton(curve: Floats, miss: Floats) -> Floats:
+    """(I, R) step of theta; the curvature is singular where all theta_i move alike."""
+    step = np.linalg.lstsq(curve, miss.ravel(), rcond=1e-12)[0]
+    step = np.asarray(step, dtype=np.float64).reshape(miss.shape)
     # limit the step: far from the solution the exponentials curve too much for Newton's method
     return step * min(1.0, 3.0 / max(float(np.abs(step).max()), 1e-300))
