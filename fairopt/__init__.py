@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from fairopt.solving import solve as solve
     from fairopt.solving.engines.water.fixed_points import fixed_points as fixed_points
     from fairopt.solving.partitions import PartitionedAnswer as PartitionedAnswer
+    from fairopt.solving.partitions import certify_partitions as certify_partitions
     from fairopt.solving.partitions import solve_partitions as solve_partitions
     from fairopt.solving.supports import best_support as best_support
     from fairopt.sweeping import sweep as sweep
@@ -82,6 +83,7 @@ _PUBLIC = {
     "certify": "certificates",
     "solve": "solving",
     "solve_partitions": "solving.partitions",
+    "certify_partitions": "solving.partitions",
     "PartitionedAnswer": "solving.partitions",
     "Partitions": "files.partitions",
     "write_partitions": "files.partitions",

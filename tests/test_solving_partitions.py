@@ -12,8 +12,10 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import partitions as judge
+from fairopt.certificates.partition_terms import Shown, Terms
+from fairopt.certificates.partitioned import read
+from fairopt.formulas.asked import ONE_SCORE, Asked
 from fairopt.instance import Floats
-from fairopt.solving.partitions import _shown
 
 
 def cluster(users: int, limits: bool = False, seed: int = 2) -> fo.Instance:
@@ -30,6 +32,14 @@ def cluster(users: int, limits: bool = False, seed: int = 2) -> fo.Instance:
 
 def whole(answer: fo.PartitionedAnswer, parts: int) -> Floats:
     return np.concatenate([answer.tasks(k) for k in range(parts)])
+
+
+def same_files(one: Path, two: Path) -> None:
+    """The same names with the same bytes."""
+    names = sorted(path.name for path in one.iterdir())
+    assert names == sorted(path.name for path in two.iterdir())
+    for name in names:
+        assert (one / name).read_bytes() == (two / name).read_bytes()
 
 
 @pytest.mark.parametrize("limits", [False, True])
@@ -51,6 +61,27 @@ def test_the_answer_is_that_of_one_instance(tmp_path: Path, alpha: float, limits
     np.testing.assert_allclose(other.gap, found.certificate.gap, atol=1e-11)
 
 
+@pytest.mark.parametrize("criterion", [name for name in ONE_SCORE if name != "tasks"])
+def test_criteria_that_count_a_task_alike_on_all_servers(tmp_path: Path, criterion: str) -> None:
+    """Rows of several machines, and servers that lack a resource, as of one instance."""
+    base = cluster(300)
+    demand, capacity = base.demand.copy(), base.capacity.copy()
+    demand[::3, 1], capacity[2, 1] = 0.0, 0.0
+    everywhere = np.ones_like(base.placement)
+    inst = base.replace(
+        demand=demand, capacity=capacity, count=[1, 3, 2, 1], placement=everywhere
+    )
+    notion = fo.AlphaFair(2.0, criterion=criterion)
+    source = fo.write_partitions(inst, tmp_path / "in", 150)
+    found = fo.solve_partitions(source, notion, tmp_path / "out")
+    assert found.certificate.certified
+    tasks = whole(found, 2)
+    np.testing.assert_allclose(tasks.sum(axis=1), fo.solve(inst, notion).totals, rtol=1e-7)
+    other = fo.certify(fo.Allocation(inst, notion, tasks, found.prices))
+    assert other.certified
+    np.testing.assert_allclose(other.gap, found.certificate.gap, atol=1e-11)
+
+
 def test_workers_write_the_same_bytes(tmp_path: Path) -> None:
     fo.write_partitions(cluster(300), tmp_path / "in", 80)
     notion, calls = fo.ProportionalFair(), []
@@ -61,10 +92,7 @@ def test_workers_write_the_same_bytes(tmp_path: Path) -> None:
     assert calls[0] == (1, "check") and calls[-1][1] == "judge"
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
         fo.solve_partitions(tmp_path / "in", notion, tmp_path / "two", executor)
-    names = sorted(path.name for path in (tmp_path / "one").iterdir())
-    assert names == sorted(path.name for path in (tmp_path / "two").iterdir())
-    for name in names:
-        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+    same_files(tmp_path / "one", tmp_path / "two")
 
 
 class Stopped(Exception):
@@ -83,12 +111,13 @@ def test_a_call_that_was_stopped_goes_on_to_the_same_bytes(tmp_path: Path) -> No
     with pytest.raises(Stopped):
         fo.solve_partitions(source, notion, tmp_path / "two", progress=stop, sample=100)
     assert (tmp_path / "two" / "state.npz").is_file()
-    two = fo.solve_partitions(source, notion, tmp_path / "two", sample=100)
-    assert two.passes < 30 < one.passes
-    for k in range(4):
-        for name in ("tasks", "limit_prices"):
-            file = f"{name}-{k:05d}.npy"
-            assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+    again: list[int] = []
+    fo.solve_partitions(
+        source, notion, tmp_path / "two", progress=lambda passes, _: again.append(passes),
+        sample=100,
+    )  # fmt: skip
+    assert len(again) < 30 < one.passes
+    same_files(tmp_path / "one", tmp_path / "two")
     assert not (tmp_path / "two" / "state.npz").exists()
 
 
@@ -126,6 +155,48 @@ def test_parquet_holds_the_same(tmp_path: Path) -> None:
     np.testing.assert_array_equal(whole(one, 2), whole(two, 2))
 
 
+# -- from the files alone --------------------------------------------------------------------------
+
+
+def test_a_verdict_in_a_file_is_not_believed(tmp_path: Path) -> None:
+    source = fo.write_partitions(cluster(200), tmp_path / "in", 120)
+    found = fo.solve_partitions(source, fo.ProportionalFair(), tmp_path / "out")
+    again = fo.certify_partitions(tmp_path / "out")
+    assert again == found.certificate
+    # moved together, or named
+    (tmp_path / "in").rename(tmp_path / "elsewhere")
+    assert fo.certify_partitions(tmp_path / "out", tmp_path / "elsewhere") == again
+    tasks = np.load(tmp_path / "out" / "tasks-00001.npy")
+    np.save(tmp_path / "out" / "tasks-00001.npy", tasks * 1.001)
+    spoiled = fo.certify_partitions(tmp_path / "out", tmp_path / "elsewhere")
+    assert spoiled.verdict == "refuted"
+    head = (tmp_path / "out" / "answer.json").read_text()
+    assert '"verdict": "certified"' in head
+    other = head.replace('"proportional"', '"max-min"').replace("partitions/v1", "partitions/v2")
+    (tmp_path / "out" / "answer.json").write_text(other)
+    with pytest.raises(fo.BadInput, match="schema(.|\n)*notion: found max-min"):
+        fo.certify_partitions(tmp_path / "out")
+
+
+def test_files_of_an_answer_that_are_no_answer(tmp_path: Path) -> None:
+    source = fo.write_partitions(cluster(200), tmp_path / "in", 120)
+    out = tmp_path / "out"
+    fo.solve_partitions(source, fo.ProportionalFair(), out)
+    (out / "tasks-00001.npy").unlink()
+    (out / "tasks-00000.npy").write_bytes((out / "tasks-00000.npy").read_bytes()[:500])
+    np.save(out / "prices.npy", np.ones((2, 2)))
+    np.save(out / "limit_prices-00001.npy", np.array(["a"] * 80))
+    with pytest.raises(fo.BadInput) as caught:
+        fo.certify_partitions(out)
+    assert [(fault.place, fault.found) for fault in caught.value.faults] == [
+        ("prices.npy", "float64 (2, 2)"), ("tasks-00000.npy", "no whole NumPy array"),
+        ("tasks-00001.npy", "no such file"), ("limit_prices-00001.npy", "<U1 (80,)"),
+    ]  # fmt: skip
+    (out / "answer.json").unlink()
+    with pytest.raises(fo.BadInput, match="answer.json"):
+        fo.certify_partitions(out)
+
+
 # -- the judge -------------------------------------------------------------------------------------
 
 
@@ -135,12 +206,12 @@ class Judged:
     def __init__(self, folder: Path, limits: bool = False) -> None:
         self.source = fo.write_partitions(cluster(200, limits), folder / "in", 120)
         self.found = fo.solve_partitions(self.source, fo.ProportionalFair(), folder / "out")
-        self.shown = [_shown(self.source, k, folder / "out") for k in range(2)]
+        found = [read(self.source, k, folder / "out")[0] for k in range(2)]
+        self.shown = [one for one in found if one is not None]
 
-    def verdict(self, *shown: judge.Shown, prices: Floats | None = None) -> fo.Certificate:
-        terms = judge.Terms(
-            1.0, False, self.found.prices if prices is None else prices, self.source.capacity
-        )
+    def verdict(self, *shown: Shown, prices: Floats | None = None) -> fo.Certificate:
+        asked = Asked(1.0, False, "tasks", self.source.capacity, self.source.count)
+        terms = Terms.of(asked, self.found.prices if prices is None else prices)
         one, two = shown or self.shown
         first = judge.used(one, terms) + judge.used(two, terms)
         second = judge.proved(one, terms, first) + judge.proved(two, terms, first)
@@ -185,7 +256,10 @@ def test_tasks_out_of_place_below_zero_or_not_numbers_are_refuted(judged: Judged
 
 def test_forged_prices_are_not_certified(judged: Judged) -> None:
     p = judged.found.prices
-    for forged in (p * [[1.0, 1.001]], np.ones_like(p), p * np.array([[1.001], [1], [1], [1]])):
+    below = np.where(np.arange(8).reshape(4, 2) == 3, -p, p)
+    none = np.where(np.arange(8).reshape(4, 2) == 3, np.nan, p)
+    one = p * np.array([[1.001], [1], [1], [1]])
+    for forged in (p * [[1.0, 1.001]], np.ones_like(p), np.zeros_like(p), one, below, none):
         assert not judged.verdict(prices=forged).certified
     # one scale of all prices is free
     assert judged.verdict(prices=p * 7).certified
@@ -232,16 +306,79 @@ def test_all_faults_of_all_partitions_at_once(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()  # nothing was begun
 
 
+def test_faults_of_files(tmp_path: Path) -> None:
+    """Cut short, of another kind, missing between others, there twice."""
+    folder = tmp_path / "in"
+    fo.write_partitions(cluster(60), folder, 10)
+    (folder / "demand-00000.npy").write_bytes((folder / "demand-00000.npy").read_bytes()[:200])
+    np.save(folder / "weight-00001.npy", np.array(["heavy"] * 10))
+    np.save(folder / "placement-00001.npy", np.full((10, 4), 0.5))
+    np.save(folder / "limit-00004.npy", np.full(9, 1.0))
+    np.save(folder / "weight-00005.npy", np.full(10, np.nan))
+    with pytest.raises(fo.BadInput) as caught:
+        fo.solve_partitions(folder, fo.ProportionalFair(), tmp_path / "out")
+    said = str(caught.value)
+    for line in (
+        "demand-00000.npy: found no whole NumPy array", "weight-00001.npy: found <U5",
+        "placement-00001.npy, user 1: found [0.5, 0.5, 0.5, 0.5]; wanted true or false",
+        "partition 00004, limit: found shape (9,)", "partition 00005, user 1, weight: found nan",
+    ):
+        assert line in said
+    (folder / "demand-00003.npy").unlink()
+    (folder / "users-00002.parquet").write_bytes(b"PAR1")
+    with pytest.raises(fo.BadInput) as caught:
+        fo.Partitions(folder)
+    assert [(fault.place, fault.found) for fault in caught.value.faults] == [
+        ("partition 00002", "both"), ("partition 00003", "no such file")
+    ]  # fmt: skip
+    np.save(folder / "count.npy", np.full(4, 1.5))
+    with pytest.raises(fo.BadInput, match="count.npy"):
+        fo.Partitions(folder)
+    (folder / "capacity.npy").write_bytes(b"")
+    with pytest.raises(fo.BadInput, match="capacity.npy: found no whole NumPy array"):
+        fo.Partitions(folder)
+
+
+def test_faults_of_parquet(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    np.save(tmp_path / "capacity.npy", np.ones((2, 2)))
+    good = {"demand.1": [1.0, 2.0], "demand.2": [1, 1], "weight": [1.0, None]}
+    tables = (
+        good, {"demand.1": [1.0, 1.0], "wieght": [1.0, 1.0]},
+        {**good, "demand.2": ["one", "two"], "placement.1": [1, 2], "placement.2": [True, False]},
+        {**good, "demand.1": [1.0, None]},
+    )
+    for k, table in enumerate(tables):
+        parquet.write_table(pa.table(table), tmp_path / f"users-{k:05d}.parquet")
+    (tmp_path / "users-00004.parquet").write_bytes(b"PAR1 and no more")
+    with pytest.raises(fo.BadInput) as caught:
+        fo.solve_partitions(tmp_path, fo.ProportionalFair(), tmp_path / "out")
+    assert [(fault.place, fault.found) for fault in caught.value.faults][:5] == [
+        ("users-00001.parquet, demand.2", "no such column"),
+        ("users-00001.parquet, wieght", "an unknown column"),
+        ("users-00002.parquet, demand.2", "string, 0 of 2 left out"),
+        ("users-00002.parquet, placement.1, user 2", "2"),
+        ("partition 00003, user 2, demand", "[nan, 1.0]"),
+    ]
+    assert caught.value.faults[5].place == "users-00004.parquet"
+    assert fo.Partitions(tmp_path).read(0).weight.tolist() == [1.0, 1.0]  # left out is 1
+
+
 def test_what_is_not_answered_is_refused(tmp_path: Path) -> None:
     with pytest.raises(fo.BadInput, match="capacity.npy"):
         fo.Partitions(tmp_path)
     source = fo.write_partitions(cluster(30), tmp_path / "in", 10)
-    for notion in (fo.MaxMin(), fo.AlphaFair(0), fo.AlphaFair(1.0, criterion="drf")):
-        with pytest.raises(fo.UsageError, match="partitions"):
+    refused = {
+        "notion": fo.MaxMin(), "alpha": fo.AlphaFair(0), "over": fo.AlphaFair(1, over="proportion"),
+        "criterion": fo.AlphaFair(0.05, criterion="dominant-share"),
+    }  # fmt: skip
+    for name, notion in refused.items():
+        with pytest.raises(fo.UsageError, match=f"partitions: .*{name}: found"):
             fo.solve_partitions(source, notion, tmp_path / "out")
     with pytest.raises(fo.UsageError, match="uncertified"):
         fo.solve_partitions(source, fo.ProportionalFair(), tmp_path / "out", uncertified="no")
-    with pytest.raises(fo.BadInput, match="users"):
+    with pytest.raises(fo.BadInput, match="users: found 0(.|\n)*folder: found 12 files"):
         fo.write_partitions(cluster(30), tmp_path / "in", 0)
 
 

@@ -25,52 +25,12 @@ from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, 
 from fairopt.certificates.at_limit import AT
 from fairopt.certificates.disturbed import NEAR, NOISE
 from fairopt.certificates.feasibility import TOLERANCE as FITS
-from fairopt.certificates.money import LEAST, ROUNDING
+from fairopt.certificates.money import ROUNDING
 from fairopt.certificates.money import TOLERANCE as FULL
+from fairopt.certificates.partition_terms import Shown, Terms
 from fairopt.certificates.prices import NEGLIGIBLE, TOLERANCE
 from fairopt.formulas import welfare
 from fairopt.instance import Floats
-from fairopt.instance.partition import Partition
-
-
-@dataclass(frozen=True, eq=False)
-class Shown:
-    """An answer for the users of one partition, as it was read: tasks (n, I), prices of limits
-    (n,) or None."""
-
-    users: Partition
-    tasks: Floats
-    limit_prices: Floats | None = None
-
-    @property
-    def mu(self) -> Floats:
-        """(n,) prices of limits."""
-        return np.zeros(len(self.users)) if self.limit_prices is None else self.limit_prices
-
-    @property
-    def limited(self) -> Floats:
-        """(n,) limits, 0 where they have no price."""
-        return np.where(self.mu > 0, self.users.limit, 0.0)
-
-
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """What all are judged by: alpha, W inside or outside, prices (I, R) and pool (I, R)."""
-
-    alpha: float
-    inside: bool
-    prices: Floats
-    pool: Floats
-
-    def log_w(self, users: Partition) -> Floats:
-        """(n,) log W."""
-        return welfare.log_weight(users.weight, self.alpha, self.inside)
-
-    def cost(self, users: Partition) -> Floats:
-        """(n, I) price of a task's resources; inf where it may not run."""
-        rent = users.demand @ self.prices.T
-        rent[rent < LEAST] = 0.0
-        return np.where(users.placement, rent, np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +63,10 @@ class Used:
 def used(shown: Shown, terms: Terms) -> Used:
     """The first reading of a partition."""
     x, users = shown.tasks, shown.users
-    finite = bool(np.isfinite(x).all() and np.isfinite(shown.mu).all() and (shown.mu >= 0).all())
+    finite = bool(
+        all(np.isfinite(given).all() for given in (x, shown.mu, terms.prices))
+        and (shown.mu >= 0).all() and (terms.prices >= 0).all()
+    )  # fmt: skip
     return Used(
         x.T @ users.demand, float(np.maximum(-x, 0.0).max()),
         float(np.abs(np.where(users.placement, 0.0, x)).max()),
@@ -146,18 +109,24 @@ class Proved:
 
     def log_scale(self, terms: Terms) -> float:
         """log t of the best common scale of prices, (mass / B)^alpha."""
-        return terms.alpha * (self.mass - float(np.log(self.budget(terms))))
+        return terms.alpha * (self.mass - _log(self.budget(terms)))
 
     def gap(self, terms: Terms, first: Used) -> float:
         """By how much every share could rise at once, at most."""
-        alpha, log_b = terms.alpha, float(np.log(self.budget(terms)))
+        alpha, log_b = terms.alpha, _log(self.budget(terms))
         if self.linear:
             total = np.exp(self.weights - terms.alpha * first.top)
             found = self.value / total + log_b - self.weights
         else:
             found = log_b + (alpha * self.mass - self.value) / (1 - alpha)
-        gap = float(np.expm1(found))
+        with np.errstate(all="ignore"):
+            gap = float(np.expm1(found))
         return max(gap, 0.0) if not np.isnan(gap) else np.inf
+
+
+def _log(budget: float) -> float:
+    """log B; NaN, which proves nothing, where there is no money."""
+    return float(np.log(budget)) if budget > 0 else np.nan
 
 
 def proved(shown: Shown, terms: Terms, first: Used) -> Proved:
@@ -176,8 +145,8 @@ def proved(shown: Shown, terms: Terms, first: Used) -> Proved:
         part = np.where((cost > 0) & users.placement, np.minimum(amount / cost, x), 0.0)
         return Proved(
             welfare.log_sum_exp(log_w / alpha + (1 - 1 / alpha) * log_q),
-            welfare.log_sum_exp(log_w), welfare.log_sum_exp(log_w / alpha), value,
-            float(shown.mu @ shown.limited), part.T @ users.demand, alpha == 1,
+            welfare.log_sum_exp(log_w), welfare.log_sum_exp(terms.asked.log_due(users) / alpha),
+            value, float(shown.mu @ shown.limited), part.T @ users.demand, alpha == 1,
         )  # fmt: skip
 
 
@@ -213,14 +182,13 @@ def _savings(
 @dataclass(frozen=True, eq=False)
 class Errors:
     """Third reading: largest residual and the user that has it, money the users are off by, least
-    money of a user, money of all, least W^(1/alpha) in logarithms, and who has next to nothing."""
+    money of a user, money of all, and how many have next to nothing."""
 
     residual: float
     worst: int
     off: float
     least: float
     money: float
-    due: float
     nothing: int
 
     def after(self, other: Errors, users: int) -> Errors:
@@ -229,7 +197,7 @@ class Errors:
         return Errors(
             max(self.residual, other.residual), other.worst + users if later else self.worst,
             self.off + other.off, min(self.least, other.least), self.money + other.money,
-            min(self.due, other.due), self.nothing + other.nothing,
+            self.nothing + other.nothing,
         )  # fmt: skip
 
 
@@ -263,13 +231,12 @@ def errors(shown: Shown, terms: Terms, first: Used, second: Proved) -> Errors:
         for i in range(len(terms.pool)):
             fits = np.where(users.demand > 0, terms.pool[i] / users.demand, np.inf).min(axis=1)
             alone += np.where(users.placement[:, i], fits, 0.0)
-        floor = NEGLIGIBLE * np.minimum(
-            alone * np.exp(log_w / alpha - second.due), np.minimum(alone, users.limit)
-        )
+        due = np.exp(terms.asked.log_due(users) / alpha - second.due)
+        floor = NEGLIGIBLE * np.minimum(alone * due, np.minimum(alone, users.limit))
     worst = int(np.argmax(residual))
     return Errors(
         float(residual[worst]), worst, float(off.sum()), float(own.min()), float(own.sum()),
-        float((log_w / alpha).min()), int((share <= floor).sum()),
+        int((share <= floor).sum()),
     )  # fmt: skip
 
 
@@ -281,7 +248,7 @@ def verdict(terms: Terms, first: Used, second: Proved, third: Errors) -> Certifi
     idle = float((terms.prices * left).sum())
     others = (idle + third.off) / third.least if third.least > 0 else np.inf
     feasible = (
-        Check.of("numbers are finite", 0.0 if first.finite else np.inf, 0.0),
+        Check.of("numbers are finite, prices >= 0", 0.0 if first.finite else np.inf, 0.0),
         Check.of("tasks >= 0", first.below, 0.0),
         Check.of("placement", first.stray, 0.0),
         Check.of("capacity", first.over(terms.pool), FITS),

@@ -1,26 +1,29 @@
 """Users in partitions on disk: NumPy arrays, or Parquet; answers beside them in the same way.
 
-A folder holds `capacity.npy` (I, R) and, for each partition k = 00000, 00001, .., either
-`demand-k.npy` (n, R) and perhaps `placement-k.npy` (n, I), `weight-k.npy` and `limit-k.npy` (n,),
-or `users-k.parquet` with the columns demand.1 .. demand.R and perhaps placement.1 .. placement.I,
-weight and limit. What is left out is everywhere, 1 and no limit.
+A folder holds `capacity.npy` (I, R), perhaps `count.npy` (I,), and, for each partition k = 00000,
+00001, .., either `demand-k.npy` (n, R) and perhaps `placement-k.npy` (n, I), `weight-k.npy` and
+`limit-k.npy` (n,), or `users-k.parquet` with the columns demand.1 .. demand.R and perhaps
+placement.1 .. placement.I, weight and limit. What is left out is everywhere, 1 and no limit; a
+count left out is 1. `names.json` may hold the names of servers and resources.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from fairopt.errors import BadInput, Fault, MissingExtra
-from fairopt.instance import Floats, Instance
+from fairopt.errors import BadInput, Fault
+from fairopt.files import partition_reading as reading
+from fairopt.instance import Floats, Instance, Ints
 from fairopt.instance.partition import Partition
 
-OPTIONAL = ("placement", "weight", "limit")
+_FILE = re.compile(r"(demand|placement|weight|limit|users)-(\d{5})\.(npy|parquet)")
 
 
 @dataclass(frozen=True)
@@ -33,42 +36,48 @@ class Partitions:
 
     Raises
     ------
-    BadInput : no folder, no capacity, no partition, or capacities that are not > 0.
+    BadInput : no folder, no capacity, no partition, or a partition that is missing between others;
+        capacities that are not >= 0, counts that are no whole numbers >= 1.
     """
 
     folder: str
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         object.__setattr__(self, "folder", os.fspath(folder))
-        path = Path(self.folder)
-        faults = []
-        if not (path / "capacity.npy").is_file():
-            faults.append(Fault("capacity.npy", "no such file", "an array (servers, resources)"))
-        if not len(self):
-            wanted = "demand-00000.npy or users-00000.parquet"
-            faults.append(Fault("partitions", "none", wanted))
-        if not faults and not (self.capacity.ndim == 2 and (self.capacity > 0).all()
-                               and np.isfinite(self.capacity).all()):  # fmt: skip
-            faults.append(Fault("capacity.npy", "other numbers", "finite numbers > 0, (I, R)"))
+        faults = [*self._servers(), *self._gaps()]
         if faults:
             raise BadInput(faults, self.folder)
 
     @cached_property
     def capacity(self) -> Floats:
-        """(I, R) capacity of every server."""
-        found: Floats = np.asarray(np.load(Path(self.folder, "capacity.npy")), dtype=np.float64)
-        return found
+        """(I, R) capacity of one machine of every row of servers."""
+        path = Path(self.folder, "capacity.npy")
+        return np.asarray(reading.array(path, "numbers (servers, resources)"), dtype=np.float64)
 
     @cached_property
-    def count(self) -> int:
+    def count(self) -> Ints:
+        """(I,) machines of every row."""
+        path = Path(self.folder, "count.npy")
+        if not path.is_file():
+            return np.ones(len(self.capacity), dtype=np.int64)
+        given = reading.array(path, "whole numbers (servers,)")
+        count = given.astype(np.int64) if np.isfinite(given).all() else np.zeros(0, np.int64)
+        if given.shape != self.capacity.shape[:1] or (count != given).any() or (count < 1).any():
+            raise BadInput([Fault("count.npy", "other numbers", "whole numbers >= 1, (I,)")])
+        return count
+
+    @property
+    def pool(self) -> Floats:
+        """(I, R) capacity of all machines of every row together."""
+        return np.asarray(self.capacity * self.count[:, None])
+
+    @cached_property
+    def parts(self) -> int:
         """How many partitions there are."""
-        k = 0
-        while self._file("demand", k).is_file() or self._table(k).is_file():
-            k += 1
-        return k
+        return len(self._found[0] | self._found[1])
 
     def __len__(self) -> int:
-        return self.count
+        return self.parts
 
     def name(self, k: int) -> str:
         """The name of a partition in messages."""
@@ -76,39 +85,23 @@ class Partitions:
 
     def users(self, k: int) -> int:
         """How many users a partition has."""
-        if self._file("demand", k).is_file():
+        if k in self._found[0]:
             return int(np.load(self._file("demand", k), mmap_mode="r").shape[0])
-        return int(_parquet().ParquetFile(self._table(k)).metadata.num_rows)
+        return int(reading.opened(self._table(k)).metadata.num_rows)
 
     def read(self, k: int) -> Partition:
-        """The users of a partition."""
+        """The users of a partition.
+
+        Raises
+        ------
+        BadInput : every file that is cut short or no array, every column that is missing.
+        """
         servers, resources = self.capacity.shape
-        if self._file("demand", k).is_file():
-            demand = np.asarray(np.load(self._file("demand", k)), dtype=np.float64)
-            rest = {
-                name: np.load(self._file(name, k))
-                for name in OPTIONAL
-                if self._file(name, k).is_file()
-            }
+        if k in self._found[0]:
+            users = reading.from_arrays(Path(self.folder), k, servers)
         else:
-            table = _parquet().read_table(self._table(k))
-            have = set(table.column_names)
-
-            def columns(name: str, size: int) -> Floats:
-                each = [table[f"{name}.{j + 1}"].to_numpy() for j in range(size)]
-                return np.stack(each, axis=1).astype(np.float64)
-
-            demand = columns("demand", resources)
-            rest = {name: table[name].to_numpy() for name in ("weight", "limit") if name in have}
-            if "placement.1" in have:
-                rest["placement"] = columns("placement", servers)
-        n = len(demand)
-        return Partition(
-            demand,
-            np.asarray(rest.get("placement", np.ones((n, servers), bool)), dtype=bool),
-            np.asarray(rest.get("weight", np.ones(n)), dtype=np.float64),
-            np.asarray(rest.get("limit", np.full(n, np.inf)), dtype=np.float64),
-        )
+            users = reading.from_table(self._table(k), servers, resources)
+        return users.placed(self.capacity)
 
     def _file(self, name: str, k: int) -> Path:
         return Path(self.folder, f"{name}-{k:05d}.npy")
@@ -116,26 +109,74 @@ class Partitions:
     def _table(self, k: int) -> Path:
         return Path(self.folder, f"users-{k:05d}.parquet")
 
+    @cached_property
+    def _found(self) -> tuple[set[int], set[int], set[int]]:
+        """Numbers of the partitions in arrays, in tables, and of arrays beside demand."""
+        arrays: set[int] = set()
+        tables: set[int] = set()
+        beside: set[int] = set()
+        for name in os.listdir(self.folder) if os.path.isdir(self.folder) else ():
+            found = _FILE.fullmatch(name)
+            if found is not None and (found[1] == "users") == (found[3] == "parquet"):
+                where = {"users": tables, "demand": arrays}.get(found[1], beside)
+                where.add(int(found[2]))
+        return arrays, tables, beside
+
+    def _servers(self) -> list[Fault]:
+        """Faults of capacity and count."""
+        try:
+            capacity = self.capacity
+        except BadInput as error:
+            return list(error.faults)
+        good = capacity.ndim == 2 and capacity.size > 0 and np.isfinite(capacity).all()
+        if not good or not (capacity >= 0).all() or not (capacity > 0).any(axis=0).all():
+            wanted = "finite numbers >= 0, (I, R), some of every resource"
+            return [Fault("capacity.npy", "other numbers", wanted)]
+        try:
+            _ = self.count
+        except BadInput as error:
+            return list(error.faults)
+        return []
+
+    def _gaps(self) -> list[Fault]:
+        """Partitions that are missing, or there twice."""
+        arrays, tables, beside = self._found
+        wanted = "demand-00000.npy or users-00000.parquet"
+        if not arrays | tables | beside:
+            return [Fault("partitions", "none", wanted)]
+        last = max(arrays | tables | beside)
+        return [
+            Fault(
+                self.name(k), "both" if k in arrays & tables else "no such file",
+                f"demand-{k:05d}.npy or users-{k:05d}.parquet",
+            )
+            for k in range(last + 1)
+            if k in arrays & tables or k not in arrays | tables
+        ]  # fmt: skip
+
 
 def write_partitions(instance: Instance, folder: str | os.PathLike[str], users: int) -> Partitions:
     """Write an instance in partitions of so many users.
 
     Raises
     ------
-    BadInput : demand by server, or another number of users than at least 1.
+    BadInput : demand by server, groups, guarantees or modes, another number of users than at least
+        1, or a folder that holds other partitions.
     """
     faults = []
     if instance.demand.ndim != 2 or not instance.linear:
         faults.append(Fault("demand", "by server or not linear", "one row a user"))
     if not instance.plain:
         faults.append(Fault("instance", "groups, guarantees or modes", "none of them"))
+    if not (instance.capacity > 0).any(axis=0).all():
+        faults.append(Fault("capacity", "a resource that no server has", "some of it"))
     if users < 1:
         faults.append(Fault("users", f"{users}", "at least 1 a partition"))
+    path = Path(folder)
+    faults += already(path)
     if faults:
         raise BadInput(faults)
-    path = Path(folder)
-    path.mkdir(parents=True, exist_ok=True)
-    np.save(path / "capacity.npy", instance.pool)
+    write_servers(path, instance.capacity, instance.count, instance.servers, instance.resources)
     for k, first in enumerate(range(0, len(instance.users), users)):
         rows = slice(first, first + users)
         for name in ("demand", "placement", "weight", "limit"):
@@ -143,9 +184,24 @@ def write_partitions(instance: Instance, folder: str | os.PathLike[str], users: 
     return Partitions(path)
 
 
-def _parquet() -> Any:
-    try:
-        import pyarrow.parquet as parquet
-    except ImportError as error:
-        raise MissingExtra("partitions in Parquet need pyarrow: pip install pyarrow") from error
-    return parquet
+def already(folder: Path) -> list[Fault]:
+    """A folder that partitions are to be written to holds some, which might stay among the new."""
+    have = sorted(name for name in os.listdir(folder) if _FILE.fullmatch(name)) if (
+        folder.is_dir()
+    ) else []  # fmt: skip
+    if not have:
+        return []
+    return [Fault("folder", f"{len(have)} files of partitions in it ({have[0]})", "another folder")]
+
+
+def write_servers(
+    folder: Path, capacity: Floats, count: Ints, servers: tuple[str, ...],
+    resources: tuple[str, ...],
+) -> None:  # fmt: skip
+    """Make the folder, and write what all partitions have in common."""
+    folder.mkdir(parents=True, exist_ok=True)
+    np.save(folder / "capacity.npy", capacity)
+    np.save(folder / "count.npy", count)
+    names = {"servers": list(servers), "resources": list(resources)}
+    text = json.dumps(names, indent=1, ensure_ascii=False) + "\n"
+    (folder / "names.json").write_text(text, encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,16 @@ class Partition:
     def __len__(self) -> int:
         return len(self.demand)
 
+    def placed(self, capacity: Floats) -> Partition:
+        """The same users, only where the servers (I, R) have all that they demand."""
+        lacking = capacity <= 0
+        if not lacking.any() or self.demand.ndim != 2 or self.placement.ndim != 2:
+            return self
+        if self.demand.shape[1] != capacity.shape[1] or self.placement.shape[1] != len(capacity):
+            return self  # `faults` says so
+        short = (self.demand > 0).astype(np.float32) @ lacking.T.astype(np.float32) > 0
+        return replace(self, placement=self.placement & ~short)
+
     def faults(self, place: str, capacity: Floats) -> list[Fault]:
         """What is wrong with these users beside a capacity (I, R); `place` names the partition."""
         servers, resources = capacity.shape
@@ -51,7 +61,8 @@ class Partition:
             ("demand", ~(np.isfinite(self.demand) & (self.demand >= 0)).all(axis=1),
              "finite numbers >= 0"),
             ("demand", ~(self.demand > 0).any(axis=1), "some resource demanded"),
-            ("placement", ~self.placement.any(axis=1), "at least one server"),
+            ("placement", ~self.placement.any(axis=1),
+             "at least one server, that has all the user demands"),
             ("weight", ~(np.isfinite(self.weight) & (self.weight > 0)), "a finite number > 0"),
             ("limit", ~(self.limit > 0), "a number > 0, or inf"),
         )  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from fairopt.formulas import welfare
+from fairopt.formulas.asked import Asked
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.instance.partition import Partition
 from fairopt.solving.engines.smoothed.kinds import ALIKE, grouped, rarely_shared, told
@@ -33,17 +33,21 @@ class Source(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What is asked: alpha, W inside or outside, and the sum of all capacities (R,)."""
+    """What is asked, and the sum of all capacities (R,)."""
 
-    alpha: float
-    inside: bool
+    asked: Asked
     total: Floats
+
+    @property
+    def alpha(self) -> float:
+        """The exponent."""
+        return self.asked.alpha
 
     def users(self, part: Partition) -> Users:
         """The users of a partition in units of the engine."""
-        log_w = welfare.log_weight(part.weight, self.alpha, self.inside)
         limit = part.limit if np.isfinite(part.limit).any() else None
-        return Users(self.alpha, part.demand / self.total, log_w, part.placement, None, limit)
+        demand, log_w = part.demand / self.total, self.asked.log_w(part)
+        return Users(self.alpha, demand, log_w, part.placement, None, limit)
 
 
 Args = tuple[Source, int, Terms, Ints, Prices, float]

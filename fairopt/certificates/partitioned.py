@@ -1,0 +1,182 @@
+"""Judging an answer in partitions from its files alone: three passes over what was written.
+
+The answer's folder holds `prices.npy` (I, R), `tasks-k.npy` (n, I) and perhaps `limit_prices-k.npy`
+(n,) of every partition, and `answer.json` with the notion and where the partitions are. A verdict
+in it is not believed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from fairopt import storage
+from fairopt.allocation.check import Certificate
+from fairopt.certificates import partitions as judge
+from fairopt.certificates.partition_terms import Shown, Terms
+from fairopt.errors import BadInput, Fault
+from fairopt.formulas import asked as asking
+from fairopt.formulas.asked import Asked
+from fairopt.instance import Floats, Ints
+from fairopt.instance.partition import Partition
+
+ANSWER = "answer.json"
+SCHEMA = "fairopt/partitions/v1"
+Each = Callable[..., list[Any]]
+"""calls a function with each of a list of arguments, and returns the results in their order"""
+
+
+class Source(Protocol):
+    """The partitions of a folder: `files.partitions.Partitions`."""
+
+    @property
+    def capacity(self) -> Floats:
+        """(I, R)."""
+    @property
+    def count(self) -> Ints:
+        """(I,)."""
+    def read(self, k: int) -> Partition:
+        """The users of a partition."""
+    def __len__(self) -> int: ...
+
+
+def file(folder: str | os.PathLike[str], name: str, k: int) -> Path:
+    """A file of an answer in partitions."""
+    return Path(folder, f"{name}-{k:05d}.npy")
+
+
+def head(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """What `answer.json` says: the notion, checked, and where the partitions are.
+
+    Raises
+    ------
+    BadInput : no such file, or not of this form.
+    """
+    path = Path(folder, ANSWER)
+    text = storage.read_text(path, storage.MEBIBYTE, "the answer.json of an answer in partitions")
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        found = None
+    given = found if isinstance(found, dict) else {}
+    notion = given.get("notion")
+    faults = []
+    if given.get("schema") != SCHEMA:
+        faults.append(Fault("schema", repr(given.get("schema")), SCHEMA))
+    if not (isinstance(notion, dict) and isinstance(notion.get("name"), str)
+            and isinstance(notion.get("parameters", {}), dict)):  # fmt: skip
+        faults.append(Fault("notion", repr(notion), 'an object {"name", "parameters"}'))
+    else:
+        faults.extend(asking.faults(notion))
+    if not isinstance(given.get("partitions"), str):
+        faults.append(Fault("partitions", repr(given.get("partitions")), "the name of a folder"))
+    if faults:
+        raise BadInput(faults, ANSWER)
+    return given
+
+
+def read(
+    source: Source, k: int, folder: str | os.PathLike[str]
+) -> tuple[Shown | None, list[Fault]]:
+    """The users of a partition beside their answer; or what is wrong with the files."""
+    try:
+        users = source.read(k)
+    except BadInput as error:
+        return None, list(error.faults)
+    faults = users.faults(f"partition {k:05d}", source.capacity)
+    wanted = {"tasks": users.placement.shape, "limit_prices": (len(users),)}
+    given: dict[str, Floats | None] = {"limit_prices": None}
+    for name, shape in wanted.items():
+        path = file(folder, name, k)
+        if name == "limit_prices" and not path.is_file():
+            continue
+        given[name], found = _numbers(path, shape)
+        faults.extend(found)
+    tasks = given.get("tasks")
+    if faults or tasks is None:
+        return None, faults
+    return Shown(users, tasks, given["limit_prices"]), []
+
+
+def _numbers(path: Path, shape: tuple[int, ...]) -> tuple[Floats | None, list[Fault]]:
+    try:
+        found = np.load(path)
+        if isinstance(found, np.ndarray) and found.shape == shape and found.dtype.kind == "f":
+            return found.astype(np.float64, copy=False), []
+        said = f"{getattr(found, 'dtype', 'arrays')} {getattr(found, 'shape', '')}"
+    except (OSError, ValueError, EOFError) as error:
+        said = "no such file" if isinstance(error, FileNotFoundError) else "no whole NumPy array"
+    return None, [Fault(path.name, said, f"numbers of shape {shape}")]
+
+
+def certify(
+    source: Source, folder: str | os.PathLike[str], asked: Asked, each: Each | None = None
+) -> Certificate:
+    """The verdict on the files of an answer, in three passes over them.
+
+    Raises
+    ------
+    BadInput : every file that is missing, cut short or of another shape.
+    """
+    each, count = each or _here, len(source)
+    prices, faults = _numbers(Path(folder, "prices.npy"), asked.pool.shape)
+    places: list[list[Any]] = [[source] * count, list(range(count)), [folder] * count]
+
+    def passed(function: Callable[..., Any], *rest: Any) -> list[Any]:
+        return each(function, *places, *([one] * count for one in rest))
+
+    terms = Terms.of(asked, asked.pool if prices is None else prices)
+    checked = passed(_first, terms)
+    faults += [fault for found, _, _ in checked for fault in found]
+    if faults:
+        raise BadInput(faults, os.fspath(folder))
+    sizes = [size for _, size, _ in checked]
+    first = checked[0][2]
+    for _, _, one in checked[1:]:
+        first = first + one
+    second, *others = passed(_second, terms, first)
+    for one in others:
+        second = second + one
+    third, *last = passed(_third, terms, first, second)
+    before = sizes[0]
+    for one, size in zip(last, sizes[1:], strict=True):
+        third, before = third.after(one, before), before + size
+    return judge.verdict(terms, first, second, third)
+
+
+def _here(function: Callable[..., Any], *args: list[Any]) -> list[Any]:
+    return list(map(function, *args))
+
+
+def _shown(source: Source, k: int, folder: str) -> Shown:
+    found, faults = read(source, k, folder)
+    if found is None:
+        raise BadInput(faults, os.fspath(folder))
+    return found
+
+
+def _first(
+    source: Source, k: int, folder: str, terms: Terms
+) -> tuple[list[Fault], int, judge.Used | None]:
+    shown, faults = read(source, k, folder)
+    if shown is None:
+        return faults, 0, None
+    return [], len(shown.users), judge.used(shown, terms)
+
+
+def _second(
+    source: Source, k: int, folder: str, terms: Terms, first: judge.Used
+) -> judge.Proved:
+    return judge.proved(_shown(source, k, folder), terms, first)
+
+
+def _third(
+    source: Source, k: int, folder: str, terms: Terms, first: judge.Used,
+    second: judge.Proved,
+) -> judge.Errors:  # fmt: skip
+    return judge.errors(_shown(source, k, folder), terms, first, second)

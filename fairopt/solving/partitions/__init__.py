@@ -1,0 +1,160 @@
+"""`solve_partitions`: alpha-fairness of more users than fit into memory (docs/maths/many-users.md).
+
+Users are read partition by partition in every pass, here or by the workers of an executor; what
+comes back is sums of servers x resources, added in the order of the partitions. So the answer does
+not depend on how many workers there are. It is written in partitions too, and judged by three
+more passes over what was written.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairopt import storage, threads
+from fairopt.allocation.check import Certificate
+from fairopt.certificates import partitioned
+from fairopt.errors import BadInput, Fault, NotCertified, UsageError
+from fairopt.files.partitions import Partitions
+from fairopt.formulas import asked as asking
+from fairopt.formulas.asked import Asked
+from fairopt.instance import Floats
+from fairopt.notions import Notion
+from fairopt.solving.engines.smoothed import method, path
+from fairopt.solving.partitions.pieces import each_of
+from fairopt.solving.partitions.work import STAGES, Kept, Progress, Work
+
+
+@dataclass(frozen=True, eq=False)
+class PartitionedAnswer:
+    """An answer in partitions: `tasks-k.npy` (n, I) and `limit_prices-k.npy` (n,) of a folder.
+
+    Parameters
+    ----------
+    folder : where it was written, with `prices.npy` and `answer.json`.
+    prices : (I, R) per unit of resource, scaled so that all prices and limits cost sum phi.
+    certificate : the verdict. users : how many. passes : over all users until the
+        answer, without those that write and judge it.
+    """
+
+    folder: str
+    prices: Floats
+    certificate: Certificate
+    users: int
+    passes: int
+
+    def tasks(self, k: int) -> Floats:
+        """(n, I) tasks of the users of a partition."""
+        found: Floats = np.load(partitioned.file(self.folder, "tasks", k))
+        return found
+
+    def limit_prices(self, k: int) -> Floats | None:
+        """(n,) prices of their limits; None where they have none."""
+        name = partitioned.file(self.folder, "limit_prices", k)
+        return np.load(name) if name.is_file() else None
+
+
+def solve_partitions(
+    partitions: Partitions | str | os.PathLike[str],
+    notion: Notion,
+    answer: str | os.PathLike[str],
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    uncertified: str = "raise",
+    sample: int = method.SAMPLE,
+) -> PartitionedAnswer:
+    """Solve an instance whose users are in partitions on disk, and write the answer beside them.
+
+    Parameters
+    ----------
+    partitions : a folder of partitions, or `fo.Partitions` of it (the layout is described there).
+    notion : proportional or alpha-fair (alpha >= 0.1) of tasks.
+    answer : folder for the answer; files of the same names are replaced.
+    executor : any `concurrent.futures.Executor` whose workers see the same folders: a
+        ProcessPoolExecutor, Dask's `client.get_executor()`, ..; None computes here. The bytes of
+        the answer are the same.
+    progress : called with (passes so far, what is done now).
+    uncertified : "raise" NotCertified, or "return" an answer that is not certified.
+    sample : how many users give the first prices.
+
+    Raises
+    ------
+    BadInput : with the faults of all partitions (the first five of each kind in each).
+    UsageError : another notion. NotCertified : the judge does not accept the answer.
+    """
+    if uncertified not in ("raise", "return"):
+        raise UsageError(f"uncertified: found {uncertified!r}; wanted 'raise' or 'return'")
+    source = partitions if isinstance(partitions, Partitions) else Partitions(partitions)
+    if not isinstance(notion, Notion):
+        raise BadInput([Fault("notion", repr(notion), "a notion of fairopt")])
+    plain = notion.plain()
+    wrong = asking.faults(plain)
+    if wrong:
+        said = "; ".join(map(str, wrong))
+        raise UsageError(f"{notion.name} of users in partitions: {said}")
+    work = Work(source, Asked.of(plain, source.capacity, source.count), executor, progress)
+    folder = Path(answer)
+    folder.mkdir(parents=True, exist_ok=True)
+    with threads.one(), np.errstate(all="ignore"):
+        kept_at = Kept(folder / "state.npz", work.key(sample))
+        now, stage = work.begin(sample, kept_at)
+        while True:
+            now = work.follow(now, stage, kept_at)
+            found = _judged(work, now, folder, plain)
+            stage += 1
+            if found.certificate.certified or stage == len(STAGES):
+                break
+    kept_at.file.unlink(missing_ok=True)
+    if not found.certificate.certified and uncertified == "raise":
+        checks = "; ".join(str(c) for c in found.certificate.checks if not c.holds)
+        raise NotCertified(f"{notion.name}: {found.certificate.verdict}; {checks}", None)
+    return found
+
+
+def certify_partitions(
+    answer: str | os.PathLike[str],
+    partitions: Partitions | str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+) -> Certificate:
+    """Judge an answer in partitions by its files alone, with NumPy, in three passes over them.
+
+    Parameters
+    ----------
+    answer : the folder that `solve_partitions` wrote, or anybody in the same form. A verdict in it
+        is not believed.
+    partitions : the users; None for the folder that `answer.json` names, seen from the answer's.
+    executor : as of `solve_partitions`.
+
+    Raises
+    ------
+    BadInput : every file of either that is missing, cut short, or holds other numbers.
+    """
+    head = partitioned.head(answer)
+    if partitions is None:
+        partitions = Path(answer, head["partitions"])
+    source = partitions if isinstance(partitions, Partitions) else Partitions(partitions)
+    asked = Asked.of(head["notion"], source.capacity, source.count)
+    with threads.one(), np.errstate(all="ignore"):
+        return partitioned.certify(source, answer, asked, each_of(executor))
+
+
+def _judged(work: Work, now: path.Where, folder: Path, notion: dict[str, Any]) -> PartitionedAnswer:
+    """The answer at a place on the path, written and judged by what was written."""
+    passes = work.passes
+    (folder / partitioned.ANSWER).unlink(missing_ok=True)
+    prices = work.write(now, folder)
+    work.doing = "judge"
+    certificate = partitioned.certify(work.source, folder, work.asked, work.each)
+    users = sum(work.sizes)
+    where = os.path.relpath(work.source.folder, folder)
+    text = storage.encoded({
+        "schema": partitioned.SCHEMA, "notion": notion, "partitions": where, "users": users,
+        "passes": passes, "certificate": certificate.to_dict(),
+    })  # fmt: skip
+    storage.write_text(folder / partitioned.ANSWER, text + "\n")
+    return PartitionedAnswer(os.fspath(folder), prices, certificate, users, passes)

@@ -1,0 +1,86 @@
+"""What is done with one partition, here or by a worker of an executor."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairopt import threads
+from fairopt.certificates.partitioned import Each, file
+from fairopt.errors import BadInput, Fault
+from fairopt.files.partitions import Partitions
+from fairopt.instance import Floats, Ints
+from fairopt.solving.engines.smoothed import spread
+
+
+def alone(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function with one BLAS thread, so that sums are the same everywhere."""
+    with threads.one(), np.errstate(all="ignore"):
+        return function(*args)
+
+
+def each_of(executor: Executor | None) -> Each:
+    """Calls a function with each of a list of arguments, here or by an executor, in their order."""
+
+    def each(function: Callable[..., Any], *args: list[Any]) -> list[Any]:
+        if executor is None:
+            return list(map(function, *args))
+        return list(executor.map(alone, [function] * len(args[0]), *args))
+
+    return each
+
+
+def checked(source: Partitions, k: int) -> tuple[int, list[Fault], str]:
+    """Number of users, faults, and digest of a partition."""
+    try:
+        part = source.read(k)
+    except BadInput as error:
+        return 0, list(error.faults), ""
+    digest = hashlib.sha256()
+    for array in (part.demand, part.placement, part.weight, part.limit):
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+    return len(part), part.faults(source.name(k), source.capacity), digest.hexdigest()
+
+
+def picked(source: Partitions, k: int, terms: spread.Terms, rows: Ints) -> Any:
+    """Some users of a partition, for the sample."""
+    return terms.users(source.read(k)).some(rows)
+
+
+def save(path: Path, array: Floats) -> None:
+    """Write an array whole or not at all, so that a call that was killed leaves no half of it."""
+    part = path.with_suffix(".part")
+    with open(part, "wb") as to:
+        np.save(to, array)
+    os.replace(part, path)
+
+
+def write(args: spread.Args, sharp: Floats, folder: Path) -> tuple[Floats, float, float]:
+    """Write tasks as computed; use (I, R), money of limits, sum of weights."""
+    source, k = args[0], args[1]
+    tasks, mu = spread.answered(args, sharp)
+    part = source.read(k)
+    save(file(folder, "tasks", k), tasks)
+    money = 0.0
+    if mu is not None:
+        save(file(folder, "limit_prices", k), mu)
+        money = float(mu[mu > 0] @ part.limit[mu > 0])
+    else:
+        file(folder, "limit_prices", k).unlink(missing_ok=True)
+    return tasks.T @ part.demand, money, float(part.weight.sum())
+
+
+def fit(source: Partitions, k: int, folder: Path, over: Floats, factor: float) -> None:
+    """Scale tasks server by server, then user by user, and prices of limits."""
+    tasks = np.load(file(folder, "tasks", k)) / over
+    tasks /= np.maximum(tasks.sum(axis=1) / source.read(k).limit, 1.0)[:, None]
+    save(file(folder, "tasks", k), tasks)
+    mu = file(folder, "limit_prices", k)
+    if mu.is_file():
+        save(mu, np.load(mu) * factor)

@@ -1,0 +1,164 @@
+"""One call of `solve_partitions`: its passes, wherever they are computed, and what it keeps."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from fairopt import __version__
+from fairopt.errors import BadInput
+from fairopt.files.partitions import Partitions
+from fairopt.formulas.asked import Asked
+from fairopt.instance import Floats
+from fairopt.solving.engines.smoothed import kept, method, path, spread
+from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.sharp import Sharp
+from fairopt.solving.engines.smoothed.smooth import Smooth
+from fairopt.solving.partitions import pieces
+
+Progress = Callable[[int, str], None]
+STAGES = (method.LAST, path.CLOSE), (2e-13, 1e-12), (2e-14, 1e-13)
+"""tau and miss of capacities at the end; the path goes on to the next, ten times closer, while what
+it ended with is not certified: the judge holds the sum of all errors against the lightest user"""
+
+
+class Work:
+    """The passes of one call.
+
+    Raises
+    ------
+    BadInput : with the faults of all partitions, before anything is solved.
+    """
+
+    def __init__(
+        self, source: Partitions, asked: Asked, executor: Executor | None,
+        progress: Progress | None,
+    ) -> None:  # fmt: skip
+        self.source, self._each, self.progress = source, pieces.each_of(executor), progress
+        self.parts, self.passes, self.doing = range(len(source)), 0, "check"
+        self.asked = asked
+        self.total = asked.pool.sum(axis=0)
+        self.terms = spread.Terms(asked, self.total)
+        checked = self.each(pieces.checked, [source] * len(self.parts), list(self.parts))
+        faults = [fault for _, found, _ in checked for fault in found]
+        if faults:
+            raise BadInput(faults, source.folder)
+        self.sizes = [size for size, _, _ in checked]
+        self.digests = [digest for _, _, digest in checked]
+
+    def key(self, sample: int) -> str:
+        """What a place on the path belongs to: the users, what is asked, and the version."""
+        asked = self.asked
+        all_of = (__version__, asked.alpha, asked.inside, asked.criterion, sample, self.digests)
+        servers = asked.capacity.tobytes() + asked.count.tobytes()
+        return hashlib.sha256(repr(all_of).encode() + servers).hexdigest()
+
+    def each(self, function: Callable[..., Any], *args: list[Any]) -> list[Any]:
+        """The results of a function of every partition, in the order of partitions."""
+        found = self._each(function, *args)
+        self.passes += 1
+        if self.progress is not None:
+            self.progress(self.passes, self.doing)
+        return found
+
+    def same(self, *rest: Any) -> list[list[Any]]:
+        """Arguments (source, k, ..) for every partition."""
+        count = len(self.parts)
+        return [[self.source] * count, list(self.parts), *([one] * count for one in rest)]
+
+    @property
+    def part(self) -> Floats:
+        """(I, R) capacity in the units of the path."""
+        return np.asarray(self.asked.pool / self.total)
+
+    def begin(self, sample: int, kept_at: Kept) -> tuple[path.Where, int]:
+        """The place to go on from, and the stage it belongs to: kept, or that of a sample."""
+        size, capacity = sum(self.sizes), self.part
+        rng = np.random.default_rng(1)
+        pick = rng.choice(size, min(size, sample), replace=False)
+        firsts = np.cumsum([0, *self.sizes])
+        rows = [
+            np.sort(pick[(pick >= firsts[k]) & (pick < firsts[k + 1])]) - firsts[k]
+            for k in self.parts
+        ]
+        some = self.each(pieces.picked, *self.same(self.terms), rows)
+        users = spread.joined(some)
+        users = users.some(rng.permutation(len(users)))
+        prices, none = Prices.apart(1 / capacity), users.some(np.zeros(0, np.int64))
+        told = spread.Spread(
+            self.source, len(self.parts), self.terms, self.each, size, users, prices, 1.0,
+            Sharp(none, Smooth(none), prices, 1.0), [np.zeros(0, np.int64)] * len(self.parts),
+        )  # fmt: skip
+        self.doing = "prices"
+        before = kept_at.read(told)
+        if before is not None:
+            now, stage, self.passes = before
+            return now, stage
+        begun = method.begin(users, capacity, size)
+        told = replace(told, prices=Prices.apart(begun.prices), tau=begun.tau)
+        return path.Where(told, told.prices, begun.free, begun.tau), 0
+
+    def follow(self, now: path.Where, stage: int, kept_at: Kept) -> path.Where:
+        """The end of a stage of the path."""
+        last, close = STAGES[stage]
+        self.doing = "prices"
+        return path.follow(
+            now, self.part, last, close,
+            keep=lambda place: kept_at.write(place, stage, self.passes),
+        )  # fmt: skip
+
+    def write(self, now: path.Where, folder: Path) -> Floats:
+        """Write tasks and prices of limits, made feasible, and the prices (I, R) returned."""
+        told = now.told
+        assert isinstance(told, spread.Spread)
+        ends = np.cumsum([len(at) for at in told.at])[:-1]
+        sharp = np.split(np.column_stack([told.sharp.x, told.sharp.mu]), ends)
+        args = [
+            (self.source, k, self.terms, told.at[k], now.prices, now.tau) for k in self.parts
+        ]
+        self.doing = "answer"
+        raw = self.each(pieces.write, args, sharp, [folder] * len(args))
+        pool = self.asked.pool
+        used, money, weight = (sum(part[j] for part in raw) for j in range(3))
+        over = np.maximum((used / pool).max(axis=1), 1.0)
+        prices = np.where(self.asked.capacity > 0, now.prices.all / self.total, 0.0)
+        factor = float(weight / ((prices * pool).sum() + money))
+        pieces.save(folder / "prices.npy", prices * factor)
+        self.each(pieces.fit, *self.same(folder, over, factor))
+        return prices * factor
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The place on the path in a file, until the answer is written."""
+
+    file: Path
+    key: str
+
+    def read(self, begin: spread.Spread) -> tuple[path.Where, int, int] | None:
+        """The place, its stage, and the passes until there; None if there is none, or not of this
+        question, or it was damaged."""
+        try:
+            with np.load(self.file) as found:
+                arrays = {name: found[name] for name in found.files}
+            if arrays["key"].item() != self.key:
+                return None
+            numbers = int(arrays["stage"]), int(arrays["passes"])
+            return kept.place(arrays, begin), *numbers
+        except (OSError, ValueError, KeyError, EOFError, BadZipFile):
+            return None
+
+    def write(self, now: path.Where, stage: int, passes: int) -> None:
+        """Replace the file by the present place."""
+        part = self.file.with_suffix(".part")
+        with open(part, "wb") as file:
+            np.savez(file, key=self.key, stage=stage, passes=passes, **kept.arrays(now))
+        os.replace(part, self.file)
