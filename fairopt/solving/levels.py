@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairopt.errors import SolverFailure
-from fairopt.instance import Bools, Floats, Instance, Ints
+from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.interior.behind import Behind
-from fairopt.solving.engines.interior.leveling import Level, highest_level
-from fairopt.solving.engines.point import Question, fitted
-from fairopt.solving.engines.polish.levels import exactly_full, polished, settled
+from fairopt.solving.engines.polish.levels import polished, settled
 from fairopt.solving.engines.programs import conic, sequence
-from fairopt.solving.engines.water.one_server import fill_in_turn
+from fairopt.solving.level_part import Levels, Part, in_order
 
 if TYPE_CHECKING:
     from fairopt.allocation import Allocation
@@ -27,26 +24,15 @@ NOT_APART = (
     "max-min: solver interior wants nobody stopped by a limit, and nothing left for free users "
     "where others were stopped; wanted auto or highs"
 )
-OURS = ("auto", "careful", "programs", "interior")
+OURS = ("auto", "apart", "careful", "programs", "interior")
 SHARP = 5e-7
-"""if the levels have a larger error they are computed again, with `careful`"""
-
-
-
-@dataclass(frozen=True)
-class Levels:
-    """A lexicographic answer.
-
-    tasks : (N, I). level_prices : (K, I, R), of each level. steps : what was done, as plain data.
-    """
-
-    tasks: Floats
-    level_prices: Floats
-    steps: tuple[dict[str, Any], ...]
+"""if the levels have a larger error they are computed again, in the next way"""
+EXACT = 1e-9
+"""if the levels of the first way have a larger error, their prices and tasks are made exact"""
 
 
 def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocation:
-    """The answer of `max-min`: by the interior method, then with more care, then by programs.
+    """The answer of `max-min`: by kept models, interior levels, with more care, by programs.
 
     The next is tried only if the judge does not certify the answer.
 
@@ -57,7 +43,7 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
     from fairopt.allocation import Allocation
     from fairopt.certificates import judged
 
-    ways = ("auto", "careful", "programs") if how.solver == "auto" else (how.solver,)
+    ways = ("auto", "apart", "careful", "programs") if how.solver == "auto" else (how.solver,)
     tried: list[dict[str, Any]] = []
     best: Allocation | None = None
     error = np.inf
@@ -69,14 +55,17 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
                 raise
             tried.append({"step": way, "failed": str(fault)})
             continue
-        alloc = Allocation(
-            instance, notion, found.tasks, level_prices=found.level_prices, score=score,
-            steps=(*tried, *found.steps),
-        )  # fmt: skip
-        certificate = judged(alloc)
-        worst = max(certificate.gap, certificate.residual)
-        if best is None or worst < error:
-            best, error = alloc, worst
+        for levels in _finer(instance, score, found, way):
+            alloc = Allocation(
+                instance, notion, levels.tasks, level_prices=levels.level_prices, score=score,
+                steps=(*tried, *levels.steps),
+            )  # fmt: skip
+            certificate = judged(alloc)
+            worst = max(certificate.gap, certificate.residual)
+            if best is None or worst < error:
+                best, error = alloc, worst
+            if error <= EXACT:
+                break
         if error <= SHARP:
             break
         tried.append({"step": way, "gap": certificate.gap, "residual": certificate.residual})
@@ -94,15 +83,15 @@ def max_min(
 ) -> Levels:
     """All levels of a max-min answer.
 
-    Parts that share no server are solved one by one. The interior method finds the lowest level of
-    a part. The users stopped at it and their full servers are then removed, and the rest, which may
+    Parts that share no server are solved one by one: small ones on one HiGHS model that is kept
+    from level to level. Of others the interior method finds the lowest level. The users stopped at it and their full servers are then removed, and the rest, which may
     fall into several parts, is treated alike. If a stopped user still shares a server with free
     users (it was stopped by its limit, or its servers have resources left that they may use), the
     part is solved by programs.
 
     Parameters
     ----------
-    way : "auto"; "careful", which makes tasks and prices of every level exact before the next, as
+    way : "auto"; "apart", which keeps no model; "careful", which also makes tasks and prices of every level exact before the next, as
         needed when weights spread over decades and a light user's money is lost in the rounding of
         others'; "programs", for every part of several servers; "interior", which never uses
         programs; or the name of a general solver, which uses programs alone.
@@ -122,16 +111,18 @@ def max_min(
     while parts:
         users_here, servers_here, behind = parts.pop()
         where = np.ix_(users_here, servers_here)
-        part = _Part(instance, score, users_here, servers_here, capped[users_here])
+        part = Part(instance, score, users_here, servers_here, capped[users_here])
+        counting = _counting(progress, done, users)
         level: Levels | None = None
         if len(servers_here) == 1 and way in OURS:
             level = part.filled()
-        elif way in OURS and way != "programs":
+        if level is None and way == "auto":
+            level = part.kept(counting)
+        if level is None and way in OURS and way != "programs":
             level = part.interior(tasks[where], way == "careful")
         if level is None and way == "interior":
             raise SolverFailure(NOT_APART)
         if level is None:
-            counting = _counting(progress, done, users)
             level = _by_programs(part.instance, notion, part.score, way, counting)
         tasks[where], capped[users_here], told = level.tasks, part.capped, done
         for prices, step in zip(level.level_prices, level.steps, strict=True):
@@ -145,182 +136,35 @@ def max_min(
             behind = (*behind, mine.only(part.full))
         parts.extend((*rest, behind) for rest in reversed(left))
         done += len(users_here) - sum(len(rest[0]) for rest in left)
-    levels = _in_order(instance, tasks, found)
-    exact = way in ("careful", "programs")
+    levels = in_order(instance, tasks, found)
+    careful = way in ("careful", "programs")
     ours = any(step["status"] == "interior" for step in levels.steps)
-    if not (ours or exact) or len(instance.pairs[0]) > SMALL:
-        return levels
-    all_prices = list(levels.level_prices)
-    pool = np.where(instance.pool > 0, instance.pool, 1.0)
+    return _exact(instance, score, levels, careful) if ours or careful else levels
+
+
+def _finer(instance: Instance, score: Floats, found: Levels, way: str) -> Iterator[Levels]:
+    """The levels, then with prices and tasks made exact if the first way found them."""
+    yield found
+    if way == "auto":
+        yield _exact(instance, score, found, True)
+
+
+def _exact(instance: Instance, score: Floats, levels: Levels, money: bool) -> Levels:
+    """Tasks that fill priced rows exactly, on pairs that with `money` cost their users the same.
+
+    Of large instances, and where somebody has nothing, the same levels.
+    """
+    tasks, all_prices = levels.tasks, list(levels.level_prices)
     share = (tasks * score).sum(axis=1)  # users keep it: what they give up below they get elsewhere
+    if len(instance.pairs[0]) > SMALL or not (share > 0).all():
+        return levels
+    pool = np.where(instance.pool > 0, instance.pool, 1.0)
     for k, prices in enumerate(all_prices):
-        if exact and prices.any():
-            tasks, money = settled(instance, score, tasks, prices * pool)
-            all_prices[k] = money / pool
+        if money and prices.any():
+            tasks, paid = settled(instance, score, tasks, prices * pool)
+            all_prices[k] = paid / pool
     tasks = polished(instance, score, tasks, all_prices, share)
     return Levels(tasks, np.array(all_prices), levels.steps)
-
-
-class _Part:
-    """A part of the cluster: users and servers that share nothing with the others."""
-
-    def __init__(
-        self, instance: Instance, score: Floats, users: Ints, servers: Ints, capped: Bools
-    ) -> None:
-        whole = (len(users), len(servers)) == instance.shape[:2]
-        self.users, self.servers = users, servers
-        self.stopped: Bools = np.ones(len(users), bool)
-        self.full: Bools = np.ones(len(servers), bool)
-        self.instance = instance if whole else instance.select(users, servers)
-        self.score = score[np.ix_(users, servers)]
-        self.capped = capped.copy()
-        self.peeled = False
-
-    def filled(self) -> Levels:
-        """All levels of a part of one server, by water filling."""
-        inst = self.instance
-        size = inst.weight / self.score[:, 0]  # tasks per unit of level
-        part = inst.demand_by_server[:, 0] / np.where(inst.pool[0] > 0, inst.pool[0], 1.0)
-        with np.errstate(over="ignore"):
-            cap = inst.limit / size
-        height, turns = fill_in_turn(part * size[:, None], np.zeros(len(size)), cap)
-        found = self._by_limit(np.flatnonzero(height >= cap))
-        for r, users in turns:
-            stopped = users[height[users] < cap[users]]
-            if len(stopped):
-                prices = np.zeros(inst.pool.shape)
-                prices[0, r] = 1.0 / inst.pool[0, r]
-                value = float(height[stopped].max())
-                found.append((prices, self._step("filled", value, stopped, [(0, r)])))
-        tasks = np.where(height >= cap, inst.limit, height * size)[:, None]
-        self.peeled = True
-        return _in_order(inst, tasks, found)
-
-    def _step(
-        self, status: str, value: float, users: Ints, full: list[tuple[int, int]]
-    ) -> dict[str, Any]:
-        inst = self.instance
-        names = [inst.users[k] for k in users]
-        return {
-            "step": "level", "status": status, "level": value, "users": names,
-            "full": [[inst.servers[a], inst.resources[b]] for a, b in full],
-            "at limit": [] if full else names,
-        }  # fmt: skip
-
-    def _by_limit(self, users: Ints) -> list[tuple[Floats, dict[str, Any]]]:
-        """The levels at which these users reach their limits; they need no prices."""
-        inst = self.instance
-        most = inst.limit[users] * self.score[users].max(axis=1) / inst.weight[users]
-        nothing = np.zeros(inst.pool.shape)
-        return [
-            (nothing, self._step("filled", float(value), users[most == value], []))
-            for value in np.unique(most)
-        ]
-
-    def interior(self, before: Floats, careful: bool) -> Levels | None:
-        """The lowest level of the part, with some tasks of its free users; None if not applicable.
-
-        before : (N, I), tasks at the end of the level before, at which the free users start.
-        """
-        inst = self.instance
-        if self.capped.all():
-            everybody, self.peeled = np.arange(len(self.capped)), True
-            return _in_order(inst, self._at_limits(before), self._by_limit(everybody))
-        level = self._limits_known(before)
-        if level is not None and self.capped.all():
-            reached = np.zeros(inst.shape[:2])
-            reached[inst.pairs] = level.x
-            return self.interior(reached, careful)
-        if level is None or not level.clear or self._coupled(level):
-            return None
-        self.peeled, self.stopped = True, level.stopped
-        self.full = np.asarray(level.full.any(axis=1))
-        stopped = level.stopped
-        found = self._by_limit(np.flatnonzero(stopped & self.capped))
-        mine = np.zeros(inst.shape[:2])
-        mine[inst.pairs] = level.x
-        money = level.rows
-        if careful:
-            mine, money = settled(inst, self.score, mine, np.where(level.full, money, 0.0))
-        height = (mine * self.score).sum(axis=1) / inst.weight
-        rising = stopped & ~self.capped
-        if not rising.any():
-            return None
-        value = float(height[rising].min())
-        # make the levels of the stopped users exactly equal and their rows exactly full
-        mine[rising] *= (value / height[rising])[:, None]
-        mine = fitted(inst, self._at_limits(mine))
-        mine[np.ix_(~stopped, self.full)] = 0.0
-        if careful or not stopped.all():  # the proofs of later levels depend on this one
-            mine = exactly_full(inst, self.score, mine, stopped, level.full)
-        pool = np.where(inst.pool > 0, inst.pool, 1.0)
-        rows = [(int(a), int(b)) for a, b in np.argwhere(level.full)]
-        step = self._step("interior", value, np.flatnonzero(rising), rows)
-        found.append((money / pool / float(money.sum()), step))
-        return _in_order(inst, mine, found)
-
-    def _limits_known(self, before: Floats) -> Level | None:
-        """The next level at which resources alone stop users, found without limits in the program.
-
-        Such a level is at most too low. So a user whose limit is below it does reach its limit: it
-        keeps what the limit allows, and the level of the others is found again.
-        """
-        inst = self.instance
-        limited = np.isfinite(inst.limit)
-        top = self.score.max(axis=1)
-        if (limited & (np.where(inst.eligible, self.score, top[:, None]).min(axis=1) < top)).any():
-            return None  # the share that a limit allows depends on the server
-        share = np.where(limited, inst.limit, 0.0) * top
-        loose = inst.replace(limit=None) if limited.any() else inst
-        question = Question.of(loose, self.score, 1.0, False)
-        x = before[question.pairs]
-        while True:
-            level = highest_level(
-                question, x if x.any() else None, np.where(self.capped, share, 0.0)
-            )
-            if level is None:
-                return None
-            x = level.x
-            height = np.bincount(inst.pairs[0], x * self.score[inst.pairs]) / inst.weight
-            reached = limited & ~self.capped & (share <= height[~self.capped].min() * inst.weight)
-            if not reached.any():
-                return level
-            self.capped |= reached
-            if self.capped.all():
-                return level
-
-    def _at_limits(self, tasks: Floats) -> Floats:
-        """The tasks, with those of users at their limits scaled to exactly the limit."""
-        total = tasks.sum(axis=1)
-        scale = np.where(self.capped & (total > 0), self.instance.limit, 1.0)
-        return tasks * (scale / np.where(self.capped & (total > 0), total, 1.0))[:, None]
-
-    def _coupled(self, level: Level) -> bool:
-        """Whether a stopped user holds tasks on a server where free users may still get more."""
-        inst, stopped = self.instance, level.stopped
-        priced = level.full
-        n, i = inst.pairs
-        mine = ~stopped[n] & np.asarray(priced.any(axis=1))[i]
-        used = (inst.pair_demand[mine] > 0) & priced[i[mine]]
-        return bool((~used.any(axis=1)).any())
-
-    def left(self) -> list[tuple[Ints, Ints]]:
-        """The parts into which the free users fall, as positions in the whole instance."""
-        users, servers = np.flatnonzero(~self.stopped), np.flatnonzero(~self.full)
-        if not len(users):
-            return []
-        rest = self.instance.select(users, servers)
-        return [
-            (self.users[users[n]], self.servers[servers[i]]) for n, i in rest.parts()
-        ]
-
-
-def _in_order(
-    instance: Instance, tasks: Floats, found: list[tuple[Floats, dict[str, Any]]]
-) -> Levels:
-    found.sort(key=lambda pair: pair[1]["level"])
-    prices = np.array([p for p, _ in found]).reshape(-1, *instance.pool.shape)
-    return Levels(tasks, prices, tuple(step for _, step in found))
 
 
 def _by_programs(

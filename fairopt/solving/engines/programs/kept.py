@@ -1,0 +1,214 @@
+r"""Lexicographic max-min on one HiGHS model that is kept: between levels only frozen users change.
+
+In units of what an equal division would give, with w_n the weight in these units, the model is
+
+.. math:: \max t, \quad \sum_h y_h - w_n t \ge 0, \quad B y \le 1, \quad
+          \sum_h y_h \sigma_h / L_n \le 1
+
+A user that the level t stops keeps it: its row becomes sum y >= w_n t, by one coefficient and one
+bound. The last basis stays feasible, so the primal simplex method goes on from it.
+
+A positive multiplier of its row stops a user. So does a price on each of its pairs, even if its own
+money is below the tolerances. At a degenerate vertex a multiplier may be 0 although the user cannot
+rise; the next level is then found at the same t, which costs a program and no error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from fairopt.errors import SolverFailure
+from fairopt.instance import Bools, Floats, Instance
+from fairopt.solving.engines import units
+from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.programs.sequence import Sequence
+
+TIGHT = 1e-10
+"""tolerance of HiGHS on rows and prices, which are of order 1"""
+SURE = 1e-9
+"""part of all money above which a multiplier stops a user, and a price counts"""
+NOISE = 1e-13
+"""part of all money below which a price is rounding"""
+KEPT = (1e-12, 1e-9)
+"""if a program fails, frozen users may fall by these parts; corrected after the last program"""
+WIDE = 1e-6
+"""the smallest unit of a user relative to others'"""
+
+
+def levels(
+    instance: Instance, score: Floats, progress: Callable[[int, int], None] | None = None
+) -> Sequence:
+    """All levels of a connected part.
+
+    Parameters
+    ----------
+    score : (N, I). progress : called with (frozen, N) after each level.
+
+    Raises
+    ------
+    SolverFailure : HiGHS finds no optimum, or nobody stopped a level.
+    """
+    model = _Model(instance, score)
+    users = instance.shape[0]
+    level, prices, steps = np.zeros(users), list[Floats](), list[dict[str, Any]]()
+    free = np.ones(users, bool)
+    while free.any():
+        t, y, money, limits, worth = model.highest()
+        everything = float(worth.sum())
+        # where limits alone stop a level, the prices of rows are a solver's noise
+        money = np.where(money > NOISE * everything, money, 0.0)
+        stopped = free & ((worth > SURE * everything) | _blocked(instance, money, everything))
+        if not stopped.any():
+            raise SolverFailure(f"kept model, level {len(steps)}: nobody stopped it")
+        level[stopped] = t
+        free &= ~stopped
+        model.freeze(stopped)
+        point = Point(y, money, limits)
+        cost = point.prices(instance)[0]
+        total = float(money.sum())
+        prices.append(cost / total if total > 0 else cost)
+        who = np.flatnonzero(stopped)
+        steps.append({
+            "step": "level", "status": "kept", "solver": "highs", "level": t,
+            "users": [instance.users[k] for k in who],
+            "full": [
+                [instance.servers[a], instance.resources[b]] for a, b in np.argwhere(money > 0)
+            ],
+            "at limit": [instance.users[k] for k in who if limits[k] > 0],
+        })  # fmt: skip
+        if progress is not None:
+            progress(users - int(free.sum()), users)
+    return Sequence(point.tasks(instance), level, np.array(prices), tuple(steps))
+
+
+def _blocked(instance: Instance, money: Floats, everything: float) -> Bools:
+    """(N,) whether a task costs something on every server of the user: it cannot rise."""
+    n, i = instance.pairs
+    dear = money > SURE * everything
+    pays = ((instance.pair_demand > 0) & dear[i]).any(axis=1)
+    found: Bools = np.bincount(n[~pays], minlength=instance.shape[0]) == 0
+    return found
+
+
+class _Model:
+    """The model, and the value t at which the users that are frozen keep their share."""
+
+    def __init__(self, instance: Instance, score: Floats) -> None:
+        import highspy
+        from scipy.sparse import csc_array
+
+        self.instance = instance
+        n, i = instance.pairs
+        users, servers, resources = instance.shape
+        pairs = len(n)
+        self.unit, self.scale, self.w = _units(instance, score)
+        self.size = self.unit[n] / score[n, i]  # tasks in one unit of y
+        down, across, entries = [n], [np.arange(pairs)], [np.ones(pairs)]
+        pair, r = np.nonzero(instance.pair_part)
+        down.append(users + i[pair] * resources + r)
+        across.append(pair)
+        entries.append((instance.pair_part * self.size[:, None])[pair, r])
+        self.limited = np.flatnonzero(np.isfinite(instance.limit))
+        if len(self.limited):
+            place = np.full(users, -1)
+            place[self.limited] = users + servers * resources + np.arange(len(self.limited))
+            mine = np.flatnonzero(place[n] >= 0)
+            down.append(place[n[mine]])
+            across.append(mine)
+            entries.append(self.size[mine] / instance.limit[n[mine]])
+        down.append(np.arange(users))
+        across.append(np.full(users, pairs))
+        entries.append(-self.w)
+        rows = servers * resources + len(self.limited)
+        matrix = csc_array(
+            (np.concatenate(entries), (np.concatenate(down), np.concatenate(across))),
+            shape=(users + rows, pairs + 1),
+        )
+        inf = highspy.kHighsInf
+        lp = highspy.HighsLp()
+        lp.num_col_, lp.num_row_ = pairs + 1, users + rows
+        lp.col_cost_ = np.append(np.zeros(pairs), -float(users))
+        lp.col_lower_, lp.col_upper_ = np.zeros(pairs + 1), np.full(pairs + 1, inf)
+        lp.row_lower_ = np.concatenate([np.zeros(users), np.full(rows, -inf)])
+        lp.row_upper_ = np.concatenate([np.full(users, inf), np.ones(rows)])
+        lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
+        lp.a_matrix_.value_ = matrix.data
+        self.highs = highspy.Highs()
+        options: dict[str, Any] = {
+            "output_flag": False, "threads": 1, "small_matrix_value": 1e-12,
+            # primal: the last point stays feasible from level to level, its prices do not; and
+            # the first level has one vertex after another at t = 0 by the dual method
+            "simplex_strategy": 4, "presolve": "off",
+            "primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT,
+        }  # fmt: skip
+        for name, value in options.items():
+            self.highs.setOptionValue(name, value)
+        self.highs.passModel(lp)
+        self.optimal = highspy.HighsModelStatus.kOptimal
+        self.frozen, self.least = np.zeros(users, bool), np.zeros(users)
+
+    def highest(self) -> tuple[float, Floats, Floats, Floats, Floats]:
+        """t, tasks (P,), money of rows (I, R) and limits (N,), and of users' own rows (N,).
+
+        Raises
+        ------
+        SolverFailure : HiGHS finds no optimum.
+        """
+        self._run()
+        found = self.highs.getSolution()
+        value, dual = np.asarray(found.col_value), np.asarray(found.row_dual)
+        users, servers, resources = self.instance.shape
+        self.t = float(value[-1])
+        money = np.maximum(-dual[users:], 0.0)
+        limits = np.zeros(users)
+        limits[self.limited] = money[servers * resources :]
+        return (
+            self.t * self.scale, np.maximum(value[:-1], 0.0) * self.size,
+            money[: servers * resources].reshape(servers, resources), limits,
+            np.maximum(dual[:users], 0.0) * self.w,
+        )  # fmt: skip
+
+    def _run(self) -> None:
+        """Run; if that fails, from scratch, then with a little room below the frozen users."""
+        self.highs.run()
+        for room in (0.0, *KEPT):
+            if self.highs.getModelStatus() == self.optimal:
+                return
+            self.highs.clearSolver()
+            for n in np.flatnonzero(self.frozen).tolist() if room else ():
+                self.highs.changeRowBounds(n, float(self.least[n]) * (1 - room), np.inf)
+            self.highs.run()
+        status = self.highs.getModelStatus()
+        if status != self.optimal:
+            raise SolverFailure(f"HiGHS: {self.highs.modelStatusToString(status)}")
+
+    def freeze(self, who: Bools) -> None:
+        """These users keep their part of the level found last, and rise no more."""
+        column = len(self.size)
+        self.least[who] = self.w[who] * self.t
+        self.frozen |= who
+        for n in np.flatnonzero(who).tolist():
+            self.highs.changeCoeff(n, column, 0.0)
+            self.highs.changeRowBounds(n, float(self.least[n]), np.inf)
+
+
+def _units(instance: Instance, score: Floats) -> tuple[Floats, float, Floats]:
+    """(N,) units of shares, the unit of t, and weights (N,) in these units.
+
+    They are the shares if every server is divided by weight, so that all numbers are near 1.
+    """
+    n, i = instance.pairs
+    users, servers, _ = instance.shape
+    alone = units.alone(Question.of(instance, score, 1.0, False))
+    ratio = instance.weight / alone
+    wanted = np.maximum(ratio / ratio.max(), WIDE)
+    whole = instance.alone[n, i] * score[n, i] / alone[n]
+    part = wanted[n] / np.bincount(i, wanted[n] / whole, servers)[i]
+    typical = float(np.median(np.bincount(n, part, users) / wanted))
+    unit = alone * wanted * typical
+    scale = float((unit / instance.weight).min())
+    return unit, scale, instance.weight / unit * scale

@@ -1,0 +1,202 @@
+"""One part of a cluster in a max-min answer: its next level, by the fastest way that applies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairopt.errors import SolverFailure
+from fairopt.instance import Bools, Floats, Instance, Ints
+from fairopt.solving.engines.interior.leveling import Level, highest_level
+from fairopt.solving.engines.point import Question, fitted
+from fairopt.solving.engines.polish.levels import exactly_full, settled
+from fairopt.solving.engines.programs import kept
+from fairopt.solving.engines.water.one_server import fill_in_turn
+
+KEPT = 3_000
+"""pairs of a part up to which one kept HiGHS model is faster than a level of the interior method"""
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A lexicographic answer.
+
+    tasks : (N, I). level_prices : (K, I, R), of each level. steps : what was done, as plain data.
+    """
+
+    tasks: Floats
+    level_prices: Floats
+    steps: tuple[dict[str, Any], ...]
+
+
+class Part:
+    """A part of the cluster: users and servers that share nothing with the others."""
+
+    def __init__(
+        self, instance: Instance, score: Floats, users: Ints, servers: Ints, capped: Bools
+    ) -> None:
+        whole = (len(users), len(servers)) == instance.shape[:2]
+        self.users, self.servers = users, servers
+        self.stopped: Bools = np.ones(len(users), bool)
+        self.full: Bools = np.ones(len(servers), bool)
+        self.instance = instance if whole else instance.select(users, servers)
+        self.score = score[np.ix_(users, servers)]
+        self.capped = capped.copy()
+        self.peeled = False
+
+    def filled(self) -> Levels:
+        """All levels of a part of one server, by water filling."""
+        inst = self.instance
+        size = inst.weight / self.score[:, 0]  # tasks per unit of level
+        part = inst.demand_by_server[:, 0] / np.where(inst.pool[0] > 0, inst.pool[0], 1.0)
+        with np.errstate(over="ignore"):
+            cap = inst.limit / size
+        height, turns = fill_in_turn(part * size[:, None], np.zeros(len(size)), cap)
+        found = self._by_limit(np.flatnonzero(height >= cap))
+        for r, users in turns:
+            stopped = users[height[users] < cap[users]]
+            if len(stopped):
+                prices = np.zeros(inst.pool.shape)
+                prices[0, r] = 1.0 / inst.pool[0, r]
+                value = float(height[stopped].max())
+                found.append((prices, self._step("filled", value, stopped, [(0, r)])))
+        tasks = np.where(height >= cap, inst.limit, height * size)[:, None]
+        self.peeled = True
+        return in_order(inst, tasks, found)
+
+    def kept(self, progress: Callable[[int, int], None] | None) -> Levels | None:
+        """All levels of the part, on one HiGHS model; None if that fails or the part is large."""
+        if len(self.instance.pairs[0]) > KEPT:
+            return None
+        try:
+            found = kept.levels(self.instance, self.score, progress)
+        except SolverFailure:
+            return None
+        return Levels(found.tasks, found.level_prices, found.steps)
+
+    def _step(
+        self, status: str, value: float, users: Ints, full: list[tuple[int, int]]
+    ) -> dict[str, Any]:
+        inst = self.instance
+        names = [inst.users[k] for k in users]
+        return {
+            "step": "level", "status": status, "level": value, "users": names,
+            "full": [[inst.servers[a], inst.resources[b]] for a, b in full],
+            "at limit": [] if full else names,
+        }  # fmt: skip
+
+    def _by_limit(self, users: Ints) -> list[tuple[Floats, dict[str, Any]]]:
+        """The levels at which these users reach their limits; they need no prices."""
+        inst = self.instance
+        most = inst.limit[users] * self.score[users].max(axis=1) / inst.weight[users]
+        nothing = np.zeros(inst.pool.shape)
+        return [
+            (nothing, self._step("filled", float(value), users[most == value], []))
+            for value in np.unique(most)
+        ]
+
+    def interior(self, before: Floats, careful: bool) -> Levels | None:
+        """The lowest level of the part, with some tasks of its free users; None if not applicable.
+
+        before : (N, I), tasks at the end of the level before, at which the free users start.
+        """
+        inst = self.instance
+        if self.capped.all():
+            everybody, self.peeled = np.arange(len(self.capped)), True
+            return in_order(inst, self._at_limits(before), self._by_limit(everybody))
+        level = self._limits_known(before)
+        if level is not None and self.capped.all():
+            reached = np.zeros(inst.shape[:2])
+            reached[inst.pairs] = level.x
+            return self.interior(reached, careful)
+        if level is None or not level.clear or self._coupled(level):
+            return None
+        self.peeled, self.stopped = True, level.stopped
+        self.full = np.asarray(level.full.any(axis=1))
+        stopped = level.stopped
+        found = self._by_limit(np.flatnonzero(stopped & self.capped))
+        mine = np.zeros(inst.shape[:2])
+        mine[inst.pairs] = level.x
+        money = level.rows
+        if careful:
+            mine, money = settled(inst, self.score, mine, np.where(level.full, money, 0.0))
+        height = (mine * self.score).sum(axis=1) / inst.weight
+        rising = stopped & ~self.capped
+        if not rising.any():
+            return None
+        value = float(height[rising].min())
+        # make the levels of the stopped users exactly equal and their rows exactly full
+        mine[rising] *= (value / height[rising])[:, None]
+        mine = fitted(inst, self._at_limits(mine))
+        mine[np.ix_(~stopped, self.full)] = 0.0
+        if careful or not stopped.all():  # the proofs of later levels depend on this one
+            mine = exactly_full(inst, self.score, mine, stopped, level.full)
+        pool = np.where(inst.pool > 0, inst.pool, 1.0)
+        rows = [(int(a), int(b)) for a, b in np.argwhere(level.full)]
+        step = self._step("interior", value, np.flatnonzero(rising), rows)
+        found.append((money / pool / float(money.sum()), step))
+        return in_order(inst, mine, found)
+
+    def _limits_known(self, before: Floats) -> Level | None:
+        """The next level at which resources alone stop users, found without limits in the program.
+
+        Such a level is at most too low. So a user whose limit is below it does reach its limit: it
+        keeps what the limit allows, and the level of the others is found again.
+        """
+        inst = self.instance
+        limited = np.isfinite(inst.limit)
+        top = self.score.max(axis=1)
+        if (limited & (np.where(inst.eligible, self.score, top[:, None]).min(axis=1) < top)).any():
+            return None  # the share that a limit allows depends on the server
+        share = np.where(limited, inst.limit, 0.0) * top
+        loose = inst.replace(limit=None) if limited.any() else inst
+        question = Question.of(loose, self.score, 1.0, False)
+        x = before[question.pairs]
+        while True:
+            level = highest_level(
+                question, x if x.any() else None, np.where(self.capped, share, 0.0)
+            )
+            if level is None:
+                return None
+            x = level.x
+            height = np.bincount(inst.pairs[0], x * self.score[inst.pairs]) / inst.weight
+            reached = limited & ~self.capped & (share <= height[~self.capped].min() * inst.weight)
+            if not reached.any():
+                return level
+            self.capped |= reached
+            if self.capped.all():
+                return level
+
+    def _at_limits(self, tasks: Floats) -> Floats:
+        """The tasks, with those of users at their limits scaled to exactly the limit."""
+        total = tasks.sum(axis=1)
+        scale = np.where(self.capped & (total > 0), self.instance.limit, 1.0)
+        return tasks * (scale / np.where(self.capped & (total > 0), total, 1.0))[:, None]
+
+    def _coupled(self, level: Level) -> bool:
+        """Whether a stopped user holds tasks on a server where free users may still get more."""
+        inst, stopped = self.instance, level.stopped
+        priced = level.full
+        n, i = inst.pairs
+        mine = ~stopped[n] & np.asarray(priced.any(axis=1))[i]
+        used = (inst.pair_demand[mine] > 0) & priced[i[mine]]
+        return bool((~used.any(axis=1)).any())
+
+    def left(self) -> list[tuple[Ints, Ints]]:
+        """The parts into which the free users fall, as positions in the whole instance."""
+        users, servers = np.flatnonzero(~self.stopped), np.flatnonzero(~self.full)
+        if not len(users):
+            return []
+        rest = self.instance.select(users, servers)
+        return [(self.users[users[n]], self.servers[servers[i]]) for n, i in rest.parts()]
+
+
+def in_order(
+    instance: Instance, tasks: Floats, found: list[tuple[Floats, dict[str, Any]]]
+) -> Levels:
+    found.sort(key=lambda pair: pair[1]["level"])
+    prices = np.array([p for p, _ in found]).reshape(-1, *instance.pool.shape)
+    return Levels(tasks, prices, tuple(step for _, step in found))
