@@ -84,17 +84,18 @@ def max_min(
     """All levels of a max-min answer.
 
     Parts that share no server are solved one by one: small ones on one HiGHS model that is kept
-    from level to level. Of others the interior method finds the lowest level. The users stopped at it and their full servers are then removed, and the rest, which may
-    fall into several parts, is treated alike. If a stopped user still shares a server with free
-    users (it was stopped by its limit, or its servers have resources left that they may use), the
-    part is solved by programs.
+    from level to level. Of others the interior method finds the lowest level. The users stopped at
+    it and their full servers are then removed, and the rest, which may fall into several parts, is
+    treated alike. If a stopped user still shares a server with free users (it was stopped by its
+    limit, or its servers have resources left that they may use), the part is solved by programs.
 
     Parameters
     ----------
-    way : "auto"; "apart", which keeps no model; "careful", which also makes tasks and prices of every level exact before the next, as
-        needed when weights spread over decades and a light user's money is lost in the rounding of
-        others'; "programs", for every part of several servers; "interior", which never uses
-        programs; or the name of a general solver, which uses programs alone.
+    way : "auto"; "apart", which keeps no model; "careful", which keeps none and makes tasks and
+        prices of every level exact before the next, as needed when weights spread over decades and
+        a light user's money is lost in the rounding of others'; "programs", for every part of
+        several servers; "interior", which never uses programs; or the name of a general solver,
+        which uses programs alone.
     progress : called with (users whose level is known, users).
 
     Raises
