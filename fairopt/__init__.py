@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fairopt.auditing import audit as audit
     from fairopt.auditing.between import differences as differences
     from fairopt.certificates import certify as certify
+    from fairopt.certificates.partitioned import certify_partitions as certify_partitions
     from fairopt.errors import BadInput as BadInput
     from fairopt.errors import FairoptError as FairoptError
     from fairopt.errors import Infeasible as Infeasible
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from fairopt.files import models as models
     from fairopt.files import read as read
     from fairopt.files import write as write
+    from fairopt.files.partition_tables import partition_tables as partition_tables
     from fairopt.files.partitions import Partitions as Partitions
     from fairopt.files.partitions import write_partitions as write_partitions
     from fairopt.filling import fill as fill
@@ -60,7 +62,6 @@ if TYPE_CHECKING:
     from fairopt.solving import solve as solve
     from fairopt.solving.engines.water.fixed_points import fixed_points as fixed_points
     from fairopt.solving.partitions import PartitionedAnswer as PartitionedAnswer
-    from fairopt.solving.partitions import certify_partitions as certify_partitions
     from fairopt.solving.partitions import solve_partitions as solve_partitions
     from fairopt.solving.supports import best_support as best_support
     from fairopt.sweeping import sweep as sweep
@@ -83,10 +84,11 @@ _PUBLIC = {
     "certify": "certificates",
     "solve": "solving",
     "solve_partitions": "solving.partitions",
-    "certify_partitions": "solving.partitions",
+    "certify_partitions": "certificates.partitioned",
     "PartitionedAnswer": "solving.partitions",
     "Partitions": "files.partitions",
     "write_partitions": "files.partitions",
+    "partition_tables": "files.partition_tables",
     "sweep": "sweeping",
     "audit": "auditing",
     "differences": "auditing.between",

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
-from fairopt import storage
+from fairopt import storage, threads
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import partitions as judge
 from fairopt.certificates.partition_terms import Shown, Terms
@@ -114,8 +115,56 @@ def _numbers(path: Path, shape: tuple[int, ...]) -> tuple[Floats | None, list[Fa
     return None, [Fault(path.name, said, f"numbers of shape {shape}")]
 
 
+def certify_partitions(
+    answer: str | os.PathLike[str],
+    partitions: Source | str | os.PathLike[str] | None = None,
+    executor: Executor | None = None,
+) -> Certificate:
+    """Judge an answer in partitions by its files alone, with NumPy, in three passes over them.
+
+    Parameters
+    ----------
+    answer : the folder that `solve_partitions` wrote, or anybody in the same form. A verdict in it
+        is not believed.
+    partitions : the users; None for the folder that `answer.json` names, seen from the answer's.
+    executor : as of `solve_partitions`.
+
+    Raises
+    ------
+    BadInput : every file of either that is missing, cut short, or holds other numbers.
+    """
+    said = head(answer)
+    if partitions is None:
+        partitions = Path(answer, said["partitions"])
+    if isinstance(partitions, str | os.PathLike):
+        from fairopt.files.partitions import Partitions
+
+        partitions = Partitions(partitions)
+    source = partitions
+    asked = Asked.of(said["notion"], source.capacity, source.count)
+    with threads.one(), np.errstate(all="ignore"):
+        return certify(source, answer, asked, each_of(executor))
+
+
+def alone(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function with one BLAS thread, so that sums are the same everywhere."""
+    with threads.one(), np.errstate(all="ignore"):
+        return function(*args)
+
+
+def each_of(executor: Executor | None) -> Each:
+    """Calls a function with each of a list of arguments, here or by an executor, in their order."""
+
+    def each(function: Callable[..., Any], *args: list[Any]) -> list[Any]:
+        if executor is None:
+            return list(map(function, *args))
+        return list(executor.map(alone, [function] * len(args[0]), *args))
+
+    return each
+
+
 def certify(
-    source: Source, folder: str | os.PathLike[str], asked: Asked, each: Each | None = None
+    source: Source, folder: str | os.PathLike[str], asked: Asked, each: Each
 ) -> Certificate:
     """The verdict on the files of an answer, in three passes over them.
 
@@ -123,7 +172,7 @@ def certify(
     ------
     BadInput : every file that is missing, cut short or of another shape.
     """
-    each, count = each or _here, len(source)
+    count = len(source)
     prices, faults = _numbers(Path(folder, "prices.npy"), asked.pool.shape)
     places: list[list[Any]] = [[source] * count, list(range(count)), [folder] * count]
 
@@ -147,10 +196,6 @@ def certify(
     for one, size in zip(last, sizes[1:], strict=True):
         third, before = third.after(one, before), before + size
     return judge.verdict(terms, first, second, third)
-
-
-def _here(function: Callable[..., Any], *args: list[Any]) -> list[Any]:
-    return list(map(function, *args))
 
 
 def _shown(source: Source, k: int, folder: str) -> Shown:

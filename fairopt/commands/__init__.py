@@ -10,6 +10,8 @@ from __future__ import annotations
 COMMANDS: dict[str, tuple[str, str]] = {
     "init": ("init", "Write a model file with remarks, to begin with."),
     "solve": ("solve", "Allocate fairly, with prices and a certificate."),
+    "partition": ("partition", "Users in pieces on disk, from a model or from large tables."),
+    "solve-partitions": ("solve_partitions", "Solve for more users than memory holds."),
     "verify": ("verify", "Judge a saved answer, whoever made it; no solver involved."),
     "check": ("check", "The fairness properties of a saved answer, with margins and witnesses."),
     "audit": ("audit", "What users hold today beside what they are due and could hold."),

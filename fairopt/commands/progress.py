@@ -48,3 +48,15 @@ def shown(
         yield told
     finally:
         bar.stop()
+
+
+@contextmanager
+def counted(unit: str) -> Iterator[Callable[[int, str], None] | None]:
+    """A callable (done, what is done now) that shows both; None where stderr is no terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("begins") as status:
+        yield lambda done, doing: status.update(f"{doing}: {done} {unit}")

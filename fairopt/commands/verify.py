@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
 from fairopt import files, storage
 from fairopt.certificates import certify
 from fairopt.commands.output import as_json, to_stderr, to_stdout
-from fairopt.errors import NotCertified
+from fairopt.errors import NotCertified, UsageError
 from fairopt.files.answers import LARGEST
 
 
 @click.command("verify")
 @click.argument("file")
+@click.option("--partitions", metavar="DIR",
+              help="Of an answer in partitions: where its users are, if they were moved.")
 @as_json
-def command(file: str, as_json: bool) -> int:
+def command(file: str, partitions: str | None, as_json: bool) -> int:  # fmt: skip
     """Judge the allocation in FILE (fairopt/allocation/v1, or "-" for stdin), or the plan.
 
     Of an allocation only instance, notion and tasks are needed; a verdict in the file is not
     believed. Of a plan (fairopt/plan/v1) the fluid answer is judged, whole tasks are checked node
-    by node, and its tables are computed again. Exit code 0 means certified, 4 refuted or unproved.
+    by node, and its tables are computed again. FILE may be the folder of an answer in partitions,
+    which is judged a partition at a time. Exit code 0 means certified, 4 refuted or unproved.
     """
+    if Path(file).is_dir():
+        return _partitions(file, partitions, as_json)
+    if partitions is not None:
+        raise UsageError("--partitions belongs to the folder of an answer in partitions")
     content = storage.read_text(file, LARGEST, "an answer or a plan in JSON")
     source = storage.source_name(file)
     if is_plan(content):
@@ -37,6 +45,19 @@ def command(file: str, as_json: bool) -> int:
     if claimed is not None and claimed.verdict != certificate.verdict:
         to_stderr(f"the file says {claimed.verdict}; its numbers say {certificate.verdict}")
     return 0 if certificate.certified else NotCertified.exit_code
+
+
+def _partitions(folder: str, partitions: str | None, as_json: bool) -> int:
+    """Judge an answer in partitions."""
+    from fairopt.certificates.partitioned import ANSWER, certify_partitions, head
+
+    found = certify_partitions(folder, partitions)
+    to_stdout(storage.encoded(found.to_dict()) if as_json else found.explain())
+    claimed = head(folder).get("certificate")
+    said = claimed.get("verdict") if isinstance(claimed, dict) else None
+    if said is not None and said != found.verdict:
+        to_stderr(f"{ANSWER} says {said}; its numbers say {found.verdict}")
+    return 0 if found.certified else NotCertified.exit_code
 
 
 def is_plan(content: str) -> bool:

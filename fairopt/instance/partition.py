@@ -43,8 +43,9 @@ class Partition:
         short = (self.demand > 0).astype(np.float32) @ lacking.T.astype(np.float32) > 0
         return replace(self, placement=self.placement & ~short)
 
-    def faults(self, place: str, capacity: Floats) -> list[Fault]:
-        """What is wrong with these users beside a capacity (I, R); `place` names the partition."""
+    def faults(self, place: str, capacity: Floats, first: int = 0) -> list[Fault]:
+        """What is wrong with these users beside a capacity (I, R); `place` names the partition, or
+        their table, in which `first` users stand before them."""
         servers, resources = capacity.shape
         wanted = {
             "demand": (len(self.demand), resources), "placement": (len(self.demand), servers),
@@ -67,9 +68,9 @@ class Partition:
             ("limit", ~(self.limit > 0), "a number > 0, or inf"),
         )  # fmt: skip
         return [
-            Fault(f"{place}, user {user + 1}, {name}", _shown(getattr(self, name)[user]), want)
+            Fault(f"{place}, user {first + n + 1}, {name}", _shown(getattr(self, name)[n]), want)
             for name, bad, want in rules
-            for user in np.flatnonzero(bad)[:MOST].tolist()
+            for n in np.flatnonzero(bad)[:MOST].tolist()
         ]
 
 

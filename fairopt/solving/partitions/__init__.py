@@ -26,7 +26,6 @@ from fairopt.formulas.asked import Asked
 from fairopt.instance import Floats
 from fairopt.notions import Notion
 from fairopt.solving.engines.smoothed import method, path
-from fairopt.solving.partitions.pieces import each_of
 from fairopt.solving.partitions.work import STAGES, Kept, Progress, Work
 
 
@@ -114,33 +113,6 @@ def solve_partitions(
         checks = "; ".join(str(c) for c in found.certificate.checks if not c.holds)
         raise NotCertified(f"{notion.name}: {found.certificate.verdict}; {checks}", None)
     return found
-
-
-def certify_partitions(
-    answer: str | os.PathLike[str],
-    partitions: Partitions | str | os.PathLike[str] | None = None,
-    executor: Executor | None = None,
-) -> Certificate:
-    """Judge an answer in partitions by its files alone, with NumPy, in three passes over them.
-
-    Parameters
-    ----------
-    answer : the folder that `solve_partitions` wrote, or anybody in the same form. A verdict in it
-        is not believed.
-    partitions : the users; None for the folder that `answer.json` names, seen from the answer's.
-    executor : as of `solve_partitions`.
-
-    Raises
-    ------
-    BadInput : every file of either that is missing, cut short, or holds other numbers.
-    """
-    head = partitioned.head(answer)
-    if partitions is None:
-        partitions = Path(answer, head["partitions"])
-    source = partitions if isinstance(partitions, Partitions) else Partitions(partitions)
-    asked = Asked.of(head["notion"], source.capacity, source.count)
-    with threads.one(), np.errstate(all="ignore"):
-        return partitioned.certify(source, answer, asked, each_of(executor))
 
 
 def _judged(work: Work, now: path.Where, folder: Path, notion: dict[str, Any]) -> PartitionedAnswer:

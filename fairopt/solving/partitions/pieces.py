@@ -4,36 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
-from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fairopt import threads
-from fairopt.certificates.partitioned import Each, file
+from fairopt.certificates.partitioned import file
 from fairopt.errors import BadInput, Fault
 from fairopt.files.partitions import Partitions
 from fairopt.instance import Floats, Ints
 from fairopt.solving.engines.smoothed import spread
-
-
-def alone(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function with one BLAS thread, so that sums are the same everywhere."""
-    with threads.one(), np.errstate(all="ignore"):
-        return function(*args)
-
-
-def each_of(executor: Executor | None) -> Each:
-    """Calls a function with each of a list of arguments, here or by an executor, in their order."""
-
-    def each(function: Callable[..., Any], *args: list[Any]) -> list[Any]:
-        if executor is None:
-            return list(map(function, *args))
-        return list(executor.map(alone, [function] * len(args[0]), *args))
-
-    return each
 
 
 def checked(source: Partitions, k: int) -> tuple[int, list[Fault], str]:

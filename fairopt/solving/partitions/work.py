@@ -14,6 +14,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from fairopt import __version__
+from fairopt.certificates.partitioned import each_of
 from fairopt.errors import BadInput
 from fairopt.files.partitions import Partitions
 from fairopt.formulas.asked import Asked
@@ -42,7 +43,7 @@ class Work:
         self, source: Partitions, asked: Asked, executor: Executor | None,
         progress: Progress | None,
     ) -> None:  # fmt: skip
-        self.source, self._each, self.progress = source, pieces.each_of(executor), progress
+        self.source, self._each, self.progress = source, each_of(executor), progress
         self.parts, self.passes, self.doing = range(len(source)), 0, "check"
         self.asked = asked
         self.total = asked.pool.sum(axis=0)

@@ -1,0 +1,148 @@
+"""The columns of one table of users, in pieces of it: numbers, yes or no, names of servers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fairopt.errors import Fault
+from fairopt.instance import Bools, Floats
+from fairopt.instance.near import nearest
+from fairopt.instance.partition import MOST, Partition
+
+DEFAULTS = {"weight": 1.0, "limit": np.inf}
+PLACEMENT = "placement."
+WORDS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+
+
+@dataclass
+class Table:
+    """A table being read: numbers of resources and servers by name, users before, faults so far."""
+
+    path: Path
+    resources: Mapping[str, int]
+    servers: Mapping[str, int]
+    faults: list[Fault]
+    first: int = 0
+
+    @property
+    def text(self) -> bool:
+        """Whether all cells are texts."""
+        return self.path.suffix == ".csv"
+
+    def add(self, column: str, n: int, found: str, wanted: str) -> None:
+        """A fault of row n of the present piece."""
+        place = f"{self.path.name}, user {self.first + n + 1}, {column}"
+        self.faults.append(Fault(place, found, wanted))
+
+    def columns(self, names: list[str]) -> list[Fault]:
+        """Columns that are unknown, or there twice; no column of a resource."""
+        name_of = self.path.name
+        places = [f"{PLACEMENT}{name}" for name in self.servers]
+        known = [*self.resources, *DEFAULTS, "name", "servers", *places]
+        faults = [
+            Fault(f"{name_of}, {name}", "an unknown column", nearest(name, known))
+            for name in names
+            if name not in known
+        ]
+        faults += [
+            Fault(f"{name_of}, {name}", "this column twice", "every column once")
+            for name in sorted(set(names))
+            if names.count(name) > 1
+        ]
+        if not any(name in names for name in self.resources):
+            wanted = f"a column for each resource: {', '.join(self.resources)}"
+            faults.append(Fault(name_of, "no resource", wanted))
+        missing = [name for name in places if name not in names]
+        if missing and len(missing) < len(places):
+            wanted = "a column for each server, or none"
+            faults.append(Fault(name_of, f"no column {', '.join(missing)}", wanted))
+        if len(missing) < len(places) and "servers" in names:
+            faults.append(Fault(name_of, "servers, and placement.SERVER", "one or the other"))
+        return faults
+
+    def users(self, batch: Any) -> Partition:
+        """The users of some rows."""
+        size, have = batch.num_rows, batch.schema.names
+        demand = np.stack([self._numbers(batch, name, 0.0) for name in self.resources], axis=1)
+        placement = np.ones((size, len(self.servers)), dtype=bool)
+        for name, i in self.servers.items():
+            if f"{PLACEMENT}{name}" in have:
+                placement[:, i] = self._yes(f"{PLACEMENT}{name}", batch)
+        if "servers" in have:
+            placement = self._allowed(batch["servers"].to_pylist())
+        weight, limit = (self._numbers(batch, *one) for one in DEFAULTS.items())
+        return Partition(demand, placement, weight, limit)
+
+    def _numbers(self, batch: Any, name: str, default: float) -> Floats:
+        """The numbers of a column; cells that are none are faults, and count as 1."""
+        import pyarrow as pa
+        import pyarrow.compute as compute
+
+        if name not in batch.schema.names:
+            return np.full(batch.num_rows, default)
+        column, kind = batch[name], batch[name].type
+        numeric = pa.types.is_floating(kind) or pa.types.is_integer(kind)
+        if not self.text and not (numeric or pa.types.is_decimal(kind)):
+            fault = Fault(f"{self.path.name}, {name}", str(kind), "numbers")
+            if fault not in self.faults:
+                self.faults.append(fault)
+            return np.ones(len(column))
+        try:
+            found = compute.cast(column, pa.float64()).fill_null(default)
+            return np.asarray(found.to_numpy(zero_copy_only=False), dtype=np.float64)
+        except pa.ArrowInvalid:
+            cells = column.to_pylist()
+        bad = [n for n, cell in enumerate(cells) if cell is not None and not _is_number(cell)]
+        for n in bad[:MOST]:
+            self.add(name, n, f"the text {str(cells[n])[:40]!r}", "a number")
+        wrong = set(bad)
+        values = [default if cell is None else 1.0 if n in wrong else float(cell)
+                  for n, cell in enumerate(cells)]  # fmt: skip
+        return np.asarray(values, dtype=np.float64)
+
+    def _yes(self, name: str, batch: Any) -> Bools:
+        """Cells that say yes or no."""
+        cells = [str(cell).strip().lower() for cell in batch[name].to_pylist()]
+        for n in [n for n, cell in enumerate(cells) if cell not in WORDS][:MOST]:
+            self.add(name, n, cells[n], "true or false")
+        return np.array([WORDS.get(cell, True) for cell in cells], dtype=bool)
+
+    def _allowed(self, column: list[Any]) -> Bools:
+        """(n, I) where users may run, from lists of names; no list means everywhere."""
+        found = np.zeros((len(column), len(self.servers)), dtype=bool)
+        known: dict[Any, tuple[list[int], list[str]]] = {}
+        bad = 0
+        for n, cell in enumerate(column):
+            key = tuple(cell) if isinstance(cell, list) else cell
+            if key not in known:
+                known[key] = self._named(cell)
+            on, unknown = known[key]
+            found[n, on] = True
+            bad += bool(unknown)
+            if unknown and bad <= MOST:
+                wanted = nearest(unknown[0], list(self.servers))
+                self.add("servers", n, f"the unknown server {unknown[0]!r}", wanted)
+        return found
+
+    def _named(self, cell: Any) -> tuple[list[int], list[str]]:
+        """Numbers of the servers named, and names of no server."""
+        if cell is None:
+            return list(self.servers.values()), []
+        given = cell.split(";") if isinstance(cell, str) else cell
+        names = [str(name).strip() for name in given]
+        unknown = [name for name in names if name not in self.servers]
+        on = [self.servers[name] for name in names if name in self.servers]
+        return list(self.servers.values()) if unknown else on, unknown
+
+
+def _is_number(cell: Any) -> bool:
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return False
+    return "_" not in str(cell)  # float() would accept 1_000, which other programs do not
