@@ -97,14 +97,6 @@ def test_everybody_at_the_limit():
         np.testing.assert_allclose(alloc.totals, [1.0, 2.0], rtol=1e-9)
 
 
-def test_limits_of_users_with_several_scores_are_for_others():
-    inst = random_instance(4, 3, 2, seed=3, limits=1.0)
-    score = np.random.default_rng(0).uniform(1, 2, inst.shape[:2])
-    assert interior.follow(Question.of(inst, score, 1.0, False)) is None
-    notion = fo.AlphaFair(2.0, criterion="dominant-share")
-    assert fo.solve(inst, notion).certificate.certified
-
-
 def test_named_alone_it_falls_back_on_its_own_kin_only():
     inst = random_instance(4, 3, 2, seed=3, limits=1.0)
     notion = fo.AlphaFair(2.0, criterion="dominant-share")
@@ -125,7 +117,8 @@ def test_clusters_with_many_near_ties_need_no_other_method(
     """The first: it stopped at 6e-5 and went into a polish without end."""
     monkeypatch.setattr(smoothed, "USERS", 10**9)
     alloc = fo.solve(cluster(users, servers, density, seed), fo.ProportionalFair())
-    assert [step["step"] for step in alloc.steps] == ["interior"]
+    tried = [step["step"] for step in alloc.steps if step["step"] != "pool"]
+    assert tried == ["interior"]
     assert max(alloc.certificate.gap, alloc.certificate.residual) < 1e-9
 
 

@@ -124,14 +124,12 @@ def test_jobs_on_kinds_of_machines(users: int, alpha: float) -> None:
     assert judged(question, found.point)[1] < 1e-9
 
 
-def test_jobs_need_no_other_engine() -> None:
-    inst, score = jobs(40, 4, seed=1)
-    notion = fo.AlphaFair(1.0, criterion=lambda _: score)
-    found = fo.solve(inst, notion)
+def test_many_jobs_need_no_other_engine() -> None:
+    inst, score = jobs(5_000, 4, seed=1)
+    found = fo.solve(inst, fo.AlphaFair(1.0, criterion=lambda _: score))
     assert [step["step"] for step in found.steps] == ["prices, smoothed"]
     assert found.certificate.certified
-    plain = fo.solve(inst, notion, solver="clarabel")
-    np.testing.assert_allclose(found.shares, plain.shares, rtol=1e-6)
+
 
 
 def test_a_sample_gives_the_first_prices() -> None:

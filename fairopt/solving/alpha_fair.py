@@ -186,6 +186,8 @@ class _Ladder:
             self._judge("interior", point)
         if point is not None and self.polished and self.error > self.gap:
             self._nearer()
+        if self.error > SETTLED and self._jobs():
+            return True
         rough = self.error > self.exact or self._undecided()
         if point is not None and self.polished and rough and self._small():
             self._judge("polish", polish(self.question, point))
@@ -203,10 +205,23 @@ class _Ladder:
         if one_pool:
             self._judge("pool", pooled.follow(self.question))
         if self.error > enough and many:
-            found = smoothed.follow(self.question)
-            told = "" if found is None else found.told
-            self._judge("prices, smoothed", None if found is None else found.point, told)
+            self._smoothed()
         return self.error <= enough
+
+    def _jobs(self) -> bool:
+        """Jobs on kinds of machine that the interior method did not finish, by prices alone."""
+        tried = smoothed.worthwhile(self.question)
+        if tried or not (self.question.timed and smoothed.applies(self.question)):
+            return False
+        self._smoothed()
+        if self.best is not None and self.polished and self.error > self.gap:
+            self._nearer()
+        return self.error <= self.gap
+
+    def _smoothed(self) -> None:
+        found = smoothed.follow(self.question)
+        told = "" if found is None else found.told
+        self._judge("prices, smoothed", None if found is None else found.point, told)
 
     def _nearer(self) -> None:
         """The point at which the judge finds the optimum proved, where it finds one."""

@@ -48,6 +48,11 @@ class Question:
         top = np.where(eligible, score, -np.inf).max(axis=1)
         return bool((np.where(eligible, score, top[:, None]) == top[:, None]).all())
 
+    @property
+    def timed(self) -> bool:
+        """Whether limits count tasks of users whose scores differ: jobs on kinds of machine."""
+        return bool(np.isfinite(self.instance.limit).any()) and not self.one_score
+
     def at(self, alpha: float, log_w: Floats) -> Question:
         """The same problem for another alpha and other weights log W (N,)."""
         return Question(self.instance, self.score, alpha, log_w)

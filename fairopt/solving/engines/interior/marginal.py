@@ -29,10 +29,14 @@ class MarginalValue:
     ----------
     alpha : exponent now. log_w : (N,) log W for shares in each user's own unit.
     limit : (N,) most share, 1 where there is none; limited : (N,) bool.
+    far : (N,) from how many times its price a user is linear.
     """
 
-    def __init__(self, alpha: float, log_w: Floats, limit: Floats, limited: Bools) -> None:
-        self.alpha, self.log_w = alpha, log_w
+    def __init__(
+        self, alpha: float, log_w: Floats, limit: Floats, limited: Bools,
+        far: Floats | float = FAR,
+    ) -> None:  # fmt: skip
+        self.alpha, self.log_w, self.far = alpha, log_w, far
         self.limit, self.limited = limit, limited
         self.steep = alpha >= STEEP
         self.linear = np.full(len(log_w), alpha == 0)
@@ -42,9 +46,9 @@ class MarginalValue:
         """(N,) price for a user's money: its own, or part of the constant v if it is linear."""
         if self.alpha == 0:
             return self.ceiling
-        return np.where(self.linear, np.maximum(p, self.ceiling / FAR), p)
+        return np.where(self.linear, np.maximum(p, self.ceiling / self.far), p)
 
-    def money(self, p: Floats, x: Floats) -> Floats:
+    def money(self, p: Floats, x: Floats, of_limit: Floats | float = 0.0) -> Floats:
         """(N,) what each user pays, at least a tenth of v X while its price is still too low.
 
         For alpha = 0 its share counts as at least a part of what it could have alone.
@@ -54,7 +58,7 @@ class MarginalValue:
         base = self.base(p)
         if not self.steep:
             curve = np.exp(np.minimum(self.log_w - self.alpha * np.log(x), 690))
-            base = np.where(self.linear, base, np.maximum(base, 0.1 * curve))
+            base = np.where(self.linear, base, np.maximum(base, 0.1 * (curve - of_limit)))
         return np.maximum(base * np.maximum(x, 1e-300), 1e-280)
 
     def classify(self, p: Floats) -> Floats:
@@ -62,11 +66,11 @@ class MarginalValue:
         if self.alpha == 0:
             return p
         top = self.log_w - self.alpha * np.log(self.limit)
-        far = self.limited & (top > np.log(self.base(p)) + np.log(FAR))
+        far = self.limited & (top > np.log(self.base(p)) + np.log(self.far))
         left = self.linear & ~far
-        p = np.where(left, np.maximum(p, 0.1 * self.ceiling / FAR), p)
+        p = np.where(left, np.maximum(p, 0.1 * self.ceiling / self.far), p)
         keep = far & self.linear & (self.ceiling > 3 * p)
-        self.ceiling = np.where(keep, self.ceiling, FAR * p)
+        self.ceiling = np.where(keep, self.ceiling, self.far * p)
         self.linear = far
         return p
 

@@ -25,7 +25,7 @@ from fairopt.instance import Floats
 from fairopt.solving.engines import units
 from fairopt.solving.engines.interior.layout import layout_of
 from fairopt.solving.engines.interior.limit_money import cut
-from fairopt.solving.engines.interior.marginal import MarginalValue
+from fairopt.solving.engines.interior.marginal import FAR, MarginalValue
 from fairopt.solving.engines.interior.schur import System
 from fairopt.solving.engines.interior.state import (
     Residual,
@@ -36,10 +36,11 @@ from fairopt.solving.engines.interior.state import (
     replace,
     stepped,
 )
+from fairopt.solving.engines.interior.timed import Limits, Timed
 from fairopt.solving.engines.point import Point, Question
 
-MOST = 200
-"""iterations"""
+MOST, MOST_TIMED = 200, 100
+"""iterations, and where limits count tasks of different scores: there prices alone come next"""
 ENOUGH, ENOUGH_LARGE, LARGE = 1e-12, 1e-10, 3_000
 """proved error at which it stops, and where there are more pairs than this"""
 LAST = 1e-14
@@ -61,13 +62,7 @@ RAISE, LOWER = 1.7, 0.5
 
 
 def follow(question: Question) -> Point | None:
-    """The best point found, or None if the method does not apply or did not come close.
-
-    It does not apply to limits (in tasks) of users whose share per task differs by server.
-    """
-    inst = question.instance
-    if np.isfinite(inst.limit).any() and not question.one_score:
-        return None
+    """The best point found, or None if the method did not come close."""
     with np.errstate(all="ignore"):
         return _Method(question).run()
 
@@ -82,6 +77,8 @@ class _Method:
         limit = question.instance.limit * units.best(question) / self.unit
         self.limited = np.isfinite(limit)
         self.limit = np.where(self.limited, limit, 1.0)
+        self.timed = Limits.of(question, layout, self.limited)
+        self.far: Floats | float = FAR
         self.live = layout.rows
         self.degree = layout.of_user(np.ones(layout.shape) * layout.mask)
         begin = min(max(self.target, MIDDLE), GENTLE) if self.target > 0 else 0.0
@@ -97,21 +94,21 @@ class _Method:
         """The relation of v and X at an exponent; W^(1/alpha) is kept while alpha grows."""
         part = min(1.0, alpha / self.target) if self.target > 0 else 1.0
         log_w = part * self.question.log_w + (1 - alpha) * np.log(self.unit)
-        return MarginalValue(alpha, log_w, self.limit, self.limited)
+        return MarginalValue(alpha, log_w, self.limit, self.limited, self.far)
 
     def run(self) -> Point | None:
         now, since, lowest = self._start(), 0, 1.0
         money: Floats | None = None
-        for iteration in range(MOST):
-            now = replace(now, p=self.marginal.classify(now.p))
-            paid = self.marginal.money(now.p, now.x)
+        for iteration in range(MOST if self.timed is None else MOST_TIMED):
+            now, price = self._classified(now)
+            paid = self.marginal.money(price, now.x, self._of_limit(now))
             # limit the fall of money per iteration: a price that is much too low for one iteration
             # must not lower the targets that follow from it
             money = paid if money is None else np.maximum(paid, INERTIA * money)
             settled = bool((money <= 10 * paid).all())
             rows = self._row_money(now, money)
             tau = float(np.mean(self._complementarity(now, money, rows)))
-            self.marginal.level(now.v, now.x, now.p * now.x)
+            self.marginal.level(now.v, now.x, price * now.x)
             residual = self._residual(now)
             alpha, off = self.marginal.alpha, residual.largest
             if alpha == self.target and tau < 1e-5:
@@ -148,7 +145,7 @@ class _Method:
         held = np.where(self.limited, now.omega / now.l, 0.0)
         rho = np.where(self.live, now.s / np.where(self.live, now.lam, 1.0), 1.0)
         try:
-            system = System(layout, now.y / now.nu, residual.slope + held, rho, self.live)
+            system = self._system(now.y / now.nu, residual.slope, held, rho)
         except ArithmeticError:
             return None
         partner = marginal.partner(now.v, now.x)
@@ -185,6 +182,12 @@ class _Method:
             return None
         moved = stepped(now, step, primal, dual, marginal.steep)
         return replace(moved, x=layout.of_user(moved.y))
+
+    def _system(self, theta: Floats, slope: Floats, held: Floats, rho: Floats) -> System:
+        """The matrix of the step; a limit on shares adds to the slope of their value."""
+        if self.timed is None:
+            return System(self.layout, theta, slope + held, rho, self.live)
+        return Timed(self.layout, theta, slope, held, self.timed, rho, self.live)
 
     def _centred(
         self, system: System, now: State, residual: Residual, targets: Targets, goals: Targets,
@@ -232,10 +235,14 @@ class _Method:
         at_limit = np.where(self.limited, (to.l - now.omega * residual.limit) / now.l, 0.0)
         z = to.y / now.nu - system.theta * residual.dual
         short = np.where(self.live, residual.primal - to.s / lam, 0.0)
-        dy, dx, dlam, dcost = system.step(z, up - at_limit, short)
-        dp = up - at_limit - system.heat * dx
-        dl = np.where(self.limited, residual.limit - dx, 0.0)
-        domega = np.where(self.limited, (to.l - now.omega * dl) / now.l, 0.0)
+        if isinstance(system, Timed):
+            dy, dx, dt, dp, domega, dlam, dcost = system.limited(z, up, at_limit, short)
+            dl = np.where(self.limited, residual.limit - dt, 0.0)
+        else:
+            dy, dx, dlam, dcost = system.step(z, up - at_limit, short)
+            dp = up - at_limit - system.heat * dx
+            dl = np.where(self.limited, residual.limit - dx, 0.0)
+            domega = np.where(self.limited, (to.l - now.omega * dl) / now.l, 0.0)
         dnu = (residual.dual + dcost - layout.spread(dp)) * layout.mask
         ds = np.where(self.live, (to.s - now.s * dlam) / lam, 0.0)
         de = marginal.slack(now.e, to.e, partner, dx, dp + domega)
@@ -246,8 +253,12 @@ class _Method:
         marginal = self.marginal
         primal = [(now.y, step.y), (now.s, step.s), (now.l, step.l), (now.x, step.x)]
         # the price of a linear user may be 0
-        p = np.where(marginal.linear, 1.0, now.p), np.where(marginal.linear, 0.0, step.p)
-        dual = [(now.nu, step.nu), (now.lam, step.lam), (now.omega, step.omega), p]
+        p, dp = now.p, step.p
+        if self.timed is not None:
+            mixed = self.timed.mixed
+            p, dp = np.where(mixed, now.v, p), np.where(mixed, step.v, dp)
+        value = np.where(marginal.linear, 1.0, p), np.where(marginal.linear, 0.0, dp)
+        dual = [(now.nu, step.nu), (now.lam, step.lam), (now.omega, step.omega), value]
         if marginal.alpha > 0:
             (primal if marginal.steep else dual).append((now.e, step.e))
         return min(longest(*pair) for pair in primal), min(longest(*pair) for pair in dual)
@@ -270,12 +281,36 @@ class _Method:
             parts.append((now.omega * now.l / money)[self.limited])
         return np.concatenate(parts)
 
+    def _cost(self, lam: Floats, omega: Floats) -> Floats:
+        """Over pairs: a unit of share, beyond what it costs of the limit on the best server."""
+        cost = self.layout.cost(lam)
+        return cost if self.timed is None else cost + self.timed.of_limits(omega)
+
+    def _room(self, y: Floats, x: Floats) -> Floats:
+        """(N,) what is left of the limits."""
+        return self.limit - (x if self.timed is None else x + self.timed.used(y))
+
+    def _price(self, now: State) -> Floats:
+        return now.p if self.timed is None else self.timed.price(now)
+
+    def _of_limit(self, now: State) -> Floats | float:
+        """(N,) the part of marginal values that limits explain, where prices do not."""
+        return 0.0 if self.timed is None else np.where(self.timed.mixed, now.omega, 0.0)
+
+    def _classified(self, now: State) -> tuple[State, Floats]:
+        """The state with p raised for users no longer linear, and the price (N,) of a share."""
+        price = self._price(now)
+        if self.timed is not None:
+            self.far = self.marginal.far = self.timed.far(now.lam, price)
+        raised = self.marginal.classify(price)
+        return replace(now, p=np.where(raised == price, now.p, raised)), raised
+
     def _residual(self, now: State) -> Residual:
         layout, live = self.layout, self.live
-        cost, p = layout.cost(now.lam), layout.spread(now.p)
+        cost, p = self._cost(now.lam, now.omega), layout.spread(now.p)
         dual = (cost - p - now.nu) * layout.mask
         primal = np.where(live, 1 - layout.used(now.y) - now.s, 0.0)
-        limit = np.where(self.limited, self.limit - now.x - now.l, 0.0)
+        limit = np.where(self.limited, self._room(now.y, now.x) - now.l, 0.0)
         v = now.v
         miss, slope, curve = self.marginal.relation(v, now.x, now.e)
         size = np.where(self.marginal.linear, v, now.x if self.marginal.steep else v)
@@ -317,9 +352,10 @@ class _Method:
         v = np.exp(np.maximum(log_v - log_v.max(), -np.log(100.0)))
         whole = inst.alone[n, i] * question.score[n, i] / self.unit[n]
         y = 0.5 * (v[n] / np.bincount(i, v[n], inst.shape[1])[i]) * whole
-        total = np.bincount(n, y, len(v))
-        y *= np.where(self.limited, np.minimum(1.0, 0.5 * self.limit / total), 1.0)[n]
         y = layout.from_pairs(y)
+        total = self.limit - self._room(y, layout.of_user(y))
+        less = np.where(self.limited, np.minimum(1.0, 0.5 * self.limit / total), 1.0)
+        y = y * layout.spread(less)
         x = layout.of_user(y)
         # money adds up to 1, without users whose limit is close to what they begin with
         free = ~self.limited | (x < 0.25 * self.limit)
@@ -336,12 +372,13 @@ class _Method:
         lam = np.where(live, np.maximum(lam, 1e-3 * lam.mean()), 0.0)
         # a user at its limit pays no more than its rows cost
         p = np.where(free, p, np.minimum(p, layout.of_user(y * layout.cost(lam)) / x))
-        cost, price = layout.cost(lam), layout.spread(p)
+        omega = np.where(self.limited, 0.1 * p, 0.0)
+        cost, price = self._cost(lam, omega), layout.spread(p)
         nu = np.maximum(cost - price, 0.3 * np.maximum(price, cost))
         return State(
             y=y, nu=np.where(layout.mask > 0, nu, 1.0), s=np.where(live, 1 - layout.used(y), 1.0),
-            lam=lam, x=x, l=np.where(self.limited, self.limit - x, 1.0), p=p,
-            omega=np.where(self.limited, 0.1 * p, 0.0), e=0.1 * (x if marginal.steep else p),
+            lam=lam, x=x, l=np.where(self.limited, self._room(y, x), 1.0), p=p,
+            omega=omega, e=0.1 * (x if marginal.steep else p),
         )  # fmt: skip
 
     def _raised(self, now: State) -> State:
@@ -363,13 +400,13 @@ class _Method:
         free = np.maximum(1 - self.layout.used(y), now.s)
         return replace(
             now, y=y, x=x, s=np.where(self.live, free, 1.0),
-            l=np.where(self.limited, self.limit - x, 1.0),
+            l=np.where(self.limited, self._room(y, x), 1.0),
         )  # fmt: skip
 
     def _next(self, alpha: float, now: State) -> MarginalValue:
         before, self.marginal = self.marginal, self._marginal_value(alpha)
         self.marginal.linear, self.marginal.ceiling = before.linear, before.ceiling
-        self.marginal.level(now.v, now.x, now.p * now.x)
+        self.marginal.level(now.v, now.x, self._price(now) * now.x)
         return self.marginal
 
     def _kept(self, now: State, cost: Floats) -> tuple[Floats, ...]:

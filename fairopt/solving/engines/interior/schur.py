@@ -57,10 +57,14 @@ class System:
         self.stiff = 1.0 + heat * self.sums
         self.rho = np.where(live, rho, 1.0)
         self.inverse = _inverse_factors(layout.blocks(theta), self.rho)
-        root = np.sqrt(heat / self.stiff)
-        self.by_user = len(root) <= live.size
-        self.z = layout.coupling(theta, self.inverse, root)
+        self.z = self._coupled()
+        self.by_user = self.z.shape[1] <= live.size
         self.factor = _factor(self.z if self.by_user else self.z.T)
+
+    def _coupled(self) -> Any:
+        """(I R, N) what is taken from the matrix of the prices for each user."""
+        root = np.sqrt(self.heat / self.stiff)
+        return self.layout.coupling(self.theta, self.inverse, root)
 
     def step(
         self, z: Floats, a: Floats, b: Floats, base: Floats | float = 0.0
@@ -94,6 +98,15 @@ class System:
         w = w + self.z @ self.factor(self.z.T @ w) if self.by_user else self.factor(w)
         found = np.einsum("ikr,ik->ir", self.inverse, w.reshape(right.shape))
         return np.where(self.live, found, 0.0)
+
+
+def beside(first: Any, second: Any) -> Any:
+    """The columns of two matrices, both dense or both sparse, in one."""
+    if isinstance(first, np.ndarray):
+        return np.concatenate([first, second], axis=1)
+    from scipy.sparse import hstack
+
+    return hstack([first, second], format="csc")
 
 
 def _inverse_factors(blocks: Floats, rho: Floats) -> Floats:

@@ -23,6 +23,8 @@ from fairopt.solving.engines.smoothed.users import Users
 USERS, DENSE, TIMES = 5_000, 0.4, 10
 """users from which the method is faster than the interior one, measured: TIMES as many where at
 least this part of all pairs is eligible, for there its iterations grow late"""
+STEEP = 10.0
+"""alpha up to which the same number is enough where limits count tasks of different scores"""
 PER_ROW, ROWS = 20, 200
 """and users a row of capacity; most rows, since every user adds a matrix of rows by rows"""
 SAMPLE, FEW = 20_000, 2_000
@@ -50,23 +52,24 @@ class Found:
 
 
 def worthwhile(question: Question, users: int | None = None) -> bool:
-    """Whether to try: demand that does not depend on the server, and many users a row.
-
-    Few users as well if they have limits and scores that depend on the server, where the interior
-    method does not apply.
-    """
-    inst = question.instance
-    size, servers, resources = inst.shape
-    rows = servers * resources
-    if not (question.alpha >= FLATTEST and servers > 1 and rows <= ROWS and inst.demand.ndim == 2):
-        return False
-    if not (inst.pool > 0).all():
+    """Whether to try first: the method applies, and there are many users a row."""
+    size, servers, resources = question.instance.shape
+    if not applies(question):
         return False
     if users is None:
-        dense = np.count_nonzero(inst.eligible) >= DENSE * size * servers
-        users = max(USERS * (TIMES if dense else 1), PER_ROW * rows)
-    enough = size >= users
-    return enough or (bool(np.isfinite(inst.limit).any()) and not question.one_score)
+        dense = np.count_nonzero(question.instance.eligible) >= DENSE * size * servers
+        late = dense and not (question.timed and question.alpha <= STEEP)
+        users = max(USERS * (TIMES if late else 1), PER_ROW * servers * resources)
+    return size >= users
+
+
+def applies(question: Question) -> bool:
+    """Whether the method can: demand that does not depend on the server, and not many rows."""
+    inst = question.instance
+    _, servers, resources = inst.shape
+    few = 1 < servers <= ROWS / resources
+    plain = inst.demand.ndim == 2 and bool((inst.pool > 0).all())
+    return question.alpha >= FLATTEST and few and plain
 
 
 def follow(question: Question, sample: int = SAMPLE) -> Found | None:

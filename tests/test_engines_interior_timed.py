@@ -1,0 +1,122 @@
+"""Limits that count tasks, of users whose scores differ: jobs on kinds of machine."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt.allocation import Allocation
+from fairopt.certificates.alpha_fair import measure, normalised
+from fairopt.instance import Floats
+from fairopt.solving.engines import units
+from fairopt.solving.engines.interior import method as interior
+from fairopt.solving.engines.interior.layout import layout_of
+from fairopt.solving.engines.interior.timed import Limits, Timed
+from fairopt.solving.engines.point import Question
+
+
+def jobs(
+    users: int, kinds: int, decades: float, seed: int, density: float = 1.0
+) -> tuple[fo.Instance, Floats]:
+    """Jobs of several scales, at most all their time; a score is a throughput."""
+    rng = np.random.default_rng(seed)
+    scale = rng.choice([1.0, 2.0, 4.0, 8.0], (users, 1))
+    machines = rng.uniform(0.5, 1.5, (kinds, 1)) * scale.sum() / (1.5 * kinds)
+    placement = rng.random((users, kinds)) < density
+    placement[np.arange(users), rng.integers(0, kinds, users)] = True
+    weight = 10 ** rng.uniform(-decades, 0, users)
+    throughput = rng.lognormal(0, 0.5, (users, kinds)) * np.linspace(1, 4, kinds)
+    inst = fo.Instance(scale, machines, placement, weight=weight, limit=np.ones(users))
+    return inst, throughput
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 5.0, 20.0])
+@pytest.mark.parametrize("users, kinds, decades, density", [
+    (10, 2, 6, 1.0), (100, 4, 0, 1.0), (60, 4, 2, 0.3), (40, 12, 2, 1.0),
+])  # fmt: skip
+def test_proved_by_the_interior_method_alone(alpha, users, kinds, decades, density):
+    inst, score = jobs(users, kinds, decades, 5, density)
+    point = interior.follow(Question.of(inst, score, alpha, False))
+    assert point is not None
+    prices = normalised(inst, *point.prices(inst))
+    answer = Allocation(inst, fo.AlphaFair(alpha), point.tasks(inst), *prices, score=score)
+    gap, residual = measure(answer)
+    assert gap <= 1e-9
+    assert residual <= 1e-7
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 20.0])
+@pytest.mark.parametrize("users, kinds, density", [(60, 4, 0.3), (200, 2, 0.6), (30, 20, 1.0)])
+def test_six_decades_of_weights_need_no_general_solver(alpha, users, kinds, density):
+    inst, score = jobs(users, kinds, 6, 5, density)
+    answer = fo.solve(inst, fo.AlphaFair(alpha, criterion=lambda _: score))
+    assert fo.certify(answer).certified
+    own = {"interior, small", "interior", "nearby", "prices, smoothed", "polish"}
+    assert {step["step"] for step in answer.steps} <= own
+
+
+def test_the_same_as_a_general_solver():
+    inst, score = jobs(40, 4, 1, 1)
+    notion = fo.AlphaFair(1.0, criterion=lambda _: score)
+    answer = fo.solve(inst, notion)
+    assert {step["step"] for step in answer.steps} <= {"interior", "polish"}
+    plain = fo.solve(inst, notion, solver="clarabel")
+    np.testing.assert_allclose(answer.shares, plain.shares, rtol=1e-6)
+
+
+def test_one_job_alone_spends_its_time_where_its_throughput_is_largest():
+    inst = fo.Instance([[1.0]], [[10.0], [10.0]], limit=[1.0])
+    notion = fo.AlphaFair(1.0, criterion=lambda _: np.array([[1.0, 3.0]]))
+    answer = fo.solve(inst, notion)
+    np.testing.assert_allclose(answer.tasks, [[0.0, 1.0]], atol=1e-9)
+    assert fo.certify(answer).certified
+
+
+def test_two_jobs_share_the_faster_machine():
+    """Throughputs (1, 2) and (1, 4), one machine of each kind, log utility: by hand.
+
+    Both machines are full. With y the time of job one on the slow machine, shares are 2 - y and
+    1 + 3 y, and log(2 - y) + log(1 + 3 y) is largest at 3 (2 - y) = 1 + 3 y, y = 5/6.
+    """
+    inst = fo.Instance([[1.0], [1.0]], [[1.0], [1.0]], limit=[1.0, 1.0])
+    score = np.array([[1.0, 2.0], [1.0, 4.0]])
+    answer = fo.solve(inst, fo.AlphaFair(1.0, criterion=lambda _: score))
+    np.testing.assert_allclose(answer.tasks, [[5 / 6, 1 / 6], [1 / 6, 5 / 6]], rtol=1e-8)
+    assert fo.certify(answer).certified
+
+
+@pytest.mark.parametrize("density", [0.4, 1.0])
+def test_a_step_solves_its_equations(density):
+    inst, score = jobs(30, 8, 2, 1, density)
+    question = Question.of(inst, score, 1.0, False)
+    unit = units.alone(question)
+    layout = layout_of(question, unit)
+    limits = Limits.of(question, layout, np.ones(30, bool))
+    assert limits is not None
+    rng = np.random.default_rng(0)
+    theta = 10 ** rng.uniform(-3, 3, layout.shape) * layout.mask
+    heat, held = 10 ** rng.uniform(-3, 3, (2, 30))
+    rho, z = rng.uniform(0.1, 1, (8, 1)), rng.normal(size=layout.shape) * layout.mask
+    a, at, b = rng.normal(size=30), rng.normal(size=30), rng.normal(size=(8, 1))
+    system = Timed(layout, theta, heat, held, limits, rho, layout.rows)
+    step = system.limited(z, a, at, b)
+    g = (1 + limits.more) * layout.mask
+    held_by = layout.of_user(g * step.y)
+    np.testing.assert_allclose(step.t, held_by, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(step.x, layout.of_user(step.y), rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(step.omega, at + held * step.t, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(step.p + step.omega, a - heat * step.x, rtol=1e-6, atol=1e-6)
+    other = z - theta * (step.cost - layout.spread(step.p))
+    np.testing.assert_allclose(step.y, other * layout.mask, rtol=1e-5, atol=1e-5)
+    use = layout.used(step.y) - rho * step.lam
+    np.testing.assert_allclose(use, b, rtol=1e-7, atol=1e-7)
+
+
+def test_users_of_one_score_are_no_such_limits():
+    inst, score = jobs(10, 3, 0, 2)
+    question = Question.of(inst, np.ones_like(score), 1.0, False)
+    layout = layout_of(question, units.alone(question))
+    assert Limits.of(question, layout, np.ones(10, bool)) is None
+    question = Question.of(inst, score, 1.0, False)
+    assert Limits.of(question, layout, np.zeros(10, bool)) is None
