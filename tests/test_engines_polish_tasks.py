@@ -8,6 +8,7 @@ from engine_cases import ONE_RESOURCE, TWO_SERVERS, judged, question
 
 import fairopt as fo
 from fairopt.instance.generate import random_instance
+from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.point import Point
 from fairopt.solving.engines.polish.tasks import polish
 
@@ -65,5 +66,18 @@ def test_ties_that_are_not_told_yet_are_not_factored(monkeypatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError("factored")
 
-    monkeypatch.setattr("fairopt.solving.engines.polish.tasks.least_norm", never)
+    monkeypatch.setattr("fairopt.solving.engines.polish.tasks._counted", never)
     assert polish(asked, rough) is None
+
+
+def test_an_active_set_that_takes_much_work_is_given_up(monkeypatch) -> None:
+    """A wrong active set of many rows would take hundreds of factorisations, each of seconds."""
+    inst = random_instance(400, 40, 3, density=0.05, seed=2)
+    asked = question(inst, 1.0)
+    near = interior.follow(asked)
+    assert near is not None
+    found = polish(asked, near)
+    assert found is not None and judged(asked, found).certified
+    monkeypatch.setattr("fairopt.solving.engines.polish.tasks.WORK", 0)
+    far = Point(near.x * np.linspace(0.5, 1.5, len(near.x)), near.rows, near.limits)
+    assert polish(asked, far) is None

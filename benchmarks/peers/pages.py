@@ -9,16 +9,27 @@ import platform
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers import calls, plot
+from benchmarks.peers import calls, placement, plot
+from benchmarks.peers.cells import (
+    Record,
+    capital,
+    cell,
+    kind,
+    ratio,
+    seconds,
+    side,
+    size,
+    small,
+)
 from benchmarks.peers.registry import PAGES
 from benchmarks.peers.running import TIGHT, best_peer
-from benchmarks.peers.sides import DENSE, OURS
+from benchmarks.peers.sides import BARE, DENSE, OURS
 
-Record = dict[str, Any]
 TITLES = {
     "engine-speed": "The engine beside its peers",
     "lexicographic-speed": "All levels of max-min beside its peers",
     "growth": "Growth of time with size",
+    "placement": "Sparse and dense placement, servers alike and not",
 }
 _HOW = """\
 Written by
@@ -96,6 +107,8 @@ def markdown(
     lines += [_about(records, about), ""]
     if page == "growth":
         lines += _growth(records, drawn)
+    elif page == "placement":
+        lines += placement.table(records)
     else:
         lines += ["## In short", "", *_short(records), ""]
         for record in records:
@@ -127,21 +140,21 @@ def _short(records: list[Record]) -> list[str]:
         "| its time / ours | its solver alone / ours |", "|---" * 9 + "|",
     ]  # fmt: skip
     for record in records:
-        mine = _side(record, OURS)
+        mine = side(record, OURS)
         best = best_peer(record)
         peer = ("-", "-", "-")
         if best is not None and "wall" in mine:
             inner = f"{best['inner'] / mine['wall']:.2g}" if best.get("inner") else "-"
             peer = (best["side"], f"{best['wall'] / mine['wall']:.2g}", inner)
-        elif len(record["sides"]) > 1 and any("peer" in _kind(r) for r in record["sides"]):
+        elif len(record["sides"]) > 1 and any("peer" in kind(r) for r in record["sides"]):
             peer = ("none reached it", "-", "-")
         ours = (
-            (_seconds(mine["wall"]), _small(mine.get("gap")), _small(mine.get("residual")))
+            (seconds(mine["wall"]), small(mine.get("gap")), small(mine.get("residual")))
             if "wall" in mine
             else (mine.get("failed", "-"), "-", "-")
         )
         lines.append(
-            f"| {record['case']} | {_size(record)} | {record['pairs']:,} | "
+            f"| {record['case']} | {size(record)} | {record['pairs']:,} | "
             + " | ".join([*ours, *peer]) + " |"
         )  # fmt: skip
     for record in records:
@@ -151,7 +164,14 @@ def _short(records: list[Record]) -> list[str]:
 
 def _floor(record: Record) -> list[str]:
     """How far a case is from the dense algebra alone."""
-    floor, mine = _side(record, DENSE), _side(record, OURS)
+    floor, mine, bare = (side(record, name) for name in (DENSE, OURS, BARE))
+    if "wall" in bare and "wall" in mine:
+        return [
+            "",
+            f"`{record['case']}`: one bare pass over the pairs (costs, the cheapest, an "
+            f"exponential, sums of use) takes {seconds(bare['wall'])} s; the whole call, proof "
+            f"included, takes {mine['wall'] / bare['wall']:.0f} times that.",
+        ]
     if "wall" not in floor or "wall" not in mine:
         return []
     many = floor["notes"]["calls"]
@@ -160,7 +180,7 @@ def _floor(record: Record) -> list[str]:
         "",
         f"`{record['case']}`: the dense linear algebra alone ({many['dpotrf']} factorisations of "
         f"order {order} with the products that make their matrices, and {many['dpotrs']} solves) "
-        f"takes {_seconds(floor['wall'])} s; the whole call takes "
+        f"takes {seconds(floor['wall'])} s; the whole call takes "
         f"{mine['wall'] / floor['wall']:.2f} times that.",
     ]
 
@@ -168,7 +188,7 @@ def _floor(record: Record) -> list[str]:
 def _case(record: Record) -> list[str]:
     lines = [
         f"## {record['case']}", "",
-        f"{_capital(record['words'])}: {_size(record)}, {record['pairs']:,} pairs; time limit "
+        f"{capital(record['words'])}: {size(record)}, {record['pairs']:,} pairs; time limit "
         f"{record['limit']:g} s a call.", "",
     ]  # fmt: skip
     if "busy" in record:
@@ -179,7 +199,7 @@ def _case(record: Record) -> list[str]:
     ]  # fmt: skip
     for row in record["sides"]:
         if "wall" not in row:
-            lines.append(f"| {row['side']} |" + " - |" * 9 + f" {_cell(row['failed'])} |")
+            lines.append(f"| {row['side']} |" + " - |" * 9 + f" {cell(row['failed'])} |")
             continue
         remark = row.get("failed") or row.get("status") or ""
         if row["side"] == OURS:
@@ -188,14 +208,14 @@ def _case(record: Record) -> list[str]:
         elif row.get("notes", {}).get("programs"):
             remark += f", {row['notes']['programs']} programs"
         lines.append(
-            f"| {row['side']} | {row['runs']} | {_seconds(row['wall'])} | {_ratio(row)} "
-            f"| {_seconds(row.get('inner'))} | {_small(row.get('gap'))} "
-            f"| {_small(row.get('residual'))} | {row.get('prices', '-')} "
-            f"| {_small(row.get('overrun'))} | {_small(row.get('apart'))} | {_cell(remark)} |"
+            f"| {row['side']} | {row['runs']} | {seconds(row['wall'])} | {ratio(row)} "
+            f"| {seconds(row.get('inner'))} | {small(row.get('gap'))} "
+            f"| {small(row.get('residual'))} | {row.get('prices', '-')} "
+            f"| {small(row.get('overrun'))} | {small(row.get('apart'))} | {cell(remark)} |"
         )
-    mine = _side(record, OURS)
+    mine = side(record, OURS)
     if "wall" in mine:
-        lines += ["", f"fairopt: {_seconds(mine['cpu'])} s of processor; peak memory of its "
+        lines += ["", f"fairopt: {seconds(mine['cpu'])} s of processor; peak memory of its "
                   f"process {mine['peak']:,.0f} MB ({mine['before']:,.0f} MB before the first "
                   "call)."]  # fmt: skip
     return [*lines, ""]
@@ -208,7 +228,7 @@ def _busy(record: Record) -> list[str]:
     alone, beside = busy["alone"], busy["beside"]
     lines = ["| | wall s | processor s |", "|---|---|---|"]
     for how, words in (("alone", "alone"), ("beside", "beside the other process")):
-        lines.append(f"| {words} | {_seconds(busy[how]['wall'])} | {_seconds(busy[how]['cpu'])} |")
+        lines.append(f"| {words} | {seconds(busy[how]['wall'])} | {seconds(busy[how]['cpu'])} |")
     lines.append(
         f"| ratio | {beside['wall'] / alone['wall']:.2f} | {beside['cpu'] / alone['cpu']:.2f} |"
     )
@@ -225,17 +245,17 @@ def _growth(records: list[Record], drawn: bool) -> list[str]:
         own = [record for record in records if record["series"] == series]
         names = list(dict.fromkeys(row["side"] for record in own for row in record["sides"]))
         heads = ["pairs", *names, "gap", "residual", "peak MB"]
-        lines += [f"## More {series}", "", f"{_capital(own[0]['words'])}.", "",
+        lines += [f"## More {series}", "", f"{capital(own[0]['words'])}.", "",
                   f"| {series} | " + " | ".join(heads) + " |",
                   "|---" * (len(heads) + 1) + "|"]  # fmt: skip
         for record in own:
             cells = [f"{record[series]:,}", f"{record['pairs']:,}"]
             for name in names:
-                row = _side(record, name)
-                cells.append(_seconds(row["wall"]) + " s" if "wall" in row else _cell(
+                row = side(record, name)
+                cells.append(seconds(row["wall"]) + " s" if "wall" in row else cell(
                     row.get("failed", "-")))  # fmt: skip
-            mine = _side(record, OURS)
-            cells += [_small(mine.get("gap")), _small(mine.get("residual"))]
+            mine = side(record, OURS)
+            cells += [small(mine.get("gap")), small(mine.get("residual"))]
             cells.append(f"{mine['peak']:,.0f}" if "peak" in mine else "-")
             lines.append("| " + " | ".join(cells) + " |")
         lines += ["", *_slope(own, series), ""]
@@ -244,46 +264,9 @@ def _growth(records: list[Record], drawn: bool) -> list[str]:
 
 def _slope(own: list[Record], series: str) -> list[str]:
     """The exponent of the last two sizes solved."""
-    solved = [(r[series], _side(r, OURS)["wall"]) for r in own if "wall" in _side(r, OURS)]
+    solved = [(r[series], side(r, OURS)["wall"]) for r in own if "wall" in side(r, OURS)]
     if len(solved) < 2 or solved[-1][0] == solved[-2][0]:
         return []
     (small, quick), (large, slow) = solved[-2:]
     power = math.log(slow / quick) / math.log(large / small)
     return [f"Between the last two sizes the time of fairopt grows like {series}^{power:.2f}."]
-
-
-def _side(record: Record, name: str) -> dict[str, Any]:
-    found: dict[str, Any] = next((r for r in record["sides"] if r["side"] == name), {})
-    return found
-
-
-def _kind(row: dict[str, Any]) -> str:
-    from benchmarks.peers.sides import SIDES
-
-    return "ours" if SIDES[row["side"]].ours else "peer"
-
-
-def _size(record: Record) -> str:
-    return f"{record['users']:,} x {record['servers']:,} x {record['resources']}"
-
-
-def _capital(words: str) -> str:
-    return words[0].upper() + words[1:]
-
-
-def _seconds(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3g}"
-
-
-def _small(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value:.0e}" if 0 < value < math.inf else f"{value:g}"
-
-
-def _ratio(row: dict[str, Any]) -> str:
-    return f"{row['ratio']:.2f}" if "ratio" in row else "-"
-
-
-def _cell(text: str) -> str:
-    return str(text).replace("|", "/").replace("\n", " ")[:120]

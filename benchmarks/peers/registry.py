@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-PAGES = ("engine-speed", "lexicographic-speed", "growth")
+PAGES = ("engine-speed", "placement", "lexicographic-speed", "growth")
 _FILES = (
     "toy", "main", "medium", "sparse", "nested", "steep", "throughput", "million", "trace", "busy",
-    "levels", "levels_small", "growing",
+    "placement", "levels", "levels_small", "growing",
 )  # fmt: skip
 
 

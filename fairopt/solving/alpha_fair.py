@@ -147,7 +147,7 @@ class _Ladder:
         )
         if steep and (self._central() or self._rest()):
             return self._found()
-        linear = self.question.alpha == 0
+        linear, few = self.question.alpha == 0, len(self.question.pairs[0]) <= SMALL
         for settings in () if solver == "interior" else conic.ladder(solver, linear):
             try:
                 self._rung(settings)
@@ -156,8 +156,12 @@ class _Ladder:
                 self.steps.append({"step": settings.label, "status": "failed"})
             if self.error <= self.gap:
                 break
-            if self.polished and not steep and not self.tried and (self._central() or self._rest()):
+            # its factorisations fill up: of many pairs it is the last resort
+            early = few and self.polished and not steep and not self.tried
+            if early and (self._central() or self._rest()):
                 break
+        if self.error > self.gap and self.polished and not self.tried and self.best is not None:
+            self._rest() or self._central()
         if self.best is None:
             raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
         return self._found()

@@ -7,7 +7,7 @@ from typing import Any
 
 import fairopt as fo
 from benchmarks.peers.registry import Case
-from benchmarks.peers.sides import CONIC, OURS
+from benchmarks.peers.sides import CONIC, DENSE, OURS
 from fairopt.instance.generate import random_instance
 
 
@@ -19,10 +19,10 @@ def build(quick: bool, density: float) -> tuple[fo.Instance, Any]:
 CASES = (
     Case(
         "sparse", "proportional fairness, density 0.1", "engine-speed",
-        partial(build, density=0.1), (OURS, "cvxpy plain", *CONIC), limit=30,
+        partial(build, density=0.1), (OURS, DENSE, "cvxpy plain", *CONIC), limit=30,
     ),
     Case(
         "sparser", "proportional fairness, density 0.06", "engine-speed",
-        partial(build, density=0.06), (OURS, *CONIC), limit=30,
+        partial(build, density=0.06), (OURS, DENSE, *CONIC), limit=30,
     ),
 )  # fmt: skip

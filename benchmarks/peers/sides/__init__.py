@@ -42,6 +42,7 @@ _ALL = (
     Side("fairopt", "ours", ("fairopt",), ("fairopt", "numpy", "scipy"), ours=True),
     Side("fairopt, nothing merged", "ours", ("fairopt",), (), {"reduce": False}, ours=True),
     Side("dense algebra alone", "dense", ("fairopt", "scipy"), (), ours=True, floor=True),
+    Side("a bare pass", "bare", ("fairopt",), (), ours=True, floor=True),
     Side("cvxpy plain", "cvxpy_plain", ("cvxpy", "clarabel"), ("cvxpy", "clarabel")),
     # what is enough for a gap of 1e-6: tighter ones cost more and stop short more often
     _pairs("Clarabel", "clarabel", 1e-8),
@@ -60,7 +61,7 @@ _ALL = (
     Side("DeDe", "dede_admm", ("dede", "ecos"), ("dede", "cvxpy", "ray")),
 )  # fmt: skip
 SIDES = {side.name: side for side in _ALL}
-OURS, APART, DENSE = (side.name for side in _ALL[:3])
+OURS, APART, DENSE, BARE = (side.name for side in _ALL[:4])
 CONIC = tuple(
     f"cvxpy pairs, {name}" for name in ("Clarabel", "Clarabel, regularised", "ECOS", "SCS")
 )

@@ -36,6 +36,9 @@ SPARE = 4
 """most rows that are left out, one at a time, where Newton does not converge"""
 ROUNDS = 40
 """changes of the active set"""
+WORK = 10_000_000
+"""entries of all sparse factors of one polish: an active set that is nearly right needs a few
+factorisations, and one that is not would take hundreds, each of seconds where rows are many"""
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,7 @@ class _Frame:
         self.row = self.i[self.pair] * self.resources + r
         self.b = self.use[self.pair, r]
         self.log_size = np.log(inst.alone[self.n, self.i])
+        self.work = 0
 
     # -- evaluation -----------------------------------------------------------------------
 
@@ -247,7 +251,10 @@ class _Frame:
                 return None
             if size <= ROUNDED:
                 return state
-            step = least_norm(jacobian, -residual)
+            if self.work > WORK:
+                return None
+            step, entries = _counted(jacobian, -residual)
+            self.work += entries
             if step is None:
                 return None
             # far away a full step would overflow: no logarithm moves by more than 2 at once
@@ -345,16 +352,20 @@ def _same_user(order: Ints, counts: Ints) -> tuple[Ints, Ints]:
 
 def least_norm(jacobian: csc_array | None, right: Floats) -> Floats | None:
     """A least-squares solution of (nearly) least norm; tasks need not be unique."""
+    return _counted(jacobian, right)[0]
+
+
+def _counted(jacobian: csc_array | None, right: Floats) -> tuple[Floats | None, int]:
+    """The same, and the entries of the sparse factors it took."""
     if jacobian is None or not (np.isfinite(jacobian.data).all() and np.isfinite(right).all()):
-        return None
+        return None, 0
     down, across = jacobian.shape
     if max(down, across) <= DENSE:
         try:
-            return np.asarray(
-                lstsq(jacobian.toarray(), right, cond=1e-13, lapack_driver="gelsy")[0]
-            )
+            found = lstsq(jacobian.toarray(), right, cond=1e-13, lapack_driver="gelsy")[0]
         except (np.linalg.LinAlgError, ValueError):
-            return None
+            return None, 0
+        return np.asarray(found), 0
     # quasi-definite: min |J y - r|^2 + (1e-7 |y|)^2; the caller's iterations correct the difference
     system = block_array(
         [[eye_array(down), jacobian], [jacobian.T, -1e-14 * eye_array(across)]], format="csc"
@@ -364,5 +375,5 @@ def least_norm(jacobian: csc_array | None, right: Floats) -> Floats | None:
         lu = splu(system, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.01)
         step = lu.solve(np.concatenate([right, np.zeros(across)]))[down:]
     except RuntimeError:
-        return None
-    return step if np.isfinite(step).all() else None
+        return None, 0
+    return (step if np.isfinite(step).all() else None), int(lu.nnz)
