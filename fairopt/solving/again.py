@@ -1,0 +1,90 @@
+"""An answer from the answer before a change, judged; whether a start may be used at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fairopt.allocation import Allocation
+from fairopt.certificates.alpha_fair import measure, normalised
+from fairopt.errors import BadInput, Fault
+from fairopt.formulas.parameters import words
+from fairopt.instance import Floats, Instance
+from fairopt.notions import Notion
+from fairopt.solving.engines.again import matching
+from fairopt.solving.engines.point import Question
+
+CLOSE = 1e-9
+"""largest gap and residual of an answer from a start; any other is solved anew"""
+COLD = "solved anew"
+
+
+def checked(start: Any, instance: Instance, notion: Notion) -> Allocation:
+    """The start, if it is an answer of the same notion about the same resources.
+
+    Raises
+    ------
+    BadInput : with what is wrong, all at once.
+    """
+    if not isinstance(start, Allocation):
+        raise BadInput([Fault("start", words(start), "a fairopt.Allocation, the last answer")])
+    faults = []
+    if start.notion != notion.plain():
+        faults.append(Fault("start.notion", _told(start.notion), _told(notion.plain())))
+    if sorted(start.instance.resources) != sorted(instance.resources):
+        faults.append(Fault("start.instance.resources", _listed(start.instance), _listed(instance)))
+    if faults:
+        raise BadInput(faults)
+    return start
+
+
+def answer(
+    instance: Instance, notion: Notion, score: Floats, gap: float, start: Allocation | None
+) -> tuple[Allocation | None, tuple[dict[str, Any], ...]]:
+    """The answer from the start, or None if it must be solved anew; and the step that tells it."""
+    if start is None:
+        return None, ()
+    step: dict[str, Any] = {"step": "start", "status": "used"}
+    why = _unused(instance, notion, start)
+    if why:
+        return None, ({**step, "status": f"not used, {COLD}: {why}"},)
+    from fairopt.solving.engines.again import method
+
+    alpha, inside = float(getattr(notion, "alpha", 0)), bool(getattr(notion, "weight_inside", 0))
+    question = Question.of(instance, score, alpha, inside)
+    assert start.prices is not None
+    begin = None
+    if method.applies(question):
+        begin = matching.matched(question, start.tasks, start.prices, start.instance)
+    if begin is None:
+        return None, ({**step, "status": f"not used, {COLD}"},)
+    found = method.follow(question, begin)
+    step["rounds"], step["steps"] = found.rounds, found.steps
+    if found.point is None:
+        return None, ({**step, "status": f"too far away, {COLD}"},)
+    p, mu = normalised(instance, *found.point.prices(instance))
+    alloc = Allocation(instance, notion, found.point.tasks(instance), p, mu, score=score)
+    step["gap"], step["residual"] = measure(alloc)
+    if not max(step["gap"], step["residual"]) <= min(gap, CLOSE):
+        return None, ({**step, "status": f"not close enough, {COLD}"},)
+    return alloc, (step,)
+
+
+def _unused(instance: Instance, notion: Notion, start: Allocation) -> str:
+    """Why a start is of no use to this notion or instance; empty if it is."""
+    if notion.family != "alpha-fair":
+        return "only alpha-fair notions begin from a start"
+    if not (instance.plain and instance.linear and start.instance.plain and start.instance.linear):
+        return "quotas, modes or demand that is not linear"
+    if start.prices is None or not start.prices.any():
+        return "it has no prices"
+    return ""
+
+
+def _told(plain: Any) -> str:
+    """A notion in words: its name and its parameters."""
+    given = ", ".join(f"{key} {value!r}" for key, value in plain.get("parameters", {}).items())
+    return f"{plain['name']!r}" + (f" with {given}" if given else "")
+
+
+def _listed(instance: Instance) -> str:
+    return ", ".join(instance.resources)

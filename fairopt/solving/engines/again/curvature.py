@@ -1,0 +1,112 @@
+r"""The curvature of the users' demand in the money of rows, factored, and changed user by user.
+
+With theta = e over held pairs, S_n their sum and kappa_n = -dx/dp of the user's demand,
+
+.. math:: H = \sum_h \theta_h b_h b_h' - \sum_n \frac{(B \theta)_n (B \theta)_n'}{S_n + \kappa_n}
+              + \rho.
+
+The first sum is a block a server and cheap. The second has rank N and is most of the work; only
+the terms of users whose held pairs changed are computed again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import blas, lapack
+
+from fairopt.instance import Bools, Floats, Ints
+from fairopt.solving.engines.again.users import Taken
+from fairopt.solving.engines.interior.layout import Grid, Layout, Pairs
+
+SHIFT = 1e-13
+"""added to the unit diagonal of the scaled matrix"""
+LIMIT = 1e-9
+"""curvature of a full row, in units of the mean money of a row: it keeps H from being singular"""
+
+
+class Curvature:
+    """H and its factor; `update` brings it to what users take now."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.size = layout.rows.size
+        self.coupled = np.zeros((self.size, self.size), order="F")
+        self.theta: Floats | None = None
+        self.root = np.zeros(0)
+        self.scale, self.factor = np.zeros(0), np.zeros((0, 0))
+
+    def update(self, taken: Taken, e: Floats, rho: Floats) -> bool:
+        """Factor H; whether it is positive definite. rho (I, R) > 0."""
+        layout = self.layout
+        theta = np.where(taken.held, e, 0.0)
+        root = 1.0 / np.sqrt(taken.mass + taken.slope)
+        if self.theta is None:
+            self._add(_rows(layout, theta, root, None), 1.0)
+        else:
+            users = _users(layout, self.theta != theta)
+            if 2 * len(users) > len(root):
+                self.coupled[:] = 0.0
+                self._add(_rows(layout, theta, root, None), 1.0)
+            elif len(users):
+                self._add(_rows(layout, self.theta, self.root, users), -1.0)
+                self._add(_rows(layout, theta, root, users), 1.0)
+                new = self.root.copy()
+                new[users] = root[users]
+                root = new
+        self.theta, self.root = theta, root
+        blocks = layout.blocks(theta)
+        servers, resources = layout.rows.shape
+        matrix = np.negative(self.coupled)
+        at = np.arange(self.size).reshape(servers, resources)
+        matrix[at[:, :, None], at[:, None, :]] += blocks
+        diagonal = np.diag_indices(self.size)
+        matrix[diagonal] += np.where(layout.rows, rho, 1.0).ravel()
+        entries = matrix[diagonal]
+        if not (entries > 0).all():
+            return False
+        self.scale = 1.0 / np.sqrt(entries)
+        matrix *= self.scale[:, None]
+        matrix *= self.scale
+        matrix[diagonal] += SHIFT
+        self.factor, info = lapack.dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
+        return bool(info == 0)
+
+    def _add(self, rows: Floats, sign: float) -> None:
+        """Add rows' rows to the lower triangle of the coupling."""
+        self.coupled = blas.dsyrk(sign, rows.T, 1.0, self.coupled, trans=0, lower=1, overwrite_c=1)
+
+    def solve(self, right: Floats) -> Floats:
+        """H^-1 right, (I, R)."""
+        found = lapack.dpotrs(self.factor, right.ravel() * self.scale, lower=1)[0] * self.scale
+        return np.where(self.layout.rows, found.reshape(right.shape), 0.0)
+
+
+def _users(layout: Layout, pairs: Bools) -> Ints:
+    """Positions of the users of marked pairs."""
+    if isinstance(layout, Grid):
+        return np.flatnonzero(pairs.any(axis=1))
+    assert isinstance(layout, Pairs)
+    marked = np.zeros(layout.users, bool)
+    marked[layout.n[pairs]] = True
+    return np.flatnonzero(marked)
+
+
+def _rows(layout: Layout, theta: Floats, root: Floats, users: Ints | None) -> Floats:
+    """(users, I R) the vectors (B theta)_n root_n of some users, or of all."""
+    servers, resources = layout.rows.shape
+    if isinstance(layout, Grid):
+        pick = slice(None) if users is None else users
+        weight = theta[pick] * root[pick][:, None]
+        if layout.t is not None:
+            weight = weight * layout.t[pick]
+        per_row = (layout.demand[pick][:, None, :] * layout.per_pool).reshape(len(weight), -1)
+        per_row.reshape(len(weight), servers, resources)[...] *= weight[:, :, None]
+        return np.asarray(per_row)
+    assert isinstance(layout, Pairs)
+    where = slice(None) if users is None else np.flatnonzero(np.isin(layout.n, users))
+    n, i = layout.n[where], layout.i[where]
+    place = n if users is None else np.searchsorted(users, n)
+    found = np.zeros((layout.users if users is None else len(users), servers, resources))
+    found[place, i] = layout.b[where] * (theta[where] * root[n])[:, None]
+    rows: Floats = found.reshape(len(found), -1)
+    return rows

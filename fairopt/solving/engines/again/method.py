@@ -1,0 +1,200 @@
+r"""Proximal Newton steps in the prices from the last answer (docs/maths/again.md).
+
+A round solves max sum W g(s_n) - sum (z_h - y_h)^2 / (2 e_h) over what fits, y the tasks of the
+round before, by Newton on its dual: the money of rows at which users take (`users`) just what fits,
+
+.. math:: B z + \max(0, s - \lambda / (\delta M)) = 1,
+
+s the room that each row had. The dual is convex with a piecewise linear gradient, so that Newton's
+method with a line search changes many pairs at once and cannot cycle. A few rounds end at the
+optimum itself, because delta is small beside the curvature of g.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.instance import Floats
+from fairopt.solving.engines.again.curvature import LIMIT, Curvature
+from fairopt.solving.engines.again.matching import Start
+from fairopt.solving.engines.again.users import Taken, Users
+from fairopt.solving.engines.interior.layout import layout_of
+from fairopt.solving.engines.point import Point, Question
+
+DELTA = 1e-6
+"""relative rise of a price at which a pair may double"""
+ETA = 1e-4
+"""a pair that was not used moves like one with this part of its user's share"""
+ENOUGH = 3e-10
+"""error at which it stops"""
+USEFUL = 1e-8
+"""error with which an answer that gets no better is still worth judging"""
+NEWTON = 24
+"""most Newton steps, beyond which a cold answer is as fast"""
+GREW = 4.0
+"""a pair that grew by this factor may move further in the next round"""
+ROUNDS = 12
+INNER = 0.1
+"""a round ends when its misfit is this part of the error of the round before"""
+
+LARGEST = 2_000
+"""rows up to which their square matrix is factored"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The point, or None, after how many Newton steps and rounds."""
+
+    point: Point | None
+    steps: int
+    rounds: int
+
+
+def applies(question: Question) -> bool:
+    """Whether the method knows the problem: alpha > 0, no limit on unlike scores, not too large."""
+    inst = question.instance
+    if question.alpha <= 0 or inst.shape[1] * inst.shape[2] > LARGEST:
+        return False
+    return question.one_score or not np.isfinite(inst.limit).any()
+
+
+def follow(question: Question, start: Start) -> Found:
+    """The answer near a start, or no point where the method gives up."""
+    with np.errstate(all="ignore"):
+        return _Method(question, start).run()
+
+
+class _Method:
+    def __init__(self, question: Question, start: Start) -> None:
+        self.question = question
+        inst, alpha = question.instance, question.alpha
+        self.unit = start.share.sum(axis=1)
+        self.layout = layout_of(question, self.unit)
+        self.w = np.exp(question.log_w + (1 - alpha) * np.log(self.unit))
+        best = np.where(inst.eligible, question.score, 0.0).max(axis=1)
+        self.limit = inst.limit * best / self.unit
+        self.live = self.layout.rows
+        self.money = np.where(self.live, start.prices * inst.pool, 0.0)
+        self.mean = float(self.money.sum()) / max(int(self.live.sum()), 1)
+        self.y = self.layout.from_pairs((start.share / self.unit[:, None])[question.pairs])
+        room = np.maximum(1.0 - self.layout.used(self.y), 0.0)
+        self.room = np.where(self.live & (self.money <= 1e-9 * self.mean), room, 0.0)
+        self.curvature = Curvature(self.layout)
+        self.e: Floats | None = None
+        self.steps = 0
+
+    def run(self) -> Found:
+        number, error, p = 0, np.inf, self.layout.least(self.layout.cost(self.money))
+        p = np.maximum(p, 1e-9 * float(np.median(p)))
+        before = np.inf
+        while number < ROUNDS:
+            number += 1
+            taken = self._round(p, before)
+            if taken is None:
+                break
+            self.y, p = taken.z, taken.p
+            error = self._error(taken)
+            if error <= ENOUGH or not error < 0.5 * before:
+                break
+            before = error
+        useful = error <= USEFUL
+        return Found(self._point() if useful else None, self.steps, number)
+
+    def _round(self, p: Floats, before: float) -> Taken | None:
+        """One proximal problem; None if it was given up."""
+        layout, money = self.layout, self.money
+        e = self._ease(p)
+        users = Users(layout, self.question.alpha, self.w, self.limit, self.y, e)
+        give = 1.0 / (DELTA * self.mean)
+        taken = users.take(money, p)
+        enough = INNER * min(before, 1e-3)
+        while True:
+            miss, room = self._miss(taken, money, give)
+            if float(np.abs(miss).max()) <= max(enough, ENOUGH):
+                self.money, self.room = money, room
+                return taken
+            if self.steps >= NEWTON:
+                return None
+            rho = np.where(room > 0, give, LIMIT / self.mean)
+            if not self.curvature.update(taken, e, rho):
+                return None
+            self.steps += 1
+            moved = self._searched(users, taken, money, miss, give)
+            if moved is None:
+                return None
+            taken, money = moved
+
+    def _ease(self, p: Floats) -> Floats:
+        """e over pairs: kept from round to round, so that H is too, but where a pair grew."""
+        layout = self.layout
+        e = np.maximum(self.y, ETA * layout.spread(layout.of_user(self.y)))
+        e = e / (DELTA * layout.spread(p)) * layout.mask
+        if self.e is not None:
+            e = np.where(e > GREW * self.e, e, self.e)
+        self.e = e
+        return e
+
+    def _searched(
+        self, users: Users, taken: Taken, money: Floats, miss: Floats, give: float
+    ) -> tuple[Taken, Floats] | None:
+        """The Newton step, shortened until the dual's slope along it has at least halved."""
+        step = self.curvature.solve(-miss)
+        rise = self.layout.of_user(np.where(taken.held, users.e, 0.0) * self.layout.cost(step))
+        rise = rise / (taken.mass + taken.slope)
+        slope = float((miss * step).sum())
+        if not slope < 0:
+            return None
+        low, at_low, high, at_high, length = 0.0, slope, 0.0, 0.0, 1.0
+        for _ in range(8):
+            tried = money + length * step
+            guess = np.maximum(taken.p + length * rise, 0.1 * taken.p)
+            new = users.take(tried, guess)
+            after = float((self._miss(new, tried, give)[0] * step).sum())
+            if abs(after) <= 0.5 * abs(slope) or (after < 0 and high == 0.0):
+                return new, tried
+            if after < 0:
+                low, at_low = length, after
+            elif after > 0:
+                high, at_high = length, after
+            else:  # not a number
+                return None
+            part = -at_low / (at_high - at_low)
+            length = low + (high - low) * min(max(part, 0.1), 0.9)
+        return new, tried
+
+    def _miss(self, taken: Taken, money: Floats, give: float) -> tuple[Floats, Floats]:
+        """(1 - room - use, room) of the rows."""
+        room = np.where(self.live, np.maximum(self.room - money * give, 0.0), 0.0)
+        return np.where(self.live, 1.0 - room - self.layout.used(taken.z), 0.0), room
+
+    def _error(self, taken: Taken) -> float:
+        """The largest error of the optimality conditions, relative to each user's own share."""
+        layout = self.layout
+        cheapest = layout.least(taken.cost)
+        due = np.minimum((self.w / cheapest) ** (1 / self.question.alpha), self.limit)
+        own = np.abs(taken.x / due - 1.0)
+        above = layout.of_user(taken.z * (taken.cost - layout.spread(cheapest)) * layout.mask)
+        use = layout.used(taken.z)
+        idle = float((np.maximum(self.money, 0.0) * np.maximum(1.0 - use, 0.0)).sum())
+        over = float(np.where(self.live, use - 1.0, 0.0).max(initial=0.0))
+        below = -float(self.money.min()) / self.mean
+        worst = float((own + above / (cheapest * taken.x)).max())
+        found = max(worst, idle / float(self.money.sum()), over, below)
+        return found if np.isfinite(found) else np.inf
+
+    def _point(self) -> Point:
+        n, _ = self.question.pairs
+        tasks = self.layout.to_pairs(self.y) * self.unit[n] / self.question.share_per_task
+        money = np.where(self.room > 0, 0.0, np.maximum(self.money, 0.0))
+        limits = np.zeros(len(self.unit))
+        limited = np.isfinite(self.limit)
+        if limited.any():
+            x = self.layout.of_user(self.y)
+            cheapest = self.layout.least(self.layout.cost(money))
+            rent = np.maximum(self.w * x**-self.question.alpha - cheapest, 0.0)
+            at = limited & (x >= (1 - 1e-9) * self.limit)
+            # money of the limit: its price per share, in units, times the share that it allows
+            limits = np.where(at, rent * np.where(limited, self.limit, 1.0), 0.0)
+        return Point(tasks, money, limits)
