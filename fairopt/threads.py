@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -48,10 +48,10 @@ def _enter() -> None:
     global _inside, _first
     with _LOCK:
         controller = _controller()
-        _open(controller)
-        limits = controller.limit(limits=1)
+        before = [(library, library.num_threads) for library in controller.lib_controllers]
+        _set((library, 1) for library, number in before if number not in (1, None))
         if _inside == 0:
-            _first = limits, controller
+            _first = before, controller
             _told.update({name: os.environ.get(name) for name in _NUMBERS})
             os.environ.update(dict.fromkeys(_NUMBERS, "1"))
         _inside += 1
@@ -68,10 +68,8 @@ def _leave() -> None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-        limits, before = _first
-        _open(before)
-        limits.restore_original_limits()
-        _open(before)
+        numbers, before = _first
+        _set((library, number) for library, number in numbers if number not in (1, None))
         _first = None
         _since(before)
 
@@ -88,10 +86,13 @@ def _since(before: Any) -> None:
             library.set_num_threads(most)
 
 
-def _open(controller: Any) -> None:
-    """Let this thread set the number too: newer threadpoolctl reserves that to one thread."""
-    for library in controller.lib_controllers:
+def _set(numbers: Iterable[tuple[Any, int]]) -> None:
+    """Set thread numbers; newer threadpoolctl reserves that to one thread unless it is cleared."""
+    for library, number in numbers:
         clear = getattr(library, "clear_controlling_thread", None)
+        if clear is not None:
+            clear(force=True)
+        library.set_num_threads(number)
         if clear is not None:
             clear(force=True)
 

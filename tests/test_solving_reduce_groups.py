@@ -57,9 +57,10 @@ def partition(lines: list[tuple[object, ...]]) -> list[int]:
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize("dear", [False, True])
 @pytest.mark.parametrize("seed", range(8))
-def test_groups_are_those_of_equal_tuples(axis: int, dear: bool, seed: int) -> None:
+@pytest.mark.parametrize("size", [40, 300])
+def test_groups_are_those_of_equal_tuples(size: int, axis: int, dear: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    size, kinds = 300, int(rng.integers(1, 40))
+    kinds = int(rng.integers(1, 40))
     of = rng.integers(kinds, size=size)
     blocks = [
         rng.integers(3, size=(kinds, 2)).astype(float)[of],
@@ -79,6 +80,7 @@ def test_a_hash_that_collides_changes_nothing(axis: int, monkeypatch: pytest.Mon
     block, more = rng.integers(3, size=(60, 2)) * 1.0, rng.random((60, 70)) < 0.02
     lines = [(tuple(a), tuple(b)) for a, b in zip(block, more, strict=True)]
     blocks = [block, more] if axis == 0 else [block.T, more.T]
+    monkeypatch.setattr(module, "FEW", 0)
     monkeypatch.setattr(
         module, "_hash", lambda b, axis: np.zeros(b[0].shape[axis], dtype=np.uint64)
     )
@@ -93,6 +95,17 @@ def test_pieces_of_a_large_array_hash_as_one(monkeypatch: pytest.MonkeyPatch) ->
     np.testing.assert_array_equal(equal_lines([wide]).of, whole.of)
     np.testing.assert_array_equal(equal_lines([wide.T], (), 1).of, whole.of)
     assert whole.merged
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_bytes_and_hash_find_the_same_groups(axis: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    block = np.array([[0.0, 1.0], [-0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
+    blocks = [block if axis == 0 else block.T, np.ones((4, 4), bool)]
+    by_bytes = equal_lines(blocks, (), axis)
+    monkeypatch.setattr(module, "FEW", 0)
+    by_hash = equal_lines(blocks, (), axis)
+    assert by_bytes.of.tolist() == by_hash.of.tolist() == [0, 0, 1, 0]
+    assert by_bytes.first.tolist() == by_hash.first.tolist() == [0, 2]
 
 
 def test_sums_and_largest_of_groups() -> None:

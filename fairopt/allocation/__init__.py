@@ -96,7 +96,9 @@ class Allocation(Amounts):
              "floor_prices": floor_prices},
             instance.names,
         )  # fmt: skip
-        ways = checked("way_tasks", way_tasks, (len(instance.ways), i), faults, signed=True)
+        ways = None
+        if way_tasks is not None:
+            ways = checked("way_tasks", way_tasks, (len(instance.ways), i), faults, signed=True)
         x = checked("tasks", given["tasks"], (n, i), faults, signed=True)
         x = running(instance, x, ways, faults)
         own = {"prices": given["prices"], "limit_prices": given["limit_prices"],

@@ -71,8 +71,10 @@ def _savings(
     if force is not None:
         beside = beside + force[users]
     score, eligible = alloc.score[users], inst.eligible[users]
-    saved = _saving(rent, rent, beside, score, eligible)[0]
-    more, best = _saving(rent, backed, beside, score, eligible)
+    saved, best = _saving(rent, rent, beside, score, eligible)
+    more = saved
+    if not np.array_equal(rent, backed):
+        more, best = _saving(rent, backed, beside, score, eligible)
     place = np.arange(len(best)), best
     fits = (room[place] * score[place])[:, None]
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -53,6 +53,17 @@ class Place:
     price: Twofold
     limit_price: Twofold
 
+    @classmethod
+    def of(cls, alloc: Allocation, log_scale: float) -> Place:
+        """An answer as it is; `log_scale` brings its prices to that unit."""
+        assert alloc.prices is not None
+        (n, i), scale = np.nonzero(alloc.held), np.exp(log_scale)
+        mu = np.zeros(len(alloc.tasks)) if alloc.limit_prices is None else alloc.limit_prices
+        return cls(
+            (n, i), Twofold.of(alloc.held[n, i]), Twofold.of((alloc.prices * scale).ravel()),
+            Twofold.of(mu * scale),
+        )  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Market:

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates.disturbed import disturbed, idle_money
-from fairopt.certificates.located import Market
+from fairopt.certificates.located import Market, Place, located
 from fairopt.certificates.nearby import KNOWN, optimum
 from fairopt.instance import Floats
 
@@ -38,9 +38,16 @@ def lost(
     log_share : (N,) log of the shares, exactly feasible. log_floor : (N,) log of the share that
         counts as zero.
     """
-    idle, off = idle_money(alloc, error)
     inst = alloc.instance
     few = inst.shape[0] + inst.pool.size <= FEW
+    if few:
+        # of an answer exact to the last digit, its own tasks and prices prove it
+        where, away = located(market, Place.of(alloc, log_scale))
+        with np.errstate(invalid="ignore"):
+            apart: Floats = np.abs(np.maximum(log_share, log_floor) - np.maximum(where, log_floor))
+            if (apart + away).max() <= TOLERANCE:
+                return apart
+    idle, off = idle_money(alloc, error)
     with np.errstate(divide="ignore", invalid="ignore"):
         wrong = idle.sum() + off.sum()  # nobody can lose more
         followed = np.where(wrong == 0, 0.0, np.minimum(wrong / own, 1.0))

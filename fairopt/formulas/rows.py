@@ -14,6 +14,8 @@ Floats = NDArray[np.float64]
 
 SHORT = 32
 """largest number of columns that are taken one by one"""
+FEW = 2_000
+"""entries up to which the columns are laid out as rows first, which are then added one by one"""
 
 
 def least(matrix: Floats) -> Floats:
@@ -35,6 +37,9 @@ def _by_column(operation: np.ufunc, matrix: Floats) -> Floats:
     columns = matrix.shape[1]
     if not 0 < columns <= SHORT:
         return np.asarray(operation.reduce(matrix, axis=1))
+    if matrix.size <= FEW and len(matrix) > 1:
+        # the same order of summation, in two calls
+        return np.asarray(operation.reduce(np.array(matrix.T, order="C"), axis=0))
     found = np.array(matrix[:, 0])
     for k in range(1, columns):
         operation(found, matrix[:, k], out=found)

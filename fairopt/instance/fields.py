@@ -187,7 +187,7 @@ class Fields:
         """(N, I, 1) part of the row's time that one task uses, 1/gamma[n,i] (khamse2016, TDM)."""
         return (1.0 / np.where(self.eligible, self.alone, np.inf))[:, :, None]
 
-    @property
+    @cached_property
     def demand_by_server(self) -> Floats:
         """(N, I, R) demand written out (a broadcast view where it is the same on every server)."""
         self.only_plain("demand by server (see Instance.ways)", modes=True)

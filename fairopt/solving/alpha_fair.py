@@ -16,9 +16,9 @@ from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import AlphaFair
 from fairopt.solving.engines import units
 from fairopt.solving.engines.answer import How
+from fairopt.solving.engines.compact import method as compact
 from fairopt.solving.engines.interior import limit_money, pooled
 from fairopt.solving.engines.interior import method as interior
-from fairopt.solving.engines.penalties import method as small
 from fairopt.solving.engines.point import Point, Question, fitted
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.smoothed import method as smoothed
@@ -47,10 +47,13 @@ def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allo
     p, mu = np.zeros(instance.pool.shape), np.zeros(instance.shape[0])
     steps: list[dict[str, Any]] = []
     scales: list[float] = []
+    whole = _Ladder(instance, notion, score, polished, gap)
+    if solver in ("auto", "interior") and whole.small():
+        # a small cluster: all its parts at once cost hardly more than one of them
+        return _of_part(0, *whole.found())
     parts = instance.parts()
     if len(parts) == 1 and len(parts[0][1]) == instance.shape[1]:
-        best, tried = _Ladder(instance, notion, score, polished, gap).climb(solver)
-        return best.with_(steps=tuple({"part": 0, **step} for step in tried))
+        return _of_part(0, *whole.climb(solver))
     for number, (users, servers) in enumerate(parts):
         part, where = instance.select(users, servers), np.ix_(users, servers)
         best, tried = _Ladder(part, notion, score[where], polished, gap).climb(solver)
@@ -71,6 +74,10 @@ def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allo
     joined = Allocation(instance, notion, tasks, p, mu, score=score, steps=tuple(steps))
     p, mu = normalised(instance, *_within_reach(joined, always=len(finite) < len(scales)))
     return joined.with_(prices=p, limit_prices=mu)
+
+
+def _of_part(number: int, best: Allocation, tried: list[dict[str, Any]]) -> Allocation:
+    return best.with_(steps=tuple({"part": number, **step} for step in tried))
 
 
 def _within_reach(alloc: Allocation, always: bool = False) -> tuple[Floats, Floats]:
@@ -124,6 +131,7 @@ class _Ladder:
         self.best: Allocation | None = None
         self.error, self.rank = np.inf, (np.inf, np.inf)
         self.tried = False
+        self.point: Point | None = None
         self.steps: list[dict[str, Any]] = []
 
     def climb(self, solver: str) -> tuple[Allocation, list[dict[str, Any]]]:
@@ -136,9 +144,9 @@ class _Ladder:
         """
         failures: list[str] = []
         if solver in ("auto", "interior") and self._interior():
-            return self._found()
+            return self.found()
         if self.question.alpha == 0 and solver in ("auto", "interior") and self._simplex():
-            return self._found()
+            return self.found()
         # where general solvers are known to give wrong answers, the central path goes first
         steep = self.polished and (
             solver == "interior"
@@ -146,7 +154,7 @@ class _Ladder:
             or np.ptp(self.question.log_w) > 14
         )
         if steep and (self._central() or self._rest()):
-            return self._found()
+            return self.found()
         linear, few = self.question.alpha == 0, len(self.question.pairs[0]) <= SMALL
         for settings in () if solver == "interior" else conic.ladder(solver, linear):
             try:
@@ -164,9 +172,10 @@ class _Ladder:
             self._rest() or self._central()
         if self.best is None:
             raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
-        return self._found()
+        return self.found()
 
-    def _found(self) -> tuple[Allocation, list[dict[str, Any]]]:
+    def found(self) -> tuple[Allocation, list[dict[str, Any]]]:
+        """The best answer, and the steps tried."""
         assert self.best is not None
         return self.best, self.steps
 
@@ -176,13 +185,20 @@ class _Ladder:
         if self.polished and self.error > 0:
             self._judge("polish", polish(self.question, point))
 
+    def small(self) -> bool:
+        """Our method for small instances; whether its answer needs no other step."""
+        if self.point is None:
+            self.point = compact.follow(self.question)
+            if self.point is None:
+                return False
+            self._judge("interior, small", self.point)
+        return self.error <= self.exact and not self._undecided()
+
     def _interior(self) -> bool:
         """Our interior method, polished where that may help; whether it certified an answer."""
-        point = small.without_penalty(self.question)
-        if point is not None:
-            self._judge("interior, small", point)
-            if self.error <= self.exact and not self._undecided():
-                return True
+        if self.small():
+            return True
+        point = self.point
         if self.error > EXACT and self._by_prices():
             return True
         if self.error > EXACT:
@@ -301,7 +317,8 @@ class _Ladder:
     def _undecided(self) -> bool:
         """Whether a pair is nearly unused and nearly as cheap as the user's cheapest.
 
-        There the error of an interior answer is as large as the square root of its gap.
+        There the error of an interior answer is as large as the square root of its gap, so of a
+        more exact answer fewer pairs are near.
         """
         alloc, inst = self.best, self.instance
         if alloc is None or inst.shape[0] * inst.shape[1] > SMALL:
@@ -313,7 +330,8 @@ class _Ladder:
         cheapest = np.where(inst.eligible, cost, np.inf).min(axis=1, keepdims=True)
         share = alloc.tasks * self.score
         part = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
-        near = inst.eligible & (cost < cheapest * (1 + UNDECIDED)) & (part < UNDECIDED)
+        width = min(UNDECIDED, 100 * self.error**0.5)
+        near = inst.eligible & (cost < cheapest * (1 + width)) & (part < width)
         return bool(near.any())
 
     def _small(self) -> bool:

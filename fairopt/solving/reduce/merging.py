@@ -52,7 +52,9 @@ def merge(instance: Instance, notion: Notion, rule: Merging, score: Floats | Non
         limit = users.sums(limit)
     servers, machines = _servers(instance, rule, score, users)
     capacity, count = _merged_capacity(instance, servers, machines)
-    server_part = machines / servers.sums(machines)[servers.of]
+    server_part = np.ones(len(machines))
+    if servers.merged:
+        server_part = machines / servers.sums(machines)[servers.of]
     return Merged(users, servers, part, server_part, weight, limit, notion, capacity, count)
 
 
@@ -78,6 +80,8 @@ def _servers(
     if not rule.servers or len(count) == 1:
         return Groups.single(len(count)), count
     some: Any = users.first if users.merged else slice(None)
+    if not instance.everywhere and not equal_lines([instance.eligible[some]], axis=1).merged:
+        return Groups.single(len(count)), count  # no two servers are open to the same users
     blocks: list[Any] = [_shapes(capacity).T, instance.eligible[some]]
     if instance.demand.ndim == 3:
         blocks.extend(np.moveaxis(instance.demand[some], 2, 0))
@@ -106,9 +110,9 @@ def _merged_capacity(
     instance: Instance, servers: Groups, machines: Floats
 ) -> tuple[Floats, Ints]:
     """Capacity (H, R) and count (H,): of one machine if all are equal, else of all together."""
-    capacity = instance.capacity[servers.first]
     if not servers.merged:
-        return capacity, instance.count
+        return instance.capacity, instance.count
+    capacity = instance.capacity[servers.first]
     other = (instance.capacity != capacity[servers.of]).any(axis=1)
     number = servers.sums(machines)
     together = (servers.sums(other) > 0) | (number >= MACHINES)

@@ -59,11 +59,35 @@ def never_binding(rows: Rows, alone_matters: bool) -> Ints:
     """
     kept = list(range(rows.pool.shape[1]))
     few = rows.first(SAMPLE)
-    for r in reversed(range(rows.pool.shape[1])):
+    perhaps = _perhaps(few)
+    for r in reversed(np.flatnonzero(perhaps).tolist()):
         others = [k for k in kept if k != r]
-        if all(_implied(part, r, others, alone_matters).all() for part in (few, rows)):
+        tried = (few, rows) if rows.eligible.size > few.eligible.size else (rows,)
+        if all(_implied(part, r, others, alone_matters).all() for part in tried):
             kept = others
     return np.array([r for r in reversed(range(rows.pool.shape[1])) if r not in kept], np.int64)
+
+
+def _perhaps(rows: Rows) -> Bools:
+    """(R,) whether a resource may be left out, as far as these users on the first server tell.
+
+    Neither test of `_implied` holds there of the others; rounding is given the benefit of doubt.
+    """
+    some = np.flatnonzero(rows.eligible[:, 0])
+    resources = rows.pool.shape[1]
+    if not len(some) or not (rows.pool[0] > 0).all():
+        return np.ones(resources, bool)
+    demand = rows.demand[some] if rows.demand.ndim == 2 else rows.demand[some, 0]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        part = demand / rows.pool[0]
+        below = (part[:, :, None] <= part[:, None, :] * (1 + ROOM)).all(axis=0)
+        # tasks that fit by the other resources, and the use they make of this one
+        most = np.where(np.eye(resources, dtype=bool), np.inf, 1 / part[:, None, :]).min(axis=2)
+        most = np.minimum(most, rows.limit[some, None])
+        use = np.where(demand > 0, most * part, 0.0).sum(axis=0)
+    below[np.arange(resources), np.arange(resources)] = False
+    found: Bools = below.any(axis=1) | np.logical_not(use >= 1 + ROOM)
+    return found
 
 
 def _implied(rows: Rows, r: int, others: list[int], alone_matters: bool) -> Bools:

@@ -28,7 +28,7 @@ from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.penalties.centring import Direction, Left, State
 from fairopt.solving.engines.penalties.ground import Ground
 from fairopt.solving.engines.penalties.whole import Whole
-from fairopt.solving.engines.point import Point, Question
+from fairopt.solving.engines.point import Point
 
 MOST = 80
 EASY = 2.0
@@ -47,43 +47,17 @@ GOOD = 1e-10
 """relative error from which on the path ends soon after the error stops falling"""
 
 
-MOST_PAIRS = 24
-"""pairs up to which this method also solves alpha-fair problems"""
-WIDEST = 300.0
-"""log of the largest ratio of weights"""
-
-
-def follow(
-    instance: Instance, score: Floats, terms: Terms, weight: Floats | None = None
-) -> Point | None:
+def follow(instance: Instance, score: Floats, terms: Terms) -> Point | None:
     """The best point of the central path, or None if floating point could not follow it.
 
     Parameters
     ----------
     instance : the cluster; every user eligible somewhere. score : (N, I) dominant share of a task.
     terms : the objective, hard forms included; they must leave more than zero.
-    weight : (N,) > 0, in place of those of the instance.
     """
     with np.errstate(all="ignore"):
-        method = _Method(instance, score, terms, instance.weight if weight is None else weight)
+        method = _Method(instance, score, terms, instance.weight)
         return method.point(method.run())
-
-
-def without_penalty(question: Question) -> Point | None:
-    """The best point of a small alpha-fair question, which is (16) without penalties.
-
-    W g(s) is phi g(s / phi) with phi = W^(1/alpha). None for a question that is not small, and
-    where such weights are beyond floating point or alpha is 0.
-    """
-    if not question.alpha or len(question.pairs[0]) > MOST_PAIRS:
-        return None
-    instance, weight = question.instance, question.instance.weight
-    log_v = question.log_w / question.alpha
-    if not np.array_equal(log_v, np.log(weight)):
-        if np.ptp(log_v) > WIDEST:
-            return None
-        weight = np.exp(log_v - log_v.max())
-    return follow(instance, question.score, Terms.free(question.alpha), weight)
 
 
 class _Method:

@@ -1,0 +1,313 @@
+r"""An interior point method for alpha-fairness on small instances, where calls cost more than sums.
+
+Unknowns, all in one array, are shares a of the eligible pairs, slacks s of capacities and limits,
+reduced costs nu, prices lambda of rows and every user's marginal value v:
+
+.. math::
+   v_n F_n^\alpha = \phi_n, \quad \frac{v_n}{\phi_n} - \sum_r \lambda_r B_{h,r} + \nu_h = 0, \quad
+   B a + s = 1, \quad \lambda s = \tau, \quad \nu a = \tau
+
+with F = share / phi and phi = W^(1/alpha), as W g(s) is phi g(s / phi) up to a factor. The relation
+of v is taken in logarithms: it is one more product that does not vanish. A step eliminates shares
+and users; one positive definite matrix in the rows is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from fairopt.instance import Floats
+from fairopt.solving.engines.compact.rows import Rows
+from fairopt.solving.engines.point import Point, Question
+
+MOST_PAIRS, MOST_ROWS = 20_000, 200
+"""users times servers, and rows of servers and limits, up to which this method goes first"""
+STEEPEST, FEW = 10.0, 24
+"""alpha above which the path is often lost unless pairs are at most so few"""
+MOST = 80
+"""steps at one exponent"""
+WIDEST = 300.0
+"""log of the largest ratio of weights"""
+EASY, STRIDE = 2.0, 2.0
+"""alpha up to which the path is followed directly, and factor of alpha from there"""
+HALF_WAY = 1e-2
+"""relative error at which alpha is raised"""
+DAMPING = 1e-8
+"""part of the marginal value added to reduced costs, whose inverse would drown other terms"""
+LAST = 1e-17
+"""complementarity, relative to all money, at the end of the path"""
+LIGHTEST = 1e-9
+"""part of the mean money that a user counts as having at least, in the targets"""
+ENOUGH, GOOD = 2e-15, 1e-10
+"""relative errors: nothing is left to gain; it ends soon after the error stops falling"""
+
+
+def follow(question: Question) -> Point | None:
+    """The best point of the central path; None where alpha is 0, an instance is not small, or
+    weights are beyond floating point."""
+    inst, alpha = question.instance, question.alpha
+    limits = np.count_nonzero(np.isfinite(inst.limit))
+    if not alpha or inst.pool.size + limits > MOST_ROWS or inst.placement.size > MOST_PAIRS:
+        return None
+    if alpha > STEEPEST and len(inst.pairs[0]) > FEW:
+        return None
+    log_v = question.log_w / alpha
+    log_v = log_v - log_v.max()
+    if log_v.min() < -WIDEST:
+        return None
+    with np.errstate(all="ignore"):
+        return _Method(question, np.exp(log_v)).run()
+
+
+class _State:
+    """The unknowns: a, s, nu, price and v, all positive."""
+
+    __slots__ = ("a", "amounts", "costs", "nu", "price", "s", "size", "v", "whole")
+
+    def __init__(self, whole: Floats, size: tuple[int, int]) -> None:
+        """size: pairs, and pairs and rows."""
+        p, b = size
+        self.whole, self.size = whole, size
+        self.amounts, self.costs, self.v = whole[:b], whole[b : 2 * b], whole[2 * b :]
+        self.a, self.s, self.nu, self.price = (
+            whole[:p], whole[p:b], whole[b : b + p], whole[b + p : 2 * b]
+        )  # fmt: skip
+
+    def moved(self, step: _State, length: float) -> _State:
+        return _State(self.whole + length * step.whole, self.size)
+
+    def reach(self, step: _State) -> float:
+        """The length of the step at which the first unknown becomes 0."""
+        return 1.0 / max(-float((step.whole / self.whole).min()), 1e-300)
+
+
+class _Left(NamedTuple):
+    """The residual of each condition, with levels, all money, and the largest entry of `curve`."""
+
+    level: Floats
+    money: float
+    dual: Floats
+    primal: Floats
+    curve: Floats
+    bent: float
+
+
+Direction = Callable[[Floats, Floats], _State]
+"""(changes wanted of products (pairs + rows,), bend (N,)) -> Newton step"""
+
+
+class _Method:
+    """One problem, with levels in units of `size`, and Newton's method along its central path."""
+
+    def __init__(self, question: Question, weight: Floats) -> None:
+        self.question, self.rows = question, Rows(question)
+        self.weight = weight / weight.sum()
+        self.log_weight = np.log(self.weight)
+        a = self._begin()
+        level = self._sums(a) / self.weight
+        self.alpha = min(question.alpha, EASY)
+        self.factor = 1.0 / (self.weight * float(np.exp(np.log(level).mean())))
+        self.first = a
+
+    def _begin(self) -> Floats:
+        """Equal shares on each server with every row at most half full, then cut to the limits."""
+        rows, inst = self.rows, self.question.instance
+        a = np.ones(len(rows.n))
+        resources, _ = rows.split(rows.used(rows.grid(a)))
+        a = a * (0.5 / np.where(resources.max(axis=1) > 0, resources.max(axis=1), 1.0))[rows.server]
+        if len(rows.limited):
+            _, limits = rows.split(rows.used(rows.grid(a)))
+            cut = np.ones(len(inst.users))
+            cut[rows.limited] = np.minimum(1.0, 0.5 / limits)
+            a = a * cut[rows.n]
+        return a
+
+    def _sums(self, pairs: Floats) -> Floats:
+        """(N,) sum over the pairs of each user."""
+        found: Floats = self.rows.grid(pairs).sum(axis=0)
+        return found
+
+    def _start(self) -> _State:
+        """The first shares, marginal values at them, each user's money spread over its rows."""
+        rows, a = self.rows, self.first
+        v = self.weight * (self._sums(a) * self.factor) ** -min(self.alpha, 2.0)
+        value = (self.factor * v)[rows.n]
+        price = 2.0 * rows.evenly(a * value)
+        nu = np.maximum(rows.cost(price) - value, 0.2 * value)
+        s = np.maximum(1.0 - rows.used(rows.grid(a)), 0.1)
+        return _State(np.concatenate([a, s, nu, price, v]), (len(a), len(a) + len(s)))
+
+    # -- the path -----------------------------------------------------------------------------
+
+    def run(self) -> Point | None:
+        """The end of the path; a large alpha is reached in strides, each solved only roughly."""
+        state = self._start()
+        while self.alpha < self.question.alpha:
+            state = self._raised(self._descend(state, HALF_WAY))
+        return self._point(self._descend(state, ENOUGH))
+
+    def _descend(self, state: _State, enough: float) -> _State:
+        """Predictor-corrector steps until the error no longer falls; the best state met."""
+        best, least, worse = state, np.inf, 0
+        for _ in range(MOST):
+            left = self._left(state)
+            error = self._error(state, left)
+            if not error < np.inf:
+                break
+            if error < least:
+                best, least, worse = state, error, 0
+            else:
+                worse += 1
+            if least <= enough or worse > (0 if least <= GOOD else 8):
+                break
+            moved = self._step(state, left)
+            if moved is None:
+                break
+            state = moved
+        return best
+
+    def _raised(self, z: _State) -> _State:
+        """The state at a larger alpha; prices change as the marginal values of those who pay."""
+        rows, share = self.rows, self._sums(z.a)
+        before, level = self.factor * z.v, share / self.weight
+        self.alpha = alpha = min(self.question.alpha, STRIDE * self.alpha)
+        # the unit is the equally distributed equivalent
+        low = float(level.min())
+        mean = float(self.weight @ (level / low) ** (1 - alpha))
+        self.factor = 1.0 / (self.weight * low * mean ** (1 / (1 - alpha)))
+        v = self.weight * (share * self.factor) ** -alpha
+        more = self.factor * v / before
+        paid = rows.grid(z.a) * before
+        dearer = rows.used(paid * more) / rows.used(paid)
+        parts = [z.a, z.s, z.nu * more[rows.n], z.price * dearer, v]
+        return _State(np.concatenate(parts), z.size)
+
+    # -- one step -----------------------------------------------------------------------------
+
+    def _left(self, z: _State) -> _Left:
+        rows, grid = self.rows, self.rows.grid(z.a)
+        level = grid.sum(axis=0) * self.factor
+        dual = (self.factor * z.v)[rows.n] - rows.cost(z.price) + z.nu
+        primal = 1.0 - rows.used(grid) - z.s
+        curve = np.log(z.v) + self.alpha * np.log(level) - self.log_weight
+        bent = float(np.abs(curve).max())
+        return _Left(level, float(z.v @ level), dual, primal, curve, bent)
+
+    @staticmethod
+    def _error(z: _State, left: _Left) -> float:
+        """Largest error: money relative to all money, rows to 1."""
+        if not left.money > 0:
+            return np.inf
+        return max(
+            float(np.abs(left.dual) @ z.a) / left.money, float(np.abs(left.primal).max()),
+            left.bent, float(z.amounts @ z.costs) / left.money,
+        )  # fmt: skip
+
+    def _step(self, z: _State, left: _Left) -> _State | None:
+        level, curve = left.level, left.curve
+        try:
+            direction = self._directions(z, left, self.alpha * z.v / level)
+        except np.linalg.LinAlgError:
+            return None
+        products = z.amounts * z.costs
+        many = len(products)
+        mean, money = float(products.sum()) / many, left.money / many
+        if not mean > 0:
+            return None
+        due = self._due(z, level)
+        aim = direction(-products, curve)
+        length = min(1.0, z.reach(aim))
+        square = aim.amounts * aim.costs
+        rest = (1 - length) * mean + length**2 * float(square.sum()) / many
+        centre = max(mean * min(1.0, rest / mean) ** 3, LAST * money)
+        rise = self._sums(aim.a) * self.factor / level
+        second = ((aim.v / z.v) ** 2 + self.alpha * rise**2) / 2
+        most = (10 * mean) * due
+        go = direction(
+            centre * due - products - np.minimum(np.maximum(square, -most), most),
+            curve - np.minimum(second, 0.5),
+        )
+        # near the solution a step may end nearer to where an unknown would be 0
+        far = min(1.0, max(mean / money, left.bent))
+        return z.moved(go, min(1.0, (1 - min(0.1, max(far**1.5, 1e-9))) * z.reach(go)))
+
+    def _due(self, z: _State, level: Floats) -> Floats:
+        """What each product is to be at the centre, relative to the mean: the money of the pair's
+        user, and the mean (harmonic, by use) of those who use the row. Equal targets would lose
+        the users whose money is small."""
+        money, rows = z.v * level, self.rows
+        own = np.minimum(np.maximum(money * (len(money) / money.sum()), LIGHTEST), 1.0)
+        grid = rows.grid(z.a)
+        return np.concatenate([own[rows.n], rows.used(grid) / rows.used(grid / own)])
+
+    def _directions(self, z: _State, left: _Left, slope: Floats) -> Direction:
+        """Newton steps; slope (N,): v moves by -slope dF.
+
+        Raises
+        ------
+        LinAlgError : the matrix is singular.
+        """
+        rows, factor, pairs = self.rows, self.factor, z.size[0]
+        value = factor * z.v
+        theta = z.a / (z.nu + DAMPING * value[rows.n])
+        grid = rows.grid(theta)
+        heat = factor**2 * slope
+        stiff = 1.0 + heat * grid.sum(axis=0)
+        coupled = rows.coupled(grid)
+        matrix = rows.gram(grid) - (coupled * (heat / stiff)) @ coupled.T
+        solve = _solver(matrix, z.s / z.price)
+
+        def direction(products: Floats, bend: Floats) -> _State:
+            own, due = products[:pairs] / z.a, products[pairs:] / z.price
+            pull = theta * (left.dual + own - (value * bend)[rows.n])
+            held = rows.grid(pull)
+            total = held.sum(axis=0)
+            price = solve(rows.used(held) - coupled @ (heat / stiff * total) - left.primal + due)
+            rise = (total - price @ coupled) / stiff
+            a = pull - theta * (rows.cost(price) + (heat * rise)[rows.n])
+            v = -slope * factor * rise - z.v * bend
+            nu = own - z.nu * a / z.a
+            s = due - z.s * price / z.price
+            return _State(np.concatenate([a, s, nu, price, v]), z.size)
+
+        return direction
+
+    # -- the end ------------------------------------------------------------------------------
+
+    def _point(self, z: _State) -> Point | None:
+        """In tasks and money of rows; of a pair and of a row, what is smaller than its partner is
+        0: part of the share beside part of the price, part of a user's money beside what is left.
+        """
+        if not np.isfinite(z.whole).all():
+            return None
+        rows = self.rows
+        value, level = self.factor * z.v, self._sums(z.a)
+        part = z.a / level[rows.n]
+        a = np.where(part < z.nu / value[rows.n], 0.0, z.a)
+        paid = z.price * rows.largest(rows.grid(part / value[rows.n]))
+        price = np.where(paid < z.s, 0.0, z.price)
+        resources, limits = rows.split(price)
+        paid = np.zeros(rows.users)
+        paid[rows.limited] = limits
+        return Point((rows.grid(a) / rows.u).T, resources, paid)
+
+
+def _solver(matrix: Floats, diagonal: Floats) -> Callable[[Floats], Floats]:
+    """Solves with a positive definite matrix, a diagonal added; scaled to unit diagonal."""
+    at = np.arange(len(matrix))
+    matrix[at, at] += diagonal
+    scale = 1.0 / np.sqrt(matrix[at, at])
+    matrix *= scale * scale[:, None]
+    matrix[at, at] += 1e-15
+    inverse = np.linalg.inv(matrix)
+
+    def solve(right: Floats) -> Floats:
+        right = right * scale
+        found = inverse @ right
+        found += inverse @ (right - matrix @ found)
+        return np.asarray(found * scale, dtype=np.float64)
+
+    return solve

@@ -1,0 +1,127 @@
+"""The arrays of a small instance, server by server, and the sums that conditions are made of.
+
+Arrays over pairs (P,) are in the order of servers; on the grid (I, N) pairs that are not eligible
+hold 0. Rows (m,) are the resources that anybody uses, and after them the finite limits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.instance import Floats
+from fairopt.solving.engines.point import Question
+
+
+class Rows:
+    """What pairs use of rows, per unit of share; a full row is 1.
+
+    n (P,) user of each pair; u (I, N) share of a task, 1 where not eligible.
+    """
+
+    def __init__(self, question: Question) -> None:
+        inst = question.instance
+        self.users, self.servers, self.resources = inst.shape
+        eligible = inst.eligible.T
+        self.shape = self.servers, self.users
+        flat = np.flatnonzero(eligible)
+        self.flat = None if len(flat) == eligible.size else flat
+        self.server, self.n = flat // self.users, flat % self.users
+        self.u = np.where(eligible, question.score.T, 1.0)
+        pool = np.where(inst.pool > 0, inst.pool, np.inf)
+        demand = inst.demand.T[None] if inst.demand.ndim == 2 else inst.demand.transpose(1, 2, 0)
+        part = demand / pool[:, :, None] / self.u[:, None, :]
+        self.part = np.ascontiguousarray(np.where(eligible[:, None, :], part, 0.0))
+        square = self.part[:, :, None, :] * self.part[:, None, :, :]
+        self.squares = square.reshape(self.servers, -1, self.users)
+        live = self.part.any(axis=2).ravel()
+        self.live = None if live.all() else np.flatnonzero(live)
+        self.limited = np.flatnonzero(np.isfinite(inst.limit))
+        # part of the user's limit that a unit of share takes
+        self.of_limit = eligible[:, self.limited] / (
+            self.u[:, self.limited] * inst.limit[self.limited]
+        )
+        self.size = int(live.sum()) + len(self.limited)
+
+    def grid(self, pairs: Floats) -> Floats:
+        """(I, N) from an array over pairs."""
+        if self.flat is None:
+            return pairs.reshape(self.shape)
+        found = np.zeros(self.shape)
+        found.ravel()[self.flat] = pairs
+        return found
+
+    def pairs(self, grid: Floats) -> Floats:
+        """(P,) from the grid."""
+        flat = grid.ravel()
+        return flat if self.flat is None else flat[self.flat]
+
+    def used(self, grid: Floats) -> Floats:
+        """(m,) part of each row that shares (I, N) use."""
+        found = (self.part @ grid[:, :, None]).ravel()
+        found = found if self.live is None else found[self.live]
+        if len(self.limited):
+            own = (self.of_limit * grid[:, self.limited]).sum(axis=0)
+            found = np.concatenate([found, own])
+        return found
+
+    def largest(self, grid: Floats) -> Floats:
+        """(m,) the most of each row that one user's shares (I, N) use."""
+        found = (self.part * grid[:, None, :]).max(axis=2).ravel()
+        found = found if self.live is None else found[self.live]
+        own = (self.of_limit * grid[:, self.limited]).sum(axis=0)
+        return np.concatenate([found, own])
+
+    def split(self, rows: Floats) -> tuple[Floats, Floats]:
+        """(I, R) and (L,) the entries of resources, 0 where nobody uses one, and of limits."""
+        size = self.size - len(self.limited)
+        found = rows[:size]
+        if self.live is not None:
+            found = np.zeros(self.servers * self.resources)
+            found[self.live] = rows[:size]
+        return found.reshape(self.servers, self.resources), rows[size:]
+
+    def cost(self, rows: Floats) -> Floats:
+        """(P,) what a unit of share costs at prices (m,) of whole rows."""
+        resources, limits = self.split(rows)
+        grid = (resources[:, None, :] @ self.part)[:, 0]
+        if len(self.limited):
+            grid[:, self.limited] += self.of_limit * limits
+        return self.pairs(grid)
+
+    def evenly(self, money: Floats) -> Floats:
+        """(m,) the money of pairs (P,) divided evenly among the rows that each of them uses."""
+        some = self.part > 0
+        many = some.sum(axis=1)
+        many[:, self.limited] += 1
+        each = self.grid(money) / np.maximum(many, 1)
+        found = (some * each[:, None, :]).sum(axis=2).ravel()
+        found = found if self.live is None else found[self.live]
+        return np.concatenate([found, each[:, self.limited].sum(axis=0)])
+
+    def coupled(self, theta: Floats) -> Floats:
+        """(m, N) what each user's pairs, weighted by theta (I, N), use of each row."""
+        found = (self.part * theta[:, None, :]).reshape(-1, self.users)
+        found = found if self.live is None else found[self.live]
+        if not len(self.limited):
+            return found
+        limits = np.zeros((len(self.limited), self.users))
+        own = (self.of_limit * theta[:, self.limited]).sum(axis=0)
+        limits[np.arange(len(own)), self.limited] = own
+        return np.concatenate([found, limits])
+
+    def gram(self, theta: Floats) -> Floats:
+        """(m, m) sum over pairs of theta (I, N) times what they use of one row and of another."""
+        servers, resources = self.servers, self.resources
+        i, size = np.arange(servers), servers * resources
+        found = np.zeros((servers, resources, servers, resources))
+        blocks = self.squares @ theta[:, :, None]
+        found[i, :, i] = blocks.reshape(servers, resources, resources)
+        matrix = found.reshape(size, size)
+        if self.live is not None:
+            matrix = matrix[self.live[:, None], self.live]
+        if not len(self.limited):
+            return matrix
+        own = self.of_limit * theta[:, self.limited]
+        beside = (self.part[:, :, self.limited] * own[:, None, :]).reshape(size, -1)
+        beside = beside if self.live is None else beside[self.live]
+        return np.block([[matrix, beside], [beside.T, np.diag((own * self.of_limit).sum(axis=0))]])

@@ -1,0 +1,120 @@
+"""The method for small clusters: exact to the last digits, with limits, parts and any demand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt import criteria
+from fairopt.instance.generate import random_instance
+from fairopt.solving.engines.compact import method
+from fairopt.solving.engines.compact.rows import Rows
+from fairopt.solving.engines.point import Question
+
+
+def question(inst, alpha=1.0, criterion="drf", inside=False):
+    return Question.of(inst, criteria.score(inst, criterion), alpha, inside)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 5.0])
+@pytest.mark.parametrize("density", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("size", [(3, 2, 2), (30, 10, 3), (100, 20, 3)])
+def test_it_ends_at_the_last_digits(size, density, alpha):
+    for seed in range(2):
+        inst = random_instance(*size, density=density, seed=seed)
+        alloc = fo.solve(inst, fo.AlphaFair(alpha))
+        steps = [step["step"] for step in alloc.steps if step["step"] != "reduce"]
+        assert steps == ["interior, small"]
+        assert max(alloc.certificate.gap, alloc.certificate.residual) < 1e-11
+
+
+def test_it_agrees_with_the_interior_method(monkeypatch):
+    inst = random_instance(20, 6, 3, density=0.5, seed=3, weight_decades=2, limits=0.3)
+    small = fo.solve(inst, fo.AlphaFair(2), reduce=False)
+    monkeypatch.setattr(method, "follow", lambda asked: None)
+    other = fo.solve(inst, fo.AlphaFair(2), reduce=False)
+    assert [step["step"] for step in small.steps] == ["interior, small"]
+    assert "interior, small" not in [step["step"] for step in other.steps]
+    np.testing.assert_allclose(small.shares, other.shares, rtol=1e-6)
+
+
+@pytest.mark.parametrize("limits", [0.0, 0.5, 1.0])
+def test_limits_and_demand_by_server(limits):
+    plain = random_instance(12, 4, 3, density=0.6, seed=1, zero_demand=0.3, limits=limits)
+    rng = np.random.default_rng(0)
+    demand = plain.demand_by_server * rng.uniform(0.5, 2, (12, 4, 1))
+    for inst in (plain, plain.replace(demand=demand)):
+        for criterion in ("tasks", "dominant-share"):
+            alloc = fo.solve(inst, fo.AlphaFair(1.0, criterion), reduce=False)
+            assert [step["step"] for step in alloc.steps] == ["interior, small"]
+            assert alloc.certificate.residual < 1e-9
+            assert (alloc.totals <= inst.limit * (1 + 1e-12)).all()
+
+
+def test_parts_are_solved_together_and_servers_nobody_uses_cost_nothing():
+    one = random_instance(4, 2, 2, seed=1)
+    apart = fo.Instance(
+        np.tile(one.demand, (2, 1)), np.vstack([one.capacity, 3 * one.capacity, [[5, 5]]]),
+        np.hstack([np.kron(np.eye(2), np.ones((4, 2))), np.zeros((8, 1))]).astype(bool),
+    )  # fmt: skip
+    both = fo.solve(apart, fo.ProportionalFair(criterion="tasks"), reduce=False)
+    assert [step["step"] for step in both.steps] == ["interior, small"]
+    alone = fo.solve(one, fo.ProportionalFair(criterion="tasks"), reduce=False)
+    np.testing.assert_allclose(both.totals[:4], alone.totals, rtol=1e-9)
+    np.testing.assert_allclose(both.totals[4:], 3 * alone.totals, rtol=1e-9)
+    assert (both.prices[4] == 0).all() and (both.tasks[:, 4] == 0).all()
+
+
+def test_rows_are_the_sums_they_say():
+    inst = random_instance(5, 3, 2, density=0.6, seed=2, limits=0.6, zero_demand=0.4)
+    asked = question(inst)
+    rows = Rows(asked)
+    rng = np.random.default_rng(1)
+    a, lam = rng.random(len(rows.n)), rng.random(rows.size)
+    use = np.zeros((rows.size, len(a)))  # the matrix B, column by column
+    for h in range(len(a)):
+        one = np.zeros(len(a))
+        one[h] = 1.0
+        use[:, h] = rows.used(rows.grid(one))
+    np.testing.assert_allclose(rows.used(rows.grid(a)), use @ a)
+    np.testing.assert_allclose(rows.cost(lam), lam @ use)
+    np.testing.assert_allclose(rows.gram(rows.grid(a)), (use * a) @ use.T)
+    of_user = np.equal.outer(np.arange(5), rows.n)
+    np.testing.assert_allclose(rows.coupled(rows.grid(a)), (use * a) @ of_user.T)
+    np.testing.assert_allclose(rows.evenly(a), ((use > 0) / (use > 0).sum(axis=0)) @ a)
+    most = ((use * a) @ of_user.T).max(axis=1)
+    np.testing.assert_allclose(rows.largest(rows.grid(a)), most)
+    # shares of one task on each pair use what the instance says
+    part = np.zeros((5, 3))
+    part[rows.n, rows.server] = asked.score[rows.n, rows.server]
+    flat = inst.used(inst.eligible.astype(float)) / inst.pool
+    found, _ = rows.split(rows.used(part.T))
+    np.testing.assert_allclose(found, flat)
+
+
+def test_what_it_leaves_to_others():
+    inst = random_instance(6, 5, 2, seed=0)
+    assert method.follow(question(inst)) is not None
+    assert method.follow(question(inst, alpha=0.0)) is None
+    assert method.follow(question(inst, alpha=method.STEEPEST * 2)) is None  # 30 pairs
+    large = random_instance(10, 70, 3, seed=0)
+    assert large.pool.size > method.MOST_ROWS and method.follow(question(large)) is None
+    wide = inst.replace(weight=np.geomspace(1e-150, 1, 6))
+    assert method.follow(question(wide)) is None
+
+
+def test_a_wrong_point_is_not_believed(monkeypatch):
+    """The ladder goes on where the judge does not prove what the method found."""
+    inst = random_instance(8, 3, 2, seed=4)
+    right = method.follow
+
+    def spoiled(asked):
+        point = right(asked)
+        return type(point)(point.x * np.linspace(0.5, 1, len(point.x))[:, None], point.rows,
+                           point.limits)  # fmt: skip
+
+    monkeypatch.setattr(method, "follow", spoiled)
+    alloc = fo.solve(inst, fo.ProportionalFair())
+    assert [step["step"] for step in alloc.steps][:2] == ["interior, small", "interior"]
+    assert alloc.steps[0]["residual"] > 0.1 and alloc.certificate.certified
