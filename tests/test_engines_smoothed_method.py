@@ -9,6 +9,7 @@ import fairopt as fo
 from fairopt.allocation import Allocation
 from fairopt.certificates.alpha_fair import measure, normalised
 from fairopt.instance import Floats
+from fairopt.solving.engines.compact import method as compact
 from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.smoothed import method
@@ -141,6 +142,7 @@ def test_a_sample_gives_the_first_prices() -> None:
 
 def test_many_users_take_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(method, "USERS", 300)
+    monkeypatch.setattr(compact, "MOST_PAIRS", 0)
     inst = cluster(400, 0.2)
     found = fo.solve(inst, fo.ProportionalFair())
     assert [step["step"] for step in found.steps] == ["prices, smoothed"]
@@ -150,6 +152,7 @@ def test_many_users_take_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_where_it_does_not_end_the_interior_method_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(method, "USERS", 300)
+    monkeypatch.setattr(compact, "MOST_PAIRS", 0)
     monkeypatch.setattr(method.path, "MOST", 3)
     found = fo.solve(cluster(400, 0.2), fo.ProportionalFair())
     assert [step["step"] for step in found.steps][:2] == ["prices, smoothed", "interior"]

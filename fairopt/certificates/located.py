@@ -86,10 +86,12 @@ class Market:
 
     def cost(self, place: Place, n: Ints, i: Ints) -> Twofold:
         """Price of one unit of share of each of these pairs."""
-        demand, servers = self.instance.demand_by_server[n, i], self.instance.shape[2]
+        inst = self.instance
+        price = Twofold(*(part.reshape(inst.pool.shape)[i] for part in place.price))
+        each = price.times(inst.demand_by_server[n, i])
         found = place.limit_price.at(n)
-        for r in range(servers):
-            found = found.plus(place.price.at(i * servers + r).times(demand[:, r]))
+        for r in range(inst.shape[2]):
+            found = found.plus(Twofold(each.high[:, r], each.low[:, r]))
         return found.over(self.score[n, i])
 
     def left(self, place: Place) -> Floats:
@@ -114,22 +116,31 @@ class Market:
         share = np.bincount(n, self.score[n, i] * place.tasks.high, self.instance.shape[0])
         return np.asarray(share, dtype=np.float64)
 
-    def cheapest(self, place: Place) -> Twofold:
-        """(N,) q, the cheapest price of a unit of share over all eligible pairs."""
+    def paid(self, place: Place) -> tuple[Twofold, float]:
+        """(N,) q, the cheapest price of a unit of share over all eligible pairs; NaN where there
+        is none. And the money that users pay above it for the shares they hold."""
         inst = self.instance
-        price = place.price.high.reshape(inst.pool.shape)
-        high, low = np.empty(inst.shape[0]), np.empty(inst.shape[0])
+        price, share = place.price.high.reshape(inst.pool.shape), np.zeros(inst.shape[:2])
+        share[place.pairs] = place.tasks.high * self.score[place.pairs]
+        high, low = np.full((2, inst.shape[0]), np.nan)
+        above = 0.0
         for users in inst.blocks():
-            each = task_cost(inst, price, users, place.limit_price.high) / np.where(
-                inst.eligible[users], self.score[users], 1.0
-            )
-            each = np.where(inst.eligible[users], each, np.inf)
-            n, i = np.nonzero(each <= rows.least(each)[:, None] * (1 + NEAR))
+            eligible, held = inst.eligible[users], share[users]
+            each = task_cost(inst, price, users, place.limit_price.high)
+            each = np.where(eligible, each / np.where(eligible, self.score[users], 1.0), np.inf)
+            near = each <= rows.least(each)[:, None] * (1 + NEAR)
+            n, i = np.nonzero(near | (held > 0))
+            if not len(n):
+                continue
             cost = self.cost(place, n + users.start, i)
-            order = np.lexsort((cost.low, cost.high, n))
-            first = order[np.unique(n[order], return_index=True)[1]]
-            high[users], low[users] = cost.high[first], cost.low[first]
-        return Twofold(high, low)
+            first = np.flatnonzero(np.diff(n, prepend=-1))
+            some = users.start + n[first]
+            high[some] = np.minimum.reduceat(cost.high, first)
+            tie = np.where(cost.high == high[users.start + n], cost.low, np.inf)
+            low[some] = np.minimum.reduceat(tie, first)
+            more = cost.minus(Twofold(high, low).at(users.start + n))
+            above += float((np.maximum(more, 0.0) * held[n, i]).sum())
+        return Twofold(high, low), above
 
 
 def located(market: Market, place: Place) -> tuple[Floats, Floats]:
@@ -138,7 +149,7 @@ def located(market: Market, place: Place) -> tuple[Floats, Floats]:
     nothing = np.full((2, len(market.log_w)), np.inf)
     inst, alpha = market.instance, market.alpha
     with np.errstate(all="ignore"):
-        left, room, q = market.left(place), market.room(place), market.cheapest(place)
+        left, room, (q, above) = market.left(place), market.room(place), market.paid(place)
         # any use of a resource that the row does not have is too much
         beyond = np.where(left < 0, -left / inst.pool.ravel(), 0.0)
         over = max(float(beyond.max()), float(np.maximum(-room / inst.limit, 0.0).max()))
@@ -150,9 +161,6 @@ def located(market: Market, place: Place) -> tuple[Floats, Floats]:
         budget = float(money.sum() + limits.sum())
         idle = float((place.price.high * np.abs(left)).sum())
         idle += float((place.limit_price.high[priced] * np.abs(room[priced])).sum())
-        n, i = place.pairs
-        above = market.cost(place, n, i).minus(q.at(n))
-        above = np.maximum(above, 0.0) * market.score[n, i] * place.tasks.high
         log_q = np.log(q.high)
         log_best = (market.log_w - log_q) / alpha
         own = np.exp(log_q + log_best)
@@ -160,6 +168,6 @@ def located(market: Market, place: Place) -> tuple[Floats, Floats]:
         if not (off.max() * (1 + alpha) <= SMALL):
             return nothing[0], nothing[1]
         loss = float((0.51 * alpha * own * off**2).sum())
-        eps = idle + float(above.sum()) + loss + (over + DIGITS) * budget
+        eps = idle + above + loss + (over + DIGITS) * budget
         away = np.sqrt(2.05 * eps / (alpha * own))
         return log_best, np.where(away * (1 + alpha) <= SMALL, away, np.inf)

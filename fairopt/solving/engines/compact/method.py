@@ -81,12 +81,19 @@ class _State:
 
     def reach(self, step: _State) -> float:
         """The length of the step at which the first unknown becomes 0."""
-        return 1.0 / max(-float((step.whole / self.whole).min()), 1e-300)
+        return 1.0 / max(-float(np.minimum.reduce(step.whole / self.whole)), 1e-300)
 
 
 class _Left(NamedTuple):
-    """The residual of each condition, with levels, all money, and the largest entry of `curve`."""
+    """The residual of each condition at a state, and what it was made of.
 
+    grid (I, N) shares; used (m,) of rows; value (N,) of a unit of share; `bent` the largest entry
+    of `curve`.
+    """
+
+    grid: Floats
+    used: Floats
+    value: Floats
     level: Floats
     money: float
     dual: Floats
@@ -95,8 +102,9 @@ class _Left(NamedTuple):
     bent: float
 
 
-Direction = Callable[[Floats, Floats], _State]
-"""(changes wanted of products (pairs + rows,), bend (N,)) -> Newton step"""
+Direction = Callable[[Floats, Floats, bool], tuple[_State, Floats]]
+"""(changes wanted of products (pairs + rows,), bend (N,), whether the last digits matter) ->
+Newton step, and the rise of each user's share (N,)"""
 
 
 class _Method:
@@ -188,13 +196,13 @@ class _Method:
     # -- one step -----------------------------------------------------------------------------
 
     def _left(self, z: _State) -> _Left:
-        rows, grid = self.rows, self.rows.grid(z.a)
-        level = grid.sum(axis=0) * self.factor
-        dual = (self.factor * z.v)[rows.n] - rows.cost(z.price) + z.nu
-        primal = 1.0 - rows.used(grid) - z.s
+        rows, grid, value = self.rows, self.rows.grid(z.a), self.factor * z.v
+        level, used = np.add.reduce(grid, axis=0) * self.factor, rows.used(grid)
+        dual = value[rows.n] - rows.cost(z.price) + z.nu
+        primal = 1.0 - used - z.s
         curve = np.log(z.v) + self.alpha * np.log(level) - self.log_weight
-        bent = float(np.abs(curve).max())
-        return _Left(level, float(z.v @ level), dual, primal, curve, bent)
+        bent = float(np.maximum.reduce(np.abs(curve)))
+        return _Left(grid, used, value, level, float(z.v @ level), dual, primal, curve, bent)
 
     @staticmethod
     def _error(z: _State, left: _Left) -> float:
@@ -202,8 +210,9 @@ class _Method:
         if not left.money > 0:
             return np.inf
         return max(
-            float(np.abs(left.dual) @ z.a) / left.money, float(np.abs(left.primal).max()),
-            left.bent, float(z.amounts @ z.costs) / left.money,
+            float(np.abs(left.dual) @ z.a) / left.money,
+            float(np.maximum.reduce(np.abs(left.primal))), left.bent,
+            float(z.amounts @ z.costs) / left.money,
         )  # fmt: skip
 
     def _step(self, z: _State, left: _Left) -> _State | None:
@@ -214,34 +223,33 @@ class _Method:
             return None
         products = z.amounts * z.costs
         many = len(products)
-        mean, money = float(products.sum()) / many, left.money / many
+        mean, money = float(np.add.reduce(products)) / many, left.money / many
         if not mean > 0:
             return None
-        due = self._due(z, level)
-        aim = direction(-products, curve)
+        due = self._due(z, left)
+        aim, more = direction(-products, curve, False)
         length = min(1.0, z.reach(aim))
         square = aim.amounts * aim.costs
-        rest = (1 - length) * mean + length**2 * float(square.sum()) / many
+        rest = (1 - length) * mean + length**2 * float(np.add.reduce(square)) / many
         centre = max(mean * min(1.0, rest / mean) ** 3, LAST * money)
-        rise = self._sums(aim.a) * self.factor / level
-        second = ((aim.v / z.v) ** 2 + self.alpha * rise**2) / 2
+        second = ((aim.v / z.v) ** 2 + self.alpha * (more * self.factor / level) ** 2) / 2
         most = (10 * mean) * due
-        go = direction(
+        go, _ = direction(
             centre * due - products - np.minimum(np.maximum(square, -most), most),
-            curve - np.minimum(second, 0.5),
-        )
+            curve - np.minimum(second, 0.5), True,
+        )  # fmt: skip
         # near the solution a step may end nearer to where an unknown would be 0
         far = min(1.0, max(mean / money, left.bent))
         return z.moved(go, min(1.0, (1 - min(0.1, max(far**1.5, 1e-9))) * z.reach(go)))
 
-    def _due(self, z: _State, level: Floats) -> Floats:
+    def _due(self, z: _State, left: _Left) -> Floats:
         """What each product is to be at the centre, relative to the mean: the money of the pair's
         user, and the mean (harmonic, by use) of those who use the row. Equal targets would lose
         the users whose money is small."""
-        money, rows = z.v * level, self.rows
-        own = np.minimum(np.maximum(money * (len(money) / money.sum()), LIGHTEST), 1.0)
-        grid = rows.grid(z.a)
-        return np.concatenate([own[rows.n], rows.used(grid) / rows.used(grid / own)])
+        own = z.v * left.level * (len(z.v) / left.money)
+        own = np.minimum(np.maximum(own, LIGHTEST), 1.0)
+        rows = left.used / self.rows.used(left.grid / own)
+        return np.concatenate([own[self.rows.n], rows])
 
     def _directions(self, z: _State, left: _Left, slope: Floats) -> Direction:
         """Newton steps; slope (N,): v moves by -slope dF.
@@ -250,28 +258,28 @@ class _Method:
         ------
         LinAlgError : the matrix is singular.
         """
-        rows, factor, pairs = self.rows, self.factor, z.size[0]
-        value = factor * z.v
+        rows, factor, value, pairs = self.rows, self.factor, left.value, z.size[0]
         theta = z.a / (z.nu + DAMPING * value[rows.n])
         grid = rows.grid(theta)
-        heat = factor**2 * slope
-        stiff = 1.0 + heat * grid.sum(axis=0)
+        fall = factor * slope
+        heat = factor * fall
+        ease = 1.0 / (1.0 + heat * np.add.reduce(grid, axis=0))
+        cool = heat * ease
         coupled = rows.coupled(grid)
-        matrix = rows.gram(grid) - (coupled * (heat / stiff)) @ coupled.T
+        matrix = rows.gram(grid) - (coupled * cool) @ coupled.T
         solve = _solver(matrix, z.s / z.price)
 
-        def direction(products: Floats, bend: Floats) -> _State:
+        def direction(products: Floats, bend: Floats, exact: bool) -> tuple[_State, Floats]:
             own, due = products[:pairs] / z.a, products[pairs:] / z.price
             pull = theta * (left.dual + own - (value * bend)[rows.n])
             held = rows.grid(pull)
-            total = held.sum(axis=0)
-            price = solve(rows.used(held) - coupled @ (heat / stiff * total) - left.primal + due)
-            rise = (total - price @ coupled) / stiff
+            total = np.add.reduce(held, axis=0)
+            price = solve(rows.used(held) - coupled @ (cool * total) - left.primal + due, exact)
+            rise = (total - price @ coupled) * ease
             a = pull - theta * (rows.cost(price) + (heat * rise)[rows.n])
-            v = -slope * factor * rise - z.v * bend
-            nu = own - z.nu * a / z.a
-            s = due - z.s * price / z.price
-            return _State(np.concatenate([a, s, nu, price, v]), z.size)
+            parts = [a, due - z.s * price / z.price, own - z.nu * a / z.a, price]
+            parts.append(-fall * rise - z.v * bend)
+            return _State(np.concatenate(parts), z.size), rise
 
         return direction
 
@@ -295,19 +303,21 @@ class _Method:
         return Point((rows.grid(a) / rows.u).T, resources, paid)
 
 
-def _solver(matrix: Floats, diagonal: Floats) -> Callable[[Floats], Floats]:
-    """Solves with a positive definite matrix, a diagonal added; scaled to unit diagonal."""
-    at = np.arange(len(matrix))
-    matrix[at, at] += diagonal
-    scale = 1.0 / np.sqrt(matrix[at, at])
+def _solver(matrix: Floats, more: Floats) -> Callable[[Floats, bool], Floats]:
+    """Solves with a positive definite matrix, a diagonal added, by its inverse at unit diagonal;
+    refined once where the last digits matter."""
+    diagonal = matrix.reshape(-1)[:: len(matrix) + 1]
+    diagonal += more
+    scale = diagonal**-0.5
     matrix *= scale * scale[:, None]
-    matrix[at, at] += 1e-15
+    diagonal += 1e-15
     inverse = np.linalg.inv(matrix)
 
-    def solve(right: Floats) -> Floats:
+    def solve(right: Floats, exact: bool) -> Floats:
         right = right * scale
         found = inverse @ right
-        found += inverse @ (right - matrix @ found)
+        if exact:
+            found += inverse @ (right - matrix @ found)
         return np.asarray(found * scale, dtype=np.float64)
 
     return solve

@@ -41,28 +41,33 @@ class Rows:
             self.u[:, self.limited] * inst.limit[self.limited]
         )
         self.size = int(live.sum()) + len(self.limited)
+        self.simple = self.live is None and not len(self.limited)
+        # where the blocks of the servers lie in the matrix of all resources
+        i, r = np.arange(self.servers), np.arange(self.resources)
+        row = i[:, None, None] * self.resources + r[:, None]
+        self.blocks = (row * live.size + row.swapaxes(1, 2)).ravel()
 
     def grid(self, pairs: Floats) -> Floats:
         """(I, N) from an array over pairs."""
         if self.flat is None:
             return pairs.reshape(self.shape)
         found = np.zeros(self.shape)
-        found.ravel()[self.flat] = pairs
+        found.reshape(-1)[self.flat] = pairs
         return found
 
     def pairs(self, grid: Floats) -> Floats:
         """(P,) from the grid."""
-        flat = grid.ravel()
+        flat = grid.reshape(-1)
         return flat if self.flat is None else flat[self.flat]
 
     def used(self, grid: Floats) -> Floats:
         """(m,) part of each row that shares (I, N) use."""
-        found = (self.part @ grid[:, :, None]).ravel()
+        found = (self.part @ grid[:, :, None]).reshape(-1)
+        if self.simple:
+            return found
         found = found if self.live is None else found[self.live]
-        if len(self.limited):
-            own = (self.of_limit * grid[:, self.limited]).sum(axis=0)
-            found = np.concatenate([found, own])
-        return found
+        own = (self.of_limit * grid[:, self.limited]).sum(axis=0)
+        return np.concatenate([found, own])
 
     def largest(self, grid: Floats) -> Floats:
         """(m,) the most of each row that one user's shares (I, N) use."""
@@ -82,6 +87,8 @@ class Rows:
 
     def cost(self, rows: Floats) -> Floats:
         """(P,) what a unit of share costs at prices (m,) of whole rows."""
+        if self.simple:
+            return self.pairs(rows.reshape(self.servers, 1, self.resources) @ self.part)
         resources, limits = self.split(rows)
         grid = (resources[:, None, :] @ self.part)[:, 0]
         if len(self.limited):
@@ -101,6 +108,8 @@ class Rows:
     def coupled(self, theta: Floats) -> Floats:
         """(m, N) what each user's pairs, weighted by theta (I, N), use of each row."""
         found = (self.part * theta[:, None, :]).reshape(-1, self.users)
+        if self.simple:
+            return found
         found = found if self.live is None else found[self.live]
         if not len(self.limited):
             return found
@@ -111,12 +120,11 @@ class Rows:
 
     def gram(self, theta: Floats) -> Floats:
         """(m, m) sum over pairs of theta (I, N) times what they use of one row and of another."""
-        servers, resources = self.servers, self.resources
-        i, size = np.arange(servers), servers * resources
-        found = np.zeros((servers, resources, servers, resources))
-        blocks = self.squares @ theta[:, :, None]
-        found[i, :, i] = blocks.reshape(servers, resources, resources)
-        matrix = found.reshape(size, size)
+        size = self.servers * self.resources
+        matrix = np.zeros((size, size))
+        matrix.reshape(-1)[self.blocks] = (self.squares @ theta[:, :, None]).reshape(-1)
+        if self.simple:
+            return matrix
         if self.live is not None:
             matrix = matrix[self.live[:, None], self.live]
         if not len(self.limited):
