@@ -96,3 +96,22 @@ def test_small_parts_take_no_other_program(monkeypatch: pytest.MonkeyPatch) -> N
         for criterion in CRITERIA:
             alloc = fo.solve(inst, fo.MaxMin(criterion))
             assert {step["status"] for step in alloc.steps} <= {"kept", "filled"}
+
+
+def test_a_thousand_limits_are_a_few_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reaches its limit below a level found without limits does reach it."""
+    runs = 0
+    highest = kept._Model.highest
+
+    def counted(model: kept._Model) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        nonlocal runs
+        runs += 1
+        return highest(model)
+
+    monkeypatch.setattr(kept._Model, "highest", counted)
+    inst = random_instance(300, 6, 2, density=0.4, seed=2, limits=0.5)
+    found = answer(inst)
+    assert len(found.steps) > 100 and runs < 20
+    np.testing.assert_array_less(found.totals, inst.limit * (1 + 1e-12))
+    verdict = judged(found)
+    assert verdict.certified and max(verdict.gap, verdict.residual) <= 1e-8

@@ -178,3 +178,38 @@ def test_several_servers_over_decades_of_weights() -> None:
             limits=0.3 * (seed % 2), weight_decades=(6.0, 9.0)[seed % 4 // 2],
         )  # fmt: skip
         assert fo.solve(inst, fo.MaxMin(CRITERIA[seed % 3])).certificate.certified
+
+
+def uneven(users: int, servers: int, decades: float) -> fo.Instance:
+    """Servers whose sizes differ by decades: the smallest stop a few users at every level."""
+    inst = random_instance(users, servers, 2, density=0.1, seed=5)
+    size = 10.0 ** (decades * (np.random.default_rng(5).random(servers) - 0.5))
+    return inst.replace(capacity=inst.capacity * size[:, None])
+
+
+def test_many_levels_of_a_large_part_are_one_kept_model() -> None:
+    inst = uneven(800, 60, 3.0)
+    assert len(inst.pairs[0]) > 3_000
+    alloc = fo.solve(inst, fo.MaxMin())
+    assert len(alloc.steps) > 5 and {step["status"] for step in alloc.steps} == {"kept"}
+    assert max(alloc.certificate.gap, alloc.certificate.residual) <= 1e-8
+
+
+def test_one_level_of_a_large_part_is_an_interior_level() -> None:
+    alloc = fo.solve(uneven(800, 60, 0.0), fo.MaxMin())
+    assert alloc.steps[0]["status"] == "interior" and alloc.certificate.residual <= 5e-7
+
+
+def test_coupled_levels_of_a_large_part_take_no_other_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from fairopt.solving import levels
+
+    def refused(*_: object, **__: object) -> None:
+        raise AssertionError("a program of cvxpy")
+
+    monkeypatch.setattr(levels.sequence, "programs", refused)
+    inst = random_instance(900, 8, 2, density=0.5, seed=1, zero_demand=0.4, limits=0.2)
+    assert len(inst.pairs[0]) > 3_000
+    alloc = fo.solve(inst, fo.MaxMin())
+    assert alloc.certificate.residual <= 1e-7

@@ -67,10 +67,30 @@ class Part:
         self.peeled = True
         return in_order(inst, tasks, found)
 
+    def soon(self) -> bool:
+        """Whether a kept model is faster than the interior method: it is small, or few stop first.
+
+        No more than what somebody would have alone, or users without another server have on
+        theirs, is the first level. If that is below what an equal division gives to half of the
+        users, few stop at it, and the simplex method finds it in about one pivot a user.
+        """
+        inst, (n, i) = self.instance, self.instance.pairs
+        if len(n) <= KEPT:
+            return True
+        users, servers, resources = inst.shape
+        size = inst.weight[n] / self.score[n, i]  # tasks per unit of level
+        with np.errstate(divide="ignore", over="ignore"):
+            use = size / inst.alone[n, i]
+            equal = np.bincount(n, 1.0 / np.bincount(i, use, servers)[i], users)
+            most = np.bincount(n, 1.0 / use, users).min()
+        only = np.flatnonzero(np.bincount(n, minlength=users)[n] == 1)
+        row = i[only, None] * resources + np.arange(resources)
+        part = inst.pair_part[only] * size[only, None]
+        crowd = np.bincount(row.ravel(), part.ravel(), 1).max()
+        return bool(min(most, 1.0 / crowd if crowd > 0 else np.inf) <= np.median(equal))
+
     def kept(self, progress: Callable[[int, int], None] | None) -> Levels | None:
-        """All levels of the part, on one HiGHS model; None if that fails or the part is large."""
-        if len(self.instance.pairs[0]) > KEPT:
-            return None
+        """All levels of the part, on one HiGHS model; None if that fails."""
         try:
             found = kept.levels(self.instance, self.score, progress)
         except SolverFailure:

@@ -24,7 +24,7 @@ NOT_APART = (
     "max-min: solver interior wants nobody stopped by a limit, and nothing left for free users "
     "where others were stopped; wanted auto or highs"
 )
-OURS = ("auto", "apart", "careful", "programs", "interior")
+OURS = ("auto", "kept", "careful", "programs", "interior")
 SHARP = 5e-7
 """if the levels have a larger error they are computed again, in the next way"""
 EXACT = 1e-9
@@ -43,11 +43,14 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
     from fairopt.allocation import Allocation
     from fairopt.certificates import judged
 
-    ways = ("auto", "apart", "careful", "programs") if how.solver == "auto" else (how.solver,)
+    ways = ("auto", "kept", "careful", "programs") if how.solver == "auto" else (how.solver,)
     tried: list[dict[str, Any]] = []
     best: Allocation | None = None
     error = np.inf
+    models = False  # whether every part had its kept model
     for way in ways:
+        if way == "kept" and models:
+            continue
         try:
             found = max_min(instance, notion, score, way, how.progress)
         except SolverFailure as fault:
@@ -55,6 +58,7 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
                 raise
             tried.append({"step": way, "failed": str(fault)})
             continue
+        models = {step["status"] for step in found.steps} <= {"kept", "filled"}
         for levels in _finer(instance, score, found, way):
             alloc = Allocation(
                 instance, notion, levels.tasks, level_prices=levels.level_prices, score=score,
@@ -83,19 +87,20 @@ def max_min(
 ) -> Levels:
     """All levels of a max-min answer.
 
-    Parts that share no server are solved one by one: small ones on one HiGHS model that is kept
-    from level to level. Of others the interior method finds the lowest level. The users stopped at
-    it and their full servers are then removed, and the rest, which may fall into several parts, is
-    treated alike. If a stopped user still shares a server with free users (it was stopped by its
-    limit, or its servers have resources left that they may use), the part is solved by programs.
+    Parts that share no server are solved one by one: those that are small, or of which the first
+    level stops few, on one HiGHS model that is kept from level to level. Of others the interior
+    method finds the lowest level. The users stopped at it and their full servers are then removed,
+    and the rest, which may fall into several parts, is treated alike. If a stopped user still
+    shares a server with free users (it was stopped by its limit, or its servers have resources left
+    that they may use), the part has a kept model too.
 
     Parameters
     ----------
-    way : "auto"; "apart", which keeps no model; "careful", which keeps none and makes tasks and
-        prices of every level exact before the next, as needed when weights spread over decades and
-        a light user's money is lost in the rounding of others'; "programs", for every part of
-        several servers; "interior", which never uses programs; or the name of a general solver,
-        which uses programs alone.
+    way : "auto"; "kept", a model for every part of several servers; "careful", which keeps none and
+        makes tasks and prices of every level exact before the next, as needed when weights spread
+        over decades and a light user's money is lost in the rounding of others', then programs;
+        "programs", one a level for every part of several servers; "interior", which never uses
+        programs; or the name of a general solver, which uses programs alone.
     progress : called with (users whose level is known, users).
 
     Raises
@@ -106,21 +111,24 @@ def max_min(
     tasks = np.zeros(instance.shape[:2])
     capped = np.zeros(users, bool)
     empty: tuple[Behind, ...] = ()
-    parts = [(*part, empty) for part in reversed(instance.parts())]
+    parts = [(*part, empty, False) for part in reversed(instance.parts())]
     found: list[tuple[Floats, dict[str, Any]]] = []
     done = 0
     while parts:
-        users_here, servers_here, behind = parts.pop()
+        users_here, servers_here, behind, few = parts.pop()
         where = np.ix_(users_here, servers_here)
         part = Part(instance, score, users_here, servers_here, capped[users_here])
         counting = _counting(progress, done, users)
         level: Levels | None = None
         if len(servers_here) == 1 and way in OURS:
             level = part.filled()
-        if level is None and way == "auto":
+        first = way == "kept" or (way == "auto" and (few or part.soon()))
+        if level is None and first:
             level = part.kept(counting)
-        if level is None and way in OURS and way != "programs":
+        if level is None and way in ("auto", "careful", "interior"):
             level = part.interior(tasks[where], way == "careful")
+        if level is None and way == "auto" and not first:
+            level = part.kept(counting)
         if level is None and way == "interior":
             raise SolverFailure(NOT_APART)
         if level is None:
@@ -135,8 +143,11 @@ def max_min(
         left = part.left()
         if part.full.any():
             behind = (*behind, mine.only(part.full))
-        parts.extend((*rest, behind) for rest in reversed(left))
-        done += len(users_here) - sum(len(rest[0]) for rest in left)
+        remain = sum(len(rest[0]) for rest in left)
+        # where a level stops few, more levels are to come
+        few = remain > 0.5 * len(users_here)
+        parts.extend((*rest, behind, few) for rest in reversed(left))
+        done += len(users_here) - remain
     levels = in_order(instance, tasks, found)
     careful = way in ("careful", "programs")
     ours = any(step["status"] == "interior" for step in levels.steps)
@@ -146,7 +157,7 @@ def max_min(
 def _finer(instance: Instance, score: Floats, found: Levels, way: str) -> Iterator[Levels]:
     """The levels, then with prices and tasks made exact if the first way found them."""
     yield found
-    if way == "auto":
+    if way == "auto" and len(instance.pairs[0]) <= SMALL:
         yield _exact(instance, score, found, True)
 
 

@@ -11,6 +11,11 @@ bound. The last basis stays feasible, so the primal simplex method goes on from 
 A positive multiplier of its row stops a user. So does a price on each of its pairs, even if its own
 money is below the tolerances. At a degenerate vertex a multiplier may be 0 although the user cannot
 rise; the next level is then found at the same t, which costs a program and no error.
+
+A limit has a row only where the share it allows depends on the server. Elsewhere it is left out: t
+is then at most too low, so whoever reaches its limit below t does reach it, keeps that, and the
+level of the others is found again. What such a user holds beyond its limit is on servers that cost
+nothing, and is given back at the end.
 """
 
 from __future__ import annotations
@@ -30,6 +35,8 @@ TIGHT = 1e-10
 """tolerance of HiGHS on rows and prices, which are of order 1"""
 SURE = 1e-9
 """part of all money above which a multiplier stops a user, and a price counts"""
+PIVOTS = 2000
+"""the least bound on the pivots of a level"""
 NOISE = 1e-13
 """part of all money below which a price is rounding"""
 KEPT = (1e-12, 1e-9)
@@ -55,33 +62,43 @@ def levels(
     users = instance.shape[0]
     level, prices, steps = np.zeros(users), list[Floats](), list[dict[str, Any]]()
     free = np.ones(users, bool)
-    while free.any():
-        t, y, money, limits, worth = model.highest()
-        everything = float(worth.sum())
-        # where limits alone stop a level, the prices of rows are a solver's noise
-        money = np.where(money > NOISE * everything, money, 0.0)
-        stopped = free & ((worth > SURE * everything) | _blocked(instance, money, everything))
-        if not stopped.any():
-            raise SolverFailure(f"kept model, level {len(steps)}: nobody stopped it")
-        level[stopped] = t
-        free &= ~stopped
-        model.freeze(stopped)
-        point = Point(y, money, limits)
-        cost = point.prices(instance)[0]
+
+    def told(t: float, who: Bools, money: Floats, at_limit: Bools) -> None:
         total = float(money.sum())
+        cost = Point(tasks, money, np.zeros(users)).prices(instance)[0]
         prices.append(cost / total if total > 0 else cost)
-        who = np.flatnonzero(stopped)
         steps.append({
             "step": "level", "status": "kept", "solver": "highs", "level": t,
-            "users": [instance.users[k] for k in who],
+            "users": [instance.users[k] for k in np.flatnonzero(who)],
             "full": [
                 [instance.servers[a], instance.resources[b]] for a, b in np.argwhere(money > 0)
             ],
-            "at limit": [instance.users[k] for k in who if limits[k] > 0],
+            "at limit": [instance.users[k] for k in np.flatnonzero(who & at_limit)],
         })  # fmt: skip
+
+    while free.any():
+        t, tasks, money, limits, worth = model.highest()
+        stopped = free & (model.ceiling <= t)
+        if stopped.any():
+            level[stopped] = model.ceiling[stopped]
+            for value in np.unique(level[stopped]).tolist():
+                told(value, stopped & (level == value), np.zeros_like(money), stopped)
+        else:
+            everything = float(worth[free].sum())
+            # where limits alone stop a level, the prices of rows are a solver's noise
+            money = np.where(money > NOISE * everything, money, 0.0)
+            stopped = free & ((worth > SURE * everything) | _blocked(instance, money, everything))
+            if not stopped.any():
+                raise SolverFailure(f"kept model, level {len(steps)}: nobody stopped it")
+            level[stopped] = t
+            told(t, stopped, money, limits > 0)
+        free &= ~stopped
+        model.freeze(stopped, level)
         if progress is not None:
             progress(users - int(free.sum()), users)
-    return Sequence(point.tasks(instance), level, np.array(prices), tuple(steps))
+    # `tasks` gives back what is beyond a limit
+    last = Point(tasks, np.zeros(instance.pool.shape), np.zeros(users)).tasks(instance)
+    return Sequence(last, level, np.array(prices), tuple(steps))
 
 
 def _blocked(instance: Instance, money: Floats, everything: float) -> Bools:
@@ -94,7 +111,10 @@ def _blocked(instance: Instance, money: Floats, everything: float) -> Bools:
 
 
 class _Model:
-    """The model, and the value t at which the users that are frozen keep their share."""
+    """The model.
+
+    ceiling : (N,) level at which the user is at its limit, inf where there is none or it has a row.
+    """
 
     def __init__(self, instance: Instance, score: Floats) -> None:
         import highspy
@@ -111,7 +131,10 @@ class _Model:
         down.append(users + i[pair] * resources + r)
         across.append(pair)
         entries.append((instance.pair_part * self.size[:, None])[pair, r])
-        self.limited = np.flatnonzero(np.isfinite(instance.limit))
+        top = score.max(axis=1, where=instance.eligible, initial=0.0)
+        even = score.min(axis=1, where=instance.eligible, initial=np.inf) == top
+        self.ceiling = np.where(even, instance.limit * top / instance.weight, np.inf)
+        self.limited = np.flatnonzero(np.isfinite(instance.limit) & ~even)
         if len(self.limited):
             place = np.full(users, -1)
             place[self.limited] = users + servers * resources + np.arange(len(self.limited))
@@ -138,17 +161,20 @@ class _Model:
         lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
         lp.a_matrix_.value_ = matrix.data
         self.highs = highspy.Highs()
+        self.most = max(PIVOTS, users + rows)
         options: dict[str, Any] = {
             "output_flag": False, "threads": 1, "small_matrix_value": 1e-12,
             # primal: the last point stays feasible from level to level, its prices do not; and
             # the first level has one vertex after another at t = 0 by the dual method
             "simplex_strategy": 4, "presolve": "off",
+            "simplex_iteration_limit": self.most,
             "primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT,
         }  # fmt: skip
         for name, value in options.items():
             self.highs.setOptionValue(name, value)
         self.highs.passModel(lp)
         self.optimal = highspy.HighsModelStatus.kOptimal
+        self.limit = highspy.HighsModelStatus.kIterationLimit
         self.frozen, self.least = np.zeros(users, bool), np.zeros(users)
 
     def highest(self) -> tuple[float, Floats, Floats, Floats, Floats]:
@@ -162,12 +188,11 @@ class _Model:
         found = self.highs.getSolution()
         value, dual = np.asarray(found.col_value), np.asarray(found.row_dual)
         users, servers, resources = self.instance.shape
-        self.t = float(value[-1])
         money = np.maximum(-dual[users:], 0.0)
         limits = np.zeros(users)
         limits[self.limited] = money[servers * resources :]
         return (
-            self.t * self.scale, np.maximum(value[:-1], 0.0) * self.size,
+            float(value[-1]) * self.scale, np.maximum(value[:-1], 0.0) * self.size,
             money[: servers * resources].reshape(servers, resources), limits,
             np.maximum(dual[:users], 0.0) * self.w,
         )  # fmt: skip
@@ -175,6 +200,8 @@ class _Model:
     def _run(self) -> None:
         """Run; if that fails, from scratch, then with a little room below the frozen users."""
         self.highs.run()
+        if self.highs.getModelStatus() == self.limit:
+            self._longer()
         for room in (0.0, *KEPT):
             if self.highs.getModelStatus() == self.optimal:
                 return
@@ -186,10 +213,23 @@ class _Model:
         if status != self.optimal:
             raise SolverFailure(f"HiGHS: {self.highs.modelStatusToString(status)}")
 
-    def freeze(self, who: Bools) -> None:
-        """These users keep their part of the level found last, and rise no more."""
+    def _longer(self) -> None:
+        """Go on without the bound on pivots; the first level by interior method and crossover.
+
+        Later levels have no interior: frozen users fill their servers exactly.
+        """
+        if not self.frozen.any():
+            self.highs.clearSolver()
+            self.highs.setOptionValue("solver", "ipx")
+        self.highs.setOptionValue("simplex_iteration_limit", 100 * self.most)
+        self.highs.run()
+        self.highs.setOptionValue("simplex_iteration_limit", self.most)
+        self.highs.setOptionValue("solver", "simplex")
+
+    def freeze(self, who: Bools, level: Floats) -> None:
+        """These users keep their level (N,), and rise no more."""
         column = len(self.size)
-        self.least[who] = self.w[who] * self.t
+        self.least[who] = (self.w * level / self.scale)[who]
         self.frozen |= who
         for n in np.flatnonzero(who).tolist():
             self.highs.changeCoeff(n, column, 0.0)
