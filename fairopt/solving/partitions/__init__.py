@@ -104,7 +104,7 @@ def solve_partitions(
         now, stage = work.begin(sample, kept_at)
         while True:
             now = work.follow(now, stage, kept_at)
-            found = _judged(work, now, folder, plain)
+            found = _judged(work, work.ended(now), folder, plain)
             stage += 1
             if found.certificate.certified or stage == len(STAGES):
                 break

@@ -20,6 +20,7 @@ from fairopt.files.partitions import Partitions
 from fairopt.formulas.asked import Asked
 from fairopt.instance import Floats
 from fairopt.solving.engines.smoothed import kept, method, path, spread
+from fairopt.solving.engines.smoothed.corner import corner
 from fairopt.solving.engines.smoothed.prices import Prices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.smooth import Smooth
@@ -27,8 +28,12 @@ from fairopt.solving.partitions import pieces
 
 Progress = Callable[[int, str], None]
 STAGES = (method.LAST, path.CLOSE), (2e-13, 1e-12), (2e-14, 1e-13)
-"""tau and miss of capacities at the end; the path goes on to the next, ten times closer, while what
-it ended with is not certified: the judge holds the sum of all errors against the lightest user"""
+"""tau and miss of capacities at the end; the path goes on to the next, ten times closer, while the
+corner it leads to is not certified"""
+NEAR = 1e-9
+"""tau from which the corner is looked for"""
+MOST = 400
+"""iterations; more than of users in memory, which begin again with another method"""
 
 
 class Work:
@@ -112,9 +117,19 @@ class Work:
         last, close = STAGES[stage]
         self.doing = "prices"
         return path.follow(
-            now, self.part, last, close,
+            now, self.part, last, close, MOST,
             keep=lambda place: kept_at.write(place, stage, self.passes),
         )  # fmt: skip
+
+    def ended(self, now: path.Where) -> path.Where:
+        """The corner that the end of the path belongs to; the end itself where none is found."""
+        if now.tau > NEAR:
+            return now
+        self.doing = "corner"
+        try:
+            return corner(now, self.part) or now
+        except np.linalg.LinAlgError:
+            return now
 
     def write(self, now: path.Where, folder: Path) -> Floats:
         """Write tasks and prices of limits, made feasible, and the prices (I, R) returned."""
