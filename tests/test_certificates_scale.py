@@ -137,3 +137,19 @@ def test_intervals_are_a_tuple_that_is_made_when_asked_for():
         assert again == found
     with pytest.raises(IndexError):
         found[2]
+
+
+def test_the_proof_kept_with_an_answer_is_of_no_use_to_another():
+    """Many pairs; what is certified once stays so, a copy that was changed is examined anew."""
+    alloc = planted(10_000)
+    assert fo.certify(alloc).certified
+    tasks = np.array(alloc.tasks)
+    tasks[7] *= 1 - 1e-4
+    for forged in (alloc.with_(tasks=tasks), alloc.with_(prices=alloc.prices[::-1])):
+        assert not fo.certify(forged).certified
+    assert not any("_proof" in name for name in copy.deepcopy(alloc).__dict__)
+    assert not any("_proof" in name for name in pickle.loads(pickle.dumps(alloc)).__dict__)
+    for array in (alloc.tasks, alloc.prices, alloc.score, alloc.instance.demand):
+        with pytest.raises(ValueError):
+            array.flags.writeable = True
+    assert fo.certify(alloc).certified

@@ -5,10 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairopt.certificates.twofold import DIGITS, Twofold, exact_product, exact_sum, remainders
+from fairopt.certificates.twofold import DIGITS, FEW, Twofold, exact_product, exact_sum, remainders
 
 NUMBER = st.floats(1e-30, 1e30) | st.floats(-1e30, -1e-30)
 
@@ -54,3 +55,22 @@ def test_what_is_left_of_a_row_is_exact(entries: list[tuple[float, float]]) -> N
         size = row + 1 + sum(map(abs, parts))
         error = abs(Fraction(float(found[row])) - wanted)
         assert error <= abs(wanted) * Fraction(2) ** -52 + size * Fraction(DIGITS)
+
+
+@pytest.mark.parametrize("decades", [0, 20])
+@pytest.mark.parametrize("entries", [FEW - 1, 60_000])
+def test_what_is_left_of_rows_of_many_entries(entries: int, decades: int) -> None:
+    """Rows filled to the last digit, of very unlike size; one without entries."""
+    rng = np.random.default_rng(entries)
+    rows = rng.integers(0, 4, entries)
+    factor = rng.lognormal(0, 1, entries) * 10.0 ** (rng.uniform(-decades, 0, entries) + 8 * rows)
+    amount = Twofold(*exact_sum(rng.random(entries), 1e-17 * rng.normal(size=entries)))
+    totals = [Fraction(0)] * 5
+    for f, a, b, r in zip(factor, amount.high, amount.low, rows, strict=True):
+        totals[r] += Fraction(float(f)) * (Fraction(float(a)) + Fraction(float(b)))
+    whole = np.array([float(total) for total in totals])
+    found = remainders(whole, rows, factor, amount)
+    for row, total in enumerate(totals):
+        wanted = Fraction(float(whole[row])) - total
+        error = abs(Fraction(float(found[row])) - wanted)
+        assert error <= abs(wanted) * Fraction(2) ** -51 + total * Fraction(2) ** -103

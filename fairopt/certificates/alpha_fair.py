@@ -14,7 +14,7 @@ from fairopt.certificates.nearby import optimum
 from fairopt.certificates.prices import TOLERANCE
 from fairopt.certificates.witness import better
 from fairopt.certificates.words import listed, notes
-from fairopt.instance import BLOCK, Floats, Instance, remembered
+from fairopt.instance import Floats, Instance, remembered
 
 SURE = 1e-9
 """a gap in closed form so small that the second bound is not computed"""
@@ -29,15 +29,14 @@ def measure(alloc: Allocation) -> tuple[float, float]:
 def _examined(alloc: Allocation) -> tuple[prices.Duality, float, float, Floats]:
     """What prices prove: the bound in closed form, the gap and the residuals (N,).
 
-    Kept with the answer if that is small, since answers are measured before they are judged.
+    Kept with the answer, whose arrays nobody can write to, since answers are measured before they
+    are judged. Another answer with the same numbers is examined anew.
     """
     def examine() -> tuple[prices.Duality, float, float, Floats]:
         dual = prices.Duality.of(alloc, shrink(alloc))
         closed = prices.gap(dual)
         return dual, closed, _gap(dual, closed), prices.residual(dual)
 
-    if alloc.tasks.size > BLOCK:
-        return examine()
     found: tuple[prices.Duality, float, float, Floats] = remembered(alloc, "_proof", examine)
     return found
 

@@ -9,12 +9,17 @@ once at all prices, and once, for as many tasks as would fit there, at the price
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from fairopt.allocation import Allocation, task_cost
 from fairopt.certificates.money import LEAST, ROUNDING, TOLERANCE, left_over
 from fairopt.formulas import rows
-from fairopt.instance import Bools, Floats
+from fairopt.instance import Bools, Floats, Ints, remembered
+
+CLEARLY = 1e-6
+"""part of the price of its resources that a task would clearly save elsewhere"""
 
 
 def displaced(alloc: Allocation, force: Floats | None = None) -> Floats:
@@ -27,94 +32,150 @@ def displaced(alloc: Allocation, force: Floats | None = None) -> Floats:
     alloc : the answer, with prices.
     force : (N, I) what a task on a server costs in addition to its resources, in units of prices.
     """
+    return (_examined(alloc) if force is None else _examine(alloc, force)).wasted
+
+
+def misheld_money(alloc: Allocation) -> Floats:
+    """(N,) price of the resources of tasks that would save more than `CLEARLY` of it elsewhere."""
+    return _examined(alloc).misheld
+
+
+class Examined(NamedTuple):
+    """wasted : (I, R) as in `displaced`. misheld : (N,) as in `misheld_money`."""
+
+    wasted: Floats
+    misheld: Floats
+
+
+def _examined(alloc: Allocation) -> Examined:
+    """Without a force, kept with the answer, since both are asked for."""
+    found: Examined = remembered(alloc, "_displaced", lambda: _examine(alloc, None))
+    return found
+
+
+def _examine(alloc: Allocation, force: Floats | None) -> Examined:
     inst = alloc.instance
     assert alloc.prices is not None
     left, held = left_over(inst, alloc.used), alloc.held
-    wasted = np.zeros(inst.pool.shape)
+    wasted, misheld = np.zeros(inst.pool.shape), np.zeros(len(inst.users))
     for users in inst.blocks():
-        if not held[users].any():
-            continue
-        rent, saved, more, moved = _savings(alloc, users, left, force)
         x = held[users]
+        some = x > 0
+        if not some.any():
+            continue
+        rent, saved, more, moved, tasks = _savings(alloc, users, left, force, some)
         with np.errstate(divide="ignore", invalid="ignore"):
-            amount = x * saved + moved * np.maximum(more - saved, 0.0)
-            part = np.where(rent > 0, np.minimum(amount / rent, x), 0.0)
+            amount = tasks * saved + moved * np.maximum(more - saved, 0.0)
+            part = np.where(rent > 0, np.minimum(amount / rent, tasks), 0.0)
+        wrong = np.where(more > CLEARLY * rent, moved, 0.0)
+        wrong = np.where(saved > CLEARLY * rent, tasks, wrong)
+        misheld[users] = rows.total(_spread(wrong * rent, some))
+        part = _spread(part, some)
         if inst.demand.ndim == 3:
             wasted += np.einsum("ni,nir->ir", part, inst.demand[users])
         else:
             wasted += part.T @ inst.demand[users]
-    return np.divide(wasted, inst.pool, out=np.zeros_like(wasted), where=inst.pool > 0)
+    wasted = np.divide(wasted, inst.pool, out=np.zeros_like(wasted), where=inst.pool > 0)
+    return Examined(wasted, misheld)
 
 
-def misheld(alloc: Allocation, users: slice, clearly: float) -> Floats:
-    """(users, I) tasks that would save more than `clearly` of their resources' price elsewhere."""
-    left = left_over(alloc.instance, alloc.used)
-    rent, saved, more, moved = _savings(alloc, users, left, None)
-    return np.where(
-        saved > clearly * rent, alloc.held[users], np.where(more > clearly * rent, moved, 0.0)
-    )
+def _spread(pairs: Floats, some: Bools) -> Floats:
+    """(users, I) values of some pairs in their places, 0 in the others."""
+    found = np.zeros(some.shape)
+    found[some] = pairs
+    return found
 
 
 def _savings(
-    alloc: Allocation, users: slice, left: Floats, force: Floats | None
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """(users, I) each: price of a task's resources; what it would save where a unit of share is
-    cheapest; and where it is cheapest at the prices of what is full; how many tasks fit there."""
-    inst, x = alloc.instance, alloc.held[users]
+    alloc: Allocation, users: slice, left: Floats, force: Floats | None, some: Bools
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """Of some of the pairs (users, I) each: price of a task's resources; what it would save where
+    a unit of share is cheapest; and where it is cheapest at the prices of what is full; how many
+    of its tasks fit there; its tasks."""
+    inst = alloc.instance
     assert alloc.prices is not None
     rent = task_cost(inst, alloc.prices, users, None)
     rent[rent < LEAST] = 0.0
-    backed, room = _backed(alloc, users, left)
+    backed = _backed(alloc, users, left)
     beside = np.zeros((rent.shape[0], 1))
     if alloc.limit_prices is not None:
         beside = alloc.limit_prices[users, None]
     if force is not None:
         beside = beside + force[users]
     score, eligible = alloc.score[users], inst.eligible[users]
-    saved, best = _saving(rent, rent, beside, score, eligible)
-    more = saved
+    beside = np.broadcast_to(beside, rent.shape)
+    n = np.nonzero(some)[0]
+    at = rent[some], beside[some], score[some], eligible[some]
+    where = _cheapest(rent, beside, score, eligible)
+    more = saved = _saving(*at, *where, n)
     if not np.array_equal(rent, backed):
-        more, best = _saving(rent, backed, beside, score, eligible)
-    place = np.arange(len(best)), best
-    fits = (room[place] * score[place])[:, None]
+        where = _cheapest(backed, beside, score, eligible)
+        more = _saving(*at, *where, n)
+    fits = _room(alloc, users, left, where.best) * where.score
+    tasks = alloc.held[users][some]
     with np.errstate(divide="ignore", invalid="ignore"):
-        moved = np.minimum(x, np.where(eligible, fits / score, 0.0))
-    return rent, saved, more, moved
+        moved = np.minimum(tasks, np.where(at[3], fits[n] / at[2], 0.0))
+    return at[0], saved, more, moved, tasks
 
 
-def _backed(alloc: Allocation, users: slice, left: Floats) -> tuple[Floats, Floats]:
-    """(users, I) price of those resources of a task that are full for the user; tasks that fit."""
+def _backed(alloc: Allocation, users: slice, left: Floats) -> Floats:
+    """(users, I) price of those resources of a task that are full for the user."""
     inst = alloc.instance
     assert alloc.prices is not None
     demand, size = inst.demand_by_server[users], inst.alone[users]
-    cost, room = np.zeros(size.shape), np.full(size.shape, np.inf)
+    cost = np.zeros(size.shape)
     for r in range(inst.shape[2]):
         need = demand[:, :, r]
         full = left[:, r] <= TOLERANCE * need * size
         cost += np.where(full, need * alloc.prices[:, r], 0.0)
+    return cost
+
+
+def _room(alloc: Allocation, users: slice, left: Floats, server: Ints) -> Floats:
+    """(users,) tasks that fit into what is left of one server each."""
+    demand = alloc.instance.demand_by_server[users]
+    room, each = np.full(len(server), np.inf), np.arange(len(server))
+    for r in range(demand.shape[2]):
+        need = demand[each, server, r]
         with np.errstate(divide="ignore", invalid="ignore"):
-            room = np.fmin(room, np.where(need > 0, left[:, r] / need, np.inf))
-    return cost, room
+            room = np.fmin(room, np.where(need > 0, left[server, r] / need, np.inf))
+    return room
 
 
-def _saving(
-    rent: Floats, there: Floats, beside: Floats, score: Floats, eligible: Bools
-) -> tuple[Floats, np.ndarray]:
-    """What each task would save where share is cheapest at prices `there`; and that server.
+class Cheapest(NamedTuple):
+    """(users,) each: the cheapest server, the price of a task's resources there and of what is
+    beside them, and its score."""
 
-    `beside` may be a million times `rent`: it is not added where it would cancel.
-    """
-    beside = np.broadcast_to(beside, rent.shape)
+    there: Floats
+    beside: Floats
+    score: Floats
+    best: Ints
+
+
+def _cheapest(there: Floats, beside: Floats, score: Floats, eligible: Bools) -> Cheapest:
+    """Where share is cheapest at prices `there` (users, I) and what is beside them."""
     with np.errstate(divide="ignore", invalid="ignore"):
         price = np.where(eligible, (there + beside) / score, np.inf)
         least = rows.least(price)[:, None]
         near = price <= least + 2 * ROUNDING * np.abs(least)
-        best = np.argmin(np.where(near, there, np.inf), axis=1)
-        place = np.arange(len(best)), best
-        other, with_it, u = there[place][:, None], beside[place][:, None], score[place][:, None]
+    best = np.argmin(np.where(near, there, np.inf), axis=1)
+    place = np.arange(len(best)), best
+    return Cheapest(there[place], beside[place], score[place], best)
+
+
+def _saving(
+    rent: Floats, beside: Floats, score: Floats, eligible: Bools,
+    there: Floats, with_it: Floats, u: Floats, best: Ints, n: Ints,
+) -> Floats:  # fmt: skip
+    """What each task (of user n) would save on its user's cheapest server.
+
+    `beside` may be a million times `rent`: it is not added where it would cancel.
+    """
+    other, with_it, u = there[n], with_it[n], u[n]
+    with np.errstate(divide="ignore", invalid="ignore"):
         ratio = score / u
         alike = (score == u) & (beside == with_it)
         apart = rent + beside - ratio * (other + with_it)
         noise = ROUNDING * (rent + np.abs(beside) + ratio * (other + np.abs(with_it)))
         saving = np.where(alike, rent - other, np.where(apart > noise, apart, 0.0))
-    return np.where(eligible, np.maximum(saving, 0.0), 0.0), best
+    return np.where(eligible, np.maximum(saving, 0.0), 0.0)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation import Allocation, task_cost
-from fairopt.certificates.displaced import misheld
+from fairopt.certificates.displaced import misheld_money
 from fairopt.certificates.money import LEAST, ROUNDING, left_over
 from fairopt.formulas import rows
 from fairopt.instance import Floats, Ints
@@ -43,13 +43,13 @@ def idle_money(alloc: Allocation, error: Floats) -> tuple[Floats, Floats]:
     assert alloc.prices is not None
     left = np.where(alloc.utilisation >= 1 - NOISE, 0.0, left_over(inst, alloc.used))
     idle = alloc.prices * left
-    own = np.zeros(len(inst.users))
+    own, misheld = np.zeros(len(inst.users)), misheld_money(alloc)
     for users in inst.blocks():
         rent, off = _rent(alloc, users), error[users]
         held = alloc.held[users]
         paid = rows.total(rent * held)
         off = np.where(np.abs(off) > NOISE, np.minimum(np.abs(off), 1.0), 0.0)
-        own[users] = off * paid + np.minimum(rows.total(misheld(alloc, users, NEAR) * rent), paid)
+        own[users] = off * paid + np.minimum(misheld[users], paid)
         if alloc.limit_prices is not None:
             limit = inst.limit[users]
             room = np.where(np.isfinite(limit), limit - alloc.totals[users], 0.0)

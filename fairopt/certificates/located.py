@@ -28,7 +28,7 @@ import numpy as np
 from fairopt.allocation import Allocation, task_cost
 from fairopt.certificates.twofold import DIGITS, Twofold, remainders
 from fairopt.formulas import rows, welfare
-from fairopt.instance import Floats, Instance, Ints
+from fairopt.instance import Floats, Instance, Ints, remembered
 
 NEAR = 1e-9
 """part above the cheapest price within which a pair's price is computed with twice the digits"""
@@ -46,6 +46,8 @@ class Place:
     ----------
     pairs : (K,), (K,) user and server of each pair that holds tasks. tasks : (K,) > 0.
     price : (I R,) of each row. limit_price : (N,). All money, sum W s^(1-alpha), is about 1.
+
+    What is left of rows and limits is kept with it once computed, so it belongs to one market.
     """
 
     pairs: tuple[Ints, Ints]
@@ -96,19 +98,26 @@ class Market:
 
     def left(self, place: Place) -> Floats:
         """(I R,) what is left of each row; negative if it is overrun."""
-        n, i = place.pairs
-        resources = self.instance.shape[2]
-        pair, r = np.nonzero(self.instance.demand_by_server[n, i])
-        return remainders(
-            self.instance.pool.ravel(), i[pair] * resources + r,
-            self.instance.demand_by_server[n[pair], i[pair], r], place.tasks.at(pair),
-        )  # fmt: skip
+        def remaining() -> Floats:
+            n, i = place.pairs
+            resources = self.instance.shape[2]
+            row = (i[:, None] * resources + np.arange(resources)).ravel()
+            need = self.instance.demand_by_server[n, i].ravel()
+            tasks = Twofold(*(np.repeat(part, resources) for part in place.tasks))
+            return remainders(self.instance.pool.ravel(), row, need, tasks)
+
+        found: Floats = remembered(place, "_left", remaining)
+        return found
 
     def room(self, place: Place) -> Floats:
         """(N,) tasks up to the limit; inf without one."""
-        limit, n = self.instance.limit, place.pairs[0]
-        some = np.flatnonzero(np.isfinite(limit[n]))
-        return remainders(limit, n[some], np.ones(len(some)), place.tasks.at(some))
+        def remaining() -> Floats:
+            limit, n = self.instance.limit, place.pairs[0]
+            some = np.flatnonzero(np.isfinite(limit[n]))
+            return remainders(limit, n[some], np.ones(len(some)), place.tasks.at(some))
+
+        found: Floats = remembered(place, "_room", remaining)
+        return found
 
     def share(self, place: Place) -> Floats:
         """(N,)"""

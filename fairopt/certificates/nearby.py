@@ -15,6 +15,7 @@ spoils. Nothing here is believed: a point proves something only in `located.loca
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from fairopt.certificates.located import Market, Place, located
 from fairopt.certificates.newton import LEAST, System
 from fairopt.certificates.twofold import DIGITS, Twofold
 from fairopt.formulas import rows
-from fairopt.instance import Bools, Floats, Ints
+from fairopt.instance import Bools, Floats, Ints, remembered
 
 STEPS = 12
 """of Newton's method, changes of the active set included"""
@@ -76,7 +77,7 @@ def _followed(point: _Point | None, market: Market, best: Optimum) -> Optimum:
     for _ in range(STEPS):
         if point is None:
             break
-        place = point.place()
+        place = point.place
         where, away = located(market, place)
         worst, last = float(away.max()), least
         least = min(worst, least)
@@ -137,7 +138,7 @@ class _Point:
             n, i = np.nonzero(part > 1 - least[:, None] / cost)
             pairs.append((n + users.start, i))
         n, i = (np.concatenate(side) for side in zip(*pairs, strict=True))
-        if len(np.unique(n)) < len(share):
+        if not _all_hold(n, len(share)):
             return None
         demand, score = inst.demand_by_server[n, i], market.score[n, i]
         held = alloc.held[n, i]
@@ -154,6 +155,7 @@ class _Point:
             Twofold.of(np.where(capped, mu, 0.0)), full.ravel(), capped,
         )  # fmt: skip
 
+    @cached_property
     def place(self) -> Place:
         """Tasks and prices, what is negative being 0."""
         return Place(
@@ -167,15 +169,16 @@ class _Point:
         """One Newton step, then the active set corrected; None if the step cannot be made."""
         market, n, i = self.market, self.n, self.i
         inst, resources = market.instance, market.instance.shape[2]
-        here = Place((n, i), self.tasks, self.price, self.limit_price)
+        here = self.place
+        if min(part.high.min() for part in (self.tasks, self.price, self.limit_price)) < 0:
+            here = Place((n, i), self.tasks, self.price, self.limit_price)
         share, score = market.share(here), market.score[n, i]
         value = np.exp(market.log_w - market.alpha * np.log(share))  # of a unit of share
         root = np.sqrt(value * share)
         part = score * self.tasks.high / share[n]
         # the error of each user's largest pair beside its value, of the others beside that pair
         cost = market.cost(here, n, i)
-        order = np.lexsort((-part, n))
-        first = order[np.unique(n[order], return_index=True)[1]]
+        first = _largest(n, part, len(share))
         tie = cost.minus(cost.at(first[n])) / cost.high[first[n]]
         wrong = (np.log(cost.high[first] / value)[n] + tie) * cost.high / value[n] * root[n]
         # a pair's unit of tasks, and rows and limits of norm 1 in those units
@@ -207,22 +210,26 @@ class _Point:
         limit_price = self.limit_price.plus(limit_dearer)
         keep = np.flatnonzero(tasks.high > -STAYS * np.abs(more))
         n, i, tasks = n[keep], i[keep], tasks.at(keep)
-        if len(np.unique(n)) < inst.shape[0]:
+        if not _all_hold(n, inst.shape[0]):
             return None
         full = self.full & (price.high >= -STAYS * np.abs(dearer))
         capped = self.capped & (limit_price.high >= -STAYS * np.abs(limit_dearer))
         price = Twofold(*(np.where(full, part, 0.0) for part in price))
         limit_price = Twofold(*(np.where(capped, part, 0.0) for part in limit_price))
         point = _Point(market, n, i, tasks, price, limit_price, full, capped)
-        place = point.place()
+        place = point.place
         full = full | (market.left(place) < -DIGITS * inst.pool.ravel())
         capped = capped | (market.room(place) < -DIGITS * inst.limit)
         n, i, tasks = point._with_cheaper()
-        return _Point(market, n, i, tasks, price, limit_price, full, capped)
+        point = _Point(market, n, i, tasks, price, limit_price, full, capped)
+        # the pairs that entered hold no tasks yet
+        remembered(point.place, "_left", lambda: market.left(place))
+        remembered(point.place, "_room", lambda: market.room(place))
+        return point
 
     def _with_cheaper(self) -> tuple[Ints, Ints, Twofold]:
         """Pairs and tasks, with no tasks yet on pairs that cost clearly less than those held."""
-        market, n, i, tasks, place = self.market, self.n, self.i, self.tasks, self.place()
+        market, n, i, tasks, place = self.market, self.n, self.i, self.tasks, self.place
         inst = market.instance
         held = np.zeros(inst.shape[:2], dtype=bool)
         held[n, i] = True
@@ -239,6 +246,21 @@ class _Point:
         none = np.zeros(len(a))
         tasks = Twofold(*(np.concatenate([part, none]) for part in tasks))
         return np.concatenate([n, a]), np.concatenate([i, b]), tasks
+
+
+def _all_hold(n: Ints, users: int) -> bool:
+    """Whether each of the users is among n."""
+    return bool((np.bincount(n, minlength=users) > 0).all())
+
+
+def _largest(n: Ints, part: Floats, users: int) -> Ints:
+    """(users,) where each user's largest part is, the first of those alike."""
+    most = np.full(users, -np.inf)
+    np.maximum.at(most, n, part)
+    at = np.flatnonzero(part == most[n])[::-1]
+    found = np.zeros(users, dtype=n.dtype)
+    found[n[at]] = at
+    return found
 
 
 def _norm(place: Ints, entry: Floats, size: int) -> Floats:
