@@ -150,6 +150,8 @@ def departure(instance: Instance, given: Floats, name: str) -> tuple[int, int] |
     Scores may differ by one part in 1e9: another program may add up in another order.
     """
     own = score(instance, name)
+    if own is given:
+        return None
     for users in instance.blocks():
         wrong = np.abs(given[users] - own[users]) > 1e-9 * own[users]
         if wrong.any():

@@ -105,10 +105,12 @@ class Allocation(Amounts):
                "bound_prices": bound_prices, "node_prices": node_prices,
                "floor_prices": given["floor_prices"]}  # fmt: skip
         priced = {
-            name: checked(name, own[name], shape, faults)
+            name: None if own[name] is None else checked(name, own[name], shape, faults)
             for name, shape in shapes(instance).items()
         }
-        levels = checked("level_prices", level_prices, (None, i, r), faults)
+        levels = None
+        if level_prices is not None:
+            levels = checked("level_prices", level_prices, (None, i, r), faults)
         u = checked("score", given["score"], (n, i), faults)
         if u is not None and not faults and not positive(u, instance):
             faults.append(Fault("score", "0 where a user is eligible", "numbers > 0"))

@@ -47,8 +47,7 @@ def checked(
     except (TypeError, ValueError) as error:
         faults.append(Fault(name, f"something that is no array ({error})", "numbers"))
         return None
-    wanted = tuple(a if w is None else w for a, w in zip(array.shape, shape, strict=False))
-    if array.shape != wanted or array.ndim != len(shape):
+    if array.shape != shape and not _fits(array.shape, shape):
         faults.append(Fault(name, f"shape {array.shape}", f"shape {shape}"))
     elif array.size:
         least, most = float(array.min()), float(array.max())
@@ -58,6 +57,12 @@ def checked(
             faults.append(Fault(name, f"{least:g}", "numbers >= 0"))
     # an array taken over from another answer is sealed already
     return array if is_sealed(array) else sealed(array + 0.0)
+
+
+def _fits(found: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    """Whether a shape is the one wanted, where None is any length."""
+    alike = (w is None or a == w for a, w in zip(found, wanted, strict=False))
+    return len(found) == len(wanted) and all(alike)
 
 
 def running(

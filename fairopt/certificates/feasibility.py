@@ -23,13 +23,18 @@ def feasibility(alloc: Allocation) -> tuple[Check, ...]:
     # any use of a resource that the row does not have is too much
     over = np.where((inst.pool == 0) & (alloc.used > 0), np.inf, over)
     beyond = alloc.totals / inst.limit - 1.0
-    place = _at(over, inst.servers, inst.resources)
     return (
         Check.of("tasks >= 0", least, 0.0, least_at),
         Check.of("placement", stray, 0.0, stray_at),
-        Check.of("capacity", max(0.0, float(over.max())), TOLERANCE, place),
-        Check.of("limit", max(0.0, float(beyond.max())), TOLERANCE, _at(beyond, inst.users)),
+        _at_most("capacity", over, inst.servers, inst.resources),
+        _at_most("limit", beyond, inst.users),
     )
+
+
+def _at_most(name: str, over: Floats, *names: tuple[str, ...]) -> Check:
+    """That nothing is overrun by more than the tolerance; the worst place if anything is."""
+    top = float(over.max())
+    return Check.of(name, max(0.0, top), TOLERANCE, "" if top <= 0 else _at(over, *names))
 
 
 def _negative(alloc: Allocation, users: slice) -> Floats:

@@ -52,7 +52,7 @@ def proved(sheet: Sheet, other: Sheet | None = None) -> Proof:
     When that does not certify, other scales are tried: the bound is convex in the scale. `other`
     is a better answer, which sets the first scale and whose pulls are tried too.
     """
-    _, budget = sheet.priced()
+    _, budget = sheet.priced
     if not (0 < budget < np.inf):
         return Proof(np.inf, np.full(sheet.users, np.inf))
     with np.errstate(over="ignore", invalid="ignore", divide="ignore", under="ignore"):

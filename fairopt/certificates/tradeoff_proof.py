@@ -19,7 +19,7 @@ def prove(sheet: Sheet, scale: float, other: Sheet | None = None) -> Proof:
     beside one user's marginal value is strong beside another's. `other`: a better answer, in the
     same units, whose pulls are tried too, since the bound holds for any pulls.
     """
-    cost, budget = sheet.priced()
+    cost, budget = sheet.priced
     cost, budget = cost * scale, budget * scale
     if sheet.terms.equal_across or sheet.terms.equal_within:
         return prove_hard(sheet, cost, budget)

@@ -107,6 +107,7 @@ class Sheet:
         cost = pair_cost(self.alloc)
         return np.where(cost < LEAST, 0.0, cost)
 
+    @cached_property
     def priced(self) -> tuple[Floats, float]:
         """(c_h, B) in the answer's own unit of money."""
         alloc, inst = self.alloc, self.alloc.instance

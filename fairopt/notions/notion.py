@@ -6,6 +6,7 @@ import re
 from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from typing import Any, ClassVar
 
 from fairopt import criteria
@@ -21,6 +22,12 @@ WEIGHT, POWER, HEAVIEST = "weight", "power", "heaviest"
 
 UNSAID = {"over": "floor"}
 """parameters that plain data leave out at their default: older answers do not have them"""
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    """Parameters of a class of notions: a sweep asks for those of thousands of notions."""
+    return tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
 
 
 @dataclass(frozen=True)
@@ -147,7 +154,7 @@ class Notion(ABC):
         return plain
 
     def _fields(self) -> list[str]:
-        return [f.name for f in fields(self)] if is_dataclass(self) else []
+        return list(_names(type(self)))
 
     def _read(self) -> list[str]:
         """Parameters of its family, which the family's judge reads."""

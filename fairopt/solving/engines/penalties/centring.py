@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +39,7 @@ class State:
 
     def reach(self, step: State) -> float:
         """The length of the step at which the first positive unknown becomes 0."""
-        return 1.0 / max(-float((step.positive / self.positive).min()), 1e-300)
+        return 1.0 / max(-float(np.minimum.reduce(step.positive / self.positive)), 1e-300)
 
 
 class Left(NamedTuple):
@@ -83,8 +82,8 @@ class Centring:
 
     def forced(self, w: Floats) -> Centring:
         """The same groups, drawn with forces w (size,)."""
-        found = copy(self)
-        found.w = w
+        found = object.__new__(Centring)
+        found.group, found.mean, found.w = self.group, self.mean, w
         found.none = not w.any()
         found.inverse = 1.0 / w
         found.softness = np.zeros_like(w) if found.none else found.inverse

@@ -162,7 +162,7 @@ class _Method:
             across = self.across.left(level, z.p)
             within = self.within.left(z.a, z.e)
         curve = np.log(z.v) + self.alpha * np.log(level) - self.ground.log_weight
-        bent = float(np.abs(curve).max())
+        bent = float(np.maximum.reduce(np.abs(curve)))
         return Left(level, float(z.v @ level), dual, primal, curve, bent, across, within, every)
 
     def error(self, z: State, left: Left) -> float:
@@ -171,16 +171,16 @@ class _Method:
             return np.inf
         found = max(
             float(np.abs(left.dual) @ z.a) / left.money,
-            float(np.abs(left.primal).max()),
+            float(np.maximum.reduce(np.abs(left.primal))),
             left.bent,
             float(z.amounts @ z.costs) / left.money,
         )
         if not self.across.none:
             away = self.across.error(left.across, z.v / left.level)
-            found = max(found, float(np.abs(away).max() / left.level.max()))
+            found = max(found, float(_largest(away) / np.maximum.reduce(left.level)))
         if not self.within.none:
             away = self.within.error(left.within, self.ground.least(z.v))
-            found = max(found, float(np.abs(away).max() / z.a.max()))
+            found = max(found, float(_largest(away) / np.maximum.reduce(z.a)))
         return found
 
     def step(self, z: State, left: Left) -> State | None:
@@ -192,14 +192,14 @@ class _Method:
         except np.linalg.LinAlgError:
             return None
         products = z.amounts * z.costs
-        mean = float(products.sum()) / len(products)
+        mean = float(np.add.reduce(products)) / len(products)
         if not mean > 0:
             return None
         due = self._due(z, level)
         aim = direction(-products, curve, False)
         length = min(1.0, z.reach(aim))
         square = aim.amounts * aim.costs
-        rest = (1 - length) * mean + length**2 * float(square.sum()) / len(products)
+        rest = (1 - length) * mean + length**2 * float(np.add.reduce(square)) / len(products)
         money = left.money / len(products)
         centre = max(mean * min(1.0, rest / mean) ** 3, LAST * money)
         dlevel = aim.a @ self.of_user
@@ -255,7 +255,8 @@ class _Method:
         user, and the mean (harmonic, by use) of those who use the row. Equal targets would lose
         the users whose money is small."""
         money = z.v * level
-        own = np.minimum(np.maximum(money * (len(money) / money.sum()), LIGHTEST), 1.0)
+        own = money * (len(money) / np.add.reduce(money))
+        own = np.minimum(np.maximum(own, LIGHTEST), 1.0)
         own = self.ground.least(own)
         return np.concatenate([own, (z.a @ self.use) / ((z.a / own) @ self.use)])
 
@@ -296,3 +297,8 @@ class _Method:
         limits = np.zeros(users)
         limits[ground.limited] = z.price[rows:]
         return Point(z.a[ground.pair] / ground.u, money.reshape(servers, resources), limits)
+
+
+def _largest(x: Floats) -> float:
+    """The largest absolute value."""
+    return float(np.maximum.reduce(np.abs(x)))
