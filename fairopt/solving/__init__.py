@@ -114,9 +114,11 @@ def solve(
         alloc, told = again.answer(instance, notion, score, gap, start)
         if alloc is None:
             alloc = way(instance, notion, score, how)
+            certificate = certify(alloc, *notion.slope(instance, alloc.tasks))
+            alloc = alloc.with_(certificate=certificate)
         alloc = alloc.with_(steps=(*told, *alloc.steps))
-        certificate = certify(alloc, *notion.slope(instance, alloc.tasks))
-        alloc = alloc.with_(certificate=certificate)
+        certificate = alloc.certificate
+        assert certificate is not None
     short = not certificate.certified or max(certificate.gap, certificate.residual) > gap
     # a feasible answer of a notion without a judge is returned as unproved
     nobody = notion.judgeless and certificate.verdict == UNPROVED

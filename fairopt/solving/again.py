@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import measure, normalised
+from fairopt.certificates import certify
+from fairopt.certificates.alpha_fair import normalised
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
@@ -63,8 +64,11 @@ def answer(
         return None, ({**step, "status": f"too far away, {COLD}"},)
     p, mu = normalised(instance, *found.point.prices(instance))
     alloc = Allocation(instance, notion, found.point.tasks(instance), p, mu, score=score)
-    step["gap"], step["residual"] = measure(alloc)
-    if not max(step["gap"], step["residual"]) <= min(gap, CLOSE):
+    alloc = alloc.with_(certificate=certify(alloc))
+    proof = alloc.certificate
+    assert proof is not None
+    step["gap"], step["residual"] = proof.gap, proof.residual
+    if not (proof.certified and max(proof.gap, proof.residual) <= min(gap, CLOSE)):
         return None, ({**step, "status": f"not close enough, {COLD}"},)
     return alloc, (step,)
 

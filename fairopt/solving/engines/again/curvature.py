@@ -30,37 +30,53 @@ class Curvature:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.size = layout.rows.size
-        self.coupled = np.zeros((self.size, self.size), order="F")
+        self.coupled = self.blocks = self.rho = np.zeros((0, 0))
         self.theta: Floats | None = None
         self.root = np.zeros(0)
         self.scale, self.factor = np.zeros(0), np.zeros((0, 0))
 
     def update(self, taken: Taken, e: Floats, rho: Floats) -> bool:
-        """Factor H; whether it is positive definite. rho (I, R) > 0."""
-        layout = self.layout
+        """Factor H, unless nothing changed; whether it is positive definite. rho (I, R) > 0."""
         theta = np.where(taken.held, e, 0.0)
         root = 1.0 / np.sqrt(taken.mass + taken.slope)
         if self.theta is None:
-            self._add(_rows(layout, theta, root, None), 1.0)
+            self._begin(theta, root)
         else:
-            users = _users(layout, self.theta != theta)
-            if 2 * len(users) > len(root):
-                self.coupled[:] = 0.0
-                self._add(_rows(layout, theta, root, None), 1.0)
-            elif len(users):
-                self._add(_rows(layout, self.theta, self.root, users), -1.0)
-                self._add(_rows(layout, theta, root, users), 1.0)
-                new = self.root.copy()
-                new[users] = root[users]
-                root = new
+            users = _users(self.layout, self.theta != theta)
+            if not len(users) and np.array_equal(rho, self.rho):
+                return True
+            self._change(theta, root, users)
+        self.rho = rho
+        return self._factor()
+
+    def _begin(self, theta: Floats, root: Floats) -> None:
+        self.coupled = np.zeros((self.size, self.size), order="F")
+        self._add(_rows(self.layout, theta, root, None), 1.0)
+        self.blocks = self.layout.blocks(theta)
         self.theta, self.root = theta, root
-        blocks = layout.blocks(theta)
-        servers, resources = layout.rows.shape
+
+    def _change(self, theta: Floats, root: Floats, users: Ints) -> None:
+        """The terms of some users taken off and put back as they are now."""
+        assert self.theta is not None
+        if 2 * len(users) > len(root):
+            self._begin(theta, root)
+            return
+        if not len(users):
+            return
+        self._add(_rows(self.layout, self.theta, self.root, users), -1.0)
+        self._add(_rows(self.layout, theta, root, users), 1.0)
+        _add_blocks(self.layout, self.blocks, theta - self.theta)
+        new = self.root.copy()
+        new[users] = root[users]
+        self.theta, self.root = theta, new
+
+    def _factor(self) -> bool:
+        servers, resources = self.layout.rows.shape
         matrix = np.negative(self.coupled)
         at = np.arange(self.size).reshape(servers, resources)
-        matrix[at[:, :, None], at[:, None, :]] += blocks
+        matrix[at[:, :, None], at[:, None, :]] += self.blocks
         diagonal = np.diag_indices(self.size)
-        matrix[diagonal] += np.where(layout.rows, rho, 1.0).ravel()
+        matrix[diagonal] += np.where(self.layout.rows, self.rho, 1.0).ravel()
         entries = matrix[diagonal]
         if not (entries > 0).all():
             return False
@@ -91,6 +107,17 @@ def _users(layout: Layout, pairs: Bools) -> Ints:
     return np.flatnonzero(marked)
 
 
+def _add_blocks(layout: Layout, blocks: Floats, change: Floats) -> None:
+    """Add the blocks (I, R, R) of a change of theta, which is 0 for most pairs."""
+    if isinstance(layout, Grid):
+        blocks += layout.blocks(change)
+        return
+    assert isinstance(layout, Pairs)
+    pairs = np.flatnonzero(change)
+    b = layout.b[pairs]
+    np.add.at(blocks, layout.i[pairs], change[pairs, None, None] * b[:, :, None] * b[:, None, :])
+
+
 def _rows(layout: Layout, theta: Floats, root: Floats, users: Ints | None) -> Floats:
     """(users, I R) the vectors (B theta)_n root_n of some users, or of all."""
     servers, resources = layout.rows.shape
@@ -99,14 +126,13 @@ def _rows(layout: Layout, theta: Floats, root: Floats, users: Ints | None) -> Fl
         weight = theta[pick] * root[pick][:, None]
         if layout.t is not None:
             weight = weight * layout.t[pick]
-        per_row = (layout.demand[pick][:, None, :] * layout.per_pool).reshape(len(weight), -1)
-        per_row.reshape(len(weight), servers, resources)[...] *= weight[:, :, None]
-        return np.asarray(per_row)
+        rows = layout.demand[pick][:, None, :] * layout.per_pool
+        rows *= weight[:, :, None]
+        return np.asarray(rows.reshape(len(weight), servers * resources))
     assert isinstance(layout, Pairs)
     where = slice(None) if users is None else np.flatnonzero(np.isin(layout.n, users))
     n, i = layout.n[where], layout.i[where]
     place = n if users is None else np.searchsorted(users, n)
     found = np.zeros((layout.users if users is None else len(users), servers, resources))
     found[place, i] = layout.b[where] * (theta[where] * root[n])[:, None]
-    rows: Floats = found.reshape(len(found), -1)
-    return rows
+    return found.reshape(len(found), servers * resources)

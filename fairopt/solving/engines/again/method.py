@@ -31,7 +31,7 @@ ENOUGH = 3e-10
 """error at which it stops"""
 USEFUL = 1e-8
 """error with which an answer that gets no better is still worth judging"""
-NEWTON = 24
+NEWTON = 16
 """most Newton steps, beyond which a cold answer is as fast"""
 GREW = 4.0
 """a pair that grew by this factor may move further in the next round"""
@@ -84,6 +84,7 @@ class _Method:
         self.curvature = Curvature(self.layout)
         self.e: Floats | None = None
         self.steps = 0
+        self.last: Taken | None = None
 
     def run(self) -> Found:
         number, error, p = 0, np.inf, self.layout.least(self.layout.cost(self.money))
@@ -108,12 +109,19 @@ class _Method:
         e = self._ease(p)
         users = Users(layout, self.question.alpha, self.w, self.limit, self.y, e)
         give = 1.0 / (DELTA * self.mean)
-        taken = users.take(money, p)
+        if self.last is None:
+            taken = users.take(money, p)
+        else:
+            found = self._predicted(users, self.last, money, give)
+            if found is None:
+                return None
+            taken, money = found
         enough = INNER * min(before, 1e-3)
         while True:
             miss, room = self._miss(taken, money, give)
             if float(np.abs(miss).max()) <= max(enough, ENOUGH):
                 self.money, self.room = money, room
+                self.last = taken
                 return taken
             if self.steps >= NEWTON:
                 return None
@@ -135,6 +143,28 @@ class _Method:
             e = np.where(e > GREW * self.e, e, self.e)
         self.e = e
         return e
+
+    def _predicted(
+        self, users: Users, last: Taken, money: Floats, give: float
+    ) -> tuple[Taken, Floats] | None:
+        """The first step of a round, along the pairs that the round before ended with."""
+        layout = self.layout
+        theta = np.where(last.held, users.e, 0.0)
+        mass = layout.of_user(theta)
+        away = theta * (layout.spread(last.p) - last.cost)
+        p = last.p - layout.of_user(away) / (mass + last.slope)
+        z = last.z + away + theta * layout.spread(p - last.p)
+        held = self.room > 0
+        room = np.where(held, self.room - money * give, 0.0)
+        linear = Taken(z, last.held, last.cost, p, last.x, last.slope, mass)
+        if not self.curvature.update(linear, users.e, np.where(held, give, LIMIT / self.mean)):
+            return None
+        self.steps += 1
+        miss = np.where(self.live, 1.0 - room - layout.used(z), 0.0)
+        step = self.curvature.solve(-miss)
+        rise = layout.of_user(theta * layout.cost(step)) / (mass + last.slope)
+        moved = money + step
+        return users.take(moved, np.maximum(p + rise, 0.1 * last.p)), moved
 
     def _searched(
         self, users: Users, taken: Taken, money: Floats, miss: Floats, give: float
@@ -172,16 +202,17 @@ class _Method:
     def _error(self, taken: Taken) -> float:
         """The largest error of the optimality conditions, relative to each user's own share."""
         layout = self.layout
-        cheapest = layout.least(taken.cost)
-        due = np.minimum((self.w / cheapest) ** (1 / self.question.alpha), self.limit)
-        own = np.abs(taken.x / due - 1.0)
-        above = layout.of_user(taken.z * (taken.cost - layout.spread(cheapest)) * layout.mask)
+        # x is what is due at p; what is left is the money paid above the cheapest of the held pairs
+        off = (taken.cost - layout.spread(taken.p)) * taken.held
+        below_p = -float((off / layout.spread(taken.p)).min())
+        above = layout.of_user(taken.z * np.abs(off)) / (taken.p * taken.x)
         use = layout.used(taken.z)
         idle = float((np.maximum(self.money, 0.0) * np.maximum(1.0 - use, 0.0)).sum())
         over = float(np.where(self.live, use - 1.0, 0.0).max(initial=0.0))
         below = -float(self.money.min()) / self.mean
-        worst = float((own + above / (cheapest * taken.x)).max())
-        found = max(worst, idle / float(self.money.sum()), over, below)
+        found = max(
+            float(above.max()) + max(below_p, 0.0), idle / float(self.money.sum()), over, below
+        )
         return found if np.isfinite(found) else np.inf
 
     def _point(self) -> Point:

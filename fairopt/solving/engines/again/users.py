@@ -59,16 +59,17 @@ class Users:
 
         Newton on each user's one equation, between bounds, since both sides are monotone in p.
         """
-        layout, mask = self.layout, self.layout.mask
+        layout = self.layout
         cost = layout.cost(money)
         base = self.y - self.e * cost
         p = guess
         low, high = np.zeros_like(p), np.full_like(p, np.inf)
         for _ in range(PASSES):
-            z = (base + self.e * layout.spread(p)) * mask
+            z = self.e * layout.spread(p)
+            z += base
             held = z > 0
-            z = np.where(held, z, 0.0)
-            mass = layout.of_user(np.where(held, self.e, 0.0))
+            np.maximum(z, 0.0, out=z)
+            mass = layout.of_user(self.e * held)
             free = (self.w / p) ** (1 / self.alpha)
             at = free > self.limit
             slope = np.where(at, 0.0, free / (self.alpha * p))
@@ -82,6 +83,6 @@ class Users:
             middle = np.where(np.isfinite(high), 0.5 * (low + high), 2.0 * p)
             p = np.where(outside, np.where(over == 0, p, middle), next_p)
         p = p - step
-        z = np.where(held, z - self.e * layout.spread(step), 0.0)
-        z = np.maximum(z, 0.0)
+        z -= self.e * layout.spread(step) * held
+        np.maximum(z, 0.0, out=z)
         return Taken(z, held, cost, p, layout.of_user(z), slope, mass)
