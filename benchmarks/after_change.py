@@ -168,13 +168,14 @@ def page(found: list[Row], changes: int) -> str:
     apart = max(max(row.apart, default=0.0) for row in found)
     return f"""# Again after one change
 
-{USERS:,} users, {SERVERS} servers, {RESOURCES} resources; servers that are not alike, {CLUSTERS} random clusters for each
-density. One thing changes: a weight by a factor of 0.5 to 2, the demand of a user for each resource by such
-factors, the capacity of a server by 0.7 to 1.4, a user or a server comes or goes. {changes} changes of each kind
-with alpha 1, a quarter of that with alpha 2. Each is solved by `fo.solve(changed, notion, start=last)`, every
-tenth of each cluster without a start as well, in turns in one process with one BLAS thread.
-Times are those of `fo.solve`, proof included, and of all changes: where the start was not used
-they hold the attempt and the answer without it.
+{USERS:,} users, {SERVERS} servers, {RESOURCES} resources; servers that are not alike, {CLUSTERS}
+random clusters for each density. One thing changes: a weight by a factor of 0.5 to 2, the demand
+of a user for each resource by such factors, the capacity of a server by 0.7 to 1.4, a user or a
+server comes or goes. {changes} changes of each kind with alpha 1, a quarter of that with alpha 2.
+Each is solved by `fo.solve(changed, notion, start=last)`, every tenth of each cluster without a
+start as well, in turns in one process with one BLAS thread. Times are those of `fo.solve`, proof
+included, and of all changes: where the start was not used they hold the attempt and the answer
+without it.
 
 ```sh
 OPENBLAS_NUM_THREADS=1 python benchmarks/after_change.py --write docs/results/after-change.md
@@ -182,9 +183,9 @@ OPENBLAS_NUM_THREADS=1 python benchmarks/after_change.py --write docs/results/af
 
 {chr(10).join(table)}
 
-An eighth of the time without a start is kept in {kept} of {len(found)} rows. The largest difference of a user's share
-from the answer without a start is {apart:.1g} ({SAME:g} is promised), where the latter is itself certified
-at {CERTIFIED:g}.
+An eighth of the time without a start is kept in {kept} of {len(found)} rows. The largest
+difference of a user's share from the answer without a start is {apart:.1g} ({SAME:g} is promised),
+where the latter is itself certified at {CERTIFIED:g}.
 
 How it works: [the answer again, after a change](../maths/again.md).
 """
