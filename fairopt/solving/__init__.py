@@ -114,8 +114,7 @@ def solve(
         alloc, told = again.answer(instance, notion, score, gap, start)
         if alloc is None:
             alloc = way(instance, notion, score, how)
-            certificate = certify(alloc, *notion.slope(instance, alloc.tasks))
-            alloc = alloc.with_(certificate=certificate)
+            alloc = alloc.with_(certificate=certify(alloc, *notion.slope(instance, alloc.tasks)))
         alloc = alloc.with_(steps=(*told, *alloc.steps))
         certificate = alloc.certificate
         assert certificate is not None
