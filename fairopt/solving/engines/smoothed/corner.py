@@ -59,15 +59,18 @@ def corner(now: Where, capacity: Floats) -> Where | None:
     if ended is None:
         return None
     prices = _nearer(ended.prices, ended.sides.full, TINY / tau)
-    ended = _newton(now, capacity, ended.sides, prices, TINY, (ended.matrix, tau))
-    if ended is None or ended.sides.changed(ended.prices) is not None:
-        return None
-    prices, sides = ended.prices, ended.sides
+    last = _newton(now, capacity, ended.sides, prices, TINY, (ended.matrix, tau))
+    if last is None or last.sides.changed(last.prices) is not None:
+        return _place(now, ended, tau)  # only those who are divided smoothly are off, by tau
+    return _place(now, last, TINY)
+
+
+def _place(now: Where, ended: _Ended, tau: float) -> Where:
+    x, mu = ended.sides.tasks(ended.prices.all)
+    sharp = now.told.sharp
     told: Any = now.told
-    x, mu = sides.tasks(prices.all)
-    state = {**now.told.sharp.state(), "x": x, "mu": mu}
-    told = replace(told, sharp=Sharp.of_state(now.told.sharp.users, state))
-    return Where(told, prices, now.free, TINY)
+    told = replace(told, sharp=Sharp.of_state(sharp.users, {**sharp.state(), "x": x, "mu": mu}))
+    return Where(told, ended.prices, now.free, tau)
 
 
 def _nearer(prices: Prices, full: Bools, times: float) -> Prices:
