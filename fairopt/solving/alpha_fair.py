@@ -30,6 +30,8 @@ EXACT = 1e-10
 """error of an interior answer below which it is not polished"""
 SETTLED = 1e-8
 """error of an answer by prices alone (`pooled`, `smoothed`) that needs no other engine"""
+NEARLY = 1e-2
+"""error of an answer by smoothed prices above which its path is not gone on"""
 UNDECIDED = 1e-4
 """part of a share, and of a price above the cheapest, within which a pair may be used or not"""
 RARE = 590.0
@@ -242,6 +244,13 @@ class _Ladder:
         found = smoothed.follow(self.question)
         told = "" if found is None else found.told
         self._judge("prices, smoothed", None if found is None else found.point, told)
+        enough = min(self.gap, SETTLED)
+        if found is not None and enough < self.error < NEARLY:
+            found = smoothed.closer(self.question, found)
+            told = "" if found is None else found.told
+            self._judge("prices, closer", None if found is None else found.point, told)
+        if self.best is not None and enough < self.error < NEARLY:
+            self._nearer()
 
     def _nearer(self) -> None:
         """The point at which the judge finds the optimum proved, where it finds one."""

@@ -14,7 +14,7 @@ from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.spread import Spread
 from fairopt.solving.engines.smoothed.users import Users
 
-NUMBERS = ("tau", "iterations", "passes", "miss", "fell", "drop", "best")
+NUMBERS = ("tau", "iterations", "passes", "miss", "fell", "drop", "best", "since")
 
 
 def arrays(now: Where) -> dict[str, Any]:

@@ -15,80 +15,112 @@ from fairopt.solving.engines.smoothed.prices import Prices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import Single
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
+from fairopt.solving.engines.smoothed.sway import swaying
 from fairopt.solving.engines.smoothed.users import Users
 
 REACH = 60.0
 """a server further than this from the cheapest, in windows of tau, is left out"""
+CLOSE = 60.0
+"""a user may be sharp if two servers are within this of its cheapest"""
 SHARED = 3.0
 """a user shares a tie if both servers are within this of its cheapest"""
 MANY = 6.0
 """users of like money that must share a tie, for it to be smooth"""
 APART = 0.01
 """difference of logarithms of scores that counts as one"""
-SAME = 100.0
-"""windows within which prices of servers are equal in the end"""
+SAME, ROUNDED = 100.0, 1e-7
+"""windows within which prices of servers are equal in the end, and tau below which the curvature is
+not known to the digits that would tell who sways such a tie"""
+GROWN = 0.3
+"""users of one server new since the others were settled, as a part of those, with whom all are
+settled anew"""
 ALIKE = 1e3
 """windows within which the prices of servers of one group lie"""
-PROBE = 4000
+PROBE = 2000
 """users on which the change of costs by a step is measured"""
 
 
 class Kinds:
-    """The kinds of all users at prices and tau; y and nu of users once sharp are kept."""
+    """The kinds of all users at prices and tau; y and nu of users once sharp are kept.
+
+    Users of one server whose other servers are too dear for the prices to have changed that since
+    are not told again: `settled`, at the places `settled_at`.
+    """
 
     def __init__(
-        self, users: Users, prices: Prices, tau: float, mu: Floats | None, old: Kinds | None = None
-    ) -> None:
+        self, users: Users, prices: Prices, tau: float, mu: Floats | None, old: Kinds | None = None,
+        inverse: Floats | None = None,
+    ) -> None:  # fmt: skip
         self.users, self.tau = users, tau
         self.sharp_at: Ints
         self.sharp: Sharp
-        lam = prices.all
-        near, held, money, squares = told(users, lam, tau, mu)
-        few = rarely_shared(money, squares, lam, tau)
+        self.settled_at, self.settled = _settled(old, prices.all, tau)
+        lam, rest = prices.all, np.arange(len(users))
+        part, part_mu = users, mu
+        if len(self.settled_at):
+            rest = np.delete(rest, self.settled_at)
+            part, part_mu = users.some(rest), None  # with limits nobody is settled
+        found = told(part, lam, tau, part_mu)
+        near, few = found.near, rarely_shared(found.money, found.squares, lam, tau)
         in_reach = near.sum(axis=1)
-        multi = np.flatnonzero(in_reach > 1)
-        tied = near[multi].astype(np.float32)
-        rare = ((tied @ few.astype(np.float32)) * tied).any(axis=1)
-        rare &= ~held[multi] | (in_reach[multi] > 2)
-        sharp = np.zeros(len(users), bool)
-        sharp[multi[rare]] = True
+        sharp = np.zeros(len(part), bool)
+        if inverse is not None:
+            sharp = swaying_of(part, found, lam, tau, part_mu, inverse)
         if old is not None and len(old.sharp_at):
-            sharp[old.sharp_at] = True
-            near[old.sharp_at] |= old.sharp.on
+            at = np.searchsorted(rest, old.sharp_at)
+            sharp[at] = True
+            near[at] |= old.sharp.on
         self.prices = Prices.grouped(lam, grouped(lam, ~few, tau, ALIKE))
-        self.sharp_at = np.flatnonzero(sharp)
-        self.single_at = np.flatnonzero((in_reach == 1) & ~sharp)
-        self.smooth_at = np.flatnonzero((in_reach > 1) & ~sharp)
-        self.sharp = self._sharp(near, mu, old)
-        self.server = near[self.single_at].argmax(axis=1)
-        single = users.some(self.single_at, near[self.single_at])
-        self.single = Single(single, self.server, len(lam))
-        at = self.smooth_at
-        self.smooth = Smooth(users.some(at, near[at]), None if mu is None else mu[at])
-        every = max(1, len(at) // PROBE)
-        at = at[::every]
-        self.probe = Smooth(users.some(at, near[at]), None if mu is None else mu[at])
+        self.sharp_at = rest[sharp]
+        self.sharp = self._sharp(near[sharp], mu, old)
+        one = np.flatnonzero((in_reach == 1) & ~sharp)
+        self.single_at = rest[one]
+        self.single = Single(part.some(one, near[one]), near[one].argmax(axis=1), len(lam))
+        if len(one) > GROWN * len(self.settled_at) and settles(users):
+            self._settle(lam)
+        many = np.flatnonzero((in_reach > 1) & ~sharp)
+        self.smooth_at = rest[many]
+        smooth, mu = part.some(many, near[many]), None if mu is None else mu[self.smooth_at]
+        self.smooth = Smooth(smooth, mu)
+        every = slice(None, None, max(1, len(many) // PROBE))
+        self.probe = Smooth(smooth.some(every), None if mu is None else mu[every])
 
     def _sharp(self, near: Bools, mu: Floats | None, old: Kinds | None) -> Sharp:
         at = self.sharp_at
-        users = self.users.some(at, near[at])
+        users = self.users.some(at, near)
         found = Sharp(users, Smooth(users, None if mu is None else mu[at]), self.prices, self.tau)
         if old is not None and len(old.sharp_at):
-            found.keep(np.isin(at, old.sharp_at), old.sharp)
+            known = np.isin(at, old.sharp_at)
+            found.keep(known, old.sharp, self.prices.all, self.tau)
         return found
+
+    def _settle(self, lam: Floats) -> None:
+        """All users of one server are known to be, at these prices."""
+        at = np.concatenate([self.settled_at, self.single_at])
+        server = np.concatenate([self.settled.server, self.single.server])
+        order = np.argsort(at)
+        at, server = at[order], server[order]
+        self.settled_at, self.single_at = at, at[:0]
+        self.settled = Single(self.users.some(at), server, len(lam), lam, self.tau)
+        self.single = Single(self.users.some(at[:0]), server[:0], len(lam))
 
     def sums(self, prices: Prices, tau: float) -> Sums:
         """Sums of the smooth users and of those of one server."""
         total = self.smooth.sums(prices, tau)
-        total.add(self.single.sums(prices.all))
+        for single in (self.settled, self.single):
+            if len(single.users):
+                total.add(single.sums(prices.all))
         return total
 
-    def again(self, prices: Prices, tau: float) -> Kinds:
+    def again(self, prices: Prices, tau: float, inverse: Floats) -> Kinds:
         """All users told apart at new prices; once sharp they stay sharp."""
         if self.users.limit is not None:
             for chunk in self.smooth.users.chunks():
                 self.smooth.split(chunk, prices, tau)  # mu at the new prices
-        return Kinds(self.users, prices, tau, self.limit_prices(prices), self)
+        return Kinds(self.users, prices, tau, self.limit_prices(prices), self, inverse)
+
+    def _singles(self) -> list[tuple[Ints, Single]]:
+        return [(self.settled_at, self.settled), (self.single_at, self.single)]
 
     @property
     def smooth_users(self) -> int:
@@ -106,17 +138,35 @@ class Kinds:
         found = np.zeros(len(self.users))
         if self.smooth.mu is not None:
             found[self.smooth_at] = self.smooth.mu
-        found[self.single_at] = self.single.tasks(prices.all)[1]
+        for at, single in self._singles():
+            found[at] = single.tasks(prices.all)[1]
         found[self.sharp_at] = self.sharp.mu
         return found
 
     def tasks(self, prices: Prices, tau: float) -> Floats:
         """(N, I) tasks."""
         found = np.zeros(self.users.eligible.shape)
-        found[self.single_at, self.server] = self.single.tasks(prices.all)[0]
+        for at, single in self._singles():
+            found[at, single.server] = single.tasks(prices.all)[0]
         found[self.smooth_at] = self.smooth.tasks(prices, tau)
         found[self.sharp_at] = self.sharp.x
         return found
+
+
+def settles(users: Users) -> bool:
+    """Whether bounds on changes of costs are known: not with scores of servers, or limits."""
+    return users.log_score is None and users.limit is None
+
+
+def _settled(old: Kinds | None, lam: Floats, tau: float) -> tuple[Ints, Single]:
+    """Users of one server who need not be told again, and where they are."""
+    if old is None or not len(old.settled_at):
+        none = np.zeros(0, np.int64)
+        return none, Single(Users(1.0, lam[:0], lam[:0, 0], lam[:0] > 0), none, len(lam))
+    quiet = old.settled.quiet(lam, REACH, tau)
+    if quiet.all():
+        return old.settled_at, old.settled
+    return old.settled_at[quiet], old.settled.kept(quiet)
 
 
 class Told(NamedTuple):
@@ -130,39 +180,60 @@ class Told(NamedTuple):
     held: Bools
     money: Floats
     squares: Floats
+    close: Bools
+    log_least: Floats
 
 
 def told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> Told:
     """What is near for whom at prices (I, R) and prices (N,) of limits."""
     size, servers = len(users), len(lam)
-    near, held = np.empty((size, servers), bool), np.zeros(size, bool)
+    near, held = np.empty((servers, size), bool), np.zeros(size, bool)
+    close, log_least = np.empty_like(near), np.empty(size)
     money, squares = np.zeros((servers, servers)), np.zeros((servers, servers))
     power = 1 / users.alpha
     with np.errstate(all="ignore"):
         for chunk in users.chunks():
             # ratios to the cheapest, not logarithms, which would take most of the time
-            cost = users.demand[chunk] @ lam.T
+            cost = lam @ users.demand[chunk].T
             if mu is not None:
-                cost += mu[chunk, None]
+                cost += mu[chunk]
             if users.log_score is not None:
-                cost *= np.exp(-users.log_score[chunk])
-            np.copyto(cost, np.inf, where=~users.eligible[chunk])
-            least = cost.min(axis=1)
-            near[chunk] = cost <= (least * np.exp(REACH * tau))[:, None]
-            both = cost <= (least * np.exp(SHARED * tau))[:, None]
+                cost *= np.exp(-users.log_score[chunk].T)
+            np.copyto(cost, np.inf, where=~users.eligible[chunk].T)
+            least = cost.min(axis=0)
+            near[:, chunk] = cost <= least * np.exp(REACH * tau)
+            close[:, chunk] = cost <= least * np.exp(CLOSE * tau)
+            both = cost <= least * np.exp(SHARED * tau)
             if mu is not None and users.log_score is not None:
-                at = np.arange(len(cost)), cost.argmin(axis=1)
-                score = users.log_score[chunk]
-                most = np.where(near[chunk], score, -np.inf).max(axis=1)
-                apart = most - np.where(near[chunk], score, np.inf).min(axis=1) > APART
+                at = cost.argmin(axis=0), np.arange(cost.shape[1])
+                score = users.log_score[chunk].T
+                most = np.where(near[:, chunk], score, -np.inf).max(axis=0)
+                apart = most - np.where(near[:, chunk], score, np.inf).min(axis=0) > APART
                 rent = least * np.exp(score[at])
                 held[chunk] = apart & (mu[chunk] > REACH * tau * rent)
-                both[held[chunk] & (both.sum(axis=1) == 2)] = False
-            log_least = np.log(least)
-            paid = np.exp(users.log_w[chunk] * power + (1 - power) * log_least)[:, None] * both
-            money += paid.T @ both
-            squares += paid.T @ paid
-    return Told(near, held, money, squares)
+                both[:, held[chunk] & (both.sum(axis=0) == 2)] = False
+            log_least[chunk] = np.log(least)
+            paid = both * np.exp(users.log_w[chunk] * power + (1 - power) * log_least[chunk])
+            money += paid @ both.T
+            squares += paid @ paid.T
+    return Told(
+        np.ascontiguousarray(near.T), held, money, squares, np.ascontiguousarray(close.T),
+        log_least,
+    )  # fmt: skip
+
+
+def swaying_of(
+    users: Users, found: Told, lam: Floats, tau: float, mu: Floats | None, inverse: Floats
+) -> Bools:
+    """(N,) who moves the prices of its tie, of those told; not of ties equal in the end once the
+    curvature is not known to enough digits."""
+    ties = np.ones((len(lam), len(lam)), bool)
+    if tau < ROUNDED:
+        label = grouped(lam, ties, tau, SAME)
+        ties = label[:, None] != label
+    sharp = swaying(users, found.close, found.log_least, ties, lam, mu, tau, inverse)
+    sharp &= ~found.held | (found.near.sum(axis=1) > 2)
+    return sharp
 
 
 def rarely_shared(money: Floats, squares: Floats, lam: Floats, tau: float) -> Bools:

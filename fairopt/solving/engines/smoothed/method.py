@@ -31,6 +31,8 @@ SAMPLE, FEW = 20_000, 2_000
 """users of the sample, and users on which the first prices are found"""
 SAMPLED, LAST = 40.0, 2e-12
 """tau at the end of the sample's path, per user, and at the end of the whole"""
+CLOSER = 2e-14, 1e-12
+"""tau, and miss of a capacity, to which the path may go on"""
 FIRST = 0.5
 """tau at the beginning"""
 FLATTEST = 0.1
@@ -44,6 +46,7 @@ class Found:
     point: Point
     iterations: int
     passes: float
+    end: path.Where
 
     @property
     def told(self) -> str:
@@ -80,10 +83,29 @@ def follow(question: Question, sample: int = SAMPLE) -> Found | None:
             now, before = _solved(users, capacity, sample)
         except np.linalg.LinAlgError:
             return None
-        told = now.told
-        assert isinstance(told, Kinds)
-        tasks = told.tasks(now.prices, now.tau)
-        mu = told.limit_prices(now.prices)
+        return _found(question, users, capacity, now, before)
+
+
+def closer(question: Question, found: Found) -> Found | None:
+    """The answer further along the path: users of little money may need a smaller tau."""
+    users, capacity = Users.of(question)
+    before = found.iterations - found.end.iterations
+    with np.errstate(all="ignore"):
+        try:
+            now = path.follow(found.end, capacity, *CLOSER)
+        except np.linalg.LinAlgError:
+            return None
+        return _found(question, users, capacity, now, before)
+
+
+def _found(
+    question: Question, users: Users, capacity: Floats, now: path.Where, before: int
+) -> Found | None:
+    """The point at a place of the path, in the units of the question."""
+    told = now.told
+    assert isinstance(told, Kinds)
+    tasks = told.tasks(now.prices, now.tau)
+    mu = told.limit_prices(now.prices)
     if not np.isfinite(tasks).all() or not np.isfinite(now.prices.all).all():
         return None
     limits = np.zeros(len(users))
@@ -94,7 +116,7 @@ def follow(question: Question, sample: int = SAMPLE) -> Found | None:
         score = np.where(question.instance.eligible, question.score, 0.0).max(axis=1)
         tasks /= score[:, None]
     point = Point(tasks, now.prices.all * capacity, limits)
-    return Found(point, before + now.iterations + 1, now.passes / len(users))
+    return Found(point, before + now.iterations, now.passes / len(users), now)
 
 
 def _solved(users: Users, capacity: Floats, sample: int) -> tuple[path.Where, int]:
@@ -104,9 +126,10 @@ def _solved(users: Users, capacity: Floats, sample: int) -> tuple[path.Where, in
     if size > 2 * sample:
         pick = np.random.default_rng(1).choice(size, sample, replace=False)
     begun = begin(users.some(pick), capacity, size)
-    told = Kinds(users, Prices.apart(begun.prices), begun.tau, _no_prices(users))
+    prices, none = Prices.apart(begun.prices), _no_prices(users)
+    told = Kinds(users, prices, begun.tau, none, inverse=begun.inverse)
     first = path.Where(told, told.prices, begun.free, begun.tau)
-    return path.follow(first, capacity, LAST), begun.iterations
+    return path.follow(first, capacity, LAST), begun.iterations + 1
 
 
 @dataclass(frozen=True)
@@ -117,6 +140,7 @@ class Begun:
     free: Floats
     tau: float
     iterations: int
+    inverse: Floats | None = None
 
 
 def begin(users: Users, capacity: Floats, size: int) -> Begun:
@@ -130,7 +154,8 @@ def begin(users: Users, capacity: Floats, size: int) -> Begun:
     last = SAMPLED / len(users)
     first = path.Where(told, told.prices, free * part, FIRST)
     now = path.follow(first, capacity * part, last, close=1e-2)
-    return Begun(now.prices.all, now.free / part, now.tau, now.iterations + 1)
+    inverse = None if now.inverse is None else now.inverse * part
+    return Begun(now.prices.all, now.free / part, now.tau, now.iterations + 1, inverse)
 
 
 def _no_prices(users: Users) -> Floats | None:

@@ -28,6 +28,8 @@ from fairopt.solving.engines.smoothed.smooth import Sums
 
 AGAIN = 0.2
 """users are told apart again when tau has fallen by this factor"""
+SLOW = 5
+"""and after so many iterations, for a user may have come to a tie that it sways"""
 CALM, WILD = 0.7, 5.0
 """changes of log costs, in windows, below which tau falls, and beyond which a step is cut"""
 CLOSE = 1e-10
@@ -49,7 +51,7 @@ class Told(Protocol):
         """Sums over all users that are not sharp."""
     def change(self, prices: Floats, tau: float, step: Floats) -> float:
         """Largest change of differences of log costs, in windows."""
-    def again(self, prices: Prices, tau: float) -> Told:
+    def again(self, prices: Prices, tau: float, inverse: Floats) -> Told:
         """Users told apart at new prices."""
     @property
     def smooth_users(self) -> int:
@@ -70,6 +72,8 @@ class Where:
     fell: bool = False
     drop: float = 0.2
     best: float = np.inf
+    since: int = 0
+    inverse: Floats | None = None
 
 
 def follow(
@@ -94,7 +98,7 @@ def _go_on(now: Where, capacity: Floats, last: float, close: float, most: int) -
     """One iteration; False at the end."""
     newton = _Newton(now, capacity)
     now.passes += now.told.smooth_users
-    now.miss = newton.miss
+    now.miss, now.inverse = newton.miss, newton.of_prices
     at_end = now.tau <= last
     if at_end and newton.dual < 1e-9 and max(newton.uncentred, newton.sharp_uncentred) < 3 and (
         newton.miss < close or (newton.miss < 1e-8 and newton.miss > 0.5 * now.best)
@@ -108,7 +112,7 @@ def _go_on(now: Where, capacity: Floats, last: float, close: float, most: int) -
     if now.iterations == 0 and change > 4 and now.tau < 0.1:
         # the prices of the sample are less good than tau
         now.tau = min(0.2, now.tau * change)
-        now.told = now.told.again(now.prices, now.tau)
+        now.told = now.told.again(now.prices, now.tau, newton.of_prices)
         now.prices = now.told.prices
         now.free = np.maximum(now.free, now.tau * newton.row / newton.lam)
         return True
@@ -135,9 +139,11 @@ def _go_on(now: Where, capacity: Floats, last: float, close: float, most: int) -
     now.free = now.free + go * step[1]
     sharp.move(step[2], go)
     now.tau = now.tau + go * (aim - now.tau)
-    if now.tau < AGAIN * now.told.tau and now.iterations < most - 1:
-        now.told = now.told.again(now.prices, now.tau)
-        now.prices = now.told.prices
+    now.since += 1
+    slow = now.since >= SLOW and now.tau < 0.01
+    if (now.tau < AGAIN * now.told.tau or slow) and now.iterations < most - 1:
+        now.told = now.told.again(now.prices, now.tau, newton.of_prices)
+        now.prices, now.since = now.told.prices, 0
     return True
 
 
@@ -172,6 +178,12 @@ class _Newton:
         matrix *= self.scale[:, None] * self.scale
         matrix[np.diag_indices_from(matrix)] += 1e-15
         self.matrix, self.inverse = matrix, np.linalg.inv(matrix)
+
+    @property
+    def of_prices(self) -> Floats:
+        """(I R, I R) inverse of the curvature."""
+        found: Floats = self.inverse * self.scale[:, None] * self.scale
+        return found
 
     def step(
         self, aim: float, first: tuple[Floats, Floats, Step] | None = None, second: float = 0.0

@@ -32,7 +32,7 @@ from fairopt.solving.engines.smoothed.users import Users
 STEEP = 1.0
 """alpha above which p is an unknown and s = (W / p)^(1/alpha) is linearised, not p"""
 STATE = ("x", "nu", "mu", "room", "p")
-LEAST = 0.02
+LEAST = 0.3
 """part of tau that a server far too dear begins with"""
 
 
@@ -54,15 +54,16 @@ class Sharp:
         marginal value, and a share that is off by 2% would be a price a thousand windows off."""
         self._shape(users)
         split = smooth.split(slice(0, len(users)), prices, tau)
+        depth = split.depth.T
         q = np.exp(split.log_q)
         log_share = (users.log_w - split.log_q) / users.alpha
         share = np.exp(log_share)
-        part = np.where(self.on, split.part, 0.0)
+        part = np.where(self.on, split.part.T, 0.0)
         # reduced costs relative to q u, at least so large that x nu is near its target
-        above = np.where(self.on, np.expm1(-tau * (split.depth - split.log_sum[:, None])), 1.0)
+        above = np.where(self.on, np.expm1(-tau * (depth - split.log_sum[:, None])), 1.0)
         even = 1 / self.k[:, None]
         above = np.maximum(above, tau * even / np.maximum(part, even))
-        tasks = part * (q * share)[:, None] / split.cost
+        tasks = part * (q * share)[:, None] / split.cost.T
         begun = LEAST * tau * even / above * share[:, None] / _or_one(self.u)
         tasks += np.where(self.on, begun, 0.0)
         self.x = tasks * (share / (tasks * self.u).sum(axis=1))[:, None]
@@ -98,13 +99,18 @@ class Sharp:
             setattr(found, name, np.array(state[name]))
         return found
 
-    def keep(self, known: Bools, old: Sharp) -> None:
+    def keep(self, known: Bools, old: Sharp, prices: Floats, tau: float) -> None:
         """Take over the state of users (S,) that were sharp before, in the same order."""
-        for mine, theirs in ((self.x, old.x), (self.nu, old.nu)):
-            rows = mine[known]
-            rows[old.on] = theirs[old.on]
-            mine[known] = rows
         self.mu[known], self.room[known], self.p[known] = old.mu, old.room, old.p
+        # a server new to such a user begins with nothing, however cheap it is
+        share, k, p = (old.u * old.x).sum(axis=1), self.k[known], old.p
+        u = _or_one(self.u[known])
+        cost = self.users.demand[known] @ prices.T + old.mu[:, None]
+        nu = np.maximum(cost - p[:, None] * u, (tau * p)[:, None] * u)
+        x = (tau * p * share / k)[:, None] / nu
+        on = self.on[known]
+        self.x[known] = np.where(old.on, old.x, np.where(on, x, 0.0))
+        self.nu[known] = np.where(old.on, old.nu, np.where(on, nu, 1.0))
 
     def sums(self, prices: Floats) -> Sums:
         """Their sums at prices (I, R); the matrices of `change` and `step` are made here."""

@@ -20,7 +20,11 @@ PIECE = 32_768
 class Single:
     """Users, sorted by their server (N,)."""
 
-    def __init__(self, users: Users, server: Ints, servers: int) -> None:
+    def __init__(
+        self, users: Users, server: Ints, servers: int, lam: Floats | None = None, tau: float = 0.0
+    ) -> None:
+        """lam, tau : prices (I, R) at which all other servers were out of reach, in windows."""
+        self.lam, self.tau = lam, tau
         self.server, self.order = server, np.argsort(server, kind="stable")
         self.power = 1 / users.alpha
         self.users = users.some(self.order, np.zeros((len(users), 0), bool))
@@ -46,6 +50,34 @@ class Single:
                 total.of_limits += float((tasks * self._mu(piece, cost, free)).sum())
             blocks[i, :, i, :] += (demand * slope[:, None]).T @ demand
         return total
+
+    def quiet(self, prices: Floats, reach: float, tau: float) -> Bools:
+        """(N,) in the order given: whose other servers cannot be in reach at prices (I, R).
+
+        A cost changes by at most d . most, and all were at least what is paid: so a logarithm of a
+        ratio of costs changes by at most 2.2 times that part, if it is small.
+        """
+        found = np.zeros(len(self.users), bool)
+        if self.lam is None:
+            return found
+        most = np.abs(prices - self.lam).max(axis=0)
+        for i, piece in self._pieces():
+            demand = self.users.demand[piece]
+            part = (demand @ most) / (demand @ self.lam[i])
+            found[self.order[piece]] = part * 2.2 < min(0.1, reach * (self.tau - tau))
+        return found
+
+    def kept(self, which: Bools) -> Single:
+        """The users of a mask (N,) in the order given."""
+        found = Single.__new__(Single)
+        found.lam, found.tau, found.power = self.lam, self.tau, self.power
+        mine = which[self.order]
+        found.server = self.server[which]
+        found.order = (np.cumsum(which) - 1)[self.order[mine]]
+        found.users = self.users.some(np.flatnonzero(mine))
+        found.level = self.level[mine]
+        found.first = np.searchsorted(found.server[found.order], np.arange(len(self.first)))
+        return found
 
     def tasks(self, prices: Floats) -> tuple[Floats, Floats]:
         """(N,) tasks of each user on its server, and price of its limit, in the order given."""

@@ -58,9 +58,9 @@ class Sums:
 
 
 class Split(NamedTuple):
-    """How the users of a chunk divide themselves (see the module).
+    """How the users of a chunk divide themselves (see the module), a column a user.
 
-    cost : (n, I) a. part : (n, I) w. depth : (n, I) -(kappa - least kappa) / tau, at least FLOOR.
+    cost : (I, n) a. part : (I, n) w. depth : (I, n) -(kappa - least kappa) / tau, at least FLOOR.
     log_sum : (n,) log sum exp depth. log_q : (n,). mu : (n,) price of the limit, or None.
     """
 
@@ -81,27 +81,34 @@ DUST = 1e-20
 
 
 class Smooth:
-    """Users that are divided smoothly; `users.eligible` holds the servers near enough to matter."""
+    """Users that are divided smoothly; `users.eligible` holds the servers near enough to matter.
+
+    Arrays of a chunk are (I, n): sums over servers, and numbers of users, are then contiguous.
+    """
 
     def __init__(self, users: Users, mu: Floats | None = None) -> None:
-        self.users, self.far = users, ~users.eligible
+        self.users = users
+        self.far = None if users.eligible.all() else np.ascontiguousarray(~users.eligible.T)
         self.mu = np.zeros(len(users)) if mu is None and users.limit is not None else mu
 
     def split(self, chunk: slice, prices: Prices, tau: float) -> Split:
         """How the users of a chunk divide themselves."""
         users = self.users
-        demand, far = users.demand[chunk], self.far[chunk]
-        base, shift = demand @ prices.heads.T, demand @ prices.off.T
-        score = None if users.log_score is None else users.log_score[chunk]
+        demand = users.demand[chunk].T
+        far = None if self.far is None else self.far[:, chunk]
+        base = prices.heads @ demand
+        shift = prices.off @ demand if prices.off.any() else None
+        score = None if users.log_score is None else users.log_score[chunk].T
         mu = None
         if users.limit is not None and self.mu is not None:
+            shift = np.zeros((len(prices.label), base.shape[1])) if shift is None else shift
             case = limits.Case(
-                users.alpha, users.log_w[chunk], users.limit[chunk], base[:, prices.label], shift,
-                score, far,
+                users.alpha, users.log_w[chunk], users.limit[chunk], base[prices.label].T, shift.T,
+                None if score is None else score.T, ~users.eligible[chunk],
             )  # fmt: skip
             before, more = limits.solve(case, self.mu[chunk], tau)
-            base += before[:, None]
-            shift += more[:, None]
+            base += before
+            shift += more
             mu = self.mu[chunk] = before + more
         return _split(base, shift, prices, score, far, mu, tau)
 
@@ -117,37 +124,36 @@ class Smooth:
         at_limit = np.zeros_like(total.curvature)
         sigma, power = 1 + 1 / tau, 1 / users.alpha
         for chunk in users.chunks():
-            demand = users.demand[chunk]
-            split = self.split(chunk, prices, tau)
-            cost, part, depth, log_sum, log_q, mu = split
+            demand = np.ascontiguousarray(users.demand[chunk].T)
+            cost, part, depth, log_sum, log_q, mu = self.split(chunk, prices, tau)
             money = np.exp(users.log_w[chunk] * power + (1 - power) * log_q)
-            held = part * money[:, None]
+            held = part * money
             tasks = held / cost
-            total.spent += held.sum(axis=0)
+            total.spent += held.sum(axis=1)
             if mu is not None:
-                paid = mu @ tasks
+                paid = tasks @ mu
                 total.spent -= paid
                 total.of_limits += float(paid.sum())
-            total.use += tasks.T @ demand
+            total.use += tasks @ demand.T
             # by tau: d log x = (sigma - 1/alpha) d log q + (kappa - log q) / tau^2
-            slope = np.einsum("ni,ni->n", part, depth) - log_sum
-            np.subtract(log_sum[:, None], depth, out=depth)
+            slope = np.multiply(part, depth, out=held).sum(axis=0) - log_sum
+            np.subtract(log_sum, depth, out=depth)
             depth *= 1 / tau
-            depth += ((sigma - power) * slope)[:, None]
+            depth += (sigma - power) * slope
             depth *= tasks
-            ratio = tasks / cost
-            diagonal += ratio.T @ (demand[:, upper[0]] * demand[:, upper[1]])
+            ratio = np.divide(tasks, cost, out=held)
+            diagonal += ratio @ (demand[upper[0]] * demand[upper[1]]).T
             if mu is not None and (mu > 0).any():
                 on = mu > 0
-                g = self._at_limit(part[on], cost[on], tau) * money[on, None]
-                stiff = g.sum(axis=1)
-                depth[on] -= g * (depth[on].sum(axis=1) / stiff)[:, None]
-                z = _spread(g / np.sqrt(stiff)[:, None], demand[on])
-                at_limit += z.T @ z
-            total.drift += depth.T @ demand
-            tasks *= (1 / np.sqrt(money))[:, None]
+                g = self._at_limit(part[:, on], cost[:, on], tau) * money[on]
+                stiff = g.sum(axis=0)
+                depth[:, on] -= g * (depth[:, on].sum(axis=0) / stiff)
+                z = _spread(g / np.sqrt(stiff), demand[:, on])
+                at_limit += z @ z.T
+            total.drift += depth @ demand.T
+            tasks *= 1 / np.sqrt(money)
             z = _spread(tasks, demand)
-            outer += z.T @ z
+            outer += z @ z.T
         total.curvature = -(sigma - power) * outer - at_limit
         blocks = total.curvature.reshape(servers, resources, servers, resources)
         i = np.arange(servers)
@@ -162,78 +168,84 @@ class Smooth:
         worst = 0.0
         for chunk in self.users.chunks():
             split = self.split(chunk, prices, tau)
-            moved = self.users.demand[chunk] @ step.T
+            moved = step @ self.users.demand[chunk].T
             if split.mu is not None:
                 g = self._at_limit(split.part, split.cost, tau)
-                rise = (g * moved).sum(axis=1) / g.sum(axis=1)
-                moved -= np.where(split.mu > 0, rise, 0.0)[:, None]
+                rise = (g * moved).sum(axis=0) / g.sum(axis=0)
+                moved -= np.where(split.mu > 0, rise, 0.0)
             moved /= split.cost
             used = split.depth > -USED
-            most = np.where(used, moved, -np.inf).max(axis=1)
-            spread = most - np.where(used, moved, np.inf).min(axis=1)
+            most = np.where(used, moved, -np.inf).max(axis=0)
+            spread = most - np.where(used, moved, np.inf).min(axis=0)
             worst = max(worst, float(spread.max()) / tau)
         return worst
 
     def _at_limit(self, part: Floats, cost: Floats, tau: float) -> Floats:
-        """(n, I) g = P 1 per money, in differences that vanish where one server has all."""
+        """(I, n) g = P 1 per money, in differences that vanish where one server has all."""
         inverse, power = 1 / cost, 1 / self.users.alpha
-        mean = (part * inverse).sum(axis=1)[:, None]
+        mean = (part * inverse).sum(axis=0)
         found: Floats = part * inverse * ((1 + 1 / tau) * (inverse - mean) + power * mean)
         return found
 
     def tasks(self, prices: Prices, tau: float) -> Floats:
         """(N, I) x."""
         users, power = self.users, 1 / self.users.alpha
-        found = np.empty(self.far.shape)
+        found = np.empty(users.eligible.shape)
         for chunk in users.chunks():
             split = self.split(chunk, prices, tau)
             money = np.exp(users.log_w[chunk] * power + (1 - power) * split.log_q)
             split.part[split.part < DUST] = 0.0
-            found[chunk] = split.part * money[:, None] / split.cost
+            found[chunk] = (split.part * money / split.cost).T
         return found
 
 
 def _split(
-    base: Floats, shift: Floats, prices: Prices, score: Floats | None, far: Bools,
+    base: Floats, shift: Floats | None, prices: Prices, score: Floats | None, far: Bools | None,
     mu: Floats | None, tau: float,
 ) -> Split:  # fmt: skip
-    """`Split` from costs at the base (n, G) and what is added to them (n, I)."""
+    """`Split` from costs at the base (G, n) and what is added to them (I, n)."""
+    groups, servers = len(prices.heads), len(prices.label)
     log_base = np.log(base)
-    depth = log_base[:, prices.label]
-    if score is not None:
-        depth -= score
-    if score is None and len(prices.heads) == 1:
-        first = log_base[:, 0].copy()
-        depth[:] = 0.0
+    if score is None and groups == 1:
+        first, depth = log_base[0], np.zeros((servers, base.shape[1]))
     else:
+        depth = log_base[prices.label]
+        if score is not None:
+            depth -= score
+        if far is not None:
+            np.copyto(depth, np.inf, where=far)
+        first = depth.min(axis=0)
+        depth -= first
+    cost = base[prices.label]
+    if shift is not None:
+        shift /= cost
+        depth += log_one_plus(shift)  # to a difference that is exactly 0 in a group
+        shift += 1
+        cost *= shift
+    if far is not None and shift is not None:
         np.copyto(depth, np.inf, where=far)
-        first = depth.min(axis=1)
-        depth -= first[:, None]
-    cost = base[:, prices.label]
-    shift /= cost
-    depth += log_one_plus(shift)  # to a difference that is exactly 0 in a group
-    shift += 1
-    cost *= shift
-    np.copyto(depth, np.inf, where=far)
-    least = depth.min(axis=1)
-    depth -= least[:, None]
+    least = depth.min(axis=0)
+    depth -= least
     depth *= -1 / tau
     np.maximum(depth, FLOOR, out=depth)
     part = np.exp(depth)
-    total = part.sum(axis=1)
-    part /= total[:, None]
+    total = part.sum(axis=0)
+    part /= total
     log_sum = np.log(total)
     return Split(cost, part, depth, log_sum, first + least - tau * log_sum, mu)
 
 
 def _spread(values: Floats, demand: Floats) -> Floats:
-    """(n, I R) values (n, I) times demand (n, R)."""
-    return (values[:, :, None] * demand[:, None, :]).reshape(len(values), -1)
+    """(I R, n) values (I, n) times demand (R, n)."""
+    return (values[:, None] * demand).reshape(-1, demand.shape[1])
 
 
 def log_one_plus(t: Floats) -> Floats:
     """log(1 + t), by its series where all t are small, which is several times as fast."""
-    if len(t) and np.abs(t).max() < 1e-3:
-        series: Floats = t * (1 - t * (0.5 - t * (1 / 3 - t * (0.25 - 0.2 * t))))
+    if t.size and max(float(t.max()), -float(t.min())) < 1e-3:
+        series: Floats = t * 0.2
+        for factor in (-0.25, 1 / 3, -0.5, 1.0):
+            series += factor
+            series *= t
         return series
     return np.log1p(t)

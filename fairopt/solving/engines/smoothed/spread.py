@@ -14,9 +14,15 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from fairopt.formulas.asked import Asked
-from fairopt.instance import Bools, Floats, Ints
+from fairopt.instance import Floats, Ints
 from fairopt.instance.partition import Partition
-from fairopt.solving.engines.smoothed.kinds import ALIKE, grouped, rarely_shared, told
+from fairopt.solving.engines.smoothed.kinds import (
+    ALIKE,
+    grouped,
+    rarely_shared,
+    swaying_of,
+    told,
+)
 from fairopt.solving.engines.smoothed.prices import Prices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import Single
@@ -105,32 +111,28 @@ def summed(args: Args) -> Sums:
     return parted(args).sums(args[4], args[5])
 
 
-def shared(args: Args) -> tuple[Floats, Floats]:
-    """(I, I) money, and squares of money, of those who share each tie."""
-    source, k, terms, _, prices, tau = args
-    smooth = smooth_of(source, k, terms, np.zeros(0, np.int64), prices, tau)
-    found = told(smooth.users, prices.all, tau, smooth.mu)
-    return found.money, found.squares
+class Swaying(NamedTuple):
+    """Money, and squares of money, of those who share each tie (I, I); users who move the prices of
+    a tie: their positions, themselves with their near servers, and prices of limits."""
 
-
-class Rare(NamedTuple):
-    """Users of rare ties: their positions, themselves with their near servers, prices of limits."""
-
+    money: Floats
+    squares: Floats
     at: Ints
     users: Users
     mu: Floats | None
 
 
-def rare(args: Args, few: Bools) -> Rare:
-    """Those of one partition who take part in a tie that few share, and those who did before."""
+def swaying(args: Args, inverse: Floats) -> Swaying:
+    """Of one partition; those who swayed before are among them."""
     source, k, terms, skip, prices, tau = args
     smooth = smooth_of(source, k, terms, np.zeros(0, np.int64), prices, tau)
-    near = told(smooth.users, prices.all, tau, smooth.mu).near
-    tied = near.astype(np.float32)
-    chosen = np.asarray(((tied @ few.astype(np.float32)) * tied).any(axis=1))
+    users, mu, lam = smooth.users, smooth.mu, prices.all
+    found = told(users, lam, tau, mu)
+    chosen = swaying_of(users, found, lam, tau, mu, inverse)
     chosen[skip] = True
     at = np.flatnonzero(chosen)
-    return Rare(at, smooth.users.some(at, near[at]), None if smooth.mu is None else smooth.mu[at])
+    some = users.some(at, found.near[at])
+    return Swaying(found.money, found.squares, at, some, None if mu is None else mu[at])
 
 
 Each = Callable[..., list[Any]]
@@ -173,17 +175,15 @@ class Spread:
         """Largest change of differences of log costs, in windows, on a sample."""
         return Smooth(self.sample).change(Prices.apart(prices), tau, step)
 
-    def again(self, prices: Prices, tau: float) -> Spread:
+    def again(self, prices: Prices, tau: float, inverse: Floats) -> Spread:
         """Ties counted and sharp users fetched at new prices; once sharp they stay sharp."""
-        money, squares = 0.0, 0.0
-        for one, two in self.each(shared, self._args(prices, tau)):
-            money, squares = money + one, squares + two
-        few = rarely_shared(np.asarray(money), np.asarray(squares), prices.all, tau)
-        grouping = Prices.grouped(prices.all, grouped(prices.all, ~few, tau, ALIKE))
-        if not few.any() and not len(self.sharp.k):
-            return replace(self, prices=grouping, tau=tau)
-        args = self._args(prices, tau)
-        found: list[Rare] = self.each(rare, args, [few] * len(args))
+        args, lam = self._args(prices, tau), prices.all
+        found: list[Swaying] = self.each(swaying, args, [inverse] * len(args))
+        money, squares = np.zeros((len(lam), len(lam))), np.zeros((len(lam), len(lam)))
+        for one in found:
+            money, squares = money + one.money, squares + one.squares
+        few = rarely_shared(money, squares, lam, tau)
+        grouping = Prices.grouped(lam, grouped(lam, ~few, tau, ALIKE))
         known = np.concatenate(
             [np.isin(one.at, old) for one, old in zip(found, self.at, strict=True)]
         )
@@ -195,7 +195,7 @@ class Spread:
         mu = None if users.limit is None else np.concatenate(mus)
         sharp = Sharp(users, Smooth(users, mu), grouping, tau)
         if known.any():
-            sharp.keep(known, self.sharp)
+            sharp.keep(known, self.sharp, lam, tau)
         return replace(
             self, prices=grouping, tau=tau, sharp=sharp, at=[one.at for one in found]
         )

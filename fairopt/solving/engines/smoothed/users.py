@@ -9,7 +9,7 @@ import numpy as np
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.point import Question
 
-CHUNK = 8192
+CHUNK = 4096
 """users whose costs are computed at once, so that the arrays stay in the cache"""
 
 

@@ -1,0 +1,73 @@
+r"""Whether a user alone moves prices: then its tie is a step that Newton would jump over.
+
+A user of a tie of servers i and k that takes its money m from the one to the other changes use by
+m d / a_i and m d / a_k. With H the curvature of all users, prices answer, and the difference of its
+logarithms of costs moves by
+
+.. math:: m\, v' H^{-1} v, \quad v = d \otimes (e_i / a_i - e_k / a_k).
+
+Where that is more than a window of tau, the user decides where the tie lies, not the tie where the
+user goes. Where it is less, many others (or users of one of the servers) hold the prices.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.instance import Bools, Floats
+from fairopt.solving.engines.smoothed.users import Users
+
+MOST = 1.0
+"""windows by which a smooth user may move the prices of its tie"""
+PIECE = 4096
+"""users at once"""
+
+
+def swaying(
+    users: Users, close: Bools, log_least: Floats, ties: Bools, prices: Floats, mu: Floats | None,
+    tau: float, inverse: Floats,
+) -> Bools:  # fmt: skip
+    """(N,) who moves the prices of a tie of servers that are `close` (N, I) by more than MOST.
+
+    log_least : (N,) logarithm of the least price of a share. ties : (I, I) which may be.
+    prices : (I, R).
+    mu : (N,) prices of limits, or None. inverse : (I R, I R) of the curvature H.
+    """
+    found = np.zeros(len(users), bool)
+    servers, resources = prices.shape
+    blocks = inverse.reshape(servers, resources, servers, resources).transpose(1, 3, 0, 2)
+    money = np.exp(users.log_w / users.alpha + (1 - 1 / users.alpha) * log_least)
+    at = close.sum(axis=1) > 1
+    if not at.any():
+        return found
+    met = close[at].astype(np.float32)
+    ties = ties & (met.T @ met > 0)
+    if users.log_score is None:
+        # equal costs: d' K d <= (d . k)^2 with k^2 the largest diagonals of K of any tie
+        apart = np.where(ties, _apart(np.einsum("rrik->rik", blocks)), 0.0)
+        most = np.sqrt(np.maximum(apart.max(axis=(1, 2)), 0.0))
+        at &= money * (users.demand @ most) ** 2 > MOST * tau * np.exp(2 * log_least)
+    upper = np.triu_indices(resources)
+    same = np.where(upper[0] == upper[1], 0.5, 1.0)
+    answer = (blocks + blocks.transpose(1, 0, 2, 3))[upper] * same[:, None, None]
+    answer = answer.reshape(len(same), -1)
+    places = np.flatnonzero(at)
+    for first in range(0, len(places), PIECE):
+        some = places[first : first + PIECE]
+        demand = users.demand[some]
+        cost = demand @ prices.T
+        if mu is not None:
+            cost += mu[some, None]
+        per = np.where(close[some], 1 / cost, 0.0)
+        moved = ((demand[:, upper[0]] * demand[:, upper[1]]) @ answer).reshape(-1, servers, servers)
+        apart = _apart(moved * per[:, :, None] * per[:, None, :])
+        apart *= close[some, :, None] & close[some, None, :] & ties
+        found[some] = apart.max(axis=(1, 2)) * money[some] > MOST * tau
+    return found
+
+
+def _apart(answer: Floats) -> Floats:
+    """(n, I, I) v' A v for v = e_i - e_k, of matrices A (n, I, I)."""
+    own = np.einsum("nii->ni", answer)
+    found: Floats = own[:, :, None] + own[:, None, :] - answer - answer.transpose(0, 2, 1)
+    return found
