@@ -45,7 +45,7 @@ def test_the_bound_does_not_change_who_is_found() -> None:
 
 def test_a_heavy_user_is_sharp_and_its_light_neighbours_are_not() -> None:
     users, lam = crowd(2000)
-    users.log_w[5] = np.log(0.5)
+    users.log_w[5] = np.log(2.0)
     tau = 1e-3
     kinds = Kinds(users, Prices.apart(lam), tau, None)
     assert not len(kinds.sharp_at)

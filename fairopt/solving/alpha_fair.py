@@ -241,16 +241,22 @@ class _Ladder:
         return self.error <= self.gap
 
     def _smoothed(self) -> None:
-        found = smoothed.follow(self.question)
-        told = "" if found is None else found.told
-        self._judge("prices, smoothed", None if found is None else found.point, told)
+        """Prices smoothed; where that stalls once more, warily, which is far less than to begin
+        with the interior method; where users of little money are not right yet, closer."""
         enough = min(self.gap, SETTLED)
-        if found is not None and enough < self.error < NEARLY:
-            found = smoothed.closer(self.question, found)
+        for wary in (False, True):
+            found = smoothed.follow(self.question, wary=wary)
             told = "" if found is None else found.told
-            self._judge("prices, closer", None if found is None else found.point, told)
-        if self.best is not None and enough < self.error < NEARLY:
-            self._nearer()
+            label = "prices, smoothed warily" if wary else "prices, smoothed"
+            self._judge(label, None if found is None else found.point, told)
+            if found is not None and enough < self.error < NEARLY:
+                found = smoothed.closer(self.question, found)
+                told = "" if found is None else found.told
+                self._judge("prices, closer", None if found is None else found.point, told)
+            if self.best is not None and enough < self.error < NEARLY:
+                self._nearer()
+            if self.error <= enough:
+                return
 
     def _nearer(self) -> None:
         """The point at which the judge finds the optimum proved, where it finds one."""

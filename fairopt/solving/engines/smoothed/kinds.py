@@ -49,9 +49,9 @@ class Kinds:
 
     def __init__(
         self, users: Users, prices: Prices, tau: float, mu: Floats | None, old: Kinds | None = None,
-        inverse: Floats | None = None,
+        inverse: Floats | None = None, wary: bool = False,
     ) -> None:  # fmt: skip
-        self.users, self.tau = users, tau
+        self.users, self.tau, self.wary = users, tau, wary
         self.sharp_at: Ints
         self.sharp: Sharp
         self.settled_at, self.settled = _settled(old, prices.all, tau)
@@ -65,7 +65,7 @@ class Kinds:
         in_reach = near.sum(axis=1)
         sharp = np.zeros(len(part), bool)
         if inverse is not None:
-            sharp = swaying_of(part, found, lam, tau, part_mu, inverse)
+            sharp = swaying_of(part, found, few, lam, tau, part_mu, inverse, wary)
         if old is not None and len(old.sharp_at):
             at = np.searchsorted(rest, old.sharp_at)
             sharp[at] = True
@@ -117,7 +117,7 @@ class Kinds:
         if self.users.limit is not None:
             for chunk in self.smooth.users.chunks():
                 self.smooth.split(chunk, prices, tau)  # mu at the new prices
-        return Kinds(self.users, prices, tau, self.limit_prices(prices), self, inverse)
+        return Kinds(self.users, prices, tau, self.limit_prices(prices), self, inverse, self.wary)
 
     def _singles(self) -> list[tuple[Ints, Single]]:
         return [(self.settled_at, self.settled), (self.single_at, self.single)]
@@ -223,13 +223,14 @@ def told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> Told:
 
 
 def swaying_of(
-    users: Users, found: Told, lam: Floats, tau: float, mu: Floats | None, inverse: Floats
-) -> Bools:
-    """(N,) who moves the prices of its tie, of those told; not of ties equal in the end once the
-    curvature is not known to enough digits."""
-    ties = np.ones((len(lam), len(lam)), bool)
-    if tau < ROUNDED:
-        label = grouped(lam, ties, tau, SAME)
+    users: Users, found: Told, few: Bools, lam: Floats, tau: float, mu: Floats | None,
+    inverse: Floats, wary: bool = False,
+) -> Bools:  # fmt: skip
+    """(N,) who moves the prices of its tie, of those told, where few share the tie; if wary, where
+    many do too, but for ties equal in the end once the curvature is not known to enough digits."""
+    ties = few
+    if wary:
+        label = grouped(lam, np.ones_like(few), tau, SAME if tau < ROUNDED else 0.0)
         ties = label[:, None] != label
     sharp = swaying(users, found.close, found.log_least, ties, lam, mu, tau, inverse)
     sharp &= ~found.held | (found.near.sum(axis=1) > 2)

@@ -75,12 +75,15 @@ def applies(question: Question) -> bool:
     return question.alpha >= FLATTEST and few and plain
 
 
-def follow(question: Question, sample: int = SAMPLE) -> Found | None:
-    """The answer, or the nearest reached; None where no finite prices were found."""
+def follow(question: Question, sample: int = SAMPLE, wary: bool = False) -> Found | None:
+    """The answer, or the nearest reached; None where no finite prices were found.
+
+    wary : users keep tasks of their own in ties that many share too, if they move its prices.
+    """
     users, capacity = Users.of(question)
     with np.errstate(all="ignore"):
         try:
-            now, before = _solved(users, capacity, sample)
+            now, before = _solved(users, capacity, sample, wary)
         except np.linalg.LinAlgError:
             return None
         return _found(question, users, capacity, now, before)
@@ -119,7 +122,9 @@ def _found(
     return Found(point, before + now.iterations, now.passes / len(users), now)
 
 
-def _solved(users: Users, capacity: Floats, sample: int) -> tuple[path.Where, int]:
+def _solved(
+    users: Users, capacity: Floats, sample: int, wary: bool
+) -> tuple[path.Where, int]:
     """The end of the path, and the iterations of the sample."""
     size = len(users)
     pick = np.arange(size)
@@ -127,7 +132,7 @@ def _solved(users: Users, capacity: Floats, sample: int) -> tuple[path.Where, in
         pick = np.random.default_rng(1).choice(size, sample, replace=False)
     begun = begin(users.some(pick), capacity, size)
     prices, none = Prices.apart(begun.prices), _no_prices(users)
-    told = Kinds(users, prices, begun.tau, none, inverse=begun.inverse)
+    told = Kinds(users, prices, begun.tau, none, None, begun.inverse, wary)
     first = path.Where(told, told.prices, begun.free, begun.tau)
     return path.follow(first, capacity, LAST), begun.iterations + 1
 

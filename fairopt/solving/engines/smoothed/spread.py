@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from fairopt.formulas.asked import Asked
-from fairopt.instance import Floats, Ints
+from fairopt.instance import Bools, Floats, Ints
 from fairopt.instance.partition import Partition
 from fairopt.solving.engines.smoothed.kinds import (
     ALIKE,
@@ -111,28 +111,33 @@ def summed(args: Args) -> Sums:
     return parted(args).sums(args[4], args[5])
 
 
-class Swaying(NamedTuple):
-    """Money, and squares of money, of those who share each tie (I, I); users who move the prices of
-    a tie: their positions, themselves with their near servers, and prices of limits."""
+def shared(args: Args) -> tuple[Floats, Floats]:
+    """(I, I) money, and squares of money, of those who share each tie."""
+    source, k, terms, _, prices, tau = args
+    smooth = smooth_of(source, k, terms, np.zeros(0, np.int64), prices, tau)
+    found = told(smooth.users, prices.all, tau, smooth.mu)
+    return found.money, found.squares
 
-    money: Floats
-    squares: Floats
+
+class Swaying(NamedTuple):
+    """Users who move the prices of a tie that few share: their positions, themselves with their
+    near servers, and prices of limits."""
+
     at: Ints
     users: Users
     mu: Floats | None
 
 
-def swaying(args: Args, inverse: Floats) -> Swaying:
+def swaying(args: Args, few: Bools, inverse: Floats) -> Swaying:
     """Of one partition; those who swayed before are among them."""
     source, k, terms, skip, prices, tau = args
     smooth = smooth_of(source, k, terms, np.zeros(0, np.int64), prices, tau)
     users, mu, lam = smooth.users, smooth.mu, prices.all
     found = told(users, lam, tau, mu)
-    chosen = swaying_of(users, found, lam, tau, mu, inverse)
+    chosen = swaying_of(users, found, few, lam, tau, mu, inverse)
     chosen[skip] = True
     at = np.flatnonzero(chosen)
-    some = users.some(at, found.near[at])
-    return Swaying(found.money, found.squares, at, some, None if mu is None else mu[at])
+    return Swaying(at, users.some(at, found.near[at]), None if mu is None else mu[at])
 
 
 Each = Callable[..., list[Any]]
@@ -178,12 +183,14 @@ class Spread:
     def again(self, prices: Prices, tau: float, inverse: Floats) -> Spread:
         """Ties counted and sharp users fetched at new prices; once sharp they stay sharp."""
         args, lam = self._args(prices, tau), prices.all
-        found: list[Swaying] = self.each(swaying, args, [inverse] * len(args))
-        money, squares = np.zeros((len(lam), len(lam))), np.zeros((len(lam), len(lam)))
-        for one in found:
-            money, squares = money + one.money, squares + one.squares
-        few = rarely_shared(money, squares, lam, tau)
+        money, squares = 0.0, 0.0
+        for one, two in self.each(shared, args):
+            money, squares = money + one, squares + two
+        few = rarely_shared(np.asarray(money), np.asarray(squares), lam, tau)
         grouping = Prices.grouped(lam, grouped(lam, ~few, tau, ALIKE))
+        if not few.any() and not len(self.sharp.k):
+            return replace(self, prices=grouping, tau=tau)
+        found: list[Swaying] = self.each(swaying, args, [few] * len(args), [inverse] * len(args))
         known = np.concatenate(
             [np.isin(one.at, old) for one, old in zip(found, self.at, strict=True)]
         )
