@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats, Ints
 
 MOST = 80
@@ -39,8 +40,7 @@ class Case(NamedTuple):
     def least_cost(self) -> Floats:
         """(n,) the least that a task costs."""
         cost = np.where(self.far, np.inf, self.base + self.shift)
-        found: Floats = cost.min(axis=1, initial=np.inf)
-        return found
+        return rows.least(cost)
 
     def of(self, pick: Ints | Bools) -> Case:
         """The users picked."""
@@ -72,12 +72,11 @@ def solve(case: Case, mu: Floats, tau: float) -> tuple[Floats, Floats]:
             # Newton on log X, between the bounds
             then = where - excess / slope
             wild = ~((then > low) & (then < high))
-            middle = np.where(
-                np.isfinite(high), 0.5 * (low + high), where + 3 * (before[on] + where) + 1e-300
-            )
-            there = case.least_cost() + before[on] + where
-            middle = np.where(np.isfinite(high), middle, np.maximum(middle, where + there))
-            then = np.where(wild, middle, then)
+            if wild.any():
+                there = case.least_cost() + before[on] + where
+                beyond = where + np.maximum(3 * (before[on] + where) + 1e-300, there)
+                middle = np.where(np.isfinite(high), 0.5 * (low + high), beyond)
+                then = np.where(wild, middle, then)
             left = (np.abs(excess) > CLOSE) & (then != where)
             on, low, high, where = on[left], low[left], high[left], then[left]
             case = case.of(left)
@@ -91,17 +90,17 @@ def _log_excess(case: Case, before: Floats, more: Floats, tau: float) -> tuple[F
     if case.score is not None:
         log_base -= case.score
     log_base[case.far] = np.inf
-    first = log_base.min(axis=1)
+    first = rows.least(log_base)
     t = (case.shift + more[:, None]) / base
     kappa = log_base - first[:, None] + np.log1p(t)
-    least = kappa.min(axis=1)
+    least = rows.least(kappa)
     part = np.exp((least[:, None] - kappa) / tau)
-    total = part.sum(axis=1)
+    total = rows.total(part)
     part /= total[:, None]
     log_q = first + least - tau * np.log(total)
     inverse = 1 / (base * (1 + t))
-    mean = (part * inverse).sum(axis=1)
-    spread = (part * (inverse - mean[:, None]) ** 2).sum(axis=1)
+    mean = rows.total(part * inverse)
+    spread = rows.total(part * (inverse - mean[:, None]) ** 2)
     log_money = case.log_w / case.alpha + (1 - 1 / case.alpha) * log_q
     excess = log_money + np.log(mean) - np.log(case.limit)
     return excess, -((1 + 1 / tau) * spread / mean + mean / case.alpha)
