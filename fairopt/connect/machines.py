@@ -127,7 +127,7 @@ def _pattern(
     """Tasks by user on one machine, near to `each` (N,) tasks of a user per machine."""
     some = np.flatnonzero(each > 0)
     some = some[np.argsort(-size[some], kind="stable")]
-    down = np.floor(each[some] * (1 + 1e-12))
+    down = np.floor(each[some] * min(1.0, _fitting(each, capacity, needs)) * (1 + 1e-12))
     behind = (each[some] - down) / each[some]
     room, own = list(capacity), Pattern()
 
@@ -145,6 +145,17 @@ def _pattern(
         if behind[k] > 1e-9:
             put(int(some[k]), 1)
     return own
+
+
+def _fitting(
+    each: Floats, capacity: Sequence[int], needs: Sequence[Sequence[tuple[int, int]]]
+) -> float:
+    """The part of `each` (N,) that fits: what earlier machines left over is lost by all alike."""
+    load = [0.0] * len(capacity)
+    for n in np.flatnonzero(each > 0).tolist():
+        for r, x in needs[n]:
+            load[r] += float(each[n]) * x
+    return min((c / own for c, own in zip(capacity, load, strict=True) if own > 0), default=1.0)
 
 
 def integers(

@@ -1,12 +1,13 @@
 """Whole tasks on single machines, in exact integers, as near to the fluid answer as they go.
 
 The machines of a shape are filled some at a time, all of these alike: each gets what is left of
-the fluid answer per machine that is left, rounded down, and then one more task of those who are
-furthest behind, as far as they fit. Who was rounded up on these machines comes later on the next,
-so whole tasks keep close to the fluid ones. What found no room is tried on every machine, large
-tasks first. At last users whose due is no whole number are rounded up, lowest level first, where
-there is room. Where all machines are few, a mixed-integer program is tried as well, and the better
-is taken. Every placement is made in integers: what is returned fits.
+the fluid answer per machine that is left, all by the same part less where that is more than fits,
+rounded down, and then one more task of those who are furthest behind, as far as they fit. Who was
+rounded up on these machines comes later on the next, so whole tasks keep close to the fluid ones.
+What found no room is tried on every machine, large tasks first. At last users whose due is no whole
+number are rounded up, lowest level first, where there is room. Where all machines are few, a
+mixed-integer program is tried as well, and the better is taken. Every placement is made in
+integers: what is returned fits.
 """
 
 from __future__ import annotations
