@@ -32,6 +32,7 @@ TIMES = 20
 class Family:
     """What is asked of which sizes (users, servers), and how many draws of each kind."""
 
+    words: str
     notion: Callable[[], Any]
     sizes: tuple[tuple[int, int], ...]
     each: int
@@ -39,11 +40,12 @@ class Family:
 
 FAMILIES = {
     "proportional": Family(
+        "Proportional fairness",
         fo.ProportionalFair,
         ((100, 20), (300, 30), (1_000, 100), (5_000, 10), (200, 500), (20_000, 5)),
         17,
     ),
-    "max-min": Family(fo.MaxMin, ((30, 10), (100, 20), (300, 30)), 9),
+    "max-min": Family("All levels of max-min", fo.MaxMin, ((30, 10), (100, 20), (300, 30)), 9),
 }
 
 
@@ -178,7 +180,7 @@ def page(rows: list[Row], command: str) -> str:
     ]  # fmt: skip
     for name in dict.fromkeys(row.family for row in rows):
         own = [row for row in rows if row.family == name]
-        lines += [f"## {FAMILIES[name].notion().describe()}", "", *table(own), ""]
+        lines += [f"## {FAMILIES[name].words}", "", *table(own), ""]
     slow = sorted(rows, key=lambda row: -row.seconds)[:10]
     lines += [
         "## The ten slowest", "", "| notion | users x servers | density | servers | seed | s |",

@@ -143,6 +143,7 @@ def test_a_sample_gives_the_first_prices() -> None:
 def test_many_users_take_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(method, "USERS", 300)
     monkeypatch.setattr(compact, "MOST_PAIRS", 0)
+    monkeypatch.setattr(method, "PER_ROW", 20)
     inst = cluster(400, 0.2)
     found = fo.solve(inst, fo.ProportionalFair())
     assert [step["step"] for step in found.steps] == ["prices, smoothed"]
@@ -153,6 +154,7 @@ def test_many_users_take_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_where_it_does_not_end_the_interior_method_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(method, "USERS", 300)
     monkeypatch.setattr(compact, "MOST_PAIRS", 0)
+    monkeypatch.setattr(method, "PER_ROW", 20)
     monkeypatch.setattr(method.path, "MOST", 3)
     found = fo.solve(cluster(400, 0.2), fo.ProportionalFair())
     steps = [step["step"] for step in found.steps]

@@ -17,7 +17,7 @@ import numpy as np
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.point import Question
 
-FULL = 0.4
+FULL = 0.2
 """a grid is used if at least this part of all pairs is eligible"""
 DENSE, THICK = 4_000_000, 0.05
 """the coupling of users and rows is a dense matrix up to so many entries, or if more than this

@@ -26,7 +26,7 @@ import numpy as np
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.point import Point, Question
 
-MANY, PER_ROW = 50_000, 100
+MANY, PER_ROW = 10_000, 100
 """pairs, and users a row of capacity, from which a pool is tried"""
 CLOSE, NEAR = 1e-13, 1e-6
 """largest relative miss of a capacity, and smallest price and free part to begin with"""

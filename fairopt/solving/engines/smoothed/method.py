@@ -25,7 +25,7 @@ USERS, DENSE, TIMES = 5_000, 0.4, 10
 least this part of all pairs is eligible, for there its iterations grow late"""
 STEEP = 10.0
 """alpha up to which the same number is enough where limits count tasks of different scores"""
-PER_ROW, ROWS = 20, 200
+PER_ROW, ROWS = 200, 200
 """and users a row of capacity; most rows, since every user adds a matrix of rows by rows"""
 SAMPLE, FEW = 20_000, 2_000
 """users of the sample, and users on which the first prices are found"""

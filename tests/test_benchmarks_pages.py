@@ -1,0 +1,61 @@
+"""Pages of measurements: they name what stands in the code, and their benchmarks run."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import tail  # noqa: E402
+from benchmarks.crossovers import __main__ as crossovers  # noqa: E402
+from benchmarks.crossovers.lines import CROSSOVERS, constant  # noqa: E402
+
+RESULTS = ROOT / "docs" / "results"
+
+
+def test_constants_on_the_page_of_crossovers_are_those_of_the_code() -> None:
+    text = (RESULTS / "crossovers.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(fairopt[\w.]+:[A-Z_]+) = ([^`]+)`", text)
+    assert {place for line in CROSSOVERS for place in line.constants} <= {at for at, _ in named}
+    for place, value in named:
+        assert constant(place) == ast.literal_eval(value), f"{place}: measure again"
+
+
+def test_a_crossover_is_measured_on_both_sides(capsys: pytest.CaptureFixture[str]) -> None:
+    crossovers.main(["--only", "tiny", "--first", "1"])
+    shown = capsys.readouterr().out
+    assert "schur:TINY" in shown and "| 30 |" in shown and "no answer" not in shown
+
+
+def test_a_way_that_loses_clearly_is_named() -> None:
+    line = next(line for line in CROSSOVERS if line.name == "tiny")
+    below, above = line.value / 2, line.value * 2
+    good = [crossovers.Row(below, 1.0, 2.0), crossovers.Row(above, 2.0, 1.0)]
+    assert "at every size" in crossovers.stands(line, good)
+    bad = [crossovers.Row(below, 3.0, 1.0), crossovers.Row(above, 2.0, float("inf"))]
+    assert f"3.0 times at {below:g}" in crossovers.stands(line, bad)
+
+
+def test_the_tail_is_measured_once_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny = {
+        name: replace(family, sizes=((8, 3), (12, 4)), each=1)
+        for name, family in tail.FAMILIES.items()
+    }
+    monkeypatch.setattr(tail, "FAMILIES", tiny)
+    journal = tmp_path / "some.jsonl"
+    tail.main(["--journal", str(journal), "--write", str(tmp_path)])
+    page, kept = (tmp_path / "tail.md").read_text("utf-8"), journal.read_text("utf-8")
+    assert len(kept.splitlines()) == 2 * 2 * 2 * len(tail.DENSITIES)
+    assert "48 of 48 are certified" in page and "**12 x 4, all**" in page
+    monkeypatch.setattr(tail, "solved", lambda row: pytest.fail("asked again") if row.seed else row)
+    tail.main(["--journal", str(journal), "--write", str(tmp_path)])
+    assert (tmp_path / "tail.md").read_text("utf-8") == page
