@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
 from dataclasses import replace
@@ -13,7 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import tail  # noqa: E402
+from benchmarks import summary, tail  # noqa: E402
 from benchmarks.crossovers import __main__ as crossovers  # noqa: E402
 from benchmarks.crossovers.lines import CROSSOVERS, constant  # noqa: E402
 
@@ -59,3 +60,28 @@ def test_the_tail_is_measured_once_and_goes_on(
     monkeypatch.setattr(tail, "solved", lambda row: pytest.fail("asked again") if row.seed else row)
     tail.main(["--journal", str(journal), "--write", str(tmp_path)])
     assert (tmp_path / "tail.md").read_text("utf-8") == page
+
+
+def test_the_summary_says_what_the_other_pages_say() -> None:
+    shown = (RESULTS / "speed.md").read_text(encoding="utf-8")
+    assert shown == summary.page(RESULTS), "run: python -m benchmarks.summary --write docs/results"
+
+
+def test_the_summary_names_where_a_peer_is_faster(tmp_path: Path) -> None:
+    case = {
+        "page": "engine-speed", "case": "some", "words": "density 0.7", "users": 3, "servers": 2,
+        "resources": 2, "pairs": 6, "notion": {"name": "alpha-fair"},
+        "sides": [
+            {"side": "fairopt", "wall": 2.0, "peak": 50.0, "gap": 1e-9},
+            {"side": "cvxpy plain", "wall": 1.0, "gap": 1e-8},
+            {"side": "HiGHS", "wall": 0.1, "gap": 1e-2},
+        ],
+    }  # fmt: skip
+    (tmp_path / "engine-speed.json").write_text(json.dumps({"cases": [case]}), encoding="utf-8")
+    text = summary.page(tmp_path)
+    assert "cvxpy plain takes 0.5 times ours" in text and "HiGHS" not in text
+    case["sides"][0]["wall"] = 0.5
+    (tmp_path / "engine-speed.json").write_text(json.dumps({"cases": [case]}), encoding="utf-8")
+    assert "In no case of these pages" in summary.page(tmp_path)
+    summary.draw(summary.lines(tmp_path), tmp_path / "speed.svg")
+    assert (tmp_path / "speed.svg").read_text("utf-8").startswith("<?xml")

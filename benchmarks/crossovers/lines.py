@@ -183,11 +183,13 @@ CROSSOVERS = (
         (f"{ENGINES}.interior.pooled:MANY", f"{ENGINES}.interior.pooled:PER_ROW"),
         "pairs", (3_000, 10_000, 30_000, 100_000, 300_000), pooled.MANY,
         lambda pairs: servers_apart(pairs // 10, 10, 3, 1.0), _INTERIOR, ("pool", by_pool),
-        "It is faster below as well, but there it costs what it saves where placement forbids it.",
+        "Below, the compact method goes first, and what the pool costs where placement forbids "
+        "it is more than it saves.",
     ),
     Crossover(
         "grid", "Entries for eligible pairs alone, or for all pairs: 1,000 x 100 x 4",
-        (f"{ENGINES}.interior.layout:FULL",), "density", (0.05, 0.1, 0.2, 0.4, 0.7), constant(f"{ENGINES}.interior.layout:FULL"),
+        (f"{ENGINES}.interior.layout:FULL",), "density", (0.05, 0.1, 0.2, 0.4, 0.7),
+        constant(f"{ENGINES}.interior.layout:FULL"),
         lambda density: servers_apart(1_000, 100, 4, density),
         ("one entry a pair", with_constant(by_interior, f"{ENGINES}.interior.layout:FULL", 2.0)),
         ("all pairs", with_constant(by_interior, f"{ENGINES}.interior.layout:FULL", 0.0)),

@@ -39,7 +39,8 @@ CASES = tuple(
         f"placement-{size[0]}-{size[1]}-{density:g}-{'alike' if alike else 'apart'}",
         f"density {density:g}, servers {'alike' if alike else 'not alike'}",
         "placement", partial(build, size=size, density=density, alike=alike),
-        (OURS, *((DENSE,) if size[0] >= LARGE else ()), *PEERS), rounds=3, limit=20,
+        (OURS, *((DENSE,) if size[0] >= LARGE else ()), *PEERS), rounds=3,
+        limit=12,
     )
     for size in SIZES
     for density in DENSITIES
