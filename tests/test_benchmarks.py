@@ -209,7 +209,7 @@ def test_a_highs_program_a_level_finds_our_levels(method: str) -> None:
 def test_the_dense_algebra_is_that_of_the_engine() -> None:
     from benchmarks.peers.sides import dense
 
-    inst = random_instance(150, 70, 2, seed=5)
+    inst = random_instance(300, 70, 2, seed=5)
     calls_made = dense.recorded(inst, fo.ProportionalFair())
     many = [name for name, _, _ in calls_made]
     assert many.count("dpotrf") == many.count("dsyrk") > 3

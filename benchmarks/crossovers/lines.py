@@ -197,7 +197,7 @@ CROSSOVERS = (
     Crossover(
         "coupling", "Users and rows coupled by a sparse or a dense matrix: 4,000 x 300 x 4",
         (f"{ENGINES}.interior.layout:THICK", f"{ENGINES}.interior.layout:DENSE"),
-        "density", (0.01, 0.03, 0.05, 0.1, 0.2), constant(f"{ENGINES}.interior.layout:THICK"),
+        "density", (0.01, 0.03, 0.05, 0.1), constant(f"{ENGINES}.interior.layout:THICK"),
         lambda density: servers_apart(4_000, 300, 4, density),
         ("sparse", with_constant(
             with_constant(by_interior, f"{ENGINES}.interior.layout:THICK", 2.0),

@@ -122,7 +122,7 @@ def _start(
     if python is None:
         return
     # ours imports more for what is not tiny
-    toy = random_instance(*((150, 70) if runs.side.ours else (3, 2)), 2, seed=1)
+    toy = random_instance(*((300, 70) if runs.side.ours else (3, 2)), 2, seed=1)
     given = [(i, notion) if runs.side.ours else judging.data_of(i, notion) for i in (toy, inst)]
     blobs = [pickle.dumps(one) for one in given]
     runs.caller = pool.get(runs.side, python)
