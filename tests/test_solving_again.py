@@ -123,6 +123,20 @@ def test_a_start_from_a_file_gives_the_same_bytes(tmp_path):
         assert read.prices.tobytes() == kept.prices.tobytes()
 
 
+def test_the_command_line_takes_a_start(tmp_path, capsys):
+    from fairopt.cli import run
+
+    solve = ["solve", "kesidis2018/example", "--notion", "proportional"]
+    last = str(tmp_path / "last.json")
+    assert run([*solve, "-o", last]) == 0
+    capsys.readouterr()
+    assert run([*solve, "--start", last, "--json"]) == 0
+    assert '"step": "start"' in capsys.readouterr().out
+    assert run([*solve, "--start", str(tmp_path / "none.json")]) == 2
+    assert run(["solve", "kesidis2018/example", "--notion", "max-min", "--start", last]) == 2
+    assert "start.notion" in capsys.readouterr().err
+
+
 def test_names_count_and_not_positions():
     rng = np.random.default_rng(6)
     inst, notion = cluster(density=0.4), fo.AlphaFair(1)

@@ -27,6 +27,8 @@ from fairopt.errors import NotCertified
               help="Certify when gap and residual are at most this.")  # fmt: skip
 @click.option("--reduce/--no-reduce", default=True, show_default=True,
               help="Merge identical users and servers before solving, which is exact.")  # fmt: skip
+@click.option("--start", "begin", metavar="FILE",
+              help="Begin from the answer before a change, saved with -o.")  # fmt: skip
 @click.option("--explain", "told", is_flag=True,
               help="Also print every check, what stops each user, and what that is worth.")
 @click.option("--whole", is_flag=True,
@@ -40,6 +42,7 @@ def command(
     solver: str,
     gap: float,
     reduce: bool,
+    begin: str | None,
     told: bool,
     whole: bool,
     as_json: bool,
@@ -57,6 +60,7 @@ def command(
     problem = files.read(model)
     given = {key: value for key, value in parameters.items() if value is not None}
     wanted = notion_options.chosen(problem, notion, case, given)
+    last = None if begin is None else files.load(begin)
     # imported late, as this imports the solvers
     from fairopt import solve
 
@@ -64,7 +68,7 @@ def command(
     try:
         with progress.shown(wanted.name) as moved:
             answer = solve(problem.instance, wanted, solver=solver, gap=gap, progress=moved,
-                           reduce=reduce)  # fmt: skip
+                           reduce=reduce, start=last)  # fmt: skip
     except NotCertified as error:
         if error.allocation is None:
             raise

@@ -98,8 +98,9 @@ def _scaled(question: Question, share: Floats, price: Floats) -> Start | None:
     cost = np.divide(cost, question.score, out=np.full(cost.shape, np.inf), where=inst.eligible)
     cheapest = cost.min(axis=1)
     total = share.sum(axis=1)
-    stopped = share.sum(axis=1) >= (1 - USED) * _most(question)
-    known = (total > 0) & (cheapest > 0) & ~stopped
+    known = (total > 0) & (cheapest > 0)
+    if np.isfinite(inst.limit).any():
+        known &= total < (1 - USED) * _most(question)
     if not known.any():
         return None
     log_scale = float(
