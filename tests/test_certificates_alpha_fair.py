@@ -306,7 +306,9 @@ def test_only_the_ratios_of_prices_speak(right):
         moved = judged(right, prices=right.prices * factor, limit_prices=None)
         assert moved.certified and moved.gap < 1e-9 and moved.residual < 1e-9
     alike = [judged(right, prices=np.full((2, 2), p)) for p in (1.0, 1e308, 5e-324)]
-    assert len({found.gap for found in alike}) == 1 and not alike[0].certified
+    # 1e308 is no power of two: the last digit of a price may be another
+    gaps = [found.gap for found in alike]
+    assert gaps == pytest.approx([gaps[0]] * 3, rel=1e-12) and not alike[0].certified
 
 
 @pytest.mark.parametrize("alpha", [0, 0.5, 1, 2, 50])

@@ -96,7 +96,6 @@ def _savings(
     assert alloc.prices is not None
     rent = task_cost(inst, alloc.prices, users, None)
     rent[rent < LEAST] = 0.0
-    backed = _backed(alloc, users, left)
     beside = np.zeros((rent.shape[0], 1))
     if alloc.limit_prices is not None:
         beside = alloc.limit_prices[users, None]
@@ -108,6 +107,10 @@ def _savings(
     at = rent[some], beside[some], score[some], eligible[some]
     where = _cheapest(rent, beside, score, eligible)
     more = saved = _saving(*at, *where, n)
+    if not ((alloc.prices > 0) & (left > 0)).any():
+        # whatever has a price is full, so that nothing fits where it would cost less
+        return at[0], saved, saved, np.zeros_like(saved), alloc.held[users][some]
+    backed = _backed(alloc, users, left)
     if not np.array_equal(rent, backed):
         where = _cheapest(backed, beside, score, eligible)
         more = _saving(*at, *where, n)
