@@ -94,7 +94,10 @@ def stepped(now: State, step: State, primal: float, dual: float, steep: bool = T
 
 def longest(value: Floats, change: Floats) -> float:
     """The longest step, at most 1, that keeps value + step change >= 0 where value > 0."""
-    worst = float(np.min(change / value, initial=0.0, where=value > 0))
+    # what is 0 and stays 0 gives NaN, which fmin leaves out
+    worst = float(np.fmin.reduce(change / value, axis=None, initial=0.0))
+    if worst == -np.inf:  # something that is 0 would fall
+        worst = float(np.min(change / value, initial=0.0, where=value > 0))
     return 1.0 if worst >= -1 else -1 / worst
 
 
