@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt.certificates import nearby
+from fairopt.certificates import nearby, others
 from fairopt.certificates.alpha_fair import nearer
 from fairopt.certificates.located import Market, Place, located
 from fairopt.certificates.prices import Duality, own_scale
@@ -101,3 +101,27 @@ def test_negative_prices_prove_nothing() -> None:
     price = np.where(alloc.prices.ravel() > 0, alloc.prices.ravel(), -1e-9)
     place = Place((n, i), Twofold.of(alloc.tasks[n, i]), Twofold.of(price), Twofold.of(np.zeros(4)))
     assert np.isinf(located(market, place)[1]).all()
+
+
+def test_an_exact_answer_proves_itself_without_a_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    inst = fo.Instance(DEMAND, [[2.0, 4.0, 1.0], [3.0, 2.0, 1.0]])
+    alloc = fo.solve(inst, fo.ProportionalFair())
+    asked = []
+
+    def counted(*given: object) -> object:
+        asked.append(given)
+        return nearby.optimum(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(others, "optimum", counted)
+
+    def judged(tasks: np.ndarray) -> fo.Certificate:
+        return fo.certify(
+            fo.Allocation(inst, fo.ProportionalFair(), tasks, alloc.prices, alloc.limit_prices)
+        )
+
+    right = judged(np.array(alloc.tasks))
+    assert right.certified and right.residual < 1e-9 and not asked
+    # a share that is off by 1e-7 is not proved by the answer itself, one by 1e-5 not at all
+    near = judged(alloc.tasks * np.array([1 - 1e-7, 1, 1, 1])[:, None])
+    assert asked and near.residual > 5e-8
+    assert not judged(alloc.tasks * np.array([1 - 1e-5, 1, 1, 1])[:, None]).certified

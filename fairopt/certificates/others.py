@@ -1,7 +1,8 @@
 """What the errors of others may cost each user: proved from the optimum nearby, or followed.
 
 A point at which the conditions of optimality hold to twice the digits proves where the optimum is
-(`nearby`, `located`): then each user's share is compared with its share there. Where no such point
+(`nearby`, `located`): then each user's share is compared with its share there. The answer itself
+may be such a point, if its tasks are exact to the last digit. Where no such point
 is found, or the cluster is large and nobody's money is small beside the errors, errors are followed
 in money from user to user (`disturbed`), at their worst.
 """

@@ -14,13 +14,11 @@ and users; one positive definite matrix in the rows is left.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
-
 import numpy as np
 
 from fairopt.instance import Floats
 from fairopt.solving.engines.compact.rows import Rows
+from fairopt.solving.engines.compact.state import Direction, Left, State, solver
 from fairopt.solving.engines.point import Point, Question
 
 MOST_PAIRS, MOST_ROWS = 20_000, 200
@@ -62,51 +60,6 @@ def follow(question: Question) -> Point | None:
         return _Method(question, np.exp(log_v)).run()
 
 
-class _State:
-    """The unknowns: a, s, nu, price and v, all positive."""
-
-    __slots__ = ("a", "amounts", "costs", "nu", "price", "s", "size", "v", "whole")
-
-    def __init__(self, whole: Floats, size: tuple[int, int]) -> None:
-        """size: pairs, and pairs and rows."""
-        p, b = size
-        self.whole, self.size = whole, size
-        self.amounts, self.costs, self.v = whole[:b], whole[b : 2 * b], whole[2 * b :]
-        self.a, self.s, self.nu, self.price = (
-            whole[:p], whole[p:b], whole[b : b + p], whole[b + p : 2 * b]
-        )  # fmt: skip
-
-    def moved(self, step: _State, length: float) -> _State:
-        return _State(self.whole + length * step.whole, self.size)
-
-    def reach(self, step: _State) -> float:
-        """The length of the step at which the first unknown becomes 0."""
-        return 1.0 / max(-float(np.minimum.reduce(step.whole / self.whole)), 1e-300)
-
-
-class _Left(NamedTuple):
-    """The residual of each condition at a state, and what it was made of.
-
-    grid (I, N) shares; used (m,) of rows; value (N,) of a unit of share; `bent` the largest entry
-    of `curve`.
-    """
-
-    grid: Floats
-    used: Floats
-    value: Floats
-    level: Floats
-    money: float
-    dual: Floats
-    primal: Floats
-    curve: Floats
-    bent: float
-
-
-Direction = Callable[[Floats, Floats, bool], tuple[_State, Floats]]
-"""(changes wanted of products (pairs + rows,), bend (N,), whether the last digits matter) ->
-Newton step, and the rise of each user's share (N,)"""
-
-
 class _Method:
     """One problem, with levels in units of `size`, and Newton's method along its central path."""
 
@@ -138,7 +91,7 @@ class _Method:
         found: Floats = self.rows.grid(pairs).sum(axis=0)
         return found
 
-    def _start(self) -> _State:
+    def _start(self) -> State:
         """The first shares, marginal values at them, each user's money spread over its rows."""
         rows, a = self.rows, self.first
         v = self.weight * (self._sums(a) * self.factor) ** -min(self.alpha, 2.0)
@@ -146,7 +99,7 @@ class _Method:
         price = 2.0 * rows.evenly(a * value)
         nu = np.maximum(rows.cost(price) - value, 0.2 * value)
         s = np.maximum(1.0 - rows.used(rows.grid(a)), 0.1)
-        return _State(np.concatenate([a, s, nu, price, v]), (len(a), len(a) + len(s)))
+        return State(np.concatenate([a, s, nu, price, v]), (len(a), len(a) + len(s)))
 
     # -- the path -----------------------------------------------------------------------------
 
@@ -157,7 +110,7 @@ class _Method:
             state = self._raised(self._descend(state, HALF_WAY))
         return self._point(self._descend(state, ENOUGH))
 
-    def _descend(self, state: _State, enough: float) -> _State:
+    def _descend(self, state: State, enough: float) -> State:
         """Predictor-corrector steps until the error no longer falls; the best state met."""
         best, least, worse = state, np.inf, 0
         for _ in range(MOST):
@@ -177,7 +130,7 @@ class _Method:
             state = moved
         return best
 
-    def _raised(self, z: _State) -> _State:
+    def _raised(self, z: State) -> State:
         """The state at a larger alpha; prices change as the marginal values of those who pay."""
         rows, share = self.rows, self._sums(z.a)
         before, level = self.factor * z.v, share / self.weight
@@ -191,21 +144,21 @@ class _Method:
         paid = rows.grid(z.a) * before
         dearer = rows.used(paid * more) / rows.used(paid)
         parts = [z.a, z.s, z.nu * more[rows.n], z.price * dearer, v]
-        return _State(np.concatenate(parts), z.size)
+        return State(np.concatenate(parts), z.size)
 
     # -- one step -----------------------------------------------------------------------------
 
-    def _left(self, z: _State) -> _Left:
+    def _left(self, z: State) -> Left:
         rows, grid, value = self.rows, self.rows.grid(z.a), self.factor * z.v
         level, used = np.add.reduce(grid, axis=0) * self.factor, rows.used(grid)
         dual = value[rows.n] - rows.cost(z.price) + z.nu
         primal = 1.0 - used - z.s
         curve = np.log(z.v) + self.alpha * np.log(level) - self.log_weight
         bent = float(np.maximum.reduce(np.abs(curve)))
-        return _Left(grid, used, value, level, float(z.v @ level), dual, primal, curve, bent)
+        return Left(grid, used, value, level, float(z.v @ level), dual, primal, curve, bent)
 
     @staticmethod
-    def _error(z: _State, left: _Left) -> float:
+    def _error(z: State, left: Left) -> float:
         """Largest error: money relative to all money, rows to 1."""
         if not left.money > 0:
             return np.inf
@@ -215,7 +168,7 @@ class _Method:
             float(z.amounts @ z.costs) / left.money,
         )  # fmt: skip
 
-    def _step(self, z: _State, left: _Left) -> _State | None:
+    def _step(self, z: State, left: Left) -> State | None:
         level, curve = left.level, left.curve
         try:
             direction = self._directions(z, left, self.alpha * z.v / level)
@@ -242,7 +195,7 @@ class _Method:
         far = min(1.0, max(mean / money, left.bent))
         return z.moved(go, min(1.0, (1 - min(0.1, max(far**1.5, 1e-9))) * z.reach(go)))
 
-    def _due(self, z: _State, left: _Left) -> Floats:
+    def _due(self, z: State, left: Left) -> Floats:
         """What each product is to be at the centre, relative to the mean: the money of the pair's
         user, and the mean (harmonic, by use) of those who use the row. Equal targets would lose
         the users whose money is small."""
@@ -251,7 +204,7 @@ class _Method:
         rows = left.used / self.rows.used(left.grid / own)
         return np.concatenate([own[self.rows.n], rows])
 
-    def _directions(self, z: _State, left: _Left, slope: Floats) -> Direction:
+    def _directions(self, z: State, left: Left, slope: Floats) -> Direction:
         """Newton steps; slope (N,): v moves by -slope dF.
 
         Raises
@@ -267,9 +220,9 @@ class _Method:
         cool = heat * ease
         coupled = rows.coupled(grid)
         matrix = rows.gram(grid) - (coupled * cool) @ coupled.T
-        solve = _solver(matrix, z.s / z.price)
+        solve = solver(matrix, z.s / z.price)
 
-        def direction(products: Floats, bend: Floats, exact: bool) -> tuple[_State, Floats]:
+        def direction(products: Floats, bend: Floats, exact: bool) -> tuple[State, Floats]:
             own, due = products[:pairs] / z.a, products[pairs:] / z.price
             pull = theta * (left.dual + own - (value * bend)[rows.n])
             held = rows.grid(pull)
@@ -279,13 +232,13 @@ class _Method:
             a = pull - theta * (rows.cost(price) + (heat * rise)[rows.n])
             parts = [a, due - z.s * price / z.price, own - z.nu * a / z.a, price]
             parts.append(-fall * rise - z.v * bend)
-            return _State(np.concatenate(parts), z.size), rise
+            return State(np.concatenate(parts), z.size), rise
 
         return direction
 
     # -- the end ------------------------------------------------------------------------------
 
-    def _point(self, z: _State) -> Point | None:
+    def _point(self, z: State) -> Point | None:
         """In tasks and money of rows; of a pair and of a row, what is smaller than its partner is
         0: part of the share beside part of the price, part of a user's money beside what is left.
         """
@@ -301,23 +254,3 @@ class _Method:
         paid = np.zeros(rows.users)
         paid[rows.limited] = limits
         return Point((rows.grid(a) / rows.u).T, resources, paid)
-
-
-def _solver(matrix: Floats, more: Floats) -> Callable[[Floats, bool], Floats]:
-    """Solves with a positive definite matrix, a diagonal added, by its inverse at unit diagonal;
-    refined once where the last digits matter."""
-    diagonal = matrix.reshape(-1)[:: len(matrix) + 1]
-    diagonal += more
-    scale = diagonal**-0.5
-    matrix *= scale * scale[:, None]
-    diagonal += 1e-15
-    inverse = np.linalg.inv(matrix)
-
-    def solve(right: Floats, exact: bool) -> Floats:
-        right = right * scale
-        found = inverse @ right
-        if exact:
-            found += inverse @ (right - matrix @ found)
-        return np.asarray(found * scale, dtype=np.float64)
-
-    return solve

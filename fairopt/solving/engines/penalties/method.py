@@ -177,10 +177,10 @@ class _Method:
         )
         if not self.across.none:
             away = self.across.error(left.across, z.v / left.level)
-            found = max(found, float(_largest(away) / np.maximum.reduce(left.level)))
+            found = max(found, float(np.abs(away).max() / left.level.max()))
         if not self.within.none:
             away = self.within.error(left.within, self.ground.least(z.v))
-            found = max(found, float(_largest(away) / np.maximum.reduce(z.a)))
+            found = max(found, float(np.abs(away).max() / z.a.max()))
         return found
 
     def step(self, z: State, left: Left) -> State | None:
@@ -297,8 +297,3 @@ class _Method:
         limits = np.zeros(users)
         limits[ground.limited] = z.price[rows:]
         return Point(z.a[ground.pair] / ground.u, money.reshape(servers, resources), limits)
-
-
-def _largest(x: Floats) -> float:
-    """The largest absolute value."""
-    return float(np.maximum.reduce(np.abs(x)))
