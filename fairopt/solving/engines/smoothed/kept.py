@@ -23,7 +23,11 @@ def arrays(now: Where) -> dict[str, Any]:
     assert isinstance(told, Spread)
     users = told.sharp.users
     limit = np.full(len(users), np.inf) if users.limit is None else users.limit
+    probe = {}
+    if told.probe is not None:
+        probe = {"probe_at": told.probe[0], "probe_near": told.probe[1]}
     return {
+        **probe,
         **{f"now_{name}": getattr(now, name) for name in NUMBERS}, "now_free": now.free,
         **_prices("now", now.prices), **_prices("told", told.prices), "told_tau": told.tau,
         "sharp_at": np.concatenate(told.at), "sharp_of": [len(at) for at in told.at],
@@ -41,8 +45,9 @@ def place(kept: Mapping[str, Any], begin: Spread) -> Where:
         limit,
     )  # fmt: skip
     state = {name[6:]: kept[name] for name in kept if name.startswith("sharp_")}
+    probe = (kept["probe_at"], kept["probe_near"]) if "probe_at" in kept else None
     told = replace(
-        begin, prices=_of(kept, "told"), tau=float(kept["told_tau"]),
+        begin, probe=probe, prices=_of(kept, "told"), tau=float(kept["told_tau"]),
         sharp=Sharp.of_state(users, state),
         at=np.split(kept["sharp_at"], np.cumsum(kept["sharp_of"])[:-1]),
     )  # fmt: skip

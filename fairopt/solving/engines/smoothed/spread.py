@@ -158,6 +158,7 @@ class Spread:
     tau: float
     sharp: Sharp
     at: list[Ints] = field(default_factory=list)
+    probe: tuple[Ints, Bools] | None = None
 
     @property
     def smooth_users(self) -> int:
@@ -177,8 +178,19 @@ class Spread:
         return total
 
     def change(self, prices: Floats, tau: float, step: Floats) -> float:
-        """Largest change of differences of log costs, in windows, on a sample."""
-        return Smooth(self.sample).change(Prices.apart(prices), tau, step)
+        """Largest change of differences of log costs, in windows, on a sample of smooth users."""
+        probe = self.sample if self.probe is None else self.sample.some(*self.probe)
+        return Smooth(probe).change(Prices.apart(prices), tau, step) if len(probe) else 0.0
+
+    def _smooth_of_sample(
+        self, few: Bools, lam: Floats, tau: float, inverse: Floats
+    ) -> tuple[Ints, Bools]:
+        """Users of the sample on whose change of costs a step may be too long, and their near
+        servers: sharp ones keep their own tasks, those of one server have no differences."""
+        found = told(self.sample, lam, tau, None)
+        sharp = swaying_of(self.sample, found, few, lam, tau, None, inverse)
+        many = np.flatnonzero((found.near.sum(axis=1) > 1) & ~sharp)
+        return many, found.near[many]
 
     def again(self, prices: Prices, tau: float, inverse: Floats) -> Spread:
         """Ties counted and sharp users fetched at new prices; once sharp they stay sharp."""
@@ -188,8 +200,9 @@ class Spread:
             money, squares = money + one, squares + two
         few = rarely_shared(np.asarray(money), np.asarray(squares), lam, tau)
         grouping = Prices.grouped(lam, grouped(lam, ~few, tau, ALIKE))
+        probe = self._smooth_of_sample(few, lam, tau, inverse)
         if not few.any() and not len(self.sharp.k):
-            return replace(self, prices=grouping, tau=tau)
+            return replace(self, prices=grouping, tau=tau, probe=probe)
         found: list[Swaying] = self.each(swaying, args, [few] * len(args), [inverse] * len(args))
         known = np.concatenate(
             [np.isin(one.at, old) for one, old in zip(found, self.at, strict=True)]
@@ -204,7 +217,7 @@ class Spread:
         if known.any():
             sharp.keep(known, self.sharp, lam, tau)
         return replace(
-            self, prices=grouping, tau=tau, sharp=sharp, at=[one.at for one in found]
+            self, prices=grouping, tau=tau, sharp=sharp, at=[one.at for one in found], probe=probe
         )
 
 
