@@ -213,3 +213,15 @@ def test_coupled_levels_of_a_large_part_take_no_other_program(
     assert len(inst.pairs[0]) > 3_000
     alloc = fo.solve(inst, fo.MaxMin())
     assert alloc.certificate.residual <= 1e-7
+
+
+@pytest.mark.parametrize(("seed", "zero", "decades"), [(121, 0.0, 0.0), (115, 0.4, 6.0)])
+def test_limits_by_server_are_met_to_the_last_digits(
+    seed: int, zero: float, decades: float
+) -> None:
+    """A user 1e-12 below its limit would seem free to take a server of a lower score."""
+    inst = random_instance(
+        30, 12, 3, density=0.4, limits=0.3, seed=seed, zero_demand=zero, weight_decades=decades
+    )
+    certificate = fo.solve(inst, fo.MaxMin("dominant-share")).certificate
+    assert max(certificate.gap, certificate.residual) <= 1e-6

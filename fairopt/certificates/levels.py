@@ -33,7 +33,7 @@ from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.level_prices import Bill, Bills
 from fairopt.certificates.words import notes
 from fairopt.formulas import rows
-from fairopt.instance import Floats
+from fairopt.instance import Floats, remembered
 
 TOLERANCE = 1e-6
 TIE = 1e-9
@@ -163,7 +163,8 @@ def judge(alloc: Allocation) -> Certificate:
 def _judged(alloc: Allocation) -> Certificate:
     """The verdict on an answer with level prices."""
     feasible = feasibility(alloc)
-    order = Order(alloc)
+    # kept with the answer, whose arrays nobody can write to: it is judged while it is solved too
+    order: Order = remembered(alloc, "_order", lambda: Order(alloc))
     room, residual = order.room, order.residual
     users = alloc.instance.users
     worst, lowest = int(np.argmax(residual)), int(np.argmin(alloc.levels))

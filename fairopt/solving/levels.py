@@ -28,7 +28,7 @@ OURS = ("auto", "kept", "careful", "programs", "interior")
 SHARP = 5e-7
 """if the levels have a larger error they are computed again, in the next way"""
 EXACT = 1e-9
-"""if the levels of the first way have a larger error, their prices and tasks are made exact"""
+"""if the levels of a small instance have a larger error, tasks and prices are made exact"""
 
 
 def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocation:
@@ -59,7 +59,7 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
             tried.append({"step": way, "failed": str(fault)})
             continue
         models = {step["status"] for step in found.steps} <= {"kept", "filled"}
-        for levels in _finer(instance, score, found, way):
+        for levels in _finer(instance, score, found):
             alloc = Allocation(
                 instance, notion, levels.tasks, level_prices=levels.level_prices, score=score,
                 steps=(*tried, *levels.steps),
@@ -148,33 +148,31 @@ def max_min(
         few = remain > 0.5 * len(users_here)
         parts.extend((*rest, behind, few) for rest in reversed(left))
         done += len(users_here) - remain
-    levels = in_order(instance, tasks, found)
-    careful = way in ("careful", "programs")
-    ours = any(step["status"] == "interior" for step in levels.steps)
-    return _exact(instance, score, levels, careful) if ours or careful else levels
+    return in_order(instance, tasks, found)
 
 
-def _finer(instance: Instance, score: Floats, found: Levels, way: str) -> Iterator[Levels]:
-    """The levels, then with prices and tasks made exact if the first way found them."""
+def _finer(instance: Instance, score: Floats, found: Levels) -> Iterator[Levels]:
+    """The levels as found; of small instances then with tasks, and with prices too, made exact."""
     yield found
-    if way == "auto" and len(instance.pairs[0]) <= SMALL:
-        yield _exact(instance, score, found, True)
+    if len(instance.pairs[0]) <= SMALL:
+        for money in (False, True):
+            yield _exact(instance, score, found, money)
 
 
 def _exact(instance: Instance, score: Floats, levels: Levels, money: bool) -> Levels:
-    """Tasks that fill priced rows exactly, on pairs that with `money` cost their users the same.
+    """Tasks that fill priced rows exactly, with `money` on pairs that cost their users the same.
 
-    Of large instances, and where somebody has nothing, the same levels.
+    The same levels if somebody would have nothing.
     """
     tasks, all_prices = levels.tasks, list(levels.level_prices)
     share = (tasks * score).sum(axis=1)  # users keep it: what they give up below they get elsewhere
-    if len(instance.pairs[0]) > SMALL or not (share > 0).all():
-        return levels
     pool = np.where(instance.pool > 0, instance.pool, 1.0)
     for k, prices in enumerate(all_prices):
         if money and prices.any():
             tasks, paid = settled(instance, score, tasks, prices * pool)
             all_prices[k] = paid / pool
+    if not (tasks.any(axis=1) & (share > 0)).all():
+        return levels
     tasks = polished(instance, score, tasks, all_prices, share)
     return Levels(tasks, np.array(all_prices), levels.steps)
 
