@@ -29,8 +29,8 @@ PER_ROW, ROWS = 200, 200
 """and users a row of capacity; most rows, since every user adds a matrix of rows by rows"""
 SAMPLE, FEW = 20_000, 2_000
 """users of the sample, and users on which the first prices are found"""
-SAMPLED, LAST = 40.0, 2e-12
-"""tau at the end of the sample's path, per user, and at the end of the whole"""
+SAMPLED, EARLIEST, LAST = 40.0, 0.02, 2e-12
+"""tau at the end of the sample's path, per user, but no smaller than this, and of the whole"""
 CLOSER = 2e-14, 1e-12
 """tau, and miss of a capacity, to which the path may go on"""
 FIRST = 0.5
@@ -156,7 +156,7 @@ def begin(users: Users, capacity: Floats, size: int) -> Begun:
     if part == 1:
         return Begun(lam, free, FIRST, 0)
     told = Kinds(users, Prices.apart(lam), FIRST, _no_prices(users))
-    last = SAMPLED / len(users)
+    last = max(SAMPLED / len(users), EARLIEST)
     first = path.Where(told, told.prices, free * part, FIRST)
     now = path.follow(first, capacity * part, last, close=1e-2)
     inverse = None if now.inverse is None else now.inverse * part

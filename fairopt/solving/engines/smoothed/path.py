@@ -34,6 +34,8 @@ CALM, WILD = 0.7, 5.0
 """changes of log costs, in windows, below which tau falls, and beyond which a step is cut"""
 CLOSE = 1e-10
 """miss of a capacity at the end"""
+EQUAL = 1e-5
+"""tau below which servers of a group are equally dear in the end"""
 STUCK = 1e-9
 """length of a step that leads nowhere"""
 MOST = 120
@@ -129,6 +131,10 @@ def _go_on(now: Where, capacity: Floats, last: float, close: float, most: int) -
     # terms of second order only where the target moves
     second = length**2 if few and sigma < 0.95 else 0.0
     step = newton.step(aim, affine, second)
+    if aim < now.tau < EQUAL and not few:
+        # differences in a group are so many windows: what corrects them shrinks with tau as they do
+        within = now.prices.within(pure)
+        step = (step[0] - (1 - aim / now.tau) * within, step[1], step[2])
     most_of = 0.9 if now.tau > 1e-3 else 0.98 if now.tau > 1e-6 else 0.999
     go = min(1.0, most_of * newton.length(step))
     if not go > STUCK:  # also where it is not a number

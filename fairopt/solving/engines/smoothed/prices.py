@@ -45,6 +45,11 @@ class Prices:
         """Every server a group of its own."""
         return cls.grouped(prices, np.arange(len(prices)))
 
+    def within(self, step: Floats) -> Floats:
+        """(I, R) what of a step changes the differences in groups."""
+        found: Floats = step - _mean(step, self.label)[self.label]
+        return found
+
     def moved(self, step: Floats) -> Prices:
         """The prices after a step (I, R); what the servers of a group have in common goes to its
         base, so that the differences stay small."""
