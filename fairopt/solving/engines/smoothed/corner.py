@@ -28,8 +28,10 @@ from fairopt.solving.engines.smoothed.sharp import Sharp
 
 TINY = 1e-15
 """tau of users of servers equally dear: what it leaves is below the rounding of sums"""
-ROUNDS, REPAIRS = 7, 12
+ROUNDS, REPAIRS = 7, 25
 """iterations at one tau, and changes of sides"""
+MANY = 4
+"""times the number of rows, beyond which ties are too many to be told"""
 EXACT, GOOD = 2e-15, 1e-11
 """miss of a full row that is rounding, and largest that is taken"""
 RANK = 1e-6
@@ -46,8 +48,10 @@ def corner(now: Where, capacity: Floats) -> Where | None:
     full = now.free / capacity < money / money.sum(axis=1)[:, None]
     sides = _Sides.of(now.told.sharp, prices.label, full)
     ended = None
-    if len(sides.y) > capacity.size:
-        return None  # more ties than prices: servers equally dear that the path has not told
+    if len(sides.y) > MANY * capacity.size:
+        return None  # servers equally dear that the path has not told
+    while len(sides.y) > capacity.size:
+        sides = sides.without(int(sides.sure.argmin()))
     for _ in range(REPAIRS):
         ended = _newton(now, capacity, sides, prices, tau)
         other = sides.less_sure() if ended is None else ended.sides.changed(ended.prices)
@@ -171,7 +175,7 @@ class _Sides:
         x, _ = self.tasks(lam)
         worst = int(self.y.argmin()) if len(self.y) else 0
         if len(self.y) and self.y[worst] < 0:
-            return self._without(worst)
+            return self.without(worst)
         n = np.arange(len(x))
         home = x[n, self.home]
         if len(home) and home.min() < 0:
@@ -180,7 +184,7 @@ class _Sides:
         own = cost[n, self.home]
         dearer = np.abs(cost[self.user, self.to] / own[self.user] - 1)
         if len(dearer) and dearer.max() > CHEAPER:
-            return self._without(int(dearer.argmax()))
+            return self.without(int(dearer.argmax()))
         apart = self.sharp.on & (self.label != self.label[self.home][:, None])
         saved = np.where(apart, 1 - cost / own[:, None], 0.0)
         saved[self.user, self.to] = 0.0
@@ -193,7 +197,7 @@ class _Sides:
             return replace(self, full=self.full & (lam >= 0))
         return None
 
-    def _without(self, t: int) -> _Sides:
+    def without(self, t: int) -> _Sides:
         keep = np.arange(len(self.y)) != t
         return replace(
             self, user=self.user[keep], to=self.to[keep], y=self.y[keep], sure=self.sure[keep]
@@ -201,7 +205,7 @@ class _Sides:
 
     def less_sure(self) -> _Sides | None:
         """Without the use of a server that is least sure, where there are too many."""
-        return self._without(int(self.sure.argmin())) if len(self.y) else None
+        return self.without(int(self.sure.argmin())) if len(self.y) else None
 
     def _moved_home(self, n: int) -> _Sides | None:
         """User n has nothing at home: the first server that it moved to is its home."""
@@ -212,7 +216,7 @@ class _Sides:
             return replace(self, held=held) if (self.held[n] > 0).any() else None
         home = self.home.copy()
         home[n] = self.to[mine[0]]
-        return replace(self._without(int(mine[0])), home=home)
+        return replace(self.without(int(mine[0])), home=home)
 
 
 class _Ended(NamedTuple):
