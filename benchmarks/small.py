@@ -29,7 +29,7 @@ from benchmarks.peers.judging import data_of
 from benchmarks.peers.question import Data
 from benchmarks.peers.sides import cvxpy_pairs, cvxpy_plain
 from fairopt.instance.generate import random_instance
-from fairopt.solving import alpha_fair
+from fairopt.solving import best, ladder
 from fairopt.solving.engines.compact import method as compact
 from fairopt.solving.engines.interior import method as interior
 
@@ -128,8 +128,8 @@ def parts(size: tuple[int, int, int]) -> dict[str, float]:
     taken = dict.fromkeys(("merging", "solving", "judging", "all"), 0.0)
     places: tuple[tuple[Any, str, str], ...] = (
         (fo.solving, "reducing", "merging"), (compact, "follow", "solving"),
-        (interior, "follow", "solving"), (alpha_fair, "polish", "solving"),
-        (alpha_fair, "measure", "judging"), (fo.solving, "certify", "judging"),
+        (interior, "follow", "solving"), (ladder, "polish", "solving"),
+        (best, "measure", "judging"), (fo.solving, "certify", "judging"),
     )  # fmt: skip
     kept = [getattr(module, name) for module, name, _ in places]
 

@@ -1,0 +1,80 @@
+"""The best answer so far of one connected part: every step is judged, and recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.certificates.alpha_fair import measure, normalised
+from fairopt.certificates.alpha_fair import nearer as proved_nearby
+from fairopt.instance import Floats, Instance
+from fairopt.solving.engines.point import Point, fitted
+from fairopt.solving.reach import within_reach
+
+
+class Best:
+    """The answers tried for one part, and the one that the judge finds best.
+
+    Parameters
+    ----------
+    score : (N, I) of the notion's criterion.
+
+    `error` is the larger of gap and residual of the best answer; inf before the first.
+    """
+
+    def __init__(self, instance: Instance, notion: Any, score: Floats) -> None:
+        self.instance, self.notion, self.score = instance, notion, score
+        self.best: Allocation | None = None
+        self.error, self.rank = np.inf, (np.inf, np.inf)
+        self.steps: list[dict[str, Any]] = []
+
+    def found(self) -> tuple[Allocation, list[dict[str, Any]]]:
+        """The best answer, and the steps tried."""
+        assert self.best is not None
+        return self.best, self.steps
+
+    def judge(self, label: str, point: Point | None, status: str = "") -> None:
+        """Record the step; keep the point if it has prices and is better than all before."""
+        step: dict[str, Any] = {"step": label, **({"status": status} if status else {})}
+        self.steps.append(step)
+        if point is None:
+            step["status"] = "found nothing"
+            return
+        p, mu = point.prices(self.instance)
+        if not (p.any() or mu.any()):
+            step["status"] = "no prices"
+            return
+        self.keep(step, point.tasks(self.instance), p, mu)
+
+    def keep(self, step: dict[str, Any], tasks: Floats, p: Floats, mu: Floats) -> None:
+        """Keep an answer if the certificate finds it better than all before."""
+        p, mu = _within_floats(p, mu)
+        if np.isfinite(self.instance.limit).any():
+            p, mu = within_reach(
+                Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
+            )
+        p, mu = normalised(self.instance, p, mu)
+        alloc = Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
+        step["gap"], step["residual"] = gap, worst = measure(alloc)
+        # residuals above 1 do not tell answers apart: then the gap decides
+        rank = max(gap, min(worst, 1.0)), gap
+        if self.best is None or rank < self.rank:
+            self.best, self.error, self.rank = alloc, max(gap, worst), rank
+
+    def nearer(self) -> None:
+        """The point at which the judge finds the optimum proved, where it finds one."""
+        assert self.best is not None
+        found = proved_nearby(self.best)
+        if found is None:
+            return
+        assert found.prices is not None and found.limit_prices is not None
+        step: dict[str, Any] = {"step": "nearby"}
+        self.steps.append(step)
+        self.keep(step, fitted(self.instance, found.tasks), found.prices, found.limit_prices)
+
+
+def _within_floats(p: Floats, mu: Floats) -> tuple[Floats, Floats]:
+    top = max(float(p.max()), float(mu.max()))
+    return p / top, mu / top
