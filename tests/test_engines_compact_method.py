@@ -29,6 +29,38 @@ def test_it_ends_at_the_last_digits(size, density, alpha):
         assert max(alloc.certificate.gap, alloc.certificate.residual) < 1e-11
 
 
+def integers(seed):
+    """Servers alike and small integer demands: optima where more is tight than is unknown."""
+    rng = np.random.default_rng(seed)
+    users, servers, resources = rng.integers(2, 13), rng.integers(1, 7), rng.integers(1, 5)
+    demand = rng.integers(0, 5, (users, resources)).astype(float)
+    demand[demand.sum(axis=1) == 0] = 1
+    capacity = np.tile(rng.integers(4, 13, resources) * 4.0, (servers, 1))
+    placement = rng.random((users, servers)) < rng.choice([0.3, 0.6, 1.0])
+    placement[np.arange(users), rng.integers(0, servers, users)] = True
+    weight = rng.integers(1, 3, users).astype(float)
+    return fo.Instance(demand, capacity, placement, weight=weight)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
+def test_degenerate_optima_end_at_the_last_digits_too(alpha):
+    notion = fo.AlphaFair(alpha, "tasks")
+    for seed in range(80):
+        first = fo.solve(integers(seed), notion, reduce=False).steps[0]
+        assert first["step"] == "interior, small"
+        assert first["gap"] < 1e-13 and first["residual"] < 1e-11, seed
+
+
+def test_more_full_rows_than_pairs_used():
+    """All four rows of two servers are full with three pairs used: prices are not unique."""
+    inst = fo.Instance(
+        [[4, 32, 0], [8, 64, 1], [2, 4, 0]], [[1280, 5120, 0], [384, 3072, 32]], weight=[1, 2, 1]
+    )
+    alloc = fo.solve(inst, fo.ProportionalFair())
+    assert max(alloc.certificate.gap, alloc.certificate.residual) < 1e-13
+    np.testing.assert_allclose(alloc.totals, [32 + 320 / 3, 32, 1280 / 3], rtol=1e-13)
+
+
 def test_it_agrees_with_the_interior_method(monkeypatch):
     inst = random_instance(20, 6, 3, density=0.5, seed=3, weight_decades=2, limits=0.3)
     small = fo.solve(inst, fo.AlphaFair(2), reduce=False)

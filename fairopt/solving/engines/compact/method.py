@@ -33,14 +33,20 @@ EASY, STRIDE = 2.0, 2.0
 """alpha up to which the path is followed directly, and factor of alpha from there"""
 HALF_WAY = 1e-2
 """relative error at which alpha is raised"""
-DAMPING = 1e-8
+DAMPING = 1e-7
 """part of the marginal value added to reduced costs, whose inverse would drown other terms"""
 LAST = 1e-17
 """complementarity, relative to all money, at the end of the path"""
 LIGHTEST = 1e-9
 """part of the mean money that a user counts as having at least, in the targets"""
-ENOUGH, GOOD = 2e-15, 1e-10
-"""relative errors: nothing is left to gain; it ends soon after the error stops falling"""
+ENOUGH, GOOD = 5e-15, 1e-14
+"""relative errors: nothing is left to gain; it ends when the error no longer falls"""
+PATIENCE = 8
+"""steps in a row above GOOD that need not lower the error: where more rows are full than pairs are
+used, prices wander among equally good ones first"""
+CLEAR = 1e-6
+"""ratio to its partner below which an unknown is 0 in the end; between, the two are of one size,
+and 0 would be off by the root of their product"""
 
 
 def follow(question: Question) -> Point | None:
@@ -122,7 +128,7 @@ class _Method:
                 best, least, worse = state, error, 0
             else:
                 worse += 1
-            if least <= enough or worse > (0 if least <= GOOD else 8):
+            if least <= enough or worse > (0 if least <= GOOD else PATIENCE):
                 break
             moved = self._step(state, left)
             if moved is None:
@@ -239,17 +245,18 @@ class _Method:
     # -- the end ------------------------------------------------------------------------------
 
     def _point(self, z: State) -> Point | None:
-        """In tasks and money of rows; of a pair and of a row, what is smaller than its partner is
-        0: part of the share beside part of the price, part of a user's money beside what is left.
+        """In tasks and money of rows; of a pair and of a row, what is far smaller than its
+        partner is 0: part of the share beside part of the price, part of a user's money beside what
+        is left.
         """
         if not np.isfinite(z.whole).all():
             return None
         rows = self.rows
         value, level = self.factor * z.v, self._sums(z.a)
         part = z.a / level[rows.n]
-        a = np.where(part < z.nu / value[rows.n], 0.0, z.a)
+        a = np.where(part < CLEAR * z.nu / value[rows.n], 0.0, z.a)
         paid = z.price * rows.largest(rows.grid(part / value[rows.n]))
-        price = np.where(paid < z.s, 0.0, z.price)
+        price = np.where(paid < CLEAR * z.s, 0.0, z.price)
         resources, limits = rows.split(price)
         paid = np.zeros(rows.users)
         paid[rows.limited] = limits

@@ -9,6 +9,10 @@ import numpy as np
 
 from fairopt.instance import Floats
 
+EASED = 1e-14
+"""added to the unit diagonal: where prices are not unique it keeps them from wandering off, which
+would drown the shares in rounding"""
+
 
 class State:
     """The unknowns: a, s, nu, price and v, all positive."""
@@ -62,7 +66,7 @@ def solver(matrix: Floats, more: Floats) -> Callable[[Floats, bool], Floats]:
     diagonal += more
     scale = diagonal**-0.5
     matrix *= scale * scale[:, None]
-    diagonal += 1e-15
+    diagonal += EASED
     inverse = np.linalg.inv(matrix)
 
     def solve(right: Floats, exact: bool) -> Floats:
