@@ -69,7 +69,8 @@ def _examine(alloc: Allocation, force: Floats | None) -> Examined:
             part = np.where(rent > 0, np.minimum(amount / rent, tasks), 0.0)
         wrong = np.where(more > CLEARLY * rent, moved, 0.0)
         wrong = np.where(saved > CLEARLY * rent, tasks, wrong)
-        misheld[users] = rows.total(_spread(wrong * rent, some))
+        if wrong.any():
+            misheld[users] = rows.total(_spread(wrong * rent, some))
         part = _spread(part, some)
         if inst.demand.ndim == 3:
             wasted += np.einsum("ni,nir->ir", part, inst.demand[users])
@@ -102,23 +103,46 @@ def _savings(
     if force is not None:
         beside = beside + force[users]
     score, eligible = alloc.score[users], inst.eligible[users]
+    bare = not beside.any()
     beside = np.broadcast_to(beside, rent.shape)
-    n = np.nonzero(some)[0]
-    at = rent[some], beside[some], score[some], eligible[some]
     where = _cheapest(rent, beside, score, eligible)
-    more = saved = _saving(*at, *where, n)
-    if not ((alloc.prices > 0) & (left > 0)).any():
+    tasks = alloc.held[users][some]
+    if bare and ((score == where.score[:, None]) | ~eligible).all():
+        # share costs what rent does: the general case below comes to the same numbers
+        saved = np.where(eligible, np.maximum(rent - where.there[:, None], 0.0), 0.0)[some]
+    else:
+        saved = _saving(rent, beside, score, eligible, where, some)
+    if _all_full(alloc, users, left):
         # whatever has a price is full, so that nothing fits where it would cost less
-        return at[0], saved, saved, np.zeros_like(saved), alloc.held[users][some]
-    backed = _backed(alloc, users, left)
+        return rent[some], saved, saved, np.zeros_like(saved), tasks
+    more, backed = saved, _backed(alloc, users, left)
     if not np.array_equal(rent, backed):
         where = _cheapest(backed, beside, score, eligible)
-        more = _saving(*at, *where, n)
+        more = _saving(rent, beside, score, eligible, where, some)
     fits = _room(alloc, users, left, where.best) * where.score
-    tasks = alloc.held[users][some]
+    n = np.nonzero(some)[0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        moved = np.minimum(tasks, np.where(at[3], fits[n] / at[2], 0.0))
-    return at[0], saved, more, moved, tasks
+        moved = np.minimum(tasks, np.where(eligible[some], fits[n] / score[some], 0.0))
+    return rent[some], saved, more, moved, tasks
+
+
+def _all_full(alloc: Allocation, users: slice, left: Floats) -> bool:
+    """Whether every resource with a price is surely full for all these users, as in `_backed`.
+
+    What is left is compared with the smallest demand for the resource and the smallest size on the
+    server: rounding keeps the order of products, so that it is full for everybody else as well.
+    """
+    inst = alloc.instance
+    assert alloc.prices is not None
+    open_ = (alloc.prices > 0) & (left > 0)
+    if not open_.any():
+        return True
+    demand = inst.demand[users]
+    need = np.where(demand > 0, demand, np.inf).min(axis=0)
+    size = np.where(inst.eligible[users], inst.alone[users], np.inf).min(axis=0)
+    with np.errstate(invalid="ignore"):  # NaN, of a size of 0: not surely
+        full = left <= TOLERANCE * need * size[:, None]
+    return bool(full[open_].all())
 
 
 def _backed(alloc: Allocation, users: slice, left: Floats) -> Floats:
@@ -167,14 +191,15 @@ def _cheapest(there: Floats, beside: Floats, score: Floats, eligible: Bools) -> 
 
 
 def _saving(
-    rent: Floats, beside: Floats, score: Floats, eligible: Bools,
-    there: Floats, with_it: Floats, u: Floats, best: Ints, n: Ints,
-) -> Floats:  # fmt: skip
-    """What each task (of user n) would save on its user's cheapest server.
+    rent: Floats, beside: Floats, score: Floats, eligible: Bools, where: Cheapest, some: Bools
+) -> Floats:
+    """What each of some tasks (users, I) would save on its user's cheapest server.
 
     `beside` may be a million times `rent`: it is not added where it would cancel.
     """
-    other, with_it, u = there[n], with_it[n], u[n]
+    n = np.nonzero(some)[0]
+    rent, beside, score, eligible = rent[some], beside[some], score[some], eligible[some]
+    other, with_it, u = where.there[n], where.beside[n], where.score[n]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = score / u
         alike = (score == u) & (beside == with_it)

@@ -73,10 +73,10 @@ class Curvature:
     def _factor(self) -> bool:
         servers, resources = self.layout.rows.shape
         matrix = np.negative(self.coupled)
-        at = np.arange(self.size).reshape(servers, resources)
+        at = np.arange(self.size).reshape(resources, servers).T
         matrix[at[:, :, None], at[:, None, :]] += self.blocks
         diagonal = np.diag_indices(self.size)
-        matrix[diagonal] += np.where(self.layout.rows, self.rho, 1.0).ravel()
+        matrix[diagonal] += np.where(self.layout.rows, self.rho, 1.0).T.ravel()
         entries = matrix[diagonal]
         if not (entries > 0).all():
             return False
@@ -93,8 +93,8 @@ class Curvature:
 
     def solve(self, right: Floats) -> Floats:
         """H^-1 right, (I, R)."""
-        found = lapack.dpotrs(self.factor, right.ravel() * self.scale, lower=1)[0] * self.scale
-        return np.where(self.layout.rows, found.reshape(right.shape), 0.0)
+        found = lapack.dpotrs(self.factor, right.T.ravel() * self.scale, lower=1)[0] * self.scale
+        return np.where(self.layout.rows, found.reshape(right.T.shape).T, 0.0)
 
 
 def _users(layout: Layout, pairs: Bools) -> Ints:
@@ -119,20 +119,24 @@ def _add_blocks(layout: Layout, blocks: Floats, change: Floats) -> None:
 
 
 def _rows(layout: Layout, theta: Floats, root: Floats, users: Ints | None) -> Floats:
-    """(users, I R) the vectors (B theta)_n root_n of some users, or of all."""
+    """(users, R I) the vectors (B theta)_n root_n of some users, or of all.
+
+    Resource by resource, since loops over many servers are faster than over few resources.
+    """
     servers, resources = layout.rows.shape
     if isinstance(layout, Grid):
         pick = slice(None) if users is None else users
         weight = theta[pick] * root[pick][:, None]
         if layout.t is not None:
             weight = weight * layout.t[pick]
-        rows = layout.demand[pick][:, None, :] * layout.per_pool
-        rows *= weight[:, :, None]
+        rows = np.empty((len(weight), resources, servers))
+        np.multiply(weight[:, None, :], layout.demand[pick][:, :, None], out=rows)
+        rows *= layout.per_pool.T
         return np.asarray(rows.reshape(len(weight), servers * resources))
     assert isinstance(layout, Pairs)
     where = slice(None) if users is None else np.flatnonzero(np.isin(layout.n, users))
     n, i = layout.n[where], layout.i[where]
     place = n if users is None else np.searchsorted(users, n)
-    found = np.zeros((layout.users if users is None else len(users), servers, resources))
-    found[place, i] = layout.b[where] * (theta[where] * root[n])[:, None]
+    found = np.zeros((layout.users if users is None else len(users), resources, servers))
+    found[place, :, i] = layout.b[where] * (theta[where] * root[n])[:, None]
     return found.reshape(len(found), servers * resources)

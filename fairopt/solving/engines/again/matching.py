@@ -43,12 +43,12 @@ def matched(question: Question, tasks: Floats, prices: Floats, before: Instance)
         return None
     column = np.array([before.resources.index(name) for name in inst.resources])
     held = np.maximum(tasks, 0.0)
-    kept = np.zeros(inst.shape[:2])
-    kept[np.ix_(new_users, new_servers)] = held[np.ix_(old_users, old_servers)]
-    kept[~inst.eligible] = 0.0
     # who lost a server runs as much as before on those it has left
     had = np.zeros(len(inst.users))
-    had[new_users] = held[old_users].sum(axis=1)
+    had[new_users] = held.sum(axis=1)[old_users]
+    kept = _placed(held, old_users, new_users, len(inst.users))
+    kept = _placed(kept.T, old_servers, new_servers, len(inst.servers)).T
+    kept = np.ascontiguousarray(np.where(inst.eligible, kept, 0.0))
     left = kept.sum(axis=1)
     more = np.divide(had, left, out=np.ones_like(had), where=left > 0)
     share = kept * question.score * more[:, None]
@@ -69,6 +69,16 @@ def _common(old: Sequence[str], new: Sequence[str]) -> tuple[Ints, Ints]:
     both = [(at[name], k) for k, name in enumerate(new) if name in at]
     pairs = np.array(both, dtype=np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]
+
+
+def _placed(matrix: Floats, old: Ints, new: Ints, count: int) -> Floats:
+    """Rows `old` of a matrix as rows `new` of one with `count` rows, the others 0."""
+    same = np.arange(count)
+    if len(matrix) == count and np.array_equal(old, same) and np.array_equal(new, same):
+        return matrix
+    found = np.zeros((count, matrix.shape[1]))
+    found[new] = matrix[old]
+    return found
 
 
 def _filled(question: Question, share: Floats, came: Ints) -> Floats:

@@ -20,7 +20,7 @@ from fairopt.instance import Floats
 from fairopt.solving.engines.again.curvature import LIMIT, Curvature
 from fairopt.solving.engines.again.matching import Start
 from fairopt.solving.engines.again.users import Taken, Users
-from fairopt.solving.engines.interior.layout import layout_of
+from fairopt.solving.engines.interior.layout import Grid, layout_of
 from fairopt.solving.engines.point import Point, Question
 
 DELTA = 1e-6
@@ -33,6 +33,11 @@ USEFUL = 1e-8
 """error with which an answer that gets no better is still worth judging"""
 NEWTON = 16
 """most Newton steps, beyond which a cold answer is as fast"""
+EARLY, HOPE = 4, 0.1
+"""after so many steps of the first round the misfit must be below this part of a row: where many
+pairs still begin and end to be used, most starts are never led to an answer"""
+ASTRAY = 0.5
+"""misfit, in parts of a row, from which a later round is given up: hits begin far below"""
 GREW = 4.0
 """a pair that grew by this factor may move further in the next round"""
 ROUNDS = 12
@@ -57,7 +62,7 @@ def applies(question: Question) -> bool:
     inst = question.instance
     if question.alpha <= 0 or inst.shape[1] * inst.shape[2] > LARGEST:
         return False
-    return question.one_score or not np.isfinite(inst.limit).any()
+    return not np.isfinite(inst.limit).any() or question.one_score
 
 
 def follow(question: Question, start: Start) -> Found:
@@ -78,7 +83,8 @@ class _Method:
         self.live = self.layout.rows
         self.money = np.where(self.live, start.prices * inst.pool, 0.0)
         self.mean = float(self.money.sum()) / max(int(self.live.sum()), 1)
-        self.y = self.layout.from_pairs((start.share / self.unit[:, None])[question.pairs])
+        y = start.share / self.unit[:, None]
+        self.y: Floats = y if isinstance(self.layout, Grid) else y[question.pairs]
         room = np.maximum(1.0 - self.layout.used(self.y), 0.0)
         self.room = np.where(self.live & (self.money <= 1e-9 * self.mean), room, 0.0)
         self.curvature = Curvature(self.layout)
@@ -123,7 +129,7 @@ class _Method:
                 self.money, self.room = money, room
                 self.last = taken
                 return taken
-            if self.steps >= NEWTON:
+            if self.steps >= NEWTON or self._hopeless(float(np.abs(miss).max())):
                 return None
             rho = np.where(room > 0, give, LIMIT / self.mean)
             if not self.curvature.update(taken, e, rho):
@@ -133,6 +139,12 @@ class _Method:
             if moved is None:
                 return None
             taken, money = moved
+
+    def _hopeless(self, miss: float) -> bool:
+        """Whether a cold answer is likely to be faster than going on."""
+        if self.last is None:
+            return self.steps >= EARLY and not miss < HOPE
+        return not miss < ASTRAY
 
     def _ease(self, p: Floats) -> Floats:
         """e over pairs: kept from round to round, so that H is too, but where a pair grew."""
@@ -216,8 +228,11 @@ class _Method:
         return found if np.isfinite(found) else np.inf
 
     def _point(self) -> Point:
-        n, _ = self.question.pairs
-        tasks = self.layout.to_pairs(self.y) * self.unit[n] / self.question.share_per_task
+        if isinstance(self.layout, Grid):
+            own, score = self.y * self.unit[:, None], self.question.score
+            tasks = np.divide(own, score, out=np.zeros_like(own), where=self.layout.eligible)
+        else:
+            tasks = self.y * self.unit[self.question.pairs[0]] / self.question.share_per_task
         money = np.where(self.room > 0, 0.0, np.maximum(self.money, 0.0))
         limits = np.zeros(len(self.unit))
         limited = np.isfinite(self.limit)
