@@ -11,6 +11,7 @@ from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.guess import guess_prices
 from fairopt.certificates.intervals import intervals
 from fairopt.certificates.nearby import optimum
+from fairopt.certificates.others import searched
 from fairopt.certificates.prices import TOLERANCE
 from fairopt.certificates.witness import better
 from fairopt.certificates.words import listed, notes
@@ -33,11 +34,33 @@ def _examined(alloc: Allocation) -> tuple[prices.Duality, float, float, Floats]:
     are judged. Another answer with the same numbers is examined anew.
     """
     def examine() -> tuple[prices.Duality, float, float, Floats]:
-        dual = prices.Duality.of(alloc, shrink(alloc))
+        dual = _duality(alloc)
         closed = prices.gap(dual)
         return dual, closed, _gap(dual, closed), prices.residual(dual)
 
     found: tuple[prices.Duality, float, float, Floats] = remembered(alloc, "_proof", examine)
+    return found
+
+
+def first_sight(alloc: Allocation) -> tuple[float, bool]:
+    """The largest residual of a user before what others cost it, the least that `measure` finds;
+    and whether that means a search for the optimum nearby among many users.
+
+    What is computed for this is kept for `measure`.
+    """
+    dual = _duality(alloc)
+    error = prices.best_scale(dual)[1]
+    worst = float(error.max())
+    if dual.alpha == 0 or not worst <= TOLERANCE:
+        return worst, False
+    return worst, searched(dual.alloc, error, dual.money)
+
+
+def _duality(alloc: Allocation) -> prices.Duality:
+    """The answer beside its prices, shrunk to be feasible; kept with it."""
+    found: prices.Duality = remembered(
+        alloc, "_duality", lambda: prices.Duality.of(alloc, shrink(alloc))
+    )
     return found
 
 
@@ -54,7 +77,7 @@ def _gap(dual: prices.Duality, closed: float) -> float:
 
 def nearer(alloc: Allocation) -> Allocation | None:
     """The answer at the point where the optimum is proved to be; None if none is found nearby."""
-    dual = prices.Duality.of(alloc, shrink(alloc))
+    dual = _duality(alloc)
     log_scale = prices.own_scale(dual) - dual.market.unit
     place = optimum(dual.alloc, dual.market, dual.log_share, log_scale).place
     if place is None:

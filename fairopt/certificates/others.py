@@ -48,10 +48,7 @@ def lost(
             apart: Floats = np.abs(np.maximum(log_share, log_floor) - np.maximum(where, log_floor))
             if (apart + away).max() <= TOLERANCE:
                 return apart
-    idle, off = idle_money(alloc, error)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        wrong = idle.sum() + off.sum()  # nobody can lose more
-        followed = np.where(wrong == 0, 0.0, np.minimum(wrong / own, 1.0))
+    idle, off, followed = _at_worst(alloc, error, own)
     if followed.max() <= TOLERANCE and not few:
         return np.zeros(len(error))
     found = optimum(alloc, market, log_share, log_scale)
@@ -68,3 +65,21 @@ def lost(
             followed = np.maximum(followed, apart)
         result: Floats = np.where(proved, bound, np.fmin(bound, followed))
     return result
+
+
+def searched(alloc: Allocation, error: Floats, own: Floats) -> bool:
+    """Whether `lost` looks for the optimum nearby of an answer of many users, which takes many
+    times as long as all else that is judged."""
+    if alloc.instance.shape[0] + alloc.instance.pool.size <= FEW:
+        return False
+    return bool(_at_worst(alloc, error, own)[2].max() > TOLERANCE)
+
+
+def _at_worst(alloc: Allocation, error: Floats, own: Floats) -> tuple[Floats, Floats, Floats]:
+    """Money idle (I, R) and off (N,), and (N,) the part of its share that each user may be off by
+    if all of it were the user's."""
+    idle, off = idle_money(alloc, error)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        wrong = idle.sum() + off.sum()  # nobody can lose more
+        followed: Floats = np.where(wrong == 0, 0.0, np.minimum(wrong / own, 1.0))
+    return idle, off, followed

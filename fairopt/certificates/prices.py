@@ -18,14 +18,14 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates.at_limit import log_scale_below, wants_no_more
-from fairopt.certificates.displaced import displaced
 from fairopt.certificates.located import Market
 from fairopt.certificates.money import LEAST, backed_cheapest, misplaced, steady, task_price
 from fairopt.certificates.others import lost
+from fairopt.certificates.overpaid import overpaid
 from fairopt.certificates.universal import universal_bound
 from fairopt.errors import UsageError
 from fairopt.formulas import rows, welfare
-from fairopt.instance import Floats
+from fairopt.instance import Floats, remembered
 
 NEGLIGIBLE = 1e-9
 """shares below this part of what the user is due of what it could have alone, or of its limit,
@@ -96,6 +96,11 @@ class Duality:
     def market(self) -> Market:
         """The market of the answer, in the unit in which all its money is 1."""
         return Market.of(self.alloc, self.alpha, self.log_w, self.log_share)
+
+    @cached_property
+    def money(self) -> Floats:
+        """(N,) what each user's share costs where it is cheapest."""
+        return self.cheapest * np.maximum(self.share, self.floor)
 
     @cached_property
     def log_cheapest(self) -> Floats:
@@ -210,25 +215,30 @@ def residual(dual: Duality) -> Floats:
     given more. And at most a millionth of a share may lie on a server clearly dearer than the
     user's cheapest one.
     """
-    log_t, found = _best_scale(dual)
+    log_t, found = best_scale(dual)
     if dual.alpha == 0 or not found.max() <= TOLERANCE:
         return found
     market = dual.market
     with np.errstate(divide="ignore"):
         log_floor = np.log(dual.floor)
-    own = dual.cheapest * np.maximum(dual.share, dual.floor)
     others = lost(
-        dual.alloc, market, log_t - market.unit, found, own, dual.log_share, log_floor
+        dual.alloc, market, log_t - market.unit, found, dual.money, dual.log_share, log_floor
     )  # fmt: skip
     return np.maximum(found, others)
 
 
 def own_scale(dual: Duality) -> float:
     """log t of the common scale at which the users err least by themselves."""
-    return _best_scale(dual)[0]
+    return best_scale(dual)[0]
 
 
-def _best_scale(dual: Duality) -> tuple[float, Floats]:
+def best_scale(dual: Duality) -> tuple[float, Floats]:
+    """(log t, residual (N,) there), kept with the duality."""
+    found: tuple[float, Floats] = remembered(dual, "_scale", lambda: _scales(dual))
+    return found
+
+
+def _scales(dual: Duality) -> tuple[float, Floats]:
     log_t = log_scale(dual)
     found = log_t, _residual_at(dual, log_t)
     if (
@@ -271,7 +281,7 @@ def _residual_at(dual: Duality, log_t: float) -> Floats:
             error = held / np.maximum(wanted, dual.floor) - 1.0
         if alpha:
             error = np.where(wants_no_more(dual.alloc), np.maximum(error, 0.0), np.abs(error))
-        above, unused, wasted = _overpaid(dual)
+        above, unused, wasted = overpaid(dual.alloc, dual.cheapest)
         if dual.alloc.limit_prices is not None:
             room = np.clip(1.0 - dual.alloc.totals / inst.limit, 0.0, 1.0)
             unused = unused + dual.alloc.limit_prices * room * dual.alloc.totals
@@ -281,24 +291,3 @@ def _residual_at(dual: Duality, log_t: float) -> Floats:
         if alpha == 0:
             total = np.maximum(total, short)
     return np.where(np.isfinite(total), total, np.inf)
-
-
-def _overpaid(dual: Duality) -> tuple[Floats, Floats, Floats]:
-    """(N,) money each user pays above its cheapest price, for resources that are not full, and for
-    what others, or itself, could run elsewhere for less."""
-    alloc, inst, held = dual.alloc, dual.alloc.instance, dual.alloc.held
-    assert alloc.prices is not None
-    idle = alloc.prices * np.clip(1.0 - alloc.utilisation, 0.0, 1.0)
-    wasted = alloc.prices * np.minimum(displaced(alloc), 1.0)
-
-    def spent(prices: Floats) -> Floats:
-        if inst.demand.ndim == 3:
-            return np.asarray(np.einsum("ni,nir,ir->n", held, inst.demand, prices))
-        # all that is paid for a resource, server by server, times the user's demand for it
-        return rows.total(held @ prices * inst.demand)
-
-    paid, unused, lost = spent(alloc.prices), spent(idle), spent(wasted)
-    if alloc.limit_prices is not None:
-        paid = paid + alloc.limit_prices * rows.total(held)
-    share = alloc.shares if held is alloc.tasks else rows.total(held * alloc.score)
-    return np.maximum(paid - dual.cheapest * share, 0.0), unused, lost

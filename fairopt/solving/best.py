@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import measure, normalised
+from fairopt.certificates.alpha_fair import first_sight, measure, normalised
 from fairopt.certificates.alpha_fair import nearer as proved_nearby
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.point import Point, fitted
 from fairopt.solving.reach import within_reach
+
+EXACT = 1e-10
+"""error of an answer below which it is not polished, and others are no better"""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """An answer that was recorded and is not judged yet: its entry among the steps, and itself."""
+
+    step: dict[str, Any]
+    alloc: Allocation
 
 
 class Best:
@@ -37,31 +49,61 @@ class Best:
 
     def judge(self, label: str, point: Point | None, status: str = "") -> None:
         """Record the step; keep the point if it has prices and is better than all before."""
+        self.compare(self.record(label, point, status))
+
+    def record(self, label: str, point: Point | None, status: str = "") -> Tried | None:
+        """Record the step; its answer, if it has prices, to be judged by `compare`."""
         step: dict[str, Any] = {"step": label, **({"status": status} if status else {})}
         self.steps.append(step)
         if point is None:
             step["status"] = "found nothing"
-            return
+            return None
         p, mu = point.prices(self.instance)
         if not (p.any() or mu.any()):
             step["status"] = "no prices"
-            return
-        self.keep(step, point.tasks(self.instance), p, mu)
+            return None
+        return self._priced(step, point.tasks(self.instance), p, mu)
 
     def keep(self, step: dict[str, Any], tasks: Floats, p: Floats, mu: Floats) -> None:
         """Keep an answer if the certificate finds it better than all before."""
+        self.compare(self._priced(step, tasks, p, mu))
+
+    def _priced(self, step: dict[str, Any], tasks: Floats, p: Floats, mu: Floats) -> Tried:
+        """The answer with prices within the range of floats, of the sum that is promised."""
         p, mu = _within_floats(p, mu)
         if np.isfinite(self.instance.limit).any():
             p, mu = within_reach(
                 Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
             )
         p, mu = normalised(self.instance, p, mu)
-        alloc = Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
-        step["gap"], step["residual"] = gap, worst = measure(alloc)
+        return Tried(step, Allocation(self.instance, self.notion, tasks, p, mu, score=self.score))
+
+    def compare_until(self, enough: float, tried: list[Tried | None]) -> None:
+        """Judge answers until one is enough, the best at first sight before the others.
+
+        Of those that are equally good for all that is asked, the cheapest to judge comes first.
+        """
+        def order(one: Tried) -> tuple[float, bool, float]:
+            least, searched = first_sight(one.alloc)
+            return max(least, EXACT), searched, least
+
+        for one in sorted((one for one in tried if one is not None), key=order):
+            if self.error > enough:
+                self.compare(one)
+            else:
+                told = one.step.get("status")
+                one.step["status"] = f"{told}; not judged" if told else "not judged"
+
+    def compare(self, tried: Tried | None) -> None:
+        """Judge an answer, and keep it if it is better than all before."""
+        if tried is None:
+            return
+        gap, worst = measure(tried.alloc)
+        tried.step["gap"], tried.step["residual"] = gap, worst
         # residuals above 1 do not tell answers apart: then the gap decides
         rank = max(gap, min(worst, 1.0)), gap
         if self.best is None or rank < self.rank:
-            self.best, self.error, self.rank = alloc, max(gap, worst), rank
+            self.best, self.error, self.rank = tried.alloc, max(gap, worst), rank
 
     def nearer(self) -> None:
         """The point at which the judge finds the optimum proved, where it finds one."""

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.certificates.alpha_fair import first_sight
 from fairopt.certificates.prices import TOLERANCE, Duality, residual
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import AlphaFair
-from fairopt.solving.best import Best
+from fairopt.solving.best import EXACT, Best
 from fairopt.solving.engines import units
 from fairopt.solving.engines.compact import method as compact
 from fairopt.solving.engines.interior import method as interior
@@ -24,8 +25,6 @@ from fairopt.solving.undecided import undecided
 STEEPEST = 10.0
 """alpha above which the central path goes before general solvers, which then report wrong answers
 as optimal"""
-EXACT = 1e-10
-"""error of an interior answer below which it is not polished"""
 SETTLED = 1e-8
 """error of an answer by prices alone (`pooled`, `smoothed`) that needs no other engine"""
 NEARLY = 1e-2
@@ -159,17 +158,27 @@ class Ladder(Best):
 
     def _smoothed(self) -> None:
         """Prices smoothed; where that stalls once more, warily, which is far less than to begin
-        with the interior method; where users of little money are not right yet, closer."""
+        with the interior method; where users of little money are not right yet, closer.
+
+        To go closer takes less than to search for the optimum nearby, and mostly makes that
+        needless. So where the judge would have to search, both answers are there before it does.
+        """
         enough = min(self.gap, SETTLED)
         for wary in (False, True):
             found = smoothed.follow(self.question, wary=wary)
             told = "" if found is None else found.told
             label = "prices, smoothed warily" if wary else "prices, smoothed"
-            self.judge(label, None if found is None else found.point, told)
-            if found is not None and enough < self.error < NEARLY:
+            first = self.record(label, None if found is None else found.point, told)
+            later = first is not None and first_sight(first.alloc)[1]
+            if not later:
+                self.compare(first)
+            if found is not None and (later or enough < self.error < NEARLY):
                 found = smoothed.closer(self.question, found)
                 told = "" if found is None else found.told
-                self.judge("prices, closer", None if found is None else found.point, told)
+                second = self.record(
+                    "prices, closer", None if found is None else found.point, told
+                )
+                self.compare_until(enough, [first, second] if later else [second])
             if self.best is not None and enough < self.error < NEARLY:
                 self.nearer()
             if self.error <= enough:

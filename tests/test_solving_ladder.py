@@ -1,0 +1,106 @@
+"""The ladder of alpha-fairness: what it judges, and in which order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt.certificates import alpha_fair as judge
+from fairopt.certificates import others
+from fairopt.solving.engines.smoothed import method as smoothed
+from fairopt.solving.ladder import SETTLED
+
+
+def many(seed: int = 2) -> fo.Instance:
+    """So many users that prices alone are tried first."""
+    rng = np.random.default_rng(seed)
+    capacity = rng.uniform(1, 10, (5, 3)) * 6_000
+    placement = rng.random((6_000, 5)) < 0.2
+    placement[np.arange(6_000), rng.integers(0, 5, 6_000)] = True
+    weight = 10.0 ** rng.uniform(-1, 1, 6_000)
+    return fo.Instance(rng.lognormal(0, 1, (6_000, 3)), capacity, placement, weight=weight)
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """One entry for each search for the optimum nearby."""
+    asked: list[int] = []
+    search = others.optimum
+
+    def searching(*given: Any) -> Any:
+        asked.append(1)
+        return search(*given)
+
+    monkeypatch.setattr(others, "optimum", searching)
+    return asked
+
+
+def smooth(alloc: fo.Allocation) -> list[dict[str, Any]]:
+    return [step for step in alloc.steps if str(step["step"]).startswith("prices")]
+
+
+def test_of_two_answers_by_prices_the_closer_alone_is_judged(monkeypatch) -> None:
+    asked = counted(monkeypatch)
+    found = fo.solve(many(), fo.ProportionalFair())
+    first, second = smooth(found)
+    assert not asked
+    assert "gap" not in first and "not judged" in first["status"]
+    assert max(second["gap"], second["residual"]) <= SETTLED
+    assert found.certificate.certified
+    # the certificate of the answer is that of a judge who knows nothing of the steps
+    fresh = fo.Allocation(
+        found.instance, found.notion, found.tasks, found.prices, found.limit_prices
+    )
+    again = fo.certify(fresh)
+    assert (again.gap, again.residual) == (found.certificate.gap, found.certificate.residual)
+
+
+def test_the_first_answer_is_judged_in_full_where_none_is_closer(monkeypatch) -> None:
+    asked = counted(monkeypatch)
+    monkeypatch.setattr(smoothed, "closer", lambda question, found: None)
+    found = fo.solve(many(), fo.ProportionalFair())
+    first, second = smooth(found)
+    assert asked and second["status"] == "found nothing"
+    assert max(first["gap"], first["residual"]) <= SETTLED and "not judged" not in first["status"]
+    assert found.certificate.certified
+
+
+def test_a_closer_answer_that_is_worse_is_not_kept(monkeypatch) -> None:
+    follow = smoothed.closer
+
+    def spoiled(question: Any, found: Any) -> Any:
+        closer = follow(question, found)
+        closer.point.x[:] *= 1 - 1e-4
+        return closer
+
+    monkeypatch.setattr(smoothed, "closer", spoiled)
+    found = fo.solve(many(), fo.ProportionalFair())
+    first, second = smooth(found)
+    assert max(first["gap"], first["residual"]) <= SETTLED
+    assert "gap" not in second and "not judged" in second["status"]
+    assert max(found.certificate.gap, found.certificate.residual) <= SETTLED
+
+
+@pytest.mark.parametrize("spoil", [0.0, 1e-12, 1e-10, 1e-8, 1e-3])
+@pytest.mark.parametrize("users", [20, 6_000])
+def test_it_is_seen_at_once_whether_the_judge_will_search(
+    monkeypatch, spoil: float, users: int
+) -> None:
+    inst = many().select(np.arange(users), np.arange(5))
+    found = fo.solve(inst, fo.ProportionalFair())
+    alloc = fo.Allocation(
+        inst, found.notion, found.tasks * (1 - spoil), found.prices, found.limit_prices
+    )
+    asked = counted(monkeypatch)
+    least, said = judge.first_sight(alloc)
+    assert not asked
+    error = max(judge.measure(alloc))
+    assert least <= error
+    if users > others.FEW:
+        assert said == bool(asked)
+    else:
+        assert not said  # to search is cheap
+    # what is kept for the judge changes nothing that it finds
+    assert error == max(judge.measure(alloc.with_(tasks=alloc.tasks)))
