@@ -229,3 +229,31 @@ def test_users_of_tiny_weight_and_a_server_without_capacity():
     found = fo.solve(changed, notion, start=last)
     assert found.certificate.certified
     assert found.shares == pytest.approx(fo.solve(changed, notion).shares, rel=1e-7)
+
+
+@pytest.mark.parametrize("density", [0.1, 0.7])
+def test_prices_of_users_are_found_in_few_passes_from_a_bad_guess(density, monkeypatch):
+    # who has its price must keep it while others still look for theirs
+    from fairopt.solving.engines.again.users import Users
+    from fairopt.solving.engines.interior.layout import layout_of
+    from fairopt.solving.engines.point import Question
+
+    inst = cluster(200, 20, density=density)
+    last = fo.solve(inst, fo.AlphaFair(1))
+    question = Question.of(inst, last.score, 1.0, False)
+    layout = layout_of(question, last.shares)
+    y = layout.from_pairs((last.tasks * last.score / last.shares[:, None])[question.pairs])
+    money = np.where(layout.rows, last.prices * inst.pool, 0.0)
+    p = layout.least(layout.cost(money))
+    e = np.maximum(y, 1e-4) / (1e-6 * layout.spread(p)) * layout.mask
+    users = Users(layout, 1.0, p.copy(), np.full(200, np.inf), y, e)
+    exact = users.take(money, p)
+    calls = []
+    whole = type(layout).of_user
+    monkeypatch.setattr(type(layout), "of_user", lambda *given: calls.append(1) or whole(*given))
+    guess = exact.p.copy()
+    guess[7] *= 1 + 1e-5
+    found = users.take(money, guess)
+    assert found.p == pytest.approx(exact.p, rel=1e-12)
+    assert found.x == pytest.approx(exact.x, rel=1e-9)
+    assert len(calls) < 20

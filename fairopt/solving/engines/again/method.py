@@ -33,7 +33,7 @@ USEFUL = 1e-8
 """error with which an answer that gets no better is still worth judging"""
 NEWTON = 16
 """most Newton steps, beyond which a cold answer is as fast"""
-EARLY, HOPE = 4, 0.1
+EARLY, HOPE = 6, 0.1
 """after so many steps of the first round the misfit must be below this part of a row: where many
 pairs still begin and end to be used, most starts are never led to an answer"""
 ASTRAY = 0.5

@@ -75,13 +75,15 @@ class Users:
             slope = np.where(at, 0.0, free / (self.alpha * p))
             over = layout.of_user(z) - np.where(at, self.limit, free)
             step = over / (mass + slope)
-            if float(np.abs(step / p).max()) < CLOSE:
+            settled = np.abs(step / p) < CLOSE
+            if settled.all():
                 break
             low, high = np.where(over < 0, p, low), np.where(over > 0, p, high)
             next_p = p - step
-            outside = ~((next_p > low) & (next_p < high))
+            # a user whose price is found stays, also where its last step is lost in rounding
+            outside = ~((next_p > low) & (next_p < high) | settled)
             middle = np.where(np.isfinite(high), 0.5 * (low + high), 2.0 * p)
-            p = np.where(outside, np.where(over == 0, p, middle), next_p)
+            p = np.where(outside, middle, next_p)
         p = p - step
         z -= self.e * layout.spread(step) * held
         np.maximum(z, 0.0, out=z)
