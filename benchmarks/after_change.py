@@ -193,7 +193,7 @@ How it works: [the answer again, after a change](../maths/again.md).
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--changes", type=int, default=200)
+    parser.add_argument("--changes", type=int, default=120)
     parser.add_argument("--density", type=float, nargs="+", default=DENSITIES)
     parser.add_argument("--alphas", type=float, nargs="+", default=(1.0, 2.0))
     parser.add_argument("--write", type=Path)
