@@ -132,8 +132,22 @@ def test_what_it_leaves_to_others():
     assert method.follow(question(inst, alpha=method.STEEPEST * 2)) is None  # 30 pairs
     large = random_instance(10, 70, 3, seed=0)
     assert large.pool.size > method.MOST_ROWS and method.follow(question(large)) is None
+    many = random_instance(3000, 10, 3, density=0.2, seed=0)
+    assert method.follow(question(many, alpha=method.EASY + 1)) is None
+    assert method.follow(question(many, alpha=method.EASY)) is not None
+    broad = random_instance(750, 40, 3, density=0.2, seed=0)
+    assert broad.pool.size > method.LARGE_ROWS and method.follow(question(broad)) is None
     wide = inst.replace(weight=np.geomspace(1e-150, 1, 6))
     assert method.follow(question(wide)) is None
+
+
+def test_where_everybody_can_be_everywhere_one_pool_goes_first():
+    inst = random_instance(4000, 5, 3, density=1.0, seed=0)
+    alloc = fo.solve(inst, fo.ProportionalFair("tasks"), reduce=False)
+    assert [step["step"] for step in alloc.steps] == ["pool"] and alloc.certificate.certified
+    some = random_instance(4000, 5, 3, density=0.3, seed=0)
+    alloc = fo.solve(some, fo.ProportionalFair("tasks"), reduce=False)
+    assert alloc.steps[0]["step"] == "interior, small" and alloc.certificate.certified
 
 
 def test_a_wrong_point_is_not_believed(monkeypatch):

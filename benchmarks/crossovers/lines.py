@@ -97,7 +97,8 @@ def by_interior(inst: fo.Instance) -> Point | None:
 
 
 def by_compact(inst: fo.Instance) -> Point | None:
-    with setting(f"{_COMPACT}:MOST_PAIRS", np.inf):
+    everywhere = setting(f"{_COMPACT}:MOST_PAIRS", np.inf)
+    with everywhere, setting(f"{_COMPACT}:LARGE_ROWS", np.inf):
         return compact.follow(asked(inst))
 
 
@@ -147,9 +148,19 @@ CROSSOVERS = (
     Crossover(
         "compact", "Small clusters, 20 servers x 3, density 0.3",
         (f"{_COMPACT}:MOST_PAIRS", f"{_COMPACT}:MOST_ROWS"),
-        "users times servers", (1_000, 5_000, 20_000, 40_000), compact.MOST_PAIRS,
-        lambda entries: servers_apart(entries // 20, 20, 3, 0.3),
+        "users times servers", (1_000, 5_000, 20_000, 50_000, 100_000, 200_000),
+        compact.MOST_PAIRS, lambda entries: servers_apart(entries // 20, 20, 3, 0.3),
         ("compact", by_compact), _INTERIOR,
+        "Still faster beyond, but of servers whose prices nearly tie more answers are not exact.",
+    ),
+    Crossover(
+        "compact-rows", "Clusters of 50,000 users times servers, density 0.3",
+        (f"{_COMPACT}:ANY_PAIRS", f"{_COMPACT}:LARGE_ROWS"),
+        "rows", (48, 72, 100, 148, 200), compact.LARGE_ROWS,
+        lambda rows: servers_apart(50_000 * 4 // int(rows), int(rows) // 4, 4, 0.3),
+        ("compact", by_compact), _INTERIOR,
+        "Up to ANY_PAIRS pairs MOST_ROWS rows are allowed, and alpha up to 10; beyond alpha up to "
+        "2, as every stride of alpha takes steps that the interior method does not need.",
     ),
     Crossover(
         "users-sparse", "Many users, placement of density 0.2",
@@ -180,11 +191,12 @@ CROSSOVERS = (
     ),
     Crossover(
         "pool", "One pool of all servers, everybody everywhere",
-        (f"{ENGINES}.interior.pooled:MANY", f"{ENGINES}.interior.pooled:PER_ROW"),
+        (f"{ENGINES}.interior.pooled:MANY", f"{ENGINES}.interior.pooled:PER_ROW",
+         f"{ENGINES}.interior.pooled:DENSE"),
         "pairs", (3_000, 10_000, 30_000, 100_000, 300_000), pooled.MANY,
         lambda pairs: servers_apart(pairs // 10, 10, 3, 1.0), _INTERIOR, ("pool", by_pool),
-        "Below, the compact method goes first, and what the pool costs where placement forbids "
-        "it is more than it saves.",
+        "Where at least DENSE of all pairs are eligible the pool goes before the compact method, "
+        "else after it: what it costs where placement forbids it is more than it saves.",
     ),
     Crossover(
         "grid", "Entries for eligible pairs alone, or for all pairs: 1,000 x 100 x 4",

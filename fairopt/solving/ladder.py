@@ -54,7 +54,7 @@ class Ladder(Best):
         self.question = Question.of(
             instance, score, float(notion.alpha), bool(notion.weight_inside)
         )
-        self.tried = False
+        self.tried = self.pooled = False
         self.point: Point | None = None
 
     def climb(self, solver: str) -> tuple[Allocation, list[dict[str, Any]]]:
@@ -104,8 +104,11 @@ class Ladder(Best):
             self.judge("polish", polish(self.question, point))
 
     def small(self) -> bool:
-        """Our method for small instances; whether its answer needs no other step."""
+        """Our method for small instances; whether its answer needs no other step. Where nearly
+        everybody can be everywhere, one pool goes before: it takes half the time or less."""
         if self.point is None:
+            if pooled.likely(self.question) and self._one_pool():
+                return True
             self.point = compact.follow(self.question)
             if self.point is None:
                 return False
@@ -137,14 +140,20 @@ class Ladder(Best):
         Where it is not, the interior method begins anew.
         """
         enough = min(self.gap, SETTLED)
-        one_pool, many = pooled.worthwhile(self.question), smoothed.worthwhile(self.question)
-        if not (one_pool or many):
-            return False
-        if one_pool:
-            self.judge("pool", pooled.follow(self.question))
-        if self.error > enough and many:
+        if self._one_pool():
+            return True
+        if smoothed.worthwhile(self.question):
             self._smoothed()
-        return self.error <= enough
+            return self.error <= enough
+        return False
+
+    def _one_pool(self) -> bool:
+        """One pool of all servers, asked once; whether its answer, if any, is enough."""
+        if self.pooled or not pooled.worthwhile(self.question):
+            return False
+        self.pooled = True
+        self.judge("pool", pooled.follow(self.question))
+        return self.error <= min(self.gap, SETTLED)
 
     def _jobs(self) -> bool:
         """Jobs on kinds of machine that the interior method did not finish, by prices alone."""

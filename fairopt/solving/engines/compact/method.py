@@ -21,8 +21,10 @@ from fairopt.solving.engines.compact.rows import Rows
 from fairopt.solving.engines.compact.state import Direction, Left, State, solver
 from fairopt.solving.engines.point import Point, Question
 
-MOST_PAIRS, MOST_ROWS = 20_000, 200
+MOST_PAIRS, MOST_ROWS = 100_000, 200
 """users times servers, and rows of servers and limits, up to which this method goes first"""
+ANY_PAIRS, LARGE_ROWS = 20_000, 100
+"""pairs beyond which it does so only on so many rows, and where alpha is at most EASY"""
 STEEPEST, FEW = 10.0, 24
 """alpha above which the path is often lost unless pairs are at most so few"""
 MOST = 80
@@ -53,8 +55,11 @@ def follow(question: Question) -> Point | None:
     """The best point of the central path; None where alpha is 0, an instance is not small, or
     weights are beyond floating point."""
     inst, alpha = question.instance, question.alpha
-    limits = np.count_nonzero(np.isfinite(inst.limit))
-    if not alpha or inst.pool.size + limits > MOST_ROWS or inst.placement.size > MOST_PAIRS:
+    rows = inst.pool.size + np.count_nonzero(np.isfinite(inst.limit))
+    pairs = inst.placement.size
+    if not alpha or rows > MOST_ROWS or pairs > MOST_PAIRS:
+        return None
+    if pairs > ANY_PAIRS and (rows > LARGE_ROWS or alpha > EASY):
         return None
     if alpha > STEEPEST and len(inst.pairs[0]) > FEW:
         return None

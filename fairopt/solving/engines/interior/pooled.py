@@ -28,6 +28,8 @@ from fairopt.solving.engines.point import Point, Question
 
 MANY, PER_ROW = 10_000, 100
 """pairs, and users a row of capacity, from which a pool is tried"""
+DENSE = 0.5
+"""part of all pairs that are eligible from which a pool is likely to be enough"""
 CLOSE, NEAR = 1e-13, 1e-6
 """largest relative miss of a capacity, and smallest price and free part to begin with"""
 SAMPLES, CURVED = (5_000, 50_000), 50_000
@@ -55,6 +57,13 @@ def worthwhile(question: Question) -> bool:
         and bool((inst.pool > 0).all() and (inst.demand > 0).any(axis=0).all())
         and question.one_score
     )
+
+
+def likely(question: Question) -> bool:
+    """Whether to try before any other method: placement hardly divides users, either."""
+    eligible = question.instance.eligible
+    dense = bool(np.count_nonzero(eligible) >= DENSE * eligible.size)
+    return dense and worthwhile(question)
 
 
 def follow(question: Question) -> Point | None:
