@@ -10,8 +10,15 @@ import pytest
 import fairopt as fo
 from fairopt.certificates import alpha_fair as judge
 from fairopt.certificates import others
+from fairopt.solving.engines.compact import method as compact
 from fairopt.solving.engines.smoothed import method as smoothed
 from fairopt.solving.ladder import SETTLED
+
+
+@pytest.fixture(autouse=True)
+def by_prices(monkeypatch) -> None:
+    """Instances that are small enough for a test are not left to the method for small clusters."""
+    monkeypatch.setattr(compact, "follow", lambda question: None)
 
 
 def many(seed: int = 2) -> fo.Instance:
