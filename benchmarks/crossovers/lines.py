@@ -232,7 +232,7 @@ CROSSOVERS = (
         constant("fairopt.solving.level_part:KEPT"),
         lambda pairs: servers_apart(pairs // 6, 60, 3, 0.1),
         ("HiGHS, kept", level_by_level("auto")),
-        ("interior, level by level", level_by_level("apart")),
+        ("interior, level by level", level_by_level("interior")),
         "Beyond, a kept model is taken too where few users stop at the first level.",
     ),
 )  # fmt: skip
