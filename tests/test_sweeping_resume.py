@@ -130,7 +130,7 @@ EDITS: tuple[tuple[tuple[Any, ...], Any, str], ...] = (
     (("row",), 3, "row not as"),
     (("answer", "tasks", "n1", "pool1"), lambda x: x * 1.001, "verdict, certified, gap, residual"),
     (("answer", "tasks", "n1", "pool1"), "many", "found the text 'many'"),
-    (("answer", "tasks"), None, "tasks: found nothing; wanted needed to judge an answer"),
+    (("answer", "tasks"), None, "tasks: found nothing; wanted what an answer is judged by"),
     (("answer", "prices"), None, "not as its tasks and prices say"),
     (("answer", "prices", "pool1", "r1"), -1.0, "found -1; wanted a finite number >= 0"),
     (("answer", "score"), {"n1": {"pool1": 9.0}}, "which criterion 'dominant-share' says"),

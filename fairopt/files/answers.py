@@ -74,7 +74,7 @@ def loads(content: str, source: str = "answer") -> Allocation:
         faults.add("schema", shown(data["schema"]), f"the text '{SCHEMA}'")
     for key in ("instance", "notion", "tasks"):
         if data.get(key) is None:
-            faults.add(key, "nothing", "needed to judge an answer")
+            faults.add(key, "nothing", "what an answer is judged by")
     if data.get("instance") is None:
         faults.stop()
     given = table(data["instance"], "instance", faults)
@@ -96,7 +96,7 @@ def of(instance: Instance, data: Any, source: str) -> Allocation:
     named = [{name: k for k, name in enumerate(kind)} for kind in kinds]
     for key in ("notion", "tasks"):
         if plain.get(key) is None:
-            faults.add(key, "nothing", "needed to judge an answer")
+            faults.add(key, "nothing", "what an answer is judged by")
     found = _parts(plain, named, instance.modes or (), faults)
     faults.stop()
     return _whole(instance, {**found, **read_rules(instance, plain, faults)}, faults)
