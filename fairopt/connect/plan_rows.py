@@ -28,7 +28,7 @@ class Rows:
         known_keys(data, _KEYS, "", faults)
         for key in _NEEDED:
             if key not in data:
-                faults.add(key, "nothing", "needed to judge a plan")
+                faults.add(key, "nothing", "what a plan is judged by")
         self.workloads = self._named(data, "workloads", "workload")
         self.shapes = self._named(data, "shapes", "shape")
         self.queues = self._named(data, "queues", "queue")
