@@ -6,10 +6,12 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from importlib.util import find_spec
+from types import FrameType
+from typing import Any
 
 from fairopt.errors import MissingExtra, UsageError
 
@@ -37,10 +39,48 @@ def executor(jobs: int, dask: str | None, points: int) -> Iterator[Executor | No
         yield None
 
 
+class _Pool(ProcessPoolExecutor):
+    """A pool that no interruption finds in the middle of a submission.
+
+    It would leave a lock taken that a thread of the pool needs to end, and Python waits for that
+    thread at its own end: the interrupted command would never end.
+    """
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        with _interrupted_after():
+            return super().submit(fn, *args, **kwargs)
+
+
+@contextmanager
+def _interrupted_after() -> Iterator[None]:
+    """SIGINT and SIGTERM that come inside are raised, as KeyboardInterrupt, at the end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+
+    def later(number: int, _: FrameType | None) -> None:
+        came.append(number)
+
+    before: dict[signal.Signals, Any] = {}
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            handler = signal.getsignal(number)
+            if callable(handler):  # what is ignored, or ends the process, stays so
+                before[number] = handler
+                signal.signal(number, later)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if came:
+        raise KeyboardInterrupt
+
+
 @contextmanager
 def _processes(workers: int) -> Iterator[Executor]:
     # spawn: a fork would copy locks held by threads that the solvers have started
-    pool = ProcessPoolExecutor(
+    pool = _Pool(
         workers, mp_context=multiprocessing.get_context("spawn"), initializer=_end_with_parent
     )
     # Ctrl-C reaches every process of the terminal, but only this one should report it. Processes
