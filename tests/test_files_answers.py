@@ -63,9 +63,9 @@ def test_only_instance_notion_and_tasks_are_needed() -> None:
     alloc = files.loads(json.dumps({key: whole[key] for key in ("instance", "notion", "tasks")}))
     assert alloc.totals.tolist() == [2.0] and alloc.prices is None and alloc.certificate is None
     for key in ("instance", "notion", "tasks"):
-        with pytest.raises(fo.BadInput, match=f"{key}: found nothing; wanted what an answer is judged by"):
+        with pytest.raises(fo.BadInput, match=f"{key}: found nothing; wanted what an answer is"):
             files.loads(json.dumps({k: v for k, v in whole.items() if k != key}))
-        with pytest.raises(fo.BadInput, match=f"{key}: found nothing; wanted what an answer is judged by"):
+        with pytest.raises(fo.BadInput, match=f"{key}: found nothing; wanted what an answer is"):
             files.loads(json.dumps({**whole, key: None}))
 
 
