@@ -124,14 +124,16 @@ def _asked(alloc: Allocation) -> Question:
     return _plain(alloc, terms) if alloc.instance.plain else _ruled(alloc, terms)
 
 
+ULPS = 8 * 2.0**-52
+"""part by which a floor, which is a product, may differ from the limit that it equals"""
 NOBODY = -1e5
 """log W of users that do not count"""
 
 
 @dataclass(frozen=True)
 class _Users:
-    """What is known of users before the rows: alpha, log W, same (N,) whether all scores are equal
-    and no floor is asked; top, bottom (N,) the largest and smallest score; alone (N,) tasks alone,
+    """What is known of users before the rows: alpha, log W, same (N,) whether all scores are equal;
+    top, bottom (N,) the largest and smallest score; alone (N,) tasks alone,
     about; best, within (N,) the largest share alone on one server, without and with the limit;
     every (N,) on all servers together."""
 
@@ -160,6 +162,8 @@ class _Users:
         limit = self.alloc.instance.limit
         most = np.where(self.same, limit / self.tasks_unit, np.inf)
         least, base = terms.floor / share_unit, terms.base / share_unit
+        # a floor that is all that the limit allows leaves no choice, whatever rounding says
+        least = np.where(np.isfinite(most) & (np.abs(least - most) <= ULPS * least), most, least)
         out = stuck(self.alloc, terms) if alpha else np.zeros(len(log_w), dtype=bool)
         if out.any():
             base, most = np.where(out, 0.0, base), np.where(out, least, most)
@@ -174,8 +178,7 @@ class _Users:
     @property
     def same(self) -> Bools:
         """(N,) whose share is counted in tasks."""
-        found: Bools = (self.top == self.bottom) & (self.terms.floor == 0)
-        return found
+        return np.asarray(self.top == self.bottom)
 
     @property
     def tasks_unit(self) -> Floats:
