@@ -31,6 +31,8 @@ NEGLIGIBLE = 1e-9
 """a share below this part of what the user is due of what it could have alone, or of its limit,
 counts as nothing"""
 LEAST_LOG = -600.0
+LEAST = 1e-300
+"""a difference of logarithms that is not 0"""
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,10 @@ class Question:
             return free, np.zeros(len(free))
         ends = np.log(self.least - self.base), np.log(self.most - self.base)
         log_t = np.clip(free, *ends)
-        inside = (log_t > ends[0]) & (log_t < ends[1])
-        return log_t, np.where(inside, 0.0, log_w - self.alpha * log_t - log_price)
+        apart = log_w - self.alpha * log_t - log_price
+        # which bound it is, whatever rounding says of how much dearer or cheaper
+        at_most = np.where(free > ends[1], np.maximum(apart, LEAST), 0.0)
+        return log_t, np.where(free < ends[0], np.minimum(apart, -LEAST), at_most)
 
 
 @dataclass(frozen=True)
