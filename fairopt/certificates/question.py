@@ -245,7 +245,10 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     top, best, within = (np.zeros(users) for _ in range(3))
     bottom = np.full(users, np.inf)
     np.maximum.at(top, owner, score)
-    np.minimum.at(bottom, owner, score)
+    # a floor that is all that the limit allows leaves a user the columns of the best score alone
+    forced = np.isfinite(inst.limit) & (terms.floor >= inst.limit * top * (1 - ULPS))
+    shut = low.empty | (forced[owner] & (score < top[owner]))
+    np.minimum.at(bottom, owner[~shut], score[~shut])
     full = low.matrix.tocsc()
     entries = full[:, : low.columns].tocoo()
     room = _room(low, full)
@@ -262,7 +265,7 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     row_unit = _power(unit)
     matrix = full if keep.all() else low.matrix[np.flatnonzero(keep)].tocsc()
     columns = Listed.of(
-        matrix, low, known.tasks_unit, known.share_unit, known.same, row_unit
+        matrix, low, known.tasks_unit, known.share_unit, known.same, row_unit, shut
     )
     first = matrix.indices[matrix.indptr[low.columns : -1]]  # a row of each flow
     # a flow cannot be more than all quotas, nor less than all that there is
@@ -309,7 +312,7 @@ def given(alloc: Allocation, question: Question) -> Given:
         low = columns.low
         by_way = alloc.way_tasks
         stated = by_way if by_way is not None else alloc.tasks[alloc.instance.ways.owner]
-        tasks = np.maximum(stated[low.way, low.server], 0.0)
+        tasks = np.where(columns.shut, 0.0, np.maximum(stated[low.way, low.server], 0.0))
         held = np.flatnonzero(tasks)
         price = listed_prices(alloc, low)[_kept(low, columns.same)]
     owner = columns.owner(held)
