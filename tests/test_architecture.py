@@ -19,6 +19,7 @@ PACKAGE = Path(fairopt.__file__).parent
 LAYERS = (
     ("errors", "threads", "markup"),
     ("storage",),
+    ("arrays",),
     ("instance",),
     ("criteria",),
     ("formulas",),

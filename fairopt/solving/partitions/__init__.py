@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import storage, threads
+from fairopt import arrays, storage, threads
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import partitioned
 from fairopt.errors import BadInput, Fault, NotCertified, UsageError
@@ -49,13 +49,12 @@ class PartitionedAnswer:
 
     def tasks(self, k: int) -> Floats:
         """(n, I) tasks of the users of a partition."""
-        found: Floats = np.load(partitioned.file(self.folder, "tasks", k))
-        return found
+        return np.asarray(arrays.read(partitioned.file(self.folder, "tasks", k), "tasks (n, I)"))
 
     def limit_prices(self, k: int) -> Floats | None:
         """(n,) prices of their limits; None where they have none."""
         name = partitioned.file(self.folder, "limit_prices", k)
-        return np.load(name) if name.is_file() else None
+        return np.asarray(arrays.read(name, "prices (n,)")) if storage.there(name) else None
 
 
 def solve_partitions(
@@ -97,8 +96,7 @@ def solve_partitions(
         said = "; ".join(map(str, wrong))
         raise UsageError(f"{notion.name} of users in partitions: {said}")
     work = Work(source, Asked.of(plain, source.capacity, source.count), executor, progress)
-    folder = Path(answer)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = storage.made_folder(answer)
     with threads.one(), np.errstate(all="ignore"):
         kept_at = Kept(folder / "state.npz", work.key(sample))
         now, stage = work.begin(sample, kept_at)
@@ -118,7 +116,8 @@ def solve_partitions(
 def _judged(work: Work, now: path.Where, folder: Path, notion: dict[str, Any]) -> PartitionedAnswer:
     """The answer at a place on the path, written and judged by what was written."""
     passes = work.passes
-    (folder / partitioned.ANSWER).unlink(missing_ok=True)
+    with storage.writing(folder / partitioned.ANSWER):
+        (folder / partitioned.ANSWER).unlink(missing_ok=True)
     prices = work.write(now, folder)
     work.doing = "judge"
     certificate = partitioned.certify(work.source, folder, work.asked, work.each)

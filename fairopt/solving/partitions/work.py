@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from fairopt import __version__
+from fairopt import __version__, arrays, storage
 from fairopt.certificates.partitioned import each_of
 from fairopt.errors import BadInput
 from fairopt.files.partitions import Partitions
@@ -147,7 +147,7 @@ class Work:
         over = np.maximum((used / pool).max(axis=1), 1.0)
         prices = np.where(self.asked.capacity > 0, now.prices.all / self.total, 0.0)
         factor = float(weight / ((prices * pool).sum() + money))
-        pieces.save(folder / "prices.npy", prices * factor)
+        arrays.write(folder / "prices.npy", prices * factor)
         self.each(pieces.fit, *self.same(folder, over, factor))
         return prices * factor
 
@@ -162,6 +162,8 @@ class Kept:
     def read(self, begin: spread.Spread) -> tuple[path.Where, int, int] | None:
         """The place, its stage, and the passes until there; None if there is none, or not of this
         question, or it was damaged."""
+        if storage.irregular(self.file):
+            return None
         try:
             with np.load(self.file) as found:
                 arrays = {name: found[name] for name in found.files}
@@ -175,6 +177,8 @@ class Kept:
     def write(self, now: path.Where, stage: int, passes: int) -> None:
         """Replace the file by the present place."""
         part = self.file.with_suffix(".part")
-        with open(part, "wb") as file:
-            np.savez(file, key=self.key, stage=stage, passes=passes, **kept.arrays(now))
-        os.replace(part, self.file)
+        with storage.writing(self.file):
+            part.unlink(missing_ok=True)
+            with open(part, "xb") as file:
+                np.savez(file, key=self.key, stage=stage, passes=passes, **kept.arrays(now))
+            os.replace(part, self.file)
