@@ -77,7 +77,9 @@ def test_what_is_no_array_is_refused(tmp_path: Path, kind: str) -> None:
         assert caught.value.faults[0].found.startswith(found)
 
 
-@pytest.mark.parametrize("array", [np.ones((3, 2)), np.zeros((0, 2)), np.arange(4), np.ones(2, bool)])
+@pytest.mark.parametrize(
+    "array", [np.ones((3, 2)), np.zeros((0, 2)), np.arange(4), np.ones(2, bool)]
+)
 def test_what_was_written_is_read(tmp_path: Path, array: np.ndarray) -> None:
     path = tmp_path / "x.npy"
     arrays.write(path, array)

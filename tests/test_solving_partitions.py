@@ -399,9 +399,10 @@ def test_what_is_not_answered_is_refused(tmp_path: Path) -> None:
 def test_an_answer_that_does_not_end_is_not_certified(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from fairopt.solving.partitions import work
+    from fairopt.solving.partitions import whole, work
 
     monkeypatch.setattr(work, "MOST", 4)
+    monkeypatch.setattr(whole, "FEW", 0)
     source = fo.write_partitions(cluster(60), tmp_path / "in", 40)
     with pytest.raises(fo.NotCertified):
         fo.solve_partitions(source, fo.ProportionalFair(), tmp_path / "out")
@@ -414,7 +415,7 @@ def test_an_answer_that_does_not_end_is_not_certified(
 @pytest.mark.parametrize("name", ["limit-00001", "weight-00001", "placement-00001", "count"])
 @pytest.mark.parametrize("kind", ["dangling link", "pipe", "device", "folder"])
 def test_what_is_there_is_not_taken_as_left_out(tmp_path: Path, name: str, kind: str) -> None:
-    """A limit that cannot be read is a fault: without it the answer would be of another question."""
+    """A limit that cannot be read is a fault: without it the question would be another."""
     fo.write_partitions(cluster(30, limits=True), tmp_path / "in", 10)
     path = tmp_path / "in" / f"{name}.npy"
     path.unlink()
@@ -471,3 +472,25 @@ def test_an_answer_where_a_file_is(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     os.mkfifo(tmp_path / "there" / "state.npz")  # not waited for
     fo.solve_partitions(source, fo.ProportionalFair(), tmp_path / "there")
+
+
+@pytest.mark.parametrize("kind", ["steep, with limits", "six decades", "nothing of a resource"])
+def test_few_users_are_solved_as_one_instance_where_the_path_does_not_end(
+    tmp_path: Path, kind: str
+) -> None:
+    alpha = {"steep, with limits": 20.0, "six decades": 0.5, "nothing of a resource": 0.5}[kind]
+    users, steep = 9 if alpha == 20 else 60, alpha == 20
+    inst, rng = cluster(users, steep, seed=1 if steep else 2), np.random.default_rng(2)
+    if kind == "nothing of a resource":
+        demand = inst.demand.copy()
+        demand[rng.random(60) < 0.4, 0] = 0
+        inst = inst.replace(demand=demand)
+    if alpha < 1:
+        inst = inst.replace(weight=10 ** rng.uniform(-3, 3, 60))
+    source = fo.write_partitions(inst, tmp_path / "in", users // 3)
+    found = fo.solve_partitions(source, fo.AlphaFair(alpha), tmp_path / "out")
+    assert found.certificate.certified and fo.certify_partitions(tmp_path / "out").certified
+    totals = whole(found, 3).sum(axis=1)
+    assert totals == pytest.approx(fo.solve(inst, fo.AlphaFair(alpha)).totals, rel=1e-6)
+    used = np.concatenate([source.read(k).demand for k in range(3)]).T @ whole(found, 3)
+    assert (used.T <= inst.pool * (1 + 1e-9)).all()

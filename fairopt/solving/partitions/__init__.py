@@ -26,6 +26,7 @@ from fairopt.formulas.asked import Asked
 from fairopt.instance import Floats
 from fairopt.notions import Notion
 from fairopt.solving.engines.smoothed import method, path
+from fairopt.solving.partitions import whole
 from fairopt.solving.partitions.work import STAGES, Kept, Progress, Work
 
 
@@ -104,8 +105,14 @@ def solve_partitions(
             now = work.follow(now, stage, kept_at)
             found = _judged(work, work.ended(now), folder, plain)
             stage += 1
-            if found.certificate.certified or stage == len(STAGES):
+            if found.certificate.certified or stage == len(STAGES) or work.few:
                 break
+    if not found.certificate.certified and work.few:
+        work.doing = "as one"
+        if whole.write(source, notion, folder):
+            with threads.one(), np.errstate(all="ignore"):
+                prices = arrays.read(folder / "prices.npy", "prices (I, R)")
+                found = _said(work, np.asarray(prices), folder, plain, work.passes)
     kept_at.file.unlink(missing_ok=True)
     if not found.certificate.certified and uncertified == "raise":
         checks = "; ".join(str(c) for c in found.certificate.checks if not c.holds)
@@ -118,7 +125,13 @@ def _judged(work: Work, now: path.Where, folder: Path, notion: dict[str, Any]) -
     passes = work.passes
     with storage.writing(folder / partitioned.ANSWER):
         (folder / partitioned.ANSWER).unlink(missing_ok=True)
-    prices = work.write(now, folder)
+    return _said(work, work.write(now, folder), folder, notion, passes)
+
+
+def _said(
+    work: Work, prices: Floats, folder: Path, notion: dict[str, Any], passes: int
+) -> PartitionedAnswer:
+    """The answer whose tasks and prices are written, judged, with what it says of itself."""
     work.doing = "judge"
     certificate = partitioned.certify(work.source, folder, work.asked, work.each)
     users = sum(work.sizes)

@@ -24,7 +24,7 @@ from fairopt.solving.engines.smoothed.corner import corner
 from fairopt.solving.engines.smoothed.prices import Prices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.smooth import Smooth
-from fairopt.solving.partitions import pieces
+from fairopt.solving.partitions import pieces, whole
 
 Progress = Callable[[int, str], None]
 STAGES = (method.LAST, path.CLOSE), (2e-13, 1e-12), (2e-14, 1e-13)
@@ -79,6 +79,11 @@ class Work:
         """Arguments (source, k, ..) for every partition."""
         count = len(self.parts)
         return [[self.source] * count, list(self.parts), *([one] * count for one in rest)]
+
+    @property
+    def few(self) -> bool:
+        """Whether all users are few enough to be solved as one instance."""
+        return sum(self.sizes) <= whole.FEW
 
     @property
     def part(self) -> Floats:
