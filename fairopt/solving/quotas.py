@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.allocation import Allocation
+from fairopt.allocation import Allocation, objective
 from fairopt.certificates import judged
 from fairopt.errors import Infeasible, SolverFailure, UsageError
 from fairopt.formulas import families, welfare
@@ -141,13 +141,11 @@ def _fair(
         money = float(low.budget(price)) - float(nu @ asked.floor)
         factor = float(asked.weight.sum()) / money
         prices: dict[str, Any] = {**naming.priced(low, price * factor)}
-        share = np.bincount(low.owner, low.score * x, low.shape[0]) - asked.base
         alloc = Allocation(
             instance, notion, **_tasks(instance, low, x), score=score,
-            objective=welfare.objective(log_w, share, alpha),
-            equivalent=welfare.equivalent(log_w, share, alpha),
             floor_prices=nu * factor, **prices, rounds=told,
         )  # fmt: skip
+        alloc = alloc.with_(**objective.worth(alloc))
         verdict = judged(alloc)
         wrong = max(verdict.gap, verdict.residual)
         steps.append({"step": label, **said, "gap": verdict.gap, "residual": verdict.residual})
