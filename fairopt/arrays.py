@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from tokenize import TokenError
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,7 @@ _BROKEN = (ValueError, EOFError, OverflowError, TypeError, SyntaxError, Recursio
 """what NumPy raises of bytes that are no array: of their magic number, header, length"""
 
 
-def read(path: Path, wanted: str) -> NDArray[np.number | np.bool_]:
+def read(path: Path, wanted: str) -> NDArray[Any]:
     """The array of numbers in a file.
 
     Parameters
@@ -37,7 +38,7 @@ def read(path: Path, wanted: str) -> NDArray[np.number | np.bool_]:
         raise BadInput([Fault(path.name, size, "smaller partitions")]) from None
 
 
-def opened(path: Path, wanted: str) -> NDArray[np.number | np.bool_]:
+def opened(path: Path, wanted: str) -> NDArray[Any]:
     """The same without reading more than its header: a map of the file.
 
     Raises
@@ -49,7 +50,7 @@ def opened(path: Path, wanted: str) -> NDArray[np.number | np.bool_]:
         raise BadInput([Fault(path.name, unlike, wanted)])
     try:
         # a map is as long as the file: a header that promises more is refused, nothing reserved
-        found: NDArray[np.number | np.bool_] = np.lib.format.open_memmap(path, mode="r")
+        found: NDArray[Any] = np.lib.format.open_memmap(path, mode="r")
     except (OSError, *_BROKEN) as error:
         said = " ".join(str(error).split())[:120] or "nothing in it"
         raise BadInput([Fault(path.name, f"no whole NumPy array ({said})", wanted)]) from None
@@ -60,7 +61,7 @@ def opened(path: Path, wanted: str) -> NDArray[np.number | np.bool_]:
     return found
 
 
-def write(path: Path, array: NDArray[np.number | np.bool_]) -> None:
+def write(path: Path, array: NDArray[Any]) -> None:
     """Write an array whole or not at all, so that a call that was killed leaves no half of it.
 
     Raises

@@ -24,6 +24,7 @@ from fairopt.formulas.blocked import Blocked, Stops, each_blocked, each_stopped,
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance, frozen
 from fairopt.instance.labels import Given, by_name
+from fairopt.instance.near import nearest
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -256,6 +257,8 @@ def _plain(notion: Any, scored: bool, faults: list[Fault]) -> dict[str, Any]:
     if isinstance(notion, Mapping):
         name, given = notion.get("name"), notion.get("parameters", {})
         if isinstance(name, str) and isinstance(given, Mapping):
+            if name.startswith(parameters.FILL) and name not in parameters.names():
+                faults.append(Fault("notion.name", words(name), nearest(name, parameters.names())))
             wrong = parameters.faults(name, given, scored)
             faults.extend(replace(f, place=f"notion.parameters.{f.place}") for f in wrong)
             plain = {k: v for k, v in given.items() if v is not None}

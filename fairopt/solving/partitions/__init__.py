@@ -24,7 +24,7 @@ from fairopt.files.partitions import Partitions
 from fairopt.formulas import asked as asking
 from fairopt.formulas.asked import Asked
 from fairopt.instance import Floats
-from fairopt.notions import Notion
+from fairopt.notions import Notion, on_its_own
 from fairopt.solving.engines.smoothed import method, path
 from fairopt.solving.partitions import whole
 from fairopt.solving.partitions.work import STAGES, Kept, Progress, Work
@@ -93,8 +93,9 @@ def solve_partitions(
         raise BadInput([Fault("notion", repr(notion), "a notion of fairopt")])
     plain = notion.plain()
     wrong = asking.faults(plain)
-    if wrong:
-        said = "; ".join(map(str, wrong))
+    if wrong or on_its_own(notion):
+        own = "found a program of its own; wanted the alpha-fair program"
+        said = "; ".join(map(str, wrong)) or own
         raise UsageError(f"{notion.name} of users in partitions: {said}")
     work = Work(source, Asked.of(plain, source.capacity, source.count), executor, progress)
     folder = storage.made_folder(answer)

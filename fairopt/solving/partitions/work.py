@@ -83,7 +83,7 @@ class Work:
     @property
     def few(self) -> bool:
         """Whether all users are few enough to be solved as one instance."""
-        return sum(self.sizes) <= whole.FEW
+        return bool(sum(self.sizes) <= whole.FEW)
 
     @property
     def part(self) -> Floats:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.errors import MissingExtra, SolverFailure, UsageError
+from fairopt.errors import BadInput, Fault, MissingExtra, SolverFailure, UsageError
+from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
 from fairopt.program import FeasibleSet, Program, RuledSet
 from fairopt.solving.engines.point import Point
@@ -90,7 +91,7 @@ def ladder(solver: str, linear: bool) -> tuple[Settings, ...]:
 
 def able(program: Program) -> tuple[Settings, ...]:
     """The solvers to try, in order, among those that can solve a program of this class."""
-    problem = program.problem()
+    problem = convex(program)
     names = solvers_for(problem)
     rungs = ladder("auto", bool(problem.is_lp()))
     if problem.is_mixed_integer():
@@ -145,7 +146,7 @@ def ended(program: Program, settings: Settings) -> Any:
     """
     import cvxpy as cp
 
-    problem = program.problem()
+    problem = convex(program)
     space = program.space
     try:
         with warnings.catch_warnings():
@@ -163,6 +164,29 @@ def ended(program: Program, settings: Settings) -> Any:
     if space.y.value is None or not np.isfinite(space.y.value).all():
         raise SolverFailure(f"{settings.label}: {problem.status}")
     return problem
+
+
+def convex(program: Any) -> Any:
+    """The cvxpy problem of a program, which may be of somebody's own notion.
+
+    Raises
+    ------
+    BadInput : no program, or one that cvxpy does not know to be convex.
+    """
+    if not isinstance(program, Program):
+        raise BadInput([Fault("program", words(program), "a fairopt.program.Program")])
+    try:
+        problem = program.problem()
+    except Exception as error:  # whatever cvxpy says of what is no expression of its own
+        said = " ".join(str(error).split())[:200]
+        raise BadInput([Fault("program", said, "an objective and constraints of cvxpy")]) from error
+    if problem.is_dcp():
+        return problem
+    wrong = [] if problem.objective.is_dcp() else [("objective", program.objective)]
+    wrong += [("constraint", one) for one in problem.constraints if not one.is_dcp()]
+    rules = "by the rules of disciplined convex programming (https://dcp.stanford.edu)"
+    kind = {"objective": f"a concave one {rules}", "constraint": f"a convex one {rules}"}
+    raise BadInput([Fault(f"program, {of}", str(one)[:120], kind[of]) for of, one in wrong])
 
 
 def solvers_for(problem: Any) -> tuple[str, ...]:
