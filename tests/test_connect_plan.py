@@ -330,7 +330,7 @@ def test_spoilt_plans_are_refused(data, spoil, tmp_path, capsys):
         (lambda d: d["shapes"][0].update(kinds=None), "shapes[0].kinds: found nothing"),
         (lambda d: d["shapes"][0]["kinds"].update(x=[]), "shapes[0].kinds.x: found"),
         (lambda d: d["shapes"][0].update(count=[]), "shapes[0].count: found"),
-        (lambda d: d["queues"][0]["could_hold"].update(share=None), "could_hold.share: found nothing"),
+        (lambda d: d["queues"][0]["could_hold"].update(share=None), "hold.share: found nothing"),
         (lambda d: d["workloads"][2].update(held=None), "workloads[2].held: found nothing"),
         (lambda d: d["workloads"][2].update(held="x"), "workloads[2].held: found"),
         (lambda d: d["workloads"][1].update(asked=float("inf")), "workloads[1].asked: found"),

@@ -165,14 +165,14 @@ def _one_more(
             if not passing:
                 return n, packing.row
             below[n] = False  # decided by its best match alone
-            match = _match(inst, packings, rooms, n)
+            match = _match(inst, packings, rooms, n, step)
             if all(_fits(inst, packings[k], rooms[k], n, step) for k in match):
                 return n, packings[match[0]].row
     return None
 
 
 def _match(
-    inst: Instance, packings: list[_Packing], rooms: list[Floats], user: int
+    inst: Instance, packings: list[_Packing], rooms: list[Floats], user: int, step: float
 ) -> list[int]:
     """The machines, one of which is the user's best match: of least difference in shape, by
     sum_r |d_r/d_1 - c_r/c_1|, d the demand and c the room in parts of the pool, 1 the first
@@ -182,12 +182,14 @@ def _match(
     demands = inst.demand[user].reshape(-1, inst.shape[2])
     one = int(np.flatnonzero(demands.max(axis=0) > 0)[0])
     there = [k for k, packing in enumerate(packings) if inst.eligible[user, packing.row]]
-    off = np.full(len(there), np.inf)
+    off, unsure = np.full(len(there), np.inf), np.zeros(len(there), dtype=bool)
     for at, k in enumerate(there):
         need, have = _demand(inst, packings[k].row)[user] / total, rooms[k] / total
         if have[one] > SAME and need[one] > 0:
             off[at] = float(np.abs(need / need[one] - have / have[one]).sum())
-    near = off <= off.min() * (1 + SAME) + SAME
+        elif have[one] != 0:  # a shape of nothing but rounding, if it is not nothing
+            unsure[at] = abs(have[one]) <= SAME and _exact_room(inst, packings[k], one, step) != 0
+    near = (off <= off.min() * (1 + SAME) + SAME) | unsure
     return [k for k, close in zip(there, near, strict=True) if close]
 
 
@@ -200,12 +202,15 @@ def _fits(inst: Instance, packing: _Packing, room: Floats, user: int, step: floa
 
 
 def _fits_exactly(inst: Instance, packing: _Packing, user: int, step: float) -> bool:
-    demand = _demand(inst, packing.row)
-    size = Fraction(repr(step))
-    units = {n: round(x / step) for n, x in packing.tasks.items()}
-    units[user] = units.get(user, 0) + 1
-    for r, c in enumerate(inst.capacity[packing.row].tolist()):
-        used = sum((Fraction(repr(float(demand[n, r]))) * k for n, k in units.items()), Fraction())
-        if used * size > Fraction(repr(c)):
-            return False
-    return True
+    more = packing._replace(tasks={**packing.tasks, user: packing.tasks.get(user, 0.0) + step})
+    return all(_exact_room(inst, more, r, step) >= 0 for r in range(inst.shape[2]))
+
+
+def _exact_room(inst: Instance, packing: _Packing, r: int, step: float) -> Fraction:
+    """What is left of a resource, all numbers taken as the decimals that they print as."""
+    demand, size = _demand(inst, packing.row), Fraction(repr(step))
+    used = sum(
+        (Fraction(repr(float(demand[n, r]))) * round(x / step) for n, x in packing.tasks.items()),
+        Fraction(),
+    )
+    return Fraction(repr(float(inst.capacity[packing.row, r]))) - used * size
