@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import criteria, threads
+from fairopt import criteria, memory, threads
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import UNPROVED
 from fairopt.certificates import certify
@@ -96,6 +96,9 @@ def solve(
     if not isinstance(notion, Notion):
         raise BadInput([expected(notion)])
     _known(instance, notion)
+    users, servers, _ = instance.shape
+    memory.enough("instance", 16.0 * users * servers,
+                  f"scores and tasks of {users:,} users on {servers:,} servers")  # fmt: skip
     if start is not None:
         start = again.checked(start, instance, notion)
     if uncertified not in ("raise", "return"):

@@ -65,6 +65,8 @@ NODES = 20_000
 """the search for a pattern is given up after so many nodes: the instance is too large"""
 INTEGER = Settings("highs", "HIGHS", (*EXACT.options, ("mip_feasibility_tolerance", 1e-9),
                                       ("mip_rel_gap", 1e-9), ("mip_max_nodes", NODES)))  # fmt: skip
+BOUND = 1e-6
+"""part by which a mixed-integer optimum may differ from what its own bound says"""
 _MODULE = {"clarabel": "clarabel", "ecos": "ecos", "scs": "scs", "highs": "highspy"}
 SOLVERS = tuple(_LADDERS)
 
@@ -163,7 +165,33 @@ def ended(program: Program, settings: Settings) -> Any:
         raise SolverFailure(f"{settings.label}: {error}") from error
     if space.y.value is None or not np.isfinite(space.y.value).all():
         raise SolverFailure(f"{settings.label}: {problem.status}")
+    if problem.is_mixed_integer() and problem.status == "optimal":
+        bounded(problem, settings)
     return problem
+
+
+def bounded(problem: Any, settings: Settings) -> None:
+    """Hold a mixed-integer optimum to what can be worked out without the search that found it.
+
+    Raises
+    ------
+    SolverFailure : the point found breaks a constraint, is not worth what is told, or is not what
+        the solver's own bound says the best is.
+    """
+    told, worth = float(problem.value), float(problem.objective.value)
+    near = BOUND * max(1.0, abs(told))
+    broken = max((float(np.max(one.violation(), initial=0.0)) for one in problem.constraints),
+                 default=0.0)  # fmt: skip
+    info = problem.solver_stats.extra_stats
+    away = abs(float(info.objective_function_value) - float(info.mip_dual_bound)) if (
+        hasattr(info, "mip_dual_bound")
+    ) else 0.0  # fmt: skip
+    for what, by in (
+        ("a point worth another number", abs(told - worth)), ("a constraint that is broken", broken),
+        ("a bound that is not reached", away),
+    ):  # fmt: skip
+        if not by <= near:
+            raise SolverFailure(f"{settings.label}: told optimal, with {what} (by {by:.2g})")
 
 
 def convex(program: Any) -> Any:
