@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from fairopt.errors import BadInput, Fault
 
@@ -12,10 +13,8 @@ GIBIBYTE = 2.0**30
 def limit() -> float:
     """Bytes that this process may use at most; infinite where the system does not say."""
     found = float("inf")
-    try:
+    with suppress(AttributeError, OSError, ValueError):  # a system that does not say
         found = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):  # a system that does not say
-        pass
     try:
         import resource
 

@@ -248,8 +248,8 @@ def test_what_borrowing_rules_are_broken_is_said() -> None:
 def test_changes_that_undo_each_other_are_refused(changes, said, tmp_path, capsys):
     path = tmp_path / "m.toml"
     path.write_text(
-        'resources = ["cpu"]\n[servers.s]\ncapacity = { cpu = 4 }\n[servers.t]\ncapacity = { cpu = 4 }'
-        "\n[users.A]\ndemand = { cpu = 1 }\n[users.B]\ndemand = { cpu = 1 }\n"
+        'resources = ["cpu"]\n[servers.s]\ncapacity = { cpu = 4 }\n[servers.t]\n'
+        "capacity = { cpu = 4 }\n[users.A]\ndemand = { cpu = 1 }\n[users.B]\ndemand = { cpu = 1 }\n"
     )
     code, _, err = run(capsys, "what-if", str(path), "--notion", "max-min", *changes)
     assert code == 2 and said in err

@@ -153,7 +153,8 @@ def _filled(
     if array is None:
         sizes = [size or 0 for size in shape]
         told = f"{' x '.join(f'{size:,}' for size in sizes)} entries"
-        memory.enough(name, float(np.prod(sizes, dtype=float)) * (1 if default is True else 8), told)
+        each = 1 if default is True else 8
+        memory.enough(name, float(np.prod(sizes, dtype=float)) * each, told)
         return np.full(sizes, default)
     known = None not in shape
     if array.ndim != len(shape) or (known and array.shape != shape):

@@ -187,7 +187,8 @@ def bounded(problem: Any, settings: Settings) -> None:
         hasattr(info, "mip_dual_bound")
     ) else 0.0  # fmt: skip
     for what, by in (
-        ("a point worth another number", abs(told - worth)), ("a constraint that is broken", broken),
+        ("a point worth another number", abs(told - worth)),
+        ("a constraint that is broken", broken),
         ("a bound that is not reached", away),
     ):  # fmt: skip
         if not by <= near:
