@@ -68,8 +68,8 @@ def run(arguments: Sequence[str]) -> int:
     except MemoryError as error:
         if os.environ.get(DEBUG):
             raise
-        said = " ".join(str(error).split()) or "nothing more can be allocated"
-        to_stderr(f"fairopt: memory: {said}; wanted a smaller problem, or more memory")
+        found = " ".join(str(error).split()) or "nothing more can be allocated"
+        to_stderr(f"fairopt: memory: {found}; wanted a smaller problem, or more memory")
         return UsageError.exit_code
 
 
