@@ -13,7 +13,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import parts
-from fairopt.certificates.bound import Proved, bound, nothing, sums
+from fairopt.certificates.bound import ROUND, Proved, bound, nothing, sums
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.duality import bill
 from fairopt.certificates.duality import gap as duality_gap
@@ -186,7 +186,9 @@ def _apart(proved: Proved, log_share: Floats, floor: Floats) -> tuple[Floats, Fl
     low, high = proved.log_share - proved.below, proved.log_share + proved.above
     low, high = np.maximum(low, floor), np.maximum(high, floor)
     off = np.maximum(np.abs(log_share - low), np.abs(high - log_share))
-    surely = np.maximum(np.maximum(low - log_share, log_share - high), 0.0)
+    # logarithms are rounded
+    surely = np.maximum(low - log_share, log_share - high) - ROUND * (2 + np.abs(log_share))
+    surely = np.maximum(surely, 0.0)
     return np.where(np.isnan(off), np.inf, off), np.where(np.isnan(surely), 0.0, surely)
 
 
