@@ -20,7 +20,7 @@ from fairopt.formulas import curves, families, parameters
 # family -> "module:function"; which family a notion has is said in `formulas.families`
 JUDGES = {
     "alpha-fair": "alpha_fair:judge",
-    "max-min": "levels:judge",
+    "max-min": "rounds:judge",
     "tradeoff": "tradeoff:judge",
     "ps-dsf": "per_server:judge",
     "per-server-drf": "per_server_drf:judge",

@@ -39,6 +39,7 @@ class Bill:
         with that limit.
     priced : (N,) part of the share held on servers where a task has a price.
     idle : price of all that is left of resources, beyond the rounding of the tasks that use them.
+    limited : what a share costs the users at limits whose score depends on the server.
     """
 
     cheapest: Floats
@@ -46,6 +47,7 @@ class Bill:
     over: Floats
     priced: Floats
     idle: float
+    limited: dict[int, Within]
 
 
 def cleaned(prices: Floats, pool: Floats) -> Iterator[Floats]:
@@ -102,10 +104,14 @@ class Bills:
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
             for users in inst.blocks():
                 found[:, users] = self._paid(users, columns)
-            for n in self._capped:
-                found[[0, 2], n] = self._at_limit(n, columns, float(found[1, n]))
+            limited = {n: self._within(n, columns) for n in self._capped}
+            for n, within in limited.items():
+                found[0, n], over = within.first * self.share[n], found[1, n] - within.least
+                # the last digit of the share costs what the next unit does
+                size = found[1, n] + within.second * self.share[n]
+                found[2, n] = over if over > ROUNDING * size else 0.0
             idle = float((prices * inst.pool * self._left).sum())
-        return Bill(found[0], found[1], found[2], found[3], idle)
+        return Bill(found[0], found[1], found[2], found[3], idle, limited)
 
     def _cost(self, users: slice, at: _Columns) -> Floats:
         """(users, H) price of a task on these servers."""
@@ -131,18 +137,14 @@ class Bills:
         priced = rows.total(held * u * (cost > 0)) / self.share[users]
         return q * self.share[users], rows.total(held * cost), rows.total(held * above), priced
 
-    def _at_limit(self, n: int, at: _Columns, spent: float) -> tuple[float, float]:
-        """`cheapest` and `over` of a user at its limit, which may need servers of a high score."""
+    def _within(self, n: int, at: _Columns) -> Within:
+        """What a share costs a user with a limit, which may need servers of a high score."""
         alloc, user = self.alloc, slice(n, n + 1)
         on = np.concatenate([at.servers, at.free])
         cost = np.concatenate([self._cost(user, at)[0], np.zeros(len(at.free))])
         open_ = alloc.instance.eligible[n, on]
-        share = float(self.share[n])
-        paid, q = credit(
-            cost[open_], alloc.score[n, on][open_], share, float(alloc.instance.limit[n])
-        )
-        over = spent - paid
-        return q * share, over if over > ROUNDING * spent else 0.0
+        limit = float(alloc.instance.limit[n])
+        return Within(cost[open_], alloc.score[n, on][open_], float(self.share[n]), limit)
 
 
 @dataclass(frozen=True)
@@ -200,23 +202,49 @@ def _alike(alloc: Allocation) -> Ints:
     return like
 
 
-def credit(cost: Floats, u: Floats, share: float, limit: float) -> tuple[float, float]:
-    """The least that a share costs within a limit of tasks, and the price of one more unit.
+class Within:
+    """The least that a share costs within a limit of tasks: convex, linear from corner to corner.
 
-    Per task of the limit, the least cost is the lower convex hull of the points (u, cost) and of
-    (0, 0), an unused task: one more unit of share moves tasks from one corner to the next.
+    Per task of the limit it is the lower convex hull of the points (u, cost) and of (0, 0), an
+    unused task. Beyond the last corner no share fits the limit.
+
+    least : of the share held. first, second : price of the last and of the next unit of share;
+    within 1e-9 of a corner, on its two sides. gap : part of the share that is missing to that.
     """
-    hull = [(0.0, 0.0)]
-    for point in sorted(zip(u.tolist(), cost.tolist(), strict=True)):
-        if point[0] == hull[-1][0]:
-            continue  # of two servers of the same score the dearer one
-        while len(hull) > 1 and _slope(hull[-1], point) <= _slope(hull[-2], hull[-1]):
-            hull.pop()
-        hull.append(point)
-    at = share / limit * (1 + ROUNDING)
-    k = sum(corner[0] <= at for corner in hull[1:-1])
-    slope = _slope(hull[k], hull[k + 1])
-    return slope * share + limit * (hull[k][1] - slope * hull[k][0]), slope
+
+    def __init__(self, cost: Floats, u: Floats, share: float, limit: float) -> None:
+        hull = [(0.0, 0.0)]
+        for point in sorted(zip(u.tolist(), cost.tolist(), strict=True)):
+            if point[0] == hull[-1][0]:
+                continue  # of two servers of the same score the dearer one
+            while len(hull) > 1 and _slope(hull[-1], point) <= _slope(hull[-2], hull[-1]):
+                hull.pop()
+            hull.append(point)
+        self._hull, self._share, self._limit = hull, share, limit
+        at = share / limit
+        k = sum(corner[0] < at * (1 - NEAR) for corner in hull[1:-1])
+        after = sum(corner[0] <= at * (1 + NEAR) for corner in hull[1:-1])
+        exact = sum(corner[0] <= at for corner in hull[1:-1])
+        self.first = _slope(hull[k], hull[k + 1])
+        self.second = _slope(hull[after], hull[after + 1])
+        gap = hull[after][0] / at - 1.0 if after > k else 0.0
+        self.gap = gap if gap > ROUNDING else 0.0
+        here = _slope(hull[exact], hull[exact + 1])
+        self.least = limit * max(0.0, hull[exact][1] + here * (at - hull[exact][0]))
+
+    def room(self, money: float) -> float:
+        """The part by which the share can rise if it may cost `money` more than the least; 0 within
+        rounding."""
+        room = self._room(money)
+        return room if room > ROUNDING else 0.0
+
+    def _room(self, money: float) -> float:
+        most = (self.least + money) / self._limit
+        for a, b in zip(self._hull, self._hull[1:], strict=False):
+            if b[1] > most:
+                reached = self._limit * (a[0] + (most - a[1]) * (b[0] - a[0]) / (b[1] - a[1]))
+                return max(reached / self._share - 1.0, 0.0)
+        return max(self._limit * self._hull[-1][0] / self._share - 1.0, 0.0)
 
 
 def _slope(a: tuple[float, float], b: tuple[float, float]) -> float:

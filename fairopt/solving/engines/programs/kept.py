@@ -43,6 +43,8 @@ NOISE = 1e-13
 """part of all money below which a price is rounding"""
 KEPT = (1e-12, 1e-9)
 """if a program fails, frozen users may fall by these parts; corrected after the last program"""
+DIGITS = 1e-20
+"""part of a share that is 0, in a vertex of thirty digits"""
 WRONG = 1e-9
 """a vertex may break a bound or a sign by this, in units of the model"""
 WIDE = 1e-6
@@ -319,10 +321,17 @@ class _Refined(_Model):
         limits = np.zeros(users)
         limits[self.limited] = money[servers * resources :]
         return (
-            float(x.high[-1]), np.maximum(x.high[:-1], 0.0),
+            float(x.high[-1]), self._clean(x.high[:-1]),
             money[: servers * resources].reshape(servers, resources), limits,
             np.maximum(price[:users], 0.0) * self.w,
         )  # fmt: skip
+
+    def _clean(self, x: Floats) -> Floats:
+        """Tasks (P,) without those that are 0 but for the last of thirty digits."""
+        n, i = self.instance.pairs
+        part = x / self.size * self.unit[n]
+        share = np.bincount(n, np.maximum(part, 0.0), len(self.unit))
+        return np.where(part > DIGITS * share[n], x, 0.0)
 
     def freeze(self, who: Bools, level: Floats) -> None:
         super().freeze(who, level)
