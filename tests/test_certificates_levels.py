@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.certificates import level_prices
+from fairopt.certificates import within
 from fairopt.certificates.exact import exact_gap
 from fairopt.certificates.levels import rooms
 from fairopt.instance.generate import random_instance
@@ -148,6 +148,11 @@ def test_a_score_of_its_own_sets_a_server_apart() -> None:
     assert kinds(apart) == 3
 
 
+def limits(cost: np.ndarray, u: np.ndarray, share: float, limit: float) -> within.Limits:
+    """Of one user."""
+    return within.Limits(cost[None], u[None], np.array([share]), np.array([limit]))
+
+
 def mus(cost: np.ndarray, u: np.ndarray) -> list[float]:
     """0 and the prices of the limit where two servers are as cheap as one another."""
     pairs = [(a, b) for a in range(len(u)) for b in range(len(u)) if u[a] > u[b]]
@@ -165,17 +170,16 @@ def test_what_a_user_at_its_limit_pays_is_the_best_of_all_prices() -> None:
         tried = ((cost + mu[:, None]) / u).min(axis=1) * share - mu * limit
         if share > 0.999 * limit * u.max():  # more than the limit allows
             continue
-        found = level_prices.Within(cost, u, share, limit)
-        assert any(found.least == pytest.approx(found.second * share - m * limit)
-                   for m in mus(cost, u))  # fmt: skip
-        assert found.least >= tried.max() - 1e-12
-        assert found.least <= tried.max() + 1e-2 * share * 20
+        found = limits(cost, u, share, limit)
+        (least,), (slope,) = found.least, found.second
+        assert any(least == pytest.approx(slope * share - m * limit) for m in mus(cost, u))
+        assert least >= tried.max() - 1e-12
+        assert least <= tried.max() + 1e-2 * share * 20
         # money buys a share at which the least is that much more, unless all the limit is used
         for money in (0.0, 1e-6, 0.1, 3.0):
-            more = share * (1 + found.room(money))
+            more = share * (1 + found.room(np.array([money]))[0])
             if more < 0.999 * limit * u.max():
-                least = level_prices.Within(cost, u, more, limit).least
-                assert least == pytest.approx(found.least + money)
+                assert limits(cost, u, more, limit).least[0] == pytest.approx(least + money)
 
 
 def two(weight: list[float], demand: list[float], tasks: list[float], price: float = 1.0,

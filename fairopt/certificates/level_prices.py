@@ -16,6 +16,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates.per_server import ROUNDING
+from fairopt.certificates.within import Limits
 from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats, Ints
 
@@ -39,7 +40,7 @@ class Bill:
         with that limit.
     priced : (N,) part of the share held on servers where a task has a price.
     idle : price of all that is left of resources, beyond the rounding of the tasks that use them.
-    limited : what a share costs the users at limits whose score depends on the server.
+    capped, limits : users at limits whose score depends on the server, and what shares cost them.
     """
 
     cheapest: Floats
@@ -47,7 +48,8 @@ class Bill:
     over: Floats
     priced: Floats
     idle: float
-    limited: dict[int, Within]
+    capped: Ints
+    limits: Limits
 
 
 def cleaned(prices: Floats, pool: Floats) -> Iterator[Floats]:
@@ -87,7 +89,9 @@ class Bills:
         self._left = _left(alloc, factor, np.broadcast_to(asked, inst.pool.shape))
         with np.errstate(over="ignore"):
             capped = alloc.totals >= inst.limit * (1 - 1e-9)
-        self._capped = [int(n) for n in np.flatnonzero(capped) if _several(alloc, int(n))]
+        self._capped = np.array(
+            [n for n in np.flatnonzero(capped).tolist() if _several(alloc, n)], dtype=np.int64
+        )
 
     def __len__(self) -> int:
         return len(self.prices)
@@ -104,16 +108,15 @@ class Bills:
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
             for users in inst.blocks():
                 found[:, users] = self._paid(users, columns)
-            limited = {n: self._within(n, columns) for n in self._capped}
-            for n, within in limited.items():
-                found[0, n], over = within.first * self.share[n], found[1, n] - within.least
-                # the last digit of the share costs what the next unit does
-                size = found[1, n] + within.second * self.share[n]
-                found[2, n] = over if over > ROUNDING * size else 0.0
+            limits, n = self._limits(columns), self._capped
+            found[0, n], over = limits.first * self.share[n], found[1, n] - limits.least
+            # the last digit of the share costs what the next unit does
+            size = found[1, n] + limits.second * self.share[n]
+            found[2, n] = np.where(over > ROUNDING * size, over, 0.0)
             idle = float((prices * inst.pool * self._left).sum())
-        return Bill(found[0], found[1], found[2], found[3], idle, limited)
+        return Bill(found[0], found[1], found[2], found[3], idle, n, limits)
 
-    def _cost(self, users: slice, at: _Columns) -> Floats:
+    def _cost(self, users: slice | Ints, at: _Columns) -> Floats:
         """(users, H) price of a task on these servers."""
         demand = self.alloc.instance.demand[users]
         demand = demand[:, at.servers] if demand.ndim == 3 else demand[:, None, :]
@@ -137,14 +140,15 @@ class Bills:
         priced = rows.total(held * u * (cost > 0)) / self.share[users]
         return q * self.share[users], rows.total(held * cost), rows.total(held * above), priced
 
-    def _within(self, n: int, at: _Columns) -> Within:
-        """What a share costs a user with a limit, which may need servers of a high score."""
-        alloc, user = self.alloc, slice(n, n + 1)
+    def _limits(self, at: _Columns) -> Limits:
+        """What shares cost the users at limits, who may need servers of a high score."""
+        alloc, n = self.alloc, self._capped
         on = np.concatenate([at.servers, at.free])
-        cost = np.concatenate([self._cost(user, at)[0], np.zeros(len(at.free))])
-        open_ = alloc.instance.eligible[n, on]
-        limit = float(alloc.instance.limit[n])
-        return Within(cost[open_], alloc.score[n, on][open_], float(self.share[n]), limit)
+        cost = np.zeros((len(n), len(on)))
+        cost[:, : len(at.servers)] = self._cost(n, at)
+        open_ = alloc.instance.eligible[np.ix_(n, on)]
+        u = np.where(open_, alloc.score[np.ix_(n, on)], 0.0)
+        return Limits(np.where(open_, cost, 0.0), u, self.share[n], alloc.instance.limit[n])
 
 
 @dataclass(frozen=True)
@@ -200,52 +204,3 @@ def _alike(alloc: Allocation) -> Ints:
         if not np.array_equal(score[:, like], score):
             return servers
     return like
-
-
-class Within:
-    """The least that a share costs within a limit of tasks: convex, linear from corner to corner.
-
-    Per task of the limit it is the lower convex hull of the points (u, cost) and of (0, 0), an
-    unused task. Beyond the last corner no share fits the limit.
-
-    least : of the share held. first, second : price of the last and of the next unit of share;
-    within 1e-9 of a corner, on its two sides. gap : part of the share that is missing to that.
-    """
-
-    def __init__(self, cost: Floats, u: Floats, share: float, limit: float) -> None:
-        hull = [(0.0, 0.0)]
-        for point in sorted(zip(u.tolist(), cost.tolist(), strict=True)):
-            if point[0] == hull[-1][0]:
-                continue  # of two servers of the same score the dearer one
-            while len(hull) > 1 and _slope(hull[-1], point) <= _slope(hull[-2], hull[-1]):
-                hull.pop()
-            hull.append(point)
-        self._hull, self._share, self._limit = hull, share, limit
-        at = share / limit
-        k = sum(corner[0] < at * (1 - NEAR) for corner in hull[1:-1])
-        after = sum(corner[0] <= at * (1 + NEAR) for corner in hull[1:-1])
-        exact = sum(corner[0] <= at for corner in hull[1:-1])
-        self.first = _slope(hull[k], hull[k + 1])
-        self.second = _slope(hull[after], hull[after + 1])
-        gap = hull[after][0] / at - 1.0 if after > k else 0.0
-        self.gap = gap if gap > ROUNDING else 0.0
-        here = _slope(hull[exact], hull[exact + 1])
-        self.least = limit * max(0.0, hull[exact][1] + here * (at - hull[exact][0]))
-
-    def room(self, money: float) -> float:
-        """The part by which the share can rise if it may cost `money` more than the least; 0 within
-        rounding."""
-        room = self._room(money)
-        return room if room > ROUNDING else 0.0
-
-    def _room(self, money: float) -> float:
-        most = (self.least + money) / self._limit
-        for a, b in zip(self._hull, self._hull[1:], strict=False):
-            if b[1] > most:
-                reached = self._limit * (a[0] + (most - a[1]) * (b[0] - a[0]) / (b[1] - a[1]))
-                return max(reached / self._share - 1.0, 0.0)
-        return max(self._limit * self._hull[-1][0] / self._share - 1.0, 0.0)
-
-
-def _slope(a: tuple[float, float], b: tuple[float, float]) -> float:
-    return (b[1] - a[1]) / (b[0] - a[0])

@@ -76,8 +76,7 @@ class Order:
             self._best[better], best[better] = k, residual[better]
             if better.any():
                 money = bill.cheapest.copy()
-                for n, within in bill.limited.items():
-                    money[n] = within.second * self.share[n]
+                money[bill.capped] = bill.limits.second * self.share[bill.capped]
                 who = np.flatnonzero(money > 0)
                 dear = np.flatnonzero(bill.priced > 0)
                 paid[k] = _Bill(
@@ -150,8 +149,7 @@ class Order:
         money[order] = bill.idle + over + above
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             room = np.where(bill.cheapest > 0, money / bill.cheapest, np.inf)
-        for n, within in bill.limited.items():
-            room[n] = within.room(float(money[n])) + within.gap
+        room[bill.capped] = bill.limits.room(money[bill.capped])
         return np.where(np.isnan(room), np.inf, room)
 
     def _above(self, priced: Floats, room: Floats) -> Floats:
