@@ -59,8 +59,11 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
                 raise
             tried.append({"step": way, "failed": str(fault)})
             continue
-        models = {step["status"] for step in found.steps} <= {"kept", "filled"}
-        for levels in _finer(instance, score, found):
+        done = {step["status"] for step in found.steps}
+        models = done <= {"kept", "refined", "filled"}
+        # nothing is to be gained once every part has its levels to thirty digits
+        exact = done <= {"refined", "filled"}
+        for levels in (found,) if exact else _finer(instance, score, found):
             alloc = Allocation(
                 instance, notion, levels.tasks, level_prices=levels.level_prices, score=score,
                 steps=(*tried, *levels.steps),
@@ -71,7 +74,7 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
                 best, error = alloc, worst
             if error <= EXACT:
                 break
-        if error <= SHARP:
+        if error <= SHARP or exact:
             break
         tried.append({"step": way, "gap": certificate.gap, "residual": certificate.residual})
     if best is None:

@@ -79,7 +79,7 @@ def levels(
         cost = Point(tasks, money, np.zeros(users)).prices(instance)[0]
         prices.append(cost / total if total > 0 else cost)
         steps.append({
-            "step": "level", "status": "kept", "solver": "highs", "level": t,
+            "step": "level", "status": model.status, "solver": "highs", "level": t,
             "users": [instance.users[k] for k in np.flatnonzero(who)],
             "full": [
                 [instance.servers[a], instance.resources[b]] for a, b in np.argwhere(money > 0)
@@ -129,7 +129,7 @@ class _Model:
     sure, noise : parts of all money above which a price counts, and below which it is rounding.
     """
 
-    sure, noise = SURE, NOISE
+    sure, noise, status = SURE, NOISE, "kept"
 
     def __init__(self, instance: Instance, score: Floats) -> None:
         import highspy
@@ -276,7 +276,7 @@ class _Refined(_Model):
     may multiply what is rounded there by many decades.
     """
 
-    sure, noise = 1e-15, 1e-18
+    sure, noise, status = 1e-15, 1e-18, "refined"
 
     def __init__(self, instance: Instance, score: Floats) -> None:
         super().__init__(instance, score)
