@@ -127,7 +127,8 @@ def carried(
         less = np.minimum(less, 1.0)
         down = np.minimum(less + drop, 1.0)
         if level is not None:
-            down = np.minimum(down, _above_the_last(stage, level, less, rounds))
+            held = level * np.maximum(1 - drop - crowd, 0.0)
+            down = np.minimum(down, _above_the_last(stage, level, less, held, rounds))
         if uses is not None and rounds > 1:
             crowd = crowded(stage, up, uses)
             rounding += crowded(stage, rounding, uses)
@@ -137,11 +138,21 @@ def carried(
     return Bounds(np.where(moved, np.inf, up), np.where(moved, 1.0, down), rounding)
 
 
-def _above_the_last(stage: Ints, level: Floats, less: Floats, rounds: int) -> Floats:
-    """(N,) the part by which each is above all levels of earlier rounds, as these are proved."""
-    least = np.full(rounds, np.inf)
+def _above_the_last(
+    stage: Ints, level: Floats, less: Floats, held: Floats, rounds: int
+) -> Floats:
+    """(N,) the part by which each is above all levels of earlier rounds, as these are proved.
+
+    A level is no higher than what anybody stopped then or later is left with (`held`) when those
+    stopped earlier have taken theirs. The first round takes nothing from anybody.
+    """
+    least, left = np.full(rounds, np.inf), np.full(rounds, np.inf)
     np.minimum.at(least, stage, level * (1 - less))
-    sure = np.maximum.accumulate(np.append(0.0, least))[:-1][stage]
+    np.minimum.at(left, stage, held)
+    left = np.minimum.accumulate(left[::-1])[::-1]
+    left[0] = level.min()
+    least[0] = left[0]
+    sure = np.maximum.accumulate(np.append(0.0, np.minimum(least, left)))[:-1][stage]
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(sure > 0, np.maximum(1 - sure / level, 0.0), 1.0)
 

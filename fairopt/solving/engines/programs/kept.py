@@ -45,8 +45,9 @@ KEPT = (1e-12, 1e-9)
 """if a program fails, frozen users may fall by these parts; corrected after the last program"""
 DIGITS = 1e-20
 """part of a share that is 0, in a vertex of thirty digits"""
-WRONG = 1e-9
-"""a vertex may break a bound or a sign by this, in units of the model"""
+WRONG = 1e-18
+"""a vertex may break a bound or a sign by this, in units of the model; HiGHS drops what is below
+1e-12, which may be all that a light user has"""
 WIDE = 1e-6
 """the smallest unit of a user relative to others'"""
 
@@ -313,7 +314,7 @@ class _Refined(_Model):
         self.highs.setOptionValue("simplex_iteration_limit", self.most)
         if found is None or not found.wrong <= WRONG:
             status = self.highs.modelStatusToString(self.highs.getModelStatus())
-            raise SolverFailure(f"HiGHS: {status}, and the vertex of its basis is not right to 1e-9")
+            raise SolverFailure(f"HiGHS: {status}, and the vertex of its basis is not right")
         users, servers, resources = self.instance.shape
         x, price = found.x, found.price.high * self.data.unit
         self.t = x.at(np.array([-1]))
