@@ -1,8 +1,8 @@
 """Throughputs of jobs on kinds of machines: measured ones, and ten kinds that look like them.
 
-`gavel.csv` holds what Narayanan et al. measured for *Heterogeneity-Aware Cluster Scheduling Policies
-for Deep Learning Workloads* (OSDI 2020): iterations a second of 83 pairs of job type and number of
-GPUs, alone on K80, P100 and V100 machines; 0 where a job does not fit. It is taken from
+`gavel.csv` holds what Narayanan et al. measured for *Heterogeneity-Aware Cluster Scheduling
+Policies for Deep Learning Workloads* (OSDI 2020): iterations a second of 83 pairs of job type and
+number of GPUs, alone on K80, P100 and V100 machines; 0 where a job does not fit. It is taken from
 `scheduler/simulation_throughputs.json` of github.com/stanford-futuredata/gavel at commit c4fa400,
 under the MIT licence beside it (`gavel-license.txt`).
 

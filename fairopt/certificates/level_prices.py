@@ -89,7 +89,7 @@ class Bills:
         self._left = _left(alloc, factor, np.broadcast_to(asked, inst.pool.shape))
         with np.errstate(over="ignore"):
             capped = alloc.totals >= inst.limit * (1 - 1e-9)
-        self._capped = np.array(
+        self.capped = np.array(
             [n for n in np.flatnonzero(capped).tolist() if _several(alloc, n)], dtype=np.int64
         )
 
@@ -108,13 +108,46 @@ class Bills:
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
             for users in inst.blocks():
                 found[:, users] = self._paid(users, columns)
-            limits, n = self._limits(columns), self._capped
+            limits, n = self._limits(columns), self.capped
             found[0, n], over = limits.first * self.share[n], found[1, n] - limits.least
             # the last digit of the share costs what the next unit does
             size = found[1, n] + limits.second * self.share[n]
             found[2, n] = np.where(over > ROUNDING * size, over, 0.0)
             idle = float((prices * inst.pool * self._left).sum())
         return Bill(found[0], found[1], found[2], found[3], idle, n, limits)
+
+    def turned(self, k: int, money: float, too_dear: Ints) -> tuple[Ints, Floats]:
+        """Rows, and the part of each that users may ask for if money moves between servers.
+
+        Parameters
+        ----------
+        money : that moves. too_dear : users that hold tasks on pairs dearer than their cheapest;
+            all they spend there moves too.
+        """
+        prices, inst, alloc = self.prices[k], self.alloc.instance, self.alloc
+        pool = np.where(inst.pool > 0, inst.pool, 1.0)
+        asked = np.zeros(inst.pool.shape)
+        dear = np.flatnonzero(prices.any(axis=1))
+        at = _Columns(prices[dear], dear, np.setdiff1d(np.arange(len(prices)), dear), [])
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            for n in too_dear.tolist():
+                cost = self._cost(np.array([n]), at)[0]
+                u = np.where(inst.eligible[n, dear], alloc.score[n, dear], 0.0)
+                each = np.where(u > 0, cost / u, np.inf)
+                above = each > each.min(initial=np.inf) * (1 + ROUNDING)
+                money += float((alloc.held[n, dear] * cost)[above].sum())
+            for users in inst.blocks():
+                cost = self._cost(users, at)
+                demand = inst.demand[users]
+                demand = demand[:, dear] if demand.ndim == 3 else demand[:, None, :]
+                per = np.where(
+                    (cost > 0) & inst.eligible[users][:, dear], money / cost, 0.0
+                )[:, :, None] * demand  # fmt: skip
+                asked[dear] = np.maximum(asked[dear], per.max(axis=0, initial=0.0) / pool[dear])
+        # of a row with a price, others give way
+        asked[prices > 0] = 0.0
+        row = np.flatnonzero(asked.ravel() > 0)
+        return row, np.minimum(asked.ravel()[row], 1.0)
 
     def _cost(self, users: slice | Ints, at: _Columns) -> Floats:
         """(users, H) price of a task on these servers."""
@@ -142,7 +175,7 @@ class Bills:
 
     def _limits(self, at: _Columns) -> Limits:
         """What shares cost the users at limits, who may need servers of a high score."""
-        alloc, n = self.alloc, self._capped
+        alloc, n = self.alloc, self.capped
         on = np.concatenate([at.servers, at.free])
         cost = np.zeros((len(n), len(on)))
         cost[:, : len(at.servers)] = self._cost(n, at)

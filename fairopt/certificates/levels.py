@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.carried import ROUNDING, Bounds, Paid, Uses, carried
+from fairopt.certificates.carried import ROUNDING, Bounds, Paid, Turn, Uses, carried
 from fairopt.certificates.feasibility import shrink
 from fairopt.certificates.level_prices import Bill, Bills
 from fairopt.formulas import rows
@@ -80,14 +80,15 @@ class Order:
                 who = np.flatnonzero(money > 0)
                 dear = np.flatnonzero(bill.priced > 0)
                 paid[k] = _Bill(
-                    room, who, money[who], bill.cheapest[who], dear, bill.priced[dear]
-                )
+                    room, who, money[who], bill.cheapest[who], dear, bill.priced[dear],
+                    *self._turn(k, bill),
+                )  # fmt: skip
         paid = {k: bill for k, bill in paid.items() if (self._best == k).any()}
         self.excess = self._excess(paid)
         self.bounds = self._carried(paid)
 
     def _stages(self) -> Ints:
-        """(N,) the round in which each user is stopped: users within TIE of the first of a round."""
+        """(N,) the round in which each is stopped: users within TIE of the lowest of a round."""
         stage, rank = np.empty(len(self._order), dtype=np.int64), 0
         level, at = self._level, 0
         while at < len(level):
@@ -104,9 +105,15 @@ class Order:
             each = np.zeros(size)
             each[bill.who] = bill.money
             proofs.append(Paid(mine, each[mine], bill.who, bill.money, bill.gives))
-        several = int(self._last[0]) < size
-        uses = self._uses() if several else None
-        return carried(self.stage, room, self.excess, proofs, uses, self.level)
+        if not int(self._last[0]) < size:
+            return carried(self.stage, room, self.excess, proofs, None, self.level)
+        turns = [
+            Turn(int(self.stage[self._best == k].min()), bill.row, bill.asked)
+            for k, bill in paid.items() if len(bill.row)
+        ]  # fmt: skip
+        return carried(
+            self.stage, room, self.excess, proofs, self._uses(), self.level, turns
+        )
 
     def _excess(self, paid: dict[int, _Bill]) -> Floats:
         """(N,) what each holds of what stops users below it, at the prices best for them."""
@@ -126,18 +133,48 @@ class Order:
         return np.fmax(found, np.where(above > ROUNDING, above, 0.0))
 
     def _uses(self) -> Uses:
-        """What each user holds of each row."""
+        """What each user holds of each row, and what it asks of rows to have more."""
         alloc, inst = self._alloc, self._alloc.instance
         n, i = np.nonzero(alloc.held)
-        held, resources = alloc.held[n, i] * self._factor, inst.shape[2]
-        demand = inst.demand[n] if inst.demand.ndim == 2 else inst.demand[n, i]
-        pool = np.where(inst.pool > 0, inst.pool, 1.0)
-        part = held[:, None] * demand / pool[i]
+        held = alloc.held[n, i] * self._factor
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(self.share[n] > 0, held * alloc.score[n, i] / self.share[n], 0.0)
-        pair, r = np.nonzero(part)
+        # who is at its limit must move tasks to a server of a higher score
+        capped = np.isin(n, self._bills.capped)
+        asked = np.where(capped, 0.0, held)
+        m, j, moved = self._moved()
+        n, i = np.concatenate([n, m]), np.concatenate([i, j])
+        nothing = np.zeros(len(m))
+        held, share = np.concatenate([held, nothing]), np.concatenate([share, nothing])
+        asked = np.concatenate([asked, moved])
+        demand = inst.demand[n] if inst.demand.ndim == 2 else inst.demand[n, i]
+        need = demand / np.where(inst.pool > 0, inst.pool, 1.0)[i]
+        pair, r = np.nonzero(np.maximum(held, asked)[:, None] * need)
+        need, row = need[pair, r], i[pair] * inst.shape[2] + r
         left = np.maximum(1.0 - alloc.utilisation.ravel() * self._factor, 0.0)
-        return Uses(n[pair], i[pair] * resources + r, part[pair, r], share[pair], left)
+        return Uses(n[pair], row, held[pair] * need, share[pair], asked[pair] * need, left)
+
+    def _moved(self) -> tuple[Ints, Ints, Floats]:
+        """Users at limits, the server of their highest score, and the tasks that must go there from
+        that of the highest score below it, for their whole share once more."""
+        alloc, inst, n = self._alloc, self._alloc.instance, self._bills.capped
+        score = np.where(inst.eligible[n], alloc.score[n], 0.0)
+        top = score.max(axis=1, initial=0.0)
+        held = np.where(alloc.held[n] > 0, score, np.inf)
+        low = held.min(axis=1, initial=np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved = np.where(low < top, self.share[n] / (top - low), alloc.totals[n])
+        best = score.argmax(axis=1) if len(n) else np.zeros(0, dtype=np.int64)
+        return n, best, moved
+
+    def _turn(self, k: int, bill: Bill) -> tuple[Ints, Floats]:
+        """Rows, and the parts of them that may change hands at the k-th prices (`carried.Turn`)."""
+        over = np.where(bill.cheapest > 0, bill.over, 0.0)
+        money = bill.idle + float(over.sum())
+        if not money > 0:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        # all that is held on pairs that are too dear may have to go
+        return self._bills.turned(k, money, np.flatnonzero(over > 0))
 
     def _rooms(self, bill: Bill) -> Floats:
         """(N,) room: money left, overpaid, or spent by users above, relative to the user's."""
@@ -180,7 +217,7 @@ class _Bill(NamedTuple):
     """What is kept of the bill at prices that are best for somebody.
 
     room : (N,). who, money, gives : who pays, and how much (`carried.Paid`). dear, priced : who
-    holds a part of its share where tasks have a price, and that part.
+    holds a part of its share where tasks have a price, and that part. row, asked : `carried.Turn`.
     """
 
     room: Floats
@@ -189,6 +226,8 @@ class _Bill(NamedTuple):
     gives: Floats
     dear: Ints
     priced: Floats
+    row: Ints
+    asked: Floats
 
 
 def _to_limit(alloc: Allocation, share: Floats) -> Floats:

@@ -244,7 +244,8 @@ def _uses(ruled: Ruled) -> Uses:
         held = ruled.tasks[k, i] * ruled.score[k, i] / ruled.share[user]
     left = np.maximum(1.0 - (ruled.used / pool).ravel(), 0.0)
     entry, r = np.nonzero(part)
-    return Uses(user[entry], i[entry] * resources + r, part[entry, r], held[entry], left)
+    part = part[entry, r]
+    return Uses(user[entry], i[entry] * resources + r, part, held[entry], part, left)
 
 
 def _at(ruled: Ruled, stop: Stop, bill: Bill) -> tuple[Floats, Floats, Floats]:

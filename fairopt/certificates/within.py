@@ -87,8 +87,8 @@ class _Hull:
         return slope[self._each, to], to
 
     def follow(self, piece: _Piece, passed: _Passed) -> _Piece:
-        """The last piece whose left end is passed; at the last corner, the piece that ends there."""
-        u, cost, slope, to = (part.copy() for part in piece)
+        """The last piece whose left end is passed; at the last corner the piece that ends there."""
+        u, cost, slope, to = (piece[0].copy(), piece[1].copy(), piece[2].copy(), piece[3].copy())
         going = np.ones(len(u), dtype=bool)
         while True:
             right_u, right_cost = self._u[self._each, to], self._cost[self._each, to]

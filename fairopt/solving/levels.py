@@ -43,8 +43,8 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
     from fairopt.allocation import Allocation
     from fairopt.certificates import judged
 
-    ways = ("auto", "kept", "refined", "careful", "programs")
-    ways = ways if how.solver == "auto" else (how.solver,)
+    ours = ("auto", "kept", "refined", "careful", "programs")
+    ways = ours if how.solver == "auto" else (how.solver,)
     tried: list[dict[str, Any]] = []
     best: Allocation | None = None
     error = np.inf

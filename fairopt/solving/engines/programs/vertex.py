@@ -1,4 +1,4 @@
-r"""A vertex of the kept max-min model with about thirty digits, from the basis that HiGHS ends with.
+r"""A vertex of the kept max-min model with about thirty digits, from the basis of HiGHS.
 
 HiGHS keeps conditions to 1e-10. Where throughputs are nearly in one ratio, the prices of one level
 span nine decades and more, and levels found at frozen ones multiply their errors by as much. So the
