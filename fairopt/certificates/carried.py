@@ -194,6 +194,8 @@ def crowded(
     """(N,) the part of its share that each loses if all that are stopped earlier take `error` more
     of the rows they use: whoever is stopped later gives up the same part of its tasks there."""
     found = np.zeros(len(stage))
+    if not error.any() and not turns:
+        return found
     with np.errstate(over="ignore", invalid="ignore"):
         asked = np.where(uses.asked > 0, uses.asked * error[uses.user], 0.0)
     user, row, at = uses.user, uses.row, stage[uses.user]

@@ -28,6 +28,9 @@ NEAR = 1e-9
 """if a smaller part of a resource than this is left, its use is summed exactly"""
 
 
+NOBODY = Limits(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0), np.zeros(0))
+
+
 @dataclass(frozen=True)
 class Bill:
     """What users pay at the prices of one level.
@@ -108,11 +111,12 @@ class Bills:
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
             for users in inst.blocks():
                 found[:, users] = self._paid(users, columns)
-            limits, n = self._limits(columns), self.capped
-            found[0, n], over = limits.first * self.share[n], found[1, n] - limits.least
-            # the last digit of the share costs what the next unit does
-            size = found[1, n] + limits.second * self.share[n]
-            found[2, n] = np.where(over > ROUNDING * size, over, 0.0)
+            limits, n = self._limits(columns) if len(self.capped) else NOBODY, self.capped
+            if len(n):
+                found[0, n], over = limits.first * self.share[n], found[1, n] - limits.least
+                # the last digit of the share costs what the next unit does
+                size = found[1, n] + limits.second * self.share[n]
+                found[2, n] = np.where(over > ROUNDING * size, over, 0.0)
             idle = float((prices * inst.pool * self._left).sum())
         return Bill(found[0], found[1], found[2], found[3], idle, n, limits)
 

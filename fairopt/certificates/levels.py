@@ -76,7 +76,8 @@ class Order:
             self._best[better], best[better] = k, residual[better]
             if better.any():
                 money = bill.cheapest.copy()
-                money[bill.capped] = bill.limits.second * self.share[bill.capped]
+                if len(bill.capped):
+                    money[bill.capped] = bill.limits.second * self.share[bill.capped]
                 who = np.flatnonzero(money > 0)
                 dear = np.flatnonzero(bill.priced > 0)
                 paid[k] = _Bill(
@@ -186,7 +187,8 @@ class Order:
         money[order] = bill.idle + over + above
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             room = np.where(bill.cheapest > 0, money / bill.cheapest, np.inf)
-        room[bill.capped] = bill.limits.room(money[bill.capped])
+        if len(bill.capped):
+            room[bill.capped] = bill.limits.room(money[bill.capped])
         return np.where(np.isnan(room), np.inf, room)
 
     def _above(self, priced: Floats, room: Floats) -> Floats:
