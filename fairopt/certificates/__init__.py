@@ -70,7 +70,13 @@ def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate
     if _family(alloc) not in RULED:
         alloc.instance.only_plain(f"certify, notion {name}")
     try:
-        return judged(alloc, gradient)
+        verdict = judged(alloc, gradient)
+        if family == "max-min" and verdict.verdict == UNPROVED:
+            from fairopt.certificates import rounds
+
+            with np.errstate(all="ignore"):
+                verdict = rounds.against(alloc, verdict)
+        return verdict
     except UsageError as error:  # a question that the instance does not have, as in a forged file
         return _unjudged(alloc, str(error))
 
