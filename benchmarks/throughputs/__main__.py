@@ -2,9 +2,9 @@
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.throughputs --write docs/results/throughputs.md
 
-Draws of 50 to 2,588 jobs, with scores normalised by an equal division and as they are: how many are
-certified, the largest proved bound of the others, the time of each. With `--journal FILE` a run that
-was stopped goes on; with `--each N` only the first N seeds of each row are run.
+Draws of 50 to 2,588 jobs, with scores normalised by an equal division and as they are: how many
+are certified, the largest proved bound of the others, the time of each. With `--journal FILE` a run
+that was stopped goes on; with `--each N` only the first N seeds of each row are run.
 """
 
 from __future__ import annotations
@@ -49,14 +49,18 @@ def page(done: list[dict[str, Any]]) -> str:
     """The page of results."""
     lines = [
         "# Max-min of real throughputs", "",
-        "Written by `python -m benchmarks.throughputs`. Jobs on kinds of machines: a job of $s$ GPUs takes",
-        "$s$ machines of one kind at a time and at most all its time; its score on a kind is its throughput",
-        "there, as Narayanan et al. measured it on three kinds (OSDI 2020, MIT licence), or as drawn for ten kinds",
-        "and 2,588 jobs that look like it (`benchmarks/throughputs/matrix.py` says how). Normalised: relative to",
-        "what an equal part of every kind would give, the policy of that paper.", "",
-        "Limits bind and throughputs are nearly in one ratio, so the prices of one level span many decades, and",
-        "errors of one level are multiplied in the next. What is not certified has the proved bound shown.", "",
-        "| kinds | scores | jobs | draws | certified | largest bound of the others | levels | median s | slowest s |",
+        "Written by `python -m benchmarks.throughputs`. Jobs on kinds of machines: a job of $s$",
+        "GPUs takes $s$ machines of one kind at a time and at most all its time; its score on a",
+        "kind is its throughput there, as Narayanan et al. measured it on three kinds (OSDI 2020,",
+        "MIT licence), or as drawn for ten kinds and 2,588 jobs that look like it",
+        "(`benchmarks/throughputs/matrix.py` says how). Normalised: relative to what an equal",
+        "part of every kind would give, the policy of that paper.", "",
+        "Limits bind and throughputs are nearly in one ratio, so the prices of one level span many",
+        "decades, and errors of one level are multiplied in the next. What is not certified has the",
+        "proved bound shown. Levels count as one within nine decimals. Seconds are of one core of a",
+        "machine that others used too.", "",
+        "| kinds | scores | jobs | draws | certified | largest bound of the others | levels | "
+        "median s | slowest s |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|",
     ]  # fmt: skip
     for ten, normal in ROWS:
