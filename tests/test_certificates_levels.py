@@ -229,8 +229,8 @@ def test_the_residual_is_bracketed(part: float, holds: bool, side: str) -> None:
         wanted = float(alloc.tasks[0, 0] / alloc.totals[0])
     assert wanted == pytest.approx(part, rel=1e-3)
     certificate = fo.certify(alloc)
-    # what rounding leaves open of the light user, and the same part told more than once: what it gives up on a
-    # row, and what that brings the other, are added (see `carried`)
+    # what rounding leaves open of the light user, and the same part told more than once: what it
+    # gives up on a row, and what that brings the other, are added (see `carried`)
     assert 0.99 * wanted <= certificate.residual <= 4.1 * wanted + 6e-7
     assert certificate.certified == holds
     assert float(exact_gap(alloc)) == pytest.approx(wanted, rel=1e-2)
