@@ -150,6 +150,8 @@ def _correct(
 
     from fairopt.solving.engines.polish.tasks import least_norm
 
+    if not (value > 0).all():
+        return None
     n, i = instance.pairs
     users, groups = instance.shape[0], int(group.max()) + 1
     held = np.flatnonzero(y > 0)
