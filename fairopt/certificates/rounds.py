@@ -42,10 +42,10 @@ from fairopt.certificates.levels import Order
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import ROUNDING, Bill, Ruled
 from fairopt.certificates.ruled.walk import Stop, path
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, Ints, remembered
 
-TOLERANCE = 1e-6
 TIE = 1e-9
 """what is due may be this part below a limit that stops it"""
 
