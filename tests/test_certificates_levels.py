@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.certificates import level_prices, within
+from fairopt.certificates import judged, level_prices, within
 from fairopt.certificates.exact import exact_gap
 from fairopt.certificates.levels import rooms
 from fairopt.instance.generate import random_instance
@@ -105,13 +105,17 @@ def test_room_is_what_can_be_gained() -> None:
     inst = fo.Instance(np.ones((2, 1)), [[6.0]])
     alloc = fo.Allocation(inst, fo.MaxMin("tasks"), [[2], [4]], level_prices=[[[1.0]]])
     np.testing.assert_allclose(rooms(alloc), [2.0, 0.0], atol=1e-12)
-    certificate = fo.certify(alloc)
+    certificate = judged(alloc)
     assert certificate.gap == pytest.approx(2.0)
     # the other may have too much, all that it has beyond the first as far as this proof goes
     assert certificate.undetermined == ("u1", "u2")
     assert certificate.intervals[0] == pytest.approx((2.0, 6.0))
     assert certificate.intervals[1] == pytest.approx((2.0, 4.0))
     assert certificate.residual == pytest.approx(np.log(3))
+    # worked out, both are due 3
+    proved = fo.certify(alloc)
+    assert proved.verdict == "refuted"
+    assert proved.intervals[0] == pytest.approx((3.0, 3.0))
 
 
 def kinds(alloc: fo.Allocation) -> int:
