@@ -347,7 +347,7 @@ def test_nothing_proved_is_open_and_no_nan() -> None:
     inst = fo.Instance([[1.0], [1.0]], [[1.0]])
     none = np.zeros((1, 1, 1))
     given = fo.Allocation(inst, fo.MaxMin("tasks"), [[0.0], [1.0]], level_prices=none)
-    found = fo.certify(given)
+    found = judged(given)
     assert found.intervals == ((0.0, np.inf), (0.0, np.inf))
 
 
