@@ -22,7 +22,7 @@ from fairopt.formulas import curves, families, parameters
 # family -> "module:function"; which family a notion has is said in `formulas.families`
 JUDGES = {
     "alpha-fair": "fair:judge",
-    "max-min": "levels:judge",
+    "max-min": "rounds:judge",
     "tradeoff": "tradeoff:judge",
     "ps-dsf": "per_server:judge",
     "per-server-drf": "per_server_drf:judge",
@@ -85,7 +85,13 @@ def certify(
     if _family(alloc) not in RULED:
         alloc.instance.only_plain(f"certify, notion {name}")
     try:
-        return judged(alloc, gradient, tolerance)
+        verdict = judged(alloc, gradient, tolerance)
+        if family == "max-min" and verdict.verdict == UNPROVED:
+            from fairopt.certificates import rounds
+
+            with np.errstate(all="ignore"):
+                verdict = rounds.against(alloc, verdict, tolerance=tolerance)
+        return verdict
     except UsageError as error:  # a question that the instance does not have, as in a forged file
         return _unjudged(alloc, str(error))
 
