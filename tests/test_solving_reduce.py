@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import fairopt as fo
 from fairopt import criteria
 from fairopt.allocation import writing as results
-from fairopt.certificates.proof import measure
 from fairopt.certificates.levels import rooms
+from fairopt.certificates.proof import measure
 from fairopt.notions import NOTIONS, Notion
 from fairopt.solving.reduce import reduce
 
