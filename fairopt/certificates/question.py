@@ -31,6 +31,8 @@ NEGLIGIBLE = 1e-9
 """a share below this part of what the user is due of what it could have alone, or of its limit,
 counts as nothing"""
 LEAST_LOG = -600.0
+LEAST = 1e-300
+"""a difference of logarithms that is not 0"""
 
 
 @dataclass(frozen=True)
@@ -88,21 +90,23 @@ class Question:
             return free, np.zeros(len(free))
         ends = np.log(self.least - self.base), np.log(self.most - self.base)
         log_t = np.clip(free, *ends)
-        inside = (log_t > ends[0]) & (log_t < ends[1])
-        return log_t, np.where(inside, 0.0, log_w - self.alpha * log_t - log_price)
+        apart = log_w - self.alpha * log_t - log_price
+        # which bound it is, whatever rounding says of how much dearer or cheaper
+        at_most = np.where(free > ends[1], np.maximum(apart, LEAST), 0.0)
+        return log_t, np.where(free < ends[0], np.minimum(apart, -LEAST), at_most)
 
 
 @dataclass(frozen=True)
 class Given:
     """An answer: held (K,) the columns that hold tasks, x (K,) > 0, y (F,) flows, price (M,) >= 0
-    of rows, the largest 1, share (N,). money : what prices were divided by."""
+    of rows, the largest 1, share (N,). log_money : of what prices were divided by."""
 
     held: Ints
     x: Floats
     y: Floats
     price: Floats
     share: Floats
-    money: float = 1.0
+    log_money: float = 0.0
 
 
 def asked(alloc: Allocation) -> Question:
@@ -124,14 +128,16 @@ def _asked(alloc: Allocation) -> Question:
     return _plain(alloc, terms) if alloc.instance.plain else _ruled(alloc, terms)
 
 
+ULPS = 8 * 2.0**-52
+"""part by which a floor, which is a product, may differ from the limit that it equals"""
 NOBODY = -1e5
 """log W of users that do not count"""
 
 
 @dataclass(frozen=True)
 class _Users:
-    """What is known of users before the rows: alpha, log W, same (N,) whether all scores are equal
-    and no floor is asked; top, bottom (N,) the largest and smallest score; alone (N,) tasks alone,
+    """What is known of users before the rows: alpha, log W, same (N,) whether all scores are equal;
+    top, bottom (N,) the largest and smallest score; alone (N,) tasks alone,
     about; best, within (N,) the largest share alone on one server, without and with the limit;
     every (N,) on all servers together."""
 
@@ -160,6 +166,8 @@ class _Users:
         limit = self.alloc.instance.limit
         most = np.where(self.same, limit / self.tasks_unit, np.inf)
         least, base = terms.floor / share_unit, terms.base / share_unit
+        # a floor that is all that the limit allows leaves no choice, whatever rounding says
+        least = np.where(np.isfinite(most) & (np.abs(least - most) <= ULPS * least), most, least)
         out = stuck(self.alloc, terms) if alpha else np.zeros(len(log_w), dtype=bool)
         if out.any():
             base, most = np.where(out, 0.0, base), np.where(out, least, most)
@@ -174,8 +182,7 @@ class _Users:
     @property
     def same(self) -> Bools:
         """(N,) whose share is counted in tasks."""
-        found: Bools = (self.top == self.bottom) & (self.terms.floor == 0)
-        return found
+        return np.asarray(self.top == self.bottom)
 
     @property
     def tasks_unit(self) -> Floats:
@@ -238,10 +245,13 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     top, best, within = (np.zeros(users) for _ in range(3))
     bottom = np.full(users, np.inf)
     np.maximum.at(top, owner, score)
-    np.minimum.at(bottom, owner, score)
+    # a floor that is all that the limit allows leaves a user the columns of the best score alone
+    forced = np.isfinite(inst.limit) & (terms.floor >= inst.limit * top * (1 - ULPS))
+    shut = low.empty | (forced[owner] & (score < top[owner]))
+    np.minimum.at(bottom, owner[~shut], score[~shut])
     full = low.matrix.tocsc()
     entries = full[:, : low.columns].tocoo()
-    room = np.where(low.kind == CAPACITY, low.rhs, np.inf)
+    room = _room(low, full)
     alone = np.full(low.columns, np.inf)
     np.minimum.at(alone, entries.col, room[entries.row] / entries.data)
     np.maximum.at(best, owner, score * alone)
@@ -255,7 +265,7 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     row_unit = _power(unit)
     matrix = full if keep.all() else low.matrix[np.flatnonzero(keep)].tocsc()
     columns = Listed.of(
-        matrix, low, known.tasks_unit, known.share_unit, known.same, row_unit
+        matrix, low, known.tasks_unit, known.share_unit, known.same, row_unit, shut
     )
     first = matrix.indices[matrix.indptr[low.columns : -1]]  # a row of each flow
     # a flow cannot be more than all quotas, nor less than all that there is
@@ -268,6 +278,15 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     return known.question(
         columns, rhs / row_unit, unit / row_unit, lowest / flow, highest / flow, row_unit
     )
+
+
+def _room(low: Lowered, matrix: Any) -> Floats:
+    """(M,) the most that tasks may take of each row, with all that flows may bring."""
+    flows = matrix[:, low.columns :].tocoo()
+    with np.errstate(invalid="ignore"):
+        brought = -flows.data * np.where(flows.data > 0, low.low[flows.col], low.high[flows.col])
+    found = low.rhs + np.bincount(flows.row, brought, len(low.rhs))
+    return np.where(low.kind == LIMIT, np.inf, np.maximum(found, 0.0))
 
 
 def _kept(low: Lowered, same: Bools) -> Bools:
@@ -293,17 +312,24 @@ def given(alloc: Allocation, question: Question) -> Given:
         low = columns.low
         by_way = alloc.way_tasks
         stated = by_way if by_way is not None else alloc.tasks[alloc.instance.ways.owner]
-        tasks = np.maximum(stated[low.way, low.server], 0.0)
+        tasks = np.where(columns.shut, 0.0, np.maximum(stated[low.way, low.server], 0.0))
         held = np.flatnonzero(tasks)
         price = listed_prices(alloc, low)[_kept(low, columns.same)]
     owner = columns.owner(held)
     x = tasks[held] / question.tasks_unit[owner]
     share = np.asarray(np.bincount(owner, columns.worth(held) * x, question.users), np.float64)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        price = price * question.row_unit
-        top = float(price.max(initial=0.0))
-        price = np.nan_to_num(price / top) if 0 < top < np.inf else np.zeros(len(price))
-    return Given(held, x, _flows(question, held, x), price, share, top)
+        price, first = _divided(price)
+        price, second = _divided(price * question.row_unit)
+    return Given(held, x, _flows(question, held, x), price, share, first + second)
+
+
+def _divided(price: Floats) -> tuple[Floats, float]:
+    """Prices divided by the largest, and its logarithm; 0 where there are none."""
+    top = float(price.max(initial=0.0))
+    if not 0 < top < np.inf:
+        return np.zeros(len(price)), 0.0
+    return np.nan_to_num(price / top), float(np.log(top))
 
 
 def _numbers(prices: Floats | None, size: int) -> Floats:
