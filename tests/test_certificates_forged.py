@@ -14,8 +14,8 @@ from decimal_truth import optimal_shares
 from scipy.optimize import nnls
 
 import fairopt as fo
-from fairopt.certificates.proof import measure
 from fairopt.certificates.feasibility import feasibility
+from fairopt.certificates.proof import measure
 
 Array = np.ndarray
 
