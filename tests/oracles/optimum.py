@@ -16,12 +16,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal as D
 from decimal import localcontext
+from math import inf
 
 import numpy as np
 
-from .rows import Rows
+from .rows import Rows, exact
 
-STEPS = 250
+DIGITS, STEPS = 160, 250
 NEAR = D("1e-15")
 """relative distance within which every optimum must be proved to be"""
 ZERO, ONE = D(0), D(1)
@@ -40,18 +41,29 @@ class Optimum:
     steps: int
 
 
-def optimum(q: Rows, alpha: float, inside: bool = False, digits: int = 160) -> Optimum | None:
-    """The optimum of these rows; None where it was not proved."""
+def optimum(
+    q: Rows, alpha: float, inside: bool = False, hint: np.ndarray | None = None
+) -> Optimum | None:
+    """The optimum of these rows; None where it was not proved.
+
+    hint : (N, I) tasks, from which the path starts where a start of its own led nowhere.
+    """
     if set(q.owner) != set(range(q.users)):
         return None  # somebody can have nothing
-    for precision in (digits, 3 * digits):
+    attempts = [(DIGITS, 2.0, None), (3 * DIGITS, 2.0, None), (DIGITS, 1.25, None)]
+    attempts += [] if hint is None else [(DIGITS, inf, exact(hint[q.owner, q.server]))]
+    short = True
+    for precision, growth, start in attempts:
+        if precision > DIGITS and not short:
+            continue
         with localcontext() as context:
             context.prec = precision
             context.Emax, context.Emin = 10**15, -(10**15)
             path = _Path(q, D(alpha), inside)
-            found = path.optimum()
-        if found is not None or not path.short:
+            found = path.optimum(D(growth), start)
+        if found is not None:
             return found
+        short = path.short
     return None
 
 
@@ -87,18 +99,19 @@ class _Path:
         self.a = np.concatenate([self.g, own])
         self.b = np.concatenate([self.h, np.array([e[2] for e in ends], dtype=object)])
 
-    def optimum(self) -> Optimum | None:
-        """The last of a few problems, each with a steeper alpha from where the one before ended."""
+    def optimum(self, growth: D, hint: np.ndarray | None) -> Optimum | None:
+        """The last of a few problems, each with an alpha `growth` times as steep as the one before,
+        from where that ended."""
         self.steps, alpha, log_w = 0, self.alpha, self.log_w
         stages = [alpha]
-        while stages[0] > 4:
-            stages.insert(0, stages[0] / 4)
+        while stages[0] > 3 and growth < inf:
+            stages.insert(0, stages[0] / growth)
         for self.alpha in stages:
             self.log_w = log_w * (self.alpha / alpha)  # so that W^(1/alpha) stays
             if self.steps:
                 self._restart()
             else:
-                self._start()
+                self._start(hint)
             if self.alpha < alpha and not self._near():
                 return None
         return self._ended()
@@ -130,7 +143,7 @@ class _Path:
         """Whether the path came near its end, and lacked digits."""
         return self.steps < STEPS and self.mu < self.first
 
-    def _start(self) -> None:
+    def _start(self, hint: np.ndarray | None) -> None:
         q, alpha = self.q, self.alpha
         z = np.full(self.columns + self.flows, ZERO, dtype=object)
         alone = np.full(self.columns, ZERO, dtype=object)
@@ -142,6 +155,8 @@ class _Path:
         part = _each(lambda r: r.exp(), log_part - max(log_part))
         part = part / (2 * sum(part))
         z[: self.columns] = alone * part[q.owner] / self.columns
+        if hint is not None:
+            z[: self.columns] = D("0.99") * hint + D("0.01") * z[: self.columns]
         self.z = z
         self.t = np.maximum(self.u @ z - q.base, reach * part / self.columns / 100)
         size = _each(lambda row: max(abs(x) for x in row), list(self.a * 1))
@@ -157,8 +172,13 @@ class _Path:
         self._priced()
 
     def _restart(self) -> None:
-        self.t = np.maximum(self.u @ self.z - self.q.base, self.t / 2)
-        self._priced()
+        """Tasks and prices stay, but for one factor of all prices; amounts follow the prices."""
+        log_t = (self.log_w - _logs(self.v)) / self.alpha
+        apart = sorted(log_t - _logs(np.maximum(self.u @ self.z - self.q.base, self.t / 100)))
+        factor = (apart[len(apart) // 2] * self.alpha).exp()
+        self.p, self.v, self.mu = self.p * factor, self.v * factor, self.mu * factor
+        self.t = _each(lambda r: (r / self.alpha).exp(), self.log_w - _logs(self.v))
+        self.first, self.enough = self.mu, self.mu * D("1e-40")
 
     def _priced(self) -> None:
         """Values of the amounts, and prices at which every row is as far from its end."""
