@@ -116,14 +116,15 @@ class Asked:
         if self.kind == BOUND:
             inst = kinds.bounding_nobody(rng, inst, self.family.startswith("alpha-fair"))
         if self.family in RULED:
-            inst = kinds.ruled(rng, inst, self.family.startswith("alpha-fair"))
+            inst = kinds.ruled(rng, inst)
             over = str(rng.choice(["floor", "floor", "above"]))
             if inst.quotas is not None and inst.quotas.guarantee_tasks:
                 notion = replace(notion, over=over)
         if self.family == "alpha-fair, modes":
             inst = kinds.in_modes(rng, inst)
         if self.family == "alpha-fair, partitions" and self.kind == "zero demands":
-            inst = inst.replace(demand=np.maximum(inst.demand, inst.demand.max(axis=1)[:, None] / 9))
+            most = inst.demand.max(axis=1)[:, None]
+            inst = inst.replace(demand=np.maximum(inst.demand, most / 9))
         return inst, notion
 
 

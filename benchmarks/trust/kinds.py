@@ -47,7 +47,8 @@ def bounding_nobody(rng: np.random.Generator, inst: fo.Instance, fair: bool) -> 
     total = float(inst.pool[:, r].sum())
     if how == 0:
         most = FAR * max(total, 1.0)
-        rules = fo.Quotas(bounds=[fo.Bound(users[int(rng.integers(len(users)))], resources[r], most)])
+        user = users[int(rng.integers(len(users)))]
+        rules = fo.Quotas(bounds=[fo.Bound(user, resources[r], most)])
     elif how == 1:
         inside = [n for n in range(len(users)) if rng.random() < 0.6] or [0]
         weight = float(inst.weight[inside].sum())
@@ -57,10 +58,12 @@ def bounding_nobody(rng: np.random.Generator, inst: fo.Instance, fair: bool) -> 
     return inst.replace(quotas=rules)
 
 
-def ruled(rng: np.random.Generator, inst: fo.Instance, fair: bool) -> fo.Instance:
+def ruled(rng: np.random.Generator, inst: fo.Instance) -> fo.Instance:
     """Groups, ceilings that bind now and then, lending, guarantees in tasks that fit."""
     users, resources, total = inst.users, inst.resources, inst.pool.sum(axis=0)
-    groups = [fo.Group(f"g{k}", weight=float(rng.uniform(0.5, 3))) for k in range(int(rng.integers(3)))]
+    groups = [
+        fo.Group(f"g{k}", weight=float(rng.uniform(0.5, 3))) for k in range(int(rng.integers(3)))
+    ]
     inside = {user: f"g{int(rng.integers(len(groups)))}" for user in users
               if groups and rng.random() < 0.7}  # fmt: skip
     members = [*users, *(g.name for g in groups)]
@@ -90,7 +93,7 @@ def ruled(rng: np.random.Generator, inst: fo.Instance, fair: bool) -> fo.Instanc
 
 
 def in_modes(rng: np.random.Generator, inst: fo.Instance) -> fo.Instance:
-    """Some users may run a task in a second way, cheaper or dearer by resource, slower or faster."""
+    """Some users may run a task in a second way, cheaper or dearer, slower or faster."""
     modes = {}
     for n, user in enumerate(inst.users):
         if rng.random() < 0.7:

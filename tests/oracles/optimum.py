@@ -161,14 +161,9 @@ class _Path:
         self.t = np.maximum(self.u @ z - q.base, reach * part / self.columns / 100)
         size = _each(lambda row: max(abs(x) for x in row), list(self.a * 1))
         room = self.b - self.a @ z
-        span = np.array([max(abs(b), s * ONE / 10**3) for b, s in zip(self.b, size, strict=True)],
-                        dtype=object)  # fmt: skip
-        least = np.array(
-            [D("0.1") * b if b > 0 else D("0.1") * s for b, s in zip(abs(self.b), span, strict=True)],
-            dtype=object,
-        )
         # a bound x >= 0 has the room that x starts with
-        self.s = np.where(room > 0, room, least)
+        least = [abs(b) / 10 if b else s / 10**4 for b, s in zip(self.b, size, strict=True)]
+        self.s = np.where(room > 0, room, np.array(least, dtype=object))
         self._priced()
 
     def _restart(self) -> None:

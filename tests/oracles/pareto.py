@@ -55,6 +55,16 @@ def fits(q: Rows) -> bool:
     return found.status == 0
 
 
+def keeps(q: Rows, x: np.ndarray) -> bool:
+    """Whether flows exist with which tasks x (K,) keep every row, to 1e-9."""
+    a, b, unit = _scaled(q)
+    columns = len(q.owner)
+    left = b - a[:, :columns] @ (x / unit[:columns]) + 1e-9
+    ends = _bounds(q, unit)[columns:]
+    found = linprog(np.zeros(len(ends)), a[:, columns:], left, bounds=ends, method="highs")
+    return found.status == 0
+
+
 def _of_users(q: Rows) -> np.ndarray:
     """(N, K + F) shares."""
     u = np.zeros((q.users, q.g.shape[1]))

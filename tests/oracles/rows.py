@@ -19,11 +19,12 @@ DIGITS = 400
 
 @dataclass
 class Rows:
-    """owner, server (K,) of the columns; u (K,) shares of a task; g (M, K + F), h (M,) rows;
+    """owner, server, way (K,) of the columns; u (K,) shares of a task; g (M, K + F), h (M,) rows;
     low, high (F,) of the flows, None where there is no bound; base, floor (N,); weight (N,)."""
 
     owner: np.ndarray
     server: np.ndarray
+    way: np.ndarray
     u: np.ndarray
     g: np.ndarray
     h: np.ndarray
@@ -99,7 +100,8 @@ def of_instance(inst: fo.Instance, score: np.ndarray, over: str = "floor") -> Ro
     none = exact(np.zeros(len(floor)))
     base = floor if over == "above" else none
     floor = none if over == "proportion" else floor
-    return _without_empty(Rows(owner, server, u, g, exact(right), low, high, base, floor, weight))
+    h = exact(right)
+    return _without_empty(Rows(owner, server, way, u, g, h, low, high, base, floor, weight))
 
 
 def _below(tree, node: int) -> list[int]:
@@ -159,5 +161,7 @@ def _without_empty(q: Rows) -> Rows:
     g = q.g[:, keep]
     some = np.array([any(v != 0 for v in line) for line in g], dtype=bool)
     own = keep[:columns]
-    return Rows(q.owner[own], q.server[own], q.u[own], g[some], q.h[some], q.low, q.high, q.base,
-                q.floor, q.weight)  # fmt: skip
+    return Rows(
+        q.owner[own], q.server[own], q.way[own], q.u[own], g[some], q.h[some], q.low, q.high,
+        q.base, q.floor, q.weight,
+    )  # fmt: skip
