@@ -8,9 +8,9 @@ from typing import Any
 HEAD = """\
 # Forged answers
 
-Certified is a theorem: whatever the tasks and the prices of an answer are, and whoever made them,
-every user's share is within a millionth of every optimum's. {questions:,} questions whose optimum is
-proved apart to 15 digits, each asked of the solver and of the judge: our own answer, the truth
+Certified is a theorem: whatever the tasks and prices of an answer are, and whoever made them,
+every user's share is within a millionth of every optimum's. {questions:,} questions whose optimum
+is proved apart to 15 digits, each asked of the solver and of the judge: our own answer, the truth
 handed over, and {forged:,} answers that are wrong on purpose. Made by
 
 ```sh
