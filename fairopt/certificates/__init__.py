@@ -19,7 +19,7 @@ from fairopt.formulas import curves, families, parameters
 
 # family -> "module:function"; which family a notion has is said in `formulas.families`
 JUDGES = {
-    "alpha-fair": "alpha_fair:judge",
+    "alpha-fair": "fair:judge",
     "max-min": "levels:judge",
     "tradeoff": "tradeoff:judge",
     "ps-dsf": "per_server:judge",
@@ -32,7 +32,7 @@ JUDGES = {
 }
 
 # the same where there are quotas or modes, or the answer tells rounds
-RULED = {"max-min": "rounds:judge", "alpha-fair": "quotas:judge"}
+RULED = {"max-min": "rounds:judge", "alpha-fair": "fair:judge"}
 
 
 def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import first_sight
-from fairopt.certificates.prices import TOLERANCE, Duality, residual
+from fairopt.certificates.proof import sight, sights
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import AlphaFair
@@ -25,8 +25,6 @@ from fairopt.solving.undecided import undecided
 STEEPEST = 10.0
 """alpha above which the central path goes before general solvers, which then report wrong answers
 as optimal"""
-SETTLED = 1e-8
-"""error of an answer by prices alone (`pooled`, `smoothed`) that needs no other engine"""
 NEARLY = 1e-2
 """error of an answer by smoothed prices above which its path is not gone on"""
 SMALL = 3_000
@@ -102,6 +100,12 @@ class Ladder(Best):
         self.judge(settings.label, point, status)
         if self.polished and self.error > 0:
             self.judge("polish", polish(self.question, point))
+        self._mended()
+
+    def _mended(self) -> None:
+        """Of an answer that is close but not proved, the point from which it was judged."""
+        if self.polished and self.best is not None and self.error > self.gap:
+            self.nearer(self.gap)
 
     def small(self) -> bool:
         """Our method for small instances; whether its answer needs no other step. Where nearly
@@ -125,8 +129,7 @@ class Ladder(Best):
         if self.error > EXACT:
             point = interior.follow(self.question)
             self.judge("interior", point)
-        if point is not None and self.polished and self.error > self.gap:
-            self.nearer()
+        self._mended()
         if self.error > SETTLED and self._jobs():
             return True
         rough = self.error > self.exact or self._undecided()
@@ -139,7 +142,7 @@ class Ladder(Best):
 
         Where it is not, the interior method begins anew.
         """
-        enough = min(self.gap, SETTLED)
+        enough = self.gap
         if self._one_pool():
             return True
         if smoothed.worthwhile(self.question):
@@ -153,7 +156,7 @@ class Ladder(Best):
             return False
         self.pooled = True
         self.judge("pool", pooled.follow(self.question))
-        return self.error <= min(self.gap, SETTLED)
+        return self.error <= self.gap
 
     def _jobs(self) -> bool:
         """Jobs on kinds of machine that the interior method did not finish, by prices alone."""
@@ -161,8 +164,7 @@ class Ladder(Best):
         if tried or not (self.question.timed and smoothed.applies(self.question)):
             return False
         self._smoothed()
-        if self.best is not None and self.polished and self.error > self.gap:
-            self.nearer()
+        self._mended()
         return self.error <= self.gap
 
     def _smoothed(self) -> None:
@@ -172,13 +174,13 @@ class Ladder(Best):
         To go closer takes less than to search for the optimum nearby, and mostly makes that
         needless. So where the judge would have to search, both answers are there before it does.
         """
-        enough = min(self.gap, SETTLED)
+        enough = self.gap
         for wary in (False, True):
             found = smoothed.follow(self.question, wary=wary)
             told = "" if found is None else found.told
             label = "prices, smoothed warily" if wary else "prices, smoothed"
             first = self.record(label, None if found is None else found.point, told)
-            later = first is not None and first_sight(first.alloc)[1]
+            later = first is not None and sight(first.alloc) > enough
             if not later:
                 self.compare(first)
             if found is not None and (later or enough < self.error < NEARLY):
@@ -189,7 +191,7 @@ class Ladder(Best):
                 )
                 self.compare_until(enough, [first, second] if later else [second])
             if self.best is not None and enough < self.error < NEARLY:
-                self.nearer()
+                self.nearer(self.gap)
             if self.error <= enough:
                 return
 
@@ -209,7 +211,7 @@ class Ladder(Best):
 
         if self.best is None:
             return False
-        bad = np.flatnonzero(residual(Duality.of(self.best)) > self.gap)
+        bad = np.flatnonzero(sights(self.best) > self.gap)
         users = remainder.lighter(self.best, bad) if len(bad) else bad
         if not len(users):
             return False
@@ -247,6 +249,7 @@ class Ladder(Best):
         step: dict[str, Any] = {"step": label}
         self.steps.append(step)
         self.keep(step, fitted(self.instance, tasks), p, mu)
+        self._mended()
         if self.error > self.gap:
             limit = np.where(mu > 0, self.instance.limit, 0.0)
             point = Point(tasks[self.instance.pairs], p * self.instance.pool, mu * limit)
@@ -273,6 +276,7 @@ class Ladder(Best):
         self.judge("central path", point)
         if point is not None:
             self.judge("polish", polish(self.question, point))
+            self._mended()
         return self.error <= self.gap
 
     def _program(self, settings: conic.Settings, question: Question) -> tuple[Point, str]:

@@ -113,7 +113,8 @@ def joined(alloc: Allocation, users: Ints, found: Allocation) -> tuple[Floats, F
     # bring both prices to the unit of the objective, then scale the dearest to 1
     scales = own_scale(Duality.of(alloc)), own_scale(Duality.of(found))
     first, second = np.exp(np.array(scales) - max(scales))
-    least = float(np.exp((log_money(alloc)[heavy] - max(scales)).min()))
+    with np.errstate(over="ignore"):
+        least = float(np.exp((log_money(alloc)[heavy] - max(scales)).min()))
     p, mu = alloc.prices * first, np.where(heavy, alloc.limit_prices * first, 0.0)
     full = inst.used(tasks) >= inst.pool * (1 - FULL)
     p = np.where(full & (p * inst.pool > 10.0**-APART * least), p, 0.0)
