@@ -24,7 +24,8 @@ import fairopt as fo
 from benchmarks.jobs_sides import LIMIT, SIDES
 from benchmarks.many_users import jobs
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import measure, normalised
+from fairopt.certificates.proof import measure
+from fairopt.solving.prices import normalised
 from fairopt.instance import Floats
 from fairopt.solving.engines.point import fitted
 

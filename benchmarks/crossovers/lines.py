@@ -16,7 +16,8 @@ import numpy as np
 import fairopt as fo
 from fairopt import criteria
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import measure, normalised
+from fairopt.certificates.proof import measure
+from fairopt.solving.prices import normalised
 from fairopt.instance.generate import random_instance
 from fairopt.solving import levels
 from fairopt.solving.engines.compact import method as compact

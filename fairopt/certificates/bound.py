@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.certificates import digits
-from fairopt.certificates.intervals import bracket, loss
+from fairopt.certificates.losses import bracket, loss
 from fairopt.certificates.question import Question
 from fairopt.instance import Bools, Floats, Ints
 

@@ -88,6 +88,11 @@ class Grid:
         more = limit, own, self.tasks_unit[n[own]] / self.row_unit[limit]
         return tuple(np.concatenate(pair) for pair in zip(found, more, strict=True))  # type: ignore
 
+    def open(self, columns: Ints) -> Bools:
+        """Which of these columns may hold tasks."""
+        every = np.ones(len(columns), dtype=bool)
+        return every if self.eligible is None else np.asarray(self.eligible.ravel()[columns])
+
     def cost(self, price: Floats) -> Floats:
         """(P,) price of a task of each column, for prices (M,); inf where not eligible."""
         users, servers, resources = self.shape
@@ -174,6 +179,10 @@ class Listed:
         each = np.repeat(np.arange(len(columns)), size)
         at = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size) + np.repeat(start, size)
         return self.matrix.indices[at].astype(np.int64), each, self.matrix.data[at]
+
+    def open(self, columns: Ints) -> Bools:
+        """Which of these columns may hold tasks: all."""
+        return np.ones(len(columns), dtype=bool)
 
     def cost(self, price: Floats) -> Floats:
         """(P,) price of a task of each column, for prices (M,)."""

@@ -1,8 +1,10 @@
-"""The judge of alpha-fair answers, alpha > 0, beside any linear rules (docs/maths/prices.md).
+"""The judge of alpha-fair answers beside any linear rules (docs/maths/prices.md).
 
 Certified: every rule is kept, and every user's share is proved to be within a millionth of its
 share at any optimum, whatever made the answer and whatever its prices are. Refuted: a rule is
-broken, or somebody is proved to be off by more. Else unproved, with the bound that was proved.
+broken, or somebody is proved to be off by more. Else unproved, with the bound that was proved. For
+alpha = 0, a linear program, shares are not unique, and the gap of the objective is the statement
+(`linear`).
 """
 
 from __future__ import annotations
@@ -44,8 +46,6 @@ def judge(alloc: Allocation, tolerance: float = TOLERANCE) -> Certificate:
     tolerance : the largest distance of a share from every optimum's that is certified.
     """
     inst = alloc.instance
-    if not float(alloc.kind["parameters"]["alpha"]):
-        return _linear(alloc)
     kept, factor = _kept(alloc)
     fits = all(check.holds for check in kept)
     found = proof(with_prices(alloc))
@@ -81,13 +81,6 @@ def judge(alloc: Allocation, tolerance: float = TOLERANCE) -> Certificate:
     return Certificate(
         verdict, gap, float(off[worst]), loose, tuple(checks), ends, told, tolerance
     )  # fmt: skip
-
-
-def _linear(alloc: Allocation) -> Certificate:
-    """The certificate of a throughput, which is a linear program."""
-    from fairopt.certificates import alpha_fair, quotas
-
-    return alpha_fair.judge(alloc) if alloc.instance.plain else quotas.judge(alloc)
 
 
 def _kept(alloc: Allocation) -> tuple[tuple[Check, ...], float]:

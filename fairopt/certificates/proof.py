@@ -13,12 +13,13 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import parts
-from fairopt.certificates.bound import Proved, bound, sums
+from fairopt.certificates.bound import Proved, bound, nothing, sums
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.duality import gap as duality_gap
 from fairopt.certificates.guessed import with_prices
+from fairopt.certificates.linear import linear
 from fairopt.certificates.question import Given, Question, asked, given, named
-from fairopt.certificates.search import ENOUGH, Found, place_of, search
+from fairopt.certificates.search import ENOUGH, Found, place_of, scale, search
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, remembered
@@ -45,7 +46,7 @@ class Proof:
     Parameters
     ----------
     off : (N,) how far each share may be from any optimum's, in the logarithm; inf: not proved.
-    surely : (N,) how far it is at least.
+    surely : (N,) how far it is at least. prices_gap : of a linear program, what its prices prove.
     """
 
     question: Question
@@ -53,6 +54,7 @@ class Proof:
     found: Found
     off: Floats
     surely: Floats
+    prices_gap: float | None = None
 
     @property
     def proved(self) -> Proved:
@@ -62,6 +64,8 @@ class Proof:
     @cached_property
     def gap(self) -> float:
         """A bound on an equal relative rise of every share (of what is above the floors)."""
+        if self.prices_gap is not None:
+            return self.prices_gap
         question, nearby = self.question, np.inf
         with np.errstate(all="ignore"):
             if np.isfinite(self.off).all():
@@ -75,6 +79,8 @@ class Proof:
     def ends(self) -> tuple[Floats, Floats]:
         """(N,) the lowest and the highest share of each user at any optimum."""
         unit, proved = self.question.share_unit, self.proved
+        if not self.question.alpha:
+            return self.question.least * unit, np.full(len(unit), np.inf)
         with np.errstate(over="ignore", invalid="ignore"):
             share = np.exp(proved.log_share) * unit
             low = np.nan_to_num(share * np.exp(-proved.below), nan=0.0)
@@ -91,14 +97,21 @@ def _rise(question: Question, share: Floats, best: Floats) -> float:
 
 
 def proof(alloc: Allocation) -> Proof:
-    """What is proved of an answer with alpha > 0, kept with it."""
-    found: Proof = remembered(alloc, "_proved", lambda: _proof(alloc))
+    """What is proved of an answer, kept with it."""
+    def prove() -> Proof:
+        with np.errstate(all="ignore"):
+            return _proof(alloc)
+
+    found: Proof = remembered(alloc, "_proved", prove)
     return found
 
 
 def _proof(alloc: Allocation) -> Proof:
     question = asked(alloc)
     answer = given(alloc, question)
+    if not question.alpha:
+        told, none = linear(question, answer), Found(nothing(question.users), None)
+        return Proof(question, answer, none, told.off, np.zeros(question.users), told.gap)
     found, off, surely = _searched(question, answer)
     if not (off.max() <= TOLERANCE or surely.max() > TOLERANCE) and few(question):
         # the prices may be bad, or forged: others, guessed from the tasks alone, say more
@@ -183,10 +196,6 @@ def _as_it_is(question: Question, answer: Given) -> Proved:
 def measure(alloc: Allocation) -> tuple[float, float]:
     """(gap, largest residual of a user) of an answer; of one that is far from any optimum at first
     sight what its own prices say, without a search."""
-    if not float(alloc.kind["parameters"]["alpha"]):
-        from fairopt.certificates import alpha_fair
-
-        return alpha_fair.measure(alloc)
     with np.errstate(all="ignore"):
         seen = sight(alloc)
         if seen <= FAR:
@@ -204,14 +213,11 @@ def sight(alloc: Allocation) -> float:
 def sights(alloc: Allocation) -> Floats:
     """(N,) how far each user is from what is best for it at the answer's own prices: an estimate,
     by which answers are put in order, or not looked at closely. It never makes one certified."""
-    if not float(alloc.kind["parameters"]["alpha"]):
-        from fairopt.certificates.prices import Duality, residual
-
-        return residual(Duality.of(alloc))
-
     def look() -> Floats:
-        question = asked(alloc)
         with np.errstate(all="ignore"):
+            question = asked(alloc)
+            if not question.alpha:
+                return proof(alloc).off
             answer = given(alloc, question)
             place = place_of(question, answer)
             log_t, _ = question.log_best(np.log(place.value[0]), place.log_unit)
@@ -224,11 +230,20 @@ def sights(alloc: Allocation) -> Floats:
     return found
 
 
+def log_scale(alloc: Allocation) -> float:
+    """log of the number that brings an answer's prices to the unit of its objective, from the
+    users between the bounds of their shares; -inf if there are none."""
+    with np.errstate(all="ignore"):
+        question = asked(alloc)
+        answer = given(alloc, question)
+        columns = question.columns
+        log_q = np.log(columns.cheapest(columns.cost(answer.price)))
+        return scale(question, answer, log_q) - float(np.log(answer.money))
+
+
 def nearer(alloc: Allocation) -> dict[str, Floats] | None:
     """Tasks and prices of the point near the answer from which it was judged, as fields of an
     allocation; None if the search found none. The one door through which the solver may ask."""
-    if not float(alloc.kind["parameters"]["alpha"]):
-        return None
     found = proof(alloc)
     place, question, inst = found.found.place, found.question, alloc.instance
     if place is None:
@@ -254,4 +269,4 @@ def nearer(alloc: Allocation) -> dict[str, Floats] | None:
     return {"tasks": inst.ways.running(by_way), "way_tasks": by_way, **prices}
 
 
-__all__ = ["Proof", "measure", "nearer", "proof", "sight", "sights"]
+__all__ = ["Proof", "log_scale", "measure", "nearer", "proof", "sight", "sights"]

@@ -43,6 +43,7 @@ class Question:
     low, high : (F,) bounds of flows. alpha : > 0, or 0.
     log_w, base, least, most : (N,) log W, b, sigma and S. nothing : (N,) a share that counts as 0.
     log_size : (N,) sum of the sizes of what log W was added up from, of which its error is a part.
+    within : (N,) the most that each could have alone, its limit included.
     share_unit : (N,) what a share of 1 is in the notion's unit. weight : (N,), W = weight, or
         weight^alpha where `inside`.
     tasks_unit : (N,) powers of two, what 1 is in tasks. row_unit : (M,) the same of rows.
@@ -60,6 +61,7 @@ class Question:
     least: Floats
     most: Floats
     nothing: Floats
+    within: Floats
     share_unit: Floats
     weight: Floats
     inside: bool
@@ -93,13 +95,14 @@ class Question:
 @dataclass(frozen=True)
 class Given:
     """An answer: held (K,) the columns that hold tasks, x (K,) > 0, y (F,) flows, price (M,) >= 0
-    of rows, share (N,)."""
+    of rows, the largest 1, share (N,). money : what prices were divided by."""
 
     held: Ints
     x: Floats
     y: Floats
     price: Floats
     share: Floats
+    money: float = 1.0
 
 
 def asked(alloc: Allocation) -> Question:
@@ -128,7 +131,9 @@ NOBODY = -1e5
 @dataclass(frozen=True)
 class _Users:
     """What is known of users before the rows: alpha, log W, same (N,) whether all scores are equal
-    and no floor is asked, top (N,) the largest score, alone (N,) tasks alone, about."""
+    and no floor is asked; top, bottom (N,) the largest and smallest score; alone (N,) tasks alone,
+    about; best, within (N,) the largest share alone on one server, without and with the limit;
+    every (N,) on all servers together."""
 
     alloc: Allocation
     terms: Entitled
@@ -137,6 +142,7 @@ class _Users:
     alone: Floats
     best: Floats
     within: Floats
+    every: Floats
 
     def question(
         self, columns: Any, rhs: Floats, unit: Floats, low: Floats, high: Floats, row_unit: Floats,
@@ -161,6 +167,7 @@ class _Users:
         return Question(
             columns, rhs, unit, low, high, alpha, log_w + more, np.abs(log_w) + np.abs(more),
             base, least, np.maximum(most, least), nothing / share_unit,
+            np.minimum(self.every, self.top * limit) / share_unit,
             share_unit, terms.weight, inside, self.tasks_unit, row_unit,
         )  # fmt: skip
 
@@ -198,7 +205,7 @@ def _plain(alloc: Allocation, terms: Entitled) -> Question:
     """A grid of users and servers; rows of capacity, then of limits."""
     inst, score = alloc.instance, alloc.score
     users, servers, resources = inst.shape
-    top, bottom, alone, best, within = (np.empty(users) for _ in range(5))
+    top, bottom, alone, best, within, every = (np.empty(users) for _ in range(6))
     for some in inst.blocks():
         u, a = score[some], inst.alone[some]
         if not inst.everywhere:
@@ -206,8 +213,11 @@ def _plain(alloc: Allocation, terms: Entitled) -> Question:
         top[some], alone[some] = rows.largest(u), rows.largest(a)
         bottom[some] = rows.least(u if inst.everywhere else np.where(u > 0, u, np.inf))
         best[some] = rows.largest(u * a)
+        every[some] = rows.total(u * a)
         within[some] = rows.largest(u * np.minimum(a, inst.limit[some, None]))
-    known = _Users(alloc, terms, top, bottom, np.minimum(alone, inst.limit), best, within)
+    known = _Users(
+        alloc, terms, top, bottom, np.minimum(alone, inst.limit), best, within, every
+    )
     limited = np.flatnonzero(known.as_row)
     rhs = np.concatenate([inst.pool.ravel(), inst.limit[limited]])
     row_unit = _power(rhs)
@@ -238,7 +248,8 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     np.maximum.at(within, owner, score * np.minimum(alone, inst.limit[owner]))
     most = np.zeros(users)
     np.maximum.at(most, owner, np.minimum(alone, inst.limit[owner]))
-    known = _Users(alloc, terms, top, bottom, most, best, within)
+    every = np.bincount(owner, score * alone, users)
+    known = _Users(alloc, terms, top, bottom, most, best, within, every)
     keep = _kept(low, known.same)
     rhs, unit = low.rhs[keep], low.unit[keep]
     row_unit = _power(unit)
@@ -292,8 +303,7 @@ def given(alloc: Allocation, question: Question) -> Given:
         price = price * question.row_unit
         top = float(price.max(initial=0.0))
         price = np.nan_to_num(price / top) if 0 < top < np.inf else np.zeros(len(price))
-    y = _flows(question, held, x)
-    return Given(held, x, y, price, share)
+    return Given(held, x, _flows(question, held, x), price, share, top)
 
 
 def _numbers(prices: Floats | None, size: int) -> Floats:

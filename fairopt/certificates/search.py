@@ -123,15 +123,18 @@ def place_of(question: Question, answer: Given, parts: int = 2) -> Place:
     unit = 0.0
     if free.any():
         unit = welfare.log_sum_exp((question.log_w + (1 - question.alpha) * np.log(t))[free])
-    factor = float(np.exp(_scale(question, t, answer.share, np.log(q)) - unit))
+    factor = float(np.exp(scale(question, answer, np.log(q)) - unit))
     held = np.concatenate([answer.held, tasks + np.arange(len(answer.y))])
     amount = np.concatenate([answer.x, answer.y])
     return Place(held, *(digits.of(each, parts) for each in (amount, answer.price * factor,
                                                              q * factor)), unit)  # fmt: skip
 
 
-def _scale(question: Question, t: Floats, share: Floats, log_q: Floats) -> float:
-    """log of the scale of prices at which users between their bounds spend what they do."""
+def scale(question: Question, answer: Given, log_q: Floats) -> float:
+    """log of the scale of prices at which users between their bounds spend what they do; log_q (N,)
+    of the cheapest price of a unit of share."""
+    share = answer.share
+    t = np.maximum(share - question.base, 0.0)
     free = (t > 0) & (share < question.most * (1 - 1e-9)) & (share > question.least * (1 + 1e-9))
     free &= np.isfinite(log_q)
     if not free.any():
@@ -350,4 +353,4 @@ def _ends(
     return end
 
 
-__all__ = ["ENOUGH", "Found", "place_of", "search"]
+__all__ = ["ENOUGH", "Found", "place_of", "scale", "search"]

@@ -24,7 +24,7 @@ TOGETHER, FAINT, PULL, LOOSE = 1e-12, 1e-22, 1e-9, 1e-15
 DENSE, ROWS = 500, 3_000
 """unknowns up to which the matrix is formed whole; most full rows"""
 SPARE = {2: 2.0**-94, **{k: 2.0 ** (-50 * k) for k in range(3, 13)}}
-"""part of full rows and floors that is left free, so that none is overrun, by the number of floats"""
+"""part of full rows and floors left free, so that none is overrun, by the number of floats"""
 FLOOR = 16.0
 """floors are aimed at so much further, so that tasks can be scaled down"""
 
@@ -137,7 +137,9 @@ def _whole(wanted: Missing, pull: float) -> Step | None:
     diagonal = np.concatenate([pull / wanted.part, np.full(rows, -LOOSE), -bend])
     matrix[np.arange(size), np.arange(size)] = diagonal
     found = _finite(matrix, np.concatenate([wanted.error, wanted.left, -wanted.miss]))
-    return None if found is None else (found[:held], found[held : held + rows], found[held + rows :])
+    if found is None:
+        return None
+    return found[:held], found[held : held + rows], found[held + rows :]
 
 
 def _by_rows(wanted: Missing) -> Step | None:

@@ -6,13 +6,13 @@ from typing import Any
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
-from fairopt.certificates.alpha_fair import normalised
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion
 from fairopt.solving.engines.again import matching
 from fairopt.solving.engines.point import Question
+from fairopt.solving.prices import normalised
 
 CLOSE = 1e-9
 """largest gap and residual of an answer from a start; any other is solved anew"""

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import normalised
 from fairopt.certificates.proof import FAR, measure, nearer, sight
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.point import Point, fitted
-from fairopt.solving.reach import within_reach
+from fairopt.solving.prices import normalised, within_reach
 
 NEARER = 4
 """most times that the optimum is searched again from the point found"""

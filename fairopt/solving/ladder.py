@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.proof import sight, sights
+from fairopt.certificates.proof import sight
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import SolverFailure
-from fairopt.instance import Floats, Instance, Ints
+from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair
 from fairopt.solving.best import EXACT, Best
 from fairopt.solving.engines import units
 from fairopt.solving.engines.compact import method as compact
 from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.interior import pooled
-from fairopt.solving.engines.point import Point, Question, fitted
+from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.smoothed import method as smoothed
 from fairopt.solving.undecided import undecided
@@ -74,7 +74,7 @@ class Ladder(Best):
             or self.question.alpha > STEEPEST
             or np.ptp(self.question.log_w) > 14
         )
-        if steep and (self._central() or self._rest()):
+        if steep and self._central():
             return self.found()
         linear, few = self.question.alpha == 0, len(self.question.pairs[0]) <= SMALL
         for settings in () if solver == "interior" else conic.ladder(solver, linear):
@@ -87,10 +87,10 @@ class Ladder(Best):
                 break
             # its factorisations fill up: of many pairs it is the last resort
             early = few and self.polished and not steep and not self.tried
-            if early and (self._central() or self._rest()):
+            if early and self._central():
                 break
         if self.error > self.gap and self.polished and not self.tried and self.best is not None:
-            self._rest() or self._central()
+            self._central()
         if self.best is None:
             raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
         return self.found()
@@ -130,7 +130,7 @@ class Ladder(Best):
             point = interior.follow(self.question)
             self.judge("interior", point)
         self._mended()
-        if self.error > SETTLED and self._jobs():
+        if self.error > self.gap and self._jobs():
             return True
         rough = self.error > self.exact or self._undecided()
         if point is not None and self.polished and rough and self._small():
@@ -203,57 +203,6 @@ class Ladder(Best):
             self.judge("simplex, refined", linear.solve(self.question))
         except SolverFailure as failure:
             self.steps.append({"step": "simplex, refined", "status": str(failure)})
-        return self.error <= self.gap
-
-    def _rest(self) -> bool:
-        """Solve again, alone, for users of too little money, with the capacity that is left."""
-        from fairopt.solving import remainder
-
-        if self.best is None:
-            return False
-        bad = np.flatnonzero(sights(self.best) > self.gap)
-        users = remainder.lighter(self.best, bad) if len(bad) else bad
-        if not len(users):
-            return False
-        if self._joined("the rest, alone", self.best, users):
-            return True
-        # errors that are small for heavy users may harm light ones: solve for the heavy alone, too
-        heavy = np.setdiff1d(np.arange(len(self.instance.users)), users)
-        everywhere = np.arange(self.instance.shape[1])
-        found = self._alone(self.instance.select(heavy, everywhere), heavy)
-        if found is None:
-            return False
-        held, rest = remainder.beside(self.best, heavy, found, users)
-        return self._joined("heavy and light, each alone", held, rest)
-
-    def _alone(self, instance: Instance, users: Ints) -> Allocation | None:
-        """The answer for these users alone; None where there is none."""
-        ladder = Ladder(instance, self.notion, self.score[users], True, self.gap, exact=0.0)
-        try:
-            return ladder.climb("interior")[0]
-        except SolverFailure:
-            return None
-
-    def _joined(self, label: str, held: Allocation, users: Ints) -> bool:
-        """Solve for these users with what the others leave, join both answers and polish them."""
-        from fairopt.solving import remainder
-
-        tasks, p, mu = held.tasks, held.prices, held.limit_prices
-        if len(users):
-            left = remainder.left_for(held, users)
-            found = None if left is None else self._alone(left, users)
-            if found is None:
-                return False
-            tasks, p, mu = remainder.joined(held, users, found)
-        assert p is not None and mu is not None
-        step: dict[str, Any] = {"step": label}
-        self.steps.append(step)
-        self.keep(step, fitted(self.instance, tasks), p, mu)
-        self._mended()
-        if self.error > self.gap:
-            limit = np.where(mu > 0, self.instance.limit, 0.0)
-            point = Point(tasks[self.instance.pairs], p * self.instance.pool, mu * limit)
-            self.judge("polish", polish(self.question, point))
         return self.error <= self.gap
 
     def _undecided(self) -> bool:
