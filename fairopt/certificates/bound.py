@@ -2,7 +2,7 @@ r"""Where the optimum is, user by user: proved by any feasible point and any pri
 
 Of the question of `question` let (x, y) be feasible, p >= 0 any prices of rows, and v_n at most the
 cheapest price of a unit of user n's share. With t = s - b and t0 the t that is best at v, clipped
-to the bounds of the share, m = W t0^(1-alpha) and loss(z) = e^z - 1 - (e^((1-alpha) z) - 1)/(1-alpha)
+to the bounds of the share, m = W t0^(1-alpha), loss(z) = e^z - 1 - (e^((1-alpha) z)-1)/(1-alpha),
 
 .. math:: \epsilon = \sum_{rows} p\,\mathrm{left} + \sum_{flows} |drift|\,|bound - y|
    + \sum_{columns} x (cost - v u) + \sum_n m_n \operatorname{loss}(\log t_n / t^0_n)
@@ -119,7 +119,7 @@ def rest(question: Question, place: Place) -> Rest:
     own = np.flatnonzero(place.columns < columns.count)
     owner, worth = columns.owner(place.columns[own]), columns.worth(place.columns[own])
     amount = place.amount[:, own]
-    share = np.bincount(owner, worth * amount[0], users)
+    share = np.asarray(np.bincount(owner, worth * amount[0], users), np.float64)
     ends, errors = [], np.zeros(users)
     for end in (question.most, question.least):
         some = np.isfinite(end) & (end > 0)
@@ -169,7 +169,8 @@ def bound(
     if not _feasible(question, place, seen.rest):
         return nothing(question.users), np.inf
     here, users = seen.rest, question.users
-    columns, tasks = question.columns, np.count_nonzero(seen.near < question.columns.count)
+    columns = question.columns
+    tasks = int(np.count_nonzero(seen.near < columns.count))
     near, profit, error = seen.near[:tasks], seen.profit[:tasks], seen.profit_error[:tasks]
     # a value that no column exceeds
     owner, worth = columns.owner(near), columns.worth(near)
@@ -188,7 +189,7 @@ def bound(
     m = np.exp(log_m)
     z, charge = _users(question, place, seen.rest, value, less, log_t, end, m)
     # the money of a user at its limit may be beyond floating point, where nothing is lost
-    eps += np.where(z == 0, 0.0, m * _loss_above(z, question.alpha)) + charge
+    eps += np.where(z == 0, 0.0, m * loss_above(z, question.alpha)) + charge
     shared = np.where(place.price[0] > 0, place.price[0] * (here.left + here.left_error), 0.0)
     if len(question.low):
         shared = np.append(shared, _flows(question, place, seen, tasks, mine))
@@ -201,7 +202,7 @@ def bound(
         each, whole = total[part[:users]] + TINY * m, total.sum()
     each = each * (1 + 1e-9)
     share = question.base + t0
-    below, above = _ends(np.where(each == 0, 0.0, each / m), question.alpha)
+    below, above = ends(np.where(each == 0, 0.0, each / m), question.alpha)
     low = question.base + t0 * np.exp(-below)
     below, above = -np.log(low / share), np.log((question.base + t0 * np.exp(above)) / share)
     fixed = question.least >= question.most
@@ -225,11 +226,12 @@ def _feasible(question: Question, place: Place, here: Rest) -> bool:
         return False
     y = place.amount[:, ~own]
     ones, which = np.ones(y.shape[1]), np.arange(y.shape[1])
-    return all(
-        bool((sign * digits.remainders(np.where(known, end, 0.0), which, ones, y)[0] >= 0)[known].all())
-        for end, sign in ((question.high, 1.0), (question.low, -1.0))
-        for known in (np.isfinite(end),)
-    )
+    for end, sign in ((question.high, 1.0), (question.low, -1.0)):
+        known = np.isfinite(end)
+        apart, _ = digits.remainders(np.where(known, end, 0.0), which, ones, y)
+        if not (sign * apart >= 0)[known].all():
+            return False
+    return True
 
 
 def _users(
@@ -278,7 +280,8 @@ def exactly(question: Question, place: Place) -> Floats:
     with localcontext() as context:
         context.prec = 18 * len(place.value) + 10
         t = [Decimal(-float(b)) for b in question.base]
-        for n, u, x in zip(owner.tolist(), worth.tolist(), place.amount[:, own].T.tolist(), strict=True):
+        amounts = place.amount[:, own].T.tolist()
+        for n, u, x in zip(owner.tolist(), worth.tolist(), amounts, strict=True):
             t[n] += Decimal(u) * sum(map(Decimal, x), Decimal(0))
         alpha, unit = Decimal(question.alpha), Decimal(place.log_unit)
         for n in range(question.users):
@@ -301,7 +304,7 @@ def _flows(
     return np.where(drift == 0, 0.0, np.abs(drift) * np.maximum(room, 0.0) * (1 + ROUND))
 
 
-def _loss_above(z: Floats, alpha: float) -> Floats:
+def loss_above(z: Floats, alpha: float) -> Floats:
     """A number above loss(+-z)."""
     near = 0.51 * alpha * z**2
     far = z * (1 + alpha) > SMALL
@@ -312,7 +315,7 @@ def _loss_above(z: Floats, alpha: float) -> Floats:
     return near
 
 
-def _ends(eps: Floats, alpha: float) -> tuple[Floats, Floats]:
+def ends(eps: Floats, alpha: float) -> tuple[Floats, Floats]:
     """(N,) how far below and above 0 the z with loss(z) <= eps may be."""
     near = np.sqrt(2.05 * eps / alpha)
     below, above = near.copy(), near.copy()
@@ -324,4 +327,7 @@ def _ends(eps: Floats, alpha: float) -> tuple[Floats, Floats]:
     return below, above
 
 
-__all__ = ["Place", "Proved", "Rest", "Sums", "bound", "exactly", "nothing", "rest", "sums"]
+__all__ = [
+    "Place", "Proved", "Rest", "Sums", "bound", "ends", "exactly", "loss_above", "nothing", "rest",
+    "sums",
+]  # fmt: skip

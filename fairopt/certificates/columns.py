@@ -177,7 +177,7 @@ class Listed:
         start, end = self.matrix.indptr[columns], self.matrix.indptr[columns + 1]
         size = end - start
         each = np.repeat(np.arange(len(columns)), size)
-        at = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size) + np.repeat(start, size)
+        at = np.arange(size.sum()) + np.repeat(start - np.cumsum(size) + size, size)
         return self.matrix.indices[at].astype(np.int64), each, self.matrix.data[at]
 
     def open(self, columns: Ints) -> Bools:

@@ -82,7 +82,7 @@ def remainders(whole: Floats, rows: Ints, factor: Floats, amount: Floats) -> tup
     high, low = exact_product(factor, amount[0])
     rest = low + factor * amount[1]
     size = np.abs(whole) + np.bincount(rows, np.abs(high), len(whole))
-    return _at_once(whole, rows, high, rest), SURE * size
+    return _at_once(whole, rows, high, rest), np.asarray(SURE * size)
 
 
 def _one_by_one(whole: Floats, rows: Ints, factor: Floats, amount: Floats) -> Floats:

@@ -78,14 +78,20 @@ class Proof:
 
     def ends(self) -> tuple[Floats, Floats]:
         """(N,) the lowest and the highest share of each user at any optimum."""
-        unit, proved = self.question.share_unit, self.proved
         if not self.question.alpha:
+            unit = self.question.share_unit
             return self.question.least * unit, np.full(len(unit), np.inf)
-        with np.errstate(over="ignore", invalid="ignore"):
-            share = np.exp(proved.log_share) * unit
-            low = np.nan_to_num(share * np.exp(-proved.below), nan=0.0)
-            high = share * np.exp(proved.above)
-        return low, np.where(np.isfinite(high), high, np.inf)
+        return ends(self.question, self.proved)
+
+
+def ends(question: Question, proved: Proved) -> tuple[Floats, Floats]:
+    """(N,) the lowest and the highest share of each user that is proved of any optimum."""
+    unit = question.share_unit
+    with np.errstate(over="ignore", invalid="ignore"):
+        share = np.exp(proved.log_share) * unit
+        low = np.nan_to_num(share * np.exp(-proved.below), nan=0.0)
+        high = share * np.exp(proved.above)
+    return low, np.where(np.isfinite(high), high, np.inf)
 
 
 def _rise(question: Question, share: Floats, best: Floats) -> float:
@@ -143,7 +149,7 @@ def _searched(question: Question, answer: Given) -> tuple[Found, Floats, Floats]
                 found = Found(_closer(found.proved, closer.proved), closer.place or found.place)
                 off, surely = _apart(found.proved, log_share, floor)
         if not np.isfinite(off).all():
-            rough = Found(_closer(found.proved, _as_it_is(question, answer)), found.place)
+            rough = Found(_closer(found.proved, as_it_is(question, answer)), found.place)
             found = rough
             off, surely = _apart(found.proved, log_share, floor)
     return found, off, surely
@@ -180,7 +186,7 @@ def _digits(question: Question, answer: Given) -> int:
     return int(np.clip(np.ceil((bits + 60) / 50) + 1, 2, MOST_PARTS))
 
 
-def _as_it_is(question: Question, answer: Given) -> Proved:
+def as_it_is(question: Question, answer: Given) -> Proved:
     """What the answer proves at its own prices, scaled down to fit: little, but of any answer."""
     place = place_of(question, answer)
     seen = sums(question, place)
@@ -193,6 +199,27 @@ def _as_it_is(question: Question, answer: Given) -> Proved:
     return bound(question, place, seen)[0]
 
 
+def gap_by_prices(alloc: Allocation) -> float:
+    """A bound on an equal relative rise of every share, by the answer's own prices alone."""
+    with np.errstate(all="ignore"):
+        question = asked(alloc)
+        answer = given(alloc, question)
+        by_prices = duality_gap if question.alpha else _linear_gap
+        return by_prices(question, answer)
+
+
+def _linear_gap(question: Question, answer: Given) -> float:
+    return linear(question, answer).gap
+
+
+def ends_by_prices(alloc: Allocation) -> tuple[Floats, Floats]:
+    """(N,) the lowest and the highest share at any optimum that the answer and its own prices
+    prove, without a search."""
+    with np.errstate(all="ignore"):
+        question = asked(alloc)
+        return ends(question, as_it_is(question, given(alloc, question)))
+
+
 def measure(alloc: Allocation) -> tuple[float, float]:
     """(gap, largest residual of a user) of an answer; of one that is far from any optimum at first
     sight what its own prices say, without a search."""
@@ -201,8 +228,7 @@ def measure(alloc: Allocation) -> tuple[float, float]:
         if seen <= FAR:
             found = proof(alloc)
             return found.gap, float(found.off.max())
-        question = asked(alloc)
-        return duality_gap(question, given(alloc, question)), seen
+        return gap_by_prices(alloc), seen
 
 
 def sight(alloc: Allocation) -> float:
@@ -269,4 +295,4 @@ def nearer(alloc: Allocation) -> dict[str, Floats] | None:
     return {"tasks": inst.ways.running(by_way), "way_tasks": by_way, **prices}
 
 
-__all__ = ["Proof", "log_scale", "measure", "nearer", "proof", "sight", "sights"]
+__all__ = ["Proof", "ends_by_prices", "gap_by_prices", "log_scale", "measure", "nearer", "proof", "sight", "sights"]

@@ -198,7 +198,7 @@ class _Users:
 def _power(amount: Floats) -> Floats:
     """The power of two below an amount; 1 of nothing."""
     known = np.where((amount > 0) & np.isfinite(amount), amount, 1.0)
-    return np.ldexp(1.0, np.frexp(known)[1] - 1)
+    return np.asarray(np.ldexp(1.0, np.frexp(known)[1] - 1))
 
 
 def _plain(alloc: Allocation, terms: Entitled) -> Question:
@@ -248,7 +248,7 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     np.maximum.at(within, owner, score * np.minimum(alone, inst.limit[owner]))
     most = np.zeros(users)
     np.maximum.at(most, owner, np.minimum(alone, inst.limit[owner]))
-    every = np.bincount(owner, score * alone, users)
+    every = np.asarray(np.bincount(owner, score * alone, users), dtype=np.float64)
     known = _Users(alloc, terms, top, bottom, most, best, within, every)
     keep = _kept(low, known.same)
     rhs, unit = low.rhs[keep], low.unit[keep]
@@ -295,10 +295,10 @@ def given(alloc: Allocation, question: Question) -> Given:
         stated = by_way if by_way is not None else alloc.tasks[alloc.instance.ways.owner]
         tasks = np.maximum(stated[low.way, low.server], 0.0)
         held = np.flatnonzero(tasks)
-        price = _listed_prices(alloc, low)[_kept(low, columns.same)]
+        price = listed_prices(alloc, low)[_kept(low, columns.same)]
     owner = columns.owner(held)
     x = tasks[held] / question.tasks_unit[owner]
-    share = np.bincount(owner, columns.worth(held) * x, question.users)
+    share = np.asarray(np.bincount(owner, columns.worth(held) * x, question.users), np.float64)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         price = price * question.row_unit
         top = float(price.max(initial=0.0))
@@ -313,7 +313,8 @@ def _numbers(prices: Floats | None, size: int) -> Floats:
     return np.where(np.isfinite(flat) & (flat > 0), flat, 0.0)
 
 
-def _listed_prices(alloc: Allocation, low: Lowered) -> Floats:
+def listed_prices(alloc: Allocation, low: Lowered) -> Floats:
+    """(M,) the prices of an answer, by the rows of its lowered system."""
     found = np.zeros(len(low.rhs))
     for kind, name in ((CAPACITY, "prices"), (LIMIT, "limit_prices"), (BOUND, "bound_prices"),
                        (QUOTA, "node_prices")):  # fmt: skip
@@ -356,4 +357,4 @@ def named(question: Question, price: Floats, alloc: Allocation) -> dict[str, Flo
             "node_prices": found.nodes}  # fmt: skip
 
 
-__all__: Sequence[str] = ["Given", "Question", "asked", "given", "named"]
+__all__: Sequence[str] = ["Given", "Question", "asked", "given", "listed_prices", "named"]

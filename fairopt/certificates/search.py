@@ -126,8 +126,10 @@ def place_of(question: Question, answer: Given, parts: int = 2) -> Place:
     factor = float(np.exp(scale(question, answer, np.log(q)) - unit))
     held = np.concatenate([answer.held, tasks + np.arange(len(answer.y))])
     amount = np.concatenate([answer.x, answer.y])
-    return Place(held, *(digits.of(each, parts) for each in (amount, answer.price * factor,
-                                                             q * factor)), unit)  # fmt: skip
+    return Place(
+        held, digits.of(amount, parts), digits.of(answer.price * factor, parts),
+        digits.of(q * factor, parts), unit,
+    )  # fmt: skip
 
 
 def scale(question: Question, answer: Given, log_q: Floats) -> float:
@@ -153,7 +155,7 @@ def _begun(question: Question, place: Place, room: float) -> Point | None:
     own = place.columns < tasks
     held, x = place.columns[own], place.amount[0][own]
     n, worth = columns.owner(held), columns.worth(held)
-    share = np.bincount(n, worth * x, users)
+    share = np.asarray(np.bincount(n, worth * x, users), dtype=np.float64)
     if not ((share > 0).all() and np.isfinite(p).all() and np.isfinite(q).all()):
         return None
     y = place.amount[0][~own]

@@ -1,4 +1,4 @@
-"""Prices as an answer holds them: of the sum that is promised, and limits' where floats lose them."""
+"""Prices as an answer holds them: of the sum promised, and of limits where floats lose them."""
 
 from __future__ import annotations
 
