@@ -116,10 +116,11 @@ def _below(tree, node: int) -> list[int]:
 
 
 def _weights(tree, given: np.ndarray) -> np.ndarray:
-    """(N,) the product down the tree of each node's part among its siblings that have users."""
-    found = []
+    """(N,) the product down the tree of each node's part among its siblings that have users, times
+    the sum of all weights."""
+    found, whole = [], sum(exact(given))
     for k in tree.leaf.tolist():
-        part = D(1)
+        part = whole
         while tree.parent[k] >= 0:
             above = tree.parent[k]
             siblings = [s for s in np.flatnonzero(tree.parent == above) if _below(tree, int(s))]
