@@ -24,7 +24,7 @@ from fairopt.certificates.search import place_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.trust import kinds  # noqa: E402
+from benchmarks.trust import kinds
 
 ALPHAS = (0.3, 0.5, 1.0, 2.0, 10.0)
 
@@ -44,7 +44,8 @@ def drawn(rng: np.random.Generator) -> tuple[fo.Instance, fo.AlphaFair]:
         inst = kinds.ruled(rng, inst)
         if inst.quotas is not None and inst.quotas.guarantee_tasks:
             over = str(rng.choice(["floor", "above"]))
-    return inst, fo.AlphaFair(float(rng.choice(ALPHAS)), weight_inside=rng.random() < 0.3, over=over)
+    alpha, inside = float(rng.choice(ALPHAS)), bool(rng.random() < 0.3)
+    return inst, fo.AlphaFair(alpha, weight_inside=inside, over=over)
 
 
 def truth_of(inst: fo.Instance, notion: fo.AlphaFair) -> tuple[Rows, Optimum] | None:

@@ -25,9 +25,9 @@ from oracles import parted
 
 import fairopt as fo
 from benchmarks.forged import pages
-from benchmarks.forged.draws import HOWS, SOURCES, Case, case
+from benchmarks.forged.draws import HOWS, SOURCES, case
 from benchmarks.forged.ways import Forger, forged
-from benchmarks.trust.references import NOTHING, due
+from benchmarks.trust.references import NOTHING
 
 FAR = 1.01e-6
 """off by more is wrong: what certified means, and the rounding of the answer"""
@@ -60,7 +60,7 @@ def outcome(source: str, how: str, seed: int) -> dict[str, Any]:
         if one is None:
             return {**row, "asked": False}
         forger = Forger(one)
-        own = own_answer(one)
+        own = own_answer(forger)
         truth = judged(forger, forger.right, forger.prices, own and own[2])
         wrong = [["own answer", own[1]]] if own and own[0] == "certified" and own[1] > FAR else []
         counts: Counter[str] = Counter()
@@ -88,15 +88,19 @@ def fits(forger: Forger, x: np.ndarray) -> bool:
     return not forger.q.low and bool((forger.g @ x <= forger.h * (1 + 1e-10)).all())
 
 
-def off(one: Case, alloc: fo.Allocation) -> float:
+def off(forger: Forger, alloc: fo.Allocation) -> float:
     """How far the worst user is from the truth; shares of next to nothing count as nothing."""
-    floor = np.maximum(NOTHING * due(one.inst, one.notion, alloc), 1e-300)
-    ours, truth = (np.maximum(s, floor) for s in (alloc.shares, one.truth.share))
+    log_due = forger.log_w / forger.alpha
+    due = np.exp(log_due - np.logaddexp.reduce(log_due))
+    alone = (alloc.score * np.minimum(forger.case.inst.alone, forger.case.inst.limit[:, None]))
+    floor = np.maximum(NOTHING * due * alone.max(axis=1), 1e-300)
+    ours, truth = (np.maximum(s, floor) for s in (alloc.shares, forger.case.truth.share))
     return float(np.abs(np.log(ours / truth)).max())
 
 
-def own_answer(one: Case) -> tuple[str, float, fo.Allocation] | None:
+def own_answer(forger: Forger) -> tuple[str, float, fo.Allocation] | None:
     """Verdict on our own answer, how far it is off, and the answer."""
+    one = forger.case
     try:
         if one.how == "partitions":
             tasks, verdict = parted.solved(one.inst, one.notion, 2)
@@ -106,7 +110,7 @@ def own_answer(one: Case) -> tuple[str, float, fo.Allocation] | None:
             verdict = found.certificate
     except Exception:  # whatever it is, the campaign goes on, and counts an answer less
         return None
-    return verdict.verdict, off(one, found), found
+    return verdict.verdict, off(forger, found), found
 
 
 def judged(
@@ -118,7 +122,7 @@ def judged(
     tasks = np.zeros((len(inst.ways.owner), inst.shape[1]))
     tasks[forger.q.way, forger.q.server] = x
     given = fo.Allocation(inst, notion, tasks[: inst.shape[0]], prices)
-    far = off(forger.case, given)
+    far = off(forger, given)
     if forger.case.how == "partitions":
         return parted.certified(inst, notion, tasks, prices, 2).verdict, far
     if own is not None:
