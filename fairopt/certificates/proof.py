@@ -295,4 +295,7 @@ def nearer(alloc: Allocation) -> dict[str, Floats] | None:
     return {"tasks": inst.ways.running(by_way), "way_tasks": by_way, **prices}
 
 
-__all__ = ["Proof", "ends_by_prices", "gap_by_prices", "log_scale", "measure", "nearer", "proof", "sight", "sights"]
+__all__ = [
+    "Proof", "ends_by_prices", "gap_by_prices", "log_scale", "measure", "nearer", "proof", "sight",
+    "sights",
+]  # fmt: skip
