@@ -241,7 +241,7 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     np.minimum.at(bottom, owner, score)
     full = low.matrix.tocsc()
     entries = full[:, : low.columns].tocoo()
-    room = np.where(low.kind == CAPACITY, low.rhs, np.inf)
+    room = _room(low, full)
     alone = np.full(low.columns, np.inf)
     np.minimum.at(alone, entries.col, room[entries.row] / entries.data)
     np.maximum.at(best, owner, score * alone)
@@ -268,6 +268,15 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     return known.question(
         columns, rhs / row_unit, unit / row_unit, lowest / flow, highest / flow, row_unit
     )
+
+
+def _room(low: Lowered, matrix: Any) -> Floats:
+    """(M,) the most that tasks may take of each row, with all that flows may bring."""
+    flows = matrix[:, low.columns :].tocoo()
+    with np.errstate(invalid="ignore"):
+        brought = -flows.data * np.where(flows.data > 0, low.low[flows.col], low.high[flows.col])
+    found = low.rhs + np.bincount(flows.row, brought, len(low.rhs))
+    return np.where(low.kind == LIMIT, np.inf, np.maximum(found, 0.0))
 
 
 def _kept(low: Lowered, same: Bools) -> Bools:

@@ -74,6 +74,7 @@ def search(
         here = place_of(question, answer, parts)
         for room in ROOMS:
             point, least, known, error = _begun(question, here, room), np.inf, None, np.inf
+            stalls = 0
             for _ in range(most):
                 if point is None:
                     break
@@ -86,8 +87,9 @@ def search(
                 least = min(worst, least)
                 best = _better(best, proved, place, eps, worst < last)
                 # of a user of little money the bound falls slowly until eps is below its money
-                stalled, error = eps >= error / 4, eps
-                if worst <= enough or (np.isfinite(eps) and stalled and worst >= last / 2):
+                stalled, error = eps >= error / 4 and worst >= last / 2, eps
+                stalls = stalls + 1 if stalled else 0
+                if worst <= enough or (np.isfinite(eps) and stalls >= (1 if parts == 2 else 3)):
                     break
                 point, known = _stepped(question, point, seen if whole else None)
             if _worst(best.proved) <= KNOWN:

@@ -36,5 +36,8 @@ def stuck(alloc: Allocation, asked: Entitled) -> Bools:
                 q = bill.cheapest
                 left = bill.idle + bill.over.sum()
                 left += float((q * np.maximum(share - floor, 0.0))[q > 0].sum())
-                proved = proved | (held & (q > 0) & (left <= TOLERANCE * q * floor))
+                # what is left could be another's, so all who pay these prices are stuck, or nobody
+                fixed = held & (left <= TOLERANCE * q * floor)
+                if fixed[q > 0].all():
+                    proved = proved | (fixed & (q > 0))
     return proved
