@@ -90,7 +90,7 @@ def prices_of(rng: np.random.Generator, alloc: fo.Allocation, far: float) -> fo.
 @pytest.mark.parametrize("far", [0.3, 1e-2, 1e-5])
 def test_the_optimum_lies_within_what_any_place_proves(far: float) -> None:
     proved_some = 0
-    for seed in range(40):
+    for seed in range(16):
         rng = np.random.default_rng([17, seed])
         inst, notion = drawn(rng)
         known = truth_of(inst, notion)
@@ -105,13 +105,13 @@ def test_the_optimum_lies_within_what_any_place_proves(far: float) -> None:
         assert (log_truth >= proved.log_share - proved.below - room).all(), seed
         assert (log_truth <= proved.log_share + proved.above + room).all(), seed
         proved_some += bool(np.isfinite(proved.below).any())
-    assert proved_some > 8
+    assert proved_some > 4
 
 
 @pytest.mark.parametrize("far", [0.1, 1e-3, 1e-6])
 def test_a_place_proves_what_its_exact_sum_does(far: float) -> None:
     compared = 0
-    for seed in range(40):
+    for seed in range(16):
         rng = np.random.default_rng([18, seed])
         inst, notion = drawn(rng)
         if inst.quotas is not None and inst.quotas.quotas:
@@ -138,4 +138,4 @@ def test_a_place_proves_what_its_exact_sum_does(far: float) -> None:
                 if np.isfinite(end) and end != 0:
                     assert 0.999 < exact.ratio(n, end) < 1.1, (seed, n)
         compared += 1
-    assert compared > 8
+    assert compared > 4

@@ -1,0 +1,75 @@
+"""Numbers of several floats beside fractions: what is said to be exact is; errors are bounds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from fairopt.certificates import digits
+
+
+def value(number: np.ndarray) -> list[Fraction]:
+    """(n,) the numbers (k, n), exactly."""
+    return [sum((Fraction(float(p)) for p in column), Fraction(0)) for column in number.T]
+
+
+def many(rng: np.random.Generator, parts: int, size: int) -> np.ndarray:
+    """Numbers of `parts` floats, of both signs and of many sizes."""
+    found = digits.of(rng.normal(size=size) * 10.0 ** rng.integers(-9, 9, size), parts)
+    for k in range(1, parts):
+        found = digits.plus(found, found[0] * rng.normal(size=size) * 2.0 ** (-53 * k))
+    return found
+
+
+@pytest.mark.parametrize("parts", [2, 3, 5])
+def test_sums_keep_every_digit_that_they_have_room_for(parts: int) -> None:
+    rng = np.random.default_rng(parts)
+    number = many(rng, parts, 200)
+    more = number[0] * rng.normal(size=200) * 10.0 ** rng.integers(-30, 1, 200)
+    found = digits.plus(number, more)
+    for before, added, after in zip(value(number), more.tolist(), value(found), strict=True):
+        exact = before + Fraction(added)
+        assert abs(after - exact) <= abs(exact) * Fraction(1, 2 ** (53 * parts - 8))
+
+
+def test_two_floats_hold_a_sum_and_a_product_exactly() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(2, 500)) * 10.0 ** rng.integers(-20, 20, (2, 500))
+    for function, exact in (
+        (digits.exact_sum, lambda x, y: x + y), (digits.exact_product, lambda x, y: x * y)
+    ):  # fmt: skip
+        high, low = function(a, b)
+        for x, y, h, r in zip(a, b, high, low, strict=True):
+            whole = exact(Fraction(float(x)), Fraction(float(y)))
+            assert Fraction(float(h)) + Fraction(float(r)) == whole
+            assert float(h) == float(whole)
+
+
+@pytest.mark.parametrize(("parts", "entries"), [(1, 60), (2, 60), (4, 60), (2, 6_000), (3, 6_000)])
+def test_what_is_left_of_rows_is_exact_or_within_its_error(parts: int, entries: int) -> None:
+    """Rows that are full to the last digit: nearly everything cancels."""
+    rng = np.random.default_rng([parts, entries])
+    rows = np.sort(rng.integers(0, 7, entries))
+    rng.shuffle(rows)
+    factor = rng.uniform(0.1, 1, entries) * 10.0 ** rng.integers(-6, 1, entries)
+    amount = many(rng, parts, entries)
+    sums = [Fraction(0)] * 8
+    for row, f, x in zip(rows.tolist(), factor.tolist(), value(amount), strict=True):
+        sums[row] += Fraction(f) * x
+    whole = np.array([float(s) for s in sums])  # the last row is empty
+    left, error = digits.remainders(whole, rows, factor, amount)
+    for k in range(8):
+        exact = Fraction(float(whole[k])) - sums[k]
+        room = Fraction(float(error[k])) + abs(exact) * Fraction(1, 2**52)
+        assert abs(Fraction(float(left[k])) - exact) <= room
+        # one float would see nothing of it
+        assert error[k] <= 1e-20 * max(abs(whole[k]), float(np.abs(amount).max()) * entries)
+    if entries <= digits.FEW or parts > 2:
+        assert not error.any()
+
+
+def test_a_number_below_nothing_is_nothing() -> None:
+    number = np.array([[1.0, -1.0, 0.0], [1e-20, 1e-20, 0.0]])
+    assert digits.positive(number).tolist() == [[1.0, 0.0, 0.0], [1e-20, 0.0, 0.0]]
