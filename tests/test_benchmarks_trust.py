@@ -62,7 +62,7 @@ def test_drawn_instances_are_of_their_kind(kind: str) -> None:
 
 
 def _angle(inst: fo.Instance) -> float:
-    if inst.demand.shape[1] < 2 or not inst.demand[:, 0].all():
+    if inst.demand.shape[1] < 2 or not inst.demand.all():
         return 0.0
     ratio = inst.demand[:, 1] / inst.demand[:, 0]
     return float(np.ptp(ratio) / ratio.max())
