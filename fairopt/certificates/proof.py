@@ -6,7 +6,7 @@ bounds where every optimum is (`bound`), and the answer is compared with that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import parts
 from fairopt.certificates.bound import Proved, bound, nothing, sums
 from fairopt.certificates.columns import Grid
+from fairopt.certificates.duality import bill
 from fairopt.certificates.duality import gap as duality_gap
 from fairopt.certificates.guessed import with_prices
 from fairopt.certificates.linear import linear
@@ -119,13 +120,29 @@ def _proof(alloc: Allocation) -> Proof:
         told, none = linear(question, answer), Found(nothing(question.users), None)
         return Proof(question, answer, none, told.off, np.zeros(question.users), told.gap)
     found, off, surely = _searched(question, answer)
-    if not (off.max() <= TOLERANCE or surely.max() > TOLERANCE) and few(question):
-        # the prices may be bad, or forged: others, guessed from the tasks alone, say more
-        other = given(with_prices(alloc.with_(**NO_PRICES)), question)
-        again, off2, surely2 = _searched(question, other)
-        if off2.max() < off.max() or surely2.max() > TOLERANCE:
-            return Proof(question, answer, again, off2, surely2)
+    if few(question):
+        for begin in (_at_prices, _at_tasks):
+            if off.max() <= TOLERANCE or surely.max() > TOLERANCE:
+                break
+            again = _searched(question, begin(alloc, question, answer), answer)
+            if again[1].max() < off.max() or again[2].max() > TOLERANCE:
+                found, off, surely = again
     return Proof(question, answer, found, off, surely)
+
+
+def _at_prices(alloc: Allocation, question: Question, answer: Given) -> Given:
+    """The answer with the shares that are best at its prices: its tasks may be bad, or forged."""
+    place = place_of(question, answer)
+    log_t, _ = question.log_best(np.log(place.value[0]), place.log_unit)
+    part = np.clip((question.base + np.exp(log_t)) / answer.share, 1e-6, 1e6)
+    part = np.where(np.isfinite(part), part, 1.0)
+    owner = question.columns.owner(answer.held)
+    return replace(answer, x=answer.x * part[owner], share=answer.share * part)
+
+
+def _at_tasks(alloc: Allocation, question: Question, answer: Given) -> Given:
+    """The answer with prices guessed from its tasks alone: its own may be bad, or forged."""
+    return given(with_prices(alloc.with_(**NO_PRICES)), question)
 
 
 def few(question: Question) -> bool:
@@ -133,10 +150,13 @@ def few(question: Question) -> bool:
     return question.users + len(question.rhs) <= FEW
 
 
-def _searched(question: Question, answer: Given) -> tuple[Found, Floats, Floats]:
-    """What a search from an answer proves; how far each share may be, and is at least, off."""
+def _searched(
+    question: Question, answer: Given, judged: Given | None = None
+) -> tuple[Found, Floats, Floats]:
+    """What a search from an answer proves; how far each share of the answer that is judged (the
+    same, if it is not given) may be, and is at least, off."""
     with np.errstate(all="ignore"):
-        log_share, floor = _logs(question, answer)
+        log_share, floor = _logs(question, answer if judged is None else judged)
         enough = ENOUGH if question.users < MANY else CLOSE
         found = search(question, answer, enough=enough)
         off, surely = _apart(found.proved, log_share, floor)
@@ -264,7 +284,11 @@ def log_scale(alloc: Allocation) -> float:
         answer = given(alloc, question)
         columns = question.columns
         log_q = np.log(columns.cheapest(columns.cost(answer.price)))
-        return scale(question, answer, log_q) - float(np.log(answer.money))
+        if question.alpha:
+            return scale(question, answer, log_q) - answer.log_money
+        _, budget = bill(question, answer.price)
+        worth = welfare.log_sum_exp(question.log_w + np.log(answer.share))
+        return worth - float(np.log(budget)) - answer.log_money
 
 
 def nearer(alloc: Allocation) -> dict[str, Floats] | None:
@@ -287,6 +311,8 @@ def nearer(alloc: Allocation) -> dict[str, Floats] | None:
         rent = np.where(end > 0, np.minimum(np.expm1(end), RENT) * place.value[0], 0.0)
     # a share that is counted in tasks is so in their unit
     prices["limit_prices"] = prices["limit_prices"] + rent / question.tasks_unit
+    if not any(part.any() for part in prices.values()):
+        return None
     if isinstance(columns, Grid):
         return {"tasks": x.reshape(inst.shape[:2]), **prices}
     by_way = columns.low.tasks(x, len(inst.ways))

@@ -95,14 +95,14 @@ class Question:
 @dataclass(frozen=True)
 class Given:
     """An answer: held (K,) the columns that hold tasks, x (K,) > 0, y (F,) flows, price (M,) >= 0
-    of rows, the largest 1, share (N,). money : what prices were divided by."""
+    of rows, the largest 1, share (N,). log_money : of what prices were divided by."""
 
     held: Ints
     x: Floats
     y: Floats
     price: Floats
     share: Floats
-    money: float = 1.0
+    log_money: float = 0.0
 
 
 def asked(alloc: Allocation) -> Question:
@@ -309,10 +309,17 @@ def given(alloc: Allocation, question: Question) -> Given:
     x = tasks[held] / question.tasks_unit[owner]
     share = np.asarray(np.bincount(owner, columns.worth(held) * x, question.users), np.float64)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        price = price * question.row_unit
-        top = float(price.max(initial=0.0))
-        price = np.nan_to_num(price / top) if 0 < top < np.inf else np.zeros(len(price))
-    return Given(held, x, _flows(question, held, x), price, share, top)
+        price, first = _divided(price)
+        price, second = _divided(price * question.row_unit)
+    return Given(held, x, _flows(question, held, x), price, share, first + second)
+
+
+def _divided(price: Floats) -> tuple[Floats, float]:
+    """Prices divided by the largest, and its logarithm; 0 where there are none."""
+    top = float(price.max(initial=0.0))
+    if not 0 < top < np.inf:
+        return np.zeros(len(price)), 0.0
+    return np.nan_to_num(price / top), float(np.log(top))
 
 
 def _numbers(prices: Floats | None, size: int) -> Floats:

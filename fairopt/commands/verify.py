@@ -18,8 +18,12 @@ from fairopt.files.answers import LARGEST
 @click.argument("file")
 @click.option("--partitions", metavar="DIR",
               help="Of an answer in partitions: where its users are, if they were moved.")
+@click.option("--tolerance", type=float, default=1e-6, show_default=True,
+              help="Certify when every share is proved to be within this part.")  # fmt: skip
 @as_json
-def command(file: str, partitions: str | None, as_json: bool) -> int:  # fmt: skip
+def command(
+    file: str, partitions: str | None, tolerance: float, as_json: bool
+) -> int:  # fmt: skip
     """Judge the allocation in FILE (fairopt/allocation/v1, or "-" for stdin), or the plan.
 
     Of an allocation only instance, notion and tasks are needed; a verdict in the file is not
@@ -36,7 +40,7 @@ def command(file: str, partitions: str | None, as_json: bool) -> int:  # fmt: sk
     if is_plan(content):
         return _plan(content, source, as_json)
     answer = files.loads(content, source)
-    certificate = certify(answer)
+    certificate = certify(answer, tolerance=tolerance)
     if as_json:
         to_stdout(files.dumps(answer.with_(certificate=certificate)))
     else:
