@@ -134,7 +134,7 @@ class Listed:
     Parameters
     ----------
     matrix : (M, P + F), by columns. of_column, score : (P,) user and share of a task.
-    same : (N,) whose limit is no row.
+    same : (N,) whose limit is no row. shut : (P,) columns that hold nothing, as a rule says.
     """
 
     low: Lowered
@@ -142,11 +142,12 @@ class Listed:
     of_column: Ints
     score: Floats
     same: Bools
+    shut: Bools
 
     @classmethod
     def of(
         cls, matrix: Any, low: Lowered, tasks_unit: Floats, share_unit: Floats, same: Bools,
-        row_unit: Floats,
+        row_unit: Floats, shut: Bools,
     ) -> Listed:  # fmt: skip
         matrix = matrix.copy()
         column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
@@ -155,7 +156,7 @@ class Listed:
         matrix.data = matrix.data * unit[column] / row_unit[matrix.indices]
         scale = tasks_unit / share_unit
         score = np.where(same[low.owner], 1.0, low.score * scale[low.owner])
-        return cls(low, matrix, low.owner, score, same)
+        return cls(low, matrix, low.owner, score, same, shut)
 
     @property
     def count(self) -> int:
@@ -181,13 +182,13 @@ class Listed:
         return self.matrix.indices[at].astype(np.int64), each, self.matrix.data[at]
 
     def open(self, columns: Ints) -> Bools:
-        """Which of these columns may hold tasks: all."""
-        return np.ones(len(columns), dtype=bool)
+        """Which of these columns may hold tasks."""
+        return np.asarray(~self.shut[columns])
 
     def cost(self, price: Floats) -> Floats:
-        """(P,) price of a task of each column, for prices (M,)."""
+        """(P,) price of a task of each column, for prices (M,); inf where it may hold none."""
         found: Floats = (self.matrix.T @ price)[: self.count]
-        return found
+        return np.where(self.shut, np.inf, found)
 
     def below(self, cost: Floats, value: Floats) -> Ints:
         """The columns whose task costs at most what it is worth at a value (N,) of a share."""

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairopt import storage, threads
+from fairopt import arrays, storage, threads
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import partitions as judge
 from fairopt.certificates.partition_terms import Shown, Terms
@@ -94,7 +94,7 @@ def read(
     given: dict[str, Floats | None] = {"limit_prices": None}
     for name, shape in wanted.items():
         path = file(folder, name, k)
-        if name == "limit_prices" and not path.is_file():
+        if name == "limit_prices" and not storage.there(path):
             continue
         given[name], found = _numbers(path, shape)
         faults.extend(found)
@@ -105,14 +105,14 @@ def read(
 
 
 def _numbers(path: Path, shape: tuple[int, ...]) -> tuple[Floats | None, list[Fault]]:
+    wanted = f"numbers of shape {shape}"
     try:
-        found = np.load(path)
-        if isinstance(found, np.ndarray) and found.shape == shape and found.dtype.kind == "f":
-            return found.astype(np.float64, copy=False), []
-        said = f"{getattr(found, 'dtype', 'arrays')} {getattr(found, 'shape', '')}"
-    except (OSError, ValueError, EOFError) as error:
-        said = "no such file" if isinstance(error, FileNotFoundError) else "no whole NumPy array"
-    return None, [Fault(path.name, said, f"numbers of shape {shape}")]
+        found = arrays.read(path, wanted)
+    except BadInput as error:
+        return None, list(error.faults)
+    if found.shape == shape and found.dtype.kind == "f":
+        return found.astype(np.float64, copy=False), []
+    return None, [Fault(path.name, f"{found.dtype} {found.shape}", wanted)]
 
 
 def certify_partitions(

@@ -31,6 +31,8 @@ NEGLIGIBLE = 1e-9
 """a share below this part of what the user is due of what it could have alone, or of its limit,
 counts as nothing"""
 LEAST_LOG = -600.0
+LEAST = 1e-300
+"""a difference of logarithms that is not 0"""
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,10 @@ class Question:
             return free, np.zeros(len(free))
         ends = np.log(self.least - self.base), np.log(self.most - self.base)
         log_t = np.clip(free, *ends)
-        inside = (log_t > ends[0]) & (log_t < ends[1])
-        return log_t, np.where(inside, 0.0, log_w - self.alpha * log_t - log_price)
+        apart = log_w - self.alpha * log_t - log_price
+        # which bound it is, whatever rounding says of how much dearer or cheaper
+        at_most = np.where(free > ends[1], np.maximum(apart, LEAST), 0.0)
+        return log_t, np.where(free < ends[0], np.minimum(apart, -LEAST), at_most)
 
 
 @dataclass(frozen=True)
@@ -124,14 +128,16 @@ def _asked(alloc: Allocation) -> Question:
     return _plain(alloc, terms) if alloc.instance.plain else _ruled(alloc, terms)
 
 
+ULPS = 8 * 2.0**-52
+"""part by which a floor, which is a product, may differ from the limit that it equals"""
 NOBODY = -1e5
 """log W of users that do not count"""
 
 
 @dataclass(frozen=True)
 class _Users:
-    """What is known of users before the rows: alpha, log W, same (N,) whether all scores are equal
-    and no floor is asked; top, bottom (N,) the largest and smallest score; alone (N,) tasks alone,
+    """What is known of users before the rows: alpha, log W, same (N,) whether all scores are equal;
+    top, bottom (N,) the largest and smallest score; alone (N,) tasks alone,
     about; best, within (N,) the largest share alone on one server, without and with the limit;
     every (N,) on all servers together."""
 
@@ -160,6 +166,8 @@ class _Users:
         limit = self.alloc.instance.limit
         most = np.where(self.same, limit / self.tasks_unit, np.inf)
         least, base = terms.floor / share_unit, terms.base / share_unit
+        # a floor that is all that the limit allows leaves no choice, whatever rounding says
+        least = np.where(np.isfinite(most) & (np.abs(least - most) <= ULPS * least), most, least)
         out = stuck(self.alloc, terms) if alpha else np.zeros(len(log_w), dtype=bool)
         if out.any():
             base, most = np.where(out, 0.0, base), np.where(out, least, most)
@@ -174,8 +182,7 @@ class _Users:
     @property
     def same(self) -> Bools:
         """(N,) whose share is counted in tasks."""
-        found: Bools = (self.top == self.bottom) & (self.terms.floor == 0)
-        return found
+        return np.asarray(self.top == self.bottom)
 
     @property
     def tasks_unit(self) -> Floats:
@@ -238,7 +245,10 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     top, best, within = (np.zeros(users) for _ in range(3))
     bottom = np.full(users, np.inf)
     np.maximum.at(top, owner, score)
-    np.minimum.at(bottom, owner, score)
+    # a floor that is all that the limit allows leaves a user the columns of the best score alone
+    forced = np.isfinite(inst.limit) & (terms.floor >= inst.limit * top * (1 - ULPS))
+    shut = low.empty | (forced[owner] & (score < top[owner]))
+    np.minimum.at(bottom, owner[~shut], score[~shut])
     full = low.matrix.tocsc()
     entries = full[:, : low.columns].tocoo()
     room = _room(low, full)
@@ -255,7 +265,7 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     row_unit = _power(unit)
     matrix = full if keep.all() else low.matrix[np.flatnonzero(keep)].tocsc()
     columns = Listed.of(
-        matrix, low, known.tasks_unit, known.share_unit, known.same, row_unit
+        matrix, low, known.tasks_unit, known.share_unit, known.same, row_unit, shut
     )
     first = matrix.indices[matrix.indptr[low.columns : -1]]  # a row of each flow
     # a flow cannot be more than all quotas, nor less than all that there is
@@ -302,7 +312,7 @@ def given(alloc: Allocation, question: Question) -> Given:
         low = columns.low
         by_way = alloc.way_tasks
         stated = by_way if by_way is not None else alloc.tasks[alloc.instance.ways.owner]
-        tasks = np.maximum(stated[low.way, low.server], 0.0)
+        tasks = np.where(columns.shut, 0.0, np.maximum(stated[low.way, low.server], 0.0))
         held = np.flatnonzero(tasks)
         price = listed_prices(alloc, low)[_kept(low, columns.same)]
     owner = columns.owner(held)

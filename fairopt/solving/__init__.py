@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import criteria, threads
+from fairopt import criteria, memory, threads
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import UNPROVED
 from fairopt.certificates import certify, check_tolerance
@@ -17,7 +17,7 @@ from fairopt.errors import BadInput, Fault, NotCertified, UsageError
 from fairopt.formulas import curves
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
-from fairopt.notions import Notion, expected
+from fairopt.notions import Notion, expected, on_its_own
 from fairopt.notions.notion import SameAs
 from fairopt.notions.way import Levels, OneProgram, Patterns, Procedure, Way
 from fairopt.solving import again
@@ -102,6 +102,9 @@ def solve(
         raise BadInput([expected(notion)])
     check_settings(solver, gap, notion.family or "")
     _known(instance, notion)
+    users, servers, _ = instance.shape
+    memory.enough("instance", 16.0 * users * servers,
+                  f"scores and tasks of {users:,} users on {servers:,} servers")  # fmt: skip
     if start is not None:
         start = again.checked(start, instance, notion)
     if uncertified not in ("raise", "return"):
@@ -147,7 +150,7 @@ def _known(instance: Instance, notion: Notion) -> None:
                 "wanted guarantees, or floor"
             )
         return
-    if notion.family not in LADDERS or notion.family == "tradeoff":
+    if notion.family not in LADDERS or notion.family == "tradeoff" or on_its_own(notion):
         instance.only_plain(notion.name)
     instance.only_linear(f"{notion.name} with quotas or modes")
 
@@ -190,7 +193,8 @@ def _answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allo
     if isinstance(way, SameAs):
         other = _answer(way.instance, way.notion, _score(way.instance, way.notion), how)
         return _brought_back(instance, notion, score, way, other, how.polish)
-    if notion.family in LADDERS:
+    engines = not on_its_own(notion)
+    if engines and notion.family in LADDERS:
         alloc: Allocation = _called(LADDERS[notion.family])(instance, notion, score, how)
         return alloc
     if isinstance(way, Procedure):
@@ -198,7 +202,7 @@ def _answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allo
         tasks = fitted(instance, np.asarray(way.tasks(instance), dtype=np.float64), within=1e-10)
         return Allocation(instance, notion, tasks, score=score, steps=({"step": "procedure"},))
     chosen = isinstance(way, Patterns) and way.chooses
-    if how.solver == "auto" and notion.family in ENGINES and not chosen:
+    if engines and how.solver == "auto" and notion.family in ENGINES and not chosen:
         answer = _called(ENGINES[notion.family])(instance, notion)
         # a small server may be overfull by the rounding of totals that are 1e12 times its own
         tasks = fitted(instance, answer.tasks, within=1e-10)
@@ -216,12 +220,16 @@ def _stated(
 
     able = ("highs",) if isinstance(way, Patterns) else SOLVERS[2:]
     _only_auto(how, notion, ("auto", *able))
-    if isinstance(way, Levels):
-        return stated.levels(instance, notion, score, way, how)
-    if isinstance(way, Patterns):
-        return stated.patterns(instance, notion, score, way, how)
-    assert isinstance(way, OneProgram)
-    return stated.one_program(instance, notion, score, way, how)
+    try:
+        if isinstance(way, Levels):
+            return stated.levels(instance, notion, score, way, how)
+        if isinstance(way, Patterns):
+            return stated.patterns(instance, notion, score, way, how)
+        if isinstance(way, OneProgram):
+            return stated.one_program(instance, notion, score, way, how)
+    except BadInput as error:
+        raise error.within(notion.name) from error
+    raise BadInput([Fault(f"way of {notion.name}", words(way), "a fairopt.notions.way.Way")])
 
 
 def _only_auto(how: How, notion: Notion, able: tuple[str, ...]) -> None:

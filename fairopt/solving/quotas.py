@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.allocation import Allocation
+from fairopt.allocation import Allocation, objective
 from fairopt.certificates import judged
 from fairopt.certificates.proof import log_scale, nearer
 from fairopt.certificates.question import listed_prices
@@ -168,19 +168,14 @@ def _priced(
     price: Floats, nu: Floats, told: Any,
 ) -> Allocation:  # fmt: skip
     """The answer with tasks (P,) and prices of rows (M,) and floors (N,), of the promised sum."""
-    given = families.member(notion.plain())["parameters"]
-    alpha, inside = float(given["alpha"]), bool(given.get("weight_inside", False))
-    log_w = welfare.log_weight(asked.weight, alpha, inside)
     money = float(low.budget(price)) - float(nu @ asked.floor)
     factor = float(asked.weight.sum()) / money
-    share = np.bincount(low.owner, low.score * x, low.shape[0]) - asked.base
     prices: dict[str, Any] = {**naming.priced(low, price * factor)}
-    return Allocation(
+    alloc = Allocation(
         instance, notion, **_tasks(instance, low, x), score=score,
-        objective=welfare.objective(log_w, share, alpha),
-        equivalent=welfare.equivalent(log_w, share, alpha),
         floor_prices=nu * factor, **prices, rounds=told,
     )  # fmt: skip
+    return alloc.with_(**objective.worth(alloc))
 
 
 def _moved(
