@@ -1,7 +1,7 @@
 """Forge answers, ask the judge, count what it certifies, refutes and leaves open; write a page.
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.forged --write docs/results/forged.md
-    python -m benchmarks.forged --source parallel --how ceiling --seed 7 --show
+    python -m benchmarks.forged --source parallel --how ceiling --seed 7
 
 The truth of every question is proved by `tests/oracles/optimum.py`. A run that was stopped goes on
 with --resume: every question leaves a line in --journal.
