@@ -18,7 +18,16 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import mutation  # noqa: E402
 from benchmarks.trust import __main__ as campaign  # noqa: E402
 from benchmarks.trust import pages  # noqa: E402
-from benchmarks.trust.draws import DECADES, FAMILIES, KINDS, Asked, all_asked  # noqa: E402
+from benchmarks.trust.asking import answer  # noqa: E402
+from benchmarks.trust.draws import (  # noqa: E402
+    BOUND,
+    DECADES,
+    FAMILIES,
+    KINDS,
+    Asked,
+    all_asked,
+    kinds_of,
+)
 from benchmarks.trust.references import fault  # noqa: E402
 
 
@@ -32,8 +41,11 @@ def test_twenty_thousand_instances_are_asked() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_drawn_instances_are_of_their_kind(kind: str) -> None:
-    drawn = [Asked("bmf", kind, 6, seed).drawn()[0] for seed in range(12)]
-    drawn += [Asked("sum-m", kind, 6, seed).drawn()[0] for seed in range(24)]
+    drawn = []
+    if kind in kinds_of("bmf"):
+        drawn = [Asked("bmf", kind, 6, seed).drawn()[0] for seed in range(12)]
+    family = "alpha-fair 2" if kind == BOUND else "sum-m"
+    drawn += [Asked(family, kind, 6, seed).drawn()[0] for seed in range(24)]
     seen = {
         "ordinary": any(len(set(inst.weight)) > 1 for inst in drawn),
         "gpu": any((inst.capacity == 0).any() for inst in drawn),
@@ -42,21 +54,39 @@ def test_drawn_instances_are_of_their_kind(kind: str) -> None:
         "limits": any(np.isfinite(inst.limit).any() for inst in drawn),
         "counts": any((inst.count > 1).any() for inst in drawn),
         "placement": any(not inst.placement.all() for inst in drawn),
+        "parallel": any(0 < _angle(inst) < 1e-5 for inst in drawn),
+        "just full": all(inst.capacity.shape == (1, 2) for inst in drawn),
+        BOUND: all(inst.quotas is not None for inst in drawn),
     }
     assert seen[kind]
+
+
+def _angle(inst: fo.Instance) -> float:
+    if inst.demand.shape[1] < 2 or not inst.demand.all():
+        return 0.0
+    ratio = inst.demand[:, 1] / inst.demand[:, 0]
+    return float(np.ptp(ratio) / ratio.max())
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_reference_passes_what_is_right_and_sees_what_is_not(family: str) -> None:
     asked = Asked(family, "ordinary", 0, 0)
     inst, notion = asked.drawn()
-    alloc = fo.solve(inst, notion)
-    assert fault(inst, notion, alloc, 0) is None
+    alloc = answer(family, inst, notion, 0)
+    assert fault(inst, notion, alloc, 0)[0] == ""
     n = int(np.argmax(alloc.totals))
-    less = alloc.tasks.copy()
-    less[n] *= 1 - 1e-3
-    assert fault(inst, notion, alloc.with_(tasks=less), 0)
-    assert "does not fit" in str(fault(inst, notion, alloc.with_(tasks=alloc.tasks * 3), 0))
+    less = np.ones((len(inst.users), 1))
+    less[n] -= 1e-3
+    assert fault(inst, notion, scaled(alloc, less), 0)[0]
+    assert "does not fit" in fault(inst, notion, scaled(alloc, 3 * np.ones_like(less)), 0)[0]
+
+
+def scaled(alloc: fo.Allocation, factor: np.ndarray) -> fo.Allocation:
+    """The answer with a user's tasks times a factor (N, 1)."""
+    ways = alloc.way_tasks
+    if ways is not None:
+        ways = ways * factor[alloc.instance.ways.owner]
+    return alloc.with_(tasks=alloc.tasks * factor, way_tasks=ways)
 
 
 def test_a_run_is_resumed_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,6 +94,9 @@ def test_a_run_is_resumed_and_counted(tmp_path: Path, monkeypatch: pytest.Monkey
     given = ["--each", "1", "--only", "bmf", "per-server", "--kind", "ties", "--journal",
              str(journal), "--write", str(page)]  # fmt: skip
     assert campaign.main(given) == 0
+    with pytest.raises(SystemExit):  # the journal is there
+        campaign.main(given)
+    given.append("--resume")
     rows = campaign.read(journal)
     assert len(rows) == 2 * len(DECADES) and {row["outcome"] for row in rows} == {"right"}
     assert "| bmf | 3 | 0 | 0 | 0 |" in page.read_text()
@@ -82,7 +115,9 @@ def test_a_run_is_resumed_and_counted(tmp_path: Path, monkeypatch: pytest.Monkey
 class _Here:
     """A pool of this process alone."""
 
-    def __init__(self, workers: int) -> None: ...
+    def __init__(self, workers: int, begin, given) -> None:
+        begin(*given)
+
     def __enter__(self) -> _Here:
         return self
 

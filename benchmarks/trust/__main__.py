@@ -2,7 +2,9 @@
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.trust --write docs/results/trust.md
 
-A run that was stopped goes on where it was: every instance leaves a line in --journal.
+A run that was stopped goes on where it was with --resume: every instance leaves a line in
+--journal. Truths are the same whatever the code is: `python -m benchmarks.trust.truths` proves
+them, and `--truths` names their file.
 """
 
 from __future__ import annotations
@@ -23,13 +25,19 @@ from typing import Any
 
 import fairopt as fo
 from benchmarks.trust import pages
+from benchmarks.trust.asking import answer
 from benchmarks.trust.draws import FAMILIES, KINDS, Asked, all_asked
 from benchmarks.trust.references import fault
+from benchmarks.trust.truths import Truths
 
 LONGEST = 30
 """seconds after which an instance counts as crashed"""
 EACH = 45
-"""instances of every family, kind and decades: 20,790 in all"""
+"""instances of every family, kind and decades: 34,290 in all"""
+
+
+TRUTHS = Truths()
+"""of this process; those that `--truths` names are read once"""
 
 
 class TooLong(BaseException):
@@ -53,11 +61,11 @@ def limited(seconds: int) -> Any:
 def outcome(asked: Asked) -> dict[str, Any]:
     """right, wrong, refused or crashed, with a word where not right; seconds to the answer."""
     inst, notion = asked.drawn()
-    start, found, word = time.perf_counter(), "right", ""
+    start, found, word, by = time.perf_counter(), "right", "", ""
     try:
         with warnings.catch_warnings(), limited(LONGEST):
             warnings.simplefilter("error", RuntimeWarning)
-            alloc = fo.solve(inst, notion)
+            alloc = answer(asked.family, inst, notion, asked.seed)
     except fo.NotCertified as refused:
         found, word = "refused", str(refused).split(";")[0]
     except TooLong:
@@ -69,9 +77,10 @@ def outcome(asked: Asked) -> dict[str, Any]:
     if found == "right":
         with warnings.catch_warnings(), suppress(TooLong), limited(LONGEST):
             warnings.simplefilter("ignore")
-            word = fault(inst, notion, alloc, asked.seed) or ""
+            word, by = fault(inst, notion, alloc, asked.seed, TRUTHS, asked.key)
         found = "wrong" if word else "right"
-    return {**asdict(asked), "outcome": found, "word": word, "seconds": round(took, 4)}
+    told = {"outcome": found, "word": word, "reference": by, "seconds": round(took, 4)}
+    return {**asdict(asked), **told}
 
 
 def read(journal: Path) -> list[dict[str, Any]]:
@@ -83,12 +92,20 @@ def read(journal: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def run(asked: Iterable[Asked], journal: Path, workers: int) -> list[dict[str, Any]]:
+def begin(kept: Path | None) -> None:
+    """A process of the campaign begins: truths that are known, or none."""
+    global TRUTHS
+    TRUTHS = Truths(kept)
+
+
+def run(
+    asked: Iterable[Asked], journal: Path, workers: int, kept: Path | None = None
+) -> list[dict[str, Any]]:
     """Outcomes of all that is asked, those of the journal not asked again."""
     wanted = {one.key: one for one in asked}
     rows = {Asked(r["family"], r["kind"], r["decades"], r["seed"]).key: r for r in read(journal)}
     left = [one for key, one in wanted.items() if key not in rows]
-    with journal.open("a", encoding="utf-8") as out, Pool(workers) as pool:
+    with journal.open("a", encoding="utf-8") as out, Pool(workers, begin, (kept,)) as pool:
         for row in pool.imap(outcome, left, chunksize=8):
             rows[Asked(row["family"], row["kind"], row["decades"], row["seed"]).key] = row
             out.write(json.dumps(row) + "\n")
@@ -107,6 +124,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="this seed alone, the instance and answer shown")
     parser.add_argument("-j", type=int, default=1, help="processes")
     parser.add_argument("--journal", type=Path, default=Path("trust.jsonl"))
+    parser.add_argument("--resume", action="store_true",
+                        help="go on where the journal ends; else it must not be there")  # fmt: skip
+    parser.add_argument("--truths", type=Path, help="proved optima, kept for later campaigns")
     parser.add_argument("--write", type=Path, help="the page")
     given = parser.parse_args(arguments)
     asked = [
@@ -126,7 +146,9 @@ def main(arguments: list[str] | None = None) -> int:
                             if hasattr(v, "tolist")), sep="\n")  # fmt: skip
             print(outcome(one))
         return 0
-    rows = run(asked, given.journal, given.j)
+    if given.journal.exists() and not given.resume:
+        parser.error(f"--journal: found {given.journal}; wanted --resume, or no such file")
+    rows = run(asked, given.journal, given.j, given.truths)
     print(dict(Counter(row["outcome"] for row in rows)))
     if given.write:
         given.write.write_text(pages.page(rows), encoding="utf-8")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 import fairopt as fo
+from benchmarks.trust import kinds
 from fairopt.notions import Notion
 
 DECADES = (0, 6, 12)
@@ -35,6 +36,14 @@ def _hard(**form: bool) -> Draw:
     return draw
 
 
+def _any_alpha(*criteria: str) -> Draw:
+    def draw(rng: np.random.Generator) -> Notion:
+        alpha = float(rng.choice([0.1, 0.5, 1.0, 2.0, 10.0, 50.0, 100.0]))
+        return fo.AlphaFair(alpha, str(rng.choice(criteria)), bool(rng.random() < 0.3))
+
+    return draw
+
+
 FAMILIES: dict[str, Draw] = {
     "throughput": lambda rng: fo.Throughput(),
     **{f"alpha-fair {alpha:g}": _alpha(alpha) for alpha in (0.5, 1.0, 2.0, 10.0, 50.0, 100.0)},
@@ -52,8 +61,30 @@ FAMILIES: dict[str, Draw] = {
     "trade-off soft": _soft,
     "trade-off, equal levels": _hard(equal_across=True),
     "trade-off, equal on servers": _hard(equal_within=True),
+    "alpha-fair, rules": _any_alpha("tasks", "drf"),
+    "alpha-fair, modes": _any_alpha("tasks"),
+    "alpha-fair, partitions": _any_alpha("tasks"),
+    "alpha-fair, start": _any_alpha("tasks", "drf"),
+    "max-min, rules": lambda rng: fo.MaxMin("tasks"),
 }
-KINDS = ("ordinary", "gpu", "ties", "zero demands", "limits", "counts", "placement")
+"""the order is part of the seeds: new ones at the end"""
+RULED = ("alpha-fair, rules", "max-min, rules")
+PLAIN = ("ordinary", "gpu", "ties", "zero demands", "limits", "counts", "placement")
+HARD = ("parallel", "just full")
+"""rows that are nearly parallel; a row that is full, or nearly, and has no price"""
+BOUND = "binds nobody"
+KINDS = (*PLAIN, *HARD, BOUND)
+
+
+def kinds_of(family: str) -> tuple[str, ...]:
+    """The kinds of instances that a family is asked."""
+    if family in RULED or family == "alpha-fair, modes":
+        return (*PLAIN, *HARD)
+    if family == "alpha-fair, partitions":
+        return tuple(kind for kind in (*PLAIN, *HARD) if kind != "gpu")
+    if family.startswith(("alpha-fair", "max-min")):
+        return KINDS
+    return (*PLAIN, *HARD)
 
 
 @dataclass(frozen=True)
@@ -73,15 +104,35 @@ class Asked:
         """The same instance and notion on every machine with the same NumPy."""
         where = (list(FAMILIES).index(self.family), KINDS.index(self.kind), self.decades)
         rng = np.random.default_rng([*where, self.seed])
-        inst = instance(rng, self.kind, self.decades, self.seed % 3, self.family == "bmf")
-        return inst, FAMILIES[self.family](rng)
+        one_server = self.family == "bmf" or self.kind in HARD
+        inst = instance(rng, self.kind, self.decades, self.seed % 3, one_server)
+        notion = FAMILIES[self.family](rng)
+        if self.kind in HARD:
+            alpha = getattr(notion, "alpha", np.inf)
+            inside = bool(getattr(notion, "weight_inside", False))
+            if self.family.startswith("alpha-fair"):
+                notion = fo.AlphaFair(alpha, "tasks", inside)
+            inst = kinds.hard(rng, inst, self.kind, alpha, inside)
+        if self.kind == BOUND:
+            inst = kinds.bounding_nobody(rng, inst, self.family.startswith("alpha-fair"))
+        if self.family in RULED:
+            inst = kinds.ruled(rng, inst)
+            over = str(rng.choice(["floor", "floor", "above"]))
+            if inst.quotas is not None and inst.quotas.guarantee_tasks:
+                notion = replace(notion, over=over)
+        if self.family == "alpha-fair, modes":
+            inst = kinds.in_modes(rng, inst)
+        if self.family == "alpha-fair, partitions" and self.kind == "zero demands":
+            most = inst.demand.max(axis=1)[:, None]
+            inst = inst.replace(demand=np.maximum(inst.demand, most / 9))
+        return inst, notion
 
 
 def all_asked(each: int) -> Iterator[Asked]:
     """`each` instances of every family, kind and decades."""
     for seed in range(each):
         for family in FAMILIES:
-            for kind in KINDS:
+            for kind in kinds_of(family):
                 for decades in DECADES:
                     yield Asked(family, kind, decades, seed)
 

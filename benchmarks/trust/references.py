@@ -1,8 +1,9 @@
 """What a certified answer is held against; none of it is the judge, or the engine that was asked.
 
 Linear programs and levels: exact fractions. Notions by bottlenecks: their definition, in plain
-loops. Alpha-fairness and the trade-off: the answer of another method, and the whole instance with
-nothing merged.
+loops. Alpha-fairness: the optimum by a path of decimals that proves itself; where that proves
+nothing, whatever a linear program says that a user could have, and the answer of another method.
+The trade-off: the answer of another method, and the whole instance with nothing merged.
 """
 
 from __future__ import annotations
@@ -10,38 +11,75 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+from oracles import nested, pareto, rows
+from rational import Dictionary, max_min_levels
 
 import fairopt as fo
+from benchmarks.trust.truths import Truths
 from fairopt.instance import Floats
 from fairopt.notions import Notion
-from tests.rational import Dictionary, max_min_levels
 
 WRONG = 1e-5
 """relative distance from the reference that makes a certified answer wrong; certified is 1e-6"""
+FAR = 1.01e-6
+"""the same beside a proved optimum: what certified means, and the rounding of the answer"""
 NOTHING = 1e-9
 """shares below this part of what is due count as nothing (P2)"""
 ROUNDING = 1e-14
 """part of a resource that the rounding of its holders' tasks may leave"""
+STINGY = 1e-3
+"""part that a user could gain while others keep theirs, above which an answer is suspected"""
 OFTEN = 4
 """every so many seeds the slower method is asked, too"""
 
 
-def fault(inst: fo.Instance, notion: Notion, alloc: fo.Allocation, seed: int) -> str | None:
-    """What is wrong with a certified answer, in words; None where nothing is."""
-    over = unfit(inst, alloc.tasks)
+def fault(
+    inst: fo.Instance, notion: Notion, alloc: fo.Allocation, seed: int,
+    truths: Truths | None = None, key: str = "",
+) -> tuple[str, str]:  # fmt: skip
+    """What is wrong with a certified answer, in words, empty where nothing is; and by which
+    reference that is known."""
+    over = unfit(inst, alloc)
     if over > 2e-9:
-        return f"does not fit: {over:.2g} over"
+        return f"does not fit: {over:.2g} over", "fractions"
     name = notion.name
     if name == "max-min":
-        return levels_apart(inst, alloc)
-    if name in ("throughput", "sum-m", "equal-m"):
+        ruled = inst.quotas is not None and alloc.notion["parameters"]["criterion"] == "tasks"
+        levels = nested_apart if ruled else levels_apart
+        return levels(inst, alloc) or "", "fractions"
+    if name in LINEAR:
         best = float(LINEAR[name](inst, alloc))
         made = float(made_of(name, inst, alloc))
-        return None if made >= best * (1 - WRONG) else f"makes {made:.9g}, exact {best:.9g}"
+        said = "" if made >= best * (1 - WRONG) else f"makes {made:.9g}, exact {best:.9g}"
+        return said, "fractions"
     if name in ("ps-dsf", "per-server-drf", "drf-hug"):
-        return no_bottleneck(inst, alloc, notion)
+        return no_bottleneck(inst, alloc, notion) or "", "definition"
     if name == "bmf":
-        return no_top(inst, alloc)
+        return no_top(inst, alloc) or "", "definition"
+    if name == "alpha-fair":
+        truth = (truths or Truths()).share(key, inst, notion, alloc.tasks)
+        if truth is not None:
+            floor = NOTHING * due(inst, notion, alloc)
+            return apart("proved share", alloc.shares, truth, floor, FAR) or "", "proof"
+        if not inst.plain:
+            return stingy(inst, notion, alloc), "linear program"
+    return beside_another(inst, notion, alloc, seed) or "", "another method"
+
+
+def stingy(inst: fo.Instance, notion: Notion, alloc: fo.Allocation) -> str:
+    """A user that could have much more while all others keep all but 1e-10 of theirs."""
+    q = rows.of_instance(inst, alloc.score, getattr(notion, "over", "floor"))
+    for n in range(q.users):
+        could = pareto.could_have(q, alloc.shares, n)
+        if could > 1 + STINGY:
+            return f"user {n + 1} could have {could:.4g} times as much"
+    return ""
+
+
+def beside_another(
+    inst: fo.Instance, notion: Notion, alloc: fo.Allocation, seed: int
+) -> str | None:
+    """The share furthest from that of other methods."""
     floor = NOTHING * due(inst, notion, alloc)
     found = other(inst, notion, "auto", reduce=False)
     said = found and apart("share unmerged", alloc.shares, found.shares, floor)
@@ -51,22 +89,34 @@ def fault(inst: fo.Instance, notion: Notion, alloc: fo.Allocation, seed: int) ->
     return found and apart("share by another method", alloc.shares, found.shares, floor)
 
 
+def nested_apart(inst: fo.Instance, alloc: fo.Allocation) -> str | None:
+    """Shares beside those of the definition run in fractions, rules and all."""
+    given = alloc.notion["parameters"]
+    problem = nested.of_instance(
+        inst, given["criterion"], "sum", above=given.get("over") == "above"
+    )
+    exact, _ = nested.shares(problem)
+    return apart("exact share", alloc.shares, np.array([float(s) for s in exact]))
+
+
 def levels_apart(inst: fo.Instance, alloc: fo.Allocation) -> str | None:
     """Levels beside the exact ones; where these hang on the last digit of a score, any will do
     that frozen users falling by no more than that digit allow."""
     said = None
     for slack in (Fraction(0), Fraction(1, 10**15), Fraction(1, 10**13)):
         levels = np.array([float(u) for u in max_min_levels(inst, alloc.score, slack)])
-        found = apart("exact level", alloc.levels, levels)
+        found = apart("exact level", alloc.shares / inst.weight, levels)
         if found is None:
             return None
         said = said or found
     return said
 
 
-def unfit(inst: fo.Instance, tasks: Floats) -> float:
+def unfit(inst: fo.Instance, alloc: fo.Allocation) -> float:
     """The largest part by which anything is exceeded; inf for what may not be at all."""
-    worst = 0.0
+    if not inst.plain:
+        return broken(inst, alloc)
+    worst, tasks = 0.0, alloc.tasks
     for i, row in enumerate(inst.pool.tolist()):
         for r, have in enumerate(row):
             used = sum(
@@ -82,6 +132,23 @@ def unfit(inst: fo.Instance, tasks: Floats) -> float:
     return max(worst, float((tasks.sum(axis=1) / inst.limit).max()) - 1)
 
 
+def broken(inst: fo.Instance, alloc: fo.Allocation) -> float:
+    """The same with groups, ceilings, lending and modes: by exact sums, or a linear program where
+    something flows."""
+    q = rows.of_instance(inst, alloc.score)
+    given = alloc.way_tasks if alloc.way_tasks is not None else alloc.tasks[inst.ways.owner]
+    elsewhere = given.copy()
+    elsewhere[q.way, q.server] = 0.0
+    x = rows.exact(given[q.way, q.server])
+    if min(x) < 0 or elsewhere.any():
+        return np.inf
+    if q.low:
+        return 0.0 if pareto.keeps(q, x.astype(float)) else np.inf
+    left = q.h - q.g @ x
+    size = np.array([max(abs(h), max(abs(row * x))) for h, row in zip(q.h, q.g, strict=True)])
+    return max((float(-r / s) for r, s in zip(left, size, strict=True) if s > 0), default=0.0)
+
+
 def other(
     inst: fo.Instance, notion: Notion, solver: str, reduce: bool
 ) -> fo.Allocation | None:
@@ -92,12 +159,14 @@ def other(
         return None
 
 
-def apart(what: str, ours: Floats, theirs: Floats, floor: Floats | float = 0.0) -> str | None:
-    """The user furthest from its reference, if further than WRONG."""
+def apart(
+    what: str, ours: Floats, theirs: Floats, floor: Floats | float = 0.0, most: float = WRONG
+) -> str | None:
+    """The user furthest from its reference, if further than `most`."""
     a, b = np.maximum(ours, floor), np.maximum(theirs, floor)
     far = np.abs(a - b) / np.maximum(np.maximum(a, b), 1e-300)
     n = int(np.argmax(far))
-    if far[n] <= WRONG:
+    if far[n] <= most:
         return None
     return f"{what} of user {n + 1}: {theirs[n]:.9g}, ours {ours[n]:.9g}"
 

@@ -265,7 +265,12 @@ def of_instance(inst, criterion="tasks", measure="sum", above=False, guarantees=
         tree.rank.tolist(), above=above,
     )  # fmt: skip
     if guarantees:
-        problem.floor = floors(problem, inst, demand, score)
+        held = [exact(x) * u for x, u in zip(tree.own_tasks, score, strict=True)]
+        most = [None if v is None else v * u for v, u in zip(limit, score, strict=True)]
+        problem.floor = [
+            max(f, h if m is None else min(h, m))
+            for f, h, m in zip(floors(problem, inst, demand, score), held, most, strict=True)
+        ]
     rows = tree.bounds
     for b in range(len(rows)):
         problem.bounds.append((

@@ -1,0 +1,119 @@
+"""What is made of an instance: nearly parallel rows, rows just full, rules that bind or do not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import fairopt as fo
+
+SLACK = (0.0, 1e-14, 1e-12, 1e-10, 1e-9, 1e-8)
+FAR = 99.0
+"""a ceiling of so many times all that there is"""
+
+
+def hard(
+    rng: np.random.Generator, inst: fo.Instance, kind: str, alpha: float, inside: bool
+) -> fo.Instance:
+    """One server. "parallel": rows at an angle of 1e-1.5 to 1e-7, both near to being full. "just
+    full": r1 is used up to nothing, or up to 1e-8, at the answer of r0 alone, and has no price."""
+    users = len(inst.users)
+    demand = np.repeat(rng.uniform(0.1, 1.0, (users, 1)), 2, axis=1)
+    demand *= inst.demand.max(axis=1, keepdims=True)
+    if kind == "parallel" or rng.random() < 0.5:
+        demand[:, 1] *= 1 + 10.0 ** rng.uniform(-7, -1.5) * rng.uniform(-1, 1, users)
+    else:
+        demand[:, 1] *= rng.uniform(0.1, 2.0, users)
+    power = 1.0 if inside or np.isinf(alpha) else 1 / max(alpha, 0.1)
+    paid = 0.0 if np.isinf(alpha) else 1 / max(alpha, 0.1)
+    log_tasks = power * np.log(inst.weight) - paid * np.log(demand[:, 0])
+    tasks = np.exp(log_tasks - log_tasks.max())
+    tasks /= tasks @ demand[:, 0]
+    used = float(tasks @ demand[:, 1])
+    if kind == "parallel":
+        # between what r1 must have to be free, and what makes r0 free
+        ratio = demand[:, 1] / demand[:, 0]
+        capacity = used + (ratio.mean() - used) * rng.uniform(-1, 2)
+    else:
+        capacity = used * (1 + float(rng.choice(SLACK)))
+    return fo.Instance(demand, [[1.0, capacity]], weight=inst.weight, limit=inst.limit)
+
+
+def bounding_nobody(rng: np.random.Generator, inst: fo.Instance, fair: bool) -> fo.Instance:
+    """A ceiling far above everything; or, under alpha-fairness, a group that weighs what its
+    members do, or a quota that may be lent and borrowed at will."""
+    users, resources = inst.users, inst.resources
+    how = int(rng.integers(3)) if fair else 0
+    r = int(rng.integers(len(resources)))
+    total = float(inst.pool[:, r].sum())
+    if how == 0:
+        most = FAR * max(total, 1.0)
+        user = users[int(rng.integers(len(users)))]
+        rules = fo.Quotas(bounds=[fo.Bound(user, resources[r], most)])
+    elif how == 1:
+        inside = [n for n in range(len(users)) if rng.random() < 0.6] or [0]
+        weight = float(inst.weight[inside].sum())
+        rules = fo.Quotas([fo.Group("g", weight=weight)], {users[n]: "g" for n in inside})
+    else:
+        rules = fo.Quotas(quotas=[fo.Quota(users[0], resources[r], total)])
+    return inst.replace(quotas=rules)
+
+
+def ruled(rng: np.random.Generator, inst: fo.Instance) -> fo.Instance:
+    """Groups, ceilings that bind now and then, lending, guarantees in tasks that fit."""
+    users, resources, total = inst.users, inst.resources, inst.pool.sum(axis=0)
+    groups = [
+        fo.Group(f"g{k}", weight=float(rng.uniform(0.5, 3))) for k in range(int(rng.integers(3)))
+    ]
+    inside = {user: f"g{int(rng.integers(len(groups)))}" for user in users
+              if groups and rng.random() < 0.7}  # fmt: skip
+    members = [*users, *(g.name for g in groups)]
+
+    def part() -> float:
+        return float(rng.uniform(0.05, 0.8))
+
+    bounds = [
+        fo.Bound(m, resources[r], part() * float(total[r]))
+        for m in members for r in range(len(resources)) if rng.random() < 0.2
+    ]  # fmt: skip
+    lent = []
+    if rng.random() < 0.4:
+        r = int(rng.integers(len(resources)))
+        ends = lambda: part() * float(total[r]) if rng.random() < 0.4 else np.inf  # noqa: E731
+        lent = [
+            fo.Quota(m, resources[r], float(total[r]) / len(members), ends(), ends())
+            for m in members if rng.random() < 0.8
+        ]  # fmt: skip
+    held = {}
+    if rng.random() < 0.3 and not bounds and not lent:
+        alone = np.minimum(inst.alone.max(axis=1), inst.limit)
+        held = {user: part() * float(alone[n]) / len(users) for n, user in enumerate(users)
+                if rng.random() < 0.5}  # fmt: skip
+    rules = fo.Quotas(groups, inside, bounds=bounds, quotas=lent, guarantee_tasks=held)
+    return inst.replace(quotas=rules or None)
+
+
+def in_modes(rng: np.random.Generator, inst: fo.Instance) -> fo.Instance:
+    """Some users may run a task in a second way, cheaper or dearer, slower or faster."""
+    modes = {}
+    for n, user in enumerate(inst.users):
+        if rng.random() < 0.7:
+            other = inst.demand[n] * rng.uniform(0.3, 2.0, len(inst.resources))
+            speed = float(rng.uniform(0.3, 1.5))
+            modes[user] = [fo.Mode("one"), fo.Mode("two", tuple(other.tolist()), speed)]
+    return inst.replace(modes=modes) if modes else inst
+
+
+def changed(rng: np.random.Generator, inst: fo.Instance) -> fo.Instance:
+    """The instance before a change: another weight, demand or capacity."""
+    n = int(rng.integers(len(inst.users)))
+    factor = float(10.0 ** rng.uniform(-1, 1))
+    what = int(rng.integers(3))
+    if what == 0:
+        weight = inst.weight.copy()
+        weight[n] *= factor
+        return inst.replace(weight=weight)
+    if what == 1:
+        demand = inst.demand.copy()
+        demand[n] *= factor
+        return inst.replace(demand=demand)
+    return inst.replace(capacity=inst.capacity * factor)
