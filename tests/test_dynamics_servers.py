@@ -72,7 +72,7 @@ def test_the_claim_of_higher_use_fails_for_d(in_turn):
 
 
 def test_c_drfh_is_not_cdrf(in_turn):
-    """C-DRFH counts dominant shares of the pool, CDRF what a user could run alone on its servers."""
+    """C-DRFH counts dominant shares of the pool, CDRF what a user could run on all its servers."""
     drfh, cdrf = (in_turn.exactly(fo.MaxMin(name)) for name in ("drf", "cdrf"))
     # 210 and 105 of the whole pool's RAM alike; the other two as under TSF, where C and D bind both
     assert drfh[0].totals == pytest.approx([210, 105, 58.342541, 35.552486], abs=1e-6)

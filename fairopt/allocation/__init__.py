@@ -18,7 +18,7 @@ from fairopt.allocation.amounts import Amounts
 from fairopt.allocation.check import Certificate
 from fairopt.allocation.fields import checked, positive, running, same, shapes, told
 from fairopt.errors import BadInput, Fault
-from fairopt.formulas import blocked_rules, families, parameters, penalties, welfare
+from fairopt.formulas import blocked_rules, families, parameters, penalties, pools, welfare
 from fairopt.formulas.blocked import Blocked, Stops, each_blocked, each_stopped, task_cost
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance, frozen
@@ -132,6 +132,10 @@ class Allocation(Amounts):
         if kind["name"] == penalties.NAME and objective is None:
             value = penalties.objective(instance, u * x, penalties.Terms.of(plain))
             object.__setattr__(self, "objective", value)
+        of_pools = pools.OBJECTIVES.get(kind["name"])
+        if of_pools is not None and objective is None and instance.plain and instance.linear:
+            value = of_pools(instance, self.tasks, kind["parameters"], self.steps)
+            object.__setattr__(self, "objective", value)
         # where groups or guarantees count, the solver says what the objective is
         alpha = welfare.alpha_of(plain) if instance.plain else None
         if alpha is not None and objective is None:
@@ -216,6 +220,39 @@ class Allocation(Amounts):
         # found by name, as who explains solves again and so stands above all that is solved
         explain = importlib.import_module("fairopt.explaining").explain
         found: Explanation = explain(self, user, again)
+        return found
+
+    @property
+    def duals(self) -> Floats | None:
+        """The multipliers: what one more unit of a resource adds to the objective as stated.
+
+        (I, R), or (levels, I, R) of a max-min answer, where each level's objective is its t. They
+        are `prices` times a factor; None for notions by a theorem (PS-DSF, DRF by server, BMF).
+
+        Raises
+        ------
+        UsageError : as of `kkt`.
+        """
+        found: Floats | None = importlib.import_module("fairopt.kkt").duals(self)
+        return found
+
+    def kkt(self, what: str = "pairs") -> DataFrame:
+        """The conditions of optimality as a labelled frame, to be checked by eye (extra `frame`).
+
+        Parameters
+        ----------
+        what : "pairs", a row for each user and server: tasks x, gain (the marginal value of a
+            task), what a task costs at the multipliers resource by resource, cost, and the reduced
+            cost nu = cost - gain; "rows", a row for each resource of each server: used, capacity,
+            slack, price, multiplier lambda, slack x lambda. Of a max-min answer for each level;
+            of PS-DSF, DRF by server and BMF shares and bottlenecks.
+
+        Raises
+        ------
+        UsageError : another word; no prices where the notion needs them; quotas, modes, demand that
+            is not linear. MissingExtra : without pandas.
+        """
+        found: DataFrame = importlib.import_module("fairopt.kkt.frames").frame(self, what)
         return found
 
     def save(self, path: Any) -> None:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from fairopt.formulas.pools import equal_level
 from fairopt.instance import Floats, Instance
 from fairopt.notions.notion import Notion, SameAs
 from fairopt.notions.slices import each_resource, named
@@ -93,11 +94,3 @@ class EqualTasks(Notion):
             return least + more * part_run[:, None], (told,)
 
         return SameAs(rows.replace(weight=each), Throughput(), back)
-
-
-def equal_level(instance: Instance) -> tuple[float, Floats]:
-    """The largest M with phi_n M tasks of every user on every eligible machine; those x (N, I)."""
-    once = instance.weight[:, None] * instance.eligible * instance.count
-    use = np.einsum("ni,nir->ir", once, instance.part_of_row())
-    level = 1.0 / max(float(use.max()), float((once.sum(axis=1) / instance.limit).max()))
-    return level, level * once
