@@ -18,7 +18,16 @@ from fairopt.allocation.amounts import Amounts
 from fairopt.allocation.check import Certificate
 from fairopt.allocation.fields import checked, positive, running, same, shapes, told
 from fairopt.errors import BadInput, Fault
-from fairopt.formulas import blocked_rules, families, parameters, penalties, pools, welfare
+from fairopt.formulas import (
+    blocked_levels,
+    blocked_rounds,
+    blocked_rules,
+    families,
+    parameters,
+    penalties,
+    pools,
+    welfare,
+)
 from fairopt.formulas.blocked import Blocked, Stops, each_blocked, each_stopped, task_cost
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance, frozen
@@ -149,7 +158,8 @@ class Allocation(Amounts):
         """Which full resource of which server stops each user from getting more, user by user.
 
         If the answer has prices: on the servers where a unit of share is cheapest for the user,
-        the full resources with a price. Otherwise: every full resource that the user demands on a
+        the full resources with a price; of a max-min answer at the prices of the user's own level.
+        Otherwise: every full resource that the user demands on a
         server it may use. Ceilings and quotas are named in the place of a server ("org's quota").
         """
         return tuple(self.each_blocked())
@@ -186,6 +196,10 @@ class Allocation(Amounts):
 
     def each_stopped(self) -> Iterator[Stops]:
         """What stops each user, by position, computed one user at a time."""
+        if self.prices is None and self.level_prices is not None and self.instance.linear:
+            return blocked_levels.each_stopped(
+                self.instance, self.totals, self.utilisation, self.score, self.level_prices
+            )
         return each_stopped(
             self.instance, self.totals, self.utilisation, self.score, self.prices, self.limit_prices
         )
@@ -194,6 +208,8 @@ class Allocation(Amounts):
         """The entries of `blocked`, computed one at a time."""
         if not self.instance.plain:
             ways = self.tasks if self.way_tasks is None else self.way_tasks
+            if self.rounds:
+                return blocked_rounds.each_blocked(self.instance, ways, self.rounds)
             return blocked_rules.each_blocked(
                 self.instance, ways, self.prices, self.limit_prices, self.bound_prices,
                 self.node_prices,
