@@ -15,9 +15,9 @@ def test_full_without_a_price_stops_nobody():
     answer = fo.solve(inst, fo.MaxMin("drf"))
     assert answer.utilisation[3, 0] == pytest.approx(1)
     assert {stop.resource for stop in answer.blocked} == {"ram"}
-    for r, brings in ((0, False), (1, True)):
+    for i, r, brings in ((3, 0, False), (2, 1, True)):
         capacity = inst.capacity.copy()
-        capacity[3, r] *= 1.1
+        capacity[i, r] *= 1.1
         # shares as they were: parts of the pool as it was
         more = fo.solve(inst.replace(capacity=capacity), fo.MaxMin(lambda _: answer.score))
         assert (more.levels > answer.levels * (1 + 1e-6)).any() == brings

@@ -46,7 +46,13 @@ def each_stopped(
 
 
 def _full_and_priced(
-    inst: Instance, n: int, totals: Floats, score: Floats, prices: Floats, money: Floats, full: Bools
+    inst: Instance,
+    n: int,
+    totals: Floats,
+    score: Floats,
+    prices: Floats,
+    money: Floats,
+    full: Bools,
 ) -> Bools:
     """(I, R) the full resources that stop user n."""
     demand = inst.demand_by_server[n]

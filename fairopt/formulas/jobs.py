@@ -5,7 +5,7 @@ r"""What a rate x of jobs needs where a time is promised: section 5 of kesidis20
 
   .. math:: x \sum_r \frac{1}{D_r} \le T ,
 
-  convex in D for fixed x. (19) is that of CPU and disk; (20) of any resources, not pipelined either.
+  convex in D for fixed x. (19) is that of CPU and disk; (20) of any resources, in turn as well.
 * The formula between the two, without a number, is the pipelined one: while the CPU works on a
   part of the data, the disk fills the RAM D_3 < x with the next; only the first filling waits:
 

@@ -33,8 +33,8 @@ class EqualTasks(Notion):
     Parameters
     ----------
     mix : "demand": shares in proportion to the demand, as above. "free", as in the paper's text:
-        what M leaves may be handed out in any mix of resources, so :math:`\alpha_{n,i,r} \ge \phi_n
-        M d_{n,r} / c_{i,r}` is the only lower bound, on the resources the user demands. Only the
+        what M leaves may be handed out in any mix of resources, so alpha[n,i,r] >= phi_n M d[n,r] /
+        c[i,r] is the only lower bound, on the resources the user demands. Only the
         total of shares is then determined; the shares stand in the steps of the result
         ("resources", in the user's units), and tasks are what a user can run with them within its
         limit.

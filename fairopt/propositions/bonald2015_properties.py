@@ -149,12 +149,13 @@ def _each(
     of: tuple[str, ...] = ("drf", "proportional", "bmf"),
     draw: Draw = POOL,
     given: tuple[Hypothesis, ...] = (),
+    where: str = "where one resource is dominant for everybody",
 ) -> None:
-    """State the same about each of several notions."""
+    """State the same about each of several notions, `where` all that is given holds."""
     for short in of:
         stated(
             name=f"bonald2015/{name}-{short}",
-            words=f"{WORDS[short]} {words}",
+            words=(f"{where}, " if given else "") + f"{WORDS[short]} {words}",
             source="bonald2015 section 2.2",
             draw=draw,
             hypotheses=given,
@@ -206,7 +207,8 @@ _each(
     ManyLies,
     of=("drf",),
 )
-# whatever a user claims, every other user has at least 1/n of the one dominant resource
+# whatever a user claims, every other user has at least 1/n of the one dominant resource; without
+# that proportional fairness and BMF are not strategy-proof, as the paper says
 _each(
     "strategy",
     "gives no lie a gain",
