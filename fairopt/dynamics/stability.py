@@ -6,8 +6,8 @@ alpha-fairness, alpha > 0, and, if there are two resources and all works have th
 bottleneck max fairness (Theorem 1), which is proportional fairness where there are two classes.
 
 Alpha-fair: phi maximises the concave sum_k n_k^alpha phi_k^(1-alpha) / (1-alpha), whose gradient at
-rho is (n_k / rho_k)^alpha, and rho / L fits: sum_k (n_k / rho_k)^alpha (phi_k - rho_k) > 0 if L < 1,
-so that sum_k n_k^(1+alpha) / (rho_k^alpha mu_k) falls (Bonald and Massoulie 2001).
+rho is (n_k / rho_k)^alpha, and rho / L fits: sum_k (n_k / rho_k)^alpha (phi_k - rho_k) > 0 for
+L < 1, so that sum_k n_k^(1+alpha) / (rho_k^alpha mu_k) falls (Bonald and Massoulie 2001).
 """
 
 from __future__ import annotations
