@@ -61,7 +61,8 @@ def main() -> None:
     value, z = max(best, key=lambda pair: pair[0])
     part, rho, need, claim = unpacked(z, classes)
     print(f"largest gain {value:.4%}: classes {part.round(4).tolist()}, "
-          f"loads {rho.round(4).tolist()}, liar needs {need.round(4).tolist()}, claims {claim.round(4).tolist()}")  # fmt: skip
+          f"loads {rho.round(4).tolist()}, liar needs {need.round(4).tolist()}, "
+          f"claims {claim.round(4).tolist()}")  # fmt: skip
 
 
 if __name__ == "__main__":

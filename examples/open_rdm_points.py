@@ -46,7 +46,8 @@ def main() -> None:
                 print(f"cluster {k}: one answer, not Pareto optimal")
     ratios.sort(reverse=True)
     print(f"{clusters} clusters: {several} with several answers; of those {neither} with no "
-          f"Pareto optimal one among those found; {alone} with one answer found, not Pareto optimal")  # fmt: skip
+          f"Pareto optimal one among those found; {alone} with one answer found, "
+          "not Pareto optimal")  # fmt: skip
     if ratios:
         middle = float(np.median([ratio for ratio, _ in ratios]))
         print(f"a user's tasks between two answers: at most {ratios[0][0]:.4f} times "
