@@ -4,7 +4,8 @@ A pool holds `units` times its capacity. A job of class k is `tasks_per_job` tas
 holds d_k for an exponential (or Erlang) time of mean 1; jobs of class k come as Poisson of rate
 rho_k / work, work = tasks_per_job / units. After every event the most deprived job with waiting
 tasks is served, until its task does not fit: then nobody else is (the pool is frozen for it,
-section 3.1). What a class gets is gamma_k = work / E[T_k], T the time from a job's arrival to the end of its last task.
+section 3.1). What a class gets is gamma_k = work / E[T_k], T the time from a job's arrival to the
+end of its last task.
 """
 
 from __future__ import annotations
