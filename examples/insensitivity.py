@@ -1,7 +1,7 @@
 """How much service rates hang on the law of the work: the table of docs/dynamics/random-demand.md.
 
 Classes (.1, 1), (1, .1), (1, 1) with equal loads, as in Figure 1 of bonald2015. Once the mean works
-of the classes are 1, 10 or 100 each, in all 18 unequal ways; once the work of one class is a mixture
+of the classes are 1, 10 or 100 each, in all 18 unequal ways; once the work of a class is a mixture
 of two exponential laws, means .2 and 1.8, half of the transactions each, so that its mean stays 1.
 
 Run: python examples/insensitivity.py [LOAD ...]
