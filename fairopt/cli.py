@@ -65,6 +65,12 @@ def run(arguments: Sequence[str]) -> int:
             raise
         to_stderr(f"fairopt: {error}")
         return error.exit_code
+    except MemoryError as error:
+        if os.environ.get(DEBUG):
+            raise
+        found = " ".join(str(error).split()) or "nothing more can be allocated"
+        to_stderr(f"fairopt: memory: {found}; wanted a smaller problem, or more memory")
+        return UsageError.exit_code
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -9,7 +9,8 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,28 @@ def read_text(path: str | os.PathLike[str], most: int, wanted: str) -> str:
     except UnicodeDecodeError as error:
         fault = Fault(f"byte {error.start}", "bytes that are not UTF-8 text", wanted)
         raise BadInput([fault], name) from None
+
+
+def there(path: str | os.PathLike[str]) -> bool:
+    """Whether anything stands under this name, if only a link to nothing.
+
+    For files that may be left out: what is there and cannot be read is a fault of the input, and
+    not the same as a file that was left out.
+    """
+    return os.path.lexists(path)
+
+
+def irregular(path: str | os.PathLike[str]) -> str:
+    """What stands under a name instead of a regular file, in words; empty for a regular file."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return "a link to nothing" if os.path.lexists(path) else "no such file"
+    except (OSError, ValueError) as error:
+        return f"unreadable ({getattr(error, 'strerror', None) or error})"
+    if stat.S_ISREG(mode):
+        return ""
+    return "a folder" if stat.S_ISDIR(mode) else "a pipe or device"
 
 
 def _readable(path: str, mode: int) -> bool:
@@ -161,6 +184,31 @@ def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
     finally:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Errors of the system while something is written there, as UsageError that names it."""
+    try:
+        yield
+    except OSError as error:
+        said = error.strerror or " ".join(str(error).split())
+        raise UsageError(f"output: {os.fspath(path)} cannot be written ({said})") from None
+
+
+def made_folder(path: str | os.PathLike[str]) -> Path:
+    """The folder, made if it is not there.
+
+    Raises
+    ------
+    UsageError : it cannot be made, or a file of that name is there.
+    """
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"output: {folder} is a file; wanted the name of a folder")
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def check_folder(target: Path) -> None:

@@ -233,3 +233,24 @@ def test_what_borrowing_rules_are_broken_is_said() -> None:
     words = [str(rule) for rule in fo.audit(inst, held, fo.MaxMin("tasks")).broken]
     assert "gpu of research: 65 in use, at most 60 with all it may borrow" in words
     assert "gpu of production: 80 in use, at most 75 allowed" in words
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (["--drop", "A", "--set", "weight.A=2"], "weight.A=2: found 'A', which is dropped"),
+        (["--set", "demand.A.cpu=2", "--drop", "A"], "demand.A.cpu=2: found 'A', which is dropped"),
+        (["--drop", "s", "--add-server", "s=2"], "s=2: found 's', which is dropped"),
+        (["--drop", "A", "--drop", "A"], "drop A: found this change a second time"),
+        (["--set", "weight.A=2", "--set", "weight.A=3"], "weight.A: found this change a second"),
+    ],
+)
+def test_changes_that_undo_each_other_are_refused(changes, said, tmp_path, capsys):
+    path = tmp_path / "m.toml"
+    path.write_text(
+        'resources = ["cpu"]\n[servers.s]\ncapacity = { cpu = 4 }\n[servers.t]\n'
+        "capacity = { cpu = 4 }\n[users.A]\ndemand = { cpu = 1 }\n[users.B]\ndemand = { cpu = 1 }\n"
+    )
+    code, _, err = run(capsys, "what-if", str(path), "--notion", "max-min", *changes)
+    assert code == 2 and said in err
+    assert run(capsys, "what-if", str(path), "--notion", "max-min", "--drop", "A")[0] == 0

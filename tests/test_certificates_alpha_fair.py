@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import fairopt as fo
 from fairopt.certificates import prices
-from fairopt.certificates.alpha_fair import measure, with_prices
+from fairopt.certificates.guessed import with_prices
+from fairopt.certificates.proof import measure
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.witness import better
 from fairopt.errors import BadInput, UsageError

@@ -7,7 +7,6 @@ import pytest
 
 import fairopt as fo
 from fairopt.allocation import Allocation
-from fairopt.certificates.at_limit import AT, at_limit, log_scale_below
 
 TINY = fo.Instance([[1.0], [1.0], [1.0]], [[1.0]], limit=[1e-5, np.inf, np.inf])
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.certificates.displaced import displaced
 
 INF = np.inf
 

@@ -7,7 +7,6 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import judged
-from fairopt.certificates.disturbed import disturbed, idle_money
 
 INF = np.inf
 PF = fo.ProportionalFair()

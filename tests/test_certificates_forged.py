@@ -14,7 +14,7 @@ from decimal_truth import optimal_shares
 from scipy.optimize import nnls
 
 import fairopt as fo
-from fairopt.certificates.alpha_fair import measure
+from fairopt.certificates.proof import measure
 from fairopt.certificates.feasibility import feasibility
 
 Array = np.ndarray

@@ -12,10 +12,6 @@ from hypothesis import strategies as st
 
 import fairopt as fo
 from fairopt.certificates import nearby, others
-from fairopt.certificates.alpha_fair import nearer
-from fairopt.certificates.located import Market, Place, located
-from fairopt.certificates.prices import Duality, own_scale
-from fairopt.certificates.twofold import Twofold
 
 DEMAND = [[1.0, 2.0, 0.3], [2.0, 1.0, 0.5], [1.0, 1.5, 0.0], [0.2, 0.4, 1.0]]
 ALPHAS = (0.5, 1.0, 2.0, 5.0)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import fairopt as fo
 from fairopt.allocation.check import Intervals
-from fairopt.certificates.intervals import bracket, loss, loss_from
+from fairopt.certificates.losses import bracket, loss
 from fairopt.certificates.words import PLACES
 
 USERS = 200_000

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_filling import clusters
 
+import fairopt as fo
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
 from fairopt.filling import SCHEDULERS, SELECTIONS, fill
@@ -92,3 +94,46 @@ def test_exact_fit_of_part_of_a_task_is_seen():
     inst = Instance([[0.2]], [[1.0]])
     assert certify(Allocation(inst, halves, [[5.0]])).certified
     assert certify(Allocation(inst, halves, [[4.5]])).verdict == "refuted"
+
+
+# -- best-fit-any passes users over ----------------------------------------------------------------
+
+
+def drawn(seed: int) -> fo.Instance:
+    rng = np.random.default_rng(seed)
+    n, i, r = (int(rng.integers(1, most)) for most in (6, 5, 4))
+    demand = rng.integers(0, 4, (n, r)).astype(float)
+    demand[np.arange(n), rng.integers(0, r, n)] += 1
+    return fo.Instance(
+        demand * (0.1 if seed % 3 == 0 else 1), rng.integers(3, 20, (i, r)).astype(float),
+        limit=np.where(rng.random(n) < 0.3, rng.integers(1, 5, n), np.inf),
+        count=rng.integers(1, 4, i),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_best_fit_any_ends_where_every_best_match_is_full(seed):
+    inst = drawn(seed)
+    found = fo.fill(inst, "bf-drf", "best-fit-any", seed=seed)
+    assert fo.certify(found).certified
+    empty = found.with_(tasks=np.zeros_like(found.tasks), steps=())
+    said = fo.certify(empty)
+    assert said.verdict == ("refuted" if found.tasks.any() else "certified")
+
+
+def test_a_user_may_be_passed_over_but_not_where_its_best_match_has_room():
+    # of shape (1, 1) is the first machine rather than the second, also when its memory is full
+    inst = fo.Instance([[1, 1]], [[3, 2], [3, 12]])
+    for tasks, selection, verdict in (
+        ([[2, 0]], "best-fit-any", "certified"), ([[2, 0]], "best-fit", "refuted"),
+        ([[1, 0]], "best-fit-any", "refuted"), ([[0, 0]], "best-fit-any", "refuted"),
+        ([[2, 3]], "best-fit", "certified"), ([[0, 3]], "best-fit-any", "refuted"),
+    ):  # fmt: skip
+        named = {"name": "fill:bf-drf", "parameters": {"selection": selection}}
+        assert fo.certify(fo.Allocation(inst, named, tasks)).verdict == verdict
+
+
+@pytest.mark.parametrize("name", ["fill:nonsense", "fill:", "fill:psdsf"])
+def test_an_unknown_scheduler_is_refused(name):
+    with pytest.raises(fo.BadInput, match="notion.name: found the text .*; wanted .*fill:"):
+        fo.Allocation(fo.Instance([[1]], [[2]]), {"name": name, "parameters": {}}, [[2]])

@@ -225,7 +225,77 @@ def _quota_fits(data):
     row["above"] = False
 
 
+def _weight_of_a_queue(data):
+    data["queues"][0]["weight"] = 1.5
+
+
+def _asked_by_a_queue(data):
+    data["queues"][0]["asked"] += 1
+
+
+def _any_number_asked_by_a_queue(data):
+    data["queues"][0]["asked"] = None
+
+
+def _guaranteed(data):
+    data["queues"][0]["guaranteed"]["cpu"] = 3.0
+
+
+def _no_queue(data):
+    del data["queues"][-1]
+
+
+def _held_out(data):
+    # on a node out of service instead of one in service: all sums stay as they are
+    row = next(row for row in data["workloads"] if row["status"] != "stuck" and row["held_on"])
+    name = next(iter(row["held_on"]))
+    tasks = row["held_on"].pop(name)
+    row["held_out"] += tasks
+
+
+def _part_of_a_task(data):
+    row = next(row for row in data["workloads"] if row["workload"] == "data/merge")
+    data["answer"]["instance"]["limit"]["data/merge"] = row["asked"] + 0.6
+
+
+def _no_limit(data):
+    del data["answer"]["instance"]["limit"]["data/merge"]
+
+
+def _says(data):
+    data["workloads"][0]["says"] = "satisfied: all 100 tasks have a place"
+
+
+def _could_hold_more_tasks(data):
+    data["queues"][0]["could_hold"]["tasks"] *= 100
+
+
+def _could_hold_at_infinite_prices(data):
+    could = data["queues"][0]["could_hold"]
+    for row in could["prices"].values():
+        row.update(dict.fromkeys(row, 1e299))
+
+
+def _fewer_nodes(data):
+    next(row for row in data["shapes"] if row["count"] > 1)["nodes"].pop()
+
+
+def _other_resources(data):
+    data["resources"][0] = "CPU"
+
+
+def _flat(data):
+    data["nested"] = not data["nested"]
+
+
+def _weight_of_who_is_stuck(data):
+    next(row for row in data["workloads"] if row["status"] == "stuck")["weight"] = 1.0
+
+
 SPOILS = (
+    _weight_of_a_queue, _asked_by_a_queue, _any_number_asked_by_a_queue, _guaranteed, _no_queue,
+    _held_out, _part_of_a_task, _no_limit, _says, _could_hold_more_tasks,
+    _could_hold_at_infinite_prices, _fewer_nodes, _other_resources, _flat, _weight_of_who_is_stuck,
     _quota_fits,
     _slow_cards_count_in_full, _could_hold_more, _could_hold_less, _held,
     _one_more, _machine_twice, _where_not_allowed, _smaller_demand, _larger_capacity, _other_due,
@@ -257,6 +327,17 @@ def test_spoilt_plans_are_refused(data, spoil, tmp_path, capsys):
         (lambda d: d["workloads"][0]["demand"].update(cpu="-1"), "cpu: found the text '-1'"),
         (lambda d: d["workloads"].append(d["workloads"][0]), "twice"),
         (lambda d: d["answer"].pop("notion"), "notion: found nothing"),
+        (lambda d: d["shapes"][0].update(kinds=None), "shapes[0].kinds: found nothing"),
+        (lambda d: d["shapes"][0]["kinds"].update(x=[]), "shapes[0].kinds.x: found"),
+        (lambda d: d["shapes"][0].update(count=[]), "shapes[0].count: found"),
+        (lambda d: d["queues"][0]["could_hold"].update(share=None), "hold.share: found nothing"),
+        (lambda d: d["workloads"][2].update(held=None), "workloads[2].held: found nothing"),
+        (lambda d: d["workloads"][2].update(held="x"), "workloads[2].held: found"),
+        (lambda d: d["workloads"][1].update(asked=float("inf")), "workloads[1].asked: found"),
+        (lambda d: d["workloads"][1].update(due=float("nan")), "workloads[1].due: found"),
+        (lambda d: d["workloads"][1].update(whole=True), "workloads[1].whole: found"),
+        (lambda d: d.pop("out"), "out: found nothing"),
+        (lambda d: d["shapes"].append(3), "found 3; wanted a table"),
     ],
 )
 def test_plans_that_cannot_be_judged(data, change, said, tmp_path, capsys):
@@ -281,3 +362,78 @@ def test_an_answer_that_is_not_certified_is_shown_and_says_so(monkeypatch, capsy
     monkeypatch.setattr(solving, "solve", doubted)
     assert run(["plan", CLUSTER, "--gpu-kind", GPU]) == 4
     assert "fluid answer unproved" in capsys.readouterr().out
+
+
+def test_rounds_without_prices_are_judged_without_them(data):
+    changed = copy.deepcopy(data)
+    for each in changed["answer"]["rounds"]:
+        each["prices"].pop("prices", None)
+    judged = judging.judge(changed)
+    assert not judged.certified
+
+
+def test_the_words_of_the_schema_are_those_that_are_checked():
+    from fairopt.connect import form
+
+    def words(rule):
+        for key, value in rule.items():
+            yield key
+            if key in ("properties", "$defs"):
+                for each in value.values():
+                    yield from words(each)
+            elif key in ("items", "additionalProperties") and isinstance(value, dict):
+                yield from words(value)
+
+    assert set(words(form.schema())) <= form.KNOWN
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_form_is_that_of_a_whole_validator(data, seed):
+    """Random edits, beside the package that implements all of JSON Schema."""
+    from fairopt.connect import form
+    from fairopt.instance.reading import Faults
+
+    jsonschema = pytest.importorskip("jsonschema")
+    rng, changed = random.Random(seed), copy.deepcopy(data)
+    del changed["answer"]["instance"]
+    places = []
+
+    def walk(value):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            places.append((value, key))
+            if isinstance(value[key], dict | list):
+                walk(value[key])
+
+    walk({key: value for key, value in changed.items() if key != "answer"})
+    for value, key in rng.sample(places, 1 + seed % 2):
+        value[key] = rng.choice([None, True, -1, 0, 0.5, "x", "", "1/3", [], [1], {}, {"a": "b"}])
+    changed["answer"]["instance"] = {}
+    faults = Faults("plan")
+    form.check(changed, "", faults)
+    right = jsonschema.Draft202012Validator(form.schema()).is_valid(changed)
+    assert bool(faults) != right
+
+
+def test_gaps_that_are_no_numbers_are_told():
+    from fairopt.report.plan_text import plan_text
+
+    problem_ = problem.problem(sources.cluster([CLUSTER]))
+    made_ = plan.make(problem_)
+    for gap in ("inf", "nan", 0.5):
+        made_["answer"]["certificate"].update(gap=gap, verdict="unproved")
+        assert f"fluid answer unproved, gap {gap}" in plan_text(made_)
+
+
+def test_a_model_asks_for_whole_tasks(tmp_path, capsys):
+    model = tmp_path / "m.toml"
+    model.write_text(
+        'resources = ["cpu"]\n[servers.s]\ncapacity = { cpu = 20 }\n'
+        "[users.a]\ndemand = { cpu = 1 }\nlimit = 6.6\n"
+        "[users.b]\ndemand = { cpu = 1 }\nlimit = 0.5\n"
+    )
+    path = tmp_path / "p.json"
+    assert run(["plan", str(model), "-o", str(path)]) == 0
+    assert "asks for less than one whole task" in capsys.readouterr().out
+    rows = {row["workload"]: row for row in json.loads(path.read_text())["workloads"]}
+    assert (rows["a"]["asked"], rows["a"]["due"], rows["b"]["due"]) == (6, 6.0, 0.0)
+    assert run(["verify", str(path)]) == 0

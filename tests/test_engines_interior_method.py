@@ -10,7 +10,8 @@ import pytest
 
 import fairopt as fo
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import measure, normalised
+from fairopt.certificates.proof import measure
+from fairopt.solving.prices import normalised
 from fairopt.instance import Instance
 from fairopt.instance.generate import random_instance
 from fairopt.notions import AlphaFair

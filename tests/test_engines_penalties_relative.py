@@ -7,7 +7,7 @@ import pytest
 
 import fairopt as fo
 from fairopt import criteria
-from fairopt.certificates.alpha_fair import normalised
+from fairopt.solving.prices import normalised
 from fairopt.certificates.tradeoff import keeps_equalities, measure
 from fairopt.formulas.penalties import Terms
 from fairopt.instance.generate import random_instance

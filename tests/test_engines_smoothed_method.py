@@ -7,7 +7,8 @@ import pytest
 
 import fairopt as fo
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import measure, normalised
+from fairopt.certificates.proof import measure
+from fairopt.solving.prices import normalised
 from fairopt.instance import Floats
 from fairopt.solving.engines.compact import method as compact
 from fairopt.solving.engines.interior import method as interior

@@ -25,20 +25,54 @@ def test_answers_come_back_bit_for_bit(inst: fo.Instance, data: Any) -> None:
     alloc = fo.Allocation(
         inst, {"name": "max-min", "parameters": {"criterion": "tasks"}},
         x[: n * i].reshape(n, i), prices=p[: i * r].reshape(i, r), limit_prices=mu[:n],
-        level_prices=x[: 2 * i * r].reshape(2, i, r), objective=-np.inf, equivalent=0.1,
+        level_prices=x[: 2 * i * r].reshape(2, i, r),
         steps=({"solver": "none", "gap": np.float64(np.inf)},),
     )  # fmt: skip
     text = files.dumps(alloc)
     again = files.loads(text)
     assert again == alloc
-    assert again.objective == -np.inf and again.equivalent == 0.1
     assert files.dumps(again) == text
+    fair = {"name": "alpha-fair", "parameters": {"alpha": 2.5}}
+    text = files.dumps(fo.Allocation(inst, fair, alloc.tasks))
+    assert '"objective": ' in text and files.dumps(files.loads(text)) == text
 
 
 def _answer(**changes: Any) -> dict[str, Any]:
     inst = fo.Instance([[1.0]], [[2.0]], users=["n1"], servers=["A"], resources=["cpu"])
     plain = json.loads(files.dumps(fo.Allocation(inst, {"name": "proportional"}, [[2.0]])))
     return {key: value for key, value in {**plain, **changes}.items() if value is not None}
+
+
+QUOTAS = fo.Quotas(guarantees=[fo.Guarantee("b", "cpu", 2)])
+
+
+@pytest.mark.parametrize("quotas", [None, QUOTAS])
+@pytest.mark.parametrize(
+    "notion",
+    [fo.ProportionalFair(), fo.AlphaFair(2, over="above"), fo.AlphaFair(0.5), fo.Throughput(),
+     fo.AlphaFair(0, over="above"), fo.AlphaFair(50), fo.Tradeoff(t_pf=1), fo.Tradeoff(1, 1, g=2)],
+)  # fmt: skip
+def test_an_objective_that_is_not_of_the_tasks_is_refused(notion: Any, quotas: Any) -> None:
+    inst = fo.Instance([[1], [2]], [[7]], users=["a", "b"], resources=["cpu"], quotas=quotas)
+    if quotas is not None and notion.name in ("tradeoff", "throughput"):
+        return
+    found = fo.solve(inst, notion)
+    plain = json.loads(files.dumps(found))
+    again = files.loads(json.dumps(plain))
+    assert (again.objective, again.equivalent) == (found.objective, found.equivalent)
+    told = [name for name in ("objective", "equivalent") if name in plain]
+    assert told
+    for name in told:
+        for forged in (plain[name] * 1.001 + 1e-3, "inf", "nan", -plain[name] - 1, 1e300):
+            with pytest.raises(fo.BadInput, match=f"{name}: found .*; wanted .* the tasks give"):
+                files.loads(json.dumps({**plain, name: forged}))
+
+
+def test_an_objective_that_nothing_gives_is_not_repeated() -> None:
+    answer = fo.solve(fo.Instance([[1], [2]], [[7]]), fo.MaxMin())
+    plain = {**json.loads(files.dumps(answer)), "objective": 5, "equivalent": 7}
+    assert files.loads(json.dumps(plain)).objective is None
+    assert files.dumps(files.loads(json.dumps(plain))) == files.dumps(answer)
 
 
 def test_answer_has_the_stated_form_and_no_more() -> None:

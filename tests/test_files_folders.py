@@ -98,3 +98,14 @@ def test_very_many_unknown_names_are_refused_soon(tmp_path):
         fo.read(tmp_path / "many")
     # before, the nearest of all names was searched for each: 60 s were not enough
     assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize(
+    "name", ["placement", "demand", "groups", "quotas", "modes", "demand_fixed", "demand_power"]
+)
+def test_a_link_to_nothing_is_no_file_that_was_left_out(cluster, name):
+    path = cluster[1] / f"{name}.csv"
+    path.unlink(missing_ok=True)
+    path.symlink_to(cluster[1] / "nowhere.csv")
+    with pytest.raises(fo.BadInput, match=f"{name}.csv(.|\n)*found nothing there"):
+        fo.read(cluster[1])

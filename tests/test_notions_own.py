@@ -216,3 +216,135 @@ def test_a_notion_without_any_way_says_so() -> None:
 
     with pytest.raises(fo.UsageError, match="notion nothing: it states no program"):
         fo.solve(INST, Nothing())
+
+
+def _square_root(self: Notion, instance: fo.Instance, score: Any, unit: Any) -> Program:
+    """max sum sqrt(s): alpha = 1/2 without weights."""
+    import cvxpy as cp
+
+    space = feasible_set(instance, score, unit)
+    return Program(np.sqrt(unit) @ cp.sqrt(space.share), space)
+
+
+def test_a_subclass_with_a_program_of_its_own_is_a_notion_of_its_own() -> None:
+    class Mine(fo.ProportionalFair):
+        program = _square_root
+
+    class Flat(fo.MaxMin):
+        program = _square_root
+        gradient = Judged.gradient
+
+    class Taken(fo.ProportionalFair):
+        program = fo.AlphaFair.program
+
+    even = fo.solve(INST.replace(weight=None), fo.AlphaFair(0.5))
+    for notion in (Mine(), Flat("tasks")):
+        found = fo.solve(INST, notion, uncertified="return")
+        assert found.totals == pytest.approx(even.totals, rel=1e-6)
+        assert found.certificate.verdict == "unproved"
+        assert found.notion["family"]["name"] == "own" and notion.merging is None
+    assert Mine.gradient is None and fo.ProportionalFair.merging is not None
+    # the program of a notion of fairopt is not somebody's own
+    assert fo.solve(INST, Taken()).certificate.certified
+
+
+@pytest.mark.parametrize("family", ["alpha-fair", "max-min", "tradeoff", "ps-dsf", "sum-m"])
+def test_a_family_does_not_take_the_place_of_a_program(family: str) -> None:
+    class Mine(Notion):
+        """Says that it is of a family, and is not: its program is solved, and its judge says no."""
+
+        alpha, weight_inside, criterion = 2.0, False, "tasks"
+        division, method, objective = "rdm", None, None
+        program = _square_root
+
+    Mine.family = family
+    even = fo.solve(INST.replace(weight=None), fo.AlphaFair(0.5))
+    found = fo.solve(INST, Mine(), uncertified="return")
+    assert found.totals == pytest.approx(even.totals, rel=1e-4)
+    assert not found.certificate.certified
+
+
+def test_where_a_program_of_ones_own_is_not_known(tmp_path: Any) -> None:
+    class Mine(fo.AlphaFair):
+        family = "alpha-fair"
+        program = _square_root
+
+    named = fo.Instance([[1], [2]], [[7]], users=["a", "b"], resources=["cpu"])
+    ruled = named.replace(quotas=fo.Quotas(bounds=[fo.Bound("a", "cpu", 1)]))
+    with pytest.raises(fo.UsageError, match="mine"):
+        fo.solve(ruled, Mine(2))
+    source = fo.write_partitions(named, tmp_path / "in", 1)
+    with pytest.raises(fo.UsageError, match="mine of users in partitions: found a program of its"):
+        fo.solve_partitions(source, Mine(2), tmp_path / "out")
+    last = fo.solve(named, Mine(0.5), uncertified="return")
+    again = fo.solve(named, Mine(0.5), start=last, uncertified="return")
+    assert again.steps[0]["status"].startswith("not used, solved anew")
+
+
+def test_an_own_way_is_not_hurried_by_a_shorter_one() -> None:
+    from fairopt.properties.quick import quick
+
+    class Mine(fo.MaxMin):
+        family = "max-min"
+
+        def way(self, instance: fo.Instance) -> Any:
+            return fo.MaxMin(self.criterion).way(instance.replace(weight=None))
+
+    assert quick(INST, fo.MaxMin("tasks")) is not None
+    assert quick(INST, Mine("tasks")) is None
+
+
+def _own(program: Any) -> Notion:
+    class Mine(Notion):
+        pass
+
+    Mine.program = program
+    return Mine()
+
+
+def test_a_program_that_is_none_is_refused_by_name() -> None:
+    import cvxpy as cp
+
+    def convex(self: Any, instance: Any, score: Any, unit: Any) -> Program:
+        space = feasible_set(instance, score, unit)
+        return Program(cp.sum(cp.exp(space.share)), space)
+
+    def bent(self: Any, instance: Any, score: Any, unit: Any) -> Program:
+        space = feasible_set(instance, score, unit)
+        return Program(cp.sum(space.share), space, [cp.sqrt(space.share) <= 1])
+
+    def text(self: Any, instance: Any, score: Any, unit: Any) -> Program:
+        return Program("most", feasible_set(instance, score, unit))
+
+    def many(self: Any, instance: Any, score: Any, unit: Any) -> Program:
+        space = feasible_set(instance, score, unit)
+        return Program(space.share, space)
+
+    for program, said in (
+        (convex, "mine: 1 fault\n  program, objective: found .*exp.*; wanted a concave one"),
+        (bent, "mine: 1 fault\n  program, constraint: found .*; wanted a convex one"),
+        (text, "mine: 1 fault\n  program: found "),
+        (many, "mine: 1 fault\n  program: found .*scalar"),
+        (lambda *_: "max", "mine: 1 fault\n  program: found the text 'max'; wanted a fair"),
+    ):
+        with pytest.raises(fo.BadInput, match=said):
+            fo.solve(INST, _own(program))
+        with pytest.raises(fo.BadInput, match=said):
+            fo.solve(INST, _own(program), solver="clarabel")
+
+    class Lost(Notion):
+        def way(self, instance: fo.Instance) -> Any:
+            return "the long way"
+
+    with pytest.raises(fo.BadInput, match="way of lost: found the text 'the long way'"):
+        fo.solve(INST, Lost())
+
+
+@pytest.mark.parametrize("gradient", ["steep", None, [["a"]], [[1.0], [1.0, 2.0]], {}])
+def test_a_gradient_that_is_no_number_is_refused_by_name(gradient: Any) -> None:
+    class Steep(LogOfOneMore):
+        def gradient(self, instance: fo.Instance, tasks: Any) -> Any:
+            return gradient
+
+    with pytest.raises(fo.BadInput, match="gradient of steep: found|gradient: found"):
+        fo.solve(INST, Steep())

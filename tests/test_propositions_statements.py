@@ -7,7 +7,6 @@ import pytest
 from proposition_rows import rows_of, try_row
 
 import fairopt as fo
-from fairopt.certificates.intervals import Spans
 from fairopt.propositions import (
     draws,
     find,

@@ -110,6 +110,20 @@ def test_most_starts_are_used(density):
     assert sum(used) >= 4
 
 
+@pytest.mark.parametrize(("alpha", "size"), [(100.0, 2800.0), (50.0, 1e6), (100.0, 1e-6)])
+def test_steep_alpha_with_shares_far_from_1(alpha, size):
+    # W s^-alpha is no number there: 2,800^-100 is 0; units do not matter, so 1 and 1e6 are one case
+    inst, notion = cluster(), fo.AlphaFair(alpha)
+    inst = inst.replace(capacity=inst.capacity / 5 * size)
+    last = fo.solve(inst, notion)
+    changed = weight(inst, np.random.default_rng(8))
+    found = fo.solve(changed, notion, start=last)
+    assert found.steps[0]["status"] == "used"
+    assert found.certificate.certified
+    small = changed.replace(capacity=changed.capacity / size)
+    assert found.shares / size == pytest.approx(fo.solve(small, notion).shares, rel=1e-7)
+
+
 def test_a_start_from_a_file_gives_the_same_bytes(tmp_path):
     rng = np.random.default_rng(5)
     inst, notion = cluster(), fo.AlphaFair(1)
@@ -183,6 +197,8 @@ def forged(last, kind):
         return last.with_(prices=None)
     if kind == "prices of 0":
         return last.with_(prices=np.zeros(last.prices.shape))
+    if kind == "tiny prices":
+        return last.with_(prices=1e-300 * last.prices)
     if kind == "random prices":
         return last.with_(prices=rng.lognormal(0, 3, last.prices.shape))
     if kind == "one price":
@@ -196,7 +212,7 @@ def forged(last, kind):
 @pytest.mark.parametrize(
     "kind",
     ["random tasks", "negative tasks", "no tasks", "far too much", "no prices", "prices of 0",
-     "random prices", "one price", "huge prices"],
+     "tiny prices", "random prices", "one price", "huge prices"],
 )  # fmt: skip
 def test_a_forged_start_changes_no_answer(kind):
     inst, notion = cluster(30, 5, 2, 0.5), fo.AlphaFair(1)

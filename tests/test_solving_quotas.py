@@ -239,3 +239,37 @@ def test_a_quota_of_nothing_keeps_tasks_at_nothing(notion):
     answer = fo.solve(inst, notion)
     assert answer.certificate.certified
     assert not answer.tasks[[0, 2, 3], 0].any()
+
+
+@pytest.mark.parametrize(
+    ("seed", "alpha", "proved"), [(23, 20, True), (123, 20, True), (26, 10, False)]
+)
+def test_a_ceiling_that_binds_nobody_at_steep_alpha(seed, alpha, proved):
+    # marginal values far apart made a system without numbers: a ValueError of the factorisation
+    plain = drawn(seed, "")
+    ruled = plain.replace(quotas=fo.Quotas(bounds=[fo.Bound("u0", "r0", 1e6)]))
+    found = fo.solve(ruled, fo.AlphaFair(alpha), uncertified="return")
+    assert found.certificate.certified or not proved
+    if proved:
+        assert found.totals == pytest.approx(fo.solve(plain, fo.AlphaFair(alpha)).totals, rel=1e-6)
+
+
+def test_at_alpha_0_what_is_above_a_guarantee_does_not_come_out_of_it():
+    # a task of b takes twice the memory of one of a: all beyond 5 GiB of b's are a's, 5 and 5/2
+    inst = fo.Instance(
+        [[1, 1], [1, 2]], [[10, 10]], users=["a", "b"], resources=["cpu", "memory"],
+        quotas=fo.Quotas(guarantees=[fo.Guarantee("b", "memory", 5)]),
+    )  # fmt: skip
+    for solver in ("auto", "clarabel", "scs"):
+        found = fo.solve(inst, fo.AlphaFair(0, over="above"), solver=solver)
+        assert found.totals == pytest.approx([5, 2.5], rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_at_alpha_0_the_best_above_the_floors_is_the_best_with_floors(seed):
+    # sum W (s - sigma) and sum W s differ by a constant
+    inst = drawn(seed, "tree floor bound limit")
+    above = fo.solve(inst, fo.AlphaFair(0, over="above"))
+    floor = fo.solve(inst, fo.AlphaFair(0))
+    value = inst.tree.normalised
+    assert value @ above.shares == pytest.approx(value @ floor.shares, rel=1e-9)

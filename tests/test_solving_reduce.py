@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import fairopt as fo
 from fairopt import criteria
 from fairopt.allocation import writing as results
-from fairopt.certificates.alpha_fair import measure
+from fairopt.certificates.proof import measure
 from fairopt.certificates.levels import rooms
 from fairopt.notions import NOTIONS, Notion
 from fairopt.solving.reduce import reduce

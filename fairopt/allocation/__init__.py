@@ -17,6 +17,7 @@ from fairopt.allocation import html
 from fairopt.allocation.amounts import Amounts
 from fairopt.allocation.check import Certificate
 from fairopt.allocation.fields import checked, positive, running, same, shapes, told
+from fairopt.allocation.objective import worth
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas import (
     blocked_levels,
@@ -25,13 +26,12 @@ from fairopt.formulas import (
     families,
     parameters,
     penalties,
-    pools,
-    welfare,
 )
 from fairopt.formulas.blocked import Blocked, Stops, each_blocked, each_stopped, task_cost
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance, frozen
 from fairopt.instance.labels import Given, by_name
+from fairopt.instance.near import nearest
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -137,21 +137,11 @@ class Allocation(Amounts):
             "way_tasks": ways, "rounds": path,
         }.items():  # fmt: skip
             object.__setattr__(self, name, value)
-        kind = families.member(plain)
-        if kind["name"] == penalties.NAME and objective is None:
-            value = penalties.objective(instance, u * x, penalties.Terms.of(plain))
-            object.__setattr__(self, "objective", value)
-        of_pools = pools.OBJECTIVES.get(kind["name"])
-        if of_pools is not None and objective is None and instance.plain and instance.linear:
-            value = of_pools(instance, self.tasks, kind["parameters"], self.steps)
-            object.__setattr__(self, "objective", value)
-        # where groups or guarantees count, the solver says what the objective is
-        alpha = welfare.alpha_of(plain) if instance.plain else None
-        if alpha is not None and objective is None:
-            inside = bool(kind["parameters"].get("weight_inside", False))
-            log_w = welfare.log_weight(instance.weight, alpha, inside)
-            object.__setattr__(self, "objective", welfare.objective(log_w, self.shares, alpha))
-            object.__setattr__(self, "equivalent", welfare.equivalent(log_w, self.shares, alpha))
+        # where groups or guarantees count this is more work, and left to who wants to know
+        if objective is None and (instance.plain or plain["name"] == penalties.NAME):
+            for name, value in worth(self).items():
+                if value is not None:
+                    object.__setattr__(self, name, value)
 
     @cached_property
     def blocked(self) -> tuple[Blocked, ...]:
@@ -166,8 +156,8 @@ class Allocation(Amounts):
 
     def with_(self, **changes: Any) -> Allocation:
         """A copy with some fields changed."""
-        if changes.keys() <= {"certificate", "steps"}:
-            # these two fields determine no other: nothing needs to be checked or computed again
+        if changes.keys() <= {"certificate", "steps", "objective", "equivalent"}:
+            # these fields determine no other: nothing needs to be checked or computed again
             copy = object.__new__(Allocation)
             copy.__dict__.update(self.__dict__)
             copy.__dict__.update(changes)
@@ -314,6 +304,8 @@ def _plain(notion: Any, scored: bool, faults: list[Fault]) -> dict[str, Any]:
     if isinstance(notion, Mapping):
         name, given = notion.get("name"), notion.get("parameters", {})
         if isinstance(name, str) and isinstance(given, Mapping):
+            if name.startswith(parameters.FILL) and name not in parameters.names():
+                faults.append(Fault("notion.name", words(name), nearest(name, parameters.names())))
             wrong = parameters.faults(name, given, scored)
             faults.extend(replace(f, place=f"notion.parameters.{f.place}") for f in wrong)
             plain = {k: v for k, v in given.items() if v is not None}

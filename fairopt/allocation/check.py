@@ -161,6 +161,7 @@ class Certificate:
     intervals : for each user the (lowest, highest) share that it has at any optimum; inf if not
         bounded.
     notes : sentences for `explain`.
+    tolerance : the largest residual that is certified; another than 1e-6 only where it was asked.
     """
 
     verdict: str
@@ -170,15 +171,22 @@ class Certificate:
     checks: tuple[Check, ...] = ()
     intervals: Sequence[tuple[float, float]] = field(default=(), repr=False)
     notes: Sequence[str] = field(default=(), repr=False)
+    tolerance: float = 1e-6
 
     @property
     def certified(self) -> bool:
         """Whether the verdict is "certified"."""
         return self.verdict == CERTIFIED
 
+    @property
+    def head(self) -> str:
+        """The verdict in one line, with the tolerance where it is not the usual one."""
+        within = "" if self.tolerance == 1e-6 else f" within {self.tolerance:.0e}"
+        return f"{self.verdict}{within}: gap {self.gap:.2g}, residual {self.residual:.2g}"
+
     def explain(self) -> str:
         """The verdict in words: each check, then what stops each user, with its price."""
-        lines = [f"{self.verdict}: gap {self.gap:.2g}, residual {self.residual:.2g}"]
+        lines = [self.head]
         for check in self.checks:
             mark = "ok  " if check.holds else "FAIL"
             witness = f" ({check.witness})" if check.witness else ""
@@ -191,7 +199,7 @@ class Certificate:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        head = f"{self.verdict}: gap {self.gap:.2g}, residual {self.residual:.2g}"
+        head = self.head
         rows = ([c.name, "yes" if c.holds else "NO", f"{c.residual:.2g}", f"{c.tolerance:.0e}",
                  c.witness] for c in self.checks)  # fmt: skip
         return markup.block(

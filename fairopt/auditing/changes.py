@@ -44,12 +44,19 @@ def changed(
     """
     faults = Faults("changes")
     data = {"resources": list(instance.resources), **tables_of(instance)}
-    for text in settings:
-        _set(data, text, faults)
-    for text in servers:
-        _add(data, text, faults)
+    settings, servers, dropped = list(settings), list(servers), list(dropped)
+    _twice([text.partition("=")[0].strip() for text in settings], faults)
+    _twice([text.rpartition("=")[0] for text in servers], faults)
+    _twice([f"drop {name}" for name in dropped], faults)
+    # what is dropped is gone, so that nothing can be set of it, and no row of it be added
+    before = _names(data)
     for name in dropped:
         _drop(data, name, faults)
+    gone = before - _names(data)
+    for text in settings:
+        _set(data, text, gone, faults)
+    for text in servers:
+        _add(data, text, gone, faults)
     faults.stop()
     return build(faults, **arrays_of(data, faults))
 
@@ -63,7 +70,19 @@ def typed(change: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...], 
     )
 
 
-def _set(data: dict[str, Any], text: str, faults: Faults) -> None:
+def _twice(places: list[str], faults: Faults) -> None:
+    """Refuse the same change a second time: only one of the two could be made."""
+    for place in dict.fromkeys(places):
+        if places.count(place) > 1:
+            faults.add(place, "this change a second time", "every change once")
+
+
+def _names(data: Mapping[str, Any]) -> set[str]:
+    """The names of users, servers and groups."""
+    return {name for table in ("users", "servers", "groups") for name in data.get(table, {})}
+
+
+def _set(data: dict[str, Any], text: str, gone: set[str], faults: Faults) -> None:
     key, equals, given = text.partition("=")
     field, _, rest = key.strip().partition(".")
     tables = {**NUMBERS, **AMOUNTS}.get(field)
@@ -93,15 +112,21 @@ def _set(data: dict[str, Any], text: str, faults: Faults) -> None:
                 return
             faults.add(text, f"the unknown resource {last!r}", nearest(last, data["resources"]))
             return
+    for name in gone:
+        if rest == name or rest.startswith(f"{name}."):
+            faults.add(text, f"{name!r}, which is dropped", "a name that stays, or no drop")
+            return
     names = [name for t in tables for name in data.get(t, {})]
     faults.add(text, f"the unknown name {rest!r}", nearest(rest.partition(".")[0], names))
 
 
-def _add(data: dict[str, Any], text: str, faults: Faults) -> None:
+def _add(data: dict[str, Any], text: str, gone: set[str], faults: Faults) -> None:
     name, _, given = text.rpartition("=")
     more = _number(given)
     if not name or more is None or more < 1 or more != int(more):
         faults.add(text, "no number of machines", "SERVER=MACHINES, such as a100-node=3")
+    elif name in gone:
+        faults.add(text, f"{name!r}, which is dropped", "a name that stays, or no drop")
     elif name not in data["servers"]:
         faults.add(text, f"the unknown server {name!r}", nearest(name, data["servers"]))
     else:

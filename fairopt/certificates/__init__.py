@@ -7,6 +7,7 @@ derived in docs/maths/prices.md.
 from __future__ import annotations
 
 import importlib
+from typing import cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +15,13 @@ from numpy.typing import ArrayLike
 from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import REFUTED, UNPROVED, Certificate
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import UsageError
 from fairopt.formulas import curves, families, parameters
 
 # family -> "module:function"; which family a notion has is said in `formulas.families`
 JUDGES = {
-    "alpha-fair": "alpha_fair:judge",
+    "alpha-fair": "fair:judge",
     "max-min": "levels:judge",
     "tradeoff": "tradeoff:judge",
     "ps-dsf": "per_server:judge",
@@ -32,10 +34,16 @@ JUDGES = {
 }
 
 # the same where there are quotas or modes, or the answer tells rounds
-RULED = {"max-min": "rounds:judge", "alpha-fair": "quotas:judge"}
+RULED = {"max-min": "rounds:judge", "alpha-fair": "fair:judge"}
 
 
-def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate:
+TOLERANT = ("alpha-fair", "max-min")
+"""families whose judges prove a bound of each share, and so may be asked for another tolerance"""
+
+
+def certify(
+    alloc: Allocation, gradient: ArrayLike | None = None, tolerance: float = TOLERANCE
+) -> Certificate:
     """Judge an allocation, whatever made it: feasibility, and optimality from its prices.
 
     Parameters
@@ -43,6 +51,9 @@ def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate
     alloc : the answer. If it has no prices they are guessed: any prices prove a bound.
     gradient : (N, I), only for a notion of your own: the derivatives of its concave objective by
         the tasks, at the answer.
+    tolerance : the largest distance of a share from every optimum's that is certified, between 0
+        and 1; another than 1e-6 is told in the verdict, and known to alpha-fair notions and
+        max-min alone.
 
     Returns
     -------
@@ -52,8 +63,10 @@ def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate
 
     Raises
     ------
-    UsageError : quotas or modes under a notion that does not know them.
+    UsageError : quotas or modes under a notion that does not know them; a tolerance that is not
+        between 0 and 1, or under a notion whose judge knows one tolerance alone.
     """
+    check_tolerance(tolerance, _family(alloc))
     name, criterion = alloc.notion["name"], parameters.criterion_of(alloc.notion)
     family = _family(alloc)
     if family not in JUDGES or (family == families.OWN and gradient is None):
@@ -70,7 +83,7 @@ def certify(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate
     if _family(alloc) not in RULED:
         alloc.instance.only_plain(f"certify, notion {name}")
     try:
-        return judged(alloc, gradient)
+        return judged(alloc, gradient, tolerance)
     except UsageError as error:  # a question that the instance does not have, as in a forged file
         return _unjudged(alloc, str(error))
 
@@ -87,7 +100,20 @@ def _bent(alloc: Allocation) -> Certificate:
         return curved.judge_drf(alloc) if drf else curved.judge_after_setup(alloc, judged)
 
 
-def judged(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate:
+def check_tolerance(tolerance: float, family: str) -> None:
+    """Raise UsageError for a tolerance that this family's judge may not be asked for."""
+    if not 0 < tolerance < 1:
+        raise UsageError(f"tolerance: found {tolerance!r}; wanted a number between 0 and 1")
+    if tolerance != TOLERANCE and family not in TOLERANT:
+        raise UsageError(
+            f"tolerance: found {tolerance:g} with {family}; wanted {TOLERANCE:g}, or one of "
+            + ", ".join(TOLERANT)
+        )
+
+
+def judged(
+    alloc: Allocation, gradient: ArrayLike | None = None, tolerance: float = TOLERANCE
+) -> Certificate:
     """The verdict of the notion's judge, for the scores that the answer holds.
 
     For reduced problems only, whose scores are taken from the original instance. Everybody else
@@ -99,10 +125,11 @@ def judged(alloc: Allocation, gradient: ArrayLike | None = None) -> Certificate:
     judge = getattr(importlib.import_module(f"fairopt.certificates.{module}"), function)
     # prices from a file may overflow to infinity or NaN, which prove nothing
     with np.errstate(all="ignore"):
-        verdict: Certificate = (
-            judge(alloc, gradient) if family == families.OWN else judge(alloc)
-        )
-    return verdict
+        if family == families.OWN:
+            return cast(Certificate, judge(alloc, gradient))
+        if tolerance != TOLERANCE:
+            return cast(Certificate, judge(alloc, tolerance=tolerance))
+        return cast(Certificate, judge(alloc))
 
 
 def _family(alloc: Allocation) -> str:

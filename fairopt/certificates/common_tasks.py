@@ -14,10 +14,10 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
-from fairopt.certificates import alpha_fair
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.money import backed_cheapest, left_over, misplaced, steady, task_price
 from fairopt.certificates.per_server import TOLERANCE
+from fairopt.certificates.proof import measure
 from fairopt.formulas import rows
 from fairopt.instance import Floats, Instance
 
@@ -28,7 +28,7 @@ def judge_sum(alloc: Allocation) -> Certificate:
     That is throughput on one server that has the resources of all servers: M_n tasks there use what
     M_n tasks on each of the user's machines use. Tasks held beyond M_n count as free capacity.
     """
-    return _verdict(alloc, list(feasibility(alloc)), *alpha_fair.measure(everywhere(alloc)))
+    return _verdict(alloc, list(feasibility(alloc)), *measure(everywhere(alloc)))
 
 
 def everywhere(alloc: Allocation) -> Allocation:

@@ -17,6 +17,7 @@ from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, 
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.universal import universal_bound
 from fairopt.errors import BadInput, Fault
+from fairopt.formulas.parameters import words
 from fairopt.instance import Floats
 
 TOLERANCE = 1e-6
@@ -52,7 +53,11 @@ def judge(alloc: Allocation, gradient: ArrayLike) -> Certificate:
 
 def _checked(alloc: Allocation, given: ArrayLike) -> Floats:
     eligible = alloc.instance.eligible
-    gradient = np.asarray(given, dtype=np.float64)
+    try:
+        gradient = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        who = f"gradient of {alloc.notion['name']}"
+        raise BadInput([Fault(who, words(given), f"numbers, shape {eligible.shape}")]) from None
     if gradient.shape != eligible.shape:
         raise BadInput([Fault("gradient", f"shape {gradient.shape}", f"shape {eligible.shape}")])
     if not np.isfinite(gradient[eligible]).all():

@@ -1,4 +1,4 @@
-"""Judging an answer in partitions from its files alone: three passes over what was written.
+"""Judging an answer in partitions from its files alone: a few passes over what was written.
 
 The answer's folder holds `prices.npy` (I, R), `tasks-k.npy` (n, I) and perhaps `limit_prices-k.npy`
 (n,) of every partition, and `answer.json` with the notion and where the partitions are. A verdict
@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fairopt import storage, threads
+from fairopt import arrays, storage, threads
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import partitions as judge
 from fairopt.certificates.partition_terms import Shown, Terms
@@ -94,7 +94,7 @@ def read(
     given: dict[str, Floats | None] = {"limit_prices": None}
     for name, shape in wanted.items():
         path = file(folder, name, k)
-        if name == "limit_prices" and not path.is_file():
+        if name == "limit_prices" and not storage.there(path):
             continue
         given[name], found = _numbers(path, shape)
         faults.extend(found)
@@ -105,14 +105,14 @@ def read(
 
 
 def _numbers(path: Path, shape: tuple[int, ...]) -> tuple[Floats | None, list[Fault]]:
+    wanted = f"numbers of shape {shape}"
     try:
-        found = np.load(path)
-        if isinstance(found, np.ndarray) and found.shape == shape and found.dtype.kind == "f":
-            return found.astype(np.float64, copy=False), []
-        said = f"{getattr(found, 'dtype', 'arrays')} {getattr(found, 'shape', '')}"
-    except (OSError, ValueError, EOFError) as error:
-        said = "no such file" if isinstance(error, FileNotFoundError) else "no whole NumPy array"
-    return None, [Fault(path.name, said, f"numbers of shape {shape}")]
+        found = arrays.read(path, wanted)
+    except BadInput as error:
+        return None, list(error.faults)
+    if found.shape == shape and found.dtype.kind == "f":
+        return found.astype(np.float64, copy=False), []
+    return None, [Fault(path.name, f"{found.dtype} {found.shape}", wanted)]
 
 
 def certify_partitions(
@@ -120,7 +120,7 @@ def certify_partitions(
     partitions: Source | str | os.PathLike[str] | None = None,
     executor: Executor | None = None,
 ) -> Certificate:
-    """Judge an answer in partitions by its files alone, with NumPy, in three passes over them.
+    """Judge an answer in partitions by its files alone, with NumPy, in passes over them.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def each_of(executor: Executor | None) -> Each:
 def certify(
     source: Source, folder: str | os.PathLike[str], asked: Asked, each: Each
 ) -> Certificate:
-    """The verdict on the files of an answer, in three passes over them.
+    """The verdict on the files of an answer, in passes over them.
 
     Raises
     ------
@@ -188,14 +188,19 @@ def certify(
     first = checked[0][2]
     for _, _, one in checked[1:]:
         first = first + one
+    if not all(check.holds for check in judge.feasible(first, terms)):
+        return judge.verdict(terms, first, np.inf, 0)
+    if sum(sizes) * len(asked.capacity) <= judge.TOGETHER:
+        return judge.together([_shown(source, k, os.fspath(folder)) for k in range(count)], terms)
     second, *others = passed(_second, terms, first)
     for one in others:
         second = second + one
     third, *last = passed(_third, terms, first, second)
-    before = sizes[0]
-    for one, size in zip(last, sizes[1:], strict=True):
-        third, before = third.after(one, before), before + size
-    return judge.verdict(terms, first, second, third)
+    for one in last:
+        third = third + one
+    found = passed(_fourth, terms, first, second, third.whole(terms, first, second))
+    worst = int(np.argmax([off for off, _ in found]))
+    return judge.verdict(terms, first, found[worst][0], sum(sizes[:worst]) + found[worst][1])
 
 
 def _shown(source: Source, k: int, folder: str) -> Shown:
@@ -214,14 +219,18 @@ def _first(
     return [], len(shown.users), judge.used(shown, terms)
 
 
-def _second(
-    source: Source, k: int, folder: str, terms: Terms, first: judge.Used
-) -> judge.Proved:
-    return judge.proved(_shown(source, k, folder), terms, first)
+def _second(source: Source, k: int, folder: str, terms: Terms, first: judge.Used) -> judge.Spent:
+    return judge.spent(_shown(source, k, folder), terms, first)
 
 
 def _third(
-    source: Source, k: int, folder: str, terms: Terms, first: judge.Used,
-    second: judge.Proved,
-) -> judge.Errors:  # fmt: skip
+    source: Source, k: int, folder: str, terms: Terms, first: judge.Used, second: judge.Spent
+) -> judge.Errors:
     return judge.errors(_shown(source, k, folder), terms, first, second)
+
+
+def _fourth(
+    source: Source, k: int, folder: str, terms: Terms, first: judge.Used, second: judge.Spent,
+    eps: float,
+) -> tuple[float, int]:  # fmt: skip
+    return judge.farthest(_shown(source, k, folder), terms, first, second, eps)

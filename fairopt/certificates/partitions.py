@@ -1,36 +1,57 @@
-r"""The judge of alpha-fair answers whose users are in partitions: three readings.
+r"""The judge of alpha-fair answers whose users are in partitions.
 
-The promises and formulas are those of `certificates.alpha_fair` for shares counted in tasks
-(docs/maths/prices.md): gap by weak duality in closed form, and each user's own distance from
-optimality. What needs all users at once is split into sums:
+Where all users fit in memory they are read together, and judged as one instance (`together`).
+Else the sum that bounds every user's share (`bound`) is gathered in four readings:
 
 1. `used`: use of every row, and whether tasks are feasible;
-2. `proved`: log sum W^(1/alpha) q^(1-1/alpha), the value of the answer, the money of limits, and
-   the part of each row held by tasks that would cost less elsewhere;
-3. `errors`: with the common scale of prices that follows from 2, the largest residual.
+2. `spent`: what users between nothing and their limits spend, which gives the scale of prices;
+3. `errors`: eps, a sum of terms that are never negative;
+4. `farthest`: with eps, how far the worst user may be from any optimum.
 
-What the errors of others may cost a user is bounded by their sum, a bound that is a million times
-what they do on ordinary clusters, since most errors cancel. The judge of one instance proves more
-(`certificates.others`), which needs all users at once; here nothing is certified if the sum is more
-than a millionth of the lightest user's money.
+Tasks and prices are floats there, so a row is full to 1e-16 at best, and a user of a part m of all
+money is known to about the square root of 1e-16 / m: the verdict is `unproved`, with that bound,
+where it is above the tolerance.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
-from fairopt.certificates.at_limit import AT
-from fairopt.certificates.disturbed import NEAR, NOISE
-from fairopt.certificates.feasibility import TOLERANCE as FITS
-from fairopt.certificates.money import ROUNDING
-from fairopt.certificates.money import TOLERANCE as FULL
+from fairopt.certificates import fair
+from fairopt.certificates.bound import ends, loss_above
 from fairopt.certificates.partition_terms import Shown, Terms
-from fairopt.certificates.prices import NEGLIGIBLE, TOLERANCE
+from fairopt.certificates.tolerance import FEASIBLE as FITS
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import welfare
-from fairopt.instance import Floats
+from fairopt.instance import Floats, Instance
+
+TOGETHER = 3_000_000
+"""pairs up to which all users are judged together"""
+ROUNDING = 2.0**-49
+"""part of all money by which the rounding of products and sums may be wrong"""
+AT = 1e-9
+"""a user that has all but this part of its limit is at its limit"""
+
+
+def together(shown: Sequence[Shown], terms: Terms) -> Certificate:
+    """The verdict on all partitions as one instance."""
+    asked = terms.asked
+    parts = [one.users for one in shown]
+    demand, placement, weight, limit = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("demand", "placement", "weight", "limit")
+    )
+    inst = Instance(demand, asked.capacity, placement, weight, limit, asked.count)
+    notion = {"name": "alpha-fair", "parameters": {
+        "alpha": asked.alpha, "weight_inside": asked.inside, "criterion": asked.criterion,
+    }}  # fmt: skip
+    tasks, mu = (np.concatenate([getattr(one, name) for one in shown]) for name in ("tasks", "mu"))
+    return fair.judge(Allocation(inst, notion, tasks, terms.prices, mu))
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,192 +97,136 @@ def used(shown: Shown, terms: Terms) -> Used:
 
 
 @dataclass(frozen=True, eq=False)
-class Proved:
-    """Second reading: logarithms of sums (see the module), and the rows' wasted resources (I, R).
-
-    mass : log sum W^(1/alpha) q^(1-1/alpha). weights : log sum W. due : log sum W^(1/alpha).
-    value : log sum W s^(1-alpha), or for alpha = 1 sum W log(W / (q s)) over exp(top).
-    limits : money of priced limits.
-    """
+class Spent:
+    """Second reading, of the users below their limits: log sum W^(1/alpha) q^(1-1/alpha), and the
+    money sum q s at the prices given."""
 
     mass: float
-    weights: float
-    due: float
-    value: float
-    limits: float
-    wasted: Floats
-    linear: bool
+    money: float
 
-    def __add__(self, other: Proved) -> Proved:
-        def both(a: float, b: float) -> float:
-            return welfare.log_sum_exp(np.array([a, b]))
+    def __add__(self, other: Spent) -> Spent:
+        both = welfare.log_sum_exp(np.array([self.mass, other.mass]))
+        return Spent(both, self.money + other.money)
 
-        value = self.value + other.value if self.linear else both(self.value, other.value)
-        return Proved(
-            both(self.mass, other.mass), both(self.weights, other.weights),
-            both(self.due, other.due), value, self.limits + other.limits,
-            self.wasted + other.wasted, self.linear,
-        )  # fmt: skip
-
-    def budget(self, terms: Terms) -> float:
-        """B: what all resources and limits cost."""
-        return float((terms.prices * terms.pool).sum()) + self.limits
-
-    def log_scale(self, terms: Terms) -> float:
-        """log t of the best common scale of prices, (mass / B)^alpha."""
-        return terms.alpha * (self.mass - _log(self.budget(terms)))
-
-    def gap(self, terms: Terms, first: Used) -> float:
-        """By how much every share could rise at once, at most."""
-        alpha, log_b = terms.alpha, _log(self.budget(terms))
-        if self.linear:
-            total = np.exp(self.weights - terms.alpha * first.top)
-            found = self.value / total + log_b - self.weights
-        else:
-            found = log_b + (alpha * self.mass - self.value) / (1 - alpha)
-        with np.errstate(all="ignore"):
-            gap = float(np.expm1(found))
-        return max(gap, 0.0) if not np.isnan(gap) else np.inf
+    def log_scale(self, alpha: float) -> float:
+        """log of the scale of prices at which these users spend what they do."""
+        return alpha * (self.mass - float(np.log(self.money)))
 
 
-def _log(budget: float) -> float:
-    """log B; NaN, which proves nothing, where there is no money."""
-    return float(np.log(budget)) if budget > 0 else np.nan
-
-
-def proved(shown: Shown, terms: Terms, first: Used) -> Proved:
+def spent(shown: Shown, terms: Terms, first: Used) -> Spent:
     """The second reading of a partition, after the first of all."""
-    users, alpha, x = shown.users, terms.alpha, shown.tasks
-    with np.errstate(all="ignore"):
-        log_w, cost = terms.log_w(users), terms.cost(users)
-        log_q = np.log(cost.min(axis=1) + shown.mu)
-        log_s = np.log(x.sum(axis=1) * first.shrink(terms.pool))
-        if alpha == 1:
-            value = float(np.exp(log_w - first.top) @ (log_w - log_q - log_s))
-        else:
-            value = welfare.log_sum_exp(log_w + (1 - alpha) * log_s)
-        saved, more, moved = _savings(shown, terms, cost, first)
-        amount = x * saved + moved * np.maximum(more - saved, 0.0)
-        part = np.where((cost > 0) & users.placement, np.minimum(amount / cost, x), 0.0)
-        return Proved(
-            welfare.log_sum_exp(log_w / alpha + (1 - 1 / alpha) * log_q),
-            welfare.log_sum_exp(log_w), welfare.log_sum_exp(terms.asked.log_due(users) / alpha),
-            value, float(shown.mu @ shown.limited), part.T @ users.demand, alpha == 1,
-        )  # fmt: skip
-
-
-def _left(terms: Terms, first: Used) -> Floats:
-    """(I, R) what is left of each resource; 0 within rounding."""
-    left = np.maximum(terms.pool - first.used, 0.0)
-    return np.where(left <= ROUNDING * terms.pool, 0.0, left)
-
-
-def _savings(
-    shown: Shown, terms: Terms, cost: Floats, first: Used
-) -> tuple[Floats, Floats, Floats]:
-    """(n, I) each: what a task would save on the cheapest server, and on the cheapest at the
-    prices of what is full for the user; and how many tasks fit there."""
-    users, left = shown.users, _left(terms, first)
-    full_cost, room = np.zeros(cost.shape), np.full(cost.shape, np.inf)
-    alone = np.full(cost.shape, np.inf)
-    for r in range(left.shape[1]):
-        need = users.demand[:, r, None]
-        alone = np.where(need > 0, np.minimum(alone, terms.pool[:, r] / need), alone)
-        room = np.where(need > 0, np.minimum(room, left[:, r] / need), room)
-    for r in range(left.shape[1]):
-        need = users.demand[:, r, None]
-        full_cost += np.where(left[:, r] <= FULL * need * alone, need * terms.prices[:, r], 0.0)
-    full_cost = np.where(users.placement, full_cost, np.inf)
-    best = full_cost.argmin(axis=1)
-    at = np.arange(len(best)), best
-    saved = np.where(users.placement, cost - cost.min(axis=1)[:, None], 0.0)
-    more = np.where(users.placement, np.maximum(cost - full_cost[at][:, None], 0.0), 0.0)
-    return saved, more, np.minimum(shown.tasks, room[at][:, None])
+    users, alpha = shown.users, terms.alpha
+    share = shown.tasks.sum(axis=1) * first.shrink(terms.pool)
+    free = (share < users.limit * (1 - AT)) & (share > 0)
+    q = terms.cost(users).min(axis=1)[free]
+    log_q = np.log(q)
+    mass = terms.log_w(users)[free] / alpha + (1 - 1 / alpha) * log_q
+    top = welfare.log_sum_exp(mass) if free.any() else -np.inf
+    return Spent(top, float(q @ share[free]))
 
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Third reading: largest residual and the user that has it, money the users are off by, least
-    money of a user, money of all, and how many have next to nothing."""
+    """Third reading: eps without what is left of rows, and all money."""
 
-    residual: float
-    worst: int
-    off: float
-    least: float
+    eps: float
     money: float
-    nothing: int
 
-    def after(self, other: Errors, users: int) -> Errors:
-        """Together with a later partition, whose users come after `users` others."""
-        later = other.residual > self.residual
-        return Errors(
-            max(self.residual, other.residual), other.worst + users if later else self.worst,
-            self.off + other.off, min(self.least, other.least), self.money + other.money,
-            self.nothing + other.nothing,
-        )  # fmt: skip
+    def __add__(self, other: Errors) -> Errors:
+        return Errors(self.eps + other.eps, self.money + other.money)
+
+    def whole(self, terms: Terms, first: Used, second: Spent) -> float:
+        """eps of all users and rows."""
+        price = terms.prices * np.exp(second.log_scale(terms.alpha))
+        left = np.maximum(terms.pool - first.used * first.shrink(terms.pool), 0.0)
+        money = self.money + float((price * terms.pool).sum())
+        return self.eps + float((price * left).sum()) + ROUNDING * money
 
 
-def errors(shown: Shown, terms: Terms, first: Used, second: Proved) -> Errors:
+def _best(
+    shown: Shown, terms: Terms, first: Used, second: Spent
+) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+    """(n,) share, value of its unit, log of the best share t0, log of its money m, and where the
+    limit stops it the marginal value above the price, else 0."""
+    users, alpha = shown.users, terms.alpha
+    share = shown.tasks.sum(axis=1) * first.shrink(terms.pool)
+    value = terms.cost(users).min(axis=1) * np.exp(second.log_scale(alpha)) * (1 - ROUNDING)
+    log_w = terms.log_w(users)
+    log_t = np.minimum((log_w - np.log(value)) / alpha, np.log(users.limit))
+    log_m = log_w + (1 - alpha) * log_t
+    slope = np.maximum(np.exp(log_w - alpha * log_t) - value, 0.0)
+    return share, value, log_t, log_m, np.where(log_t >= np.log(users.limit), slope, 0.0)
+
+
+def errors(shown: Shown, terms: Terms, first: Used, second: Spent) -> Errors:
     """The third reading of a partition, after the second of all."""
-    users, alpha, x, mu = shown.users, terms.alpha, shown.tasks, shown.mu
-    log_t, total = second.log_scale(terms), x.sum(axis=1)
-    with np.errstate(all="ignore"):
-        log_w, cost = terms.log_w(users), terms.cost(users)
-        q = cost.min(axis=1) + mu
-        share = total * first.shrink(terms.pool)
-        error = share / np.exp((log_w - np.log(q) - log_t) / alpha) - 1.0
-        at_limit = total >= users.limit * (1 - AT)
-        error = np.where(at_limit, np.maximum(error, 0.0), np.abs(error))
-        paid = (x @ terms.prices * users.demand).sum(axis=1)
-        idle = terms.prices * np.clip(1.0 - first.used / terms.pool, 0.0, 1.0)
-        wasted = terms.prices * np.minimum(second.wasted / terms.pool, 1.0)
-        unused, lost = ((x @ price * users.demand).sum(axis=1) for price in (idle, wasted))
-        room = np.where(np.isfinite(users.limit), np.clip(1 - total / users.limit, 0, 1), 0.0)
-        above = np.maximum(paid + mu * total - q * share, 0.0)
-        own = q * share
-        residual = error + (above + unused + mu * room * total) / own
-        residual = np.maximum(residual, lost / own)
-        residual = np.where(np.isfinite(residual), residual, np.inf)
-        saved, more, moved = _savings(shown, terms, cost, first)
-        held = np.where(saved > NEAR * cost, x, np.where(more > NEAR * cost, moved, 0.0))
-        astray = (held * np.where(users.placement, cost, 0.0)).sum(axis=1)
-        off = np.where(error > NOISE, np.minimum(error, 1.0), 0.0) * paid + np.minimum(astray, paid)
-        off += np.where(room > ROUNDING, np.minimum(mu, cost.min(axis=1)) * room * users.limit, 0.0)
-        alone = np.zeros(len(users))
-        for i in range(len(terms.pool)):
-            fits = np.where(users.demand > 0, terms.pool[i] / users.demand, np.inf).min(axis=1)
-            alone += np.where(users.placement[:, i], fits, 0.0)
-        due = np.exp(terms.asked.log_due(users) / alpha - second.due)
-        floor = NEGLIGIBLE * np.minimum(alone * due, np.minimum(alone, users.limit))
-    worst = int(np.argmax(residual))
-    return Errors(
-        float(residual[worst]), worst, float(off.sum()), float(own.min()), float(own.sum()),
-        int((share <= floor).sum()),
-    )  # fmt: skip
+    share, value, log_t, log_m, slope = _best(shown, terms, first, second)
+    factor, scale = first.shrink(terms.pool), np.exp(second.log_scale(terms.alpha))
+    cost = np.where(shown.users.placement, terms.cost(shown.users), 0.0) * scale
+    above = np.maximum(cost - value[:, None], 0.0)
+    held = np.maximum(shown.tasks, 0.0) * factor
+    m = np.exp(log_m)
+    z = np.abs(np.log(share) - log_t) + ROUNDING * (np.abs(log_m) / terms.alpha + 1)
+    size = np.where(slope > 0, shown.users.limit, 0.0)
+    short = np.maximum(size - share, 0.0) + ROUNDING * size
+    over = value * np.maximum(share - np.exp(log_t), 0.0)
+    term = (held * above).sum(axis=1) + m * loss_above(z, terms.alpha) + slope * short
+    term = term + np.where(slope > 0, over, 0.0)
+    return Errors(float(np.where(np.isnan(term), np.inf, term).sum()), float((value * share).sum()))
 
 
-def verdict(terms: Terms, first: Used, second: Proved, third: Errors) -> Certificate:
-    """The certificate of all partitions together."""
-    gap = second.gap(terms, first)
-    worst = f"user {third.worst + 1}"
-    left = np.where(first.used >= terms.pool * (1 - NOISE), 0.0, _left(terms, first))
-    idle = float((terms.prices * left).sum())
-    others = (idle + third.off) / third.least if third.least > 0 else np.inf
-    feasible = (
+def farthest(
+    shown: Shown, terms: Terms, first: Used, second: Spent, eps: float
+) -> tuple[float, int]:
+    """The fourth reading: how far the worst user of a partition may be, and who it is."""
+    share, _, log_t, log_m, slope = _best(shown, terms, first, second)
+    below, above = ends(eps * np.exp(-log_m), terms.alpha)
+    above = np.where(slope > 0, 0.0, above)
+    apart = np.log(share) - log_t
+    off = np.maximum(np.abs(apart + below), np.abs(apart - above))
+    off = np.where(np.isnan(off), np.inf, off)
+    worst = int(np.argmax(off))
+    return float(off[worst]), worst
+
+
+def feasible(first: Used, terms: Terms) -> tuple[Check, ...]:
+    """Whether every rule is kept."""
+    return (
         Check.of("numbers are finite, prices >= 0", 0.0 if first.finite else np.inf, 0.0),
         Check.of("tasks >= 0", first.below, 0.0),
         Check.of("placement", first.stray, 0.0),
         Check.of("capacity", first.over(terms.pool), FITS),
         Check.of("limit", first.beyond, FITS),
     )
+
+
+def verdict(terms: Terms, first: Used, worst: float, who: int) -> Certificate:
+    """The certificate of all partitions, read one by one; `who` is the worst user's position."""
+    kept = feasible(first, terms)
+    gap = float(np.expm1(worst))
     checks = (
-        *feasible,
-        Check.of("gap", gap, TOLERANCE, "an equal rise of every share"),
-        Check.of("residual", third.residual, TOLERANCE, worst),
-        Check.of("users of next to nothing", float(third.nothing), 0.0),
-        Check.of("errors of others", others, TOLERANCE, "beside the lightest user"),
+        *kept,
+        Check.of("gap", gap, float(np.expm1(TOLERANCE)), "an equal rise of every share"),
+        Check.of("residual", worst, TOLERANCE, f"user {who + 1}"),
     )
-    fits = all(check.holds for check in feasible)
-    good = all(check.holds for check in checks)
-    name = CERTIFIED if good else UNPROVED if fits else REFUTED
-    return Certificate(name, gap, third.residual, (), checks)
+    name = CERTIFIED if all(check.holds for check in checks) else UNPROVED
+    name = name if all(check.holds for check in kept) else REFUTED
+    return Certificate(name, gap, worst, (), checks)
+
+
+def in_passes(shown: Sequence[Shown], terms: Terms) -> Certificate:
+    """The four readings of partitions that are at hand; `partitioned.certify` reads files."""
+    first = used(shown[0], terms)
+    for one in shown[1:]:
+        first = first + used(one, terms)
+    second = spent(shown[0], terms, first)
+    for one in shown[1:]:
+        second = second + spent(one, terms, first)
+    third = errors(shown[0], terms, first, second)
+    for one in shown[1:]:
+        third = third + errors(one, terms, first, second)
+    eps = third.whole(terms, first, second)
+    found = [farthest(one, terms, first, second, eps) for one in shown]
+    before = np.cumsum([0, *(len(one.users) for one in shown)])
+    worst = int(np.argmax([off for off, _ in found]))
+    return verdict(terms, first, found[worst][0], int(before[worst]) + found[worst][1])

@@ -6,7 +6,9 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check, Told
+from fairopt.certificates import fair
 from fairopt.certificates.feasibility import feasibility, shrink
+from fairopt.certificates.proof import measure as prove_fair
 from fairopt.certificates.tradeoff_bound import Proof
 from fairopt.certificates.tradeoff_guess import guessed
 from fairopt.certificates.tradeoff_hard import equalities
@@ -24,8 +26,24 @@ TOLERANCE = 1e-6
 
 def measure(alloc: Allocation) -> tuple[float, float]:
     """(gap, largest residual of a user) of an answer with prices."""
+    if (plain := _unpenalised(alloc)) is not None:
+        return prove_fair(plain)
     sheet, proof = _examined(alloc)
     return sheet.gap(proof.rise), float(proof.residual.max())
+
+
+def _unpenalised(alloc: Allocation) -> Allocation | None:
+    """The same answer of the alpha-fair notion that it is without penalties and hard forms, its
+    weight inside; None where there are any."""
+    terms = Terms.of(alloc.notion)
+    if terms != Terms.free(terms.alpha):
+        return None
+    notion = {"name": "alpha-fair", "parameters": {
+        "alpha": terms.alpha, "weight_inside": True, "criterion": "dominant-share"}}  # fmt: skip
+    found: Allocation = remembered(alloc, "_unpenalised", lambda: Allocation(
+        alloc.instance, notion, alloc.tasks, alloc.prices, alloc.limit_prices, score=alloc.score
+    ))  # fmt: skip
+    return found
 
 
 def keeps_equalities(alloc: Allocation) -> bool:
@@ -97,6 +115,8 @@ def judge(alloc: Allocation) -> Certificate:
     Without prices they are guessed. Refuted: not feasible, or a better feasible allocation was
     found and compared in NumPy.
     """
+    if (plain := _unpenalised(alloc)) is not None:
+        return fair.judge(plain)
     terms = Terms.of(alloc.notion)
     unpriced = False
     if alloc.prices is None or not (

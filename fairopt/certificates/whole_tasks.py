@@ -17,6 +17,8 @@ from fairopt.certificates.feasibility import TOLERANCE, feasibility
 from fairopt.instance import Floats, Instance
 
 _WHOLE = 1e-9
+SAME = 1e-9
+"""differences of shape that are equal but for rounding"""
 
 
 class _Packing(NamedTuple):
@@ -32,8 +34,8 @@ def judge(alloc: Allocation) -> Certificate:
 
     Checks: feasibility of the rows; tasks are whole multiples of the increment; the packing stated
     for rows of several machines adds up and keeps the capacity of every machine; no further task of
-    a user below its limit fits on any machine. The last is not checked for best-fit-any, whose rule
-    skips a user although another machine has room for it.
+    a user below its limit fits on any machine. With best-fit-any, whose rule passes a user over
+    although another machine has room for it: no further task fits on the user's best match.
 
     Returns
     -------
@@ -60,18 +62,18 @@ def judge(alloc: Allocation) -> Certificate:
             "machines are not judged"
         )
     gap = 0.0
-    if parameters.get("selection") == "best-fit-any":
-        notes.append("best-fit-any passes users over: that nothing more fits is not claimed")
+    passing = parameters.get("selection") == "best-fit-any"
+    if passing:
+        notes.append("best-fit-any passes users over: only on best matches nothing more fits")
+    found = _one_more(alloc, packings, step, passing)
+    if found is not None:
+        user, server = found
+        held = float(alloc.totals[user])
+        gap = step / held if held > 0 else np.inf
+        name = f"one more task of {inst.users[user]} fits at {inst.servers[server]}"
+        checks.append(Check.of("nothing more fits", 1.0, 0.0, name))
     else:
-        found = _one_more(alloc, packings, step)
-        if found is not None:
-            user, server = found
-            held = float(alloc.totals[user])
-            gap = step / held if held > 0 else np.inf
-            name = f"one more task of {inst.users[user]} fits at {inst.servers[server]}"
-            checks.append(Check.of("nothing more fits", 1.0, 0.0, name))
-        else:
-            checks.append(Check.of("nothing more fits", 0.0, 0.0))
+        checks.append(Check.of("nothing more fits", 0.0, 0.0))
     sound = all(check.holds for check in checks if check.name != "nothing more fits")
     if gap > 0 and sound:
         verdict = REFUTED
@@ -144,29 +146,71 @@ def _room(inst: Instance, packing: _Packing) -> Floats:
     return room
 
 
-def _one_more(alloc: Allocation, packings: list[_Packing], step: float) -> tuple[int, int] | None:
-    """(user, row) of a task that still fits, if there is one."""
+def _one_more(
+    alloc: Allocation, packings: list[_Packing], step: float, passing: bool
+) -> tuple[int, int] | None:
+    """(user, row) of a task that still fits, if there is one.
+
+    Parameters
+    ----------
+    passing : whether a user whose best match is full is passed over.
+    """
     inst = alloc.instance
     below = alloc.totals + step <= inst.limit * (1 + 1e-12)
-    for packing in packings:
-        i = packing.row
-        room, need = _room(inst, packing), _demand(inst, i) * step
-        band = 1e-9 * inst.capacity[i]
-        open_to = below & inst.eligible[:, i] & (need <= room + band).all(axis=1)
-        for n in np.flatnonzero(open_to):
-            # if the fit is exact within rounding, compare the numbers as decimals
-            if (need[n] <= room - band).all() or _fits_exactly(inst, packing, int(n), step):
-                return int(n), i
+    rooms = [_room(inst, packing) for packing in packings]
+    for packing, room in zip(packings, rooms, strict=True):
+        for n in np.flatnonzero(below & inst.eligible[:, packing.row]).tolist():
+            if not _fits(inst, packing, room, n, step):
+                continue
+            if not passing:
+                return n, packing.row
+            below[n] = False  # decided by its best match alone
+            match = _match(inst, packings, rooms, n, step)
+            if all(_fits(inst, packings[k], rooms[k], n, step) for k in match):
+                return n, packings[match[0]].row
     return None
 
 
+def _match(
+    inst: Instance, packings: list[_Packing], rooms: list[Floats], user: int, step: float
+) -> list[int]:
+    """The machines, one of which is the user's best match: of least difference in shape, by
+    sum_r |d_r/d_1 - c_r/c_1|, d the demand and c the room in parts of the pool, 1 the first
+    resource that the user demands (DRFH)."""
+    total = inst.pool.sum(axis=0)
+    total = np.where(total > 0, total, 1.0)
+    demands = inst.demand[user].reshape(-1, inst.shape[2])
+    one = int(np.flatnonzero(demands.max(axis=0) > 0)[0])
+    there = [k for k, packing in enumerate(packings) if inst.eligible[user, packing.row]]
+    off, unsure = np.full(len(there), np.inf), np.zeros(len(there), dtype=bool)
+    for at, k in enumerate(there):
+        need, have = _demand(inst, packings[k].row)[user] / total, rooms[k] / total
+        if have[one] > SAME and need[one] > 0:
+            off[at] = float(np.abs(need / need[one] - have / have[one]).sum())
+        elif have[one] != 0:  # a shape of nothing but rounding, if it is not nothing
+            unsure[at] = abs(have[one]) <= SAME and _exact_room(inst, packings[k], one, step) != 0
+    near = (off <= off.min() * (1 + SAME) + SAME) | unsure
+    return [k for k, close in zip(there, near, strict=True) if close]
+
+
+def _fits(inst: Instance, packing: _Packing, room: Floats, user: int, step: float) -> bool:
+    """Whether one more task fits; if that is exact within rounding, by the numbers as decimals."""
+    need, band = _demand(inst, packing.row)[user] * step, 1e-9 * inst.capacity[packing.row]
+    if not (need <= room + band).all():
+        return False
+    return bool((need <= room - band).all()) or _fits_exactly(inst, packing, user, step)
+
+
 def _fits_exactly(inst: Instance, packing: _Packing, user: int, step: float) -> bool:
-    demand = _demand(inst, packing.row)
-    size = Fraction(repr(step))
-    units = {n: round(x / step) for n, x in packing.tasks.items()}
-    units[user] = units.get(user, 0) + 1
-    for r, c in enumerate(inst.capacity[packing.row].tolist()):
-        used = sum((Fraction(repr(float(demand[n, r]))) * k for n, k in units.items()), Fraction())
-        if used * size > Fraction(repr(c)):
-            return False
-    return True
+    more = packing._replace(tasks={**packing.tasks, user: packing.tasks.get(user, 0.0) + step})
+    return all(_exact_room(inst, more, r, step) >= 0 for r in range(inst.shape[2]))
+
+
+def _exact_room(inst: Instance, packing: _Packing, r: int, step: float) -> Fraction:
+    """What is left of a resource, all numbers taken as the decimals that they print as."""
+    demand, size = _demand(inst, packing.row), Fraction(repr(step))
+    used = sum(
+        (Fraction(repr(float(demand[n, r]))) * round(x / step) for n, x in packing.tasks.items()),
+        Fraction(),
+    )
+    return Fraction(repr(float(inst.capacity[packing.row, r]))) - used * size

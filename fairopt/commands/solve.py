@@ -23,8 +23,8 @@ from fairopt.errors import NotCertified
 @click.option("--case", type=int, metavar="K", help="Solve the model's case number K, from 1.")
 @click.option("--solver", default="auto", show_default=True, metavar="NAME",
               help="auto, clarabel, ecos, scs or highs; a named one is tried alone.")  # fmt: skip
-@click.option("--gap", type=float, default=1e-6, show_default=True,
-              help="Certify when gap and residual are at most this.")  # fmt: skip
+@click.option("--tolerance", "--gap", "tolerance", type=float, default=1e-6, show_default=True,
+              help="Accept when every share is proved to be within this part.")  # fmt: skip
 @click.option("--reduce/--no-reduce", default=True, show_default=True,
               help="Merge identical users and servers before solving, which is exact.")  # fmt: skip
 @click.option("--start", "begin", metavar="FILE",
@@ -42,7 +42,7 @@ def command(
     notion: str | None,
     case: int | None,
     solver: str,
-    gap: float,
+    tolerance: float,
     reduce: bool,
     begin: str | None,
     told: bool,
@@ -70,8 +70,8 @@ def command(
     complaint = None
     try:
         with progress.shown(wanted.name) as moved:
-            answer = solve(problem.instance, wanted, solver=solver, gap=gap, progress=moved,
-                           reduce=reduce, start=last)  # fmt: skip
+            answer = solve(problem.instance, wanted, solver=solver, tolerance=tolerance,
+                           progress=moved, reduce=reduce, start=last)  # fmt: skip
     except NotCertified as error:
         if error.allocation is None:
             raise

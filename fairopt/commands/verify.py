@@ -21,8 +21,12 @@ from fairopt.files.answers import LARGEST
               help="Of an answer in partitions: where its users are, if they were moved.")
 @click.option("--kkt", is_flag=True,
               help="Of an allocation: print the conditions of optimality, pair by pair.")
+@click.option("--tolerance", type=float, default=1e-6, show_default=True,
+              help="Certify when every share is proved to be within this part.")  # fmt: skip
 @as_json
-def command(file: str, partitions: str | None, kkt: bool, as_json: bool) -> int:  # fmt: skip
+def command(
+    file: str, partitions: str | None, kkt: bool, tolerance: float, as_json: bool
+) -> int:  # fmt: skip
     """Judge the allocation in FILE (fairopt/allocation/v1, or "-" for stdin), or the plan.
 
     Of an allocation only instance, notion and tasks are needed; a verdict in the file is not
@@ -43,7 +47,7 @@ def command(file: str, partitions: str | None, kkt: bool, as_json: bool) -> int:
             raise UsageError("--kkt belongs to an allocation; FILE is a plan")
         return _plan(content, source, as_json)
     answer = files.loads(content, source)
-    certificate = certify(answer)
+    certificate = certify(answer, tolerance=tolerance)
     if kkt:
         conditions.out(answer.with_(certificate=certificate), "", True, False, as_json)
     elif as_json:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from fairopt import files
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate, Check
@@ -76,18 +78,29 @@ def judge(data: Mapping[str, Any], source: str = "plan") -> Judged:
         answer = files.loads(json.dumps(data["answer"]), source)
     except BadInput as error:
         raise error.within(f"{source}: answer") from None
+    with np.errstate(all="ignore"):  # of absurd numbers: what they give is not what the plan says
+        checks = _checks(data, rows, answer)
+    faults.stop()
+    return Judged(certify(answer), tuple(checks))
+
+
+def _checks(data: Mapping[str, Any], rows: Rows, answer: Allocation) -> list[Check]:
+    """All but the certificate of the fluid answer."""
     checks = [
         _exact_is_given(rows, answer),
         _check("scores are those of the criterion", recomputed.other_scores(rows, answer)),
         *_placed(rows, answer),
+        _check("resources, nodes and queues as in the answer",
+               recomputed.other_form(data, rows, answer)),
+        _check("tasks on nodes out of service",
+               recomputed.held_out(data, rows, answer.instance.users)),
         _check("workloads as in the fluid answer", wrong(recomputed.workloads(rows, answer))),
         _check("queues as their workloads", wrong(recomputed.queues(rows, answer))),
     ]
-    faults.stop()  # the lists of machines are sound from here on
+    rows.faults.stop()  # the lists of machines are sound from here on
     checks.append(_check("quotas beside what is there", recomputed.other_quotas(data, rows)))
     checks.append(_check("shapes as in the answer", wrong(recomputed.shapes(rows, answer))))
-    faults.stop()
-    return Judged(certify(answer), tuple(checks))
+    return checks
 
 
 def _check(name: str, wrong: Sequence[str]) -> Check:

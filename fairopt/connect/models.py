@@ -19,6 +19,7 @@ from fairopt.errors import UsageError
 from fairopt.files import Case, Model
 from fairopt.instance import Floats, Instance
 
+_NONE = "it asks for less than one whole task"
 SOURCE = "imported by fairopt from what its scheduler printed"
 
 
@@ -57,11 +58,13 @@ def problem(path: str) -> Problem:
             fits[n, i] = instance.placement[n, i] and all(
                 own.get(key, 0) >= x for key, x in demand[n].items()
             )
+    less = instance.limit < 1
     stuck = [
-        (name, work, "task larger than any node where it may run")
-        for name, work, row in zip(instance.users, users, fits, strict=True) if not row.any()
+        (name, work, _NONE if row.any() else "task larger than any node where it may run")
+        for name, work, row, none in zip(instance.users, users, fits, less, strict=True)
+        if none or not row.any()
     ]  # fmt: skip
-    some = np.flatnonzero(fits.any(axis=1))
+    some = np.flatnonzero(fits.any(axis=1) & ~less)
     if not len(some):
         raise UsageError("plan: found no user with a task that fits on a server")
     kept = instance.select(some, np.arange(len(instance.servers)))
@@ -72,7 +75,8 @@ def problem(path: str) -> Problem:
     owners = [users[n] for n in some]
     weights = {own.queue: own.weight for own in owners}
     weights |= {group.name: group.weight for group in (() if quotas is None else quotas.groups)}
-    kept = kept.replace(placement=fits[some])
+    # whole tasks are asked: what the fluid answer divides is what the plan says is asked
+    kept = kept.replace(placement=fits[some], limit=np.floor(kept.limit))
     return Problem(
         Cluster([], owners, weights=weights), kept, kept.replace(quotas=None, modes=None),
         tuple(owners), shapes, _speed(kept), np.zeros(fits[some].shape, dtype=np.int64),

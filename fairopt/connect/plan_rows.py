@@ -9,26 +9,24 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.connect import form
 from fairopt.connect.plan import SCHEMA
 from fairopt.instance import Floats
-from fairopt.instance.reading import Faults, known_keys, listed, number, shown, table, text
-
-_KEYS = (
-    "schema", "resources", "queues", "workloads", "shapes", "out", "undivided", "overfull",
-    "not_modelled", "kinds", "quotas", "nested", "kueue", "answer",
-)  # fmt: skip
-_NEEDED = ("queues", "workloads", "shapes", "answer")
+from fairopt.instance.reading import Faults, listed, number, shown, table, text
 
 
 class Rows:
-    """The lists of a plan by name, checked to be what the judge needs."""
+    """The lists of a plan by name, of the form of its schema.
+
+    Raises
+    ------
+    BadInput : with everything that is not of that form.
+    """
 
     def __init__(self, data: Mapping[str, Any], faults: Faults) -> None:
         self.faults = faults
-        known_keys(data, _KEYS, "", faults)
-        for key in _NEEDED:
-            if key not in data:
-                faults.add(key, "nothing", "what a plan is judged by")
+        form.check(data, "", faults)
+        faults.stop()
         self.workloads = self._named(data, "workloads", "workload")
         self.shapes = self._named(data, "shapes", "shape")
         self.queues = self._named(data, "queues", "queue")

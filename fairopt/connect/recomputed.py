@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -10,12 +10,11 @@ import numpy as np
 
 from fairopt import criteria
 from fairopt.allocation import Allocation
-from fairopt.connect import could_hold, scarcity
-from fairopt.connect.packing import whole_part
+from fairopt.connect import could_hold, scarcity, status
 from fairopt.connect.plan_rows import Rows
 from fairopt.connect.quantities import written
-from fairopt.connect.status import BLOCKED, FRAGMENTED, SATISFIED, STUCK
 from fairopt.formulas import parameters
+from fairopt.instance import Instance
 from fairopt.instance.reading import listed, table
 
 Told = Iterator[tuple[str, Any, Any]]
@@ -32,9 +31,12 @@ def wrong(numbers: Told) -> list[str]:
 def _same(told: Any, computed: Any) -> bool:
     if isinstance(computed, str):
         return bool(told == computed)
+    if computed is None or told is None:
+        return told is computed
     if isinstance(told, bool) or not isinstance(told, int | float):
         return False
-    return bool(told == computed or abs(told - computed) <= NEAR * max(1e-300, abs(computed)))
+    near = abs(told - computed) <= NEAR * max(1e-300, abs(computed))
+    return bool(told == computed or (near and np.isfinite(computed)))
 
 
 def other_scores(rows: Rows, answer: Allocation) -> list[str]:
@@ -54,7 +56,7 @@ def other_scores(rows: Rows, answer: Allocation) -> list[str]:
     for n, user in enumerate(inst.users):
         asks = rows.workloads.get(user, {}).get("demand", {})
         for mode in inst.modes.get(user, ()) if inst.modes else ():
-            if tuple(mode.demand) != tuple(inst.demand[n].tolist()):
+            if tuple(mode.demand or ()) != tuple(inst.demand[n].tolist()):
                 wrong.append(f"demand of mode {mode.name} of {user}")
             for server in inst.servers if mode.servers is None else mode.servers:
                 kinds = rows.shapes.get(server, {}).get("kinds", {})
@@ -86,51 +88,62 @@ def other_quotas(data: Mapping[str, Any], rows: Rows) -> list[str]:
 
 
 def workloads(rows: Rows, answer: Allocation) -> Told:
-    """The numbers of the workloads."""
+    """The numbers of the workloads, and the sentence of each that is in the fluid answer."""
     inst = answer.instance
     at = {name: n for n, name in enumerate(inst.users)}
+    stops = scarcity.blocks(answer, inst.replace(quotas=None, modes=None))
     for name, row in rows.workloads.items():
-        n = at.get(name)
+        n, asked, whole = at.get(name), row["asked"], row["whole"]
         due = 0.0 if n is None else float(answer.totals[n])
-        whole = row.get("whole")
-        yield f"{name}.due", row.get("due"), due
-        yield f"{name}.level", row.get("level"), 0.0 if n is None else float(answer.levels[n])
-        if isinstance(whole, int):
-            yield f"{name}.loss", row.get("loss"), max(due - whole, 0.0)
-            yield f"{name}.status", row.get("status"), _status(row.get("asked"), due, whole, n)
-        on = rows.matrix([row.get("held_on")], (name,), inst.servers, "held_on").sum()
-        if n is not None:
-            yield f"{name}.held", row.get("held"), on + rows.amount(row.get("held_out"), name)
-            yield f"{name}.weight", row.get("weight"), float(inst.weight[n])
-            asked = row.get("asked")
-            yield (
-                f"{name}.asked",
-                np.inf if asked is None else asked,
-                float(np.floor(inst.limit[n])),
-            )
+        yield f"{name}.due", row["due"], due
+        yield f"{name}.level", row["level"], 0.0 if n is None else float(answer.levels[n])
+        yield f"{name}.loss", row["loss"], max(due - whole, 0.0)
+        on = rows.matrix([row["held_on"]], (name,), inst.servers, "held_on").sum()
+        yield f"{name}.held", row["held"], on + float(row["held_out"])
+        if n is None:
+            yield f"{name}.status", row["status"], status.STUCK
+            yield f"{name}.weight", row["weight"], 0.0
+            continue
+        found = status.status(asked, due, whole, stops.get(name, ()))
+        yield f"{name}.status", row["status"], found.word
+        yield f"{name}.says", row["says"], found.says
+        yield f"{name}.weight", row["weight"], float(inst.weight[n])
+        limit = float(inst.limit[n])
+        yield f"{name}.asked", asked, limit if np.isfinite(limit) else None
 
 
-def _status(asked: Any, due: float, whole: int, n: int | None) -> str:
-    if n is None:
-        return STUCK
-    if isinstance(asked, int | float) and whole >= int(asked):
-        return SATISFIED
-    return FRAGMENTED if whole < whole_part(due) else BLOCKED
+def held_out(data: Mapping[str, Any], rows: Rows, users: Collection[str]) -> list[str]:
+    """Whether tasks on nodes out of service are those of the list of these nodes.
+
+    What workloads that can run nowhere hold is all counted as held out, wherever it is.
+    """
+    there = sum(row["held"] for row in data["out"])
+    out = {name: row["held_out"] for name, row in rows.workloads.items()}
+    least = sum(tasks for name, tasks in out.items() if name in users)
+    if least <= there <= sum(out.values()):
+        return []
+    return [f"{least} tasks on nodes out of service, which hold {there}"]
 
 
 def queues(rows: Rows, answer: Allocation) -> Told:
     """The numbers of the queues."""
     inst = answer.instance
     at = {name: n for n, name in enumerate(inst.users)}
+    for queue in {row["queue"] for row in rows.workloads.values()} ^ rows.queues.keys():
+        yield f"queue {queue}", "a row", "a row for every queue with workloads, and no other"
     for queue, row in rows.queues.items():
-        own = {name: w for name, w in rows.workloads.items() if w.get("queue") == queue}
+        own = {name: w for name, w in rows.workloads.items() if w["queue"] == queue}
         for key in ("held", "due", "whole"):
-            numbers = [w.get(key) for w in own.values()]
-            if all(isinstance(x, int | float) for x in numbers):
-                yield f"{queue}.{key}", row.get(key), float(sum(x for x in numbers if x))
+            yield f"{queue}.{key}", row[key], float(sum(w[key] for w in own.values()))
+        asked = [w["asked"] for w in own.values()]
+        yield f"{queue}.asked", row["asked"], None if None in asked else sum(asked)
         users = [at[name] for name in own if name in at]
+        if users:
+            yield f"{queue}.weight", row["weight"], _weight(inst, users)
+        for key, amount in row["guaranteed"].items():
+            yield f"{queue}.guaranteed.{key}", amount, None
         yield from _could_hold(rows, answer, queue, row.get("could_hold"))
-        yield f"{queue}.share", row.get("share"), float(answer.shares[users].sum())
+        yield f"{queue}.share", row["share"], float(answer.shares[users].sum())
         if inst.demand.ndim == 2:
             more = [answer.totals[at[n]] - own[n].get("held", 0) for n in own if n in at]
             change = np.array(more) @ inst.demand[users] if users else np.zeros(inst.shape[2])
@@ -141,6 +154,33 @@ def queues(rows: Rows, answer: Allocation) -> Told:
                 # a small difference of large amounts keeps their rounding
                 fine = isinstance(told, int | float) and abs(told - change[r]) <= NEAR * size[r]
                 yield f"{queue}.difference.{key}", change[r] if fine else told, float(change[r])
+
+
+def _weight(inst: Instance, users: list[int]) -> float:
+    """The weight of a queue: of the group of its users, or divided among them where none is."""
+    quotas = inst.quotas
+    names = set() if quotas is None else {quotas.group.get(inst.users[n]) for n in users}
+    weights = {} if quotas is None else {group.name: group.weight for group in quotas.groups}
+    if len(names) == 1 and (name := names.pop()) is not None:
+        return float(weights[name])
+    return float(inst.weight[users].sum())
+
+
+def other_form(data: Mapping[str, Any], rows: Rows, answer: Allocation) -> list[str]:
+    """What is said of the whole plan and is not so."""
+    inst = answer.instance
+    wrong = [] if list(data["resources"]) == list(inst.resources) else ["resources"]
+    owner = [rows.workloads.get(name, {}).get("queue") for name in inst.users]
+    if data["nested"] != (inst.quotas is not None or len(set(owner)) == len(owner)):
+        wrong.append("nested")
+    seen: set[str] = set()
+    for name, row in rows.shapes.items():
+        # of a model the nodes have no names but that of their row
+        named = len(row["nodes"]) == row["count"] or row["nodes"] == [name]
+        if not named or seen & set(row["nodes"]):
+            wrong.append(f"nodes of {name}")
+        seen |= set(row["nodes"])
+    return wrong
 
 
 def _could_hold(rows: Rows, answer: Allocation, queue: str, told: Any) -> Told:
@@ -170,8 +210,13 @@ def _could_hold(rows: Rows, answer: Allocation, queue: str, told: Any) -> Told:
     most = could_hold.bound(plain, answer.score, own, floor, prices, keep)
     yield f"{queue}.could_hold.share", told.get("share"), most
     # it is no less than what the queue holds, or its prices prove something impossible
-    possible = told.get("share", 0.0) >= float(share[own].sum()) * (1 - 1e-6)
+    possible = told["share"] >= float(share[own].sum()) * (1 - 1e-6)
     yield f"{queue}.could_hold.share", 1.0 if possible else 0.0, 1.0
+    # tasks of that share, each of which counts something between the least and the most
+    each = answer.score[own][inst.eligible[own]]
+    least, most = told["share"] / each.max(), told["share"] / each.min()
+    fits = least * (1 - 1e-6) <= told["tasks"] <= most * (1 + 1e-6)
+    yield f"{queue}.could_hold.tasks", 1.0 if fits else 0.0, 1.0
 
 
 def shapes(rows: Rows, answer: Allocation) -> Told:

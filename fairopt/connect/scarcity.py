@@ -18,7 +18,7 @@ def prices(answer: Allocation) -> Floats:
         return highest
     found = np.zeros(answer.instance.capacity.shape)
     for one in answer.rounds or ():
-        found = np.maximum(found, one["prices"]["prices"])
+        found = np.maximum(found, one["prices"].get("prices", 0.0))
     return found
 
 

@@ -18,12 +18,15 @@ from typing import Any
 
 import numpy as np
 
+from fairopt import memory
 from fairopt.dynamics import chain, stability
 from fairopt.dynamics.rates import class_rates, notion_of
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.instance import Floats
 from fairopt.notions import Notion
 
+STATE = 250.0
+"""bytes of a state, about"""
 STATES = 8_000_000
 """most states of a box, unless more are asked for; each takes about 250 bytes"""
 SMALLEST = 6
@@ -221,6 +224,7 @@ def grown(chains: Chains, edge: float, flow: float, most: int) -> chain.Law:
 
     On each rung 1 - L is half of that below, so that boxes about double where a class feels it.
     """
+    most = int(min(most, memory.limit() / STATE))
     load, needed = 0.0, [np.full(len(chains.rho), SMALLEST)]
     while load < chains.load:
         higher = min(chains.load, max(0.5, 1.0 - (1.0 - load) / 2))

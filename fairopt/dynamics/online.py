@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.dynamics import needed
 from fairopt.dynamics.replications import Estimate, Progress, estimate, generator, run
 from fairopt.dynamics.runs import CLOSE, whole_numbers
 from fairopt.errors import BadInput, Fault, UsageError
@@ -106,6 +107,10 @@ def simulate_online(
     settings = {"frameworks": frameworks, "tasks_per_job": tasks_per_job, "times": times,
                 "gap": gap, "seed": seed}  # fmt: skip
     mean = _sensible(instance, schedulers, offers, means, settings, replications)
+    tasks, runs = float(frameworks) * tasks_per_job * len(mean), len(offers) * len(schedulers)
+    needed.check(2 * tasks * runs * replications, float(runs) * replications, 56.0 * tasks,
+                 "the numbers of frameworks and their tasks")  # fmt: skip
+    needed.clock("gap", gap, gap * frameworks / min(mean))
     plain = {"resources": list(instance.resources), **tables_of(instance)}
     asked = [(kind, name) for kind in offers for name in schedulers]
     pieces = [

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.dynamics import needed
 from fairopt.dynamics import packet_loop as at
 from fairopt.dynamics.fast import loop
 from fairopt.dynamics.loads import pool_parts
@@ -79,8 +80,10 @@ def simulate_packets(
         {**settings, "replications": replications},
         {"packets_per_flow": 1, "window": 1, "flows": 1, "warmup": 0, "replications": 1, "seed": 0},
     )
+    resources = instance.shape[2]
     return over_loads(replicate, instance, loads, rules, mix, float(packets_per_flow), replications,
-                      settings, executor, resume, progress)  # fmt: skip
+                      settings, executor, resume, progress, resources * packets_per_flow,
+                      8.0 * SLOTS * resources * window)  # fmt: skip
 
 
 def packet_rates(
@@ -123,6 +126,8 @@ def packet_rates(
         unknown.append(Fault("warmup", f"{warmup} of {horizon}", "0 <= warmup < horizon"))
     if unknown:
         raise BadInput(unknown)
+    size = 8.0 * max(sum(each), SLOTS) * len(instance.resources) * window
+    needed.check(horizon * len(instance.resources), 1, size, "the numbers of flows and the window")
     run = _Run(parts, rule, window, compiled)
     kinds = np.repeat(np.arange(len(each)), each)
     # all at time 0 and endless; nobody comes after them

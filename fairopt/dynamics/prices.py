@@ -22,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.dynamics import needed
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas.parameters import amount, words
 from fairopt.instance import Floats, Instance, sealed
@@ -72,6 +73,7 @@ def by_prices(exact: Allocation, theta: float, most: int = 100_000) -> Priced:
     """
     exact.instance.only_plain("prices by themselves")
     inst = _checked(exact, theta, most)
+    needed.check(1e3 * most, 1, 0.0, "steps")  # a step is a few calls of NumPy, not an event
     part, due = inst.part_of_row(), exact.totals
     offered = inst.pool > 0
     price = np.where(offered, 1.0, 0.0)

@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
+from fairopt.dynamics import needed
 from fairopt.dynamics.loads import mix_of, pool_parts, rho_of
 from fairopt.dynamics.replications import Estimate, Piece, Progress, estimate, run
 from fairopt.errors import BadInput, Fault
@@ -84,8 +85,14 @@ def over_loads(
     executor: Executor | None,
     resume: str | os.PathLike[str] | None,
     progress: Progress | None,
+    each: int,
+    size: float,
 ) -> Runs:
     """`replicate` for every load, rule and number; the same numbers get the same random ones.
+
+    Parameters
+    ----------
+    each : events of one job or flow. size : bytes of one run.
 
     Raises
     ------
@@ -95,6 +102,11 @@ def over_loads(
     parts, shares = pool_parts(instance), mix_of(instance, mix)
     rho = {load: rho_of(parts, shares, load, instance.resources) for load in loads}
     asked = [(load, rule) for load in loads for rule in rules]
+    jobs = float(settings["warmup"] + settings.get("jobs", settings.get("flows", 0)))
+    runs = float(replications) * len(asked)
+    needed.check(runs * jobs * each, runs, size, "the numbers of jobs, their tasks and units")
+    for load, coming in rho.items():
+        needed.clock("load", load, jobs * work / float(coming.sum()))
     pieces = [
         {"users": list(instance.users), "demand": instance.demand_by_server[:, 0].tolist(),
          "capacity": instance.capacity[0].tolist(), "rho": rho[load].tolist(), "rule": rule,
@@ -140,7 +152,9 @@ def whole_numbers(settings: Mapping[str, Any], least: Mapping[str, int]) -> None
     faults = [
         Fault(key, f"{settings[key]}", f"a whole number >= {low}")
         for key, low in least.items()
-        if settings[key] != int(settings[key]) or settings[key] < low
+        if not math.isfinite(settings[key])
+        or settings[key] != int(settings[key])
+        or settings[key] < low
     ]
     if faults:
         raise BadInput(faults)

@@ -22,6 +22,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import certify
+from fairopt.dynamics import needed
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas.parameters import amount, words
 from fairopt.instance import Bools, Floats, Instance, Ints, sealed
@@ -136,6 +137,8 @@ def by_themselves(
     """
     instance.only_plain("servers by themselves")
     leave, back = _checked(instance, rounds, away or {}, order, delay, damping, seed)
+    users, servers, _ = instance.shape
+    needed.check(float(rounds) * servers * users, 1, 16.0 * rounds * users * servers, "rounds")
     part, rng = instance.part_of_row(), np.random.default_rng(seed)
     round_of = np.arange(rounds + 1)
     present = ~((round_of[:, None] >= leave) & (round_of[:, None] < back))

@@ -14,9 +14,11 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 
+import numpy as np
+
 from fairopt.dynamics.replications import Progress
 from fairopt.dynamics.runs import Runs, over_loads, whole_numbers
-from fairopt.dynamics.task_run import replicate, rule_code
+from fairopt.dynamics.task_run import BLOCK, SLOTS, replicate, rule_code
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.filling.units import scaled
 from fairopt.instance import Instance
@@ -97,8 +99,18 @@ def simulate_tasks(
          "shape": 1},
     )  # fmt: skip
     _countable(instance, units, rules)
+    # tasks of the jobs drawn and present, and a place for every task that can run
+    size = 8.0 * tasks_per_job * (SLOTS + BLOCK) + 16.0 * units * _running(instance)
     return over_loads(replicate, instance, loads, rules, mix, tasks_per_job / units, replications,
-                      settings, executor, resume, progress)  # fmt: skip
+                      settings, executor, resume, progress, 2 * tasks_per_job, size)  # fmt: skip
+
+
+def _running(instance: Instance) -> float:
+    """Most tasks of all classes, each alone on the pool."""
+    demand, capacity = instance.demand_by_server[:, 0], instance.capacity[0]
+    with np.errstate(divide="ignore"):
+        alone = np.where(demand > 0, capacity / demand, np.inf).min(axis=1)
+    return float(alone.sum())
 
 
 def _countable(instance: Instance, units: int, rules: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairopt import criteria, storage
+from fairopt.allocation import objective
 from fairopt.allocation.writing import SCHEMA
 from fairopt.errors import BadInput, Fault
 from fairopt.files import answer_rules
@@ -115,11 +116,18 @@ def _whole(instance: Instance, found: dict[str, Any], faults: Faults) -> Allocat
             wanted = f"{own:.9g}, which criterion {criterion!r} says, or no score"
             faults.add(place, f"{found['score'][where]:.9g}", wanted)
         found["score"] = None
+    told = {key: found.pop(key) for key in ("objective", "equivalent")}
     faults.stop()
     try:
-        return Allocation(instance, **found)
+        answer = Allocation(instance, **found)
     except BadInput as error:
         raise error.within(faults.source) from None
+    for name, (said, own) in objective.other(answer, told).items():
+        faults.add(name, f"{said:.9g}", f"{own:.9g}, which the tasks give, or none")
+    faults.stop()
+    # what is not in the file is not told of it, unless it follows without more work
+    own = objective.worth(answer) if any(x is not None for x in told.values()) else {}
+    return answer.with_(**{key: value for key, value in own.items() if value is not None})
 
 
 def _parse(content: str, source: str, faults: Faults) -> Any:

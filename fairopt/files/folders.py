@@ -49,13 +49,13 @@ def _quickly(folder: Path, resources: Mapping[str, int]) -> dict[str, Any] | Non
     }
     whole = (1.0, lambda x: (x >= 1) & (x < 2**53) & (x == np.floor(x)))
     weights, limits = (1.0, lambda x: (x > 0) & (x < np.inf)), (math.inf, lambda x: x > 0)
-    if any((folder / name).exists() for name in (*_CURVED, *promises.FILES)):
+    if any(storage.there(folder / name) for name in (*_CURVED, *promises.FILES)):
         return None
     try:
         texts = {
             stem: storage.read_text(folder / f"{stem}.csv", LARGEST, "a CSV file in UTF-8")
             for stem in ("servers", "users", "placement", "demand")
-            if stem in ("servers", "users") or (folder / f"{stem}.csv").exists()
+            if stem in ("servers", "users") or storage.there(folder / f"{stem}.csv")
         }
     except BadInput:
         return None
@@ -118,19 +118,19 @@ def _carefully(
         quotas.read_user(promised, tables["users"][name], name, resources)
         limit[n] = cell(row.get("limit", ""), f"{here}.limit", faults, LIMIT, math.inf)
     placement = np.ones(size[:2], dtype=bool)
-    if (folder / "placement.csv").exists():
+    if storage.there(folder / "placement.csv"):
         placement[:] = False
         for n, i, _, _ in pairs(folder, "placement", users, servers, {}, faults):
             placement[n, i] = True
     everywhere: Any = demand
-    if (folder / "demand.csv").exists():
+    if storage.there(folder / "demand.csv"):
         everywhere = np.repeat(demand[:, None, :], size[1], axis=1)
         for n, i, place, row in pairs(folder, "demand", users, servers, resources, faults):
             everywhere[n, i] = 0.0
             amounts(everywhere[n, i], row, resources, place, faults)
     curves = {}
     for key, plain in CURVES.items():
-        if not (folder / f"{key}.csv").exists():
+        if not storage.there(folder / f"{key}.csv"):
             continue
         curves[key] = np.full(demand.shape, plain)
         for name, row in named(folder, key, (), resources, faults).items():

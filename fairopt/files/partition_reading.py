@@ -9,32 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairopt import arrays, storage
 from fairopt.errors import BadInput, Fault, MissingExtra
 from fairopt.instance import Floats
 from fairopt.instance.partition import MOST, Partition
 
 OPTIONAL = ("placement", "weight", "limit")
-NUMBERS = "numbers, and no other kind of value"
-
-
-def array(path: Path, wanted: str) -> NDArray[Any]:
-    """The array of a file.
-
-    Raises
-    ------
-    BadInput : the file is not there, cut short, or no array of numbers.
-    """
-    try:
-        found: NDArray[Any] = np.load(path)
-    except FileNotFoundError:
-        raise BadInput([Fault(path.name, "no such file", wanted)]) from None
-    except (OSError, ValueError, EOFError) as error:
-        said = " ".join(str(error).split())[:120] or "nothing in it"
-        raise BadInput([Fault(path.name, f"no whole NumPy array ({said})", wanted)]) from None
-    if not isinstance(found, np.ndarray) or found.dtype.kind not in "fiub":
-        kind = getattr(found, "dtype", "several arrays")
-        raise BadInput([Fault(path.name, f"{kind}", NUMBERS)])
-    return found
 
 
 def from_arrays(folder: Path, k: int, servers: int) -> Partition:
@@ -43,9 +23,9 @@ def from_arrays(folder: Path, k: int, servers: int) -> Partition:
     faults: list[Fault] = []
     for name in ("demand", *OPTIONAL):
         path = folder / f"{name}-{k:05d}.npy"
-        if name == "demand" or path.is_file():
+        if name == "demand" or storage.there(path):
             try:
-                given[name] = array(path, "an array of numbers, a row for each user")
+                given[name] = arrays.read(path, "an array of numbers, a row for each user")
             except BadInput as error:
                 faults.extend(error.faults)
     if "placement" in given:
@@ -84,7 +64,7 @@ def from_table(path: Path, servers: int, resources: int) -> Partition:
         values = column.to_numpy()
         if values.dtype.kind not in "fiub":
             found = f"{column.type}, {column.null_count} of {len(column)} left out"
-            faults.append(Fault(f"{path.name}, {name}", found, NUMBERS))
+            faults.append(Fault(f"{path.name}, {name}", found, arrays.NUMBERS))
         elif name in places:
             faults.extend(_yes_or_no(f"{path.name}, {name}", values))
         given[name] = values
@@ -109,6 +89,9 @@ def opened(path: Path) -> Any:
         raise MissingExtra(
             "tables of users need pyarrow: pip install 'fairopt[frame]'"
         ) from error
+    unlike = storage.irregular(path)
+    if unlike:
+        raise BadInput([Fault(path.name, unlike, "a whole table")])
     return rows_of(path, lambda: parquet.ParquetFile(path))
 
 
@@ -127,7 +110,8 @@ def _yes_or_no(place: str, values: NDArray[Any]) -> list[Fault]:
     """Placement that is neither bool nor 0 and 1."""
     if values.dtype.kind == "b":
         return []
-    bad = np.flatnonzero(~((values == 0) | (values == 1)).reshape(len(values), -1).all(axis=1))
+    right = (values == 0) | (values == 1)
+    bad = np.flatnonzero(~right.all(axis=tuple(range(1, values.ndim))))
     return [
         Fault(f"{place}, user {n + 1}", str(np.asarray(values[n]).tolist()), "true or false")
         for n in bad[:MOST].tolist()
@@ -136,7 +120,7 @@ def _yes_or_no(place: str, values: NDArray[Any]) -> list[Fault]:
 
 def _users(given: dict[str, NDArray[Any]], servers: int) -> Partition:
     demand: Floats = np.asarray(given["demand"], dtype=np.float64)
-    n = len(demand) if demand.ndim else 0
+    n = len(demand)
     return Partition(
         demand,
         np.asarray(given.get("placement", np.ones((n, servers), bool)), dtype=bool),

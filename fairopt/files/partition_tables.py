@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import storage
+from fairopt import arrays, storage
 from fairopt.errors import BadInput, Fault
 from fairopt.files import cells
 from fairopt.files.partition_columns import Table
@@ -129,7 +129,7 @@ class _Written:
             return
         for name in ("demand", "placement", "weight", "limit"):
             whole = np.concatenate([getattr(part, name) for part in self.waiting])
-            np.save(self.folder / f"{name}-{self.parts:05d}.npy", whole)
+            arrays.write(self.folder / f"{name}-{self.parts:05d}.npy", whole)
         self.waiting, self.parts = [], self.parts + 1
 
     def undo(self) -> None:

@@ -18,11 +18,14 @@ from pathlib import Path
 
 import numpy as np
 
+from fairopt import arrays, storage
 from fairopt.errors import BadInput, Fault
 from fairopt.files import partition_reading as reading
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.instance.partition import Partition
 
+LARGEST = 2.0**53
+"""a number of machines from which not every whole number is one of floating point"""
 _FILE = re.compile(r"(demand|placement|weight|limit|users)-(\d{5})\.(npy|parquet)")
 
 
@@ -52,19 +55,19 @@ class Partitions:
     def capacity(self) -> Floats:
         """(I, R) capacity of one machine of every row of servers."""
         path = Path(self.folder, "capacity.npy")
-        return np.asarray(reading.array(path, "numbers (servers, resources)"), dtype=np.float64)
+        return np.asarray(arrays.read(path, "numbers (servers, resources)"), dtype=np.float64)
 
     @cached_property
     def count(self) -> Ints:
         """(I,) machines of every row."""
         path = Path(self.folder, "count.npy")
-        if not path.is_file():
+        if not storage.there(path):
             return np.ones(len(self.capacity), dtype=np.int64)
-        given = reading.array(path, "whole numbers (servers,)")
-        count = given.astype(np.int64) if np.isfinite(given).all() else np.zeros(0, np.int64)
-        if given.shape != self.capacity.shape[:1] or (count != given).any() or (count < 1).any():
+        given = arrays.read(path, "whole numbers (servers,)")
+        whole = (given >= 1) & (given < LARGEST) & (given == np.floor(given))
+        if given.shape != self.capacity.shape[:1] or not whole.all():
             raise BadInput([Fault("count.npy", "other numbers", "whole numbers >= 1, (I,)")])
-        return count
+        return given.astype(np.int64)
 
     @property
     def pool(self) -> Floats:
@@ -86,7 +89,7 @@ class Partitions:
     def users(self, k: int) -> int:
         """How many users a partition has."""
         if k in self._found[0]:
-            return int(np.load(self._file("demand", k), mmap_mode="r").shape[0])
+            return len(arrays.opened(self._file("demand", k), "a row for each user"))
         return int(reading.opened(self._table(k)).metadata.num_rows)
 
     def read(self, k: int) -> Partition:
@@ -115,7 +118,7 @@ class Partitions:
         arrays: set[int] = set()
         tables: set[int] = set()
         beside: set[int] = set()
-        for name in os.listdir(self.folder) if os.path.isdir(self.folder) else ():
+        for name in _listed(Path(self.folder)):
             found = _FILE.fullmatch(name)
             if found is not None and (found[1] == "users") == (found[3] == "parquet"):
                 where = {"users": tables, "demand": arrays}.get(found[1], beside)
@@ -155,6 +158,17 @@ class Partitions:
         ]  # fmt: skip
 
 
+def _listed(folder: Path) -> list[str]:
+    """The names in a folder; none if there is no folder."""
+    if not folder.is_dir():
+        return []
+    try:
+        return os.listdir(folder)
+    except OSError as error:
+        fault = Fault("folder", f"unreadable ({error.strerror})", "a folder of partitions")
+        raise BadInput([fault], os.fspath(folder)) from None
+
+
 def write_partitions(instance: Instance, folder: str | os.PathLike[str], users: int) -> Partitions:
     """Write an instance in partitions of so many users.
 
@@ -180,15 +194,13 @@ def write_partitions(instance: Instance, folder: str | os.PathLike[str], users: 
     for k, first in enumerate(range(0, len(instance.users), users)):
         rows = slice(first, first + users)
         for name in ("demand", "placement", "weight", "limit"):
-            np.save(path / f"{name}-{k:05d}.npy", getattr(instance, name)[rows])
+            arrays.write(path / f"{name}-{k:05d}.npy", getattr(instance, name)[rows])
     return Partitions(path)
 
 
 def already(folder: Path) -> list[Fault]:
     """A folder that partitions are to be written to holds some, which might stay among the new."""
-    have = sorted(name for name in os.listdir(folder) if _FILE.fullmatch(name)) if (
-        folder.is_dir()
-    ) else []  # fmt: skip
+    have = sorted(name for name in _listed(folder) if _FILE.fullmatch(name))
     if not have:
         return []
     return [Fault("folder", f"{len(have)} files of partitions in it ({have[0]})", "another folder")]
@@ -199,9 +211,9 @@ def write_servers(
     resources: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Make the folder, and write what all partitions have in common."""
-    folder.mkdir(parents=True, exist_ok=True)
-    np.save(folder / "capacity.npy", capacity)
-    np.save(folder / "count.npy", count)
+    storage.made_folder(folder)
+    arrays.write(folder / "capacity.npy", capacity)
+    arrays.write(folder / "count.npy", count)
     names = {"servers": list(servers), "resources": list(resources)}
     text = json.dumps(names, indent=1, ensure_ascii=False) + "\n"
-    (folder / "names.json").write_text(text, encoding="utf-8")
+    storage.write_text(folder / "names.json", text)

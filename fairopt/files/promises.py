@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from fairopt import storage
 from fairopt.files import cells, quotas
 from fairopt.instance import Instance
 from fairopt.instance.quotas.plain import tables_by_member
@@ -37,7 +38,7 @@ def tables(
     flavors : that table of model.toml; None if there is none. users : the rows of users.csv.
     """
     groups: dict[str, dict[str, Any]] = {}
-    if (folder / "groups.csv").exists():
+    if storage.there(folder / "groups.csv"):
         lines = cells.named(folder, "groups", ("parent", "weight"), {}, faults)
         for name, line in lines.items():
             parent = {"parent": line["parent"]} if line.get("parent") else {}
@@ -50,7 +51,7 @@ def tables(
             rank["priority"] = int(rank["priority"])
         own = {} if "guarantee_tasks" in resources else _given(row, "guarantee_tasks")
         people[name] = {**group, **rank, **own}
-    if (folder / "quotas.csv").exists():
+    if storage.there(folder / "quotas.csv"):
         _put_amounts(folder, groups, people, resources, faults)
     found: dict[str, Any] = {"users": people}
     if groups:
@@ -95,7 +96,7 @@ def modes(
 ) -> dict[str, list[dict[str, Any]]]:
     """The rows of modes.csv as tables, by user."""
     found: dict[str, list[dict[str, Any]]] = {}
-    if not (folder / "modes.csv").exists():
+    if not storage.there(folder / "modes.csv"):
         return found
     for k, name in enumerate(resources):
         if name in _MODE:

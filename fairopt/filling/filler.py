@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairopt import criteria as scores
+from fairopt import memory
 from fairopt.allocation import Allocation
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.filling.cluster import Cluster
@@ -42,7 +43,10 @@ class Filler:
             raise BadInput([Fault("increment", f"{increment}", "a finite number > 0")])
         self.scheduler, self.increment = scheduler, float(increment)
         self.user_tie, self.server_tie = user_tie, server_tie
-        users, machines = len(instance.users), int(instance.count.sum())
+        users, machines = len(instance.users), int(instance.count.sum(dtype=np.float64))
+        # every machine has its residual, shape, row and places in lists of its own
+        memory.enough("servers.count", machines * 8.0 * (8 + instance.shape[2]),
+                      f"{machines:,} machines told apart")  # fmt: skip
         tied = random.Random(f"ties {seed}")
         order = _order("user_tie", user_tie, users, tied)
         rank = np.empty(users, dtype=np.int64)

@@ -10,6 +10,8 @@ from fairopt.allocation import Allocation
 from fairopt.errors import SolverFailure
 from fairopt.instance import Instance
 
+FITS = 1e-6
+"""part of a row by which whole tasks may exceed it before it is no rounding of the solver's"""
 _MOST = 20_000
 """most variables; with more, machines are not modelled one by one"""
 
@@ -93,6 +95,12 @@ def optimum(instance: Instance, time_limit: float = 60.0) -> Optimum:
     if answer.x is None or not written_out:
         return Optimum(None, None, bound)
     units = np.rint(answer.x).astype(np.int64)
+    over = float((rows @ units - high).max(initial=0.0))
+    if over > FITS or (units < 0).any() or units.sum() > bound:
+        raise SolverFailure(
+            f"integer optimum: HiGHS contradicts itself: {units.sum()} tasks, at most {bound:g} by "
+            f"its own bound, rows exceeded by {over:.2g}"
+        )
     tasks = np.zeros(instance.shape[:2])
     np.add.at(tasks, (users, i[pair]), units)
     packed: dict[str, list[dict[str, object]]] = {}

@@ -29,6 +29,7 @@ from fairopt.instance import Bools, Floats, Ints
 FULL = 1e-12
 """part of a bundle that is rounding"""
 SWEEPS = 5_000
+NEWTON = 40
 """most rounds over the prices of a bundle's resources"""
 
 
@@ -174,7 +175,8 @@ def _fair(
     """(n,) alpha-fair shares of one pool, at least `floor` and at most `most`.
 
     Prices of the resources are raised and lowered one after another until each is just full, or
-    free: every sweep lowers the (convex, smooth) dual.
+    free: every sweep lowers the (convex, smooth) dual. Where demands are nearly parallel, sweeps
+    hardly move, and Newton steps on all prices together end it.
     """
     price = np.full(len(amount), 1.0)
     unit = 1.0 / np.where(use > 0, use, 0.0).sum(axis=0).clip(1e-300)
@@ -183,6 +185,10 @@ def _fair(
         with np.errstate(divide="ignore", over="ignore"):
             wanted = np.exp((log_w - np.log(use @ p)) / alpha)
         return np.clip(wanted, floor, most)
+
+    def free(p: Floats) -> Bools:
+        taken = shares(p)
+        return np.asarray((taken > floor) & (taken < most))
 
     def excess(p: Floats, r: int) -> float:
         taken = shares(p)
@@ -196,8 +202,43 @@ def _fair(
             price[r] = _cleared(lambda value, r=r: excess(_with(price, r, value), r), before[r])
         if np.abs(price - before).max() <= 1e-15 * price.max():
             break
+
+    def missed(p: Floats) -> float:
+        """The largest part by which a row is overrun, or left though it has a price."""
+        part = (shares(p) @ use - amount) / amount
+        return float(np.where(p > 0, np.abs(part), np.maximum(part, 0.0)).max())
+
+    price = _together(price, use, amount, alpha, shares, free, missed)
     found = shares(price)
     return np.where(np.isfinite(found), found, floor)
+
+
+def _together(price, use, amount, alpha, shares, free, missed) -> Floats:  # type: ignore[no-untyped-def]
+    """Prices after Newton steps of the dual, each halved until less is missed."""
+    with np.errstate(all="ignore"):
+        error = missed(price)
+        for _ in range(NEWTON):
+            taken, cost = shares(price), use @ price
+            over = taken @ use - amount
+            on = (price > 0) | (over > 0)
+            # who is at its floor or limit does not move with prices
+            bend = np.where(free(price), taken / (alpha * cost), 0.0)
+            curve = (use * bend[:, None]).T @ use
+            step = np.zeros_like(price)
+            step[on] = np.linalg.lstsq(curve[np.ix_(on, on)], over[on], rcond=1e-15)[0]
+            # up to where the first price falls to 0, and leaves
+            room = np.where(step < 0, price / -step, np.inf)
+            most = min(1.0, float(room.min()))
+            tried = [
+                np.where(part * most >= room, 0.0, price + part * most * step)
+                for part in 0.5 ** np.arange(12)
+            ]
+            errors = [missed(one) for one in tried]
+            best = int(np.argmin(errors))
+            if not errors[best] < error:
+                break
+            price, error = tried[best], errors[best]
+    return price
 
 
 def _with(price: Floats, r: int, value: float) -> Floats:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairopt import memory
 from fairopt.errors import BadInput, Fault
 from fairopt.instance.fields import CURVES, Fields
 
@@ -150,7 +151,11 @@ def _filled(
     else:
         array = None if given is None else _array(name, given, faults)
     if array is None:
-        return np.full([size or 0 for size in shape], default)
+        sizes = [size or 0 for size in shape]
+        told = f"{' x '.join(f'{size:,}' for size in sizes)} entries"
+        each = 1 if default is True else 8
+        memory.enough(name, float(np.prod(sizes, dtype=float)) * each, told)
+        return np.full(sizes, default)
     known = None not in shape
     if array.ndim != len(shape) or (known and array.shape != shape):
         wanted = f"shape {shape}" if known else f"{len(shape)} dimensions"

@@ -50,6 +50,23 @@ NOTIONS: dict[str, type[Notion]] = {
 }
 
 
+def on_its_own(notion: Notion) -> bool:
+    """Whether a notion is solved as it states itself, and by no engine of its family.
+
+    So is one with a program or way that is neither that of its family nor one that it inherited
+    from a notion of the same family.
+    """
+    kind = type(notion)
+    homes = [Notion] + [
+        home for home in NOTIONS.values()
+        if home.family == notion.family and (home.name == notion.family or issubclass(kind, home))
+    ]  # fmt: skip
+    return any(
+        all(getattr(kind, way) is not getattr(home, way) for home in homes)
+        for way in ("program", "way")
+    )
+
+
 def expected(given: Any) -> Fault:
     """The fault for a value that is not a notion; it suggests the notion meant."""
     name = given if isinstance(given, str) else getattr(given, "name", None)
@@ -102,4 +119,5 @@ __all__ = [
     "Tradeoff",
     "expected",
     "make",
+    "on_its_own",
 ]

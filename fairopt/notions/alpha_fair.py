@@ -10,7 +10,7 @@ import numpy as np
 from fairopt.criteria import BY_SERVER, Criterion
 from fairopt.formulas import welfare
 from fairopt.formulas.lowered import Lowered
-from fairopt.instance import Floats, Instance
+from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions.notion import HEAVIEST, POWER, WEIGHT, Merging, Notion
 from fairopt.program import Program, feasible_set, ruled_set
 
@@ -100,11 +100,17 @@ def ruled(
     own = log_w + (1 - alpha) * np.log(unit)
     base = floor / unit if added else np.zeros_like(unit)
     gain, definition = g(space.share - base, alpha)
-    held = np.flatnonzero((floor > 0) & (not added))
+    held = kept(floor, alpha, added)
     if len(held):
         keeps = (space.share[held] >= floor[held] / unit[held]).set_label("floors")
         definition = [keeps, *definition]
     return Program(np.exp(own - own.max()) @ gain, space, definition)
+
+
+def kept(floor: Floats, alpha: float, added: bool) -> Ints:
+    """Who needs a constraint to keep its floor: with alpha > 0 the welfare of what is above a floor
+    has no value below it, but at alpha = 0 it is a line that goes on."""
+    return np.flatnonzero((floor > 0) & (not added or alpha == 0))
 
 
 def weight_in(unit: Floats, instance: Instance, alpha: float, weight_inside: bool) -> Floats:

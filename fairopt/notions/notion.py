@@ -68,12 +68,26 @@ class SameAs(Way):
     back: Callable[[Floats], tuple[Floats, Steps]] = lambda tasks: (tasks, ())
 
 
+_UNSAID_OF_A_WAY: dict[str, Any] = {
+    "family": families.OWN, "merging": None, "unique": False, "gradient": None,
+}  # fmt: skip
+"""what a class has that brings a program, or another way, and says nothing about these"""
+
+
+def _brought(way: Any) -> bool:
+    """Whether a program or way is somebody's own, and none of those that come with fairopt."""
+    return way is not None and not getattr(way, "__module__", "").startswith("fairopt.notions.")
+
+
 class Notion(ABC):
     """A notion of fairness, as data. Subclasses are frozen dataclasses, one a file.
 
     One that states a `program` needs nothing else: it is solved by general solvers. With
     `gradient(instance, tasks (N, I)) -> (N, I)`, the derivative of its concave objective by each
     task, its answers are judged by prices; without, feasible answers are returned as `unproved`.
+
+    A class that brings a program, or another way, is a notion of its own, whatever it inherits
+    from: its program is what is solved. It is judged as a member of a family only if it says so.
     """
 
     name: ClassVar[str]
@@ -96,6 +110,13 @@ class Notion(ABC):
         super().__init_subclass__(**more)
         if "name" not in cls.__dict__:
             cls.name = re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
+        if any(_brought(cls.__dict__.get(way)) for way in ("program", "way")):
+            # what was true of the parent's program is not known of this one, unless it is said
+            for name, unsaid in _UNSAID_OF_A_WAY.items():
+                if name not in cls.__dict__:
+                    setattr(cls, name, unsaid)
+            if "way" not in cls.__dict__:
+                cls.way = Notion.way  # type: ignore[method-assign]
 
     def __post_init__(self) -> None:
         """Refuse parameters out of range, its own and its family's (`fairopt.formulas.parameters`).

@@ -16,7 +16,7 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import certify
 from fairopt.errors import FairoptError
 from fairopt.instance import Floats, Instance
-from fairopt.notions import Notion
+from fairopt.notions import Notion, on_its_own
 from fairopt.notions.notion import SameAs
 from fairopt.notions.way import Levels
 
@@ -30,7 +30,7 @@ def quick(instance: Instance, notion: Notion) -> Allocation | None:
     try:
         way = notion.way(instance)
         shorter = SHORTER.get((notion.family, type(way)))
-        if shorter is None:
+        if shorter is None or on_its_own(notion):
             return None
         answer = shorter(instance, notion, way)
         if answer is None:

@@ -9,8 +9,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
-from fairopt.certificates import levels, prices
-from fairopt.certificates.intervals import intervals as proved
+from fairopt.certificates import levels, proof
 from fairopt.certificates.universal import universal_bound
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, Instance
@@ -63,7 +62,7 @@ def _closed_form(inst: Instance, seed: int) -> Check:
     rise = welfare.log_equivalent(log_w, best.shares, alpha) - welfare.log_equivalent(
         log_w, point.shares, alpha
     )
-    bound = float(np.log1p(prices.gap(prices.Duality.of(point))))
+    bound = float(np.log1p(proof.gap_by_prices(point)))
     gained, most = np.expm1(rise), np.expm1(bound)
     witness = f"alpha {alpha:g}: the optimum has {gained:.6g} more, bound {most:.6g}"
     return Check.of("log E gained <= log(1 + gap)", max(rise - bound, 0.0), 1e-9, witness)
@@ -77,8 +76,7 @@ def _closed_form(inst: Instance, seed: int) -> Check:
 )
 def _intervals(inst: Instance, seed: int) -> Check:
     best, point, alpha = _setting(inst, seed, ALPHAS[1:])
-    dual = prices.Duality.of(point)
-    low, high = proved(dual, prices.gap(dual))[0].ends
+    low, high = proof.ends_by_prices(point)
     outside = np.maximum(low / best.shares, best.shares / high) - 1.0
     n = int(outside.argmax())
     witness = (

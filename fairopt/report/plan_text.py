@@ -164,8 +164,13 @@ def _verdict(plan: Mapping[str, Any]) -> str:
     answer = plan["answer"].get("certificate")
     due = sum(row["due"] for row in plan["workloads"])
     whole = sum(row["whole"] for row in plan["workloads"])
-    fluid = "not judged" if answer is None else f"{answer['verdict']}, gap {answer['gap']:.2g}"
+    # a gap that is no number of JSON is one of the texts inf and nan
+    fluid = "not judged" if answer is None else f"{answer['verdict']}, gap {_gap(answer['gap'])}"
     return f"fluid answer {fluid}; {whole:,} whole tasks placed of {due:.6g} due"
+
+
+def _gap(gap: float | str) -> str:
+    return f"{float(gap):.2g}"
 
 
 def _cut(columns: Sequence[str], rows: Sequence[Sequence[str]], most: int, left: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from fairopt.allocation import Allocation, Blocked
 from fairopt.allocation.frames import clean_prices
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.instance import Floats
 from fairopt.report import groups
 from fairopt.report.words import STOPS, clipped, count, listed, number, stopped
@@ -196,6 +197,8 @@ def verdict_text(alloc: Allocation, accepted: bool) -> str:
         verdict = f"NOT CERTIFIED, {verdict}"
     elif not accepted:
         verdict = "NOT CERTIFIED as asked"
+    if certificate.tolerance != TOLERANCE:
+        verdict += f" within {certificate.tolerance:.0e}"
     lines = [
         f"{verdict}: gap {_small(certificate.gap)}, residual {_small(certificate.residual)}; "
         f"{sum(c.holds for c in certificate.checks)} of {len(certificate.checks)} checks hold"

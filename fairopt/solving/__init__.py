@@ -8,15 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import criteria, threads
+from fairopt import criteria, memory, threads
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import UNPROVED
-from fairopt.certificates import certify
+from fairopt.certificates import certify, check_tolerance
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import BadInput, Fault, NotCertified, UsageError
 from fairopt.formulas import curves
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
-from fairopt.notions import Notion, expected
+from fairopt.notions import Notion, expected, on_its_own
 from fairopt.notions.notion import SameAs
 from fairopt.notions.way import Levels, OneProgram, Patterns, Procedure, Way
 from fairopt.solving import again
@@ -50,6 +51,7 @@ def solve(
     progress: Callable[[int, int], None] | None = None,
     reduce: bool = True,
     start: Allocation | None = None,
+    tolerance: float | None = None,
 ) -> Allocation:
     """The allocation that a notion of fairness asks for, with prices and a certificate.
 
@@ -63,7 +65,7 @@ def solve(
     instance : the cluster.
     notion : the notion of fairness.
     solver : "auto", or the name of one solver; then no other is tried.
-    gap : the largest gap and residual accepted, > 0 and at most 1e-6 (the bound of "certified").
+    gap : the same as `tolerance`, its former name.
     uncertified : what to do with an answer that is not certified: "raise" NotCertified, which
         holds the answer, or "return" it. A feasible answer of a notion of your own without a judge
         is returned as `unproved` in either case.
@@ -77,6 +79,9 @@ def solve(
         another notion, the instance is solved as without it, and `steps` says so. An answer from a
         start has the same certificate, and every share is that of an answer without one to 1e-7,
         not to the last digit (docs/maths/again.md).
+    tolerance : the largest proved distance of a share from every optimum's that is accepted, and
+        the largest gap; > 0. Above 1e-6, the bound of "certified", only of alpha-fair notions and
+        max-min, and the certificate says so.
 
     Raises
     ------
@@ -90,12 +95,16 @@ def solve(
         notions other than max-min and alpha-fairness.
     MissingExtra : the named solver is not installed.
     """
-    check_settings(solver, gap)
+    gap = gap if tolerance is None else tolerance
     if not isinstance(instance, Instance):
         raise BadInput([Fault("instance", words(instance), "a fairopt.Instance")])
     if not isinstance(notion, Notion):
         raise BadInput([expected(notion)])
+    check_settings(solver, gap, notion.family or "")
     _known(instance, notion)
+    users, servers, _ = instance.shape
+    memory.enough("instance", 16.0 * users * servers,
+                  f"scores and tasks of {users:,} users on {servers:,} servers")  # fmt: skip
     if start is not None:
         start = again.checked(start, instance, notion)
     if uncertified not in ("raise", "return"):
@@ -114,7 +123,9 @@ def solve(
         alloc, told = again.answer(instance, notion, score, gap, start)
         if alloc is None:
             alloc = way(instance, notion, score, how)
-            alloc = alloc.with_(certificate=certify(alloc, *notion.slope(instance, alloc.tasks)))
+            slope = notion.slope(instance, alloc.tasks)
+            verdict = certify(alloc, slope[0] if slope else None, max(gap, TOLERANCE))
+            alloc = alloc.with_(certificate=verdict)
         alloc = alloc.with_(steps=(*told, *alloc.steps))
         certificate = alloc.certificate
         assert certificate is not None
@@ -139,17 +150,16 @@ def _known(instance: Instance, notion: Notion) -> None:
                 "wanted guarantees, or floor"
             )
         return
-    if notion.family not in LADDERS or notion.family == "tradeoff":
+    if notion.family not in LADDERS or notion.family == "tradeoff" or on_its_own(notion):
         instance.only_plain(notion.name)
     instance.only_linear(f"{notion.name} with quotas or modes")
 
 
-def check_settings(solver: str, gap: float) -> None:
-    """Raise UsageError for a solver or gap that is wrong for every instance and notion."""
+def check_settings(solver: str, gap: float, family: str = "max-min") -> None:
+    """Raise UsageError for a solver or tolerance that is wrong for every instance."""
     if solver not in SOLVERS:
         raise UsageError(f"solver: found {solver!r}; wanted one of {', '.join(SOLVERS)}")
-    if not 0 < gap <= 1e-6:
-        raise UsageError(f"gap: found {gap!r}; wanted a number above 0, at most 1e-6")
+    check_tolerance(max(gap, TOLERANCE) if gap > 0 else gap, family)
 
 
 def _score(instance: Instance, notion: Notion) -> Floats:
@@ -183,7 +193,8 @@ def _answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allo
     if isinstance(way, SameAs):
         other = _answer(way.instance, way.notion, _score(way.instance, way.notion), how)
         return _brought_back(instance, notion, score, way, other, how.polish)
-    if notion.family in LADDERS:
+    engines = not on_its_own(notion)
+    if engines and notion.family in LADDERS:
         alloc: Allocation = _called(LADDERS[notion.family])(instance, notion, score, how)
         return alloc
     if isinstance(way, Procedure):
@@ -191,7 +202,7 @@ def _answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allo
         tasks = fitted(instance, np.asarray(way.tasks(instance), dtype=np.float64), within=1e-10)
         return Allocation(instance, notion, tasks, score=score, steps=({"step": "procedure"},))
     chosen = isinstance(way, Patterns) and way.chooses
-    if how.solver == "auto" and notion.family in ENGINES and not chosen:
+    if engines and how.solver == "auto" and notion.family in ENGINES and not chosen:
         answer = _called(ENGINES[notion.family])(instance, notion)
         # a small server may be overfull by the rounding of totals that are 1e12 times its own
         tasks = fitted(instance, answer.tasks, within=1e-10)
@@ -209,12 +220,16 @@ def _stated(
 
     able = ("highs",) if isinstance(way, Patterns) else SOLVERS[2:]
     _only_auto(how, notion, ("auto", *able))
-    if isinstance(way, Levels):
-        return stated.levels(instance, notion, score, way, how)
-    if isinstance(way, Patterns):
-        return stated.patterns(instance, notion, score, way, how)
-    assert isinstance(way, OneProgram)
-    return stated.one_program(instance, notion, score, way, how)
+    try:
+        if isinstance(way, Levels):
+            return stated.levels(instance, notion, score, way, how)
+        if isinstance(way, Patterns):
+            return stated.patterns(instance, notion, score, way, how)
+        if isinstance(way, OneProgram):
+            return stated.one_program(instance, notion, score, way, how)
+    except BadInput as error:
+        raise error.within(notion.name) from error
+    raise BadInput([Fault(f"way of {notion.name}", words(way), "a fairopt.notions.way.Way")])
 
 
 def _only_auto(how: How, notion: Notion, able: tuple[str, ...]) -> None:

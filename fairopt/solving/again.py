@@ -6,13 +6,13 @@ from typing import Any
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
-from fairopt.certificates.alpha_fair import normalised
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
-from fairopt.notions import Notion
+from fairopt.notions import Notion, on_its_own
 from fairopt.solving.engines.again import matching
 from fairopt.solving.engines.point import Question
+from fairopt.solving.prices import normalised
 
 CLOSE = 1e-9
 """largest gap and residual of an answer from a start; any other is solved anew"""
@@ -75,7 +75,7 @@ def answer(
 
 def _unused(instance: Instance, notion: Notion, start: Allocation) -> str:
     """Why a start is of no use to this notion or instance; empty if it is."""
-    if notion.family != "alpha-fair":
+    if notion.family != "alpha-fair" or on_its_own(notion):
         return "only alpha-fair notions begin from a start"
     if not (instance.plain and instance.linear and start.instance.plain and start.instance.linear):
         return "quotas, modes or demand that is not linear"

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import normalised
-from fairopt.certificates.prices import Duality, own_scale
+from fairopt.certificates.proof import log_scale
 from fairopt.errors import UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.answer import How
 from fairopt.solving.ladder import Ladder
-from fairopt.solving.reach import within_reach
+from fairopt.solving.prices import normalised, within_reach
 
 
 def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allocation:
@@ -37,11 +36,9 @@ def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allo
         best, tried = Ladder(part, notion, score[where], polished, gap).climb(solver)
         steps.extend({"part": number, **step} for step in tried)
         tasks[where] = best.tasks
-        dual = Duality.of(best)
-        best = dual.alloc  # the scale is that of its prices
         assert best.prices is not None and best.limit_prices is not None
         p[servers], mu[users] = best.prices, best.limit_prices
-        scales.append(own_scale(dual))
+        scales.append(log_scale(best))
     finite = [s for s in scales if np.isfinite(s)]
     top = max(finite, default=0.0)
     for (users, servers), scale in zip(parts, scales, strict=True):

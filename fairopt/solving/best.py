@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import first_sight, measure, normalised
-from fairopt.certificates.alpha_fair import nearer as proved_nearby
+from fairopt.certificates.proof import FAR, measure, nearer, sight
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.point import Point, fitted
-from fairopt.solving.reach import within_reach
+from fairopt.solving.prices import normalised, within_reach
 
+NEARER = 4
+"""most times that the optimum is searched again from the point found"""
 EXACT = 1e-10
 """error of an answer below which it is not polished, and others are no better"""
 
@@ -81,11 +82,9 @@ class Best:
     def compare_until(self, enough: float, tried: list[Tried | None]) -> None:
         """Judge answers until one is enough, the best at first sight before the others.
 
-        Of those that are equally good for all that is asked, the cheapest to judge comes first.
         """
-        def order(one: Tried) -> tuple[float, bool, float]:
-            least, searched = first_sight(one.alloc)
-            return max(least, EXACT), searched, least
+        def order(one: Tried) -> float:
+            return sight(one.alloc)
 
         for one in sorted((one for one in tried if one is not None), key=order):
             if self.error > enough:
@@ -105,16 +104,21 @@ class Best:
         if self.best is None or rank < self.rank:
             self.best, self.error, self.rank = tried.alloc, max(gap, worst), rank
 
-    def nearer(self) -> None:
-        """The point at which the judge finds the optimum proved, where it finds one."""
-        assert self.best is not None
-        found = proved_nearby(self.best)
-        if found is None:
-            return
-        assert found.prices is not None and found.limit_prices is not None
-        step: dict[str, Any] = {"step": "nearby"}
-        self.steps.append(step)
-        self.keep(step, fitted(self.instance, found.tasks), found.prices, found.limit_prices)
+    def nearer(self, enough: float) -> None:
+        """The point at which the judge finds the optimum proved, where it finds one; again from
+        there, while that is closer and not close enough."""
+        for _ in range(NEARER):
+            assert self.best is not None
+            before = self.rank
+            found = nearer(self.best) if sight(self.best) <= FAR else None
+            if found is None:
+                return
+            step: dict[str, Any] = {"step": "nearby"}
+            self.steps.append(step)
+            tasks = fitted(self.instance, found["tasks"])
+            self.keep(step, tasks, found["prices"], found["limit_prices"])
+            if self.error <= enough or not self.rank < before:
+                return
 
 
 def _within_floats(p: Floats, mu: Floats) -> tuple[Floats, Floats]:

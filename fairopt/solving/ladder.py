@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import first_sight
-from fairopt.certificates.prices import TOLERANCE, Duality, residual
+from fairopt.certificates.proof import sight
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import SolverFailure
-from fairopt.instance import Floats, Instance, Ints
+from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair
 from fairopt.solving.best import EXACT, Best
 from fairopt.solving.engines import units
 from fairopt.solving.engines.compact import method as compact
 from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.interior import pooled
-from fairopt.solving.engines.point import Point, Question, fitted
+from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.smoothed import method as smoothed
 from fairopt.solving.undecided import undecided
@@ -25,8 +25,6 @@ from fairopt.solving.undecided import undecided
 STEEPEST = 10.0
 """alpha above which the central path goes before general solvers, which then report wrong answers
 as optimal"""
-SETTLED = 1e-8
-"""error of an answer by prices alone (`pooled`, `smoothed`) that needs no other engine"""
 NEARLY = 1e-2
 """error of an answer by smoothed prices above which its path is not gone on"""
 SMALL = 3_000
@@ -76,7 +74,7 @@ class Ladder(Best):
             or self.question.alpha > STEEPEST
             or np.ptp(self.question.log_w) > 14
         )
-        if steep and (self._central() or self._rest()):
+        if steep and self._central():
             return self.found()
         linear, few = self.question.alpha == 0, len(self.question.pairs[0]) <= SMALL
         for settings in () if solver == "interior" else conic.ladder(solver, linear):
@@ -89,10 +87,10 @@ class Ladder(Best):
                 break
             # its factorisations fill up: of many pairs it is the last resort
             early = few and self.polished and not steep and not self.tried
-            if early and (self._central() or self._rest()):
+            if early and self._central():
                 break
         if self.error > self.gap and self.polished and not self.tried and self.best is not None:
-            self._rest() or self._central()
+            self._central()
         if self.best is None:
             raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
         return self.found()
@@ -102,6 +100,12 @@ class Ladder(Best):
         self.judge(settings.label, point, status)
         if self.polished and self.error > 0:
             self.judge("polish", polish(self.question, point))
+        self._mended()
+
+    def _mended(self) -> None:
+        """Of an answer that is close but not proved, the point from which it was judged."""
+        if self.polished and self.best is not None and self.error > self.gap:
+            self.nearer(self.gap)
 
     def small(self) -> bool:
         """Our method for small instances; whether its answer needs no other step. Where nearly
@@ -125,9 +129,8 @@ class Ladder(Best):
         if self.error > EXACT:
             point = interior.follow(self.question)
             self.judge("interior", point)
-        if point is not None and self.polished and self.error > self.gap:
-            self.nearer()
-        if self.error > SETTLED and self._jobs():
+        self._mended()
+        if self.error > self.gap and self._jobs():
             return True
         rough = self.error > self.exact or self._undecided()
         if point is not None and self.polished and rough and self._small():
@@ -139,7 +142,7 @@ class Ladder(Best):
 
         Where it is not, the interior method begins anew.
         """
-        enough = min(self.gap, SETTLED)
+        enough = self.gap
         if self._one_pool():
             return True
         if smoothed.worthwhile(self.question):
@@ -153,7 +156,7 @@ class Ladder(Best):
             return False
         self.pooled = True
         self.judge("pool", pooled.follow(self.question))
-        return self.error <= min(self.gap, SETTLED)
+        return self.error <= self.gap
 
     def _jobs(self) -> bool:
         """Jobs on kinds of machine that the interior method did not finish, by prices alone."""
@@ -161,8 +164,7 @@ class Ladder(Best):
         if tried or not (self.question.timed and smoothed.applies(self.question)):
             return False
         self._smoothed()
-        if self.best is not None and self.polished and self.error > self.gap:
-            self.nearer()
+        self._mended()
         return self.error <= self.gap
 
     def _smoothed(self) -> None:
@@ -172,13 +174,13 @@ class Ladder(Best):
         To go closer takes less than to search for the optimum nearby, and mostly makes that
         needless. So where the judge would have to search, both answers are there before it does.
         """
-        enough = min(self.gap, SETTLED)
+        enough = self.gap
         for wary in (False, True):
             found = smoothed.follow(self.question, wary=wary)
             told = "" if found is None else found.told
             label = "prices, smoothed warily" if wary else "prices, smoothed"
             first = self.record(label, None if found is None else found.point, told)
-            later = first is not None and first_sight(first.alloc)[1]
+            later = first is not None and sight(first.alloc) > enough
             if not later:
                 self.compare(first)
             if found is not None and (later or enough < self.error < NEARLY):
@@ -189,7 +191,7 @@ class Ladder(Best):
                 )
                 self.compare_until(enough, [first, second] if later else [second])
             if self.best is not None and enough < self.error < NEARLY:
-                self.nearer()
+                self.nearer(self.gap)
             if self.error <= enough:
                 return
 
@@ -201,56 +203,6 @@ class Ladder(Best):
             self.judge("simplex, refined", linear.solve(self.question))
         except SolverFailure as failure:
             self.steps.append({"step": "simplex, refined", "status": str(failure)})
-        return self.error <= self.gap
-
-    def _rest(self) -> bool:
-        """Solve again, alone, for users of too little money, with the capacity that is left."""
-        from fairopt.solving import remainder
-
-        if self.best is None:
-            return False
-        bad = np.flatnonzero(residual(Duality.of(self.best)) > self.gap)
-        users = remainder.lighter(self.best, bad) if len(bad) else bad
-        if not len(users):
-            return False
-        if self._joined("the rest, alone", self.best, users):
-            return True
-        # errors that are small for heavy users may harm light ones: solve for the heavy alone, too
-        heavy = np.setdiff1d(np.arange(len(self.instance.users)), users)
-        everywhere = np.arange(self.instance.shape[1])
-        found = self._alone(self.instance.select(heavy, everywhere), heavy)
-        if found is None:
-            return False
-        held, rest = remainder.beside(self.best, heavy, found, users)
-        return self._joined("heavy and light, each alone", held, rest)
-
-    def _alone(self, instance: Instance, users: Ints) -> Allocation | None:
-        """The answer for these users alone; None where there is none."""
-        ladder = Ladder(instance, self.notion, self.score[users], True, self.gap, exact=0.0)
-        try:
-            return ladder.climb("interior")[0]
-        except SolverFailure:
-            return None
-
-    def _joined(self, label: str, held: Allocation, users: Ints) -> bool:
-        """Solve for these users with what the others leave, join both answers and polish them."""
-        from fairopt.solving import remainder
-
-        tasks, p, mu = held.tasks, held.prices, held.limit_prices
-        if len(users):
-            left = remainder.left_for(held, users)
-            found = None if left is None else self._alone(left, users)
-            if found is None:
-                return False
-            tasks, p, mu = remainder.joined(held, users, found)
-        assert p is not None and mu is not None
-        step: dict[str, Any] = {"step": label}
-        self.steps.append(step)
-        self.keep(step, fitted(self.instance, tasks), p, mu)
-        if self.error > self.gap:
-            limit = np.where(mu > 0, self.instance.limit, 0.0)
-            point = Point(tasks[self.instance.pairs], p * self.instance.pool, mu * limit)
-            self.judge("polish", polish(self.question, point))
         return self.error <= self.gap
 
     def _undecided(self) -> bool:
@@ -273,6 +225,7 @@ class Ladder(Best):
         self.judge("central path", point)
         if point is not None:
             self.judge("polish", polish(self.question, point))
+            self._mended()
         return self.error <= self.gap
 
     def _program(self, settings: conic.Settings, question: Question) -> tuple[Point, str]:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.allocation import Allocation
+from fairopt.allocation import Allocation, objective
 from fairopt.certificates import judged
+from fairopt.certificates.proof import log_scale, nearer
+from fairopt.certificates.question import listed_prices
 from fairopt.errors import Infeasible, SolverFailure, UsageError
 from fairopt.formulas import families, welfare
 from fairopt.formulas.entitled import Entitled, entitled
@@ -25,6 +27,8 @@ NOTHING = 1e-12
 TRIFLE = 1e-13
 """part of all tasks that is rounding"""
 INTERIOR = "interior, all rules"
+NEARER = 3
+"""most times that the optimum is searched again from the point found"""
 KNOWN = ("max-min", "alpha-fair")
 
 
@@ -138,26 +142,53 @@ def _fair(
         except SolverFailure as failure:
             steps.append({"step": label, "status": str(failure)})
             continue
-        money = float(low.budget(price)) - float(nu @ asked.floor)
-        factor = float(asked.weight.sum()) / money
-        prices: dict[str, Any] = {**naming.priced(low, price * factor)}
-        share = np.bincount(low.owner, low.score * x, low.shape[0]) - asked.base
-        alloc = Allocation(
-            instance, notion, **_tasks(instance, low, x), score=score,
-            objective=welfare.objective(log_w, share, alpha),
-            equivalent=welfare.equivalent(log_w, share, alpha),
-            floor_prices=nu * factor, **prices, rounds=told,
-        )  # fmt: skip
-        verdict = judged(alloc)
-        wrong = max(verdict.gap, verdict.residual)
-        steps.append({"step": label, **said, "gap": verdict.gap, "residual": verdict.residual})
-        if best is None or verdict.certified or wrong < error:
-            best, error = alloc, wrong
+        for near in (label, *["nearby"] * NEARER):
+            alloc = _priced(instance, notion, score, asked, low, x, price, nu, told)
+            verdict = judged(alloc)
+            wrong = max(verdict.gap, min(verdict.residual, 1.0))
+            steps.append({"step": near, **said, "gap": verdict.gap, "residual": verdict.residual})
+            said = {}
+            if best is None or verdict.certified or wrong < error:
+                best, error = alloc, wrong
+            moved = None if verdict.certified or not alpha else nearer(alloc)
+            if moved is None:
+                break
+            x, price = _moved(alloc, low, moved, float(log_w.max()))
+            rent = _beyond(low, price, log_w, alpha, asked)
+            nu = np.where(active & (asked.floor == 0), 0.0, rent)
         if verdict.certified:
             break
     if best is None:
         raise SolverFailure("; ".join(step["status"] for step in steps))
     return best.with_(steps=tuple(steps))
+
+
+def _priced(
+    instance: Instance, notion: Notion, score: Floats, asked: Entitled, low: Lowered, x: Floats,
+    price: Floats, nu: Floats, told: Any,
+) -> Allocation:  # fmt: skip
+    """The answer with tasks (P,) and prices of rows (M,) and floors (N,), of the promised sum."""
+    money = float(low.budget(price)) - float(nu @ asked.floor)
+    factor = float(asked.weight.sum()) / money
+    prices: dict[str, Any] = {**naming.priced(low, price * factor)}
+    alloc = Allocation(
+        instance, notion, **_tasks(instance, low, x), score=score,
+        floor_prices=nu * factor, **prices, rounds=told,
+    )  # fmt: skip
+    return alloc.with_(**objective.worth(alloc))
+
+
+def _moved(
+    alloc: Allocation, low: Lowered, moved: dict[str, Floats], top: float
+) -> tuple[Floats, Floats]:
+    """Tasks (P,) and prices (M,) of the point from which an answer was judged, in the unit of the
+    objective over exp(top)."""
+    known = {k: v for k, v in moved.items() if "tasks" in k or getattr(alloc, k) is not None}
+    near = alloc.with_(**known)
+    by_way = near.tasks if near.way_tasks is None else near.way_tasks
+    stated = by_way if near.way_tasks is not None else by_way[alloc.instance.ways.owner]
+    scale = float(np.exp(np.clip(log_scale(near) - top, -600.0, 600.0)))
+    return stated[low.way, low.server], listed_prices(near, low) * scale
 
 
 def _beyond(

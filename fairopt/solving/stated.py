@@ -43,6 +43,7 @@ def one_program(
     """
     unit = units.max_min(Question.of(instance, score, 1.0, False))
     program = way.program(instance, score, unit)
+    conic.convex(program)  # somebody's own may be none
     named = how.solver != "auto"
     settings = conic.ladder(how.solver, linear=True) if named else conic.able(program)
     best: Allocation | None = None

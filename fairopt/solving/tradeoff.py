@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.alpha_fair import normalised
 from fairopt.certificates.tradeoff import TOLERANCE, keeps_equalities, measure
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.formulas.penalties import Terms
@@ -16,6 +15,7 @@ from fairopt.notions import AlphaFair, Tradeoff
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.penalties import method as interior
 from fairopt.solving.engines.point import Point
+from fairopt.solving.prices import normalised
 
 
 def tradeoff(instance: Instance, notion: Tradeoff, score: Floats, how: How) -> Allocation:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import storage, threads
+from fairopt import arrays, storage, threads
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import partitioned
 from fairopt.errors import BadInput, Fault, NotCertified, UsageError
@@ -24,8 +24,9 @@ from fairopt.files.partitions import Partitions
 from fairopt.formulas import asked as asking
 from fairopt.formulas.asked import Asked
 from fairopt.instance import Floats
-from fairopt.notions import Notion
+from fairopt.notions import Notion, on_its_own
 from fairopt.solving.engines.smoothed import method, path
+from fairopt.solving.partitions import whole
 from fairopt.solving.partitions.work import STAGES, Kept, Progress, Work
 
 
@@ -49,13 +50,12 @@ class PartitionedAnswer:
 
     def tasks(self, k: int) -> Floats:
         """(n, I) tasks of the users of a partition."""
-        found: Floats = np.load(partitioned.file(self.folder, "tasks", k))
-        return found
+        return np.asarray(arrays.read(partitioned.file(self.folder, "tasks", k), "tasks (n, I)"))
 
     def limit_prices(self, k: int) -> Floats | None:
         """(n,) prices of their limits; None where they have none."""
         name = partitioned.file(self.folder, "limit_prices", k)
-        return np.load(name) if name.is_file() else None
+        return np.asarray(arrays.read(name, "prices (n,)")) if storage.there(name) else None
 
 
 def solve_partitions(
@@ -93,12 +93,12 @@ def solve_partitions(
         raise BadInput([Fault("notion", repr(notion), "a notion of fairopt")])
     plain = notion.plain()
     wrong = asking.faults(plain)
-    if wrong:
-        said = "; ".join(map(str, wrong))
+    if wrong or on_its_own(notion):
+        own = "found a program of its own; wanted the alpha-fair program"
+        said = "; ".join(map(str, wrong)) or own
         raise UsageError(f"{notion.name} of users in partitions: {said}")
     work = Work(source, Asked.of(plain, source.capacity, source.count), executor, progress)
-    folder = Path(answer)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = storage.made_folder(answer)
     with threads.one(), np.errstate(all="ignore"):
         kept_at = Kept(folder / "state.npz", work.key(sample))
         now, stage = work.begin(sample, kept_at)
@@ -106,8 +106,14 @@ def solve_partitions(
             now = work.follow(now, stage, kept_at)
             found = _judged(work, work.ended(now), folder, plain)
             stage += 1
-            if found.certificate.certified or stage == len(STAGES):
+            if found.certificate.certified or stage == len(STAGES) or work.few:
                 break
+    if not found.certificate.certified and work.few:
+        work.doing = "as one"
+        if whole.write(source, notion, folder):
+            with threads.one(), np.errstate(all="ignore"):
+                prices = arrays.read(folder / "prices.npy", "prices (I, R)")
+                found = _said(work, np.asarray(prices), folder, plain, work.passes)
     kept_at.file.unlink(missing_ok=True)
     if not found.certificate.certified and uncertified == "raise":
         checks = "; ".join(str(c) for c in found.certificate.checks if not c.holds)
@@ -118,8 +124,15 @@ def solve_partitions(
 def _judged(work: Work, now: path.Where, folder: Path, notion: dict[str, Any]) -> PartitionedAnswer:
     """The answer at a place on the path, written and judged by what was written."""
     passes = work.passes
-    (folder / partitioned.ANSWER).unlink(missing_ok=True)
-    prices = work.write(now, folder)
+    with storage.writing(folder / partitioned.ANSWER):
+        (folder / partitioned.ANSWER).unlink(missing_ok=True)
+    return _said(work, work.write(now, folder), folder, notion, passes)
+
+
+def _said(
+    work: Work, prices: Floats, folder: Path, notion: dict[str, Any], passes: int
+) -> PartitionedAnswer:
+    """The answer whose tasks and prices are written, judged, with what it says of itself."""
     work.doing = "judge"
     certificate = partitioned.certify(work.source, folder, work.asked, work.each)
     users = sum(work.sizes)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from fairopt import arrays, storage
 from fairopt.certificates.partitioned import file
 from fairopt.errors import BadInput, Fault
 from fairopt.files.partitions import Partitions
 from fairopt.instance import Floats, Ints
 from fairopt.solving.engines.smoothed import spread
+
+WRITTEN = "what was just written"
 
 
 def checked(source: Partitions, k: int) -> tuple[int, list[Fault], str]:
@@ -33,34 +35,27 @@ def picked(source: Partitions, k: int, terms: spread.Terms, rows: Ints) -> Any:
     return terms.users(source.read(k)).some(rows)
 
 
-def save(path: Path, array: Floats) -> None:
-    """Write an array whole or not at all, so that a call that was killed leaves no half of it."""
-    part = path.with_suffix(".part")
-    with open(part, "wb") as to:
-        np.save(to, array)
-    os.replace(part, path)
-
-
 def write(args: spread.Args, sharp: Floats, folder: Path) -> tuple[Floats, float, float]:
     """Write tasks as computed; use (I, R), money of limits, sum of weights."""
     source, k = args[0], args[1]
     tasks, mu = spread.answered(args, sharp)
     part = source.read(k)
-    save(file(folder, "tasks", k), tasks)
+    arrays.write(file(folder, "tasks", k), tasks)
     money = 0.0
     if mu is not None:
-        save(file(folder, "limit_prices", k), mu)
+        arrays.write(file(folder, "limit_prices", k), mu)
         money = float(mu[mu > 0] @ part.limit[mu > 0])
     else:
-        file(folder, "limit_prices", k).unlink(missing_ok=True)
+        with storage.writing(folder):
+            file(folder, "limit_prices", k).unlink(missing_ok=True)
     return tasks.T @ part.demand, money, float(part.weight.sum())
 
 
 def fit(source: Partitions, k: int, folder: Path, over: Floats, factor: float) -> None:
     """Scale tasks server by server, then user by user, and prices of limits."""
-    tasks = np.load(file(folder, "tasks", k)) / over
+    tasks = arrays.read(file(folder, "tasks", k), WRITTEN) / over
     tasks /= np.maximum(tasks.sum(axis=1) / source.read(k).limit, 1.0)[:, None]
-    save(file(folder, "tasks", k), tasks)
+    arrays.write(file(folder, "tasks", k), tasks)
     mu = file(folder, "limit_prices", k)
-    if mu.is_file():
-        save(mu, np.load(mu) * factor)
+    if storage.there(mu):
+        arrays.write(mu, arrays.read(mu, WRITTEN) * factor)

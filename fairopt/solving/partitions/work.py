@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from fairopt import __version__
+from fairopt import __version__, arrays, storage
 from fairopt.certificates.partitioned import each_of
 from fairopt.errors import BadInput
 from fairopt.files.partitions import Partitions
@@ -24,7 +24,7 @@ from fairopt.solving.engines.smoothed.corner import corner
 from fairopt.solving.engines.smoothed.prices import Prices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.smooth import Smooth
-from fairopt.solving.partitions import pieces
+from fairopt.solving.partitions import pieces, whole
 
 Progress = Callable[[int, str], None]
 STAGES = (method.LAST, path.CLOSE), (2e-13, 1e-12), (2e-14, 1e-13)
@@ -79,6 +79,11 @@ class Work:
         """Arguments (source, k, ..) for every partition."""
         count = len(self.parts)
         return [[self.source] * count, list(self.parts), *([one] * count for one in rest)]
+
+    @property
+    def few(self) -> bool:
+        """Whether all users are few enough to be solved as one instance."""
+        return bool(sum(self.sizes) <= whole.FEW)
 
     @property
     def part(self) -> Floats:
@@ -147,7 +152,7 @@ class Work:
         over = np.maximum((used / pool).max(axis=1), 1.0)
         prices = np.where(self.asked.capacity > 0, now.prices.all / self.total, 0.0)
         factor = float(weight / ((prices * pool).sum() + money))
-        pieces.save(folder / "prices.npy", prices * factor)
+        arrays.write(folder / "prices.npy", prices * factor)
         self.each(pieces.fit, *self.same(folder, over, factor))
         return prices * factor
 
@@ -162,6 +167,8 @@ class Kept:
     def read(self, begin: spread.Spread) -> tuple[path.Where, int, int] | None:
         """The place, its stage, and the passes until there; None if there is none, or not of this
         question, or it was damaged."""
+        if storage.irregular(self.file):
+            return None
         try:
             with np.load(self.file) as found:
                 arrays = {name: found[name] for name in found.files}
@@ -175,6 +182,8 @@ class Kept:
     def write(self, now: path.Where, stage: int, passes: int) -> None:
         """Replace the file by the present place."""
         part = self.file.with_suffix(".part")
-        with open(part, "wb") as file:
-            np.savez(file, key=self.key, stage=stage, passes=passes, **kept.arrays(now))
-        os.replace(part, self.file)
+        with storage.writing(self.file):
+            part.unlink(missing_ok=True)
+            with open(part, "xb") as file:
+                np.savez(file, key=self.key, stage=stage, passes=passes, **kept.arrays(now))
+            os.replace(part, self.file)

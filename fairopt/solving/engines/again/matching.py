@@ -23,11 +23,14 @@ class Start:
     Parameters
     ----------
     share : (N, I) share of each user on each server, in natural units, 0 where not eligible.
-    prices : (I, R) per unit of resource, in the scale in which W s^-alpha is the cheapest price.
+    prices : (I, R) per unit of resource, as they were given but for a common factor.
+    log_unit : log of what a price of 1 stands for in marginal values W s^-alpha, which themselves
+        are no numbers where alpha is steep and shares are large or small.
     """
 
     share: Floats
     prices: Floats
+    log_unit: float
 
 
 def matched(question: Question, tasks: Floats, prices: Floats, before: Instance) -> Start | None:
@@ -99,8 +102,11 @@ def _filled(question: Question, share: Floats, came: Ints) -> Floats:
 
 
 def _scaled(question: Question, share: Floats, price: Floats) -> Start | None:
-    """Prices in the scale of marginal values, and whoever has nothing on its cheapest servers."""
+    """What prices stand for, and whoever has nothing on its cheapest servers."""
     inst, alpha = question.instance, question.alpha
+    if not (np.isfinite(price).all() and price.max() > 0):
+        return None
+    price = price / price.max()
     if inst.demand.ndim == 2:
         cost = inst.demand @ price.T
     else:
@@ -113,18 +119,17 @@ def _scaled(question: Question, share: Floats, price: Floats) -> Start | None:
         known &= total < (1 - USED) * _most(question)
     if not known.any():
         return None
-    log_scale = float(
+    log_unit = float(
         np.median(question.log_w[known] - alpha * np.log(total[known]) - np.log(cheapest[known]))
     )
-    price, cheapest = price * np.exp(log_scale), cheapest * np.exp(log_scale)
     bare = np.flatnonzero(~(total > 0))
     if len(bare):
         floor = np.maximum(cheapest[bare], np.median(cheapest[known]) * USED)
-        due = np.exp((question.log_w[bare] - np.log(floor)) / alpha)
+        due = np.exp((question.log_w[bare] - log_unit - np.log(floor)) / alpha)
         due = np.minimum(due, _most(question)[bare])
-        near = cost[bare] * np.exp(log_scale) <= floor[:, None] * (1 + NEAR)
+        near = cost[bare] <= floor[:, None] * (1 + NEAR)
         share[bare] = near * (due / near.sum(axis=1))[:, None]
-    return Start(share, price) if np.isfinite(price).all() and np.isfinite(share).all() else None
+    return Start(share, price, log_unit) if np.isfinite(share).all() else None
 
 
 def _most(question: Question) -> Floats:

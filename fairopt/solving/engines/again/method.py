@@ -77,7 +77,9 @@ class _Method:
         inst, alpha = question.instance, question.alpha
         self.unit = start.share.sum(axis=1)
         self.layout = layout_of(question, self.unit)
-        self.w = np.exp(question.log_w + (1 - alpha) * np.log(self.unit))
+        # in the unit of the start's prices, in which they are numbers at any alpha
+        log_w = question.log_w - start.log_unit
+        self.w = np.exp(log_w + (1 - alpha) * np.log(self.unit))
         best = np.where(inst.eligible, question.score, 0.0).max(axis=1)
         self.limit = inst.limit * best / self.unit
         self.live = self.layout.rows

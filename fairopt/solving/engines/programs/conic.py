@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.errors import MissingExtra, SolverFailure, UsageError
+from fairopt.errors import BadInput, Fault, MissingExtra, SolverFailure, UsageError
+from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
 from fairopt.program import FeasibleSet, Program, RuledSet
 from fairopt.solving.engines.point import Point
@@ -64,6 +65,8 @@ NODES = 20_000
 """the search for a pattern is given up after so many nodes: the instance is too large"""
 INTEGER = Settings("highs", "HIGHS", (*EXACT.options, ("mip_feasibility_tolerance", 1e-9),
                                       ("mip_rel_gap", 1e-9), ("mip_max_nodes", NODES)))  # fmt: skip
+BOUND = 1e-6
+"""part by which a mixed-integer optimum may differ from what its own bound says"""
 _MODULE = {"clarabel": "clarabel", "ecos": "ecos", "scs": "scs", "highs": "highspy"}
 SOLVERS = tuple(_LADDERS)
 
@@ -90,7 +93,7 @@ def ladder(solver: str, linear: bool) -> tuple[Settings, ...]:
 
 def able(program: Program) -> tuple[Settings, ...]:
     """The solvers to try, in order, among those that can solve a program of this class."""
-    problem = program.problem()
+    problem = convex(program)
     names = solvers_for(problem)
     rungs = ladder("auto", bool(problem.is_lp()))
     if problem.is_mixed_integer():
@@ -145,7 +148,7 @@ def ended(program: Program, settings: Settings) -> Any:
     """
     import cvxpy as cp
 
-    problem = program.problem()
+    problem = convex(program)
     space = program.space
     try:
         with warnings.catch_warnings():
@@ -162,7 +165,57 @@ def ended(program: Program, settings: Settings) -> Any:
         raise SolverFailure(f"{settings.label}: {error}") from error
     if space.y.value is None or not np.isfinite(space.y.value).all():
         raise SolverFailure(f"{settings.label}: {problem.status}")
+    if problem.is_mixed_integer() and problem.status == "optimal":
+        bounded(problem, settings)
     return problem
+
+
+def bounded(problem: Any, settings: Settings) -> None:
+    """Hold a mixed-integer optimum to what can be worked out without the search that found it.
+
+    Raises
+    ------
+    SolverFailure : the point found breaks a constraint, is not worth what is told, or is not what
+        the solver's own bound says the best is.
+    """
+    told, worth = float(problem.value), float(problem.objective.value)
+    near = BOUND * max(1.0, abs(told))
+    broken = max((float(np.max(one.violation(), initial=0.0)) for one in problem.constraints),
+                 default=0.0)  # fmt: skip
+    info = problem.solver_stats.extra_stats
+    away = abs(float(info.objective_function_value) - float(info.mip_dual_bound)) if (
+        hasattr(info, "mip_dual_bound")
+    ) else 0.0  # fmt: skip
+    for what, by in (
+        ("a point worth another number", abs(told - worth)),
+        ("a constraint that is broken", broken),
+        ("a bound that is not reached", away),
+    ):  # fmt: skip
+        if not by <= near:
+            raise SolverFailure(f"{settings.label}: told optimal, with {what} (by {by:.2g})")
+
+
+def convex(program: Any) -> Any:
+    """The cvxpy problem of a program, which may be of somebody's own notion.
+
+    Raises
+    ------
+    BadInput : no program, or one that cvxpy does not know to be convex.
+    """
+    if not isinstance(program, Program):
+        raise BadInput([Fault("program", words(program), "a fairopt.program.Program")])
+    try:
+        problem = program.problem()
+    except Exception as error:  # whatever cvxpy says of what is no expression of its own
+        said = " ".join(str(error).split())[:200]
+        raise BadInput([Fault("program", said, "an objective and constraints of cvxpy")]) from error
+    if problem.is_dcp():
+        return problem
+    wrong = [] if problem.objective.is_dcp() else [("objective", program.objective)]
+    wrong += [("constraint", one) for one in problem.constraints if not one.is_dcp()]
+    rules = "by the rules of disciplined convex programming (https://dcp.stanford.edu)"
+    kind = {"objective": f"a concave one {rules}", "constraint": f"a convex one {rules}"}
+    raise BadInput([Fault(f"program, {of}", str(one)[:120], kind[of]) for of, one in wrong])
 
 
 def solvers_for(problem: Any) -> tuple[str, ...]:

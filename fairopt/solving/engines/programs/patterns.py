@@ -38,11 +38,18 @@ def best(instance: Instance, way: Patterns, gain: Floats) -> Floats:
     def found(name: str, size: int) -> Any:
         return cp.Constant(np.round(chosen[name].value))
 
-    _, status = conic.run(way.program(instance, variable, gain), instance, conic.INTEGER)
+    searched = way.program(instance, variable, gain)
+    _, status = conic.run(searched, instance, conic.INTEGER)
     if status != "optimal":  # the bound on nodes was hit: any pattern found may not be the best
         raise SolverFailure(
             f"highs: {status}: the search for a pattern was given up after {conic.NODES:,} nodes; "
             "the instance is too large for the mixed-integer program"
         )
-    point, _ = conic.run(way.program(instance, found, gain), instance, conic.EXACT)
+    fixed = way.program(instance, found, gain)
+    point, _ = conic.run(fixed, instance, conic.EXACT)
+    told, worth = float(searched.objective.value), float(fixed.objective.value)
+    if not abs(told - worth) <= conic.BOUND * max(1.0, abs(told)):
+        raise SolverFailure(
+            f"highs: told {told:.9g} for a pattern, which is worth {worth:.9g} once it is fixed"
+        )
     return point.tasks(instance)

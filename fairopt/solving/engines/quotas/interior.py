@@ -78,7 +78,8 @@ def solve(
     active = np.ones(len(unit), bool) if active is None else active
     own = log_w + (1 - alpha) * np.log(unit)
     method = _Method(form, own - own.max(), alpha, floor / unit, added, active)
-    state, steps, left = method.run()
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # it sees them itself
+        state, steps, left = method.run()
     money = np.exp(own.max() - log_w.max())  # prices are of the welfare with the heaviest W = 1
     price = state.price[: form.rows] / low.unit * money
     return Answer(
@@ -231,7 +232,6 @@ class _Method(Problem):
         for name in ("z", "dear", "slack", "price", "share", "above", "nu"):
             setattr(s, name, getattr(s, name) + length * getattr(moved, name))
         s.value = self.values(s.share)
-
 
     def inside(self, s: State, step: State, length: float) -> float:
         """The length cut until no product is below a small part of their mean."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats
-from fairopt.notions.alpha_fair import ruled
+from fairopt.notions.alpha_fair import kept, ruled
 from fairopt.notions.max_min import MaxMin
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas.model import Found
@@ -36,7 +36,7 @@ def fair(
     program = ruled(low, log_w, alpha, floor, added, unit)
     x, price, status = conic.run_ruled(program, settings)
     nu = np.zeros(len(unit))
-    held = np.flatnonzero((floor > 0) & (not added))
+    held = kept(floor, alpha, added)
     if len(held):
         dual = np.maximum(np.asarray(program.definition[0].dual_value, dtype=np.float64), 0.0)
         nu[held] = dual / unit[held]

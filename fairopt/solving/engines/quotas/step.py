@@ -28,6 +28,9 @@ class System:
         self.scale = scale
         self.matrix = matrix * scale[:, None] * scale[None, :]
         self.wrong = m.residuals(s)
+        if not np.isfinite(self.matrix).all():
+            # marginal values too many decades apart: another method may know more
+            raise SolverFailure("interior: the system has entries that are no numbers")
         regular = 1e-15
         while True:
             try:

@@ -1,0 +1,333 @@
+r"""Where the optimum is, user by user: proved by any feasible point and any prices.
+
+Of the question of `question` let (x, y) be feasible, p >= 0 any prices of rows, and v_n at most the
+cheapest price of a unit of user n's share. With t = s - b and t0 the t that is best at v, clipped
+to the bounds of the share, m = W t0^(1-alpha), loss(z) = e^z - 1 - (e^((1-alpha) z)-1)/(1-alpha),
+
+.. math:: \epsilon = \sum_{rows} p\,\mathrm{left} + \sum_{flows} |drift|\,|bound - y|
+   + \sum_{columns} x (cost - v u) + \sum_n m_n \operatorname{loss}(\log t_n / t^0_n)
+   + \sum_n |W_n g'(t^0_n) - v_n|\,|s^0_n - s_n|
+
+is a sum of terms that are never negative, and every optimum s* has
+
+.. math:: m_n \operatorname{loss}(\log t^*_n / t^0_n) \le \epsilon
+
+(docs/maths/prices.md). So each user's share is known from both sides, whatever made the point and
+the prices. A user of a part m of all money is known to a millionth once eps is below 1e-12 alpha
+m / 2 of it: hence the digits (`digits`). Parts of a cluster that share no rule have sums of their
+own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from typing import NamedTuple
+
+import numpy as np
+
+from fairopt.certificates import digits
+from fairopt.certificates.losses import bracket, loss
+from fairopt.certificates.question import Question
+from fairopt.instance import Bools, Floats, Ints
+
+NEAR = 1e-9
+"""part above its worth within which a column's price is computed with all digits"""
+SMALL = 1e-2
+"""(1 + alpha) |z| up to which loss(z) is alpha z^2 / 2 within a fiftieth, from both sides"""
+ROUND = 2.0**-51
+"""error of a sum of a few logarithms, relative to their size"""
+TINY = 1e-280
+"""part of all money that products of very small numbers may lose in floating point"""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point and prices, of k floats each; money is counted in exp(log_unit).
+
+    Parameters
+    ----------
+    columns : (C,) in order, those that hold something: tasks, then all flows. amount : (k, C).
+    price : (k, M) of rows. value : (k, N) of a unit of share.
+    """
+
+    columns: Ints
+    amount: Floats
+    price: Floats
+    value: Floats
+    log_unit: float
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What is left at a place, each with its error: of rows (M,), of each share up to `most` and
+    of `least` up to it (N,), inf without one. share (N,)."""
+
+    left: Floats
+    left_error: Floats
+    to_most: Floats
+    above_least: Floats
+    share_error: Floats
+    share: Floats
+
+
+@dataclass(frozen=True)
+class Sums:
+    """A place's `rest`, and of each column near enough its worth less its cost.
+
+    near : (K,) columns, in order. profit, profit_error : (K,). cost : (P,) of all columns, rounded.
+    """
+
+    rest: Rest
+    near: Ints
+    profit: Floats
+    profit_error: Floats
+    cost: Floats
+
+
+class Proved(NamedTuple):
+    """(N,) log of the share s0 that is best at the prices; how far below and above it, in the
+    logarithm, any optimum may be: inf where nothing is proved."""
+
+    log_share: Floats
+    below: Floats
+    above: Floats
+
+    def off(self, log_share: Floats) -> Floats:
+        """(N,) how far these shares may be from an optimum's, at most."""
+        apart = log_share - self.log_share
+        far = np.maximum(np.abs(apart + self.below), np.abs(apart - self.above))
+        return np.where(np.isnan(far), np.inf, far)
+
+    def surely_off(self, log_share: Floats) -> Floats:
+        """(N,) how far these shares are from every optimum's, at least."""
+        apart = log_share - self.log_share
+        sure = np.maximum(apart - self.above, -apart - self.below)
+        return np.where(np.isnan(sure), 0.0, np.maximum(sure, 0.0))
+
+
+def nothing(users: int) -> Proved:
+    """No proof."""
+    return Proved(np.zeros(users), np.full(users, np.inf), np.full(users, np.inf))
+
+
+def rest(question: Question, place: Place) -> Rest:
+    """What is left at a place."""
+    columns, users = question.columns, question.users
+    row, each, entry = columns.entries(place.columns)
+    left, error = digits.remainders(question.rhs, row, entry, place.amount[:, each])
+    own = np.flatnonzero(place.columns < columns.count)
+    owner, worth = columns.owner(place.columns[own]), columns.worth(place.columns[own])
+    amount = place.amount[:, own]
+    share = np.asarray(np.bincount(owner, worth * amount[0], users), np.float64)
+    ends, errors = [], np.zeros(users)
+    for end in (question.most, question.least):
+        some = np.isfinite(end) & (end > 0)
+        apart = np.full(users, np.inf)
+        if some.any():
+            on = np.flatnonzero(some[owner])
+            found, wrong = digits.remainders(
+                np.where(some, end, 0.0), owner[on], worth[on], amount[:, on]
+            )
+            apart[some], errors = found[some], np.maximum(errors, np.where(some, wrong, 0.0))
+        ends.append(apart)
+    return Rest(left, error, ends[0], -ends[1], errors, share)
+
+
+def sums(question: Question, place: Place, known: Rest | None = None) -> Sums:
+    """All sums at a place; `known` is its `rest`."""
+    columns = question.columns
+    known = rest(question, place) if known is None else known
+    cost = columns.cost(place.price[0])
+    mine = place.columns[place.columns < columns.count]
+    looked = np.zeros(columns.count, dtype=bool)
+    looked[columns.below(cost, place.value[0] * (1 + NEAR))] = True
+    looked[mine] = True
+    near = np.flatnonzero(looked)
+    tasks, flows = len(near), len(question.low)
+    near = np.concatenate([near, columns.count + np.arange(flows)])
+    row, each, entry = columns.entries(near)
+    prices = place.price[:, row]
+    minus = -place.value[:, columns.owner(near[:tasks])]
+    profit, error = digits.remainders(
+        np.zeros(len(near)), np.concatenate([each, np.arange(tasks)]),
+        np.concatenate([entry, columns.worth(near[:tasks])]),
+        np.concatenate([prices, minus], axis=1),
+    )  # fmt: skip
+    return Sums(known, near, profit, error, cost)
+
+
+def bound(
+    question: Question, place: Place, seen: Sums, part: Ints | None = None
+) -> tuple[Proved, float]:
+    """What a place proves, and eps of all parts together.
+
+    Parameters
+    ----------
+    part : (N + M + F,) the part of the cluster of each user, row and flow; None: one.
+    """
+    if not _feasible(question, place, seen.rest):
+        return nothing(question.users), np.inf
+    here, users = seen.rest, question.users
+    columns = question.columns
+    tasks = int(np.count_nonzero(seen.near < columns.count))
+    near, profit, error = seen.near[:tasks], seen.profit[:tasks], seen.profit_error[:tasks]
+    # a value that no column exceeds
+    owner, worth = columns.owner(near), columns.worth(near)
+    less = np.zeros(users)
+    np.maximum.at(less, owner, (profit + error) / worth * (1 + ROUND))
+    value = np.maximum(place.value[0] - less, 0.0)
+    eps = np.zeros(users)
+    mine = place.columns < columns.count
+    at = np.searchsorted(near, place.columns[mine])
+    n, lost = owner[at], less[owner[at]] * worth[at]
+    dear = np.maximum(lost - profit[at], 0.0) + error[at] + ROUND * lost
+    eps += np.bincount(n, place.amount[0][mine] * dear, users)
+    log_t, end = question.log_best(np.log(value), place.log_unit)
+    t0 = np.exp(log_t)
+    log_m = question.log_w - place.log_unit + (1 - question.alpha) * log_t
+    m = np.exp(log_m)
+    z, charge = _users(question, place, seen.rest, value, less, log_t, end, m)
+    # the money of a user at its limit may be beyond floating point, where nothing is lost
+    eps += np.where(z == 0, 0.0, m * loss_above(z, question.alpha)) + charge
+    shared = np.where(place.price[0] > 0, place.price[0] * (here.left + here.left_error), 0.0)
+    if len(question.low):
+        shared = np.append(shared, _flows(question, place, seen, tasks, mine))
+    if part is None:
+        whole = eps.sum() + shared.sum() + (TINY if place.price[0].any() else 0.0)
+        each = np.full(users, whole)
+    else:
+        names = int(part.max()) + 1
+        total = np.bincount(part[:users], eps, names) + np.bincount(part[users:], shared, names)
+        each, whole = total[part[:users]] + TINY * m, total.sum()
+    each = each * (1 + 1e-9)
+    share = question.base + t0
+    below, above = ends(np.where(each == 0, 0.0, each / m), question.alpha)
+    low = question.base + t0 * np.exp(-below)
+    below, above = -np.log(low / share), np.log((question.base + t0 * np.exp(above)) / share)
+    fixed = question.least >= question.most
+    below = np.where((end < 0) | fixed, 0.0, below)
+    above = np.where((end > 0) | fixed, 0.0, above)
+    unknown = np.isnan(below) | np.isnan(above) | ~np.isfinite(t0)
+    return Proved(
+        np.log(share), np.where(unknown, np.inf, below), np.where(unknown, np.inf, above)
+    ), float(whole)
+
+
+def _feasible(question: Question, place: Place, here: Rest) -> bool:
+    """Whether every rule is kept exactly, but for shares above `most`, which are cut off."""
+    tasks = question.columns.count
+    if not (np.isfinite(place.price[0]).all() and (place.price[0] >= 0).all()):
+        return False
+    own = place.columns < tasks
+    if not (place.amount[0][own] >= 0).all() or not (here.left >= here.left_error).all():
+        return False
+    if not (here.above_least >= here.share_error)[question.least > 0].all():
+        return False
+    y = place.amount[:, ~own]
+    ones, which = np.ones(y.shape[1]), np.arange(y.shape[1])
+    for end, sign in ((question.high, 1.0), (question.low, -1.0)):
+        known = np.isfinite(end)
+        apart, _ = digits.remainders(np.where(known, end, 0.0), which, ones, y)
+        if not (sign * apart >= 0)[known].all():
+            return False
+    return True
+
+
+def _users(
+    question: Question, place: Place, here: Rest, value: Floats, less: Floats, log_t: Floats,
+    end: Floats, m: Floats,
+) -> tuple[Floats, Floats]:  # fmt: skip
+    """(N,) the largest |log t/t0| that rounding allows, and what distance from a bound costs."""
+    t = _counted(question, place, here)
+    log_share = np.log(t)
+    if len(place.value) > 2:
+        z = np.abs(exactly(question, place)) + 2 * less / value
+    else:
+        size = question.log_size + abs(place.log_unit) + np.abs(np.log(value)) + 1
+        z = np.abs(log_share - log_t) + ROUND * (size / question.alpha + np.abs(log_t) + 1)
+    if not question.bounded:
+        return z, np.zeros(len(z))
+    slope = np.abs(m / np.exp(log_t) - value)
+    to_most = np.where(end > 0, here.to_most, 0.0)
+    beyond = np.where(end < 0, here.above_least, 0.0)
+    gone = np.abs(np.where(end > 0, to_most, beyond)) + here.share_error
+    at = np.where(end > 0, question.most, question.least) - question.base
+    z = np.where(end == 0, z, np.where(to_most < 0, 0.0, gone / np.maximum(at - gone, 0.0)))
+    # a share above its bound is cut off, which leaves what its tasks cost
+    rate = np.where(to_most < 0, value, slope)
+    exact = gone == 0
+    over = np.isfinite(here.to_most) & (here.to_most < 0) & (end <= 0)
+    charge = np.where((end == 0) | exact, 0.0, rate * gone)
+    charge = charge + np.where(over, value * -np.where(over, here.to_most, 0.0), 0.0)
+    return np.where((end != 0) & exact, 0.0, z), charge
+
+
+def _counted(question: Question, place: Place, here: Rest) -> Floats:
+    """(N,) t = s - b, to the last digit of a float."""
+    if not question.base.any():
+        return here.share
+    # where something is taken off, it is the floor
+    return np.where(question.base > 0, here.above_least, here.share)
+
+
+def exactly(question: Question, place: Place) -> Floats:
+    """(N,) log t - (log W - log v) / alpha with all digits."""
+    columns = question.columns
+    own = np.flatnonzero(place.columns < columns.count)
+    owner, worth = columns.owner(place.columns[own]), columns.worth(place.columns[own])
+    found = np.full(question.users, np.nan)
+    with localcontext() as context:
+        context.prec = 18 * len(place.value) + 10
+        t = [Decimal(-float(b)) for b in question.base]
+        amounts = place.amount[:, own].T.tolist()
+        for n, u, x in zip(owner.tolist(), worth.tolist(), amounts, strict=True):
+            t[n] += Decimal(u) * sum(map(Decimal, x), Decimal(0))
+        alpha, unit = Decimal(question.alpha), Decimal(place.log_unit)
+        for n in range(question.users):
+            v = sum(map(Decimal, place.value[:, n].tolist()), Decimal(0))
+            if t[n] <= 0 or v <= 0:
+                continue
+            log_w = (alpha if question.inside else 1) * Decimal(float(question.weight[n])).ln()
+            log_w += (1 - alpha) * Decimal(float(question.share_unit[n])).ln() - unit
+            found[n] = float(t[n].ln() - (log_w - v.ln()) / alpha)
+    return found
+
+
+def _flows(
+    question: Question, place: Place, seen: Sums, tasks: int, mine: Bools
+) -> Floats:
+    """(F,) what money would flow where there is room for it."""
+    y, drift = place.amount[0][~mine], seen.profit[tasks:]
+    room = np.where(drift > 0, question.high - y, y - question.low)
+    # beyond what rounding hides: where two nodes lend without bound their prices are the same
+    return np.where(drift == 0, 0.0, np.abs(drift) * np.maximum(room, 0.0) * (1 + ROUND))
+
+
+def loss_above(z: Floats, alpha: float) -> Floats:
+    """A number above loss(+-z)."""
+    near = 0.51 * alpha * z**2
+    far = z * (1 + alpha) > SMALL
+    if far.any():
+        side = np.where(far, z, 0.0)
+        most = np.maximum(loss(side, alpha), loss(-side, alpha)) * (1 + 1e-9)
+        near = np.where(far, most, near)
+    return near
+
+
+def ends(eps: Floats, alpha: float) -> tuple[Floats, Floats]:
+    """(N,) how far below and above 0 the z with loss(z) <= eps may be."""
+    near = np.sqrt(2.05 * eps / alpha)
+    below, above = near.copy(), near.copy()
+    far = np.flatnonzero(~(near * (1 + alpha) <= SMALL))
+    if len(far):
+        sane = np.where(np.isfinite(eps[far]), eps[far], np.inf)
+        low, high = bracket(lambda z: loss(z, alpha), sane)
+        below[far], above[far] = -np.log(low), np.log(high)
+    return below, above
+
+
+__all__ = [
+    "Place", "Proved", "Rest", "Sums", "bound", "ends", "exactly", "loss_above", "nothing", "rest",
+    "sums",
+]  # fmt: skip

@@ -1,0 +1,206 @@
+"""The columns of a question, as many as there are pairs, of which few are looked at closely.
+
+`Grid` reads a plain instance as it is, so that it costs no more than the tasks do; `Listed` holds
+the lowered system of any rules. Both count in the units of a `Question`: tasks and shares of each
+user, rows, all powers of two but for shares counted in tasks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairopt.formulas import rows
+from fairopt.formulas.lowered import Lowered
+from fairopt.instance import Bools, Floats, Instance, Ints
+
+Entries = tuple[Ints, Ints, Floats]
+"""row of each entry, position of its column among those asked for, value"""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Users times servers, n I + i; no flows.
+
+    Parameters
+    ----------
+    demand : (N, R) or (N, I, R), in units of each user's tasks. row_unit : (M,).
+    score : (N, I) share of a unit of tasks, in units of each user's share; None where it is 1.
+    limited : users whose limits are rows, after those of capacity. eligible : None: everywhere.
+    """
+
+    shape: tuple[int, int, int]
+    demand: Floats
+    row_unit: Floats
+    score: Floats | None
+    eligible: Bools | None
+    limited: Ints
+    tasks_unit: Floats
+
+    @classmethod
+    def of(
+        cls, inst: Instance, score: Floats, tasks_unit: Floats, share_unit: Floats, same: Bools,
+        row_unit: Floats, limited: Ints,
+    ) -> Grid:  # fmt: skip
+        demand = inst.demand * (tasks_unit[:, None] if inst.demand.ndim == 2
+                                else tasks_unit[:, None, None])  # fmt: skip
+        worth = None
+        if not same.all():
+            scale = np.where(same, 0.0, tasks_unit / share_unit)
+            worth = score * scale[:, None] + same[:, None]
+        open_ = None if inst.everywhere else inst.eligible
+        return cls(inst.shape, demand, row_unit, worth, open_, limited, tasks_unit)
+
+    @property
+    def count(self) -> int:
+        """P."""
+        return self.shape[0] * self.shape[1]
+
+    def owner(self, columns: Ints) -> Ints:
+        """User of each of these columns."""
+        found: Ints = columns // self.shape[1]
+        return found
+
+    def worth(self, columns: Ints) -> Floats:
+        """Share of a task of each of these columns."""
+        return np.ones(len(columns)) if self.score is None else self.score.ravel()[columns]
+
+    def entries(self, columns: Ints) -> Entries:
+        """The entries of these columns; see `Entries`."""
+        _, servers, resources = self.shape
+        n, i = np.divmod(columns, servers)
+        need = self.demand[n] if self.demand.ndim == 2 else self.demand[n, i]
+        row = i[:, None] * resources + np.arange(resources)
+        value = need / self.row_unit[row]
+        if value.all():
+            found = row.ravel(), np.repeat(np.arange(len(columns)), resources), value.ravel()
+        else:
+            each, r = np.nonzero(value)
+            found = row[each, r], each, value[each, r]
+        if not len(self.limited):
+            return found
+        at = np.full(self.shape[0], -1)
+        at[self.limited] = np.arange(len(self.limited))
+        own = np.flatnonzero(at[n] >= 0)
+        limit = servers * resources + at[n[own]]
+        more = limit, own, self.tasks_unit[n[own]] / self.row_unit[limit]
+        return tuple(np.concatenate(pair) for pair in zip(found, more, strict=True))  # type: ignore
+
+    def open(self, columns: Ints) -> Bools:
+        """Which of these columns may hold tasks."""
+        every = np.ones(len(columns), dtype=bool)
+        return every if self.eligible is None else np.asarray(self.eligible.ravel()[columns])
+
+    def cost(self, price: Floats) -> Floats:
+        """(P,) price of a task of each column, for prices (M,); inf where not eligible."""
+        users, servers, resources = self.shape
+        p = price / self.row_unit
+        each = p[: servers * resources].reshape(servers, resources)
+        if self.demand.ndim == 2:
+            found = self.demand @ each.T
+        else:
+            found = np.einsum("nir,ir->ni", self.demand, each)
+        if len(self.limited):
+            own = p[servers * resources :] * self.tasks_unit[self.limited]
+            found[self.limited] += own[:, None]
+        if self.eligible is not None:
+            found[~self.eligible] = np.inf
+        return np.asarray(found.ravel())
+
+    def below(self, cost: Floats, value: Floats) -> Ints:
+        """The columns whose task costs at most what it is worth at a value (N,) of a share."""
+        users, servers, _ = self.shape
+        table = cost.reshape(users, servers)
+        if self.score is None:
+            return np.flatnonzero(table <= value[:, None])
+        return np.flatnonzero(table <= value[:, None] * self.score)
+
+    def cheapest(self, cost: Floats) -> Floats:
+        """(N,) the least that a unit of share costs."""
+        users, servers, _ = self.shape
+        table = cost.reshape(users, servers)
+        if self.score is None:
+            return rows.least(table)
+        dear = np.full(table.shape, np.inf)
+        return rows.least(np.divide(table, self.score, out=dear, where=self.score > 0))
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The eligible columns of the lowered system `low`, then its flows.
+
+    Parameters
+    ----------
+    matrix : (M, P + F), by columns. of_column, score : (P,) user and share of a task.
+    same : (N,) whose limit is no row. shut : (P,) columns that hold nothing, as a rule says.
+    """
+
+    low: Lowered
+    matrix: Any
+    of_column: Ints
+    score: Floats
+    same: Bools
+    shut: Bools
+
+    @classmethod
+    def of(
+        cls, matrix: Any, low: Lowered, tasks_unit: Floats, share_unit: Floats, same: Bools,
+        row_unit: Floats, shut: Bools,
+    ) -> Listed:  # fmt: skip
+        matrix = matrix.copy()
+        column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+        first = matrix.indices[matrix.indptr[low.columns : -1]]
+        unit = np.concatenate([tasks_unit[low.owner], row_unit[first]])
+        matrix.data = matrix.data * unit[column] / row_unit[matrix.indices]
+        scale = tasks_unit / share_unit
+        score = np.where(same[low.owner], 1.0, low.score * scale[low.owner])
+        return cls(low, matrix, low.owner, score, same, shut)
+
+    @property
+    def count(self) -> int:
+        """P."""
+        return len(self.of_column)
+
+    def owner(self, columns: Ints) -> Ints:
+        """User of each of these columns."""
+        found: Ints = self.of_column[columns]
+        return found
+
+    def worth(self, columns: Ints) -> Floats:
+        """Share of a task of each of these columns."""
+        found: Floats = self.score[columns]
+        return found
+
+    def entries(self, columns: Ints) -> Entries:
+        """The entries of these columns, tasks or flows; see `Entries`."""
+        start, end = self.matrix.indptr[columns], self.matrix.indptr[columns + 1]
+        size = end - start
+        each = np.repeat(np.arange(len(columns)), size)
+        at = np.arange(size.sum()) + np.repeat(start - np.cumsum(size) + size, size)
+        return self.matrix.indices[at].astype(np.int64), each, self.matrix.data[at]
+
+    def open(self, columns: Ints) -> Bools:
+        """Which of these columns may hold tasks."""
+        return np.asarray(~self.shut[columns])
+
+    def cost(self, price: Floats) -> Floats:
+        """(P,) price of a task of each column, for prices (M,); inf where it may hold none."""
+        found: Floats = (self.matrix.T @ price)[: self.count]
+        return np.where(self.shut, np.inf, found)
+
+    def below(self, cost: Floats, value: Floats) -> Ints:
+        """The columns whose task costs at most what it is worth at a value (N,) of a share."""
+        return np.flatnonzero(cost <= value[self.of_column] * self.score)
+
+    def cheapest(self, cost: Floats) -> Floats:
+        """(N,) the least that a unit of share costs."""
+        found = np.full(len(self.same), np.inf)
+        np.minimum.at(found, self.of_column, cost / self.score)
+        return found
+
+
+Columns = Grid | Listed
+
+__all__ = ["Columns", "Entries", "Grid", "Listed"]

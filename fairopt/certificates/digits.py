@@ -1,0 +1,137 @@
+r"""Numbers of as many digits as a proof needs: sums of k floats, and sums of their products.
+
+A row filled to the last digit of a float still has 1e-16 of itself left, which is all that a user
+of little money has. A number held as k floats, (k,) + shape, each within half a digit of the one
+before, has 53 k bits. (Dekker 1971; Knuth, The Art of Computer Programming, 4.2.2.)
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from fairopt.instance import Floats, Ints
+
+SPLIT = 2.0**27 + 1
+"""a float times this, rounded, separates the upper half of its digits"""
+FEW = 2_000
+"""entries up to which rows are summed one by one, which is exact"""
+SURE = 2.0**-96
+"""part of the sum of all terms by which a sum of more entries of two floats may be wrong; what is
+left out is below 2^-104 of it (`_at_once`)"""
+
+
+def of(number: Floats, parts: int) -> Floats:
+    """(k, n) the floats (n,) with more digits, all 0."""
+    found = np.zeros((parts, *number.shape))
+    found[0] = number
+    return found
+
+
+def plus(number: Floats, more: Floats) -> Floats:
+    """(k, n) + (n,): what does not fit into k floats is rounded off."""
+    found = np.empty_like(number)
+    carry = more
+    for k, part in enumerate(number):
+        found[k], carry = exact_sum(part, carry)
+    for _ in range(2):
+        for k in range(len(found) - 1, 0, -1):
+            found[k - 1], found[k] = exact_sum(found[k - 1], found[k])
+    return found
+
+
+def positive(number: Floats) -> Floats:
+    """(k, n) the number where it is above 0, else 0."""
+    return np.where(number[0] > 0, number, 0.0)
+
+
+def exact_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """The rounded sum and its rounding error: together exactly a + b."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def exact_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """The rounded product and its rounding error: together exactly a b, if nothing underflows."""
+    product = a * b
+    (a1, a2), (b1, b2) = _halves(a), _halves(b)
+    return product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
+
+
+def _halves(a: Floats) -> tuple[Floats, Floats]:
+    shifted = SPLIT * a
+    upper = shifted - (shifted - a)
+    return upper, a - upper
+
+
+def remainders(whole: Floats, rows: Ints, factor: Floats, amount: Floats) -> tuple[Floats, Floats]:
+    """(G,) whole - sum of factor times amount over the entries of each row, and (G,) its error.
+
+    Of few entries, and where amounts have more than two floats, sums are exact but for the last
+    rounding, which cannot change a sign.
+
+    Parameters
+    ----------
+    whole : (G,). rows : (E,) the row of each entry. factor : (E,). amount : (k, E).
+    """
+    if len(rows) <= FEW or len(amount) > 2:
+        return _one_by_one(whole, rows, factor, amount), np.zeros(len(whole))
+    high, low = exact_product(factor, amount[0])
+    rest = low + factor * amount[1]
+    size = np.abs(whole) + np.bincount(rows, np.abs(high), len(whole))
+    return _at_once(whole, rows, high, rest), np.asarray(SURE * size)
+
+
+def _one_by_one(whole: Floats, rows: Ints, factor: Floats, amount: Floats) -> Floats:
+    """The exact sums, rounded once."""
+    order = np.argsort(rows, kind="stable")
+    used, streams = rows[order], []
+    for k, part in enumerate(amount):
+        if k == 0 or part.any():
+            for product in exact_product(factor, part):
+                streams.append(product[order].tolist())
+    found = np.array(whole, dtype=np.float64)
+    ends = [0, *(np.flatnonzero(used[1:] != used[:-1]) + 1).tolist(), len(used)]
+    names = used[np.asarray(ends[:-1], dtype=np.int64)].tolist() if len(used) else []
+    start = found.tolist()
+    for row, (a, b) in zip(names, itertools.pairwise(ends), strict=False):
+        terms = [-start[row]]
+        for stream in streams:
+            terms += stream[a:b]
+        found[row] = -math.fsum(terms)
+    return found
+
+
+def _at_once(whole: Floats, rows: Ints, high: Floats, rest: Floats) -> Floats:
+    """The same for many entries, without a loop: high is cut into layers of few digits.
+
+    A layer holds multiples of one power of two, so few digits that their sum over a row is exact
+    (Rump, Ogita, Oishi, Accurate Floating-Point Summation I, 2008, Algorithm 3.2). Three layers
+    hold all but 2^-90 of the largest term, for a million entries; what is left is added as it is.
+    """
+    size = len(whole)
+    top = np.zeros(size)
+    np.maximum.at(top, rows, np.abs(high))
+    # 2^bits is more than twice the entries of any row: two numbers of each are summed
+    bits = int(np.frexp(2.0 * np.bincount(rows, minlength=size).max() + 2.0)[1])
+    unit = np.ldexp(1.0, np.frexp(top)[1] + bits)
+    above, below = np.negative(whole), np.zeros(size)
+    for layer in range(3):
+        each = unit[rows]
+        part = (each + high) - each
+        high = high - part
+        if layer:
+            more = (each + rest) - each
+            rest = rest - more
+            part += more
+        total: Floats = np.asarray(np.bincount(rows, part, size), dtype=np.float64)
+        above, error = exact_sum(above, total)
+        below += error
+        unit = np.ldexp(unit, bits - 53)
+    return -(above + (below + np.bincount(rows, high + rest, size)))
+
+
+__all__ = ["exact_product", "exact_sum", "of", "plus", "positive", "remainders"]

@@ -1,0 +1,142 @@
+"""The judge of alpha-fair answers beside any linear rules (docs/maths/prices.md).
+
+Certified: every rule is kept, and every user's share is proved to be within a millionth of its
+share at any optimum, whatever made the answer and whatever its prices are. Refuted: a rule is
+broken, or somebody is proved to be off by more. Else unproved, with the bound that was proved. For
+alpha = 0, a linear program, shares are not unique, and the gap of the objective is the statement
+(`linear`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.allocation.check import (
+    CERTIFIED,
+    REFUTED,
+    UNPROVED,
+    Certificate,
+    Check,
+    Intervals,
+    Told,
+)
+from fairopt.certificates import witness
+from fairopt.certificates.feasibility import feasibility, shrink
+from fairopt.certificates.guessed import with_prices
+from fairopt.certificates.proof import Proof, proof
+from fairopt.certificates.ruled import feasible, words
+from fairopt.certificates.ruled.answer import Ruled
+from fairopt.certificates.ruled.prices import Prices
+from fairopt.certificates.tolerance import TOLERANCE
+from fairopt.certificates.words import listed, notes
+from fairopt.formulas import welfare
+from fairopt.formulas.entitled import entitled
+from fairopt.instance import Floats
+
+NAMED = 8
+"""most users who are told what they are due"""
+
+
+def judge(alloc: Allocation, tolerance: float = TOLERANCE) -> Certificate:
+    """The certificate of an answer.
+
+    Parameters
+    ----------
+    tolerance : the largest distance of a share from every optimum's that is certified.
+    """
+    inst = alloc.instance
+    kept, factor = _kept(alloc)
+    fits = all(check.holds for check in kept)
+    found = proof(with_prices(alloc))
+    off = found.off
+    worst, gap = int(np.argmax(off)), found.gap
+    checks = [
+        *kept,
+        Check.of("gap", gap, float(np.expm1(tolerance)), "an equal rise of every share"),
+        Check.of("residual", float(off[worst]), tolerance, inst.users[worst]),
+    ]
+    said: list[str] = []
+    if len(np.unique(inst.tree.rank)) > 1:
+        said.append("priority classes are judged under max-min only")
+        checks.append(Check.of("one priority class", 1.0, 0.0))
+    if not fits:
+        scaled = f": it needs to be scaled by {factor:.9g} to fit" if factor < 1 else ""
+        said.append(f"not feasible{scaled}")
+    proved_wrong = float(found.surely.max()) > tolerance
+    if proved_wrong:
+        said += _wrong(alloc, found, tolerance)
+    elif gap > tolerance and inst.plain:
+        better, lost = _better(alloc, found)
+        checks.append(Check.of("no better allocation", lost, tolerance, "every share at once"))
+        if lost > tolerance:
+            proved_wrong = True
+            said += _lost(alloc, better, lost, gap)
+    verdict = CERTIFIED if all(check.holds for check in checks) else UNPROVED
+    if not fits or (proved_wrong and verdict == UNPROVED):
+        verdict = REFUTED
+    loose = tuple([inst.users[n] for n in np.flatnonzero(~(off <= tolerance)).tolist()])
+    told = Told(lambda: (*said, *_notes(alloc)))
+    ends = Intervals(len(off), found.ends)
+    return Certificate(
+        verdict, gap, float(off[worst]), loose, tuple(checks), ends, told, tolerance
+    )  # fmt: skip
+
+
+def _kept(alloc: Allocation) -> tuple[tuple[Check, ...], float]:
+    """Whether every rule is kept, and the factor by which tasks would have to be scaled to fit."""
+    if alloc.instance.plain:
+        return feasibility(alloc), shrink(alloc)
+    floor = entitled(alloc.instance, alloc.score, alloc.kind).floor
+    ruled = Ruled(alloc)
+    return feasible.checks(ruled, floor), feasible.shrink(ruled)
+
+
+def _wrong(alloc: Allocation, found: Proof, tolerance: float) -> list[str]:
+    """Who is proved to be off, worst first, with what it is due."""
+    low, high = found.ends()
+    wrong = np.flatnonzero(found.surely > tolerance)
+    wrong = wrong[np.argsort(-found.surely[wrong], kind="stable")]
+    lines = []
+    for n in wrong[:NAMED].tolist():
+        share = float(alloc.shares[n])
+        due = float(low[n]) if share < low[n] else float(high[n])
+        off = 100 * float(-np.expm1(-found.surely[n]))
+        most = 100 * float(-np.expm1(-found.off[n]))
+        word, at = ("short", "at least") if share < low[n] else ("too much", "at most")
+        lines.append(
+            f"{alloc.instance.users[n]} has a share of {share:.9g} and is due {at} {due:.9g}: "
+            f"at least {off:.3g} % and at most {most:.3g} % {word}"
+        )
+    more = len(wrong) - NAMED
+    return [*lines, *([f"and {more} more users are off"] if more > 0 else [])]
+
+
+def _better(alloc: Allocation, found: Proof) -> tuple[Floats, float]:
+    """Tasks of a better allocation, if one is found, and the equal rise of every share there."""
+    question = found.question
+    log_w = welfare.log_weight(question.weight, question.alpha, question.inside)
+    tasks, rise = witness.better(alloc, log_w, question.alpha)
+    return tasks, float(np.expm1(rise))
+
+
+def _lost(alloc: Allocation, better: Floats, lost: float, gap: float) -> list[str]:
+    """What is lost, in words."""
+    least = (
+        f"a better feasible allocation exists: at least {100 * lost:.4g} %, "
+        f"at most {100 * gap:.4g} % of every share is lost"
+        if np.isfinite(lost)
+        else "a better feasible allocation exists: it leaves nobody with nothing"
+    )
+    return [least, f"it is, user by user and server by server: {listed(alloc, better)}"]
+
+
+def _notes(alloc: Allocation) -> list[str]:
+    """What stops each user; beside rules, which have a price."""
+    if alloc.instance.plain:
+        return notes(alloc)
+    ruled = Ruled(alloc)
+    none = ruled.none()
+    own = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices)
+    prices = Prices(*[a if a is not None else b for a, b in zip(own, none, strict=True)])
+    return [f"with a price: {name}" for name in words.rules(alloc.instance, prices)[: words.MOST]]

@@ -1,0 +1,386 @@
+r"""An alpha-fair question over linear rules, and an answer to it, in one form whatever the rules.
+
+.. math:: \max \sum_n W_n g(s_n - b_n), \quad s = U x, \quad A (x, y) \le r, \quad x \ge 0, \quad
+          low \le y \le high, \quad \sigma_n \le s_n \le S_n
+
+A column x is a user's task on a server (in a mode), y what is lent, a row a capacity, limit,
+ceiling or quota. A floor is a bound of the share and needs no price; so is a limit of tasks where
+all of a user's scores are equal, and that user's share is counted in tasks then, so that the limit
+is reached to the last digit. Amounts are in powers of two of their own, rows and users alike, so
+that numbers are about 1 and no digit is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.certificates.columns import Columns, Grid, Listed
+from fairopt.certificates.stuck import stuck
+from fairopt.errors import UsageError
+from fairopt.formulas import rows, welfare
+from fairopt.formulas.entitled import Entitled, entitled
+from fairopt.formulas.lowered import BOUND, CAPACITY, LIMIT, QUOTA, Lowered, lower
+from fairopt.instance import Bools, Floats, Ints, remembered
+
+NEGLIGIBLE = 1e-9
+"""a share below this part of what the user is due of what it could have alone, or of its limit,
+counts as nothing"""
+LEAST_LOG = -600.0
+LEAST = 1e-300
+"""a difference of logarithms that is not 0"""
+
+
+@dataclass(frozen=True)
+class Question:
+    """The question; see the module.
+
+    Parameters
+    ----------
+    columns : P columns of tasks, F of flows. rhs, unit : (M,) of rows, and a typical amount.
+    low, high : (F,) bounds of flows. alpha : > 0, or 0.
+    log_w, base, least, most : (N,) log W, b, sigma and S. nothing : (N,) a share that counts as 0.
+    log_size : (N,) sum of the sizes of what log W was added up from, of which its error is a part.
+    within : (N,) the most that each could have alone, its limit included.
+    share_unit : (N,) what a share of 1 is in the notion's unit. weight : (N,), W = weight, or
+        weight^alpha where `inside`.
+    tasks_unit : (N,) powers of two, what 1 is in tasks. row_unit : (M,) the same of rows.
+    """
+
+    columns: Columns
+    rhs: Floats
+    unit: Floats
+    low: Floats
+    high: Floats
+    alpha: float
+    log_w: Floats
+    log_size: Floats
+    base: Floats
+    least: Floats
+    most: Floats
+    nothing: Floats
+    within: Floats
+    share_unit: Floats
+    weight: Floats
+    inside: bool
+    tasks_unit: Floats
+    row_unit: Floats
+
+    @property
+    def users(self) -> int:
+        """N."""
+        return len(self.log_w)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether anybody's share has a bound of its own."""
+        return bool((self.least > 0).any() or np.isfinite(self.most).any())
+
+    def log_best(self, log_price: Floats, log_unit: float) -> tuple[Floats, Floats]:
+        """(N,) log of the share above b that is best at these prices of share, money counted in
+        exp(log_unit); and log of its marginal value less log of the price: > 0 at S, < 0 at
+        sigma, else 0."""
+        log_w = self.log_w - log_unit
+        free = (log_w - log_price) / self.alpha
+        if not self.bounded:
+            return free, np.zeros(len(free))
+        ends = np.log(self.least - self.base), np.log(self.most - self.base)
+        log_t = np.clip(free, *ends)
+        apart = log_w - self.alpha * log_t - log_price
+        # which bound it is, whatever rounding says of how much dearer or cheaper
+        at_most = np.where(free > ends[1], np.maximum(apart, LEAST), 0.0)
+        return log_t, np.where(free < ends[0], np.minimum(apart, -LEAST), at_most)
+
+
+@dataclass(frozen=True)
+class Given:
+    """An answer: held (K,) the columns that hold tasks, x (K,) > 0, y (F,) flows, price (M,) >= 0
+    of rows, the largest 1, share (N,). log_money : of what prices were divided by."""
+
+    held: Ints
+    x: Floats
+    y: Floats
+    price: Floats
+    share: Floats
+    log_money: float = 0.0
+
+
+def asked(alloc: Allocation) -> Question:
+    """The question that an answer answers, kept with it.
+
+    Raises
+    ------
+    UsageError : the notion is not alpha-fair.
+    """
+    found: Question = remembered(alloc, "_question", lambda: _asked(alloc))
+    return found
+
+
+def _asked(alloc: Allocation) -> Question:
+    kind = alloc.kind
+    if kind["name"] != "alpha-fair":
+        raise UsageError(f"notion {alloc.notion['name']!r} is not alpha-fair")
+    terms = entitled(alloc.instance, alloc.score, kind)
+    return _plain(alloc, terms) if alloc.instance.plain else _ruled(alloc, terms)
+
+
+ULPS = 8 * 2.0**-52
+"""part by which a floor, which is a product, may differ from the limit that it equals"""
+NOBODY = -1e5
+"""log W of users that do not count"""
+
+
+@dataclass(frozen=True)
+class _Users:
+    """What is known of users before the rows: alpha, log W, same (N,) whether all scores are equal;
+    top, bottom (N,) the largest and smallest score; alone (N,) tasks alone,
+    about; best, within (N,) the largest share alone on one server, without and with the limit;
+    every (N,) on all servers together."""
+
+    alloc: Allocation
+    terms: Entitled
+    top: Floats
+    bottom: Floats
+    alone: Floats
+    best: Floats
+    within: Floats
+    every: Floats
+
+    def question(
+        self, columns: Any, rhs: Floats, unit: Floats, low: Floats, high: Floats, row_unit: Floats,
+    ) -> Question:  # fmt: skip
+        given = self.alloc.kind["parameters"]
+        alpha, inside = float(given["alpha"]), bool(given.get("weight_inside", False))
+        terms, share_unit = self.terms, self.share_unit
+        log_w = welfare.log_weight(terms.weight, alpha, inside)
+        log_due = np.zeros(len(log_w))
+        if alpha:
+            log_due = log_w / alpha
+            log_due = np.maximum(log_due - welfare.log_sum_exp(log_due), LEAST_LOG)
+        more = (1 - alpha) * np.log(share_unit)
+        nothing = NEGLIGIBLE * np.minimum(self.best * np.exp(log_due), self.within)
+        limit = self.alloc.instance.limit
+        most = np.where(self.same, limit / self.tasks_unit, np.inf)
+        least, base = terms.floor / share_unit, terms.base / share_unit
+        # a floor that is all that the limit allows leaves no choice, whatever rounding says
+        least = np.where(np.isfinite(most) & (np.abs(least - most) <= ULPS * least), most, least)
+        out = stuck(self.alloc, terms) if alpha else np.zeros(len(log_w), dtype=bool)
+        if out.any():
+            base, most = np.where(out, 0.0, base), np.where(out, least, most)
+            log_w = np.where(out, NOBODY, log_w)
+        return Question(
+            columns, rhs, unit, low, high, alpha, log_w + more, np.abs(log_w) + np.abs(more),
+            base, least, np.maximum(most, least), nothing / share_unit,
+            np.minimum(self.every, self.top * limit) / share_unit,
+            share_unit, terms.weight, inside, self.tasks_unit, row_unit,
+        )  # fmt: skip
+
+    @property
+    def same(self) -> Bools:
+        """(N,) whose share is counted in tasks."""
+        return np.asarray(self.top == self.bottom)
+
+    @property
+    def tasks_unit(self) -> Floats:
+        """(N,) a power of two, about the most tasks that the user could have."""
+        return _power(self.alone)
+
+    @property
+    def share_unit(self) -> Floats:
+        """(N,) of a user counted in tasks its score times their unit, else a power of two."""
+        mixed = _power(self.top) * self.tasks_unit
+        return np.asarray(np.where(self.same, self.top * self.tasks_unit, mixed))
+
+    @property
+    def as_row(self) -> Bools:
+        """(N,) whose limit is a row."""
+        found: Bools = np.isfinite(self.alloc.instance.limit) & ~self.same
+        return found
+
+
+def _power(amount: Floats) -> Floats:
+    """The power of two below an amount; 1 of nothing."""
+    known = np.where((amount > 0) & np.isfinite(amount), amount, 1.0)
+    return np.asarray(np.ldexp(1.0, np.frexp(known)[1] - 1))
+
+
+def _plain(alloc: Allocation, terms: Entitled) -> Question:
+    """A grid of users and servers; rows of capacity, then of limits."""
+    inst, score = alloc.instance, alloc.score
+    users, servers, resources = inst.shape
+    top, bottom, alone, best, within, every = (np.empty(users) for _ in range(6))
+    for some in inst.blocks():
+        u, a = score[some], inst.alone[some]
+        if not inst.everywhere:
+            u = np.where(inst.eligible[some], u, 0.0)
+        top[some], alone[some] = rows.largest(u), rows.largest(a)
+        bottom[some] = rows.least(u if inst.everywhere else np.where(u > 0, u, np.inf))
+        best[some] = rows.largest(u * a)
+        every[some] = rows.total(u * a)
+        within[some] = rows.largest(u * np.minimum(a, inst.limit[some, None]))
+    known = _Users(
+        alloc, terms, top, bottom, np.minimum(alone, inst.limit), best, within, every
+    )
+    limited = np.flatnonzero(known.as_row)
+    rhs = np.concatenate([inst.pool.ravel(), inst.limit[limited]])
+    row_unit = _power(rhs)
+    columns = Grid.of(
+        inst, score, known.tasks_unit, known.share_unit, known.same, row_unit, limited
+    )
+    return known.question(
+        columns, rhs / row_unit, np.where(rhs > 0, rhs / row_unit, 1.0), np.zeros(0), np.zeros(0),
+        row_unit,
+    )  # fmt: skip
+
+
+def _ruled(alloc: Allocation, terms: Entitled) -> Question:
+    """Any rules: the lowered system."""
+    inst = alloc.instance
+    low = lower(inst, alloc.score)
+    users, owner, score = inst.shape[0], low.owner, low.score
+    top, best, within = (np.zeros(users) for _ in range(3))
+    bottom = np.full(users, np.inf)
+    np.maximum.at(top, owner, score)
+    # a floor that is all that the limit allows leaves a user the columns of the best score alone
+    forced = np.isfinite(inst.limit) & (terms.floor >= inst.limit * top * (1 - ULPS))
+    shut = low.empty | (forced[owner] & (score < top[owner]))
+    np.minimum.at(bottom, owner[~shut], score[~shut])
+    full = low.matrix.tocsc()
+    entries = full[:, : low.columns].tocoo()
+    room = _room(low, full)
+    alone = np.full(low.columns, np.inf)
+    np.minimum.at(alone, entries.col, room[entries.row] / entries.data)
+    np.maximum.at(best, owner, score * alone)
+    np.maximum.at(within, owner, score * np.minimum(alone, inst.limit[owner]))
+    most = np.zeros(users)
+    np.maximum.at(most, owner, np.minimum(alone, inst.limit[owner]))
+    every = np.asarray(np.bincount(owner, score * alone, users), dtype=np.float64)
+    known = _Users(alloc, terms, top, bottom, most, best, within, every)
+    keep = _kept(low, known.same)
+    rhs, unit = low.rhs[keep], low.unit[keep]
+    row_unit = _power(unit)
+    matrix = full if keep.all() else low.matrix[np.flatnonzero(keep)].tocsc()
+    columns = Listed.of(
+        matrix, low, known.tasks_unit, known.share_unit, known.same, row_unit, shut
+    )
+    first = matrix.indices[matrix.indptr[low.columns : -1]]  # a row of each flow
+    # a flow cannot be more than all quotas, nor less than all that there is
+    kind, one = low.kind[keep], low.one[keep]
+    quota = kind == QUOTA
+    given_out = np.bincount(one[quota], np.maximum(rhs[quota], 0.0), low.shape[4] + 1)
+    lowest = np.maximum(low.low, -low.unit[keep][first])
+    highest = np.minimum(low.high, given_out[one[first]])
+    flow = row_unit[first]
+    return known.question(
+        columns, rhs / row_unit, unit / row_unit, lowest / flow, highest / flow, row_unit
+    )
+
+
+def _room(low: Lowered, matrix: Any) -> Floats:
+    """(M,) the most that tasks may take of each row, with all that flows may bring."""
+    flows = matrix[:, low.columns :].tocoo()
+    with np.errstate(invalid="ignore"):
+        brought = -flows.data * np.where(flows.data > 0, low.low[flows.col], low.high[flows.col])
+    found = low.rhs + np.bincount(flows.row, brought, len(low.rhs))
+    return np.where(low.kind == LIMIT, np.inf, np.maximum(found, 0.0))
+
+
+def _kept(low: Lowered, same: Bools) -> Bools:
+    """(M,) the rows that are rows: not the limits that bound a share."""
+    found: Bools = ~((low.kind == LIMIT) & same[np.where(low.kind == LIMIT, low.one, 0)])
+    return found
+
+
+def given(alloc: Allocation, question: Question) -> Given:
+    """The answer: its tasks where eligible and above 0, its prices, 0 for those it does not have.
+
+    Prices that are not numbers >= 0 prove nothing and are left out.
+    """
+    columns = question.columns
+    if isinstance(columns, Grid):
+        tasks = alloc.held.ravel()
+        held = np.flatnonzero(tasks)
+        price = np.concatenate([
+            _numbers(alloc.prices, alloc.instance.pool.size),
+            _numbers(alloc.limit_prices, len(alloc.tasks))[columns.limited],
+        ])  # fmt: skip
+    else:
+        low = columns.low
+        by_way = alloc.way_tasks
+        stated = by_way if by_way is not None else alloc.tasks[alloc.instance.ways.owner]
+        tasks = np.where(columns.shut, 0.0, np.maximum(stated[low.way, low.server], 0.0))
+        held = np.flatnonzero(tasks)
+        price = listed_prices(alloc, low)[_kept(low, columns.same)]
+    owner = columns.owner(held)
+    x = tasks[held] / question.tasks_unit[owner]
+    share = np.asarray(np.bincount(owner, columns.worth(held) * x, question.users), np.float64)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        price, first = _divided(price)
+        price, second = _divided(price * question.row_unit)
+    return Given(held, x, _flows(question, held, x), price, share, first + second)
+
+
+def _divided(price: Floats) -> tuple[Floats, float]:
+    """Prices divided by the largest, and its logarithm; 0 where there are none."""
+    top = float(price.max(initial=0.0))
+    if not 0 < top < np.inf:
+        return np.zeros(len(price)), 0.0
+    return np.nan_to_num(price / top), float(np.log(top))
+
+
+def _numbers(prices: Floats | None, size: int) -> Floats:
+    if prices is None:
+        return np.zeros(size)
+    flat = np.asarray(prices, dtype=np.float64).ravel()
+    return np.where(np.isfinite(flat) & (flat > 0), flat, 0.0)
+
+
+def listed_prices(alloc: Allocation, low: Lowered) -> Floats:
+    """(M,) the prices of an answer, by the rows of its lowered system."""
+    found = np.zeros(len(low.rhs))
+    for kind, name in ((CAPACITY, "prices"), (LIMIT, "limit_prices"), (BOUND, "bound_prices"),
+                       (QUOTA, "node_prices")):  # fmt: skip
+        own, at = getattr(alloc, name), low.kind == kind
+        if own is not None and at.any():
+            one = own[low.one[at]] if own.ndim == 1 else own[low.one[at], low.two[at]]
+            found[at] = _numbers(one, len(one))
+    return found
+
+
+def _flows(question: Question, held: Ints, x: Floats) -> Floats:
+    """What each node passes up: all that is free of it, at most what it may; children first."""
+    flows, tasks = len(question.low), question.columns.count
+    y = np.zeros(flows)
+    if not flows:
+        return y
+    row, each, entry = question.columns.entries(held)
+    left = question.rhs - np.bincount(row, entry * x[each], len(question.rhs))
+    for f in reversed(range(flows)):  # parents come before children
+        at, _, value = question.columns.entries(np.array([tasks + f]))
+        y[f] = np.clip(left[at[value > 0][0]], question.low[f], question.high[f])
+        left[at] -= value * y[f]
+    return y
+
+
+def named(question: Question, price: Floats, alloc: Allocation) -> dict[str, Floats]:
+    """Prices (M,) of rows as an answer holds them: prices, limit_prices, and so on."""
+    price = price / question.row_unit
+    columns = question.columns
+    if isinstance(columns, Grid):
+        size = alloc.instance.pool.size
+        limits = np.zeros(question.users)
+        limits[columns.limited] = price[size:]
+        return {"prices": price[:size].reshape(alloc.instance.pool.shape), "limit_prices": limits}
+    low = columns.low
+    whole = np.zeros(len(low.rhs))
+    whole[_kept(low, columns.same)] = price
+    found = low.named(whole)
+    return {"prices": found.capacity, "limit_prices": found.limits, "bound_prices": found.bounds,
+            "node_prices": found.nodes}  # fmt: skip
+
+
+__all__: Sequence[str] = ["Given", "Question", "asked", "given", "listed_prices", "named"]
