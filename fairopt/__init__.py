@@ -65,6 +65,8 @@ if TYPE_CHECKING:
     from fairopt.solving.partitions import solve_partitions as solve_partitions
     from fairopt.solving.supports import best_support as best_support
     from fairopt.sweeping import sweep as sweep
+    from fairopt.whole.asking import whole as whole
+    from fairopt.whole.proof.answer import WholeTasks as WholeTasks
 
 __version__ = "0.1.0"
 
@@ -94,6 +96,7 @@ _PUBLIC = {
     "differences": "auditing.between",
     "fill": "filling",
     "fixed_points": "solving.engines.water.fixed_points",
+    "WholeTasks": "whole.proof.answer",
     "Throughput": "notions",
     "AlphaFair": "notions",
     "ProportionalFair": "notions",
@@ -123,6 +126,7 @@ _MODULES = {
     "measures": "measures",
     "properties": "properties",
     "propositions": "propositions",
+    "whole": "whole",  # a room that can be called: the function of its name
 }
 
 __all__ = ["__version__", *_PUBLIC]

@@ -24,8 +24,10 @@ def command(file: str, partitions: str | None, as_json: bool) -> int:  # fmt: sk
 
     Of an allocation only instance, notion and tasks are needed; a verdict in the file is not
     believed. Of a plan (fairopt/plan/v1) the fluid answer is judged, whole tasks are checked node
-    by node, and its tables are computed again. FILE may be the folder of an answer in partitions,
-    which is judged a partition at a time. Exit code 0 means certified, 4 refuted or unproved.
+    by node, and its tables are computed again. Whole tasks (fairopt/whole/v1) are judged in
+    integers: exit code 0 means proved, or right with a gap that is stated. FILE may be the folder
+    of an answer in partitions, which is judged a partition at a time. Exit code 0 means certified,
+    4 refuted or unproved.
     """
     if Path(file).is_dir():
         return _partitions(file, partitions, as_json)
@@ -35,6 +37,8 @@ def command(file: str, partitions: str | None, as_json: bool) -> int:  # fmt: sk
     source = storage.source_name(file)
     if is_plan(content):
         return _plan(content, source, as_json)
+    if '"fairopt/whole/v1"' in content[:4096]:
+        return _whole(content, source, as_json)
     answer = files.loads(content, source)
     certificate = certify(answer)
     if as_json:
@@ -63,6 +67,16 @@ def _partitions(folder: str, partitions: str | None, as_json: bool) -> int:
 def is_plan(content: str) -> bool:
     """Whether the text is a plan, told from its first lines."""
     return '"fairopt/plan/v1"' in content[:4096]
+
+
+def _whole(content: str, source: str, as_json: bool) -> int:
+    """Judge whole tasks, in integers."""
+    from fairopt.report.whole_text import verdict_text
+    from fairopt.whole.proof import answer, judging
+
+    verdict = judging.judge(answer.loads(content, source))
+    to_stdout(storage.encoded(verdict.plain()) if as_json else verdict_text(verdict))
+    return 0 if verdict.sound else NotCertified.exit_code
 
 
 def _plan(content: str, source: str, as_json: bool) -> int:
