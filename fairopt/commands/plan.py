@@ -22,12 +22,18 @@ if TYPE_CHECKING:
 @click.option("--criterion", metavar="NAME", help="What shares are measured in.")
 @click.option("--rows", type=click.IntRange(min=2), default=12, show_default=True,
               help="Most rows of each table.")  # fmt: skip
+@click.option("--whole", is_flag=True,
+              help="Whole tasks as near to what is due as they go, with a proof or the gap.")
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S",
+              help="With --whole: end the search then, with the best so far.")  # fmt: skip
 @output.as_json
 @output.out
 def command(
     files: tuple[str, ...],
     notion: str | None,
     rows: int,
+    whole: bool,
+    seconds: float | None,
     as_json: bool,
     path: str | None,
     **given: Any,
@@ -38,23 +44,31 @@ def command(
     "-" for stdin), CSV tables of nodes, teams and what they hold, what `scontrol show node -o` and
     `sshare -P` print, or one model.
 
-    Exit code 0 means that the fluid answer is certified; 4 that the one shown is not.
+    Exit code 0 means that the fluid answer is certified, and with --whole that what is said of
+    whole tasks is proved (a gap that is stated is normal); 4 that the plan shown is not.
     """
+    if seconds is not None and not whole:
+        raise UsageError("--seconds belongs to --whole")
     problem = cluster_options.problem(files, given)
     chosen = _notion(notion, given)
     # imported late, as these import the solvers
     from fairopt.connect import plan
+    from fairopt.connect.whole_plan import Proving
     from fairopt.report.plan_text import plan_text
+    from fairopt.whole.proof.judging import GAP, PROVED
 
-    with progress.shown("solving") as told:
-        made = plan.make(problem, chosen, told)
+    with progress.shown("solving") as told, progress.worded("steps") as words:
+        proving = Proving(seconds, words) if whole else None
+        made = plan.make(problem, chosen, told, proving)
     text = plan.dumps(made)
     if path is not None:
         from fairopt import storage
 
         storage.write_text(path, text)
     output.to_stdout(text if as_json else plan_text(made, rows))
-    return 0 if made["answer"]["certificate"]["verdict"] == CERTIFIED else NotCertified.exit_code
+    good = made.get("proof", {}).get("state", PROVED) in (PROVED, GAP)
+    certified = made["answer"]["certificate"]["verdict"] == CERTIFIED
+    return 0 if certified and good else NotCertified.exit_code
 
 
 def _notion(name: str | None, given: dict[str, Any]) -> Notion | None:

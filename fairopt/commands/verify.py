@@ -71,11 +71,10 @@ def is_plan(content: str) -> bool:
 
 def _whole(content: str, source: str, as_json: bool) -> int:
     """Judge whole tasks, in integers."""
-    from fairopt.report.whole_text import verdict_text
     from fairopt.whole.proof import answer, judging
 
     verdict = judging.judge(answer.loads(content, source))
-    to_stdout(storage.encoded(verdict.plain()) if as_json else verdict_text(verdict))
+    to_stdout(storage.encoded(verdict.plain()) if as_json else verdict.explain())
     return 0 if verdict.sound else NotCertified.exit_code
 
 

@@ -52,11 +52,10 @@ def command(
     problem = files.read(model)
     given = {key: value for key, value in parameters.items() if value is not None}
     due = _due(problem, notion, case, given)
-    with progress.counted("programs") as told:
-        say = None if told is None else _teller(told)
+    with progress.worded("steps") as told:
         found = whole(
             problem.instance, due, gang=problem.whole.gang or None,
-            per_node=problem.whole.per_node, seconds=seconds, told=say,
+            per_node=problem.whole.per_node, seconds=seconds, told=told,
         )  # fmt: skip
     text = dumps(found)
     if path is not None:
@@ -82,13 +81,3 @@ def _due(problem: files.Model, notion: str | None, case: int | None, given: dict
 
     wanted = notion_options.chosen(problem, notion, case, given)
     return solve(problem.instance, wanted, uncertified="return")
-
-
-def _teller(told: Any) -> Any:
-    count = [0]
-
-    def say(words: str) -> None:
-        count[0] += 1
-        told(count[0], words)
-
-    return say

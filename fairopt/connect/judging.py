@@ -18,6 +18,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate, Check
 from fairopt.certificates import certify
 from fairopt.connect import recomputed
+from fairopt.connect.judging_whole import JudgedWhole, judge_whole
 from fairopt.connect.plan_rows import Rows
 from fairopt.connect.recomputed import wrong
 from fairopt.errors import BadInput
@@ -32,10 +33,12 @@ class Judged:
     ----------
     certificate : that of the fluid answer.
     checks : what was checked of everything else.
+    whole : what is proved of whole tasks, if the plan says anything of it.
     """
 
     certificate: Certificate
     checks: tuple[Check, ...]
+    whole: JudgedWhole | None = None
 
     @property
     def certified(self) -> bool:
@@ -48,6 +51,8 @@ class Judged:
         for check in self.checks:
             witness = f" ({check.witness})" if check.witness else ""
             lines.append(f"  {'ok  ' if check.holds else 'FAIL'} {check.name}{witness}")
+        if self.whole is not None:
+            lines += ["whole tasks:", f"  {self.whole.verdict.explain()}"]
         return "\n".join(lines)
 
     def plain(self) -> dict[str, Any]:
@@ -55,6 +60,7 @@ class Judged:
         return {
             "schema": "fairopt/plan-verdict/v1", "certified": self.certified,
             "answer": self.certificate.verdict,
+            **({} if self.whole is None else {"whole": self.whole.verdict.plain()}),
             "checks": [
                 {"name": check.name, "holds": check.holds, "witness": check.witness}
                 for check in self.checks
@@ -87,7 +93,13 @@ def judge(data: Mapping[str, Any], source: str = "plan") -> Judged:
     checks.append(_check("quotas beside what is there", recomputed.other_quotas(data, rows)))
     checks.append(_check("shapes as in the answer", wrong(recomputed.shapes(rows, answer))))
     faults.stop()
-    return Judged(certify(answer), tuple(checks))
+    certificate = certify(answer)
+    whole = None
+    if "proof" in data:
+        whole = judge_whole(data, rows, answer.with_(certificate=certificate))
+        faults.stop()
+        checks.append(_check("whole tasks: dues as they are, and no false proof", whole.wrong))
+    return Judged(certificate, tuple(checks), whole)
 
 
 def _check(name: str, wrong: Sequence[str]) -> Check:

@@ -15,10 +15,11 @@ import numpy as np
 
 from fairopt import allocation
 from fairopt.allocation.writing import to_dict
-from fairopt.connect import could_hold, scarcity, status
+from fairopt.connect import could_hold, scarcity, status, whole_plan
 from fairopt.connect.packing import Packed, pack
 from fairopt.connect.problem import Problem, measured
 from fairopt.connect.quantities import written
+from fairopt.connect.whole_plan import Proving
 
 if TYPE_CHECKING:
     from fairopt.notions import Notion
@@ -32,6 +33,7 @@ def make(
     problem: Problem,
     notion: Notion | None = None,
     progress: Callable[[int, int], None] | None = None,
+    proving: Proving | None = None,
 ) -> dict[str, Any]:
     """The plan of a problem, as plain data.
 
@@ -39,6 +41,7 @@ def make(
     ----------
     notion : what is fair; default max-min of dominant shares, queue by queue.
     progress : called with (done, of) while a long sequence of programs is solved.
+    proving : how whole tasks are proved; None: they are those of the heuristic.
 
     Raises
     ------
@@ -53,6 +56,10 @@ def make(
         _whole(problem, answer), [problem.demand(n) for n in range(len(problem.users))],
         [row.capacity for row in problem.shapes], answer.tasks, answer.levels,
     )  # fmt: skip
+    whole: dict[str, Any] = {}
+    if proving is not None:
+        packed, found = whole_plan.proved(problem, answer, packed, proving)
+        whole = {"proof": whole_plan.proof(found)}
     return {
         "schema": SCHEMA,
         "resources": list(problem.instance.resources),
@@ -78,6 +85,7 @@ def make(
         **({} if problem.kueue is None else {"kueue": {
             "notes": problem.kueue.notes(problem.instance), "shares": problem.kueue.shares(),
         }}),
+        **whole,
         "answer": to_dict(answer),
     }  # fmt: skip
 

@@ -165,7 +165,16 @@ def _verdict(plan: Mapping[str, Any]) -> str:
     due = sum(row["due"] for row in plan["workloads"])
     whole = sum(row["whole"] for row in plan["workloads"])
     fluid = "not judged" if answer is None else f"{answer['verdict']}, gap {answer['gap']:.2g}"
-    return f"fluid answer {fluid}; {whole:,} whole tasks placed of {due:.6g} due"
+    told = f"fluid answer {fluid}; {whole:,} whole tasks placed of {due:.6g} due"
+    proof = plan.get("proof")
+    if proof is None:
+        return told
+    short = f"{counted(proof['short'], 'task')} short of whole parts"
+    least = "the least there can be" if proof["short"] == proof["least"] else (
+        f"at least {proof['least']} in any placement"
+    )
+    words = {"gap": "right, with a gap"}.get(proof["state"], proof["state"])
+    return f"{told}\nwhole tasks {words}: {short}, {least}"
 
 
 def _cut(columns: Sequence[str], rows: Sequence[Sequence[str]], most: int, left: Any) -> str:

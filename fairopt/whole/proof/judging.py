@@ -21,6 +21,7 @@ from fairopt.whole.proof.problem import Problem
 from fairopt.whole.proof.search import LIMIT
 
 PROVED, GAP, UNPROVED, REFUTED = "proved", "gap", "unproved", "refuted"
+_WORDS = {GAP: "right, with a gap"}
 _STEPS = 10**6
 """a bound on a level is stated to one part in this"""
 
@@ -56,6 +57,36 @@ class Verdict:
     def sound(self) -> bool:
         """Whether the placement is right and what is said of it is proved."""
         return self.state in (PROVED, GAP)
+
+    def explain(self) -> str:
+        """What is proved, what is open and by how much, in words."""
+        lines = [f"{_WORDS.get(self.state, self.state)}: {self._short()}"]
+        for measure, words in ((claims.PARTS, "whole parts"), (claims.DUES, "all that is due")):
+            own = [(level, holds) for level, holds in self.levels if level.measure == measure]
+            if not own:
+                lines.append(f"  {words}: everybody has it")
+                continue
+            low, good = own[0][0], sum(holds for _, holds in own)
+            lines.append(
+                f"  {words}: lowest {_part(low.value)}, of {_count(len(low.users), 'user')}; "
+                f"{good} of {_count(len(own), 'level')} proved best"
+            )
+        first = next((level for level, holds in self.levels if not holds), None)
+        if first is not None and self.highest is not None:
+            of = "part of whole parts" if first.measure == claims.PARTS else "part of what is due"
+            more = (
+                f"it could be {float(self.highest):.6g} at most, or have fewer users"
+                if self.highest > first.value else "it could have fewer users"
+            )  # fmt: skip
+            lines.append(f"  gap: the first {of} not proved is {float(first.value):.6g}; {more}")
+        lines += [f"  FAIL {c.name}: {c.witness}" for c in self.checks if not c.holds]
+        return "\n".join(lines)
+
+    def _short(self) -> str:
+        if self.short == 0:
+            return "nobody is short of a whole task"
+        least = "the least" if self.least == self.short else f"at least {self.least}"
+        return f"{_count(self.short, 'task')} short of whole parts, {least} there can be"
 
     def plain(self) -> dict[str, Any]:
         """As plain data."""
@@ -187,3 +218,11 @@ def placed(answer: WholeTasks) -> list[Check]:
 def _check(name: str, wrong: list[str]) -> Check:
     more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
     return Check(name, not wrong, -float(len(wrong)), 0.0, f"{wrong[0]}{more}" if wrong else "")
+
+
+def _part(x: Fraction) -> str:
+    return str(x) if x.denominator < 1000 else f"{float(x):.6g}"
+
+
+def _count(size: int, word: str) -> str:
+    return f"{size:,} {word}{'' if size == 1 else 's'}"
