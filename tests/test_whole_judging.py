@@ -45,7 +45,7 @@ def honest(data):
     for level, holds in verdict.levels:
         if not holds:
             break
-        at = [own for own in best if own is not None][0 if level.measure == "parts" else 1]
+        at = best[0 if level.measure == "parts" else 1]
         if sum(x <= level.value for x in at) < level.below + len(level.users):
             return False
     return True
@@ -85,7 +85,8 @@ def spoil(data, rng):
     elif kind == "level":
         size = len(data["certificate"]["prices"])
         data["certificate"]["levels"] = [
-            rng.choice([None, *range(size)]) for _ in data["certificate"]["levels"]
+            rng.sample(range(size), rng.randint(0, min(size, 3)))
+            for _ in data["certificate"]["levels"]
         ]
     elif kind == "drop" and data["certificate"]["prices"]:
         data["certificate"]["prices"].pop()
@@ -93,7 +94,7 @@ def spoil(data, rng):
 
 def test_answers_are_honest_before_they_are_spoilt(answers):
     assert all(honest(data) for data in answers)
-    assert sum(judged(data)[0].state == PROVED for data in answers) >= 18
+    assert sum(judged(data)[0].state == PROVED for data in answers) >= 22
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -174,7 +175,7 @@ def test_a_search_that_is_given_up_is_unproved():
         (lambda d: d["certificate"]["prices"][0]["price"].append(1), "price"),
         (lambda d: d["certificate"]["prices"][0]["sigma"].__setitem__(0, 0.5), "sigma[0]"),
         (lambda d: d["certificate"]["prices"][0]["hint"].pop(), "hint"),
-        (lambda d: d["certificate"].__setitem__("levels", [99]), "levels[0]"),
+        (lambda d: d["certificate"].__setitem__("levels", [[99]]), "levels[0]"),
         (lambda d: d["users"]["A"].__setitem__("due", "-1"), "users.A.due"),
         (lambda d: d["users"]["A"].__setitem__("due", "1e999"), "users.A.due"),
         (lambda d: d["users"]["A"].__setitem__("asked", 1.5), "users.A.asked"),

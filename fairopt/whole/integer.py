@@ -32,7 +32,7 @@ class Limits:
     """
 
     nodes: int = 2000
-    branches: int = 300_000
+    branches: int = 60_000
     near: int = 4000
     programs: int = 60
     share: float = 0.25

@@ -6,6 +6,7 @@ next level. Where no prices prove it, the level stays open and its gap is stated
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -15,7 +16,7 @@ from fairopt.whole import integer
 from fairopt.whole.integer import Limits
 from fairopt.whole.master import Clock, Goal, Master, Pool, proved, rents, start
 from fairopt.whole.patterns import near
-from fairopt.whole.proof import claims
+from fairopt.whole.proof import cases, claims
 from fairopt.whole.proof.certificate import Certificate, Prices
 from fairopt.whole.proof.claims import DUES, MEASURES, PARTS, Level
 from fairopt.whole.proof.placement import Placement
@@ -42,6 +43,8 @@ class Search:
     told: Callable[[str], None] | None = None
     prices: list[Prices] = field(default_factory=list)
     budget: list[int] = field(default_factory=list)
+    proofs: list[int] = field(default_factory=list)
+    """prices that proved levels of the best placement, in their order"""
     programs: int = 0
 
     def __post_init__(self) -> None:
@@ -113,8 +116,9 @@ class Search:
         new = 0
         for j, own in enumerate(self.problem.classes):
             if own.kinds and own.count:
-                worth = [float(item[0]) for item in prices.items(self.problem, j)]
-                for tasks in near(own, worth, prices.sigma[j] - gap, self.limits.near) or ():
+                worth = [max(0, item[0]) for item in prices.items(self.problem, j)]
+                least = max(0, math.floor(prices.sigma[j] - gap))
+                for tasks in near(own, worth, prices.hint[j], least, self.limits.near) or ():
                     new += self.pool.add(j, tasks)
         return new
 
@@ -174,41 +178,58 @@ class Search:
         self.budget.append(found.budget(self.problem))
         return len(self.prices) - 1
 
-    def proves(self, found: Sequence[Level], k: int) -> int | None:
-        """The number of prices that prove a level, newest first; None if none does."""
+    def proves(self, found: Sequence[Level], k: int) -> tuple[int, ...]:
+        """The numbers of the prices that prove a level: one, or several together; () if none do."""
         rows, last = claims.better(self.problem, found, k)
         for p in range(len(self.prices) - 1, -1, -1):
             if claims.impossible(self.prices[p].price, self.budget[p], rows, last):
-                return p
-        return None
+                return (p,)
+        if last.spared == 0:
+            return ()
+        # those that proved the levels before, and the newest: each knows another choice of users
+        some = sorted({*self.proofs[-4:], *range(max(1, len(self.prices) - 4), len(self.prices))})
+        priced = [(self.prices[p].price, self.budget[p]) for p in some]
+        if len(some) > 1 and cases.impossible(priced, rows, last):
+            return tuple(some)
+        return ()
 
     # -- levels -----------------------------------------------------------------------------------
 
     def climb(self) -> None:
         """Improve the best placement level by level, as long as prices do not prove it best."""
         k = 0
+        known: list[tuple[int, ...]] = []
         while not self.tired:
             found = claims.levels(self.problem, self.best.total)
             if k >= len(found):
                 return
-            if self.proves(found, k) is None:
+            self.proofs = [p for own in known[:k] for p in own]
+            proof = self.proves(found, k)
+            if not proof:
                 self.say(f"level {k + 1} of {len(found)}")
                 if self._improve(found, k):
                     now = claims.levels(self.problem, self.best.total)
                     while k and not _alike(found[:k], now[:k]):
                         k -= 1
+                    del known[k:]
                     continue
+                proof = self.proves(found, k)
+            known.append(proof)
             k += 1
 
     def certificate(self) -> Certificate:
         """What proves each level of the best placement."""
+        self.proofs = []
         found = claims.levels(self.problem, self.best.total)
-        proofs = [self.proves(found, k) for k in range(len(found))]
-        used = sorted({*(p for p in proofs if p is not None), *self._least()})
+        levels = []
+        for k in range(len(found)):
+            levels.append(self.proves(found, k))
+            self.proofs += levels[-1]
+        used = sorted({*(p for own in levels for p in own), *self._least()})
         place = {p: k for k, p in enumerate(used)}
         return Certificate(
             tuple(self.prices[p] for p in used),
-            tuple(None if p is None else place[p] for p in proofs),
+            tuple(tuple(place[p] for p in own) for own in levels),
         )
 
     def _least(self) -> list[int]:

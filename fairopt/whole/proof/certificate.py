@@ -17,6 +17,8 @@ from fairopt.whole.proof.search import LIMIT, Item, TooLong, most
 
 LARGEST = 10**60
 """no number of a certificate is larger: one of 100 digits is a mistake or an attack"""
+TOGETHER = 8
+"""most prices that prove a level together"""
 
 
 @dataclass(frozen=True)
@@ -63,16 +65,20 @@ class Certificate:
     Parameters
     ----------
     prices : each is searched once by the judge.
-    levels : for every level of the answer, in order, the number of the prices that prove it, or
-        None. It only says where to look: a wrong number proves nothing.
+    levels : for every level of the answer, in order, the numbers of the prices that prove it, one
+        or several together; none if it is not proved. They only say where to look: wrong numbers
+        prove nothing.
     """
 
     prices: tuple[Prices, ...] = ()
-    levels: tuple[int | None, ...] = ()
+    levels: tuple[tuple[int, ...], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As in a file."""
-        return {"prices": [own.to_dict() for own in self.prices], "levels": list(self.levels)}
+        return {
+            "prices": [own.to_dict() for own in self.prices],
+            "levels": [list(own) for own in self.levels],
+        }  # fmt: skip
 
 
 def too_little(problem: Problem, prices: Prices, limit: int = LIMIT) -> tuple[list[str], list[str]]:
@@ -119,13 +125,16 @@ def read(given: Any, problem: Problem, faults: Faults, place: str) -> Certificat
 
 def _indices(
     given: Sequence[Any], size: int, place: str, faults: Faults
-) -> Iterator[int | None]:
-    for k, x in enumerate(given):
-        if x is None or (isinstance(x, int) and not isinstance(x, bool) and 0 <= x < size):
-            yield x
+) -> Iterator[tuple[int, ...]]:
+    for k, row in enumerate(given):
+        own = listed(row, f"{place}.levels[{k}]", faults)
+        good = all(isinstance(x, int) and not isinstance(x, bool) and 0 <= x < size for x in own)
+        if good and len(own) <= TOGETHER:
+            yield tuple(own)
         else:
-            faults.add(f"{place}.levels[{k}]", shown(x), f"null or a whole number below {size}")
-            yield None
+            wanted = f"at most {TOGETHER} whole numbers below {size}"
+            faults.add(f"{place}.levels[{k}]", str(list(own))[:40], wanted)
+            yield ()
 
 
 def _number(given: Any, place: str, faults: Faults) -> int:

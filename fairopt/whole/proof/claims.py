@@ -167,20 +167,35 @@ def cost(price: Sequence[int], rows: Sequence[Row], last: Row) -> int | None:
 
 def _cost(price: Sequence[int], rows: Sequence[Row]) -> int | None:
     """What these rows cost at least, the steps of each given to the row that spares fewest."""
+    found = steps(price, rows)
+    return None if found is None else found[0]
+
+
+def steps(
+    price: Sequence[int], rows: Sequence[Row]
+) -> tuple[int, list[tuple[int, int, int]]] | None:
+    """(what these rows cost at least, the steps (saved, row, user) that were taken off).
+
+    None if the rows cannot be kept at all. The steps of each user are given to the row that spares
+    fewest; of the steps of a row, the dearest are taken off.
+    """
     held = [0] * len(price)
-    total = 0
-    for row in sorted(rows, key=lambda row: row.spared):
-        spared, steps = row.spared, []
+    total, off = 0, []
+    for k in sorted(range(len(rows)), key=lambda k: rows[k].spared):
+        row, own = rows[k], []
+        spared = row.spared
         for n, need in enumerate(row.need):
             if need is None:  # this user is one of those spared, whatever it costs
                 spared -= 1
             elif need > held[n]:
-                steps.append(price[n] * (need - held[n]))
+                own.append((price[n] * (need - held[n]), k, n))
                 held[n] = need
         if spared < 0:
             return None
-        total += sum(steps) - sum(nlargest(spared, steps))
-    return total
+        dearest = nlargest(spared, own)
+        total += sum(step[0] for step in own) - sum(step[0] for step in dearest)
+        off += dearest
+    return total, off
 
 
 def least_short(problem: Problem, price: Sequence[int], budget: int) -> int:

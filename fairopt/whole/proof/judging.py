@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from fairopt.allocation.check import Check
-from fairopt.whole.proof import claims
+from fairopt.whole.proof import cases, claims
 from fairopt.whole.proof.answer import WholeTasks
 from fairopt.whole.proof.certificate import Prices, too_little
 from fairopt.whole.proof.claims import Level
@@ -152,14 +152,17 @@ def _least(problem: Problem, prices: Prices) -> int:
 
 
 def _proved(
-    answer: WholeTasks, found: list[Level], k: int, which: int | None, good: list[int]
+    answer: WholeTasks, found: list[Level], k: int, which: tuple[int, ...], good: list[int]
 ) -> bool:
     """Whether the prices that are named prove a level."""
-    if which is None or which not in good:
+    if not which or not set(which) <= set(good):
         return False
-    own = answer.certificate.prices[which]
+    own = [answer.certificate.prices[p] for p in which]
     rows, last = claims.better(answer.problem, found, k)
-    return claims.impossible(own.price, own.budget(answer.problem), rows, last)
+    priced = [(p.price, p.budget(answer.problem)) for p in own]
+    if len(priced) == 1:
+        return claims.impossible(*priced[0], rows, last)
+    return cases.impossible(priced, rows, last)
 
 
 def _highest(problem: Problem, found: list[Level], k: int, some: list[Prices]) -> Fraction:
