@@ -18,11 +18,13 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate, Check
 from fairopt.certificates import certify
 from fairopt.connect import recomputed
-from fairopt.connect.judging_whole import JudgedWhole, judge_whole
+from fairopt.connect.judging_stay import judge_stay
+from fairopt.connect.judging_whole import JudgedWhole, judge_whole, question
 from fairopt.connect.plan_rows import Rows
 from fairopt.connect.recomputed import wrong
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults, listed, table
+from fairopt.whole.proof.staying import Stays
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,14 @@ class Judged:
     ----------
     certificate : that of the fluid answer.
     checks : what was checked of everything else.
-    whole : what is proved of whole tasks, if the plan says anything of it.
+    whole, stays : what is proved of whole tasks, and of those that stay where they run, if the
+        plan says anything of it.
     """
 
     certificate: Certificate
     checks: tuple[Check, ...]
     whole: JudgedWhole | None = None
+    stays: Stays | None = None
 
     @property
     def certified(self) -> bool:
@@ -53,6 +57,8 @@ class Judged:
             lines.append(f"  {'ok  ' if check.holds else 'FAIL'} {check.name}{witness}")
         if self.whole is not None:
             lines += ["whole tasks:", f"  {self.whole.verdict.explain()}"]
+        if self.stays is not None:
+            lines.append(f"moves: {self.stays.explain()}")
         return "\n".join(lines)
 
     def plain(self) -> dict[str, Any]:
@@ -61,6 +67,10 @@ class Judged:
             "schema": "fairopt/plan-verdict/v1", "certified": self.certified,
             "answer": self.certificate.verdict,
             **({} if self.whole is None else {"whole": self.whole.verdict.plain()}),
+            **({} if self.stays is None else {"stays": {
+                "kept": self.stays.kept, "running": self.stays.held, "most": self.stays.most,
+                "proved": self.stays.proved,
+            }}),
             "checks": [
                 {"name": check.name, "holds": check.holds, "witness": check.witness}
                 for check in self.checks
@@ -94,12 +104,18 @@ def judge(data: Mapping[str, Any], source: str = "plan") -> Judged:
     checks.append(_check("shapes as in the answer", wrong(recomputed.shapes(rows, answer))))
     faults.stop()
     certificate = certify(answer)
-    whole = None
-    if "proof" in data:
-        whole = judge_whole(data, rows, answer.with_(certificate=certificate))
+    whole = stays = None
+    if "proof" in data or "stay" in data:
+        wanted, machines = question(rows, answer.with_(certificate=certificate))
+        if "proof" in data:
+            whole = judge_whole(data, rows, wanted, machines)
+            checks.append(_check("whole tasks: dues as they are, and no false proof", whole.wrong))
+        if "stay" in data:
+            placed = [[own for k, own in each for _ in range(k)] for each in machines]
+            stays, wrong_stay = judge_stay(data, rows, wanted, placed)
+            checks.append(_check("what stays: as it runs, and no false bound", wrong_stay))
         faults.stop()
-        checks.append(_check("whole tasks: dues as they are, and no false proof", whole.wrong))
-    return Judged(certificate, tuple(checks), whole)
+    return Judged(certificate, tuple(checks), whole, stays)
 
 
 def _check(name: str, wrong: Sequence[str]) -> Check:

@@ -14,7 +14,7 @@ from fairopt.connect import whole_plan
 from fairopt.connect.plan_rows import Rows
 from fairopt.instance.reading import table
 from fairopt.whole.proof import certificate
-from fairopt.whole.proof.answer import WholeTasks
+from fairopt.whole.proof.answer import Asked, WholeTasks
 from fairopt.whole.proof.judging import Verdict, judge
 
 
@@ -31,15 +31,15 @@ class JudgedWhole:
     wrong: tuple[str, ...]
 
 
-def judge_whole(data: Mapping[str, Any], rows: Rows, answer: Allocation) -> JudgedWhole:
-    """Judge the whole tasks of a plan whose rows were checked.
+def question(
+    rows: Rows, answer: Allocation
+) -> tuple[Asked, list[list[tuple[int, dict[int, int]]]]]:
+    """What a plan asks of whole tasks, and its machines by shape.
 
     Parameters
     ----------
     answer : the fluid answer with its certificate as judged here: dues are read off it again.
     """
-    faults = rows.faults
-    told = table(data["proof"], "proof", faults)
     inst = answer.instance
     limit = [None if np.isinf(x) else int(x) for x in inst.limit.tolist()]
     quotas = inst.quotas
@@ -52,20 +52,29 @@ def judge_whole(data: Mapping[str, Any], rows: Rows, answer: Allocation) -> Judg
         limit, quotas is not None and bool(quotas.quotas or quotas.bounds),
     )  # fmt: skip
     at = {name: n for n, name in enumerate(inst.users)}
-    machines = [
+    return wanted, [
         [
             (own["count"], {at[name]: m for name, m in own["tasks"].items()})
             for own in rows.shapes[name].get("machines", [])
         ]
         for name in inst.servers
     ]
+
+
+def judge_whole(
+    data: Mapping[str, Any], rows: Rows, wanted: Asked,
+    machines: list[list[tuple[int, dict[int, int]]]],
+) -> JudgedWhole:  # fmt: skip
+    """Judge the whole tasks of a plan whose rows were checked."""
+    faults = rows.faults
+    told = table(data["proof"], "proof", faults)
     proof = certificate.read(told.get("certificate", {}), wanted.problem, faults, "proof")
     faults.stop()
     found = WholeTasks(wanted, whole_plan.nodes(wanted, machines), proof)
     verdict = judge(found)
     dues = table(told.get("due", {}), "proof.due", faults)
     wrong = [
-        f"due of {name}" for name, d in zip(inst.users, wanted.due, strict=True)
+        f"due of {name}" for name, d in zip(wanted.users, wanted.due, strict=True)
         if not isinstance(dues.get(name), str) or dues[name] != _written(d)
     ]  # fmt: skip
     for key in ("state", "short", "least"):

@@ -15,7 +15,7 @@ from fairopt.instance.reading import Faults, known_keys, listed, number, shown, 
 
 _KEYS = (
     "schema", "resources", "queues", "workloads", "shapes", "out", "undivided", "overfull",
-    "not_modelled", "kinds", "quotas", "nested", "kueue", "proof", "answer",
+    "not_modelled", "kinds", "quotas", "nested", "kueue", "proof", "stay", "answer",
 )  # fmt: skip
 _NEEDED = ("queues", "workloads", "shapes", "answer")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from fairopt.connect.fields import Amounts
 from fairopt.connect.packing import Packed
 from fairopt.errors import UsageError
 from fairopt.whole.asking import searched, taken_from
+from fairopt.whole.levels import proofs_again
 from fairopt.whole.proof.answer import Asked, WholeTasks
 from fairopt.whole.proof.placement import Nodes
 from fairopt.whole.proof.problem import Row
@@ -51,17 +52,29 @@ def proved(
     """
     if np.unique(problem.speed[problem.plain.placement]).size > 1:
         raise UsageError("--whole: found kinds of cards of several speeds; wanted one speed")
-    users = range(len(problem.users))
-    wanted = asked(
-        answer, [problem.demand(n) for n in users],
-        [(row.name, row.count, row.capacity) for row in problem.shapes],
-        [work.asked for work in problem.users], problem.bounded,
-    )  # fmt: skip
+    wanted = of(problem, answer)
     found = searched(wanted, nodes(wanted, packed.machines), how.seconds, told=how.told)
     machines: list[list[tuple[int, dict[int, int]]]] = [[] for _ in problem.shapes]
     for j, count, tasks in found.nodes:
         machines[j].append((count, found.problem.classes[j].by_user(tasks)))
     return Packed(tuple(map(tuple, machines)), np.array(found.totals)), found
+
+
+def of(problem: Problem, answer: Allocation) -> Asked:
+    """What is asked of whole tasks by a fluid answer of a cluster."""
+    return asked(
+        answer, [problem.demand(n) for n in range(len(problem.users))],
+        [(row.name, row.count, row.capacity) for row in problem.shapes],
+        [work.asked for work in problem.users], problem.bounded,
+    )  # fmt: skip
+
+
+def replaced(found: WholeTasks, packed: Packed) -> WholeTasks:
+    """The answer with other machines; each level with the prices that still prove it."""
+    other = WholeTasks(found.asked, nodes(found.asked, packed.machines), stopped=found.stopped)
+    if sorted(other.nodes) == sorted(found.nodes):
+        return found
+    return replace(other, certificate=proofs_again(other, found.certificate))
 
 
 def asked(

@@ -166,6 +166,11 @@ def _verdict(plan: Mapping[str, Any]) -> str:
     whole = sum(row["whole"] for row in plan["workloads"])
     fluid = "not judged" if answer is None else f"{answer['verdict']}, gap {answer['gap']:.2g}"
     told = f"fluid answer {fluid}; {whole:,} whole tasks placed of {due:.6g} due"
+    stay = plan.get("stay")
+    if stay is not None:
+        proved = stay["kept"] == stay["most"]
+        most = "the most that can" if proved else f"at most {stay['most']:,} can"
+        told += f"\nof {stay['running']:,} running, {stay['kept']:,} stay where they are, {most}"
     proof = plan.get("proof")
     if proof is None:
         return told

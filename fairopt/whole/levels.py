@@ -17,6 +17,7 @@ from fairopt.whole.integer import Limits
 from fairopt.whole.master import Clock, Goal, Master, Pool, proved, rents, start
 from fairopt.whole.patterns import near
 from fairopt.whole.proof import cases, claims
+from fairopt.whole.proof.answer import WholeTasks
 from fairopt.whole.proof.certificate import Certificate, Prices
 from fairopt.whole.proof.claims import DUES, MEASURES, PARTS, Level
 from fairopt.whole.proof.placement import Placement
@@ -379,3 +380,18 @@ def _alike(a: Sequence[Level], b: Sequence[Level]) -> bool:
     return [(x.measure, x.value, len(x.users)) for x in a] == [
         (x.measure, x.value, len(x.users)) for x in b
     ]
+
+
+def proofs_again(answer: WholeTasks, known: Certificate) -> Certificate:
+    """Known prices for another placement: for each of its levels those that prove it together."""
+    problem = answer.problem
+    found = claims.levels(problem, answer.totals)
+    priced = [(own.price, own.budget(problem)) for own in known.prices]
+    choices = sorted({own for own in known.levels if own}, key=lambda own: (len(own), own))
+    proofs = []
+    for k in range(len(found)):
+        rows, last = claims.better(problem, found, k)
+        proofs.append(next(
+            (own for own in choices if cases.impossible([priced[p] for p in own], rows, last)), ()
+        ))  # fmt: skip
+    return Certificate(known.prices, tuple(proofs))
