@@ -21,6 +21,8 @@ from fairopt.errors import NotCertified, UsageError
 @completion.model_argument
 @notion_options.options
 @click.option("--case", type=int, metavar="K", help="What is due in the model's case number K.")
+@click.option("--fewest", is_flag=True,
+              help="Only as few tasks short as can be, whoever misses them.")
 @click.option("--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S",
               help="End the search then, with the best so far and its gap.")
 @click.option("--rows", type=click.IntRange(min=2), default=12, show_default=True,
@@ -31,6 +33,7 @@ def command(
     model: str,
     notion: str | None,
     case: int | None,
+    fewest: bool,
     seconds: float | None,
     rows: int,
     as_json: bool,
@@ -55,7 +58,7 @@ def command(
     with progress.worded("steps") as told:
         found = whole(
             problem.instance, due, gang=problem.whole.gang or None,
-            per_node=problem.whole.per_node, seconds=seconds, told=told,
+            per_node=problem.whole.per_node, fewest=fewest, seconds=seconds, told=told,
         )  # fmt: skip
     text = dumps(found)
     if path is not None:

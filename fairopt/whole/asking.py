@@ -29,6 +29,7 @@ def whole(
     asked: Mapping[str, int] | Sequence[int | None] | None = None,
     gang: Mapping[str, int] | Sequence[int] | None = None,
     per_node: Mapping[str, int] | None = None,
+    fewest: bool = False,
     seconds: float | None = None,
     limits: Limits | None = None,
     told: Callable[[str], None] | None = None,
@@ -46,6 +47,7 @@ def whole(
         certificate proves: if a whole number of gangs lies within, it is that.
     asked : most tasks, None for no limit. gang : tasks that run together or not at all, default 1.
     per_node : {user: most of its tasks on one node}.
+    fewest : only as few tasks short as can be, whoever misses them: no levels.
     seconds : the search ends then with the best so far; without it answers are the same everywhere.
     limits : how far the search goes. told : called with words on what is done now.
 
@@ -62,7 +64,7 @@ def whole(
     ((2, 2), 0)
     """
     wanted = asking(instance, due, asked, gang, per_node)
-    return searched(wanted, None, seconds, limits, told)
+    return searched(wanted, None, seconds, limits, told, fewest)
 
 
 def searched(
@@ -71,13 +73,15 @@ def searched(
     seconds: float | None = None,
     limits: Limits | None = None,
     told: Callable[[str], None] | None = None,
+    fewest: bool = False,
 ) -> WholeTasks:
     """The best whole tasks found for what is asked, beginning with nodes of a heuristic."""
     clock = Clock(seconds)
     search = Search(wanted.problem, limits or Limits(), clock, told)
     try:
         search.first(None if begin is None else Placement(wanted.problem, begin))
-        search.climb()
+        if not fewest:
+            search.climb()
         stopped = clock.over
     except KeyboardInterrupt:  # what was found until now is worth having, with its bound
         stopped = True
