@@ -96,6 +96,7 @@ _PUBLIC = {
     "differences": "auditing.between",
     "fill": "filling",
     "fixed_points": "solving.engines.water.fixed_points",
+    "whole": "whole.asking",  # the room of that name can be called as well
     "WholeTasks": "whole.proof.answer",
     "Throughput": "notions",
     "AlphaFair": "notions",
@@ -126,7 +127,6 @@ _MODULES = {
     "measures": "measures",
     "properties": "properties",
     "propositions": "propositions",
-    "whole": "whole",  # a room that can be called: the function of its name
 }
 
 __all__ = ["__version__", *_PUBLIC]
