@@ -77,7 +77,7 @@ def searched(
 ) -> WholeTasks:
     """The best whole tasks found for what is asked, beginning with nodes of a heuristic."""
     clock = Clock(seconds)
-    search = Search(wanted.problem, limits or Limits(), clock, told)
+    search = Search(wanted.problem, limits or Limits(), clock, told, fewest=fewest)
     try:
         search.first(None if begin is None else Placement(wanted.problem, begin))
         if not fewest:

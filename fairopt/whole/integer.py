@@ -35,7 +35,7 @@ class Limits:
     branches: int = 60_000
     near: int = 4000
     programs: int = 60
-    share: float = 0.25
+    share: float = 0.4
 
 
 def fewest_short(

@@ -13,6 +13,7 @@ from fractions import Fraction
 from heapq import heapify, heappop, heappush
 
 from fairopt.whole import integer
+from fairopt.whole.fluid import spread
 from fairopt.whole.integer import Limits
 from fairopt.whole.master import Clock, Goal, Master, Pool, proved, rents, start
 from fairopt.whole.patterns import near
@@ -25,6 +26,8 @@ from fairopt.whole.proof.problem import Problem
 
 _SHORT = 1e3
 """cost of a task that is short of a level that is known: above every price"""
+_CHUNKS = 64
+"""a user that is far behind gets at least this part of what it misses at once"""
 _MOST_CHOICES = 3000
 """most users times rows for which all choices of users are looked at in one program"""
 
@@ -46,6 +49,8 @@ class Search:
     budget: list[int] = field(default_factory=list)
     proofs: list[int] = field(default_factory=list)
     """prices that proved levels of the best placement, in their order"""
+    fewest: bool = False
+    """whether only the number of tasks short counts, whoever misses them"""
     programs: int = 0
 
     def __post_init__(self) -> None:
@@ -72,15 +77,17 @@ class Search:
             self.best = begin.copy()
         self.fill()
         start(self.pool, self.best.nodes())
+        if claims.short(problem, self.best.total):
+            self.take(spread(problem))
         if not claims.short(problem, self.best.total):
             return
         users = len(problem.users)
         master = Master(self.pool, Goal(problem.whole, [1.0] * users)).solve(self.clock, self.told)
         p = self.keep(master)
+        self.rounded(master)
         if not self.clock.over:
-            Master(self.pool, Goal(problem.whole, [1.0] * users, rent=rents(problem))).solve(
-                self.clock, self.told
-            )
+            rent = Master(self.pool, Goal(problem.whole, [1.0] * users, rent=rents(problem)))
+            self.rounded(rent.solve(self.clock, self.told))
         self.whole_numbers()
         gap = self.gap()
         if gap > 0 and p is not None:
@@ -125,6 +132,23 @@ class Search:
 
     # -- placements -------------------------------------------------------------------------------
 
+    def rounded(self, master: Master) -> None:
+        """The program's own answer in whole nodes, the largest parts of each class rounded up."""
+        used = master.used()
+        left = [own.count for own in self.problem.classes]
+        nodes = []
+        for (j, tasks), x in zip(self.pool.columns, used, strict=False):
+            many = min(int(x + 1e-9), left[j])
+            left[j] -= many
+            nodes.append((j, many, tasks))
+        order = sorted(range(len(used)), key=lambda k: (-(used[k] % 1.0), k))
+        for k in order:
+            j, tasks = self.pool.columns[k]
+            if left[j] and 1e-9 < used[k] % 1.0 < 1 - 1e-9:
+                left[j] -= 1
+                nodes.append((j, 1, tasks))
+        self.take(Placement(self.problem, nodes))
+
     def take(self, found: Placement | None) -> bool:
         """Keep a placement if it is better than the best; whether it is."""
         if found is None:
@@ -136,14 +160,18 @@ class Search:
             return True
         return False
 
-    def order(self, placed: Placement) -> tuple[list[Fraction], list[Fraction]]:
-        """What placements are compared by: the sorted parts, then the sorted dues."""
+    def order(self, placed: Placement) -> tuple[int, list[Fraction], list[Fraction]]:
+        """What placements are compared by: the sorted parts, then the sorted dues.
+
+        Where only the tasks that are short count, these come first.
+        """
         users = range(len(self.problem.users))
         parts, dues = (
             sorted(claims.value(self.problem, m, n, placed.total[n]) for n in users)
             for m in MEASURES
         )
-        return parts, dues
+        short = claims.short(self.problem, placed.total) if self.fewest else 0
+        return -short, parts, dues
 
     def polish(self, placed: Placement) -> None:
         """Take away what is above what is due; fill up whoever is behind, in exact integers."""
@@ -287,6 +315,10 @@ class Search:
         goal = Goal([0 if rate[n] else base[n] for n in users], [_SHORT] * len(base), rate)
         master = Master(self.pool, goal).solve(self.clock, self.told)
         self.keep(master)
+        before = self.best
+        self.rounded(master)
+        if self.best is not before:
+            return True
         after = min(claims.candidates(self.problem, level.measure, level.value), default=None)
         if after is None or -master.bound < float(after) * (1 - 1e-9):
             return False
@@ -367,7 +399,7 @@ def share_out(placed: Placement, upto: Sequence[int], rate: Sequence[Fraction]) 
         many = most
         if queue and rate[n] and not queue[0][0][0]:  # at once, up to the part of who comes next
             many = min(most, int(queue[0][0][1] * rate[n]) - placed.total[n])
-        many = max(many, problem.gang[n])
+        many = max(many, problem.gang[n], min(most, most // _CHUNKS))
         if many > most:
             continue
         many -= many % problem.gang[n]

@@ -28,6 +28,10 @@ _FINE = 10**9
 _BONUS = 1000
 """what a unit of a bonus is worth in whole prices"""
 _ROUNDS = 400
+_PROGRESS, _STALLED = 1e-5, 25
+"""the program ends when its value moved by no such part in so many rounds"""
+_SHARE = 0.4
+"""part of the seconds that are left for one program"""
 _OLD = 0.6
 """weight of the best prices so far beside the newest ones"""
 
@@ -138,7 +142,8 @@ class Master:
 
     def solve(self, clock: Clock, told: Callable[[str], None] | None = None) -> Master:
         """Add patterns until none is worth more than its node costs, or the time is over."""
-        rounds = 0
+        rounds, before, slow = 0, np.inf, 0
+        half = Clock(None if clock.end is None else clock.left() * _SHARE)
         while True:
             self._take_new()
             self.model.run()
@@ -153,7 +158,9 @@ class Master:
             if told is not None:
                 told(f"patterns {len(self.pool.columns)}")
             close = self.value - self.bound <= 1e-7 * max(1.0, abs(self.value))
-            if not new or close or rounds >= _ROUNDS or clock.over:
+            slow = slow + 1 if self.value > before - _PROGRESS * abs(before) else 0
+            before = min(before, self.value)
+            if not new or close or slow >= _STALLED or rounds >= _ROUNDS or half.over:
                 return self
 
     def used(self) -> list[float]:

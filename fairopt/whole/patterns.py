@@ -17,6 +17,8 @@ from fairopt.whole.proof.search import Item, TooLong, most, root_bound
 
 SHORT = 4_000
 """branches of the search while columns are made; beyond, the mixed-integer program goes on"""
+_NEARLY = 1e-4
+"""part of the best worth by which a new pattern may be less"""
 _BRANCHES = 8
 """branches looked at for each pattern near the best that may be added"""
 _FIGURES = 10**4
@@ -42,7 +44,7 @@ class Sack:
         self.own = own
         self.kinds = len(own.kinds)
         self.rows = [r for r, c in enumerate(own.room) if c and any(k.need[r] for k in own.kinds)]
-        self.model = quiet(mip_rel_gap=0.0)
+        self.model = quiet(mip_rel_gap=_NEARLY)
         for kind in own.kinds:
             self.model.addVar(0.0, float(kind.most))
         for r in self.rows:
@@ -86,9 +88,11 @@ class Sack:
         try:
             top, found = most(items, self.own.room, hint, limit=limit)
             return top, found or (0,) * self.kinds
-        except TooLong:
+        except TooLong as far:
             bound = root_bound(items, self.own.room, hint)
-        self.model.setOptionValue("mip_max_nodes", 500)
+            if far.tasks is not None and bound - far.best <= _NEARLY * bound:
+                return bound, far.tasks
+        self.model.setOptionValue("mip_max_nodes", 50)
         tasks = [max(0, round(x)) for x in self._run(items, True).col_value]
         while not self.own.fits(tasks):  # a tolerance of the program: one task less
             k = min((k for k, m in enumerate(tasks) if m), key=lambda k: (items[k][0], k))

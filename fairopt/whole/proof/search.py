@@ -16,10 +16,13 @@ LIMIT = 300_000
 
 
 class TooLong(Exception):
-    """The search was given up: nothing is proved. `best`: the most worth it had found."""
+    """The search was given up: nothing is proved.
 
-    def __init__(self, best: int) -> None:
-        self.best = best
+    `best` is the most worth it had found, `tasks` how many of each item make it up, if anything.
+    """
+
+    def __init__(self, best: int, tasks: tuple[int, ...] | None) -> None:
+        self.best, self.tasks = best, tasks
         super().__init__("the search was given up")
 
 
@@ -61,7 +64,7 @@ def most(
     while True:
         branches += 1
         if branches > limit:
-            raise TooLong(best)
+            raise TooLong(best, found)
         if value > best:
             best = value
             found = ranked.taken([(a, m) for a, m, _, _ in stack], len(items))
