@@ -134,20 +134,7 @@ class Search:
 
     def rounded(self, master: Master) -> None:
         """The program's own answer in whole nodes, the largest parts of each class rounded up."""
-        used = master.used()
-        left = [own.count for own in self.problem.classes]
-        nodes = []
-        for (j, tasks), x in zip(self.pool.columns, used, strict=False):
-            many = min(int(x + 1e-9), left[j])
-            left[j] -= many
-            nodes.append((j, many, tasks))
-        order = sorted(range(len(used)), key=lambda k: (-(used[k] % 1.0), k))
-        for k in order:
-            j, tasks = self.pool.columns[k]
-            if left[j] and 1e-9 < used[k] % 1.0 < 1 - 1e-9:
-                left[j] -= 1
-                nodes.append((j, 1, tasks))
-        self.take(Placement(self.problem, nodes))
+        self.take(rounded(self.pool, master))
 
     def take(self, found: Placement | None) -> bool:
         """Keep a placement if it is better than the best; whether it is."""
@@ -377,6 +364,23 @@ class Search:
     def spare(self) -> None:
         """Give what is left to whoever has least of its due, gang by gang, until no gang fits."""
         share_out(self.best, self.problem.asked, self.problem.due)
+
+
+def rounded(pool: Pool, master: Master) -> Placement:
+    """A program's answer in whole nodes: of each class those with the largest parts rounded up."""
+    used = master.used()
+    left = [own.count for own in pool.problem.classes]
+    nodes = []
+    for (j, tasks), x in zip(pool.columns, used, strict=False):
+        many = min(int(x + 1e-9), left[j])
+        left[j] -= many
+        nodes.append((j, many, tasks))
+    for k in sorted(range(len(used)), key=lambda k: (-(used[k] % 1.0), k)):
+        j, tasks = pool.columns[k]
+        if left[j] and 1e-9 < used[k] % 1.0 < 1 - 1e-9:
+            left[j] -= 1
+            nodes.append((j, 1, tasks))
+    return Placement(pool.problem, nodes)
 
 
 def share_out(placed: Placement, upto: Sequence[int], rate: Sequence[Fraction]) -> None:
