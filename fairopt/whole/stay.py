@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -20,6 +21,8 @@ from fairopt.whole.proof.staying import Staying
 
 _SHARE = 0.75
 """part of the seconds that are left for one attempt"""
+_MOST = 60_000
+"""most numbers of tasks on single nodes for which all nodes are one program"""
 _TRIES = 8
 """how often floors are raised by what rounding left short"""
 _ROUNDS, _SOME = 24, 30
@@ -58,7 +61,7 @@ def keep(
     prices = proved(pool, master.prices or empty, limits.branches)
     best = begin
     near = _near(question, pool, master, clock, dear)
-    for attempt, begun in ((_columns, begin), (_nodes, near)):
+    for attempt, begun in ((_every_node, begin), (_columns, begin), (_nodes, near)):
         if question.kept(best.nodes()) >= question.most(prices) or clock.over:
             break
         if told is not None:
@@ -131,6 +134,23 @@ def _columns(
     return None if found is None else _trimmed(question, found)
 
 
+def _every_node(
+    question: Staying, pool: Pool, limits: Limits, clock: Clock, begin: Placement
+) -> Placement | None:
+    """All nodes at once, one by one, where there are not too many."""
+    problem = question.problem
+    nodes = [(j, tasks) for j, count, tasks in begin.nodes() for _ in range(count)]
+    if sum(len(tasks) for _, tasks in nodes) > _MOST:
+        return None
+    found = _refilled(
+        problem, nodes, question.floor, problem.asked, limits.nodes, clock.left() * _SHARE
+    )
+    if found is None:
+        return None
+    pairs = zip(nodes, found, strict=True)
+    return _trimmed(question, Placement(problem, ((j, 1, tasks) for (j, _), tasks in pairs)))
+
+
 def _nodes(
     question: Staying, pool: Pool, limits: Limits, clock: Clock, begin: Placement
 ) -> Placement | None:
@@ -175,7 +195,8 @@ def _nodes(
         need = [max(0, f - r) for f, r in zip(question.floor, rest, strict=True)]
         most = [max(0, a - r) for a, r in zip(problem.asked, rest, strict=True)]
         here = [nodes[k] for k in chosen]
-        found = _refilled(problem, here, need, most, limits, clock)
+        seconds = math.inf if clock.end is None else min(8.0, clock.left())
+        found = _refilled(problem, here, need, most, limits.nodes // 40, seconds)
         if found is None:
             continue
         now = problem.totals((j, 1, tasks) for (j, _), tasks in zip(here, found, strict=True))
@@ -187,7 +208,7 @@ def _nodes(
 
 def _refilled(
     problem: Problem, here: Sequence[tuple[int, Tasks]], need: Sequence[int],
-    most: Sequence[int], limits: Limits, clock: Clock,
+    most: Sequence[int], branches: int, seconds: float,
 ) -> list[Tasks] | None:  # fmt: skip
     """Whole numbers of tasks on these nodes: fewest below `need` of each user, then most kept."""
     import highspy
@@ -235,9 +256,9 @@ def _refilled(
     program.a_matrix_.index_ = np.array(index, np.int32)
     program.a_matrix_.value_ = np.array(value)
     program.integrality_ = [highspy.HighsVarType.kInteger] * len(cost)
-    model = quiet(mip_max_nodes=limits.nodes // 40, mip_rel_gap=1e-3, mip_abs_gap=0.5)
-    if clock.end is not None:
-        model.setOptionValue("time_limit", max(0.5, min(8.0, clock.left())))
+    model = quiet(mip_max_nodes=branches, mip_rel_gap=0.0, mip_abs_gap=0.5)
+    if math.isfinite(seconds):
+        model.setOptionValue("time_limit", max(0.5, seconds))
     model.passModel(program)
     solution = highspy.HighsSolution()
     solution.col_value = first
