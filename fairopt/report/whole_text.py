@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from fairopt.report.tables import ROWS, _clip, _table
+from fairopt.report.tables import ROWS, _clip, table_text
 from fairopt.report.words import count, number
 from fairopt.whole.proof.answer import WholeTasks
 from fairopt.whole.proof.judging import Verdict
@@ -44,7 +44,7 @@ def _users(answer: WholeTasks, most: int) -> str:
             number(float(asked.due[n])), str(problem.whole[n]), str(answer.totals[n]),
             _part(parts[n]) if problem.whole[n] else "-",
         ])  # fmt: skip
-    return _table(columns, lines, len(order) - len(shown), (0,))
+    return table_text(columns, lines, len(order) - len(shown), (0,))
 
 
 def _part(x: Fraction) -> str:
