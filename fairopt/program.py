@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.errors import UsageError
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Instance, Ints
 
@@ -154,6 +155,27 @@ class Program:
     objective: Any
     space: FeasibleSet | RuledSet
     definition: list[Any] = field(default_factory=list)
+
+    def tasks(self, instance: Instance) -> Any:
+        """The tasks x (N, I) of the instance it was made for, as a cvxpy expression.
+
+        The variables of the problem are tasks in units of shares; this is the same problem read in
+        x[n,i], 0 where a user is not eligible. Its `.value` are the tasks once the problem is
+        solved, and constraints on it may be added to the problem.
+
+        Raises
+        ------
+        UsageError : a program of modes or rules, whose variables are not pairs.
+        """
+        import cvxpy as cp
+
+        n, i = instance.pairs
+        if isinstance(self.space, RuledSet) or self.space.pair_unit.shape != n.shape:
+            raise UsageError("tasks: found a program of modes or rules; wanted one of pairs")
+        users, servers, _ = instance.shape
+        entries = (self.space.pair_unit, (n * servers + i, np.arange(len(n))))
+        flat = _sparse(entries, (users * servers, len(n))) @ self.space.y
+        return cp.reshape(flat, (users, servers), order="C")
 
     def problem(self) -> Any:
         """The cvxpy problem."""

@@ -24,7 +24,7 @@ LAYERS = (
     ("criteria",),
     ("formulas",),
     ("allocation", "program"),
-    ("certificates", "files", "filling", "measures"),
+    ("certificates", "files", "filling", "kkt", "measures"),
     ("notions",),
     ("solving.reduce",),
     ("solving.engines",),

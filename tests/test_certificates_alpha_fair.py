@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt.certificates import prices
-from fairopt.certificates.guessed import with_prices
-from fairopt.certificates.proof import measure
 from fairopt.certificates.feasibility import feasibility
+from fairopt.certificates.guessed import with_prices
+from fairopt.certificates.proof import gap_by_prices, measure
 from fairopt.certificates.witness import better
 from fairopt.errors import BadInput, UsageError
 from fairopt.formulas import welfare
@@ -77,7 +76,8 @@ def test_right_answers_are_certified(notion, limit):
     again = judged(alloc, prices=alloc.prices * 1e-7, limit_prices=alloc.limit_prices * 1e-7)
     assert again.certified
     for share, (low, high) in zip(alloc.shares, found.intervals, strict=True):
-        assert low <= share <= high
+        # ends are of optima, and an answer is right to a few digits of a float
+        assert low * (1 - 1e-11) <= share <= high * (1 + 1e-11)
         if alloc.notion["parameters"].get("alpha") in (0.5, 2.0):
             assert high <= low * 1.001 and not found.undetermined
 
@@ -164,16 +164,17 @@ def test_one_of_a_thousand_equal_users_cut():
     tasks[np.arange(1000) != 7] += 0.04 / 999
     cut = fo.Allocation(inst, fo.ProportionalFair(), tasks, [[1.0]])
     found = fo.certify(cut)
-    assert not found.certified
+    assert found.verdict == "refuted"
     assert check(found, "residual").witness == "u8"
-    assert found.residual == pytest.approx(0.04, rel=1e-6)
+    assert found.residual == pytest.approx(-np.log(0.96), rel=1e-6)
+    assert "u8 has a share of 0.96 and is due at least 1: at least 4 % and" in found.explain()
     assert found.gap < 1e-5  # an average hides it
     whole = fo.certify(fo.Allocation(inst, fo.ProportionalFair(), np.ones((1000, 1)), [[1.0]]))
     assert whole.certified
 
 
-@pytest.mark.parametrize("factor", [0.1, 19])
-def test_the_light_user_beside_a_heavy_one(factor):
+@pytest.mark.parametrize("factor, verdict", [(0.1, "refuted"), (1.5, "refuted"), (19, None)])
+def test_the_light_user_beside_a_heavy_one(factor, verdict):
     weight = np.array([1e-6, 1.0, 1e6])
     inst = fo.Instance(np.ones((3, 1)), [[1.0]], weight=weight)
     due = weight / weight.sum()
@@ -183,10 +184,14 @@ def test_the_light_user_beside_a_heavy_one(factor):
     p = [[weight.sum()]]
     assert fo.certify(fo.Allocation(inst, fo.ProportionalFair(), due[:, None], p)).certified
     found = fo.certify(fo.Allocation(inst, fo.ProportionalFair(), tasks[:, None], p))
-    assert found.verdict == "unproved" and found.gap < 1e-9
-    assert failed(found) == {"residual"}
-    assert "u1" in found.undetermined and "u3" not in found.undetermined
-    assert found.residual == pytest.approx(abs(factor - 1), rel=1e-3)
+    assert not found.certified and found.gap < 1e-9
+    assert failed(found) == {"residual"} and "u1" in found.undetermined
+    assert found.residual >= abs(np.log(factor)) * (1 - 1e-9)
+    low, high = found.intervals[0]
+    assert low <= due[0] * (1 + 1e-9) and due[0] * (1 - 1e-9) <= high
+    if verdict is not None:  # what is proved is near, and nobody else is accused
+        assert found.verdict == verdict and found.undetermined == ("u1",)
+        assert found.residual == pytest.approx(abs(np.log(factor)), rel=1e-3)
 
 
 def test_the_rich_half_left_idle():
@@ -215,8 +220,8 @@ def test_figure_1_of_khamse2016_with_user_3_short():
     short = judged(alloc, tasks=tasks)
     assert short.gap < 1e-9 and not short.certified
     assert check(short, "residual").witness == inst.users[2]
-    # what it is short of, and as much again for prices of what it leaves lying
-    assert short.residual == pytest.approx(2 * (1 - 5.03 / 6), rel=1e-6)
+    # at least what it is short of
+    assert np.log(6 / 5.03) <= short.residual < 1
     assert inst.users[2] in short.undetermined
 
 
@@ -225,11 +230,16 @@ def test_a_tenth_of_everything_left_lying(notion):
     alloc = solved(notion)
     found = judged(alloc, tasks=alloc.tasks * 0.9)
     assert found.verdict == "refuted"
-    lost = check(found, "no better allocation").residual
-    assert lost <= found.gap * (1 + 1e-9)
     assert found.gap == pytest.approx(1 / 9, rel=1e-6)
-    assert lost == pytest.approx(1 / 9, rel=0.05)
-    assert {"gap", "residual", "no better allocation"} <= failed(found)
+    assert {"gap", "residual"} <= failed(found)
+    pattern = r"is due at least \S+: at least (\S+) % and at most \S+ % short"
+    short = re.findall(pattern, str(found.notes))
+    if short:  # who is short is proved, user by user
+        assert [float(part) for part in short] == pytest.approx([10] * 3, rel=1e-2)
+    else:  # or that all could have more
+        lost = check(found, "no better allocation").residual
+        assert lost <= found.gap * (1 + 1e-9)
+        assert lost == pytest.approx(1 / 9, rel=0.05)
 
 
 @pytest.mark.parametrize("notion", NOTIONS, ids=str)
@@ -252,32 +262,44 @@ def test_nobody_has_anything(notion):
 # -- prices wrong or missing ------------------------------------------------------------------
 
 
+def proved_alike(alloc, right):
+    """Certified with the same ends for every share: prices are where the search begins."""
+    found = fo.certify(alloc)
+    assert found.certified, found.explain()
+    assert np.allclose(np.array(found.intervals), np.array(right.intervals), rtol=1e-6)
+
+
 def test_money_on_a_resource_that_is_not_full():
+    """Tasks are right, so the answer is, whatever its prices say; what those prove is told."""
     inst = fo.Instance([[1, 1], [1, 1]], [[2, 100]])
     alloc = fo.Allocation(inst, fo.ProportionalFair(), [[1], [1]], [[1.0, 0.0]])
-    assert fo.certify(alloc).certified
-    found = judged(alloc, prices=[[1.0, 0.001]])
-    assert not found.certified and {"gap", "residual"} <= failed(found)
+    found = fo.certify(alloc)
+    assert found.certified
+    other = spoiled(alloc, prices=[[1.0, 0.001]])
+    # 2 + 0.1 of money, of which users need 2 * 1.001
+    assert gap_by_prices(other) == pytest.approx(2.1 / 2.002 - 1, rel=1e-9)
+    proved_alike(other, found)
 
 
-def test_money_on_a_resource_not_full_that_the_bound_does_not_see():
-    """The limit of a light user is priced although it is far from it: only the residual tells."""
+def test_money_on_a_resource_not_full_beside_a_light_user():
+    """The limit of a light user is priced although it is far from it."""
     inst = fo.Instance([[1]] * 2, [[2]], weight=[1, 1e-9], limit=[np.inf, 1e-8])
     due = 2 / (1 + 1e-9) * np.array([1, 1e-9])
     alloc = fo.Allocation(inst, fo.ProportionalFair(), due[:, None], [[(1 + 1e-9) / 2]])
-    assert fo.certify(alloc).certified
-    found = judged(alloc, limit_prices=[0, 0.5])
-    assert found.gap < 1e-7
-    assert not found.certified and "residual" in failed(found)
+    found = fo.certify(alloc)
+    assert found.certified
+    proved_alike(spoiled(alloc, limit_prices=[0, 0.5]), found)
+    for part in (0.5, 2.0):
+        tasks = [[2 - part * due[1]], [part * due[1]]]
+        assert not judged(alloc, tasks=tasks, limit_prices=[0, 0.5]).certified
 
 
 def test_one_price_doubled(right):
     for i, r in np.argwhere(right.prices > 1e-6):
         p = np.array(right.prices)
         p[i, r] *= 2
-        found = judged(right, prices=p)
-        assert found.verdict == "unproved" and {"gap", "residual"} <= failed(found)
-        assert check(found, "no better allocation").holds
+        assert gap_by_prices(spoiled(right, prices=p)) > 1e-3
+        proved_alike(spoiled(right, prices=p), right.certificate)
 
 
 def test_no_price_at_all_is_no_price_known(right):
@@ -293,12 +315,12 @@ def test_prices_are_guessed(notion, limit):
 
 
 def test_prices_of_limits_alone_are_kept():
-    """Everybody at its limit: nothing is full, and the answer's own limit prices are judged."""
+    """Everybody at its limit: nothing is full, and the answer's own limit prices are kept."""
     alloc = fo.solve(cluster([0.5, 0.5, 0.5]), fo.ProportionalFair())
     own = spoiled(alloc, prices=np.zeros((2, 2)), limit_prices=[2, 4, 1])
     assert with_prices(own) is own
-    assert fo.certify(own).certified
-    assert not judged(own, limit_prices=[2, 4, 0]).certified
+    assert fo.certify(own).certified and judged(own, limit_prices=[2, 4, 0]).certified
+    assert not judged(own, tasks=own.tasks * [[1], [1], [0.9]]).certified
 
 
 def test_only_the_ratios_of_prices_speak(right):
@@ -306,31 +328,39 @@ def test_only_the_ratios_of_prices_speak(right):
     for factor in (2.0**-1000, 2.0**900):
         moved = judged(right, prices=right.prices * factor, limit_prices=None)
         assert moved.certified and moved.gap < 1e-9 and moved.residual < 1e-9
-    alike = [judged(right, prices=np.full((2, 2), p)) for p in (1.0, 1e308, 5e-324)]
-    # 1e308 is no power of two: the last digit of a price may be another
-    gaps = [found.gap for found in alike]
-    assert gaps == pytest.approx([gaps[0]] * 3, rel=1e-12) and not alike[0].certified
+    alike = [spoiled(right, prices=np.full((2, 2), p)) for p in (1.0, 1e300, 1e-300)]
+    # 1e300 is no power of two: the last digit of a price may be another
+    gaps = [gap_by_prices(alloc) for alloc in alike]
+    assert gaps == pytest.approx([gaps[0]] * 3, rel=1e-12) and gaps[0] > 0.01
 
 
 @pytest.mark.parametrize("alpha", [0, 0.5, 1, 2, 50])
-def test_prices_that_floating_point_cannot_multiply_prove_nothing(alpha):
+def test_prices_that_floating_point_cannot_multiply_mislead_nobody(alpha):
     """5e-324 x 1.5 is 5e-324: two users of demand 1 and 1.5 seemed to cost the same."""
     inst = fo.Instance([[1], [1.5]], [[1e6]])
     notion = fo.AlphaFair(alpha)
-    for p in (5e-324, 1e-300, 1.0, 1e308):
+    for p in (5e-324, 1e-300, 1.0, 1e308 if alpha else 1e300):
         alloc = fo.Allocation(inst, notion, [[5e5], [2.5e5 * 4 / 3]], [[p]])
         assert fo.certify(alloc).certified == (alpha == 1)
         assert not fo.certify(alloc.with_(tasks=[[5e5], [2.5e5]])).certified
         best = fo.solve(inst, notion)
         assert fo.certify(fo.Allocation(inst, notion, best.tasks, [[p]])).certified
-    # 600 decades apart: what stays is the dear one
+    # 600 decades apart: what stays is the dear one, and the tasks are right at alpha = 1 alone
     two = fo.Instance([[1], [1.5], [1]], [[1e6], [1e6]], placement=[[1, 0], [1, 0], [0, 1]])
     tasks = [[5e5, 0], [1e6 / 3, 0], [0, 1e6]]
-    assert not fo.certify(fo.Allocation(two, notion, tasks, [[1e-300], [1e300]])).certified
+    found = fo.certify(fo.Allocation(two, notion, tasks, [[1e-300], [1e300]]))
+    assert found.certified == (alpha == 1)
+
+
+@pytest.mark.xfail(strict=True, reason="prices times the unit of a row are beyond floating point")
+def test_the_largest_price_of_throughput_is_a_price():
+    inst = fo.Instance([[1], [1.5]], [[1e6]])
+    assert fo.certify(fo.Allocation(inst, fo.Throughput(), [[1e6], [0]], [[1e308]])).certified
 
 
 def test_forged_prices_of_all_kinds_are_not_believed(right):
-    """What no user pays for makes the budget larger; a price of no limit costs without end."""
+    """What no user pays for makes the budget larger; a price of no limit costs without end: of
+    right tasks that is no fault, and no price makes wrong ones right."""
     short = np.array(right.tasks)
     short[2] *= 0.5
     inst = right.instance.replace(
@@ -346,11 +376,12 @@ def test_forged_prices_of_all_kinds_are_not_believed(right):
     for place in ((0, 2), (2, 0), (2, 2)):
         forged = wide.copy()
         forged[place] = 1e-3
-        assert not fo.certify(spoiled(mine, prices=forged)).certified
+        assert gap_by_prices(spoiled(mine, prices=forged)) > 1e-4
+        proved_alike(spoiled(mine, prices=forged), fo.certify(mine))
     for forged in (np.full_like(wide, 1e308), np.full_like(wide, 5e-324), wide * 0, wide[::-1]):
         half = spoiled(mine, prices=forged, tasks=np.pad(short, ((0, 0), (0, 1))))
         assert not fo.certify(half).certified
-    assert not judged(right, limit_prices=[1e-3, 0, 0]).certified
+    proved_alike(spoiled(right, limit_prices=[1e-3, 0, 0]), right.certificate)
 
 
 # -- users that an objective does not see ----------------------------------------------------------
@@ -373,15 +404,17 @@ def test_a_light_user_alone_on_its_resource_is_not_forgotten(notion, weight):
             assert found.certified == right, (part, found.explain())
 
 
-@pytest.mark.parametrize("part, good", [(0.5e-6, True), (2e-6, False), (1e-3, False)])
-def test_nothing_of_a_served_user_lies_where_it_is_clearly_dear(part, good):
-    """Dearer by 1e-4 the money of so small a part is nothing; the other user is short of it."""
+@pytest.mark.parametrize("part, good", [(0.5e-6, True), (2e-6, True), (0.02, False)])
+def test_tasks_where_they_are_dearer_cost_what_the_objective_loses(part, good):
+    """Dearer by 1e-4: of a linear program the objective speaks, which loses that of the part."""
     inst = fo.Instance(
         [[1.0], [1.0]], [[1.0], [1.0]], placement=[[1, 1], [0, 1]], weight=[1, 1 + 1e-4]
     )
     tasks = [[1.0, part], [0.0, 1 - part]]
     alloc = fo.Allocation(inst, fo.Throughput(), tasks, [[1.0], [1 + 1e-4]])
-    assert fo.certify(alloc).certified == good
+    found = fo.certify(alloc)
+    assert found.certified == good
+    assert found.gap == pytest.approx(1e-4 * part / (2 + 1e-4), rel=2e-2)
 
 
 def test_a_price_of_what_is_idle_is_no_excuse():
@@ -442,6 +475,12 @@ PRINTED = {
 }
 
 
+# exact shares: of 4.1 as derived in `test_the_optimum_of_4_1`, of placement all alike
+OPTIMUM = {
+    "kesidis2016/no-penalty": (40 / 51, 10 / 9, 20 / 27), "kesidis2016/placement": (2 / 3,) * 3,
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("name", PRINTED)
 def test_printed_allocations_of_kesidis2016_are_refuted(name):
     inst = fo.read(name).instance
@@ -455,13 +494,19 @@ def test_printed_allocations_of_kesidis2016_are_refuted(name):
     found = fo.certify(fo.Allocation(inst, notion, tasks / max(over, 1)))
     assert found.verdict == "refuted"
     words = "\n".join(found.notes)
-    said = re.search(r"at least (\S+) %, at most (\S+) % of every share is lost", words)
-    assert said, words
-    least, most = float(said[1]) / 100, float(said[2]) / 100
-    assert least <= rise * 1.01 and most >= rise * 0.99 and least > 0.5 * rise
-    optimum = fo.solve(inst, notion)
-    for share, (low, high) in zip(optimum.shares, found.intervals, strict=True):
-        assert low <= share <= high
+    assert found.gap == pytest.approx(rise, rel=1e-2)
+    # user by user what it is due, which is what is printed as the optimum's digits
+    best = OPTIMUM[name]
+    for share, (low, high) in zip(best, found.intervals, strict=True):
+        assert low <= share * (1 + 1e-9) and share * (1 - 1e-9) <= high
+    pattern = r"(n\d) has a share of (\S+) and is due at (least|most) (\S+): at least (\S+) %"
+    said = re.findall(pattern, words)
+    assert {user for user, *_ in said} == set(inst.users), words
+    for user, share, _, due, part in said:
+        n = inst.users.index(user)
+        off = abs(np.log(float(share) / best[n]))
+        assert float(due) == pytest.approx(best[n], rel=1e-6)
+        assert float(part) == pytest.approx(100 * -np.expm1(-off), rel=1e-2)
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -484,7 +529,7 @@ def test_the_optimum_of_4_1_is_certified_with_its_rational_prices():
     score = fo.Allocation(inst, notion, np.zeros((3, 2))).score
     money = np.array([[3 / 4, 9 / 10], [0, 27 / 20]]) / inst.pool
     found = fo.certify(fo.Allocation(inst, notion, shares / score, money))
-    assert found.certified and found.gap < 1e-14 and found.residual < 1e-14
+    assert found.certified and found.gap < 1e-13 and found.residual < 1e-13
 
 
 # -- what the bound promises ------------------------------------------------------------------
@@ -520,7 +565,7 @@ def feasible(draw, inst):
 
 @given(questions(), st.data())
 def test_any_prices_bound_every_feasible_point(question, data):
-    """E(x') <= (1 + gap) E(x) for random x, x' and prices, by both bounds."""
+    """E(x') <= (1 + gap) E(x) for random x, x' and prices."""
     inst, notion = question
     n, i, r = inst.shape
     money = st.one_of(st.just(0.0), st.floats(1e-3, 1e3))
@@ -530,10 +575,9 @@ def test_any_prices_bound_every_feasible_point(question, data):
     here, there = (
         fo.Allocation(inst, notion, feasible(data.draw, inst), p, mu) for _ in range(2)
     )
-    dual = prices.Duality.of(here)
-    for bound in (prices.gap(dual), prices.second_opinion(dual)):
-        if np.isfinite(bound):
-            assert there.equivalent <= here.equivalent * (1 + bound) * (1 + 1e-9)
+    bound = gap_by_prices(here)
+    if np.isfinite(bound):
+        assert there.equivalent <= here.equivalent * (1 + bound) * (1 + 1e-9)
 
 
 @settings(max_examples=8)
@@ -576,38 +620,3 @@ def test_equivalent_is_what_the_gap_speaks_of(right):
     log_w = welfare.log_weight(right.instance.weight, 1.0, False)
     assert welfare.equivalent(log_w, half.shares, 1.0) == pytest.approx(right.equivalent / 2)
     assert measure(half)[0] == pytest.approx(1.0, rel=1e-9)
-
-
-def test_a_sure_gap_asks_nobody_else(monkeypatch):
-    """The second opinion only ever lowers the gap: what is sure without it is sure with it."""
-    inst = fo.Instance([[1, 2], [2, 1], [1, 1]], [[6, 5], [3, 4]])
-    asked = []
-    second = prices.second_opinion
-
-    def counted(dual):
-        asked.append(1)
-        return second(dual)
-
-    monkeypatch.setattr(prices, "second_opinion", counted)
-    for alpha in (0.5, 1.0, 2.0, 20.0):
-        best = fo.solve(inst, fo.AlphaFair(alpha))
-        for factor in (1.0, 1 - 1e-10, 1 - 1e-8, 1 - 1e-5, 0.9):
-            alloc = best.with_(tasks=best.tasks * factor, objective=None, equivalent=None)
-            asked.clear()
-            found = fo.certify(alloc)
-            dual = prices.Duality.of(alloc)
-            closed = prices.gap(dual)
-            assert bool(asked) == (closed > 1e-9)
-            both = min(closed, second(dual))
-            assert (found.gap <= 1e-6) == (both <= 1e-6)
-            assert both <= found.gap <= max(both, 1e-9)
-
-
-def test_the_only_bound_of_alpha_0_is_worked_out_once(monkeypatch):
-    best = fo.solve(fo.Instance([[1, 2], [2, 1]], [[6, 5]]), fo.Throughput())
-    asked = []
-    second = prices.second_opinion
-    monkeypatch.setattr(
-        prices, "second_opinion", lambda dual: asked.append(1) or second(dual)
-    )
-    assert fo.certify(best.with_(objective=None)).certified and len(asked) == 1

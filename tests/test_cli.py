@@ -241,6 +241,11 @@ def test_not_certified_is_shown_marked_and_exits_4(model, capsys):
     assert out.err.startswith("fairopt: proportional")
 
 
+def test_help_has_no_markup(capsys):
+    assert main("solve", "--help") == 0
+    assert ":math:" not in capsys.readouterr().out
+
+
 def test_help_lists_the_notions(capsys):
     assert main("solve", "--help") == 0
     lines = capsys.readouterr().out.splitlines()

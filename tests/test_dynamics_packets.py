@@ -50,6 +50,16 @@ def test_fluid_rates_printed():
         assert list(found.values()) == pytest.approx(rates, rel=0.02)
 
 
+def test_few_against_many():
+    """(3, 3, 1): with Q as (8) has it class 3 gets its fluid rate to 3%.
+
+    Half of it was missing where Q left out the packet in service and was that of the packet before.
+    """
+    found = packet_rates(THREE, {"1": 3, "2": 3, "3": 1}, "pf", warmup=10_000.0)
+    fluid = class_rates(THREE.demand, [(3, 3, 1)], "pf")[0] / [3, 3, 1]
+    assert list(found.values()) == pytest.approx(fluid, rel=0.03)
+
+
 def straightforward(p):
     """The same model with lists, from the same random numbers."""
     need = p["demand"]
@@ -63,12 +73,15 @@ def straightforward(p):
     queue, virtual, busy, left = ([], []), [0.0, 0.0], [None, None], {}
 
     def enqueue(flow, j):
-        start = max(virtual[j], flow["f"][j])
-        waiting = 1 + sum(other is flow for _, _, _, other in queue[j])
+        # (8): packets of the flow that wait here or are served here, and this one
+        there = 1 + sum(other is flow for _, _, _, other in queue[j])
+        there += busy[j] is not None and busy[j][1] is flow
         add = {"drf": max(need[flow["k"]]), "bmf": need[flow["k"]][j],
-               "pf": need[flow["k"]][j] / waiting}[p["rule"]]  # fmt: skip
-        flow["f"][j] = start + add
-        queue[j].append((start, flow["n"], len(left) + flow["f"][j], flow))
+               "pf": need[flow["k"]][j] / there}[p["rule"]]  # fmt: skip
+        start = max(virtual[j], flow["f"][j] + add)
+        flow["f"][j] = start
+        flow["e"] = flow.get("e", 0) + 1
+        queue[j].append((start, flow["n"], flow["e"], flow))
 
     def serve(j, now):
         if busy[j] is None and queue[j]:

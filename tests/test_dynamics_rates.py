@@ -71,7 +71,7 @@ def test_any_other_notion_is_solved_once_for_each_proportion(monkeypatch):
     solve = solving.solve
     monkeypatch.setattr(solving, "solve", lambda *a, **k: asked.append(a) or solve(*a, **k))
     states = np.array([[1, 1, 0], [2, 2, 0], [0, 0, 3], [0, 0, 0]])
-    found = class_rates(PAPER, states, fo.AlphaFair(2.0))
+    found = class_rates(PAPER, states, fo.MaxMin("tasks"))
     assert len(asked) == 2
     np.testing.assert_allclose(found[0], found[1])
     np.testing.assert_allclose(found[2:], [[0, 0, 1], [0, 0, 0]], atol=1e-9)

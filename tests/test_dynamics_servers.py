@@ -61,16 +61,26 @@ def use(answer, server):
 
 
 def test_the_claim_of_higher_use_fails_for_d(in_turn):
-    """TSF uses more of the CPU of D while user 4 is away, and C-DRFH may."""
-    tsf, cdrf = (in_turn.exactly(fo.MaxMin(name)) for name in ("tsf", "cdrf"))
-    assert tsf[0].utilisation[[C, D], CPU] == pytest.approx([0.80479, 1], abs=5e-6)
-    assert tsf[1].utilisation[[C, D], CPU] == pytest.approx([1, 1], abs=1e-9)
-    assert use(tsf[1], D) == pytest.approx([1, 1], abs=1e-6)
+    """TSF and C-DRFH use all of the CPU of D while user 4 is away, whatever their placement."""
+    for name in ("tsf", "drf"):
+        there, away, _ = in_turn.exactly(fo.MaxMin(name))
+        assert use(there, C) == pytest.approx([0.80479, 0.80479], abs=5e-6)
+        assert use(there, D) == pytest.approx([1, 1], abs=1e-6)
+        assert use(away, C) == pytest.approx([1, 1], abs=1e-6)
+        assert use(away, D) == pytest.approx([1, 1], abs=1e-6)
+    assert in_turn.used[29, D, CPU] < 0.78
+
+
+def test_c_drfh_is_not_cdrf(in_turn):
+    """C-DRFH counts dominant shares of the pool, CDRF what a user could run on all its servers."""
+    drfh, cdrf = (in_turn.exactly(fo.MaxMin(name)) for name in ("drf", "cdrf"))
+    # 210 and 105 of the whole pool's RAM alike; the other two as under TSF, where C and D bind both
+    assert drfh[0].totals == pytest.approx([210, 105, 58.342541, 35.552486], abs=1e-6)
+    assert drfh[1].totals == pytest.approx([210, 105, 110])
     assert use(cdrf[0], D) == pytest.approx([0.84392, 1], abs=5e-6)
     assert use(cdrf[1], D) == pytest.approx([0.75, 1], abs=1e-6)
     assert use(cdrf[0], C) == pytest.approx([0.64815, 0.77513], abs=5e-6)
     assert use(cdrf[1], C) == pytest.approx([0.63373, 0.81138], abs=5e-6)
-    assert in_turn.used[29, D, CPU] < 0.78
 
 
 def test_all_at_once_never_settles():
@@ -141,6 +151,8 @@ def test_the_command(capsys, tmp_path):
     for number in ("0.82305", "0.78470", "0.77991", "0.77922", "0.66234", "0.99423"):
         assert number in shown
     assert "never" not in shown
+    assert "  C-DRFH: A 0." in shown
+    assert shown.count("C 0.8048, D 1.0000") == 4  # TSF and C-DRFH, with user 4 and again
     assert command(["simulate", "servers", "khamse2016/section-v", "--order", "at-once"]) == 0
     assert "never settled, the same 2 states again and again" in capsys.readouterr().out
 
@@ -171,5 +183,5 @@ def test_the_picture_has_a_line_for_each_scheduler(tmp_path):
         ["simulate", "servers", "khamse2016/section-v", "--resource", "ram", "--plot", str(path)]
     ) == 0  # fmt: skip
     drawn = path.read_text()
-    for words in ("server D", "PS-DSF", "TSF", "C-DRFH", "ram used"):
+    for words in ("server D", "PS-DSF", "TSF", "C-DRFH", "CDRF", "ram used"):
         assert words in drawn

@@ -243,3 +243,18 @@ def test_refused():
     assert simulate_tasks(odd, [0.5], ["drf", "pf"], **{**SMALL, "mix": None}).rows
     with pytest.raises(BadInput, match="replications"):
         simulate_tasks(THREE, [0.5], **{**SMALL, "replications": 0})
+
+
+def test_less_variable_task_times():
+    """Erlang times of mean 1 (section 4.4): a job alone waits less for its last task."""
+    one = Instance([[0.1, 0.1]], [[1, 1]], users=["A"])
+    asked = {"jobs": 200, "warmup": 0, "replications": 2, "tasks_per_job": 50, "units": 10}
+    gammas = [
+        simulate_tasks(one, [0.01], ["drf"], shape=shape, **asked).rows[0].gamma["A"].mean
+        for shape in (1, 100)
+    ]
+    # 50 tasks, all at once: the last of 50 exponential times, H_50, against about 1.25
+    assert gammas[0] == pytest.approx(5 / sum(1 / k for k in range(1, 51)), rel=0.05)
+    assert gammas[1] == pytest.approx(5 / 1.25, rel=0.05)
+    with pytest.raises(BadInput, match="shape"):
+        simulate_tasks(one, [0.5], ["drf"], shape=0)

@@ -11,7 +11,6 @@ import pytest
 import fairopt as fo
 from fairopt.allocation import Allocation
 from fairopt.certificates.proof import measure
-from fairopt.solving.prices import normalised
 from fairopt.instance import Instance
 from fairopt.instance.generate import random_instance
 from fairopt.notions import AlphaFair
@@ -22,6 +21,7 @@ from fairopt.solving.engines.interior.state import Targets
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.polish.tasks import polish
 from fairopt.solving.engines.smoothed import method as smoothed
+from fairopt.solving.prices import normalised
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 

@@ -8,13 +8,13 @@ import pytest
 import fairopt as fo
 from fairopt.allocation import Allocation
 from fairopt.certificates.proof import measure
-from fairopt.solving.prices import normalised
 from fairopt.instance import Floats
 from fairopt.solving.engines import units
 from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.interior.layout import layout_of
 from fairopt.solving.engines.interior.timed import Limits, Timed
 from fairopt.solving.engines.point import Question
+from fairopt.solving.prices import normalised
 
 
 def jobs(

@@ -7,11 +7,11 @@ import pytest
 
 import fairopt as fo
 from fairopt import criteria
-from fairopt.solving.prices import normalised
 from fairopt.certificates.tradeoff import keeps_equalities, measure
 from fairopt.formulas.penalties import Terms
 from fairopt.instance.generate import random_instance
 from fairopt.solving.engines.penalties import relative
+from fairopt.solving.prices import normalised
 
 NOTIONS = [
     fo.Tradeoff(), fo.Tradeoff(t_pf=3), fo.Tradeoff(t_drf=3), fo.Tradeoff(1e4, 1e4),

@@ -8,12 +8,12 @@ import pytest
 import fairopt as fo
 from fairopt.allocation import Allocation
 from fairopt.certificates.proof import measure
-from fairopt.solving.prices import normalised
 from fairopt.instance import Floats
 from fairopt.solving.engines.compact import method as compact
 from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.smoothed import method
+from fairopt.solving.prices import normalised
 
 
 def cluster(users: int, density: float, seed: int = 2, servers: int = 5) -> fo.Instance:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -220,35 +218,3 @@ def test_a_sweep_says_why_it_has_no_row():
     (row,) = fo.sweep(AFFINE, [fo.AlphaFair(alpha=1.0)]).rows
     assert row["status"] == "refused"
     assert "demand_fixed of n1, n2" in row["reason"]
-
-
-# -- the small models of examples/ --------------------------------------------------------------
-
-
-def example():
-    path = Path(fo.__file__).parents[1] / "examples" / "kesidis2016_demand.py"
-    spec = importlib.util.spec_from_file_location("kesidis2016_demand", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_tail_rule():
-    rate = example().tail_demand(1.0, 1.0, 0.05)
-    assert rate == pytest.approx(2.8553085, abs=5e-8)
-    assert (1 / rate) ** rate == pytest.approx(0.05, rel=1e-12)
-
-
-def test_qos_in_turn_is_the_convex_program():
-    import cvxpy as cp
-
-    time, speed = np.array([1.0, 0.5]), np.array([[4.0, 20.0], [10.0, 8.0]])
-    jobs = np.array([1.0, 2.0])
-    part, use = cp.Variable((2, 2)), cp.Variable()
-    need = (jobs / time)[:, None] / speed
-    on_time = [cp.sum(cp.multiply(need[n], cp.inv_pos(part[n]))) <= 1 for n in range(2)]
-    cp.Problem(cp.Minimize(use), [*on_time, cp.sum(part, axis=0) <= use]).solve(solver="CLARABEL")
-    assert example().parts_in_turn(jobs, speed, time) == pytest.approx(float(use.value), rel=1e-6)
-    pipelined = example().parts_pipelined(jobs, speed, time)
-    assert pipelined == pytest.approx(0.65)
-    assert pipelined < float(use.value)

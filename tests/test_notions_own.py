@@ -134,7 +134,7 @@ def test_the_table_says_what_it_was_judged_as(capsys: pytest.CaptureFixture[str]
         family, alpha, weight_inside = "alpha-fair", 0.5, False
         program = fo.AlphaFair.program
 
-    said = tables._headline(fo.solve(INST, Mine()))
+    said = tables.headline(fo.solve(INST, Mine()))
     assert said.startswith("mine, judged as alpha-fair (alpha=0.5")
 
 

@@ -28,6 +28,39 @@ def test_programs_are_disciplined_and_have_only_eligible_pairs(name: str, notion
     assert sum(v.size for v in extra) in (0, inst.shape[0])
 
 
+@pytest.mark.parametrize("solver", ["ECOS", "SCS"])
+def test_a_program_read_in_tasks(solver: str) -> None:
+    """x[n,i] of the solved problem, and a constraint of the reader's own on it."""
+    inst = fo.read("kesidis2016/no-penalty").instance
+    notion = fo.ProportionalFair("dominant-share")
+    score = criteria.score(inst, "dominant-share")
+    program = notion.program(inst, score, np.ones(3))
+    x, problem = program.tasks(inst), program.problem()
+    problem.solve(solver=solver)
+    assert x.shape == (3, 2)
+    found = (score * x.value).sum(axis=1)
+    np.testing.assert_allclose(found, fo.solve(inst, notion).shares, rtol=1e-3)
+    import cvxpy as cp
+
+    less = cp.Problem(problem.objective, [*problem.constraints, x[0, 0] <= 1])
+    less.solve(solver=solver)
+    assert x.value[0, 0] <= 1 + 1e-4
+
+
+@pytest.mark.parametrize(
+    ("notion", "words"),
+    [
+        (fo.MaxMin(), "a program a level"),
+        (fo.PerServerDominantShare(), "a mixed-integer program"),
+        (fo.PerServerDominantShare("tdm"), "another notion on another instance"),
+    ],
+)
+def test_a_notion_of_another_way_says_which(notion: Any, words: str) -> None:
+    inst = fo.read("khamse2016/figure-1").instance
+    with pytest.raises(fo.UsageError, match=words):
+        notion.program(inst, np.ones((3, 2)), np.ones(3))
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_the_set_is_the_instance_s_own(name: str) -> None:
     """Usage, limits and shares of some tasks, against the instance's, in uneven units."""

@@ -27,6 +27,7 @@ FOUND: dict[tuple[str, str], tuple[int, int]] = {
     ("khamse2016/lemma-1", "positive demand"): (43, 49),
     ("khamse2016/section-v-settles-at-once", ""): (0, 12),
     ("khamse2016/section-v-use", ""): (0, 8),
+    ("khamse2016/one-server", "one server"): (0, 6),
 }
 HELD = 6
 ROWS = rows_of("khamse2016")

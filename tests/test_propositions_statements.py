@@ -129,7 +129,7 @@ def tightened(monkeypatch, module, function, factor):
     ("name", "module", "function"),
     [
         ("universal-bound", ours_prices, "universal_bound"),
-        ("alpha-fair-bound", ours_prices.prices, "gap"),
+        ("alpha-fair-bound", ours_prices.proof, "gap_by_prices"),
         ("max-min-rooms", ours_prices.levels, "rooms"),
     ],
 )
@@ -151,13 +151,13 @@ def test_a_trade_off_bound_without_one_term_is_refuted(monkeypatch):
 
 def test_intervals_too_narrow_are_refuted(monkeypatch):
     statement = find("ours/share-intervals")
-    honest = Spans.ends
+    honest = ours_prices.proof.ends_by_prices
 
-    def narrow(spans):
-        low, high = honest(spans)
+    def narrow(alloc):
+        low, high = honest(alloc)
         return low, low + 0.3 * (high - low)
 
-    monkeypatch.setattr(Spans, "ends", narrow)
+    monkeypatch.setattr(ours_prices.proof, "ends_by_prices", narrow)
     assert chunk(statement, "", 0, 0, 12)["violated"] > 0
 
 

@@ -78,7 +78,7 @@ def test_python_example_prints_what_it_shows():
 
 
 def test_commands_print_what_is_shown():
-    assert len(shown()) == 2
+    assert len(shown()) == 3
     for arguments, output in shown():
         assert printed_by(*arguments) == output
 

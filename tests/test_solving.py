@@ -27,9 +27,13 @@ RULED = [row.name for row in fo.models() if not fo.read(row.name).instance.plain
 """models with groups, quotas or modes, which have engines and a test of their own below"""
 MODELS = [row.name for row in fo.models() if row.name not in (*CURVED, *RULED)]
 SMALL = [name for name in MODELS if name not in LARGE]
-KNOWN_UNCERTIFIED = {("counterexamples/strategy-proof-5", 50.0, False)}
+KNOWN_UNCERTIFIED = {
+    ("counterexamples/strategy-proof-5", 100.0, False),
+    ("counterexamples/strategy-proof-5-lied", 50.0, False),
+    ("counterexamples/strategy-proof-5-lied", 100.0, False),
+}
 """(model, alpha, weight inside) whose answer is not certified; must match exactly. The fourth user
-of this one pays 1e-16 of all money, and gets .1 % less than if the others' tasks, which are not
+of these pays 1e-14 to 1e-22 of all money, and gets less than if the others' tasks, which are not
 unique, were placed so that they leave it most."""
 SOLVERS = ("clarabel", "ecos", "scs")
 EXAMPLES = int(os.environ.get("FAIROPT_EXAMPLES", "60"))
@@ -230,9 +234,14 @@ def test_solvers_that_cannot() -> None:
         fo.solve(inst, fo.ProportionalFair(), solver="gurobi")
     with pytest.raises(fo.UsageError, match="uncertified"):
         fo.solve(inst, fo.ProportionalFair(), uncertified="hide")
-    for gap in (0.0, -1.0, 1e-5, float("nan")):
-        with pytest.raises(fo.UsageError, match="gap"):
-            fo.solve(inst, fo.ProportionalFair(), gap=gap)
+    for name in ("gap", "tolerance"):  # two names of one
+        for number in (0.0, -1.0, 1.0, float("nan")):
+            with pytest.raises(fo.UsageError, match="tolerance: found .*; wanted a number between"):
+                fo.solve(inst, fo.ProportionalFair(), **{name: number})
+    # bounds above a millionth are for judges that prove one of every share
+    assert fo.solve(inst, fo.ProportionalFair(), tolerance=1e-5).certificate.certified
+    with pytest.raises(fo.UsageError, match="tolerance: found 1e-05 with ps-dsf"):
+        fo.solve(inst, fo.PerServerDominantShare(), tolerance=1e-5)
 
 
 def test_a_solver_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -361,3 +370,27 @@ def test_random_instances_are_certified_or_refused(
     assert (inst.used(alloc.tasks) <= inst.pool * (1 + 1e-9)).all()
     assert (alloc.totals <= inst.limit * (1 + 1e-9)).all()
     assert (alloc.tasks >= 0).all() and (alloc.tasks[~inst.eligible] == 0).all()
+
+
+# -- users whose money is nothing beside that of others -----------------------------------------
+
+
+@pytest.mark.parametrize("alpha", [20.0, 50.0, 100.0])
+@pytest.mark.parametrize("reduce", [True, False])
+def test_what_only_the_richest_can_use_is_not_left(alpha: float, reduce: bool) -> None:
+    """One GPU of each kind for a user each; the third needs cores alone: 4, 6 and 22 tasks."""
+    inst = fo.Instance([[1, 1, 0], [1, 0, 1], [1, 0, 0]], [[8, 4, 0], [8, 0, 6], [16, 0, 0]])
+    alloc = fo.solve(inst, fo.AlphaFair(alpha), reduce=reduce)
+    np.testing.assert_allclose(alloc.totals, [4, 6, 22], rtol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [50.0, 100.0])
+def test_no_answer_leaves_what_a_user_could_have_for_nothing(alpha: float) -> None:
+    inst = model("counterexamples/strategy-proof-5")
+    # at 100 not certified: KNOWN_UNCERTIFIED says why
+    alloc = fo.solve(inst, fo.AlphaFair(alpha), uncertified="return")
+    left = inst.pool - alloc.used
+    for n, i in np.argwhere(inst.eligible):
+        need = inst.demand_by_server[n, i]
+        room = min(left[i, r] / need[r] for r in np.flatnonzero(need))
+        assert room <= 1e-6 * alloc.totals[n]

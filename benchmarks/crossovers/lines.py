@@ -17,7 +17,6 @@ import fairopt as fo
 from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.certificates.proof import measure
-from fairopt.solving.prices import normalised
 from fairopt.instance.generate import random_instance
 from fairopt.solving import levels
 from fairopt.solving.engines.compact import method as compact
@@ -25,6 +24,7 @@ from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.interior import pooled
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.smoothed import method as smoothed
+from fairopt.solving.prices import normalised
 
 Way = Callable[[fo.Instance], Any]
 """answers an instance of proportional fairness: a `Point`, or whatever is only timed"""

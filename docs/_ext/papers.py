@@ -104,16 +104,33 @@ def statement_rows(paper: str) -> list[str]:
     text = (DOCS / "results" / "propositions.md").read_text(encoding="utf-8")
     cells = [line.strip("| ").split(" | ") for line in text.splitlines() if "/" in line]
     tried = {row[0]: (row[2], row[5]) for row in cells if len(row) == 6}
+    without = _without(text)
     rows = []
     for name, statement in PROPOSITIONS.items():
         if not name.startswith(f"{paper}/"):
             continue
+        given = ", ".join(
+            hypothesis.name + without.get((name, hypothesis.name), "")
+            for hypothesis in statement.hypotheses
+        )
         held, verdict = tried.get(name, ("-", "not in the stored run"))
         place = statement.source.removeprefix(f"{paper} ")
         words = statement.words.replace("|", "\\|")
         short = name.removeprefix(f"{paper}/")
-        rows.append(f"| `{short}` | {place} | {words} | {held} | {verdict} |")
+        rows.append(f"| `{short}` | {place} | {words} | {given or '-'} | {held} | {verdict} |")
     return rows
+
+
+def _without(text: str) -> dict[tuple[str, str], str]:
+    """(statement, hypothesis) -> in how many trials it failed without the hypothesis."""
+    found, name = {}, ""
+    for line in text.splitlines():
+        row = line.strip("| ").split(" | ")
+        if "/" in row[0] and len(row) == 6:
+            name = row[0]
+        elif row[0].startswith("without ") and row[-1].startswith("needed"):
+            found[name, row[0].removeprefix("without ")] = " (**fails without**)"
+    return found
 
 
 def tables(paper: str) -> dict[str, str]:
@@ -124,8 +141,8 @@ def tables(paper: str) -> dict[str, str]:
         *case_rows(paper),
     ]
     statements = [
-        "| statement | place | in words | held | outcome |",
-        "|---|---|---|---|---|",
+        "| statement | place | in words | given | held | outcome |",
+        "|---|---|---|---|---|---|",
         *statement_rows(paper),
     ]
     return {"cases": "\n".join(cases), "statements": "\n".join(statements)}

@@ -25,8 +25,7 @@ axes[0].set_ylabel("tasks")
 axes[0].legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
 r = cluster.resources.index("cpu")
 for i, server in enumerate(cluster.servers):
-    used = run.used[:, i, r] / cluster.pool[i, r]
-    axes[1].plot(seconds, used, drawstyle="steps-post", label=server)
+    axes[1].plot(seconds, run.used[:, i, r], drawstyle="steps-post", label=server)
 axes[1].set_ylabel("part of CPU used")
 axes[1].set_xlabel("seconds")
 axes[1].legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
@@ -34,4 +33,5 @@ fig.tight_layout()
 
 assert np.allclose(run.totals[9], (210, 105, 82.5, 27.5), rtol=1e-3)  # as the paper prints
 assert run.totals[15, 3] == 0
+assert np.allclose(run.used[9, :, r], (0.75, 0.75, 1, 1), rtol=1e-3)  # RAM binds in A and B
 assert np.allclose(run.totals[-1], (210, 105, 82.5, 27.5), rtol=1e-3)

@@ -19,7 +19,14 @@ from fairopt.allocation.check import Certificate
 from fairopt.allocation.fields import checked, positive, running, same, shapes, told
 from fairopt.allocation.objective import worth
 from fairopt.errors import BadInput, Fault
-from fairopt.formulas import blocked_rules, families, parameters, penalties
+from fairopt.formulas import (
+    blocked_levels,
+    blocked_rounds,
+    blocked_rules,
+    families,
+    parameters,
+    penalties,
+)
 from fairopt.formulas.blocked import Blocked, Stops, each_blocked, each_stopped, task_cost
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance, frozen
@@ -141,7 +148,8 @@ class Allocation(Amounts):
         """Which full resource of which server stops each user from getting more, user by user.
 
         If the answer has prices: on the servers where a unit of share is cheapest for the user,
-        the full resources with a price. Otherwise: every full resource that the user demands on a
+        the full resources with a price; of a max-min answer at the prices of the user's own level.
+        Otherwise: every full resource that the user demands on a
         server it may use. Ceilings and quotas are named in the place of a server ("org's quota").
         """
         return tuple(self.each_blocked())
@@ -178,6 +186,10 @@ class Allocation(Amounts):
 
     def each_stopped(self) -> Iterator[Stops]:
         """What stops each user, by position, computed one user at a time."""
+        if self.prices is None and self.level_prices is not None and self.instance.linear:
+            return blocked_levels.each_stopped(
+                self.instance, self.totals, self.utilisation, self.score, self.level_prices
+            )
         return each_stopped(
             self.instance, self.totals, self.utilisation, self.score, self.prices, self.limit_prices
         )
@@ -186,6 +198,8 @@ class Allocation(Amounts):
         """The entries of `blocked`, computed one at a time."""
         if not self.instance.plain:
             ways = self.tasks if self.way_tasks is None else self.way_tasks
+            if self.rounds:
+                return blocked_rounds.each_blocked(self.instance, ways, self.rounds)
             return blocked_rules.each_blocked(
                 self.instance, ways, self.prices, self.limit_prices, self.bound_prices,
                 self.node_prices,
@@ -212,6 +226,39 @@ class Allocation(Amounts):
         # found by name, as who explains solves again and so stands above all that is solved
         explain = importlib.import_module("fairopt.explaining").explain
         found: Explanation = explain(self, user, again)
+        return found
+
+    @property
+    def duals(self) -> Floats | None:
+        """The multipliers: what one more unit of a resource adds to the objective as stated.
+
+        (I, R), or (levels, I, R) of a max-min answer, where each level's objective is its t. They
+        are `prices` times a factor; None for notions by a theorem (PS-DSF, DRF by server, BMF).
+
+        Raises
+        ------
+        UsageError : as of `kkt`.
+        """
+        found: Floats | None = importlib.import_module("fairopt.kkt").duals(self)
+        return found
+
+    def kkt(self, what: str = "pairs") -> DataFrame:
+        """The conditions of optimality as a labelled frame, to be checked by eye (extra `frame`).
+
+        Parameters
+        ----------
+        what : "pairs", a row for each user and server: tasks x, gain (the marginal value of a
+            task), what a task costs at the multipliers resource by resource, cost, and the reduced
+            cost nu = cost - gain; "rows", a row for each resource of each server: used, capacity,
+            slack, price, multiplier lambda, slack x lambda. Of a max-min answer for each level;
+            of PS-DSF, DRF by server and BMF shares and bottlenecks.
+
+        Raises
+        ------
+        UsageError : another word; no prices where the notion needs them; quotas, modes, demand that
+            is not linear. MissingExtra : without pandas.
+        """
+        found: DataFrame = importlib.import_module("fairopt.kkt.frames").frame(self, what)
         return found
 
     def save(self, path: Any) -> None:

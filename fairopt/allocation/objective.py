@@ -9,7 +9,7 @@ import numpy as np
 
 from fairopt.allocation.amounts import Amounts
 from fairopt.errors import UsageError
-from fairopt.formulas import families, penalties, welfare
+from fairopt.formulas import families, penalties, pools, welfare
 from fairopt.formulas.entitled import entitled
 
 NEAR = 1e-6
@@ -30,6 +30,11 @@ def worth(alloc: Amounts) -> Worth:
         terms = penalties.Terms.of(alloc.notion)
         output = alloc.score * alloc.tasks
         return {**found, "objective": penalties.objective(alloc.instance, output, terms)}
+    inst = alloc.instance
+    of_pools = pools.OBJECTIVES.get(kind["name"])
+    if of_pools is not None and inst.plain and inst.linear:
+        value = of_pools(inst, alloc.tasks, kind["parameters"], alloc.steps)
+        return {**found, "objective": value}
     alpha = welfare.alpha_of(alloc.notion)
     if alpha is None:
         return found

@@ -22,7 +22,7 @@ from fairopt.formulas import curves, families, parameters
 # family -> "module:function"; which family a notion has is said in `formulas.families`
 JUDGES = {
     "alpha-fair": "fair:judge",
-    "max-min": "levels:judge",
+    "max-min": "rounds:judge",
     "tradeoff": "tradeoff:judge",
     "ps-dsf": "per_server:judge",
     "per-server-drf": "per_server_drf:judge",
@@ -37,6 +37,8 @@ JUDGES = {
 RULED = {"max-min": "rounds:judge", "alpha-fair": "fair:judge"}
 
 
+LEAST = 1e-12
+"""smallest tolerance that may be asked for: below, shares that are floats say nothing"""
 TOLERANT = ("alpha-fair", "max-min")
 """families whose judges prove a bound of each share, and so may be asked for another tolerance"""
 
@@ -83,7 +85,13 @@ def certify(
     if _family(alloc) not in RULED:
         alloc.instance.only_plain(f"certify, notion {name}")
     try:
-        return judged(alloc, gradient, tolerance)
+        verdict = judged(alloc, gradient, tolerance)
+        if family == "max-min" and verdict.verdict == UNPROVED:
+            from fairopt.certificates import rounds
+
+            with np.errstate(all="ignore"):
+                verdict = rounds.against(alloc, verdict, tolerance=tolerance)
+        return verdict
     except UsageError as error:  # a question that the instance does not have, as in a forged file
         return _unjudged(alloc, str(error))
 
@@ -102,8 +110,10 @@ def _bent(alloc: Allocation) -> Certificate:
 
 def check_tolerance(tolerance: float, family: str) -> None:
     """Raise UsageError for a tolerance that this family's judge may not be asked for."""
-    if not 0 < tolerance < 1:
-        raise UsageError(f"tolerance: found {tolerance!r}; wanted a number between 0 and 1")
+    number = isinstance(tolerance, int | float) and not isinstance(tolerance, bool)
+    if not number or not LEAST <= tolerance < 1:
+        found = parameters.words(tolerance)
+        raise UsageError(f"tolerance: found {found}; wanted a number from {LEAST:g} to below 1")
     if tolerance != TOLERANCE and family not in TOLERANT:
         raise UsageError(
             f"tolerance: found {tolerance:g} with {family}; wanted {TOLERANCE:g}, or one of "

@@ -72,7 +72,10 @@ class _Program:
             np.concatenate([np.zeros(low.columns), low.low, [0.0]]),
             np.concatenate([np.full(low.columns, np.inf), low.high, [most * scale]]),
         ])  # fmt: skip
-        found = linprog(goal, A_ub=left, b_ub=right, bounds=bounds, method="highs")
+        exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+        found = linprog(
+            goal, A_ub=left, b_ub=right, bounds=bounds, method="highs", options=exact
+        )
         if found.x is None:
             raise _NoneError
         price = np.maximum(-found.ineqlin.marginals[len(self.unit) :], 0.0) / low.unit
@@ -220,13 +223,18 @@ def _stopped(
     return stopped, price
 
 
-def told(alloc: Allocation, found: Allocation) -> tuple[str, ...]:
-    """Who holds less than it is due, the worst first, then who holds more, in words."""
+def told(alloc: Allocation, found: Allocation, far: float = FAR) -> tuple[str, ...]:
+    """Who holds less than it is due, the worst first, then who holds more, in words.
+
+    Parameters
+    ----------
+    far : the part of a share that is no rounding.
+    """
     share, right = alloc.shares, found.shares
     with np.errstate(divide="ignore", invalid="ignore"):
         part = np.where(share == right, 0.0, share / right - 1.0)
     order = np.argsort(part, kind="stable")
-    wrong = order[np.abs(part[order]) > FAR]
+    wrong = order[np.abs(part[order]) > far]
     users = alloc.instance.users
     lines = [
         f"{users[n]} holds a share of {share[n]:.6g} and is due {right[n]:.6g}"

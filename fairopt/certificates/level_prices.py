@@ -16,6 +16,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates.per_server import ROUNDING
+from fairopt.certificates.within import Limits
 from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats, Ints
 
@@ -25,6 +26,9 @@ LEAST = 1e-280
 """a smaller price of a unit of share has lost digits to underflow"""
 NEAR = 1e-9
 """if a smaller part of a resource than this is left, its use is summed exactly"""
+
+
+NOBODY = Limits(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class Bill:
         with that limit.
     priced : (N,) part of the share held on servers where a task has a price.
     idle : price of all that is left of resources, beyond the rounding of the tasks that use them.
+    capped, limits : users at limits whose score depends on the server, and what shares cost them.
     """
 
     cheapest: Floats
@@ -46,6 +51,8 @@ class Bill:
     over: Floats
     priced: Floats
     idle: float
+    capped: Ints
+    limits: Limits
 
 
 def cleaned(prices: Floats, pool: Floats) -> Iterator[Floats]:
@@ -85,7 +92,9 @@ class Bills:
         self._left = _left(alloc, factor, np.broadcast_to(asked, inst.pool.shape))
         with np.errstate(over="ignore"):
             capped = alloc.totals >= inst.limit * (1 - 1e-9)
-        self._capped = [int(n) for n in np.flatnonzero(capped) if _several(alloc, int(n))]
+        self.capped = np.array(
+            [n for n in np.flatnonzero(capped).tolist() if _several(alloc, n)], dtype=np.int64
+        )
 
     def __len__(self) -> int:
         return len(self.prices)
@@ -102,12 +111,49 @@ class Bills:
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
             for users in inst.blocks():
                 found[:, users] = self._paid(users, columns)
-            for n in self._capped:
-                found[[0, 2], n] = self._at_limit(n, columns, float(found[1, n]))
+            limits, n = self._limits(columns) if len(self.capped) else NOBODY, self.capped
+            if len(n):
+                found[0, n], over = limits.first * self.share[n], found[1, n] - limits.least
+                # the last digit of the share costs what the next unit does
+                size = found[1, n] + limits.second * self.share[n]
+                found[2, n] = np.where(over > ROUNDING * size, over, 0.0)
             idle = float((prices * inst.pool * self._left).sum())
-        return Bill(found[0], found[1], found[2], found[3], idle)
+        return Bill(found[0], found[1], found[2], found[3], idle, n, limits)
 
-    def _cost(self, users: slice, at: _Columns) -> Floats:
+    def turned(self, k: int, money: float, too_dear: Ints) -> tuple[Ints, Floats]:
+        """Rows, and the part of each that users may ask for if money moves between servers.
+
+        Parameters
+        ----------
+        money : that moves. too_dear : users that hold tasks on pairs dearer than their cheapest;
+            all they spend there moves too.
+        """
+        prices, inst, alloc = self.prices[k], self.alloc.instance, self.alloc
+        pool = np.where(inst.pool > 0, inst.pool, 1.0)
+        asked = np.zeros(inst.pool.shape)
+        dear = np.flatnonzero(prices.any(axis=1))
+        at = _Columns(prices[dear], dear, np.setdiff1d(np.arange(len(prices)), dear), [])
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            for n in too_dear.tolist():
+                cost = self._cost(np.array([n]), at)[0]
+                u = np.where(inst.eligible[n, dear], alloc.score[n, dear], 0.0)
+                each = np.where(u > 0, cost / u, np.inf)
+                above = each > each.min(initial=np.inf) * (1 + ROUNDING)
+                money += float((alloc.held[n, dear] * cost)[above].sum())
+            for users in inst.blocks():
+                cost = self._cost(users, at)
+                demand = inst.demand[users]
+                demand = demand[:, dear] if demand.ndim == 3 else demand[:, None, :]
+                per = np.where(
+                    (cost > 0) & inst.eligible[users][:, dear], money / cost, 0.0
+                )[:, :, None] * demand  # fmt: skip
+                asked[dear] = np.maximum(asked[dear], per.max(axis=0, initial=0.0) / pool[dear])
+        # of a row with a price, others give way
+        asked[prices > 0] = 0.0
+        row = np.flatnonzero(asked.ravel() > 0)
+        return row, np.minimum(asked.ravel()[row], 1.0)
+
+    def _cost(self, users: slice | Ints, at: _Columns) -> Floats:
         """(users, H) price of a task on these servers."""
         demand = self.alloc.instance.demand[users]
         demand = demand[:, at.servers] if demand.ndim == 3 else demand[:, None, :]
@@ -131,18 +177,15 @@ class Bills:
         priced = rows.total(held * u * (cost > 0)) / self.share[users]
         return q * self.share[users], rows.total(held * cost), rows.total(held * above), priced
 
-    def _at_limit(self, n: int, at: _Columns, spent: float) -> tuple[float, float]:
-        """`cheapest` and `over` of a user at its limit, which may need servers of a high score."""
-        alloc, user = self.alloc, slice(n, n + 1)
+    def _limits(self, at: _Columns) -> Limits:
+        """What shares cost the users at limits, who may need servers of a high score."""
+        alloc, n = self.alloc, self.capped
         on = np.concatenate([at.servers, at.free])
-        cost = np.concatenate([self._cost(user, at)[0], np.zeros(len(at.free))])
-        open_ = alloc.instance.eligible[n, on]
-        share = float(self.share[n])
-        paid, q = credit(
-            cost[open_], alloc.score[n, on][open_], share, float(alloc.instance.limit[n])
-        )
-        over = spent - paid
-        return q * share, over if over > ROUNDING * spent else 0.0
+        cost = np.zeros((len(n), len(on)))
+        cost[:, : len(at.servers)] = self._cost(n, at)
+        open_ = alloc.instance.eligible[np.ix_(n, on)]
+        u = np.where(open_, alloc.score[np.ix_(n, on)], 0.0)
+        return Limits(np.where(open_, cost, 0.0), u, self.share[n], alloc.instance.limit[n])
 
 
 @dataclass(frozen=True)
@@ -198,26 +241,3 @@ def _alike(alloc: Allocation) -> Ints:
         if not np.array_equal(score[:, like], score):
             return servers
     return like
-
-
-def credit(cost: Floats, u: Floats, share: float, limit: float) -> tuple[float, float]:
-    """The least that a share costs within a limit of tasks, and the price of one more unit.
-
-    Per task of the limit, the least cost is the lower convex hull of the points (u, cost) and of
-    (0, 0), an unused task: one more unit of share moves tasks from one corner to the next.
-    """
-    hull = [(0.0, 0.0)]
-    for point in sorted(zip(u.tolist(), cost.tolist(), strict=True)):
-        if point[0] == hull[-1][0]:
-            continue  # of two servers of the same score the dearer one
-        while len(hull) > 1 and _slope(hull[-1], point) <= _slope(hull[-2], hull[-1]):
-            hull.pop()
-        hull.append(point)
-    at = share / limit * (1 + ROUNDING)
-    k = sum(corner[0] <= at for corner in hull[1:-1])
-    slope = _slope(hull[k], hull[k + 1])
-    return slope * share + limit * (hull[k][1] - slope * hull[k][0]), slope
-
-
-def _slope(a: tuple[float, float], b: tuple[float, float]) -> float:
-    return (b[1] - a[1]) / (b[0] - a[0])

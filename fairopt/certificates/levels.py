@@ -1,4 +1,4 @@
-r"""The judge of lexicographic max-min answers (docs/maths/prices.md, "Lexicographic max-min").
+r"""What the prices of plain max-min answers prove (docs/maths/prices.md, "Lexicographic max-min").
 
 With the prices of one level, q_n the cheapest price of a unit of share and B the value of all
 capacity, a user n can rise by at most
@@ -7,35 +7,27 @@ capacity, a user n can rise by at most
 
 of its share while nobody at or below its level falls, whatever happens to users above. Those may
 hold too much of what stops n: the excess of a user l above n is the part of its share that it holds
-on servers where a task has a price, at most U_l / U_n - 1. The residual of n is the larger of its
-room and of the largest excess above it, both at the prices of one level. If it is at most 1e-6 for
-every user, each at the prices of some level, all levels are proved from both sides.
+on servers where a task has a price, at most U_l / U_n - 1. What n's own prices leave open is the
+larger of its room and of the largest excess above it, both at the prices of one level; what lower
+levels leave open is carried on (`carried`).
+
+A plain answer is a tree without groups: the users of one level are a round, told by the levels
+themselves. All rounds are computed at once here, from sums over the users in order of level.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.allocation.check import (
-    CERTIFIED,
-    REFUTED,
-    UNPROVED,
-    Certificate,
-    Check,
-    Intervals,
-    Told,
-)
-from fairopt.certificates.due import due, lowest, told
-from fairopt.certificates.feasibility import feasibility, shrink
+from fairopt.certificates.carried import ROUNDING, Bounds, Paid, Turn, Uses, carried
+from fairopt.certificates.feasibility import shrink
 from fairopt.certificates.level_prices import Bill, Bills
-from fairopt.certificates.words import notes
 from fairopt.formulas import rows
-from fairopt.instance import Floats, remembered
+from fairopt.instance import Floats, Ints
 
-TOLERANCE = 1e-6
 TIE = 1e-9
 """levels whose relative difference is at most this are one level"""
 
@@ -48,48 +40,155 @@ def rooms(alloc: Allocation) -> Floats:
     return Order(alloc).room
 
 
-def residuals(alloc: Allocation) -> Floats:
-    """(N,) the larger of each user's room and the largest excess above it, at its best prices."""
-    return Order(alloc).residual
-
-
 class Order:
     """What the prices prove about the levels.
 
-    room, residual : (N,) of each user, at the prices that are best for it.
+    room : (N,) of each user, at the prices that are best for it. excess : (N,) of each user, the
+    part of its share that it holds of what stops those below it, at most what it is above them.
+    bounds : with the errors of other levels.
     """
 
     def __init__(self, alloc: Allocation) -> None:
         inst = alloc.instance
-        factor = shrink(alloc)
-        share = np.maximum(alloc.shares, 0.0) * factor
-        self.level = share / inst.weight
+        self._alloc, self._factor = alloc, shrink(alloc)
+        self.share = np.maximum(alloc.shares, 0.0) * self._factor
+        self.level = self.share / inst.weight
         self._order = np.argsort(self.level, kind="stable")
         self._level = self.level[self._order]
         # users up to and with the ties of each position
         self._last = np.searchsorted(self._level, self._level * (1 + TIE), side="right")
-        self._bills = Bills(alloc, share, factor)
-        self._best = np.full(len(share), -1)
-        self.room = _to_limit(alloc, share)
-        self.residual = self.room.copy()
+        self.stage = self._stages()
+        self._bills = Bills(alloc, self.share, self._factor)
+        self._best = np.full(len(self.share), -1)
+        self.room = _to_limit(alloc, self.share)
+        best = self.room.copy()
+        paid: dict[int, _Bill] = {}
         for k in range(len(self._bills)):
             bill = self._bills[k]
             room = self._rooms(bill)
             residual = np.maximum(room, self._above(bill.priced, room))
+            # a level of little money beside all that is paid is lost in the rounding of that
+            here = np.bincount(self.stage, bill.cheapest)[self.stage]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                residual += np.where(here > 0, ROUNDING * float(bill.cheapest.sum()) / here, 0.0)
             self.room = np.fmin(self.room, room)
-            better = residual < self.residual
-            self._best[better], self.residual[better] = k, residual[better]
+            better = residual < best
+            self._best[better], best[better] = k, residual[better]
+            if better.any():
+                money = bill.cheapest.copy()
+                if len(bill.capped):
+                    money[bill.capped] = bill.limits.second * self.share[bill.capped]
+                who = np.flatnonzero(money > 0)
+                dear = np.flatnonzero(bill.priced > 0)
+                paid[k] = _Bill(
+                    room, who, money[who], bill.cheapest[who], dear, bill.priced[dear],
+                    *self._turn(k, bill),
+                )  # fmt: skip
+        paid = {k: bill for k, bill in paid.items() if (self._best == k).any()}
+        self.excess = self._excess(paid)
+        self.bounds = self._carried(paid)
+
+    def _stages(self) -> Ints:
+        """(N,) the round in which each is stopped: users within TIE of the lowest of a round."""
+        stage, rank = np.empty(len(self._order), dtype=np.int64), 0
+        level, at = self._level, 0
+        while at < len(level):
+            end = max(int(self._last[at]), at + 1)
+            stage[self._order[at:end]] = rank
+            at, rank = end, rank + 1
+        return stage
+
+    def _carried(self, paid: dict[int, _Bill]) -> Bounds:
+        proofs, size, room = [], len(self.share), self.room.copy()
+        for k, bill in paid.items():
+            mine = np.flatnonzero(self._best == k)
+            room[mine] = bill.room[mine]
+            each = np.zeros(size)
+            each[bill.who] = bill.money
+            proofs.append(Paid(mine, each[mine], bill.who, bill.money, bill.gives))
+        if not int(self._last[0]) < size:
+            return carried(self.stage, room, self.excess, proofs, None, self.level)
+        turns = [
+            Turn(int(self.stage[self._best == k].min()), bill.row, bill.asked)
+            for k, bill in paid.items() if len(bill.row)
+        ]  # fmt: skip
+        return carried(
+            self.stage, room, self.excess, proofs, self._uses(), self.level, turns
+        )
+
+    def _excess(self, paid: dict[int, _Bill]) -> Floats:
+        """(N,) what each holds of what stops users below it, at the prices best for them."""
+        found = np.zeros(len(self.level))
+        for k, bill in paid.items():
+            lowest = float(self.level[self._best == k].min())
+            mine = self.level[bill.dear]
+            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+                part = np.fmin(bill.priced, 1 - lowest / mine)
+            part = np.where(mine > lowest * (1 + TIE), part, 0.0)
+            found[bill.dear] = np.fmax(found[bill.dear], part)
+        # of those that are stopped together, whoever is above the lowest
+        least = np.full(int(self.stage.max()) + 1, np.inf)
+        np.minimum.at(least, self.stage, self.level)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            above = np.where(self.level > 0, 1 - least[self.stage] / self.level, 0.0)
+        return np.fmax(found, np.where(above > ROUNDING, above, 0.0))
+
+    def _uses(self) -> Uses:
+        """What each user holds of each row, and what it asks of rows to have more."""
+        alloc, inst = self._alloc, self._alloc.instance
+        n, i = np.nonzero(alloc.held)
+        held = alloc.held[n, i] * self._factor
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(self.share[n] > 0, held * alloc.score[n, i] / self.share[n], 0.0)
+        # who is at its limit must move tasks to a server of a higher score
+        capped = np.isin(n, self._bills.capped)
+        asked = np.where(capped, 0.0, held)
+        m, j, moved = self._moved()
+        n, i = np.concatenate([n, m]), np.concatenate([i, j])
+        nothing = np.zeros(len(m))
+        held, share = np.concatenate([held, nothing]), np.concatenate([share, nothing])
+        asked = np.concatenate([asked, moved])
+        demand = inst.demand[n] if inst.demand.ndim == 2 else inst.demand[n, i]
+        need = demand / np.where(inst.pool > 0, inst.pool, 1.0)[i]
+        pair, r = np.nonzero(np.maximum(held, asked)[:, None] * need)
+        need, row = need[pair, r], i[pair] * inst.shape[2] + r
+        left = np.maximum(1.0 - alloc.utilisation.ravel() * self._factor, 0.0)
+        return Uses(n[pair], row, held[pair] * need, share[pair], asked[pair] * need, left)
+
+    def _moved(self) -> tuple[Ints, Ints, Floats]:
+        """Users at limits, the server of their highest score, and the tasks that must go there from
+        that of the highest score below it, for their whole share once more."""
+        alloc, inst, n = self._alloc, self._alloc.instance, self._bills.capped
+        score = np.where(inst.eligible[n], alloc.score[n], 0.0)
+        top = score.max(axis=1, initial=0.0)
+        held = np.where(alloc.held[n] > 0, score, np.inf)
+        low = held.min(axis=1, initial=np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moved = np.where(low < top, self.share[n] / (top - low), alloc.totals[n])
+        best = score.argmax(axis=1) if len(n) else np.zeros(0, dtype=np.int64)
+        return n, best, moved
+
+    def _turn(self, k: int, bill: Bill) -> tuple[Ints, Floats]:
+        """Rows, and the parts of them that may change hands at the k-th prices (`carried.Turn`)."""
+        over = np.where(bill.cheapest > 0, bill.over, 0.0)
+        money = bill.idle + float(over.sum())
+        if not money > 0:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        # all that is held on pairs that are too dear may have to go
+        return self._bills.turned(k, money, np.flatnonzero(over > 0))
 
     def _rooms(self, bill: Bill) -> Floats:
         """(N,) room: money left, overpaid, or spent by users above, relative to the user's."""
         order, last = self._order, self._last
-        room = np.empty(len(order))
+        money = np.empty(len(order))
         # a sum of terms >= 0, since the difference of budget and payments would lose its digits
         over = np.cumsum(bill.over[order])[last - 1]
         above = np.append(np.cumsum(bill.spent[order][::-1])[::-1], 0.0)[last]
-        cheapest = bill.cheapest[order]
+        money[order] = bill.idle + over + above
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            room[order] = np.where(cheapest > 0, (bill.idle + over + above) / cheapest, np.inf)
+            room = np.where(bill.cheapest > 0, money / bill.cheapest, np.inf)
+        if len(bill.capped):
+            room[bill.capped] = bill.limits.room(money[bill.capped])
         return np.where(np.isnan(room), np.inf, room)
 
     def _above(self, priced: Floats, room: Floats) -> Floats:
@@ -115,15 +214,22 @@ class Order:
         excess[order[asked]] = np.maximum(most[low], before)
         return excess
 
-    def excess(self) -> Floats:
-        """(N,) largest excess of each user over those below it, at the prices best for them."""
-        found = np.zeros(len(self.level))
-        for k in np.unique(self._best[self._best >= 0]):
-            lowest = float(self.level[self._best == k].min())
-            with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-                part = np.minimum(self._bills[k].priced, self.level / lowest - 1)
-            found = np.fmax(found, np.where(self.level > lowest * (1 + TIE), part, 0.0))
-        return found
+
+class _Bill(NamedTuple):
+    """What is kept of the bill at prices that are best for somebody.
+
+    room : (N,). who, money, gives : who pays, and how much (`carried.Paid`). dear, priced : who
+    holds a part of its share where tasks have a price, and that part. row, asked : `carried.Turn`.
+    """
+
+    room: Floats
+    who: Ints
+    money: Floats
+    gives: Floats
+    dear: Ints
+    priced: Floats
+    row: Ints
+    asked: Floats
 
 
 def _to_limit(alloc: Allocation, share: Floats) -> Floats:
@@ -135,62 +241,5 @@ def _to_limit(alloc: Allocation, share: Floats) -> Floats:
         with np.errstate(divide="ignore", over="ignore"):
             most = inst.limit[limited] * rows.largest(alloc.score[limited])
             room[limited] = np.maximum(most / share[limited] - 1, 0.0)
-        room[room <= 1e-9] = 0.0
+        room[room <= ROUNDING] = 0.0
     return room
-
-
-def judge(alloc: Allocation) -> Certificate:
-    """Certified: feasible, and a residual of at most 1e-6 for every user at some level's prices.
-
-    `gap` is the room of the lowest level, `residual` the largest residual of any user. Without
-    prices they are worked out (`due`); if they prove who is due what, a division that is another is
-    refuted.
-    """
-    if alloc.level_prices is not None:
-        return _judged(alloc)
-    found = due(alloc)
-    if found is None:
-        return _judged(alloc)
-    prices = [each["prices"]["prices"] for each in found.rounds or ()]
-    verdict = _judged(alloc.with_(level_prices=[*prices, lowest(alloc)]))
-    proof = _judged(found.with_(level_prices=prices))
-    if verdict.verdict == UNPROVED and proof.certified:
-        words = told(alloc, found)
-        return replace(verdict, verdict=REFUTED, intervals=proof.intervals, notes=words)
-    return verdict
-
-
-def _judged(alloc: Allocation) -> Certificate:
-    """The verdict on an answer with level prices."""
-    feasible = feasibility(alloc)
-    # kept with the answer, whose arrays nobody can write to: it is judged while it is solved too
-    order: Order = remembered(alloc, "_order", lambda: Order(alloc))
-    room, residual = order.room, order.residual
-    users = alloc.instance.users
-    worst, lowest = int(np.argmax(residual)), int(np.argmin(alloc.levels))
-    checks = (
-        *feasible,
-        Check.of("room of the lowest", room[lowest], TOLERANCE, users[lowest]),
-        Check.of("room of every user, excess above it", residual[worst], TOLERANCE, users[worst]),
-    )
-    verdict = CERTIFIED if all(c.holds for c in checks) else UNPROVED
-    if not all(c.holds for c in feasible):
-        verdict = REFUTED
-    loose = residual > TOLERANCE
-    if loose.any():
-        loose |= order.excess() > TOLERANCE
-    share = np.maximum(alloc.shares, 0.0)
-
-    def ends() -> tuple[Floats, Floats]:
-        # if nothing is proved of a user, its share has no bound, even if it is 0
-        most = np.multiply(
-            share, 1 + room, out=np.full(len(users), np.inf), where=np.isfinite(room)
-        )
-        return share * (1 - np.minimum(order.excess(), 1.0)), most
-
-    spans = Intervals(len(users), ends)
-    told = Told(lambda: tuple(notes(alloc)))
-    pinned_not = tuple([users[n] for n in np.flatnonzero(loose).tolist()])
-    return Certificate(
-        verdict, float(room[lowest]), float(residual[worst]), pinned_not, checks, spans, told
-    )

@@ -13,7 +13,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import parts
-from fairopt.certificates.bound import Proved, bound, nothing, sums
+from fairopt.certificates.bound import ROUND, Proved, bound, nothing, sums
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.duality import bill
 from fairopt.certificates.duality import gap as duality_gap
@@ -36,6 +36,8 @@ SURE = 1e-9
 FAR = 0.1
 """distance at first sight from which no optimum is searched while engines are tried"""
 NO_PRICES = {"prices": None, "limit_prices": None, "bound_prices": None, "node_prices": None}
+CLEAR = 1.01
+"""what a share is off by at most, in what it is off by at least, that needs no other search"""
 RENT = 30.0
 """a limit costs at most so many times what the share does: marginal values may be 1e600"""
 
@@ -122,22 +124,28 @@ def _proof(alloc: Allocation) -> Proof:
     found, off, surely = _searched(question, answer)
     if few(question):
         for begin in (_at_prices, _at_tasks):
-            if off.max() <= TOLERANCE or surely.max() > TOLERANCE:
+            # one who is off is told by how much
+            told = off.max() <= max(TOLERANCE, CLEAR * surely.max())
+            if told:
                 break
             again = _searched(question, begin(alloc, question, answer), answer)
-            if again[1].max() < off.max() or again[2].max() > TOLERANCE:
+            if again[1].max() < off.max():
                 found, off, surely = again
     return Proof(question, answer, found, off, surely)
 
 
 def _at_prices(alloc: Allocation, question: Question, answer: Given) -> Given:
-    """The answer with the shares that are best at its prices: its tasks may be bad, or forged."""
+    """The answer with the shares that are best at its prices, all multiplied until a row is full: its
+    tasks may be bad, or forged."""
     place = place_of(question, answer)
     log_t, _ = question.log_best(np.log(place.value[0]), place.log_unit)
     part = np.clip((question.base + np.exp(log_t)) / answer.share, 1e-6, 1e6)
     part = np.where(np.isfinite(part), part, 1.0)
-    owner = question.columns.owner(answer.held)
-    return replace(answer, x=answer.x * part[owner], share=answer.share * part)
+    x = answer.x * part[question.columns.owner(answer.held)]
+    row, each, entry = question.columns.entries(answer.held)
+    used = np.bincount(row, entry * x[each], len(question.rhs)) / question.unit
+    factor = 1.0 / max(float(used.max(initial=0.0)), 1e-300)
+    return replace(answer, x=x * factor, share=answer.share * part * factor)
 
 
 def _at_tasks(alloc: Allocation, question: Question, answer: Given) -> Given:
@@ -186,7 +194,9 @@ def _apart(proved: Proved, log_share: Floats, floor: Floats) -> tuple[Floats, Fl
     low, high = proved.log_share - proved.below, proved.log_share + proved.above
     low, high = np.maximum(low, floor), np.maximum(high, floor)
     off = np.maximum(np.abs(log_share - low), np.abs(high - log_share))
-    surely = np.maximum(np.maximum(low - log_share, log_share - high), 0.0)
+    # logarithms are rounded
+    surely = np.maximum(low - log_share, log_share - high) - ROUND * (2 + np.abs(log_share))
+    surely = np.maximum(surely, 0.0)
     return np.where(np.isnan(off), np.inf, off), np.where(np.isnan(surely), 0.0, surely)
 
 

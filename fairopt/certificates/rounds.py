@@ -1,21 +1,25 @@
-r"""The judge of max-min with groups, guarantees, ceilings, lending, priorities and modes.
+r"""The judge of max-min, with and without rules: it proves who is due what, round by round.
 
-The answer tells its rounds: the level t_k where somebody was stopped, who (Z_k), and prices. From
-the tree, the floors and these alone the judge works out what everybody is due, l_n(t_k) on Z_k
-(`fairopt.formulas.targets`). Then, with the prices of round k, q_n the cheapest price of a unit of
-share and B the value of all that is priced (docs/maths/trees.md),
+In round k a level t_k is reached where somebody is stopped (Z_k), and prices prove that nobody of
+Z_k could have more while everybody else keeps what it is due by then. With l_n what user n is due,
+q_n the cheapest price of a unit of share and B the value of all that is priced,
 
 .. math:: room_n = \frac{B - \sum_{m \in Z_1 .. Z_k} q_m l_m - \sum_{others} q_m l_m(t_k)}{q_n l_n}
 
-is the most by which n in Z_k could rise above what it is due while everybody else keeps what it is
-due by then, relative. That is one side. On the other, who is stopped later may hold nothing that
-stops n, except what it is due by then: the `excess` is the part of its share that it holds where
-tasks have a price, at most s_m / l_m(t_k) - 1. Nor may others hold less than they are due by an
-amount of money that matters to n. And everybody holds what it is due, relative to its own share.
+is the most by which n in Z_k could rise, relative. That is one side. On the other, who is stopped
+later may hold nothing that stops n, except what it is due by then (the `excess`), nor may others
+hold less than they are due by an amount of money that matters to n. And everybody holds what it is
+due (`off`). What one round leaves open is carried on into the later ones (`carried`), and the
+`residual` of a user is all of it together (docs/maths/prices.md, "Lexicographic max-min").
+
+The rounds of an answer beside groups, guarantees, ceilings, lending, priorities or modes are told
+by it, and followed along the path of targets (`ruled.walk`). A plain answer is a flat tree, whose
+rounds are its own levels: they are all computed at once, from sums in order of level (`levels`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,14 +34,18 @@ from fairopt.allocation.check import (
     Intervals,
     Told,
 )
-from fairopt.certificates.due import due, told
+from fairopt.certificates import words as plainly
+from fairopt.certificates.carried import Bounds, Paid, Uses, carried
+from fairopt.certificates.due import due, lowest, told
+from fairopt.certificates.feasibility import feasibility
+from fairopt.certificates.levels import Order
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import ROUNDING, Bill, Ruled
 from fairopt.certificates.ruled.walk import Stop, path
+from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas.entitled import entitled
-from fairopt.instance import Floats, Ints
+from fairopt.instance import Floats, Ints, remembered
 
-TOLERANCE = 1e-6
 TIE = 1e-9
 """what is due may be this part below a limit that stops it"""
 
@@ -46,102 +54,164 @@ TIE = 1e-9
 class Proof:
     """What the rounds prove of every user, each (N,) relative to its share; inf if nothing.
 
-    room : it could rise by. excess : those stopped later, or others, hold of what is due to it.
-    off : distance from what it is due, l. short : of that, what it could rise by.
+    room : it could rise by. excess : it holds of what is due to others. off : distance from what it
+    is due, l. short : of that, what it could rise by. bounds : all rounds together.
     """
 
     room: Floats
     excess: Floats
     off: Floats
     short: Floats
+    bounds: Bounds
 
     @property
     def residual(self) -> Floats:
-        """(N,) the largest of the three."""
-        return np.maximum(np.maximum(self.room, self.excess), self.off)
+        """(N,) bound on the logarithm of what each holds over what it is due at the optimum."""
+        with np.errstate(divide="ignore"):
+            far = np.where(self.off < 1, -np.log1p(-np.minimum(self.off, 1.0)), np.inf)
+        return np.asarray(self.bounds.residual + np.maximum(far, np.log1p(self.short)))
 
 
-def judge(alloc: Allocation) -> Certificate:
-    """Certified: every rule kept, every round right, and residuals of at most 1e-6.
+def judge(alloc: Allocation, *, tolerance: float = TOLERANCE) -> Certificate:
+    """Certified: every rule kept, and every user proved to be within `tolerance` of its level.
 
-    `gap` is how much any user of the first round could rise, `residual` the largest residual of
-    any user. Without rounds they are worked out (`due`); if they are proved, a division that is
-    another is refuted.
+    `gap` is how much any user of the first round could rise, `residual` the bound proved of the
+    worst user, as a logarithm of its level over that at the optimum. Without level prices, or
+    rounds, they are worked out (`due`).
     """
-    if alloc.rounds is not None:
-        return _judged(alloc)
+    flat = alloc.rounds is None and alloc.instance.plain
+    if (alloc.level_prices if flat else alloc.rounds) is not None:
+        return _judged(alloc, tolerance)
     found = due(alloc)
     if found is None:
-        return _judged(alloc)
-    verdict = _judged(alloc.with_(rounds=found.rounds))
-    proof = _judged(found)
-    if verdict.verdict == UNPROVED and proof.certified:
-        words = told(alloc, found)
-        return replace(verdict, verdict=REFUTED, intervals=proof.intervals, notes=words)
-    return verdict
+        return _judged(alloc, tolerance)
+    if flat:
+        prices = [each["prices"]["prices"] for each in found.rounds or ()]
+        verdict = _judged(alloc.with_(level_prices=[*prices, lowest(alloc)]), tolerance)
+    else:
+        verdict = _judged(alloc.with_(rounds=found.rounds), tolerance)
+    return against(alloc, verdict, found, tolerance)
 
 
-def _judged(alloc: Allocation) -> Certificate:
-    """The verdict on an answer with rounds."""
+def against(
+    alloc: Allocation, verdict: Certificate, found: Allocation | None = None,
+    tolerance: float = TOLERANCE,
+) -> Certificate:  # fmt: skip
+    """The verdict, refuted if what everybody is due can be worked out and proved, and differs.
+
+    Parameters
+    ----------
+    found : the division with what everybody is due; worked out if None.
+    """
+    if verdict.verdict != UNPROVED:
+        return verdict
+    if found is None and (found := due(alloc)) is None:
+        return verdict
+    proof = _judged(found, tolerance)
+    if not proof.certified:
+        return verdict
+    share, (low, high) = alloc.shares, proof.intervals.ends  # type: ignore[attr-defined]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.maximum(low / share, share / high)
+    if not (apart > np.exp(tolerance)).any():
+        return verdict
+    return replace(
+        verdict, verdict=REFUTED, intervals=proof.intervals, notes=told(alloc, found, tolerance)
+    )
+
+
+def _judged(alloc: Allocation, tolerance: float) -> Certificate:
+    """The verdict on an answer with level prices or rounds."""
+    if alloc.rounds is None and alloc.instance.plain:
+        # kept with the answer, whose arrays nobody can write to: it is judged while it is solved
+        order: Order = remembered(alloc, "_order", lambda: Order(alloc))
+        none = np.zeros(len(order.level))
+        found = Proof(order.room, order.excess, none, none, order.bounds)
+        gap = float(order.room[int(np.argmin(alloc.levels))])
+        share = np.maximum(alloc.shares, 0.0)
+        notes = Told(lambda: tuple(plainly.notes(alloc)))
+        return _verdict(alloc, feasibility(alloc), (), found, gap, share, notes, tolerance)
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     ruled = Ruled(alloc)
     kept = feasible.checks(ruled, asked.floor)
     factor = feasible.shrink(ruled)
-    users = alloc.instance.users
     stops, wrong = path(alloc, asked)
     found = prove(Ruled(alloc, factor) if factor < 1 else ruled, stops)
-    residual = found.residual
-    first = stops[0].users if stops else np.arange(len(users))
+    first = stops[0].users if stops else np.arange(len(ruled.share))
     gap = float((found.room + found.short)[first].max(initial=0.0))
+    order_ = (Check.of("rounds in order", 1.0 if wrong else 0.0, 0.0, wrong),)
+    notes = Told(lambda: words.told(alloc.instance, stops))
+    return _verdict(alloc, kept, order_, found, gap, ruled.share, notes, tolerance)
+
+
+def _verdict(
+    alloc: Allocation, kept: Sequence[Check], order: Sequence[Check], found: Proof, gap: float,
+    share: Floats, notes: Sequence[str], tolerance: float,
+) -> Certificate:  # fmt: skip
+    """The certificate of what was proved."""
+    users = alloc.instance.users
+    residual = found.residual
     checks = (
-        *kept,
-        Check.of("rounds in order", 1.0 if wrong else 0.0, 0.0, wrong),
-        _worst("everybody holds what it is due", found.off, users),
-        _worst("room of every user", found.room, users),
-        _worst("excess of those stopped later", found.excess, users),
-    )
+        *kept, *order,
+        _worst("everybody holds what it is due", found.off, users, tolerance),
+        _worst("room of every user", found.room, users, tolerance),
+        _worst("excess of those stopped later", found.excess, users, tolerance),
+        _worst("all rounds together", residual, users, tolerance),
+    )  # fmt: skip
     verdict = CERTIFIED if all(c.holds for c in checks) else UNPROVED
     if not all(c.holds for c in kept):
         verdict = REFUTED
-    loose = tuple([users[n] for n in np.flatnonzero(~(residual <= TOLERANCE)).tolist()])
-    share = ruled.share
+    loose = tuple([users[n] for n in np.flatnonzero(~(residual <= tolerance)).tolist()])
 
     def ends() -> tuple[Floats, Floats]:
-        sure = np.isfinite(residual)
-        top = share * (1 + np.where(sure, found.room + found.off, 0.0))
-        low = share * (1 - np.minimum(np.where(sure, found.excess + found.off, 1.0), 1.0))
-        return low, np.where(sure, top, np.inf)
+        low, top = found.bounds.ends(share)
+        known = np.isfinite(found.off)
+        with np.errstate(invalid="ignore"):
+            return (np.where(known, low * np.maximum(1 - found.off, 0.0), 0.0),
+                    np.where(known, top * (1 + found.short), np.inf))  # fmt: skip
 
     spans = Intervals(len(users), ends)
-    notes = Told(lambda: words.told(alloc.instance, stops))
-    return Certificate(verdict, gap, float(residual.max()), loose, checks, spans, notes)
+    worst = float(residual.max())
+    return Certificate(verdict, gap, worst, loose, checks, spans, notes)
 
 
-def _worst(name: str, amount: Floats, users: tuple[str, ...]) -> Check:
+def _worst(name: str, amount: Floats, users: tuple[str, ...], tolerance: float) -> Check:
     n = int(np.argmax(amount))
-    return Check.of(name, float(amount[n]), TOLERANCE, users[n] if amount[n] > 0 else "")
+    return Check.of(name, float(amount[n]), tolerance, users[n] if amount[n] > 0 else "")
 
 
 def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
     """What the prices of the rounds prove of every user, each at the best prices of its round."""
     users = len(ruled.share)
-    room, excess = np.full(users, np.inf), np.full(users, np.inf)
+    room, excess = np.full(users, np.inf), np.zeros(users)
     right = np.full(users, np.nan)
-    for stop in stops:
+    stage, proofs = np.zeros(users, dtype=np.int64), list[Paid]()
+    for k, stop in enumerate(stops):
         mine = stop.users
-        right[mine] = stop.due[mine]
+        right[mine], stage[mine] = stop.due[mine], k
         to_limit = _to_limit(ruled, stop.due)[mine]
         best = np.full(len(mine), np.inf)
+        chosen, bills = np.full(len(mine), -1), list[tuple[Floats, Floats]]()
         for prices in ruled.cleaned(stop.prices):
-            above, others = _at(ruled, stop, ruled.bill(prices))
-            above = np.fmin(above, to_limit)
-            worst = np.maximum(above, others)
+            bill = ruled.bill(prices)
+            above, missing, held = _at(ruled, stop, bill)
+            above = np.fmin(above, to_limit) + missing
+            money = np.where(bill.cheapest > 0, bill.cheapest * stop.due, 0.0)
+            # a round of little money beside all that is paid is lost in the rounding of that
+            here = float(money[mine].sum())
+            lost = ROUNDING * float(money.sum()) / here if here > 0 else 0.0
+            worst = np.maximum(above, held.max(initial=0.0)) + lost
             better = worst < best
-            best[better] = worst[better]
-            room[mine[better]], excess[mine[better]] = above[better], others[better]
+            best[better], chosen[better] = worst[better], len(bills)
+            bills.append((money, held))
+            room[mine[better]] = above[better]
         # at its limit a user can rise at no prices
         capped = (to_limit <= TOLERANCE) & ~(best <= TOLERANCE)
-        room[mine[capped]], excess[mine[capped]] = to_limit[capped], 0.0
+        room[mine[capped]], chosen[capped] = to_limit[capped], -1
+        for j, (money, held) in enumerate(bills):
+            if (chosen == j).any():
+                proofs.append(_paid(ruled, stop, money, mine[chosen == j]))
+                excess = np.maximum(excess, held)
     nothing = ruled.nothing
     with np.errstate(divide="ignore", invalid="ignore"):
         off = np.abs(ruled.share - right) / np.maximum(right, nothing)
@@ -150,11 +220,36 @@ def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
     off = np.where(np.isnan(off), np.inf, off)
     with np.errstate(divide="ignore", invalid="ignore"):
         short = np.where(off > 0, np.maximum(right / ruled.share - 1.0, 0.0), 0.0)
-    return Proof(room, excess, off, np.where(np.isnan(short), np.inf, short))
+    uses = _uses(ruled) if len(stops) > 1 else None
+    bounds = carried(stage, room, np.minimum(excess, 1.0), proofs, uses)
+    return Proof(room, excess, off, np.where(np.isnan(short), np.inf, short), bounds)
 
 
-def _at(ruled: Ruled, stop: Stop, bill: Bill) -> tuple[Floats, Floats]:
-    """Room and excess of the users of a round, at prices."""
+def _paid(ruled: Ruled, stop: Stop, money: Floats, users: Ints) -> Paid:
+    """What is paid at prices that prove these users. Who is due nothing is brought nothing."""
+    own = money[users]
+    own = np.where(stop.due[users] <= ruled.nothing[users], np.inf, own)
+    who = np.flatnonzero(money > 0)
+    return Paid(users, own, who, money[who], money[who])
+
+
+def _uses(ruled: Ruled) -> Uses:
+    """What each user holds of each resource of each server."""
+    k, i = np.nonzero(ruled.tasks)
+    user, resources = ruled.owner[k], ruled.inst.shape[2]
+    demand = ruled.demand[k, i if ruled.demand.shape[1] > 1 else np.zeros_like(i)]
+    pool = np.where(ruled.inst.pool > 0, ruled.inst.pool, 1.0)
+    part = ruled.tasks[k, i][:, None] * demand / pool[i]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        held = ruled.tasks[k, i] * ruled.score[k, i] / ruled.share[user]
+    left = np.maximum(1.0 - (ruled.used / pool).ravel(), 0.0)
+    entry, r = np.nonzero(part)
+    part = part[entry, r]
+    return Uses(user[entry], i[entry] * resources + r, part, held[entry], part, left)
+
+
+def _at(ruled: Ruled, stop: Stop, bill: Bill) -> tuple[Floats, Floats, Floats]:
+    """Room of the users of a round at prices, what others are short of it, and the excess (N,)."""
     q, due, mine = bill.cheapest, stop.due, stop.users
     apart = ruled.share - due
     apart[np.abs(apart) <= ROUNDING * due] = 0.0
@@ -163,10 +258,10 @@ def _at(ruled: Ruled, stop: Stop, bill: Bill) -> tuple[Floats, Floats]:
         short = (q * np.maximum(-apart, 0.0))[q > 0].sum()
         room, missing = (_part(ruled, money, mine, q, due) for money in (left, short))
         above = np.where(apart > 0, apart / due, 0.0)
-    most = np.minimum(bill.priced, above)[~stop.done].max(initial=0.0)
-    found = np.maximum(missing, most)
-    bad = np.isnan(room) | np.isnan(found)
-    return np.where(bad, np.inf, room), np.where(bad, np.inf, found)
+    held = np.where(stop.done, 0.0, np.minimum(bill.priced, above))
+    bad = np.isnan(room) | np.isnan(missing)
+    held = np.where(np.isnan(held), np.inf, held)
+    return np.where(bad, np.inf, room), np.where(bad, np.inf, missing), held
 
 
 def _part(ruled: Ruled, money: float, mine: Ints, q: Floats, due: Floats) -> Floats:

@@ -16,6 +16,11 @@ from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas.entitled import Entitled
 from fairopt.instance import Bools
 
+ROUNDING, SURE = 2.0**-52, 1e-12
+"""part of its floor by which a user that is stuck might rise, as far as rounding tells; at most"""
+FACTOR = 10.0
+"""how many times that may be taken from another user, one after another"""
+
 
 def stuck(alloc: Allocation, asked: Entitled) -> Bools:
     """(N,) who holds its floor, and is proved unable to hold more while all others hold theirs."""
@@ -28,7 +33,7 @@ def stuck(alloc: Allocation, asked: Entitled) -> Bools:
     ruled = Ruled(alloc, factor) if factor < 1 else ruled
     share = ruled.share
     held = (floor > 0) & (share <= floor * (1 + TOLERANCE))
-    proved = none
+    proved, most = none, ROUNDING
     for prices in at_floors(ruled.alloc, asked, held) if held.any() else []:
         for cleaned in ruled.cleaned(prices):
             with np.errstate(all="ignore"):
@@ -37,7 +42,12 @@ def stuck(alloc: Allocation, asked: Entitled) -> Bools:
                 left = bill.idle + bill.over.sum()
                 left += float((q * np.maximum(share - floor, 0.0))[q > 0].sum())
                 # what is left could be another's, so all who pay these prices are stuck, or nobody
-                fixed = held & (left <= TOLERANCE * q * floor)
-                if fixed[q > 0].all():
+                fixed = held & (left <= SURE * q * floor)
+                if fixed[q > 0].all() and (q > 0).any():
                     proved = proved | (fixed & (q > 0))
-    return proved
+                    most = max(most, float((left / (q * floor))[fixed & (q > 0)].max()))
+    # by what rounding hides they might rise all the same, and take that from another row: nobody
+    # else may have so little that it matters
+    others = ~proved
+    part = np.maximum(share - floor, 0.0)[others] / ruled.alone[others]
+    return proved if (part * TOLERANCE >= FACTOR * most).all() else none

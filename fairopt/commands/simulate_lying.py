@@ -36,7 +36,7 @@ def amounts(context: click.Context, option: click.Parameter, value: str | None) 
               help="What the liar needs; default the model's [dynamics], or each class in turn.")
 @click.option("--claims", callback=amounts, metavar="RESOURCE=AMOUNT,...",
               help='What it claims; "best" looks for the best lie; default the model or "best".')
-@common.loads_and_rules("drf, pf, bmf or a notion without parameters; default pf.")
+@common.loads_and_rules("drf, pf, bmf, alpha=A or a notion without parameters; default pf.")
 @exact.options  # fmt: skip
 def command(
     model: str,

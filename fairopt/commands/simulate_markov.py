@@ -13,7 +13,7 @@ from fairopt.commands import simulate_loads as common
 
 @click.command("markov", context_settings={"max_content_width": 100})
 @click.argument("model")
-@common.loads_and_rules("drf, pf, bmf (all three by default), or a notion without parameters.")
+@common.loads_and_rules("drf, pf, bmf (default all), alpha=A, or a notion without parameters.")
 @exact.options  # fmt: skip
 def command(
     model: str,

@@ -14,7 +14,7 @@ from fairopt.errors import BadInput, Fault
 if TYPE_CHECKING:
     from fairopt.dynamics.servers import OverTime, Phase
 
-BESIDE = {"tsf": "TSF", "cdrf": "C-DRFH"}
+BESIDE = {"tsf": "TSF", "drf": "C-DRFH", "cdrf": "CDRF"}
 """criteria of max-min recomputed exactly, and what they are called in khamse2016"""
 SHOWN = 12
 """most states shown of each phase, the time between two changes of the users"""
@@ -65,8 +65,8 @@ def command(
 ) -> int:
     """Let every server of MODEL keep PS-DSF by itself while users leave and return.
 
-    For comparison, TSF and C-DRFH are recomputed exactly whenever a user leaves or returns. A phase
-    (the time between two such changes) that does not settle is reported, and is not an error.
+    For comparison, TSF, C-DRFH and CDRF are recomputed exactly whenever a user leaves or returns. A
+    phase (the time between two such changes) that does not settle is reported, and is no error.
     """
     from fairopt.dynamics.servers import by_themselves
     from fairopt.instance.reading import nearest

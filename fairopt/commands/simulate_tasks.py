@@ -23,6 +23,8 @@ from fairopt.commands import simulate_loads as common
               help="Serve no job while a task of the most deprived job does not fit.")
 @click.option("--bottleneck", type=click.Choice(["<=", "<"]), default="<=", show_default=True,
               help="For bmf: how what is left of a bottleneck compares with the largest demand.")
+@click.option("--shape", type=click.IntRange(min=1), default=1, show_default=True, metavar="K",
+              help="Stages of the Erlang task times; 1 is exponential, more are less variable.")
 @common.options  # fmt: skip
 def command(
     model: str,
@@ -34,6 +36,7 @@ def command(
     units: int | None,
     freeze: bool,
     bottleneck: str,
+    shape: int,
     replications: int,
     seed: int,
     workers: int,
@@ -58,7 +61,7 @@ def command(
             units=common.setting(problem, "units", units, 100),
             tasks_per_job=common.setting(problem, "tasks_per_job", tasks_per_job, 500),
             jobs=number, warmup=warmup, replications=replications, seed=seed, freeze=freeze,
-            bottleneck=bottleneck, executor=executor, resume=resume, progress=told,
+            bottleneck=bottleneck, shape=shape, executor=executor, resume=resume, progress=told,
         ),
         len(asked) * len(named) * replications, workers, resume, "tasks",
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import completion, notion_options, output, progress
+from fairopt.commands import completion, conditions, notion_options, output, progress
 from fairopt.commands.grouped import Grouped
 from fairopt.errors import NotCertified
 
@@ -31,6 +31,8 @@ from fairopt.errors import NotCertified
               help="Begin from the answer before a change, saved with -o.")  # fmt: skip
 @click.option("--explain", "told", is_flag=True,
               help="Also print every check, what stops each user, and what that is worth.")
+@click.option("--kkt", is_flag=True,
+              help="Print the conditions of optimality instead, pair by pair and row by row.")
 @click.option("--whole", is_flag=True,
               help="Print every user, server and level, on lines as long as they need.")
 @output.as_json
@@ -44,6 +46,7 @@ def command(
     reduce: bool,
     begin: str | None,
     told: bool,
+    kkt: bool,
     whole: bool,
     as_json: bool,
     path: str | None,
@@ -75,7 +78,9 @@ def command(
         answer, complaint = error.allocation, error
     if path is not None:
         files.save(answer, path)
-    if as_json:
+    if kkt:
+        conditions.out(answer, problem.title or problem.name, complaint is None, whole, as_json)
+    elif as_json:
         output.to_stdout(files.dumps(answer))
     else:
         from fairopt.report.tables import allocation_text

@@ -9,6 +9,7 @@ import click
 
 from fairopt import files, storage
 from fairopt.certificates import certify
+from fairopt.commands import conditions
 from fairopt.commands.output import as_json, to_stderr, to_stdout
 from fairopt.errors import NotCertified, UsageError
 from fairopt.files.answers import LARGEST
@@ -18,11 +19,13 @@ from fairopt.files.answers import LARGEST
 @click.argument("file")
 @click.option("--partitions", metavar="DIR",
               help="Of an answer in partitions: where its users are, if they were moved.")
+@click.option("--kkt", is_flag=True,
+              help="Of an allocation: print the conditions of optimality, pair by pair.")
 @click.option("--tolerance", type=float, default=1e-6, show_default=True,
               help="Certify when every share is proved to be within this part.")  # fmt: skip
 @as_json
 def command(
-    file: str, partitions: str | None, tolerance: float, as_json: bool
+    file: str, partitions: str | None, kkt: bool, tolerance: float, as_json: bool
 ) -> int:  # fmt: skip
     """Judge the allocation in FILE (fairopt/allocation/v1, or "-" for stdin), or the plan.
 
@@ -32,16 +35,22 @@ def command(
     which is judged a partition at a time. Exit code 0 means certified, 4 refuted or unproved.
     """
     if Path(file).is_dir():
+        if kkt:
+            raise UsageError("--kkt belongs to one allocation; FILE is an answer in partitions")
         return _partitions(file, partitions, as_json)
     if partitions is not None:
         raise UsageError("--partitions belongs to the folder of an answer in partitions")
     content = storage.read_text(file, LARGEST, "an answer or a plan in JSON")
     source = storage.source_name(file)
     if is_plan(content):
+        if kkt:
+            raise UsageError("--kkt belongs to an allocation; FILE is a plan")
         return _plan(content, source, as_json)
     answer = files.loads(content, source)
     certificate = certify(answer, tolerance=tolerance)
-    if as_json:
+    if kkt:
+        conditions.out(answer.with_(certificate=certificate), "", True, False, as_json)
+    elif as_json:
         to_stdout(files.dumps(answer.with_(certificate=certificate)))
     else:
         to_stdout(certificate.explain())

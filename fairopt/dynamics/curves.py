@@ -21,7 +21,10 @@ from fairopt.dynamics.rates import NAMED
 from fairopt.dynamics.replications import Piece, Progress, run
 from fairopt.errors import BadInput, Fault, SolverFailure, UsageError
 from fairopt.instance import Instance
-from fairopt.notions import Notion, make
+from fairopt.notions import AlphaFair, Notion, make
+
+ALPHA = "alpha="
+"""a rule that begins so is alpha-fairness; its number follows"""
 
 ROUNDING = 1e-9
 """relative: how far numbers that a file holds may be apart"""
@@ -47,7 +50,7 @@ def service_curves(
     ----------
     instance : one pool; what a user demands is a_kj.
     loads : L = max_j sum_k rho_k a_kj, each in (0, 1).
-    rules : "drf", "pf", "bmf", or the name of a notion that needs no parameters.
+    rules : "drf", "pf", "bmf", "alpha=2" (any alpha), or a notion that needs no parameters.
     mix : {user: part} of the loads rho_k; default all alike. Users without a part do not come.
     means : {user: mean work}; default 1.
     edge, flow, most : as of `service_rates`.
@@ -152,6 +155,11 @@ def named(rule: str) -> Notion:
     ------
     UsageError : neither one of bonald2015's three nor a notion that needs no parameters.
     """
+    if rule.startswith(ALPHA):
+        try:
+            return AlphaFair(float(rule.removeprefix(ALPHA)))
+        except ValueError:
+            raise UsageError(f"rule: found {rule!r}; wanted alpha= and a number > 0") from None
     return NAMED[rule] if rule in NAMED else make(rule)
 
 

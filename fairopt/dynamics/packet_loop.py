@@ -10,7 +10,7 @@ import numpy as np
 from fairopt.dynamics.fast import inner
 from fairopt.instance import Floats, Ints
 
-# rules: what a packet adds to its flow's tag
+# rules: by how much a packet's tag is above that of its flow's packet before it
 DRF, PF, BMF = 0, 1, 2
 # why `advance` comes back: more arrivals wanted, more slots, done
 MORE, SLOTS, DONE = 0, 1, 2
@@ -22,20 +22,26 @@ COUNTS = 8
 @inner
 def enqueue(
     s: int, j: int, rule: int, service: Floats, k: int, virtual: Floats, tags: Floats,
-    head: Ints, length: Ints, finish: Floats,
+    head: Ints, length: Ints, last: Floats, serving: Ints,
 ) -> None:  # fmt: skip
-    """One more packet of flow s at resource j, tagged max(V_j, the flow's last finish tag)."""
+    """One more packet of flow s at resource j, tagged max(V_j, the flow's last tag + what it adds).
+
+    Under PF that is a_kj / Q with the Q of now, as in (8): packets waiting or in service, and this.
+    """
     window = tags.shape[2]
-    start = max(virtual[j], finish[s, j])
-    tags[s, j, (head[s, j] + length[s, j]) % window] = start
-    length[s, j] += 1
     add = service[k, j]
     if rule == PF:
-        add /= length[s, j]
+        here = length[s, j] + 1
+        if serving[j] == s:
+            here += 1
+        add /= here
     elif rule == DRF:
         for other in range(service.shape[1]):
             add = max(add, service[k, other])
-    finish[s, j] = start + add
+    start = max(virtual[j], last[s, j] + add)
+    tags[s, j, (head[s, j] + length[s, j]) % window] = start
+    length[s, j] += 1
+    last[s, j] = start
 
 
 @inner
@@ -76,7 +82,7 @@ def advance(
     block_kind: Ints, block_time: Floats, block_size: Floats,
     count: Ints, clock: Floats, present: Ints,
     kind: Ints, born: Floats, number: Ints, unsent: Floats, flying: Ints, active: Ints, free: Ints,
-    tags: Floats, head: Ints, length: Ints, finish: Floats,
+    tags: Floats, head: Ints, length: Ints, last: Floats,
     virtual: Floats, serving: Ints, ready: Floats, busy: Floats,
     area: Floats, stay: Floats, done: Ints, seen: Ints, wait: Floats,
 ) -> int:  # fmt: skip
@@ -91,7 +97,8 @@ def advance(
     kind ... flying : by slot: class, arrival, number, packets not yet sent, packets on their way.
     active, free : slots of the flows in order of arrival, and slots not in use.
     tags, head, length (S, R, window), (S, R), (S, R) : start tags waiting, in rings.
-    finish (S, R), virtual (R,) : last finish tag of a flow, tag in service at a resource.
+    last (S, R), virtual (R,) : last start tag of a flow (0 before its first packet), tag in service
+        at a resource.
     serving, ready, busy (R,) : whose packet is served (-1 none), until when, time spent serving
         what has begun.
     area, stay (K,) : integral of flows present, time in the system of flows that left.
@@ -132,13 +139,13 @@ def advance(
             for r in range(resources):
                 head[s, r] = 0
                 length[s, r] = 0
-                finish[s, r] = 0.0
+                last[s, r] = 0.0
             first = resource_after(service, k, -1)
             flying[s] = int(min(float(window), block_size[n]))
             unsent[s] = block_size[n] - flying[s]
             count[SENT] += flying[s]
             for _ in range(flying[s]):
-                enqueue(s, first, rule, service, k, virtual, tags, head, length, finish)
+                enqueue(s, first, rule, service, k, virtual, tags, head, length, last, serving)
             j = first
         else:
             s = serving[j]
@@ -156,7 +163,7 @@ def advance(
                     flying[s] -= 1
                     onward = resources
             if onward < resources:
-                enqueue(s, onward, rule, service, k, virtual, tags, head, length, finish)
+                enqueue(s, onward, rule, service, k, virtual, tags, head, length, last, serving)
                 if onward != j and serving[onward] < 0:
                     serve(onward, now, service, active, count[ACTIVE], kind, tags, head, length,
                           virtual, serving, ready, busy)  # fmt: skip

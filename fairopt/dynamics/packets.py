@@ -3,10 +3,11 @@
 A packet of class k takes a_kj of the time of resource j, resource 1 first; resources that it does
 not need are skipped. A flow has at most `window` packets on their way, and sends the next when one
 has left; near its end it sends what is left. Every resource serves the waiting packet of smallest
-start tag max(V_j, the flow's last finish tag there), 0 at first; V_j is the tag last served and is
-kept while j is idle; ties go to the older flow. The finish tag is the start tag plus
-max_j a_kj ("drf": DRFQ), a_kj / Q ("pf": Q packets of the flow wait at j, this one counted) or
-a_kj ("bmf"). Sizes are geometric; what a class gets is gamma_k = mean size / E[T_k].
+start tag; V_j is the tag last served and is kept while j is idle; ties go to the older flow. The
+start tag is max(V_j, the start tag of the flow's packet before it (0 at first) + what is added):
+max_j a_kj ("drf": DRFQ), a_kj / Q ("pf", (8): Q packets of the flow wait at j or are served there
+when this one comes, itself counted) or a_kj ("bmf").
+Sizes are geometric; what a class gets is gamma_k = mean size / E[T_k].
 """
 
 from __future__ import annotations
@@ -193,7 +194,7 @@ class _Run:
         self.born, self.unsent = np.zeros((2, SLOTS))
         self.free = np.arange(SLOTS)[::-1].copy()
         self.count[at.FREE] = SLOTS
-        self.tags, self.finish = np.zeros((SLOTS, resources, window)), np.zeros((SLOTS, resources))
+        self.tags, self.last = np.zeros((SLOTS, resources, window)), np.zeros((SLOTS, resources))
         self.head, self.length = np.zeros((2, SLOTS, resources), dtype=whole)
         self.virtual, self.busy = np.zeros((2, resources))
         self.serving, self.ready = np.full(resources, -1), np.full(resources, np.inf)
@@ -207,7 +208,7 @@ class _Run:
                 self.rule, self.horizon, self.watched, self.until, self.service,
                 *self.block, self.count, self.clock, self.present,
                 self.kind, self.born, self.number, self.unsent, self.flying, self.active, self.free,
-                self.tags, self.head, self.length, self.finish,
+                self.tags, self.head, self.length, self.last,
                 self.virtual, self.serving, self.ready, self.busy,
                 self.area, self.stay, self.done, self.seen, self.wait,
             )  # fmt: skip
@@ -221,7 +222,7 @@ class _Run:
     def _grow(self) -> None:
         """Room for twice as many flows."""
         slots = len(self.kind)
-        for name in ("kind", "number", "flying", "active", "born", "unsent", "tags", "finish",
+        for name in ("kind", "number", "flying", "active", "born", "unsent", "tags", "last",
                      "head", "length"):  # fmt: skip
             old = getattr(self, name)
             setattr(self, name, np.concatenate([old, np.zeros_like(old)]))

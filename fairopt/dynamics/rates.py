@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.dynamics import judging
+from fairopt.dynamics import alpha_rates, judging
 from fairopt.errors import BadInput, Fault, SolverFailure
 from fairopt.instance import Bools, Floats, Instance
-from fairopt.notions import BottleneckMaxFair, MaxMin, Notion, ProportionalFair
+from fairopt.notions import AlphaFair, BottleneckMaxFair, MaxMin, Notion, ProportionalFair
 
 BLOCK = 16_384
 """states worked on at a time: their arrays stay in the cache"""
@@ -51,7 +51,8 @@ def class_rates(requirements: Floats, states: Any, notion: Any) -> Floats:
     DRF by water filling; PF by bisection on a price for two resources and by Newton's method on
     the prices for more; BMF by the split of its Proposition 4 for two resources, and for more,
     where it need not be unique, the point at which the water levels of the resources settle when
-    they are set in turn (the rule "levels" of `BottleneckMaxFair`). Any other notion is solved and
+    they are set in turn (the rule "levels" of `BottleneckMaxFair`). Alpha-fairness over one
+    or two resources by bisection on the ratio of the prices. Any other notion is solved and
     certified state by state, by `fairopt.solve`. Every state is judged by the definition of its
     notion (fairopt.dynamics.judging), whatever way its rates were found.
 
@@ -90,6 +91,8 @@ def _off(
     part: Floats, number: Floats, rates: Floats, price: Floats | None, notion: Notion
 ) -> Floats:
     """(S,) how far the rates are from what the notion asks, as a judge sees it."""
+    if price is not None and isinstance(notion, AlphaFair):
+        return alpha_rates.off(part, number, rates, price, notion.alpha)
     if price is not None:
         return judging.priced(part, number, rates, price)
     dominant = notion == NAMED["drf"]
@@ -106,6 +109,8 @@ def batched(requirements: Floats, notion: Notion) -> Batch | None:
         return pf_two if two else pf
     if notion == NAMED["bmf"]:
         return bmf_two if two else bmf
+    if two and isinstance(notion, AlphaFair) and notion == AlphaFair(notion.alpha):
+        return alpha_rates.Alpha(notion.alpha) if notion.alpha > 0 else None
     return None
 
 

@@ -1,9 +1,13 @@
 """Whether demand that comes and goes can be served at all, and by which notions it is.
 
 Class k brings rho_k of work a second. On one pool (12) of bonald2015, sum_k rho_k a_kj < 1 for
-every resource j, is necessary whatever the notion; it suffices for DRF, for proportional fairness
-and, if there are two resources and all works have the same mean, for bottleneck max fairness
-(Theorem 1).
+every resource j, is necessary whatever the notion; it suffices for DRF, for proportional and
+alpha-fairness, alpha > 0, and, if there are two resources and all works have the same mean, for
+bottleneck max fairness (Theorem 1), which is proportional fairness where there are two classes.
+
+Alpha-fair: phi maximises the concave sum_k n_k^alpha phi_k^(1-alpha) / (1-alpha), whose gradient at
+rho is (n_k / rho_k)^alpha, and rho / L fits: sum_k (n_k / rho_k)^alpha (phi_k - rho_k) > 0 for
+L < 1, so that sum_k n_k^(1+alpha) / (rho_k^alpha mu_k) falls (Bonald and Massoulie 2001).
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ import numpy as np
 from fairopt.dynamics.rates import NAMED
 from fairopt.errors import BadInput, Fault, Infeasible
 from fairopt.instance import Floats, Instance
-from fairopt.notions import Notion
+from fairopt.notions import AlphaFair, Notion
 
 PROVED = "proved"
 NOT_KNOWN = "not known"
@@ -47,6 +51,10 @@ def known(requirements: Floats, means: Floats, notion: Notion) -> str:
     """ "proved" where (12) is known to suffice for this notion, else "not known"."""
     if notion in (NAMED["drf"], NAMED["pf"]):
         return PROVED
+    if isinstance(notion, AlphaFair) and notion == AlphaFair(notion.alpha) and notion.alpha > 0:
+        return PROVED
+    if notion == NAMED["bmf"] and len(requirements) <= 2:
+        return PROVED  # of two types BMF is PF (Proposition 5)
     if notion == NAMED["bmf"] and requirements.shape[1] <= 2 and np.ptp(means) == 0:
         return PROVED
     return NOT_KNOWN

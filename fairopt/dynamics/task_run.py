@@ -77,6 +77,7 @@ class _Run:
         self.tasks, units = int(piece["tasks_per_job"]), int(piece["units"])
         self.rule, self.freeze = rule_code(piece["rule"]), bool(piece["freeze"])
         self.strict = piece["bottleneck"] == "<"
+        self.shape = int(piece.get("shape", 1))
         self.watched = int(piece["warmup"])
         self.until = self.watched + int(piece["jobs"])
         self.draw = generator(piece["seed"], piece["number"])
@@ -140,7 +141,11 @@ class _Run:
         self.last = float(self.block_time[-1])
         place = np.searchsorted(self.upper, self.draw.random(BLOCK), side="right")
         self.block_kind = np.minimum(place, len(self.upper) - 1)
-        self.block_work: Floats = self.draw.standard_exponential((BLOCK, self.tasks))
+        size = (BLOCK, self.tasks)
+        if self.shape == 1:
+            self.block_work: Floats = self.draw.standard_exponential(size)
+        else:
+            self.block_work = self.draw.standard_gamma(self.shape, size) / self.shape
         self.count[at.NEXT] = 0
 
     def _grow(self) -> None:

@@ -1,10 +1,11 @@
 """Task-based sharing: jobs of many tasks come to one pool and leave (bonald2015 section 4.4).
 
 A pool holds `units` times its capacity. A job of class k is `tasks_per_job` tasks, each of which
-holds d_k for an exponential time of mean 1; jobs of class k come as Poisson of rate rho_k / work,
-work = tasks_per_job / units. After every event the most deprived job with waiting tasks is served,
-until its task does not fit: then nobody else is (the pool is frozen for it, section 3.1). What a
-class gets is gamma_k = work / E[T_k], T the time from a job's arrival to the end of its last task.
+holds d_k for an exponential (or Erlang) time of mean 1; jobs of class k come as Poisson of rate
+rho_k / work, work = tasks_per_job / units. After every event the most deprived job with waiting
+tasks is served, until its task does not fit: then nobody else is (the pool is frozen for it,
+section 3.1). What a class gets is gamma_k = work / E[T_k], T the time from a job's arrival to the
+end of its last task.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def simulate_tasks(
     seed: int = 0,
     freeze: bool = True,
     bottleneck: str = "<=",
+    shape: int = 1,
     executor: Executor | None = None,
     resume: str | os.PathLike[str] | None = None,
     progress: Progress | None = None,
@@ -66,6 +68,8 @@ def simulate_tasks(
     seed : of everything random.
     freeze : whether nobody is served while the most deprived job's task does not fit.
     bottleneck : "<=" or "<", see BOTTLENECKS; for bmf.
+    shape : task times are Erlang with so many stages and mean 1: 1 is exponential, more are less
+        variable (section 4.4); their variance is 1 / shape.
     executor, resume, progress : as of `replications.run`.
 
     Raises
@@ -82,7 +86,8 @@ def simulate_tasks(
     ['A', 'B']
     """
     settings = {"units": units, "tasks_per_job": tasks_per_job, "jobs": jobs, "warmup": warmup,
-                "freeze": freeze, "bottleneck": bottleneck, "seed": seed}  # fmt: skip
+                "freeze": freeze, "bottleneck": bottleneck, "shape": shape,
+                "seed": seed}  # fmt: skip
     for rule in rules:
         rule_code(rule)
     if bottleneck not in BOTTLENECKS:
@@ -90,8 +95,9 @@ def simulate_tasks(
         raise UsageError(f"bottleneck: found {bottleneck!r}; wanted one of {wanted}")
     whole_numbers(
         {**settings, "replications": replications},
-        {"units": 1, "tasks_per_job": 1, "jobs": 1, "warmup": 0, "replications": 1, "seed": 0},
-    )
+        {"units": 1, "tasks_per_job": 1, "jobs": 1, "warmup": 0, "replications": 1, "seed": 0,
+         "shape": 1},
+    )  # fmt: skip
     _countable(instance, units, rules)
     # tasks of the jobs drawn and present, and a place for every task that can run
     size = 8.0 * tasks_per_job * (SLOTS + BLOCK) + 16.0 * units * _running(instance)

@@ -238,7 +238,8 @@ def _together(price, use, amount, alpha, shares, free, missed) -> Floats:  # typ
             if not errors[best] < error:
                 break
             price, error = tried[best], errors[best]
-    return price
+    found: Floats = price
+    return found
 
 
 def _with(price: Floats, r: int, value: float) -> Floats:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from fairopt.formulas.pools import equal_level
 from fairopt.instance import Floats, Instance
 from fairopt.notions.notion import Notion, SameAs
 from fairopt.notions.slices import each_resource, named
@@ -32,8 +33,8 @@ class EqualTasks(Notion):
     Parameters
     ----------
     mix : "demand": shares in proportion to the demand, as above. "free", as in the paper's text:
-        what M leaves may be handed out in any mix of resources, so :math:`\alpha_{n,i,r} \ge \phi_n
-        M d_{n,r} / c_{i,r}` is the only lower bound, on the resources the user demands. Only the
+        what M leaves may be handed out in any mix of resources, so alpha[n,i,r] >= phi_n M d[n,r] /
+        c[i,r] is the only lower bound, on the resources the user demands. Only the
         total of shares is then determined; the shares stand in the steps of the result
         ("resources", in the user's units), and tasks are what a user can run with them within its
         limit.
@@ -93,11 +94,3 @@ class EqualTasks(Notion):
             return least + more * part_run[:, None], (told,)
 
         return SameAs(rows.replace(weight=each), Throughput(), back)
-
-
-def equal_level(instance: Instance) -> tuple[float, Floats]:
-    """The largest M with phi_n M tasks of every user on every eligible machine; those x (N, I)."""
-    once = instance.weight[:, None] * instance.eligible * instance.count
-    use = np.einsum("ni,nir->ir", once, instance.part_of_row())
-    level = 1.0 / max(float(use.max()), float((once.sum(axis=1) / instance.limit).max()))
-    return level, level * once

@@ -60,6 +60,9 @@ class SameAs(Way):
     back : tasks of the other notion -> tasks (N, I) of this one, and steps of the answer.
     """
 
+    said: ClassVar[str] = (
+        "it is another notion on another instance, .way(instance).notion and .instance"
+    )
     instance: Instance
     notion: Notion
     back: Callable[[Floats], tuple[Floats, Steps]] = lambda tasks: (tasks, ())
@@ -138,7 +141,9 @@ class Notion(ABC):
         instance : the cluster. score : (N, I), share of one task.
         unit : (N,) > 0, a share of about the expected size, to scale the program.
         """
-        raise UsageError(f"notion {self.name}: it states no program, and no other way")
+        way = self.way(instance)
+        said = Way.said if isinstance(way, OneProgram) else way.said
+        raise UsageError(f"notion {self.name}: {said}")
 
     def way(self, instance: Instance) -> Way:
         """How the answer is stated; by default as the one `program`."""

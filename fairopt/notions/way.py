@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from fairopt.instance import Floats, Instance
 from fairopt.program import Heights, Program
@@ -18,6 +18,9 @@ Steps = tuple[dict[str, Any], ...]
 
 class Way:
     """How an answer is stated: one of those below, or `SameAs` another notion (notion.py)."""
+
+    said: ClassVar[str] = "it states no program, and no other way"
+    """what is said to who asks a notion of this way for its one program"""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class OneProgram(Way):
 class Levels(Way):
     """A program per level: raise the lowest heights; freeze those that cannot rise; repeat.
 
+    `heights(instance, score, unit).next_level(free, level)` is the program of one level.
+
     Parameters
     ----------
     heights : (instance, score, unit) -> the heights to raise.
@@ -40,6 +45,9 @@ class Levels(Way):
 
     heights: Callable[[Instance, Floats, Floats], Heights]
     rest: Callable[[Instance, Floats], Rest] | None = None
+    said: ClassVar[str] = (
+        "it states a program a level, .heights(instance, score, unit).next_level(free, level)"
+    )
 
 
 @dataclass(frozen=True)
@@ -67,6 +75,7 @@ class Patterns(Way):
     program: Callable[[Instance, Choose, Floats], Program]
     gain: Floats
     chooses: bool = False
+    said: ClassVar[str] = "it states a mixed-integer program, .patterns(instance, choose, gain)"
 
 
 Choose = Callable[[str, int], Any]
@@ -78,3 +87,4 @@ class Procedure(Way):
     """No program: instance -> tasks (N, I)."""
 
     tasks: Callable[[Instance], Floats]
+    said: ClassVar[str] = "it states a procedure, .way(instance).tasks(instance)"

@@ -12,7 +12,7 @@ from fairopt import properties
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
-from fairopt.notions import BottleneckMaxFair, MaxMin, Notion, ProportionalFair
+from fairopt.notions import AlphaFair, BottleneckMaxFair, MaxMin, Notion, ProportionalFair
 from fairopt.properties.bottleneck import common_dominant
 from fairopt.properties.lies import strategy_proof
 from fairopt.properties.quick import quick
@@ -149,12 +149,13 @@ def _each(
     of: tuple[str, ...] = ("drf", "proportional", "bmf"),
     draw: Draw = POOL,
     given: tuple[Hypothesis, ...] = (),
+    where: str = "where one resource is dominant for everybody",
 ) -> None:
-    """State the same about each of several notions."""
+    """State the same about each of several notions, `where` all that is given holds."""
     for short in of:
         stated(
             name=f"bonald2015/{name}-{short}",
-            words=f"{WORDS[short]} {words}",
+            words=(f"{where}, " if given else "") + f"{WORDS[short]} {words}",
             source="bonald2015 section 2.2",
             draw=draw,
             hypotheses=given,
@@ -206,7 +207,8 @@ _each(
     ManyLies,
     of=("drf",),
 )
-# whatever a user claims, every other user has at least 1/n of the one dominant resource
+# whatever a user claims, every other user has at least 1/n of the one dominant resource; without
+# that proportional fairness and BMF are not strategy-proof, as the paper says
 _each(
     "strategy",
     "gives no lie a gain",
@@ -220,3 +222,37 @@ _each(
     "does not depend on the units of tasks",
     Scales,
 )
+
+
+# -- section 2.4: only proportional fairness ------------------------------------------------------
+
+UTILITIES = (0.2, 0.5, 2.0, 5.0)
+"""other alphas; of these utilities too, whatever their scale, rates go as a^(-1/alpha)"""
+
+
+def _unequal(inst: Instance) -> bool:
+    """Requirements of the one resource differ by a tenth at least."""
+    part = parts_of_pool(inst)
+    return inst.shape[2] == 1 and bool(part.max() >= 1.1 * part.min())
+
+
+@stated(
+    name="bonald2015/only-proportional",
+    words="of the allocations that maximise sum_n g_alpha(phi_n) only the proportional one, alpha "
+    "= 1, divides a single resource evenly between users of unequal requirements",
+    source="bonald2015 section 2.4",
+    draw=ONE,
+    hypotheses=(Hypothesis("unequal requirements", _unequal),),
+)
+def _only(inst: Instance, seed: int) -> Check:
+    """alpha = 1 divides evenly; another alpha gives shares that go as a^(1 - 1/alpha)."""
+    alpha = float(np.random.default_rng(seed).choice(UTILITIES))
+    part = parts_of_pool(inst)[:, 0]
+    even = part * certified(inst, PF).totals
+    other = part * certified(inst, AlphaFair(alpha)).totals
+    wanted = part ** (1 - 1 / alpha)
+    worst = max(float(np.ptp(even)), float(np.abs(other - wanted / wanted.sum()).max()))
+    if np.ptp(other) < 1e-3 * other.max():
+        worst = 1.0
+    shown = ", ".join(f"{share:.4g}" for share in other)
+    return Check.of("even for alpha = 1 alone", worst, 1e-5, f"alpha {alpha:g}: shares ({shown})")

@@ -144,12 +144,11 @@ def _necessary(inst: Instance, seed: int) -> Check:
 
 @stated(
     name="kesidis2016/claim-2-sufficient",
-    words="with a single resource max-min is proportional to phi if the condition of Claim 2 "
-    "holds for every user",
-    source="kesidis2016 Claim 2, the condition read as sufficient",
+    words="with a single resource max-min is proportional to phi if the condition of Claim 2, "
+    "which the paper says is necessary, holds for every user",
+    source="kesidis2016 Claim 2, its converse, which the paper does not state",
     draw=NARROW,
     hypotheses=(ONE, Hypothesis(USABLE.name, all_usable)),
-    reading="printed",
     notion=MaxMin(),
 )
 def _sufficient(inst: Instance, seed: int) -> Check:
@@ -165,10 +164,9 @@ def _sufficient(inst: Instance, seed: int) -> Check:
     name="kesidis2016/claim-2-subsets",
     words="with a single resource max-min is proportional to phi iff the condition of Claim 2 "
     "holds for every proper subset of users taken as one",
-    source="kesidis2016 Claim 2, over subsets",
+    source="kesidis2016 Claim 2, over subsets (ours)",
     draw=NARROW,
     hypotheses=(ONE, USABLE),
-    reading="corrected",
     notion=MaxMin(),
 )
 def _equivalent(inst: Instance, seed: int) -> Check:

@@ -4,7 +4,8 @@ Claim 3, with b = B / max_r B and B[n,r] = d[n,r] / s_r:
 
 .. math:: \alpha_n = \phi_n \Big/ \max_r \sum_m \phi_m b_{m,r}
 
-The paper prints 1/phi in place of phi.
+The paper prints 1/phi in place of phi. That is no error but the convention of its section 2.2,
+where weighted DRF makes alpha_n phi_n equal; (1), (11) and every other formula divide by phi.
 """
 
 from __future__ import annotations
@@ -28,11 +29,13 @@ POSITIVE = Hypothesis(
     draws.Small(users=(2, 4), servers=(1, 1), resources=(2, 3), zero_demand=0.5),
 )
 UNBROKEN = Hypothesis(POSITIVE.name, POSITIVE.holds)
-"""a hypothesis that is not broken on purpose: the printed statement is wrong even under it"""
+"""a hypothesis that is not broken on purpose: once is enough"""
 ROUNDS = 2000
 """most steps of the iteration to the fixed point of Corollary 1"""
-READ_AS = {"printed": "1/phi", "corrected": "phi"}
-"""the weight w of the formula, by reading"""
+READ_AS = {"-printed": "1/phi", "": "phi"}
+"""the weight w of the formula, by the ending of the statement's name"""
+CONVENTION = {"-printed": "alpha_n phi_n is equal (section 2.2)", "": "alpha_n / phi_n is equal"}
+"""what weighted DRF means then"""
 
 
 def closed_form(part: Floats, pull: Floats) -> Floats:
@@ -41,9 +44,17 @@ def closed_form(part: Floats, pull: Floats) -> Floats:
     return np.asarray(pull / (pull @ b).max())
 
 
-def pulls(inst: Instance, reading: str) -> Floats:
-    """(N,) the weight w: 1/phi as printed, phi corrected."""
-    return 1.0 / inst.weight if reading == "printed" else inst.weight
+def weighed(inst: Instance, name: str) -> Instance:
+    """The instance whose weights, in the sense of all other formulas, say what is meant by it.
+
+    In the convention of section 2.2 a user of weight phi is one of weight 1/phi elsewhere.
+    """
+    return inst.replace(weight=1.0 / inst.weight) if name == "-printed" else inst
+
+
+def pulls(inst: Instance, name: str) -> Floats:
+    """(N,) the weight w of the formula: 1/phi as printed, phi in the other convention."""
+    return 1.0 / inst.weight if name == "-printed" else inst.weight
 
 
 # -- Claim 3 -----------------------------------------------------------------------------------
@@ -51,13 +62,13 @@ def pulls(inst: Instance, reading: str) -> Floats:
 
 @dataclass(frozen=True)
 class Claim3:
-    """A check: the closed form against certified lexicographic max-min of alpha_n / phi_n."""
+    """A check: the closed form against certified lexicographic max-min in its own convention."""
 
     reading: str
 
     def __call__(self, inst: Instance, seed: int) -> Check:
         del seed  # nothing is drawn
-        drf = best(inst, MaxMin("dominant-share")).shares
+        drf = best(weighed(inst, self.reading), MaxMin("dominant-share")).shares
         form = closed_form(inst.demand / inst.pool[0], pulls(inst, self.reading))
         apart = np.abs(form - drf) / np.maximum(form, drf)
         n = int(apart.argmax())
@@ -71,13 +82,12 @@ class Claim3:
 
 for _reading, _weight in READ_AS.items():
     stated(
-        name="kesidis2016/claim-3" + ("-printed" if _reading == "printed" else ""),
+        name=f"kesidis2016/claim-3{_reading}",
         words="weighted DRF in one pool has dominant shares w_n / max_r sum_m w_m b[m,r], "
-        f"w = {_weight}",
+        f"w = {_weight}, where weighted means that {CONVENTION[_reading]}",
         source="kesidis2016 Claim 3",
         draw=ONE_POOL,
-        hypotheses=(POSITIVE,) if _reading == "corrected" else (UNBROKEN,),
-        reading=_reading,
+        hypotheses=(UNBROKEN,) if _reading else (POSITIVE,),
         notion=MaxMin("dominant-share"),
     )(Claim3(_reading))
 
@@ -110,7 +120,7 @@ class Corollary1:
     def __call__(self, inst: Instance, seed: int) -> Check:
         pool = bent(inst, np.random.default_rng(seed))
         fixed = shares(pool, fixed_point(pool, pulls(inst, self.reading)))
-        fair = shares(pool, solve(pool, PerServerDRF()).totals)
+        fair = shares(pool, solve(weighed(pool, self.reading), PerServerDRF()).totals)
         apart = np.abs(fixed - fair) / np.maximum(fixed, fair)
         n = int(apart.argmax())
         witness = (
@@ -141,11 +151,10 @@ def fixed_point(pool: Instance, pull: Floats) -> Floats:
 
 for _reading, _weight in READ_AS.items():
     stated(
-        name="kesidis2016/corollary-1" + ("-printed" if _reading == "printed" else ""),
+        name=f"kesidis2016/corollary-1{_reading}",
         words=f"with subadditive demand D(x) the fixed point of Claim 3 (w = {_weight}) is the "
-        "max-min of dominant shares by weight",
+        f"max-min of dominant shares, weighted so that {CONVENTION[_reading]}",
         source="kesidis2016 Corollary 1",
         draw=draws.Small(users=(2, 4), servers=(1, 1), resources=(1, 3)),
         hypotheses=(UNBROKEN,),
-        reading=_reading,
     )(Corollary1(_reading))

@@ -130,7 +130,8 @@ def constant_score(inst: Instance) -> bool:
 
 @stated(
     name="kesidis2018/corollary-1-constant",
-    words="max sum phi_n log U_n and max sum phi_n log x_n have the same totals x_n",
+    words="where a task's dominant share is the same on every server, max sum phi_n log U_n and "
+    "max sum phi_n log x_n have the same totals x_n",
     source="kesidis2018 Corollary 1, (13)",
     draw=draws.EqualServers(),
     hypotheses=(Hypothesis("u constant in i", constant_score, draws.Small(servers=(2, 3))),),

@@ -18,7 +18,7 @@ from fairopt.properties.bottleneck import common_dominant
 from fairopt.propositions import draws
 from fairopt.propositions.kesidis2016_dominant import OneDominant, best
 from fairopt.propositions.khamse2016 import any_order, ps_dsf
-from fairopt.propositions.statement import Draw, Hypothesis, Undecided, stated
+from fairopt.propositions.statement import Draw, Hypothesis, Undecided, certified, stated
 from fairopt.solving.engines.water.fixed_points import fixed_points
 
 APART = 1e-4
@@ -125,3 +125,30 @@ def _tsf(inst: Instance, seed: int) -> Check:
     del seed  # nothing is drawn
     found = properties.sharing_incentive(best(inst, MaxMin("tsf")))
     return Check.of(found.name, found.residual, APART, found.witness)
+
+
+def _one_server(inst: Instance) -> bool:
+    """There is one server."""
+    return inst.shape[1] == 1
+
+
+@stated(
+    name="khamse2016/one-server",
+    words="on one server PS-DSF (RDM) is dominant resource fairness",
+    source="khamse2016, said of PS-DSF after its definition",
+    draw=draws.Small(users=(2, 4), servers=(1, 1), resources=(1, 4), zero_demand=0.2),
+    hypotheses=(
+        Hypothesis(
+            "one server", _one_server,
+            draws.Small(users=(2, 4), servers=(2, 3), resources=(2, 3)),
+        ),
+    ),
+)  # fmt: skip
+def _is_drf(inst: Instance, seed: int) -> Check:
+    del seed  # nothing is drawn
+    per_server = certified(inst, PerServerDominantShare()).totals
+    drf = certified(inst, MaxMin("drf")).totals
+    apart = np.abs(per_server - drf) / np.maximum(per_server, drf)
+    n = int(apart.argmax())
+    witness = f"{inst.users[n]} runs {per_server[n]:.6g} under PS-DSF, {drf[n]:.6g} under DRF"
+    return Check.of("the same tasks", float(apart[n]), 1e-5, witness)

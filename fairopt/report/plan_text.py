@@ -7,7 +7,7 @@ from typing import Any
 
 from fairopt.connect.quantities import short
 from fairopt.connect.status import BLOCKED, FRAGMENTED, SATISFIED, STUCK
-from fairopt.report.tables import ROWS, _clip, _table
+from fairopt.report.tables import ROWS, _clip, table_text
 from fairopt.report.words import count as counted
 from fairopt.report.words import number
 
@@ -175,4 +175,4 @@ def _gap(gap: float | str) -> str:
 
 def _cut(columns: Sequence[str], rows: Sequence[Sequence[str]], most: int, left: Any) -> str:
     shown = rows if len(rows) <= most else rows[: most - 1]
-    return _table(columns, shown, len(rows) - len(shown), left)
+    return table_text(columns, shown, len(rows) - len(shown), left)

@@ -62,12 +62,13 @@ def allocation_text(
     str : at most 40 lines of 100 columns unless whole, without colour.
     """
     for page in (WHOLE,) if whole else (Page(ROWS), Page(FEWER), Page(FEWEST)):
-        head = [*([_clip(title, page.width)] if title else []), _headline(alloc), *_reduced(alloc)]
+        head = [*([_clip(title, page.width)] if title else []), headline(alloc), *_reduced(alloc)]
         head += [_clip(line, page.width) for line in groups.lines(alloc)]
         levels = _levels(alloc, page) or _more(groups.rounds(alloc, page.rows), (2, 3), page)
         parts = [*head, "", _users(alloc, page), ""]
         parts += _more(groups.table(alloc, page.rows), (0,), page)
-        text = "\n".join([*parts, _servers(alloc, page), "", *levels, _verdict(alloc, accepted)])
+        parts += [_servers(alloc, page), "", *levels, verdict_text(alloc, accepted)]
+        text = "\n".join(parts)
         if not levels or text.count("\n") < LINES:
             break
     return text
@@ -78,7 +79,8 @@ def _settings(parameters: Mapping[str, Any]) -> str:
     return f" ({settings})" if settings else ""
 
 
-def _headline(alloc: Allocation) -> str:
+def headline(alloc: Allocation) -> str:
+    """The notion and the size of the instance, in a line."""
     inst = alloc.instance
     users, servers, resources = inst.shape
     machines = int(inst.count.sum())
@@ -130,7 +132,7 @@ def _users(alloc: Allocation, page: Page) -> str:
     for n, row in enumerate(rows):
         row.append(stopped(stops.get(inst.users[n], []), room))
     more = len(inst.users) - shown
-    return _table([*heads, "stopped by"], rows, more, left=(0, len(heads)), width=page.width)
+    return table_text([*heads, "stopped by"], rows, more, left=(0, len(heads)), width=page.width)
 
 
 def _servers(alloc: Allocation, page: Page) -> str:
@@ -150,7 +152,7 @@ def _servers(alloc: Allocation, page: Page) -> str:
         if r and _width(wider, longer) > page.width:
             break
         head, rows, fit = wider, longer, r + 1
-    text = _table(head, rows, len(inst.servers) - shown, left=(0,), width=page.width)
+    text = table_text(head, rows, len(inst.servers) - shown, left=(0,), width=page.width)
     hidden = inst.resources[fit:]
     return f"{text}\n{_clip('not shown: ' + ', '.join(hidden))}" if hidden else text
 
@@ -175,17 +177,17 @@ def _levels(alloc: Allocation, page: Page) -> list[str]:
         cells = [str(k + 1), number(step["level"]), listed(step["users"], 2)]
         rows.append([*cells, (held + stopped(stops, LEVEL_ROOM - len(held))).removesuffix("; -")])
     heads, more = ["step", "level", "stops", "full"], len(steps) - len(rows)
-    text = _table(heads, rows, more, left=(2, 3), width=page.width)
+    text = table_text(heads, rows, more, left=(2, 3), width=page.width)
     return [text, ""]
 
 
 def _more(told: groups.Told, left: tuple[int, ...], page: Page) -> list[str]:
     """A table of rounds or groups, and an empty line; [] if there are none."""
     heads, rows, more = told
-    return [_table(heads, rows, more, left=left, width=page.width), ""] if rows else []
+    return [table_text(heads, rows, more, left=left, width=page.width), ""] if rows else []
 
 
-def _verdict(alloc: Allocation, accepted: bool) -> str:
+def verdict_text(alloc: Allocation, accepted: bool) -> str:
     """The verdict; then a line per check that fails, and one on users not determined."""
     certificate = alloc.certificate
     if certificate is None:
@@ -239,10 +241,10 @@ def _width(head: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
 
 def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], more: int = 0) -> str:
     """A table of text: the first column to the left, numbers to the right; `more` rows left out."""
-    return _table(columns, rows, more, (0,))
+    return table_text(columns, rows, more, (0,))
 
 
-def _table(
+def table_text(
     columns: Sequence[str], rows: Sequence[Sequence[str]], more: int, left: tuple[int, ...],
     width: int = WIDTH,
 ) -> str:

@@ -46,6 +46,7 @@ class Part:
         self.score = score[np.ix_(users, servers)]
         self.capped = capped.copy()
         self.peeled = False
+        self.faults: list[str] = []
 
     def filled(self) -> Levels:
         """All levels of a part of one server, by water filling."""
@@ -89,13 +90,27 @@ class Part:
         crowd = np.bincount(row.ravel(), part.ravel(), 1).max()
         return bool(min(most, 1.0 / crowd if crowd > 0 else np.inf) <= np.median(equal))
 
-    def kept(self, progress: Callable[[int, int], None] | None) -> Levels | None:
-        """All levels of the part, on one HiGHS model; None if that fails."""
-        try:
-            found = kept.levels(self.instance, self.score, progress)
-        except SolverFailure:
-            return None
-        return Levels(found.tasks, found.level_prices, found.steps)
+    def kept(
+        self, progress: Callable[[int, int], None] | None, refined: bool = False
+    ) -> Levels | None:
+        """All levels of the part, on one HiGHS model; None if that fails (`faults` says why).
+
+        Refined if asked, or where the share that a limit allows depends on the server: prices of
+        limits beside those of servers nearly in one ratio span many decades.
+        """
+        for exact in (True, False) if refined or self.timed else (False,):
+            try:
+                found = kept.levels(self.instance, self.score, progress, exact)
+            except SolverFailure as fault:
+                self.faults.append(str(fault))
+                continue
+            return Levels(found.tasks, found.level_prices, found.steps)
+        return None
+
+    @property
+    def timed(self) -> bool:
+        """Whether limits count tasks of users whose scores differ: jobs on kinds of machine."""
+        return Question.of(self.instance, self.score, 1.0, False).timed
 
     def _step(
         self, status: str, value: float, users: Ints, full: list[tuple[int, int]]

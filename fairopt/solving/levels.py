@@ -24,7 +24,7 @@ NOT_APART = (
     "max-min: solver interior wants nobody stopped by a limit, and nothing left for free users "
     "where others were stopped; wanted auto or highs"
 )
-OURS = ("auto", "kept", "careful", "programs", "interior")
+OURS = ("auto", "kept", "refined", "careful", "programs", "interior")
 SHARP = 5e-7
 """if the levels have a larger error they are computed again, in the next way"""
 EXACT = 1e-9
@@ -43,7 +43,8 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
     from fairopt.allocation import Allocation
     from fairopt.certificates import judged
 
-    ways = ("auto", "kept", "careful", "programs") if how.solver == "auto" else (how.solver,)
+    ours = ("auto", "kept", "refined", "careful", "programs")
+    ways = ours if how.solver == "auto" else (how.solver,)
     tried: list[dict[str, Any]] = []
     best: Allocation | None = None
     error = np.inf
@@ -58,8 +59,11 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
                 raise
             tried.append({"step": way, "failed": str(fault)})
             continue
-        models = {step["status"] for step in found.steps} <= {"kept", "filled"}
-        for levels in _finer(instance, score, found):
+        done = {step["status"] for step in found.steps}
+        models = done <= {"kept", "refined", "filled"}
+        # nothing is to be gained once every part has its levels to thirty digits
+        exact = done <= {"refined", "filled"}
+        for levels in (found,) if exact else _finer(instance, score, found):
             alloc = Allocation(
                 instance, notion, levels.tasks, level_prices=levels.level_prices, score=score,
                 steps=(*tried, *levels.steps),
@@ -70,7 +74,7 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
                 best, error = alloc, worst
             if error <= EXACT:
                 break
-        if error <= SHARP:
+        if error <= SHARP or exact:
             break
         tried.append({"step": way, "gap": certificate.gap, "residual": certificate.residual})
     if best is None:
@@ -96,7 +100,8 @@ def max_min(
 
     Parameters
     ----------
-    way : "auto"; "kept", a model for every part of several servers; "careful", which keeps none and
+    way : "auto"; "kept", a model for every part of several servers; "refined", the same with every
+        level to thirty digits; "careful", which keeps none and
         makes tasks and prices of every level exact before the next, as needed when weights spread
         over decades and a light user's money is lost in the rounding of others', then programs;
         "programs", one a level for every part of several servers; "interior", which never uses
@@ -122,9 +127,9 @@ def max_min(
         level: Levels | None = None
         if len(servers_here) == 1 and way in OURS:
             level = part.filled()
-        first = way == "kept" or (way == "auto" and (few or part.soon()))
+        first = way in ("kept", "refined") or (way == "auto" and (few or part.soon()))
         if level is None and first:
-            level = part.kept(counting)
+            level = part.kept(counting, way == "refined")
         if level is None and way in ("auto", "careful", "interior"):
             level = part.interior(tasks[where], way == "careful")
         if level is None and way == "auto" and not first:
@@ -132,7 +137,10 @@ def max_min(
         if level is None and way == "interior":
             raise SolverFailure(NOT_APART)
         if level is None:
-            level = _by_programs(part.instance, notion, part.score, way, counting)
+            try:
+                level = _by_programs(part.instance, notion, part.score, way, counting)
+            except SolverFailure as fault:
+                raise SolverFailure("; ".join([*part.faults, str(fault)])) from fault
         tasks[where], capped[users_here], told = level.tasks, part.capped, done
         for prices, step in zip(level.level_prices, level.steps, strict=True):
             mine = Behind.of(instance, score, part, prices, behind)

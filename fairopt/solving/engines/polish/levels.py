@@ -14,6 +14,8 @@ FILLED = 1e-14
 ROUNDS = 3
 TRIFLE = 1e-12
 """part of a level's money below which a price is only the error of an engine"""
+AT_LIMIT = 1e-9
+"""a user that is this part below its limit is at it"""
 DUST = 0.5
 """a user at price 0 leaves a priced server that holds a smaller part of its share than this"""
 
@@ -33,6 +35,9 @@ def settled(
     u, y = score[n, i], tasks[n, i]
     money = np.where(money > TRIFLE * money.sum(), money, 0.0)
     share = np.bincount(n, y * u, users)[n]
+    top = score.max(axis=1, where=instance.eligible, initial=0.0)
+    uneven = score.min(axis=1, where=instance.eligible, initial=np.inf) < top
+    limited = (uneven & (np.bincount(n, y, users) >= instance.limit * (1 - AT_LIMIT)))[n]
     for _ in range(ROUNDS):
         cost = (use * money[i]).sum(axis=1) / u
         cheapest = np.full(users, np.inf)
@@ -40,7 +45,8 @@ def settled(
         q = cheapest[n]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             held = y * u / share > np.where(q > 0, cost / q - 1, np.where(cost > 0, DUST, -1.0))
-        pays = held & (q > 0)
+        held |= limited & (y > 0)
+        pays = held & (q > 0) & ~limited
         tied = np.flatnonzero(pays & (np.bincount(n[pays], minlength=users)[n] > 1))
         if not len(tied):
             break
@@ -144,6 +150,8 @@ def _correct(
 
     from fairopt.solving.engines.polish.tasks import least_norm
 
+    if not (value > 0).all():
+        return None
     n, i = instance.pairs
     users, groups = instance.shape[0], int(group.max()) + 1
     held = np.flatnonzero(y > 0)

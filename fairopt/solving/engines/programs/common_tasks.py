@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.formulas.pools import equal_level
 from fairopt.instance import Floats, Instance
-from fairopt.notions.equal_m import equal_level
 from fairopt.solving.engines.answer import Answer
 from fairopt.solving.engines.programs.linear import maximum
 

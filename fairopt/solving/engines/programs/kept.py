@@ -20,6 +20,7 @@ nothing, and is given back at the end.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -30,6 +31,7 @@ from fairopt.instance import Bools, Floats, Instance
 from fairopt.solving.engines import units
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.programs.sequence import Sequence
+from fairopt.solving.engines.programs.vertex import Data, Pair, product
 
 TIGHT = 1e-10
 """tolerance of HiGHS on rows and prices, which are of order 1"""
@@ -41,24 +43,34 @@ NOISE = 1e-13
 """part of all money below which a price is rounding"""
 KEPT = (1e-12, 1e-9)
 """if a program fails, frozen users may fall by these parts; corrected after the last program"""
+DIGITS = 1e-20
+"""part of a share that is 0, in a vertex of thirty digits"""
+WRONG = 1e-18
+"""a vertex may break a bound or a sign by this, in units of the model; HiGHS drops what is below
+1e-12, which may be all that a light user has"""
 WIDE = 1e-6
 """the smallest unit of a user relative to others'"""
 
 
 def levels(
-    instance: Instance, score: Floats, progress: Callable[[int, int], None] | None = None
+    instance: Instance,
+    score: Floats,
+    progress: Callable[[int, int], None] | None = None,
+    refined: bool = False,
 ) -> Sequence:
     """All levels of a connected part.
 
     Parameters
     ----------
     score : (N, I). progress : called with (frozen, N) after each level.
+    refined : every level from the vertex of its basis to thirty digits (`vertex`), as is needed
+        where prices of one level span many decades.
 
     Raises
     ------
     SolverFailure : HiGHS finds no optimum, or nobody stopped a level.
     """
-    model = _Model(instance, score)
+    model = _Refined(instance, score) if refined else _Model(instance, score)
     users = instance.shape[0]
     level, prices, steps = np.zeros(users), list[Floats](), list[dict[str, Any]]()
     free = np.ones(users, bool)
@@ -68,7 +80,7 @@ def levels(
         cost = Point(tasks, money, np.zeros(users)).prices(instance)[0]
         prices.append(cost / total if total > 0 else cost)
         steps.append({
-            "step": "level", "status": "kept", "solver": "highs", "level": t,
+            "step": "level", "status": model.status, "solver": "highs", "level": t,
             "users": [instance.users[k] for k in np.flatnonzero(who)],
             "full": [
                 [instance.servers[a], instance.resources[b]] for a, b in np.argwhere(money > 0)
@@ -86,8 +98,9 @@ def levels(
         else:
             everything = float(worth[free].sum())
             # where limits alone stop a level, the prices of rows are a solver's noise
-            money = np.where(money > NOISE * everything, money, 0.0)
-            stopped = free & ((worth > SURE * everything) | _blocked(instance, money, everything))
+            money = np.where(money > model.noise * everything, money, 0.0)
+            sure = model.sure * everything
+            stopped = free & ((worth > sure) | _blocked(instance, money, sure))
             if not stopped.any():
                 raise SolverFailure(f"kept model, level {len(steps)}: nobody stopped it")
             level[stopped] = t
@@ -101,10 +114,10 @@ def levels(
     return Sequence(last, level, np.array(prices), tuple(steps))
 
 
-def _blocked(instance: Instance, money: Floats, everything: float) -> Bools:
+def _blocked(instance: Instance, money: Floats, sure: float) -> Bools:
     """(N,) whether a task costs something on every server of the user: it cannot rise."""
     n, i = instance.pairs
-    dear = money > SURE * everything
+    dear = money > sure
     pays = ((instance.pair_demand > 0) & dear[i]).any(axis=1)
     found: Bools = np.bincount(n[~pays], minlength=instance.shape[0]) == 0
     return found
@@ -114,7 +127,10 @@ class _Model:
     """The model.
 
     ceiling : (N,) level at which the user is at its limit, inf where there is none or it has a row.
+    sure, noise : parts of all money above which a price counts, and below which it is rounding.
     """
+
+    sure, noise, status = SURE, NOISE, "kept"
 
     def __init__(self, instance: Instance, score: Floats) -> None:
         import highspy
@@ -252,3 +268,80 @@ def _units(instance: Instance, score: Floats) -> tuple[Floats, float, Floats]:
     unit = alone * wanted * typical
     scale = float((unit / instance.weight).min())
     return unit, scale, instance.weight / unit * scale
+
+
+class _Refined(_Model):
+    """The model whose levels are those of its bases, for the data as given, to thirty digits.
+
+    HiGHS finds the basis alone. Levels that are frozen have two floats each, because a later level
+    may multiply what is rounded there by many decades.
+    """
+
+    sure, noise, status = 1e-15, 1e-18, "refined"
+
+    def __init__(self, instance: Instance, score: Floats) -> None:
+        super().__init__(instance, score)
+        n, i = instance.pairs
+        users, servers, resources = instance.shape
+        pair, r = np.nonzero(instance.pair_demand)
+        place = np.full(users, -1)
+        place[self.limited] = users + servers * resources + np.arange(len(self.limited))
+        mine = np.flatnonzero(place[n] >= 0)
+        limit = instance.limit[self.limited]
+        pool = np.where(instance.pool > 0, instance.pool, 1.0).ravel()
+        self.top = score.max(axis=1, where=instance.eligible, initial=0.0)
+        self.t = Pair(np.zeros(1), np.zeros(1))
+        self.data = Data(
+            np.concatenate([n, users + i[pair] * resources + r, place[n[mine]]]),
+            np.concatenate([np.arange(len(n)), pair, mine]),
+            np.concatenate([score[n, i], instance.pair_demand[pair, r], np.ones(len(mine))]),
+            instance.weight, np.concatenate([instance.pool.ravel(), limit]),
+            np.concatenate([self.unit, pool, limit]), np.append(self.size, self.scale),
+        )  # fmt: skip
+
+    def highest(self) -> tuple[float, Floats, Floats, Floats, Floats]:
+        found = None
+        for again in (False, True):
+            if again:  # the basis that a crossover left is not always that of its point
+                self.highs.setBasis()
+                self.highs.setOptionValue("simplex_iteration_limit", 100 * self.most)
+            # whatever HiGHS says of its basis: the vertex tells whether it is right
+            with contextlib.suppress(SolverFailure):
+                self._run()
+            found = self.data.vertex(self.highs.getBasicVariables()[1])
+            if found is not None and found.wrong <= WRONG:
+                break
+        self.highs.setOptionValue("simplex_iteration_limit", self.most)
+        if found is None or not found.wrong <= WRONG:
+            status = self.highs.modelStatusToString(self.highs.getModelStatus())
+            raise SolverFailure(f"HiGHS: {status}, and the vertex of its basis is not right")
+        users, servers, resources = self.instance.shape
+        x, price = found.x, found.price.high * self.data.unit
+        self.t = x.at(np.array([-1]))
+        money = np.maximum(-price[users:], 0.0)
+        limits = np.zeros(users)
+        limits[self.limited] = money[servers * resources :]
+        return (
+            float(x.high[-1]), self._clean(x.high[:-1]),
+            money[: servers * resources].reshape(servers, resources), limits,
+            np.maximum(price[:users], 0.0) * self.w,
+        )  # fmt: skip
+
+    def _clean(self, x: Floats) -> Floats:
+        """Tasks (P,) without those that are 0 but for the last of thirty digits."""
+        n, i = self.instance.pairs
+        part = x / self.size * self.unit[n]
+        share = np.bincount(n, np.maximum(part, 0.0), len(self.unit))
+        return np.where(part > DIGITS * share[n], x, 0.0)
+
+    def freeze(self, who: Bools, level: Floats) -> None:
+        super().freeze(who, level)
+        users = np.flatnonzero(who)
+        at_limit = level[users] == self.ceiling[users]
+        factor = np.where(at_limit, self.instance.limit[users], self.instance.weight[users])
+        size = len(users)
+        share = product(factor, Pair(
+            np.where(at_limit, self.top[users], np.broadcast_to(self.t.high, size)),
+            np.where(at_limit, 0.0, np.broadcast_to(self.t.low, size)),
+        ))  # fmt: skip
+        self.data.freeze(users, share)

@@ -1,0 +1,77 @@
+r"""The conditions of optimality of an answer, number by number, for a reader to check by eye.
+
+Read from the tasks and prices that an answer holds; nothing is solved. Each family of notions has
+its tables:
+
+====================  ==============================================================================
+alpha-fair, tradeoff  marginal value, cost and reduced cost of every pair, and every row
+max-min               the same for each level, with the multiplier of each user's level
+equal-m, sum-m        the same for (9) and (10) of kesidis2016
+ps-dsf, tdm           the same with the price of time (khamse2016 Theorem 2)
+ps-dsf, rdm           virtual dominant shares and bottlenecks (khamse2016 (8), Theorem 1)
+per-server-drf, bmf   shares and bottlenecks
+====================  ==============================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.errors import UsageError
+from fairopt.instance import Floats
+from fairopt.kkt import bottlenecks, levels, pools, smooth, time
+from fairopt.kkt.table import Table
+
+_FAMILIES: dict[str, Callable[[Allocation], tuple[Table, ...]]] = {
+    "alpha-fair": smooth.tables,
+    "tradeoff": smooth.tables,
+    "max-min": levels.tables,
+    "equal-m": pools.tables,
+    "sum-m": pools.tables,
+    "per-server-drf": bottlenecks.tables,
+    "bmf": bottlenecks.tables,
+}
+
+
+def tables(alloc: Allocation) -> tuple[Table, ...]:
+    """The tables of an answer: one, or one for each level of a max-min answer.
+
+    Raises
+    ------
+    UsageError : the answer has no prices where its notion needs them; quotas, modes or demand that
+        is not linear; a notion whose conditions are not known.
+    """
+    inst = alloc.instance
+    inst.only_plain("kkt")
+    if not inst.linear:
+        raise UsageError("kkt: found demand that is not linear; wanted tasks that cost alike")
+    kind = alloc.kind
+    if kind["name"] == "ps-dsf":
+        timed = kind["parameters"].get("division", "rdm") == "tdm"
+        return time.tables(alloc) if timed else bottlenecks.tables(alloc)
+    if kind["name"] not in _FAMILIES:
+        known = ", ".join([*_FAMILIES, "ps-dsf"])
+        raise UsageError(f"kkt: found an answer of {alloc.notion['name']}; wanted one of {known}")
+    return _FAMILIES[kind["name"]](alloc)
+
+
+def duals(alloc: Allocation) -> Floats | None:
+    """The multipliers: what one more unit of each resource adds to the objective as it is stated.
+
+    Returns
+    -------
+    (I, R), or (levels, I, R) of a max-min answer, each level's as what t of that level gains; None
+    for notions whose conditions are no multipliers of resources (PS-DSF, DRF by server, BMF).
+    """
+    found = [table.duals for table in tables(alloc)]
+    if any(each is None for each in found):
+        return None
+    if alloc.kind["name"] == "max-min":
+        return np.array(found)
+    return found[0]
+
+
+__all__ = ["Table", "duals", "tables"]

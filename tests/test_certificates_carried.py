@@ -1,0 +1,118 @@
+"""Errors of earlier rounds in later ones: the proved bound beside levels in exact fractions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rational import max_min_levels
+
+import fairopt as fo
+from fairopt.certificates import judged, rounds
+from fairopt.certificates.carried import Paid, Turn, Uses, carried, crowded
+
+TASKS = fo.MaxMin("tasks")
+
+
+def far(alloc: fo.Allocation) -> float:
+    """The largest |log(level / level in fractions)| of any user."""
+    exact = np.array([float(level) for level in max_min_levels(alloc.instance, alloc.score)])
+    return float(np.abs(np.log(alloc.levels / exact)).max())
+
+
+def short(factor: float, part: float) -> fo.Allocation:
+    """The first user is short by a part; the second, who needs a resource of which the first takes
+    `factor` times as much, has what that leaves."""
+    inst = fo.Instance([[1, factor], [0, 1]], [[1, factor + 1]])
+    return fo.Allocation(
+        inst, TASKS, [[1 - part], [1 + factor * part]], level_prices=[[[1, 0]], [[0, 1]]]
+    )
+
+
+@pytest.mark.parametrize("factor, part", [(1e6, 5e-12), (1e3, 1e-8), (1e8, 1e-13), (10, 1e-3)])
+def test_a_slack_that_is_multiplied_in_the_next_level_is_seen(factor: float, part: float) -> None:
+    alloc = short(factor, part)
+    certificate = judged(alloc)
+    assert far(alloc) > 1e-6 and not certificate.certified
+    assert certificate.residual >= far(alloc)
+    assert certificate.residual <= 1.3 * far(alloc) + 1e-6
+    # worked out, it is known who has too much
+    assert fo.certify(alloc).verdict == "refuted"
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e3, 1e6])
+def test_a_right_answer_stays_certified(factor: float) -> None:
+    assert judged(short(factor, 0.0)).certified
+
+
+def test_a_tolerance_is_asked_for() -> None:
+    alloc = short(1e3, 1e-8)
+    assert not rounds.judge(alloc).certified
+    assert rounds.judge(alloc, tolerance=2e-5).certified
+    assert not rounds.judge(short(1e3, 0.0), tolerance=1e-16).certified
+
+
+def test_a_user_at_its_limit_that_must_move_its_tasks_to_rise() -> None:
+    """It is short by 2e-7 of its share, and has that only if a hundredth of its tasks move: then
+    the other has a hundredth less, though its row was not full."""
+    score = np.array([[3.00009155, 3.00004578], [3.0, 2.0]])
+    inst = fo.Instance(
+        [[2.0, 1.0], [2.0, 0.0]], [[2.0, 3.0], [8.0, 3.0]], limit=[0.75, 0.25],
+        weight=[1e5, 1e-7],
+    )  # fmt: skip
+    some = fo.Allocation(
+        inst, fo.MaxMin(criterion=lambda _: score), [[0.74, 0.01], [0.25, 0.0]],
+        score=score, level_prices=np.zeros((1, 2, 2)),
+    )  # fmt: skip
+    tight = some.with_(instance=inst.replace(capacity=[[1.99, 3.0], [8.0, 3.0]]))
+    assert far(some) < 1e-6 and judged(some).certified  # there is room for both
+    assert far(tight) > 1e-3
+    certificate = judged(tight)
+    assert not certificate.certified and certificate.residual >= far(tight)
+
+
+def chains(seed: int) -> fo.Allocation:
+    """The first user takes of every resource, 1 to a million times what the others take of theirs;
+    it is short by 1e-7 to 1e-13 of its share, and one of the others has what that leaves."""
+    rng = np.random.default_rng(seed)
+    users = int(rng.integers(2, 5))
+    demand = np.eye(users)
+    demand[0, 1:] = 2.0 ** rng.integers(0, 21, users - 1)
+    inst = fo.Instance(demand, [demand[0] + np.append(0.0, 1.0 + rng.integers(1, 4, users - 1))])
+    alloc = fo.solve(inst, TASKS)
+    part, who = 10.0 ** -rng.uniform(7, 13), int(rng.integers(1, users))
+    tasks = alloc.tasks.copy()
+    tasks[0] *= 1 - part
+    tasks[who] += demand[0, who] * part
+    return alloc.with_(tasks=tasks, certificate=None)
+
+
+def test_the_residual_bounds_the_distance_in_fractions() -> None:
+    wrong = 0
+    for seed in range(60):
+        alloc = chains(seed)
+        certificate, off = judged(alloc), far(alloc)
+        assert off <= certificate.residual * (1 + 1e-3) + 1e-14, seed
+        assert not (certificate.certified and off > 1e-6), seed
+        wrong += off > 1e-6
+    assert 10 <= wrong < 60
+
+
+def test_sums_by_hand() -> None:
+    """Two rounds: 3 of money of the first beside 2 of the second."""
+    stage = np.array([0, 1])
+    first = Paid(np.array([0]), np.array([4.0]), np.array([0]), np.array([4.0]), np.array([4.0]))
+    both = np.array([3.0, 2.0])
+    second = Paid(np.array([1]), both[1:], np.array([0, 1]), both, both)
+    found = carried(stage, np.array([1e-3, 1e-5]), np.zeros(2), [second, first], None)
+    np.testing.assert_allclose(found.up, [1e-3, 1e-5])
+    np.testing.assert_allclose(found.down, [0.0, 3 * 1e-3 / 2])
+    dropped = carried(stage, np.zeros(2), np.array([1e-4, 0.0]), [second, first], None)
+    np.testing.assert_allclose(dropped.up, [0.0, 3 * 1e-4 / 2])
+    # a full row of which the first holds 3/4 and the second the rest
+    uses = Uses(np.array([0, 1]), np.array([0, 0]), np.array([0.75, 0.25]), np.ones(2),
+                np.array([0.75, 0.25]), np.zeros(1))  # fmt: skip
+    np.testing.assert_allclose(crowded(stage, np.array([1e-3, 0.0]), uses), [0, 3e-3])
+    half = uses._replace(left=np.array([0.75e-3 / 2]))
+    np.testing.assert_allclose(crowded(stage, np.array([1e-3, 0.0]), half), [0, 1.5e-3])
+    turn = Turn(0, np.array([0]), np.array([0.1]))
+    np.testing.assert_allclose(crowded(stage, np.zeros(2), uses, [turn]), [0, 0.4])
