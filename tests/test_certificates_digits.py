@@ -47,14 +47,19 @@ def test_two_floats_hold_a_sum_and_a_product_exactly() -> None:
             assert float(h) == float(whole)
 
 
+@pytest.mark.parametrize("sign", [-1.0, 0.0, 1.0])
 @pytest.mark.parametrize(("parts", "entries"), [(1, 60), (2, 60), (4, 60), (2, 6_000), (3, 6_000)])
-def test_what_is_left_of_rows_is_exact_or_within_its_error(parts: int, entries: int) -> None:
+def test_what_is_left_of_rows_is_exact_or_within_its_error(
+    parts: int, entries: int, sign: float
+) -> None:
     """Rows that are full to the last digit: nearly everything cancels."""
     rng = np.random.default_rng([parts, entries])
     rows = np.sort(rng.integers(0, 7, entries))
     rng.shuffle(rows)
     factor = rng.uniform(0.1, 1, entries) * 10.0 ** rng.integers(-6, 1, entries)
     amount = many(rng, parts, entries)
+    if sign:  # all of one sign, in place of both
+        amount = amount * sign * np.sign(amount[0])
     sums = [Fraction(0)] * 8
     for row, f, x in zip(rows.tolist(), factor.tolist(), value(amount), strict=True):
         sums[row] += Fraction(f) * x
@@ -68,6 +73,9 @@ def test_what_is_left_of_rows_is_exact_or_within_its_error(parts: int, entries: 
         assert error[k] <= 1e-20 * max(abs(whole[k]), float(np.abs(amount).max()) * entries)
     if entries <= digits.FEW or parts > 2:
         assert not error.any()
+    else:  # a part of all that was added, whatever its sign
+        terms = np.bincount(rows, np.abs(factor * amount[0]), 8) + np.abs(whole)
+        np.testing.assert_allclose(error, digits.SURE * terms, rtol=1e-9)
 
 
 def test_a_number_below_nothing_is_nothing() -> None:

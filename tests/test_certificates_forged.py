@@ -157,7 +157,7 @@ def test_rules_are_forged_too() -> None:
 
 @pytest.mark.parametrize("source", SOURCES)
 def test_what_is_forged_fits_and_is_off(source: str) -> None:
-    """Forged answers keep the rules, and most are off by more than the tolerance."""
+    """Forged answers keep the rules, and many are off by more than the tolerance."""
     off = fits = count = 0
     for seed in range(6):
         one = case(source, "whole", seed)
@@ -169,7 +169,7 @@ def test_what_is_forged_fits_and_is_off(source: str) -> None:
             count += 1
             far = np.abs(np.log(forger.share(x) / one.truth.share)).max()
             off, fits = off + (far > 1.01e-6), fits + bool(forger.q.low or campaign.fits(forger, x))
-    assert fits == count and off > 0.4 * count > 10
+    assert fits == count > 30 and off > 0.3 * count
 
 
 def test_a_campaign_is_resumed_and_its_page_names_what_is_wrong(tmp_path: Path) -> None:
