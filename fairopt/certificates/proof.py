@@ -27,8 +27,8 @@ from fairopt.instance import Floats, remembered
 
 FEW = 500
 """users and rows up to which more than two floats are tried"""
-MANY, CLOSE = 50_000, 1e-7
-"""users from which a bound of CLOSE is enough"""
+CLOSE = ((50_000, 1e-7), (0, 1e-8))
+"""bounds that are enough of more users than FEW, by the least number of users"""
 MOST_PARTS = 12
 """floats of a number at most: with more, money would underflow"""
 SURE = 1e-9
@@ -165,7 +165,9 @@ def _searched(
     same, if it is not given) may be, and is at least, off."""
     with np.errstate(all="ignore"):
         log_share, floor = _logs(question, answer if judged is None else judged)
-        enough = ENOUGH if question.users < MANY else CLOSE
+        enough = ENOUGH
+        if not few(question):
+            enough = next(bound for users, bound in CLOSE if question.users >= users)
         found = search(question, answer, enough=enough)
         off, surely = _apart(found.proved, log_share, floor)
         if not off.max() <= TOLERANCE and not surely.max() > TOLERANCE:
