@@ -28,7 +28,7 @@ def test_dealt_out_it_is_the_answer(few: None, alpha: float, density: float) -> 
     point = pooled.follow(question)
     assert point is not None
     found = fo.solve(inst, fo.AlphaFair(alpha))
-    assert found.certificate.certified and found.certificate.gap < 1e-11
+    assert found.certificate.certified and found.certificate.gap < 1e-9
     plain = fo.solve(inst, fo.AlphaFair(alpha), solver="clarabel")
     np.testing.assert_allclose(found.shares, plain.shares, rtol=1e-6)
 

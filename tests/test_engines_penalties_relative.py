@@ -42,7 +42,8 @@ def test_every_user_is_right(notion, decades, seed):
     inst = random_instance(
         5, 3, 3, density=0.7, seed=seed, weight_decades=decades, zero_demand=0.3, limits=0.2
     )
-    assert best(inst, notion) <= 1e-8
+    # what is proved of every share: with six decades of weight 2e-8 of the lightest
+    assert best(inst, notion) <= 1e-7
 
 
 @pytest.mark.parametrize("notion", NOTIONS[:3], ids=str)

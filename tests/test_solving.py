@@ -384,10 +384,9 @@ def test_what_only_the_richest_can_use_is_not_left(alpha: float, reduce: bool) -
     np.testing.assert_allclose(alloc.totals, [4, 6, 22], rtol=1e-9)
 
 
-@pytest.mark.parametrize("alpha", [50.0, 100.0])
+@pytest.mark.parametrize("alpha", [20.0, 50.0])
 def test_no_answer_leaves_what_a_user_could_have_for_nothing(alpha: float) -> None:
     inst = model("counterexamples/strategy-proof-5")
-    # at 100 not certified: KNOWN_UNCERTIFIED says why
     alloc = fo.solve(inst, fo.AlphaFair(alpha), uncertified="return")
     left = inst.pool - alloc.used
     for n, i in np.argwhere(inst.eligible):
