@@ -65,6 +65,8 @@ if TYPE_CHECKING:
     from fairopt.solving.partitions import solve_partitions as solve_partitions
     from fairopt.solving.supports import best_support as best_support
     from fairopt.sweeping import sweep as sweep
+    from fairopt.whole.asking import whole as whole
+    from fairopt.whole.proof.answer import WholeTasks as WholeTasks
 
 __version__ = "0.1.0"
 
@@ -94,6 +96,8 @@ _PUBLIC = {
     "differences": "auditing.between",
     "fill": "filling",
     "fixed_points": "solving.engines.water.fixed_points",
+    "whole": "whole.asking",  # the room of that name can be called as well
+    "WholeTasks": "whole.proof.answer",
     "Throughput": "notions",
     "AlphaFair": "notions",
     "ProportionalFair": "notions",

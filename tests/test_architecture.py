@@ -24,8 +24,8 @@ LAYERS = (
     ("criteria",),
     ("formulas",),
     ("allocation", "program"),
-    ("certificates", "files", "filling", "kkt", "measures"),
-    ("notions",),
+    ("certificates", "files", "filling", "kkt", "measures", "whole.proof"),
+    ("notions", "whole"),
     ("solving.reduce",),
     ("solving.engines",),
     ("solving",),
@@ -40,8 +40,10 @@ LAYERS = (
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 # the judge and the judged share no code above the data, not even late
-JUDGES = {"allocation", "certificates", "filling"}
+JUDGES = {"allocation", "certificates", "filling", "whole.proof"}
 SOLVERS = {"program", "notions", "solving.reduce", "solving.engines"}
+# the search for whole tasks looks for patterns with the judge's own search, never the other way
+SEARCH = {"whole.proof": {"whole"}}
 HEAVY = {"cvxpy", "clarabel", "ecos", "scs", "highspy", "pandas", "pyarrow", "matplotlib", "dask",
          "numba", "ijson", "yaml"}  # fmt: skip
 
@@ -115,7 +117,7 @@ def test_imports_go_down(path):
 def test_judge_and_judged_are_apart(path):
     here, tree = part(path), parsed(path)
     if here in JUDGES:
-        assert not own(imports(tree, late=True)) & SOLVERS
+        assert not own(imports(tree, late=True)) & (SOLVERS | SEARCH.get(here, set()))
     if here in SOLVERS:
         assert not own(imports(tree)) & JUDGES
 
@@ -124,7 +126,7 @@ def test_judge_and_judged_are_apart(path):
 def test_heavy_imports_are_late(path):
     tops = {name.split(".")[0] for name in imports(parsed(path))}
     assert not tops & HEAVY
-    if part(path) == "certificates":
+    if part(path) in ("certificates", "whole.proof"):
         everywhere = {name.split(".")[0] for name in imports(parsed(path), late=True)}
         assert not everywhere & HEAVY
         assert "scipy" not in tops
@@ -220,3 +222,16 @@ def test_the_judge_needs_no_solver(tmp_path):
         "fo.certify(fo.Allocation(fo.Instance([[1]], [[2]]), fo.ProportionalFair(), [[2]]))"
     )
     assert not loaded(code, tmp_path) & HEAVY
+
+
+def test_the_judge_of_whole_tasks_needs_no_solver(tmp_path):
+    code = (
+        "import fairopt as fo\nfrom fairopt.whole.proof.answer import Asked, WholeTasks\n"
+        "from fairopt.whole.proof.judging import judge\n"
+        "from fairopt.whole.proof.problem import Row\n"
+        "from fractions import Fraction as F\n"
+        "row = Row('s', 1, {'c': F(3)}, ((0, '', {'c': F(2)}, None),))\n"
+        "asked = Asked(('A',), (row,), (F(1),), (9,), (1,), ('exact',), ({'s': 1},))\n"
+        "assert judge(WholeTasks(asked, ((0, 1, (1,)),))).state == 'proved'"
+    )
+    assert not loaded(code, tmp_path) & {*HEAVY, "scipy"}

@@ -221,10 +221,10 @@ def test_a_tolerance_that_is_asked_for(off: float) -> None:
     assert fo.certify(right, tolerance=1e-9).certified
 
 
-@pytest.mark.parametrize("tolerance", [0, 1, -1e-6, 2.0, np.nan, np.inf])
-def test_a_tolerance_is_between_0_and_1(tolerance: float) -> None:
+@pytest.mark.parametrize("tolerance", [0, 1e-13, 1, -1e-6, 2.0, np.nan, np.inf])
+def test_a_tolerance_is_above_rounding_and_below_1(tolerance: float) -> None:
     alloc = error_alone(fo.ProportionalFair(), 1.0, 0.0)
-    with pytest.raises(UsageError, match="tolerance: found .*; wanted a number between 0 and 1"):
+    with pytest.raises(UsageError, match="tolerance: found .*; wanted a number from 1e-12"):
         fo.certify(alloc, tolerance=tolerance)
 
 

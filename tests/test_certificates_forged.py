@@ -20,7 +20,6 @@ from scipy.optimize import nnls
 
 import fairopt as fo
 from fairopt.certificates.feasibility import feasibility
-from fairopt.certificates.proof import measure
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import fairopt as fo
 from fairopt.connect import packing_small
-from fairopt.connect.machines import integers
 from fairopt.connect.packing import pack, whole_part
+from fairopt.whole.machines import integers
 
 
 def packed(instance, tasks=None):

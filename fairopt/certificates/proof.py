@@ -135,7 +135,7 @@ def _proof(alloc: Allocation) -> Proof:
 
 
 def _at_prices(alloc: Allocation, question: Question, answer: Given) -> Given:
-    """The answer with the shares that are best at its prices, all multiplied until a row is full: its
+    """The answer with the shares that are best at its prices, multiplied until a row is full: its
     tasks may be bad, or forged."""
     place = place_of(question, answer)
     log_t, _ = question.log_best(np.log(place.value[0]), place.log_unit)

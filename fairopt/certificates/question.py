@@ -43,7 +43,8 @@ class Question:
     ----------
     columns : P columns of tasks, F of flows. rhs, unit : (M,) of rows, and a typical amount.
     low, high : (F,) bounds of flows. alpha : > 0, or 0.
-    log_w, base, least, most : (N,) log W, b, sigma and S. nothing : (N,) a share that counts as 0.
+    log_w, base, least, most : (N,) log W, b, sigma and S. nothing : (N,) a share that counts as 0,
+        of throughput alone: with alpha > 0 nobody's share does, however small.
     log_size : (N,) sum of the sizes of what log W was added up from, of which its error is a part.
     within : (N,) the most that each could have alone, its limit included.
     share_unit : (N,) what a share of 1 is in the notion's unit. weight : (N,), W = weight, or
@@ -174,7 +175,7 @@ class _Users:
             log_w = np.where(out, NOBODY, log_w)
         return Question(
             columns, rhs, unit, low, high, alpha, log_w + more, np.abs(log_w) + np.abs(more),
-            base, least, np.maximum(most, least), nothing / share_unit,
+            base, least, np.maximum(most, least), (0.0 if alpha else nothing) / share_unit,
             np.minimum(self.every, self.top * limit) / share_unit,
             share_unit, terms.weight, inside, self.tasks_unit, row_unit,
         )  # fmt: skip

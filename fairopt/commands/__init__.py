@@ -20,6 +20,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("compare", "Every notion and every scheduler on one model, side by side."),
     "sweep": ("sweep", "Solve over a grid of parameters: one row per point, resumable."),
     "fill": ("fill", "Place whole tasks one at a time, by the papers' schedulers."),
+    "whole": ("whole", "Whole tasks for what everybody is due, proved."),
     "plan": ("plan", "Who is due what on a real cluster, why, and on which node."),
     "import": ("import_", "From what a scheduler prints to a plain model."),
     "export": ("export", "The quotas of a plan as objects of a scheduler."),

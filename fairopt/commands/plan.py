@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +13,7 @@ from fairopt.commands import cluster_options, notion_options, output, progress
 from fairopt.errors import NotCertified, UsageError
 
 if TYPE_CHECKING:
+    from fairopt.connect.stay_plan import Moving
     from fairopt.notions import Notion
 
 
@@ -22,12 +25,30 @@ if TYPE_CHECKING:
 @click.option("--criterion", metavar="NAME", help="What shares are measured in.")
 @click.option("--rows", type=click.IntRange(min=2), default=12, show_default=True,
               help="Most rows of each table.")  # fmt: skip
+@click.option("--whole", is_flag=True,
+              help="Whole tasks as near to what is due as they go, with a proof or the gap.")
+@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S",
+              help="With --whole or --stay: end the search then, with the best so far.")
+@click.option("--stay", is_flag=True,
+              help="Keep as many running tasks where they are as these totals allow, proved.")
+@click.option("--within", metavar="EPS",
+              help="With --stay: everybody may have this part less, such as .02.")
+@click.option("--most-moves", type=click.IntRange(min=0), metavar="K",
+              help="With --stay: the smallest such part at which K moves are enough.")
+@click.option("--cost", "costs", metavar="FILE",
+              help="With --stay: costs of moves, CSV with the columns workload, cost.")  # fmt: skip
 @output.as_json
 @output.out
 def command(
     files: tuple[str, ...],
     notion: str | None,
     rows: int,
+    whole: bool,
+    seconds: float | None,
+    stay: bool,
+    within: str | None,
+    most_moves: int | None,
+    costs: str | None,
     as_json: bool,
     path: str | None,
     **given: Any,
@@ -38,23 +59,56 @@ def command(
     "-" for stdin), CSV tables of nodes, teams and what they hold, what `scontrol show node -o` and
     `sshare -P` print, or one model.
 
-    Exit code 0 means that the fluid answer is certified; 4 that the one shown is not.
+    Exit code 0 means that the fluid answer is certified, and with --whole that what is said of
+    whole tasks is proved (a gap that is stated is normal); 4 that the plan shown is not.
     """
+    if seconds is not None and not (whole or stay):
+        raise UsageError("--seconds belongs to --whole or --stay")
+    moving = _moving(stay, within, most_moves, costs)
     problem = cluster_options.problem(files, given)
     chosen = _notion(notion, given)
     # imported late, as these import the solvers
     from fairopt.connect import plan
+    from fairopt.connect.whole_plan import Proving
     from fairopt.report.plan_text import plan_text
+    from fairopt.whole.proof.judging import GAP, PROVED
 
-    with progress.shown("solving") as told:
-        made = plan.make(problem, chosen, told)
+    with progress.shown("solving") as told, progress.worded("steps") as words:
+        proving = Proving(seconds, words) if whole else None
+        if moving is not None:
+            moving = replace(moving, seconds=seconds, told=words)
+        made = plan.make(problem, chosen, told, proving, moving)
     text = plan.dumps(made)
     if path is not None:
         from fairopt import storage
 
         storage.write_text(path, text)
     output.to_stdout(text if as_json else plan_text(made, rows))
-    return 0 if made["answer"]["certificate"]["verdict"] == CERTIFIED else NotCertified.exit_code
+    good = made.get("proof", {}).get("state", PROVED) in (PROVED, GAP)
+    certified = made["answer"]["certificate"]["verdict"] == CERTIFIED
+    return 0 if certified and good else NotCertified.exit_code
+
+
+def _moving(
+    stay: bool, within: str | None, most: int | None, costs: str | None
+) -> Moving | None:
+    """How much may be moved; None without --stay."""
+    from fairopt.connect.stay_plan import Moving, read_costs
+
+    for name, value in (("--within", within), ("--most-moves", most), ("--cost", costs)):
+        if value is not None and not stay:
+            raise UsageError(f"{name} belongs to --stay")
+    if not stay:
+        return None
+    if within is not None and most is not None:
+        raise UsageError("--within and --most-moves exclude each other")
+    try:
+        part = Fraction(within or "0")
+    except (ValueError, ZeroDivisionError):
+        part = Fraction(-1)
+    if not 0 <= part <= 1:
+        raise UsageError(f"--within: found {within!r}; wanted a part from 0 to 1, such as .02")
+    return Moving(part, most, {} if costs is None else read_costs(costs))
 
 
 def _notion(name: str | None, given: dict[str, Any]) -> Notion | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import count
 
 
 @contextmanager
@@ -60,3 +61,14 @@ def counted(unit: str) -> Iterator[Callable[[int, str], None] | None]:
 
     with Console(stderr=True).status("begins") as status:
         yield lambda done, doing: status.update(f"{doing}: {done} {unit}")
+
+
+@contextmanager
+def worded(unit: str) -> Iterator[Callable[[str], None] | None]:
+    """A callable (words) that shows what is done now, and how often it was called."""
+    with counted(unit) as told:
+        if told is None:
+            yield None
+            return
+        steps = count(1)
+        yield lambda words: told(next(steps), words)

@@ -31,8 +31,10 @@ def command(
 
     Of an allocation only instance, notion and tasks are needed; a verdict in the file is not
     believed. Of a plan (fairopt/plan/v1) the fluid answer is judged, whole tasks are checked node
-    by node, and its tables are computed again. FILE may be the folder of an answer in partitions,
-    which is judged a partition at a time. Exit code 0 means certified, 4 refuted or unproved.
+    by node, and its tables are computed again. Whole tasks (fairopt/whole/v1) are judged in
+    integers: exit code 0 means proved, or right with a gap that is stated. FILE may be the folder
+    of an answer in partitions, which is judged a partition at a time. Exit code 0 means certified,
+    4 refuted or unproved.
     """
     if Path(file).is_dir():
         if kkt:
@@ -46,6 +48,8 @@ def command(
         if kkt:
             raise UsageError("--kkt belongs to an allocation; FILE is a plan")
         return _plan(content, source, as_json)
+    if '"fairopt/whole/v1"' in content[:4096]:
+        return _whole(content, source, as_json)
     answer = files.loads(content, source)
     certificate = certify(answer, tolerance=tolerance)
     if kkt:
@@ -76,6 +80,15 @@ def _partitions(folder: str, partitions: str | None, as_json: bool) -> int:
 def is_plan(content: str) -> bool:
     """Whether the text is a plan, told from its first lines."""
     return '"fairopt/plan/v1"' in content[:4096]
+
+
+def _whole(content: str, source: str, as_json: bool) -> int:
+    """Judge whole tasks, in integers."""
+    from fairopt.whole.proof import answer, judging
+
+    verdict = judging.judge(answer.loads(content, source))
+    to_stdout(storage.encoded(verdict.plain()) if as_json else verdict.explain())
+    return 0 if verdict.sound else NotCertified.exit_code
 
 
 def _plan(content: str, source: str, as_json: bool) -> int:

@@ -20,10 +20,13 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate, Check
 from fairopt.certificates import certify
 from fairopt.connect import recomputed
+from fairopt.connect.judging_stay import judge_stay
+from fairopt.connect.judging_whole import JudgedWhole, judge_whole, question
 from fairopt.connect.plan_rows import Rows
 from fairopt.connect.recomputed import wrong
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults, listed, table
+from fairopt.whole.proof.staying import Stays
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,14 @@ class Judged:
     ----------
     certificate : that of the fluid answer.
     checks : what was checked of everything else.
+    whole, stays : what is proved of whole tasks, and of those that stay where they run, if the
+        plan says anything of it.
     """
 
     certificate: Certificate
     checks: tuple[Check, ...]
+    whole: JudgedWhole | None = None
+    stays: Stays | None = None
 
     @property
     def certified(self) -> bool:
@@ -50,6 +57,10 @@ class Judged:
         for check in self.checks:
             witness = f" ({check.witness})" if check.witness else ""
             lines.append(f"  {'ok  ' if check.holds else 'FAIL'} {check.name}{witness}")
+        if self.whole is not None:
+            lines += ["whole tasks:", f"  {self.whole.verdict.explain()}"]
+        if self.stays is not None:
+            lines.append(f"moves: {self.stays.explain()}")
         return "\n".join(lines)
 
     def plain(self) -> dict[str, Any]:
@@ -57,6 +68,11 @@ class Judged:
         return {
             "schema": "fairopt/plan-verdict/v1", "certified": self.certified,
             "answer": self.certificate.verdict,
+            **({} if self.whole is None else {"whole": self.whole.verdict.plain()}),
+            **({} if self.stays is None else {"stays": {
+                "kept": self.stays.kept, "running": self.stays.held, "most": self.stays.most,
+                "proved": self.stays.proved,
+            }}),
             "checks": [
                 {"name": check.name, "holds": check.holds, "witness": check.witness}
                 for check in self.checks
@@ -81,7 +97,19 @@ def judge(data: Mapping[str, Any], source: str = "plan") -> Judged:
     with np.errstate(all="ignore"):  # of absurd numbers: what they give is not what the plan says
         checks = _checks(data, rows, answer)
     faults.stop()
-    return Judged(certify(answer), tuple(checks))
+    certificate = certify(answer)
+    whole = stays = None
+    if "proof" in data or "stay" in data:
+        wanted, machines = question(rows, answer.with_(certificate=certificate))
+        if "proof" in data:
+            whole = judge_whole(data, rows, wanted, machines)
+            checks.append(_check("whole tasks: dues as they are, and no false proof", whole.wrong))
+        if "stay" in data:
+            placed = [[own for k, own in each for _ in range(k)] for each in machines]
+            stays, wrong_stay = judge_stay(data, rows, wanted, placed)
+            checks.append(_check("what stays: as it runs, and no false bound", wrong_stay))
+        faults.stop()
+    return Judged(certificate, tuple(checks), whole, stays)
 
 
 def _checks(data: Mapping[str, Any], rows: Rows, answer: Allocation) -> list[Check]:

@@ -20,8 +20,8 @@ import numpy as np
 
 from fairopt.connect import packing_small
 from fairopt.connect.fields import Amounts
-from fairopt.connect.machines import Pattern, Row, integers
 from fairopt.instance import Floats, Instance, Ints
+from fairopt.whole.machines import Pattern, Row, integers
 
 _ROUNDING = 1e-6
 """a fluid total this little below a whole number is that number"""

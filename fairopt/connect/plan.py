@@ -15,10 +15,12 @@ import numpy as np
 
 from fairopt import allocation
 from fairopt.allocation.writing import to_dict
-from fairopt.connect import could_hold, scarcity, status
+from fairopt.connect import could_hold, scarcity, status, stay_plan, whole_plan
 from fairopt.connect.packing import Packed, pack
 from fairopt.connect.problem import Problem, measured
 from fairopt.connect.quantities import written
+from fairopt.connect.stay_plan import Moving
+from fairopt.connect.whole_plan import Proving
 
 if TYPE_CHECKING:
     from fairopt.notions import Notion
@@ -32,6 +34,8 @@ def make(
     problem: Problem,
     notion: Notion | None = None,
     progress: Callable[[int, int], None] | None = None,
+    proving: Proving | None = None,
+    moving: Moving | None = None,
 ) -> dict[str, Any]:
     """The plan of a problem, as plain data.
 
@@ -39,6 +43,8 @@ def make(
     ----------
     notion : what is fair; default max-min of dominant shares, queue by queue.
     progress : called with (done, of) while a long sequence of programs is solved.
+    proving : how whole tasks are proved; None: they are those of the heuristic.
+    moving : how much of what runs may be moved; None: nodes alike are filled in any order.
 
     Raises
     ------
@@ -53,6 +59,16 @@ def make(
         _whole(problem, answer), [problem.demand(n) for n in range(len(problem.users))],
         [row.capacity for row in problem.shapes], answer.tasks, answer.levels,
     )  # fmt: skip
+    whole: dict[str, Any] = {}
+    found = None
+    if proving is not None:
+        packed, found = whole_plan.proved(problem, answer, packed, proving)
+    if moving is not None:
+        wanted = whole_plan.of(problem, answer) if found is None else found.asked
+        packed, stay = stay_plan.moved(problem, wanted, packed, moving)
+        whole = {"stay": stay}
+    if found is not None:
+        whole["proof"] = whole_plan.proof(whole_plan.replaced(found, packed))
     return {
         "schema": SCHEMA,
         "resources": list(problem.instance.resources),
@@ -78,6 +94,7 @@ def make(
         **({} if problem.kueue is None else {"kueue": {
             "notes": problem.kueue.notes(problem.instance), "shares": problem.kueue.shares(),
         }}),
+        **whole,
         "answer": to_dict(answer),
     }  # fmt: skip
 

@@ -23,14 +23,14 @@ from fairopt.instance.reading import (
     text,
 )
 
-KINDS = ("notion", "scheduler", "simulate", "proposition")
+KINDS = ("notion", "scheduler", "simulate", "proposition", "whole")
 _ROWS = ("expect", "printed", "accepts", "refuses", "held", "change", "exit")
 _BY_USER = ("totals", "shares", "levels", "rates", "limit_prices", "floor_prices", "could_hold")
 _RULES = ("bound_prices", "node_prices")
 _EXPECTED = (
     "objective", "totals", "shares", "levels", "tasks", "dominant_shares", "prices", "rates",
     "tolerance", "source", "why", "floor_prices", *_RULES, "could_hold", "gap", "moved",
-    "conflict", "cut",
+    "conflict", "cut", "short", "parts", "dues",
 )  # fmt: skip
 _JUDGED = ("tasks", "prices", "limit_prices", "gap", "tolerance", "source", "why")
 Names = dict[str, int]
@@ -42,14 +42,16 @@ class Case:
 
     Parameters
     ----------
-    kind : "notion", "scheduler", "simulate" or "proposition".
-    name : of the notion, the scheduler, what is simulated, or the statement.
+    kind : "notion", "scheduler", "simulate", "proposition" or "whole".
+    name : of the notion, the scheduler, what is simulated, or the statement; of whole tasks the
+        notion that says what is due, or "given".
     parameters : by their Python names; the notion itself checks them.
     expect : the right answer: objective, totals, shares, levels, tasks, dominant_shares, prices,
         rates, floor_prices, by name; bound_prices and node_prices as in answer files;
         could_hold, `gap` and `moved` of what is held; of guarantees that do not fit `conflict`
-        (users) and `cut`; `tolerance` (absolute) and
-        `source`. A number may be a fraction in a text, "35/2"; `expected` has numbers throughout.
+        (users) and `cut`; of whole tasks `short`, and the sorted `parts` and `dues`; `tolerance`
+        (absolute) and `source`. A number may be a fraction in a text, "35/2"; `expected` has
+        numbers throughout.
     printed : the source's printed answer where it differs from the right one, and `why`.
     accepts : allocations ({"tasks": {user: {server: x}}}) that the certificate must pass.
     refuses : allocations that it must not pass; if `gap` is given, a better allocation exists, and
@@ -228,7 +230,7 @@ def _answer(
             text(value, here, faults)
         elif key in ("tolerance", "gap"):
             number(value, here, faults)
-        elif key in ("cut", "moved"):
+        elif key in ("cut", "moved", "short"):
             number(value, here, faults, AMOUNT)
         elif key == "objective":
             number(value, here, faults, FINITE)
@@ -237,6 +239,9 @@ def _answer(
                 user_name = text(name, f"{here}[{k}]", faults)
                 if isinstance(name, str) and name not in known[0]:
                     faults.add(f"{here}[{k}]", "an unknown user", nearest(user_name, known[0]))
+        elif key in ("parts", "dues"):
+            for k, part in enumerate(listed(value, here, faults)):
+                number(part, f"{here}[{k}]", faults)
         elif key in _RULES:
             for k, each in enumerate(listed(value, here, faults)):
                 table(each, f"{here}[{k}]", faults)

@@ -20,6 +20,7 @@ from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.files import folders
 from fairopt.files.cases import Case, read_cases
 from fairopt.files.tables import arrays_of, tables_of
+from fairopt.files.whole import WholeKeys, by_user, read_whole
 from fairopt.instance import Instance
 from fairopt.instance.quotas.plain import group_tables
 from fairopt.instance.reading import (
@@ -61,6 +62,7 @@ class Model:
     dynamics : loads, mix, tasks_per_job, horizon of random arrivals, and who is away from when
         until when, as in the file.
     name : the shipped name, or the name of the file.
+    whole : what is said of whole tasks: dues, gangs, most tasks on a node.
     """
 
     instance: Instance
@@ -69,6 +71,7 @@ class Model:
     source: str = ""
     dynamics: dict[str, Any] = field(default_factory=dict)
     name: str = field(default="", compare=False)
+    whole: WholeKeys = field(default_factory=WholeKeys)
 
 
 class Shipped(NamedTuple):
@@ -139,12 +142,16 @@ def write(model: Model | Instance, path: str | os.PathLike[str]) -> None:
     if model.cases:
         tail["case"] = [case.to_dict() for case in model.cases]
     if given == storage.STDIN or given.endswith(".toml"):
-        storage.write_text(given, tomli_w.dumps({**plain, **tables_of(model.instance), **tail}))
+        tables = tables_of(model.instance)
+        for name, row in tables["users"].items():
+            row.update(model.whole.of_user(name))
+        storage.write_text(given, tomli_w.dumps({**plain, **tables, **tail}))
     else:
         own = group_tables(model.instance.quotas)
         flavors = {key: own[key] for key in own if key not in _OWN_FILE}
-        head = {**plain, **flavors, **tail}
-        folders.write_folder(model.instance, Path(given), tomli_w.dumps(head))
+        whole: dict[str, Any] = {"whole": model.whole.by_key()} if model.whole else {}
+        every = {**plain, **flavors, **whole, **tail}
+        folders.write_folder(model.instance, Path(given), tomli_w.dumps(every))
 
 
 # -- where models are -------------------------------------------------------------------------
@@ -248,7 +255,8 @@ def _model(data: Mapping[str, Any], faults: Faults, name: str, arrays: Mapping[s
     title = text(data.get("title", ""), "title", faults)
     source = text(data.get("source", ""), "source", faults)
     dynamics = _dynamics(data.get("dynamics", {}), users, resources, faults)
-    return Model(build(faults, **arrays), cases, title, source, dynamics, name)
+    whole = read_whole(data.get("users", {}), faults)
+    return Model(build(faults, **arrays), cases, title, source, dynamics, name, whole)
 
 
 def _dynamics(
@@ -287,12 +295,13 @@ def _folder(folder: Path, name: str) -> Model:
         if key in data:
             faults.add(key, "a table in model.toml", f"the file {key}.csv")
     head = {k: v for k, v in data.items() if k not in _OWN_FILE}
-    known_keys(head, (*_HEAD, "flavors"), "", faults)
+    known_keys(head, (*_HEAD, "flavors", "whole"), "", faults)
     if "resources" not in data:
         faults.add("resources", "none", "at least one")
     resources = names(data["resources"], "resources", faults) if "resources" in data else {}
     arrays = folders.read_folder(folder, resources, faults, data.get("flavors"))
-    return _model(data, faults, name, arrays)
+    people = by_user(data.get("whole", {}), arrays["users"], faults)
+    return _model({**data, "users": people}, faults, name, arrays)
 
 
 __all__ = ["Case", "Model", "Shipped", "models", "read", "shipped_root", "write"]  # fmt: skip

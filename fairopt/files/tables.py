@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.files import modes, quotas
+from fairopt.files import modes, quotas, whole
 from fairopt.instance import Instance
 from fairopt.instance.fields import CURVES
 from fairopt.instance.quotas import plain
@@ -26,6 +26,7 @@ from fairopt.instance.reading import (
 
 _USER = (
     "demand", "weight", "limit", "servers", "demand_on", *CURVES, "modes", *quotas.USER_KEYS,
+    *whole.KEYS,
 )  # fmt: skip
 _SERVER = ("capacity", "count")
 

@@ -166,7 +166,21 @@ def _verdict(plan: Mapping[str, Any]) -> str:
     whole = sum(row["whole"] for row in plan["workloads"])
     # a gap that is no number of JSON is one of the texts inf and nan
     fluid = "not judged" if answer is None else f"{answer['verdict']}, gap {_gap(answer['gap'])}"
-    return f"fluid answer {fluid}; {whole:,} whole tasks placed of {due:.6g} due"
+    told = f"fluid answer {fluid}; {whole:,} whole tasks placed of {due:.6g} due"
+    stay = plan.get("stay")
+    if stay is not None:
+        proved = stay["kept"] == stay["most"]
+        most = "the most that can" if proved else f"at most {stay['most']:,} can"
+        told += f"\nof {stay['running']:,} running, {stay['kept']:,} stay where they are, {most}"
+    proof = plan.get("proof")
+    if proof is None:
+        return told
+    short = f"{counted(proof['short'], 'task')} short of whole parts"
+    least = "the least there can be" if proof["short"] == proof["least"] else (
+        f"at least {proof['least']} in any placement"
+    )
+    words = {"gap": "right, with a gap"}.get(proof["state"], proof["state"])
+    return f"{told}\nwhole tasks {words}: {short}, {least}"
 
 
 def _gap(gap: float | str) -> str:

@@ -22,7 +22,7 @@ from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas import conflict, interior, naming, rounds, stated
 
-NOTHING = 1e-12
+NOTHING = 1e-15
 """part of what a user could have alone that is nothing"""
 TRIFLE = 1e-13
 """part of all tasks that is rounding"""

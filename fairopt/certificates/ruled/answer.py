@@ -27,8 +27,8 @@ from fairopt.instance import Bools, Floats
 
 ROUNDING = 8 * 2.0**-52
 """part of an amount within which products and sums are rounded"""
-NEGLIGIBLE = 1e-9
-"""part of what a user is due alone that counts as nothing"""
+NEGLIGIBLE = 1e-15
+"""part of what a user is due alone that counts as nothing: what rounding leaves"""
 LEAST = 1e-280
 """a smaller price of a unit of share has lost digits to underflow"""
 

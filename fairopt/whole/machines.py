@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.connect.fields import Amounts
 from fairopt.instance import Floats, Ints
 
+Amounts = Mapping[str, Fraction]
 Pattern = dict[int, int]
 """tasks by user on one machine"""
 _LARGEST = 2**62

@@ -1,0 +1,136 @@
+"""Whole tasks of a plan, proved: what is asked of them, exactly, and the key `proof` of the plan.
+
+The plan has every amount exactly, so the proof is the certificate alone, with how each due was
+read. `fairopt verify` asks the same question again from the plan's own rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.connect.fields import Amounts
+from fairopt.connect.packing import Packed
+from fairopt.errors import UsageError
+from fairopt.whole.asking import searched, taken_from
+from fairopt.whole.levels import proofs_again
+from fairopt.whole.proof.answer import Asked, WholeTasks
+from fairopt.whole.proof.placement import Nodes
+from fairopt.whole.proof.problem import Row
+
+if TYPE_CHECKING:
+    from fairopt.connect.problem import Problem
+
+
+@dataclass(frozen=True)
+class Proving:
+    """How whole tasks of a plan are proved.
+
+    Parameters
+    ----------
+    seconds : the search ends then; None: when nothing better is known to be looked for.
+    told : called with words on what is done now.
+    """
+
+    seconds: float | None = None
+    told: Callable[[str], None] | None = None
+
+
+def proved(
+    problem: Problem, answer: Allocation, packed: Packed, how: Proving
+) -> tuple[Packed, WholeTasks]:
+    """Whole tasks that are no worse than those of the heuristic, with what proves them.
+
+    Raises
+    ------
+    UsageError : cards of several speeds: a due in output says no number of tasks.
+    """
+    if np.unique(problem.speed[problem.plain.placement]).size > 1:
+        raise UsageError("--whole: found kinds of cards of several speeds; wanted one speed")
+    wanted = of(problem, answer)
+    found = searched(wanted, nodes(wanted, packed.machines), how.seconds, told=how.told)
+    machines: list[list[tuple[int, dict[int, int]]]] = [[] for _ in problem.shapes]
+    for j, count, tasks in found.nodes:
+        machines[j].append((count, found.problem.classes[j].by_user(tasks)))
+    return Packed(tuple(map(tuple, machines)), np.array(found.totals)), found
+
+
+def of(problem: Problem, answer: Allocation) -> Asked:
+    """What is asked of whole tasks by a fluid answer of a cluster."""
+    return asked(
+        answer, [problem.demand(n) for n in range(len(problem.users))],
+        [(row.name, row.count, row.capacity) for row in problem.shapes],
+        [work.asked for work in problem.users], problem.bounded,
+    )  # fmt: skip
+
+
+def replaced(found: WholeTasks, packed: Packed) -> WholeTasks:
+    """The answer with other machines; each level with the prices that still prove it."""
+    other = WholeTasks(found.asked, nodes(found.asked, packed.machines), stopped=found.stopped)
+    if sorted(other.nodes) == sorted(found.nodes):
+        return found
+    return replace(other, certificate=proofs_again(other, found.certificate))
+
+
+def asked(
+    answer: Allocation,
+    demand: Sequence[Amounts],
+    shapes: Sequence[tuple[str, int, Amounts]],
+    limit: Sequence[int | None],
+    bounded: bool,
+) -> Asked:
+    """What is asked of whole tasks by a fluid answer on shapes of nodes.
+
+    Parameters
+    ----------
+    demand : exact amounts of a task of each user. shapes : (name, count, exact capacity).
+    limit : tasks that each user asks. bounded : whether quotas or ceilings bind.
+    """
+    gang = (1,) * len(demand)
+    pairs = taken_from(answer, gang)
+    if bounded:  # one task more than due could be above a quota: nobody asks for more
+        limit = [
+            math.floor(d) if a is None else min(a, math.floor(d))
+            for (d, _), a in zip(pairs, limit, strict=True)
+        ]
+    placement = answer.instance.placement
+    rows = [
+        Row(
+            name, count, capacity,
+            tuple((n, "", demand[n], None) for n in np.flatnonzero(placement[:, i]).tolist()),
+        )
+        for i, (name, count, capacity) in enumerate(shapes)
+    ]  # fmt: skip
+    return Asked(
+        answer.instance.users, tuple(rows), tuple(d for d, _ in pairs), tuple(limit), gang,
+        tuple(words for _, words in pairs), tuple({row.name: row.count} for row in rows),
+    )  # fmt: skip
+
+
+def nodes(
+    wanted: Asked, machines: Sequence[Sequence[tuple[int, Mapping[int, int]]]]
+) -> Nodes:
+    """Machines of each shape, (count, {user: tasks}), as nodes of classes."""
+    return tuple(
+        (j, count, tuple(own.get(kind.user, 0) for kind in wanted.problem.classes[j].kinds))
+        for j, groups in enumerate(machines) for count, own in groups
+    )  # fmt: skip
+
+
+def proof(found: WholeTasks) -> dict[str, Any]:
+    """The key `proof` of a plan."""
+    from fairopt.whole.proof.judging import judge
+
+    verdict = judge(found)
+    return {
+        "state": verdict.state, "short": verdict.short, "least": verdict.least,
+        "due": {
+            name: str(d) for name, d in zip(found.asked.users, found.asked.due, strict=True)
+        },
+        "certificate": found.certificate.to_dict(), "stopped": found.stopped,
+    }  # fmt: skip

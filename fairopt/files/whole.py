@@ -1,0 +1,95 @@
+"""The keys of a model file that whole tasks need: `due`, `gang` and `per_node` of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from fairopt.instance.reading import WHOLE, Faults, known_keys, nearest, number, shown, table
+
+KEYS = ("due", "gang", "per_node")
+DUE = "a finite number >= 0, or a fraction in a text such as '5/3'"
+
+
+@dataclass(frozen=True)
+class WholeKeys:
+    """What a model says of whole tasks, by user.
+
+    Parameters
+    ----------
+    due : tasks that users are due, exact; of the others a notion says it.
+    gang : tasks that run together or not at all. per_node : most tasks on one node.
+    """
+
+    due: dict[str, Fraction] = field(default_factory=dict)
+    gang: dict[str, int] = field(default_factory=dict)
+    per_node: dict[str, int] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        """Whether anything is said at all."""
+        return bool(self.due or self.gang or self.per_node)
+
+    def of_user(self, name: str) -> dict[str, Any]:
+        """The keys of a user, as in a file."""
+        due = self.due.get(name)
+        row: dict[str, Any] = {}
+        if due is not None:
+            row["due"] = int(due) if due.denominator == 1 else str(due)
+        for key in ("gang", "per_node"):
+            if name in getattr(self, key):
+                row[key] = getattr(self, key)[name]
+        return row
+
+    def by_key(self) -> dict[str, Any]:
+        """The same by key and user, for a folder."""
+        names = dict.fromkeys([*self.due, *self.gang, *self.per_node])
+        rows = {name: self.of_user(name) for name in names}
+        return {
+            key: own
+            for key in KEYS
+            if (own := {name: row[key] for name, row in rows.items() if key in row})
+        }
+
+
+def by_user(given: Any, users: Sequence[str], faults: Faults) -> dict[str, dict[str, Any]]:
+    """The table `[whole]` of a folder's model.toml, user by user."""
+    data = table(given, "whole", faults)
+    known_keys(data, KEYS, "whole", faults)
+    found: dict[str, dict[str, Any]] = {}
+    known = set(users)
+    for key in KEYS:
+        for name, value in table(data.get(key, {}), f"whole.{key}", faults).items():
+            if name in known:
+                found.setdefault(name, {})[key] = value
+            else:
+                faults.add(f"whole.{key}.{name}", "an unknown user", nearest(name, users))
+    return found
+
+
+def read_whole(people: Any, faults: Faults) -> WholeKeys:
+    """The keys of all users; other keys are read elsewhere."""
+    found = WholeKeys()
+    for name, row in people.items() if isinstance(people, Mapping) else ():
+        if not isinstance(row, Mapping):
+            continue
+        if "due" in row:
+            found.due[name] = _due(row["due"], f"users.{name}.due", faults)
+        for key in ("gang", "per_node"):
+            if key in row:
+                own = number(row[key], f"users.{name}.{key}", faults, WHOLE)
+                getattr(found, key)[name] = int(own)
+    return found
+
+
+def _due(given: Any, place: str, faults: Faults) -> Fraction:
+    try:
+        if not isinstance(given, bool) and isinstance(given, int | float | str):
+            exact = Fraction(repr(given) if isinstance(given, float) else given)
+            if exact >= 0 and len(str(given)) <= 40:
+                return exact
+    except (ValueError, ZeroDivisionError, OverflowError):
+        pass
+    faults.add(place, shown(given), DUE)
+    return Fraction(0)

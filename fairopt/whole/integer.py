@@ -1,0 +1,237 @@
+"""Whole numbers of patterns: a mixed-integer program over those found, then exact integers.
+
+The solver's answer is a suggestion. It is placed in integers, what is too much is taken away, what
+is missing is put where it fits; its status and its bound are used for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fairopt.whole.master import Clock, Pool
+from fairopt.whole.patterns import quiet
+from fairopt.whole.proof.claims import Row
+from fairopt.whole.proof.placement import Placement
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How far the search for patterns and whole numbers goes.
+
+    Parameters
+    ----------
+    nodes : of each mixed-integer program. branches : of each search that proves a price.
+    near : most patterns of a class that are added where a gap is left.
+    programs : most mixed-integer programs.
+    share : seconds of one program, as a part of what is left.
+    """
+
+    nodes: int = 2000
+    branches: int = 60_000
+    near: int = 4000
+    programs: int = 60
+    share: float = 0.4
+
+
+def fewest_short(
+    pool: Pool,
+    want: Sequence[int],
+    unit: Sequence[int],
+    most: Sequence[int],
+    limits: Limits,
+    clock: Clock,
+    begin: Placement | None = None,
+    cost: Sequence[int] | None = None,
+    bonus: bool = False,
+) -> Placement | None:
+    """The least sum of cost_n y_n with totals + unit_n y_n >= want_n; None where none was found.
+
+    Parameters
+    ----------
+    want : (N,) tasks. unit : (N,) tasks that are short together. most : (N,) the largest y.
+    begin : a placement to begin from.
+    cost : (N,) of each y; the unit where it is not given.
+    bonus : of those, with the largest sum of the kinds' bonuses.
+    """
+    model = _Program(pool)
+    cost = unit if cost is None else cost
+    weight = 1.0
+    if bonus:
+        weight += sum(
+            own.count * max((kind.bonus * kind.most for kind in own.kinds), default=0)
+            for own in pool.problem.classes
+        )
+    first = []
+    for n, low in enumerate(want):
+        model.row(float(low))
+        if most[n] > 0:
+            model.column(weight * cost[n], float(most[n]), {n: float(unit[n])})
+            have = 0 if begin is None else begin.total[n]
+            first.append(float(min(most[n], -(-max(low - have, 0) // unit[n]))))
+    steps = [c for c, y in zip(cost, most, strict=True) if y > 0]
+    gap = 0.999 * min(steps, default=1) if not bonus else 0.5
+    return model.solved(begin, first, limits, clock, bonus, mip_abs_gap=gap)
+
+
+def highest(
+    pool: Pool,
+    base: Sequence[int],
+    rate: Sequence[Fraction],
+    limits: Limits,
+    clock: Clock,
+    begin: Placement,
+) -> Placement | None:
+    """The largest t with totals >= base_n, and whole gangs of at least rate_n t of the others.
+
+    Parameters
+    ----------
+    base : (N,) tasks of each user that are kept in any case.
+    rate : (N,) what users are measured by whose level is not known; 0 for the others.
+    """
+    model = _Program(pool)
+    gang = pool.problem.gang
+    low = min((Fraction(begin.total[n]) / v for n, v in enumerate(rate) if v), default=Fraction(1))
+    t = model.column(-1.0, 1.0, {}, whole=False)
+    first = [float(min(low, Fraction(1)))]
+    for least in base:
+        model.row(float(least))
+    for n, v in enumerate(rate):
+        if v and gang[n] == 1:
+            model.enter(t, n, -float(v))
+            model.low[n] = 0.0
+        elif v:  # tasks are at least the gangs, and the gangs at least rate t
+            row = model.row(0.0)
+            most = float(pool.problem.asked[n] // gang[n])
+            model.column(0.0, most, {n: -float(gang[n]), row: float(gang[n])})
+            model.enter(t, row, -float(v))
+            first.append(float(begin.total[n] // gang[n]))
+    return model.solved(begin, first, limits, clock, mip_rel_gap=1e-9)
+
+
+def exchange(
+    pool: Pool, rows: Sequence[Row], last: Row, limits: Limits, clock: Clock
+) -> Placement | None:
+    """A placement that keeps rows (all but K users have so many tasks) and the last one, if any.
+
+    Of those, one that spares fewest in the last row.
+    """
+    model = _Program(pool)
+    users = len(pool.problem.users)
+    for n in range(users):
+        model.row(float(min((row.need[n] or 0 for row in [*rows, last]), default=0)))
+    for row in [*rows, last]:
+        spared: dict[int, float] = {}
+        forced = 0
+        for n, need in enumerate(row.need):
+            if need is None:
+                forced += 1
+            elif need > model.low[n]:
+                own = model.row(float(need))
+                model.double(n, own)
+                at = model.column(float(row is last), 1.0, {own: need - model.low[n]})
+                spared[at] = -1.0
+        if row.spared < forced:
+            return None
+        if len(spared) > row.spared - forced:
+            total = model.row(float(forced - row.spared))
+            for at, x in spared.items():
+                model.enter(at, total, x)
+    return model.solved(None, (), limits, clock, mip_abs_gap=0.999)
+
+
+class _Program:
+    """A mixed-integer program over the patterns of a pool: rows of users first, classes last."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool, self.problem = pool, pool.problem
+        self.low: list[float] = []
+        self.doubles: dict[int, list[int]] = {}
+        self.columns: list[tuple[float, float, bool, dict[int, float]]] = []
+
+    def row(self, low: float) -> int:
+        """A row that is at least `low`; its position."""
+        self.low.append(low)
+        return len(self.low) - 1
+
+    def column(
+        self, cost: float, most: float, entries: dict[int, float], whole: bool = True
+    ) -> int:
+        """A column from 0 to `most`; its position."""
+        self.columns.append((cost, most, whole, entries))
+        return len(self.columns) - 1
+
+    def double(self, user: int, row: int) -> None:
+        """Let the patterns count for a user in one more row."""
+        self.doubles.setdefault(user, []).append(row)
+
+    def enter(self, column: int, row: int, x: float) -> None:
+        """An entry of a column."""
+        self.columns[column][3][row] = x
+
+    def solved(
+        self, begin: Placement | None, first: Sequence[float], limits: Limits, clock: Clock,
+        bonus: bool = False, **options: Any,
+    ) -> Placement | None:  # fmt: skip
+        """The patterns of the solution, placed in integers."""
+        import highspy
+
+        own = self.pool.columns
+        rows, classes = len(self.low), self.problem.classes
+        ahead = len(self.columns)
+        for j, tasks in own:
+            held = self.problem.classes[j].by_user(tasks)
+            gain = 0.0
+            if bonus:
+                kinds = classes[j].kinds
+                gain = float(sum(m * k.bonus for m, k in zip(tasks, kinds, strict=True)))
+            entries = {n: float(m) for n, m in held.items()}
+            for n, more in self.doubles.items():
+                if n in held:
+                    entries.update(dict.fromkeys(more, float(held[n])))
+            entries[rows + j] = 1.0
+            self.columns.append((-gain, float(classes[j].count), True, entries))
+        model = quiet(**{"mip_max_nodes": limits.nodes, "mip_rel_gap": 0.0, **options})
+        if clock.end is not None:
+            model.setOptionValue("time_limit", max(1.0, clock.left() * limits.share))
+        program = highspy.HighsLp()
+        size = len(self.columns)
+        program.num_col_, program.num_row_ = size, rows + len(classes)
+        program.col_cost_ = np.array([c[0] for c in self.columns])
+        program.col_lower_, program.col_upper_ = np.zeros(size), np.array(
+            [c[1] for c in self.columns]
+        )
+        inf = highspy.kHighsInf
+        program.row_lower_ = np.array([*self.low, *(-inf for _ in classes)])
+        counts = [float(own.count) for own in classes]
+        program.row_upper_ = np.array([*(inf for _ in self.low), *counts])
+        program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        lengths = [len(c[3]) for c in self.columns]
+        program.a_matrix_.start_ = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        program.a_matrix_.index_ = np.array([r for c in self.columns for r in c[3]], np.int32)
+        program.a_matrix_.value_ = np.array([x for c in self.columns for x in c[3].values()])
+        kind = highspy.HighsVarType
+        program.integrality_ = [kind.kInteger if c[2] else kind.kContinuous for c in self.columns]
+        model.passModel(program)
+        if begin is not None:
+            model.setSolution(self._begun(begin, first))
+        model.run()
+        if model.getInfo().primal_solution_status != 2:
+            return None
+        used = list(model.getSolution().col_value)[ahead:]
+        return Placement(
+            self.problem, ((j, round(x), a) for (j, a), x in zip(own, used, strict=True) if x > 0.5)
+        )
+
+    def _begun(self, begin: Placement, first: Sequence[float]) -> Any:
+        """The placement to begin from as a solution of the program."""
+        import highspy
+
+        count = {(j, tasks): float(k) for j, k, tasks in begin.nodes()}
+        solution = highspy.HighsSolution()
+        solution.col_value = [*first, *(count.get(own, 0.0) for own in self.pool.columns)]
+        return solution

@@ -1,0 +1,335 @@
+"""An answer in whole tasks as data: what was asked, who runs where, and what proves it.
+
+The file (fairopt/whole/v1) has exact amounts as texts, so that the judge needs nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+from fairopt.errors import BadInput
+from fairopt.instance.reading import Faults, known_keys, listed, shown, table, text
+from fairopt.whole.proof import certificate, claims
+from fairopt.whole.proof.certificate import Certificate
+from fairopt.whole.proof.placement import Nodes
+from fairopt.whole.proof.problem import Problem, Row, problem
+
+SCHEMA = "fairopt/whole/v1"
+LARGEST = 10**15
+"""no count, number asked or gang of a file is larger"""
+MULTIPLE, EXACT = "multiple", "exact"
+_USER = ("due", "taken", "asked", "gang", "tasks")
+_CLASS = ("class", "count", "servers", "capacity", "kinds", "nodes")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of whole tasks, exactly as given.
+
+    Parameters
+    ----------
+    users : names. rows : nodes with their kinds of task.
+    due : tasks. asked : most tasks, None for no limit. gang : tasks that run together.
+    taken : how each due was read: a whole "multiple" of the gang that lies within what is proved of
+        it, or the number itself, "exact".
+    servers : for each row {server: nodes of it}, in the order in which they are filled.
+    """
+
+    users: tuple[str, ...]
+    rows: tuple[Row, ...]
+    due: tuple[Fraction, ...]
+    asked: tuple[int | None, ...]
+    gang: tuple[int, ...]
+    taken: tuple[str, ...] = ()
+    servers: tuple[Mapping[str, int], ...] = ()
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The same in integers."""
+        return problem(self.users, self.rows, self.due, self.asked, self.gang)
+
+
+@dataclass(frozen=True)
+class WholeTasks:
+    """Whole tasks of everybody on single nodes, with what proves how good they are.
+
+    Parameters
+    ----------
+    asked : what was asked.
+    nodes : (class, nodes alike, tasks by kind on each).
+    certificate : prices that the judge checks; see `fairopt.whole.proof.judging.judge`.
+    stopped : whether a limit in seconds ended the search: then another run may end elsewhere.
+    """
+
+    asked: Asked
+    nodes: Nodes
+    certificate: Certificate = field(default_factory=Certificate)
+    stopped: bool = False
+
+    @property
+    def problem(self) -> Problem:
+        """What was asked, in integers."""
+        return self.asked.problem
+
+    @cached_property
+    def totals(self) -> tuple[int, ...]:
+        """(N,) tasks of each user."""
+        return tuple(self.problem.totals(self.nodes))
+
+    @property
+    def short(self) -> int:
+        """Tasks that are missing of the whole parts of what is due."""
+        return claims.short(self.problem, self.totals)
+
+    def parts(self) -> tuple[Fraction, ...]:
+        """(N,) part of its whole part that each user has, at most 1."""
+        return tuple(
+            claims.value(self.problem, claims.PARTS, n, m) for n, m in enumerate(self.totals)
+        )
+
+    def tasks(self) -> dict[str, dict[str, int]]:
+        """{user: {server: tasks}}, without zeros; nodes of a class fill its servers in order."""
+        found: dict[str, dict[str, int]] = {name: {} for name in self.asked.users}
+        for server, count, own in self.machines():
+            for name, m in own.items():
+                found[name][server] = found[name].get(server, 0) + count * m
+        return found
+
+    def machines(self) -> list[tuple[str, int, dict[str, int]]]:
+        """(server, nodes alike, {user: tasks on each})."""
+        found = []
+        left = [list(own.items()) for own in self.asked.servers]
+        for j, count, tasks in self.nodes:
+            own = self.problem.classes[j].by_user(tasks)
+            named = {self.asked.users[n]: m for n, m in sorted(own.items())}
+            while count:
+                server, there = left[j][0]
+                used = min(count, there)
+                found.append((server, used, named))
+                count -= used
+                left[j][0] = (server, there - used)
+                if there == used:
+                    left[j].pop(0)
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as in a file."""
+        asked = self.asked
+        users = {
+            name: {
+                "due": str(asked.due[n]), "taken": asked.taken[n], "asked": asked.asked[n],
+                "gang": asked.gang[n], "tasks": self.totals[n],
+            }
+            for n, name in enumerate(asked.users)
+        }  # fmt: skip
+        groups: list[list[dict[str, Any]]] = [[] for _ in asked.rows]
+        for j, count, tasks in self.nodes:
+            own = self.problem.classes[j].kinds
+            named = [
+                [asked.users[kind.user], kind.mode, m]
+                for kind, m in zip(own, tasks, strict=True) if m
+            ]  # fmt: skip
+            groups[j].append({"count": count, "tasks": named})
+        classes = [
+            {
+                "class": row.name, "count": row.count, "servers": dict(asked.servers[j]),
+                "capacity": _amounts(row.capacity),
+                "kinds": [
+                    {"user": asked.users[user], "mode": mode, "demand": _amounts(need),
+                     "per_node": most}
+                    for user, mode, need, most in row.kinds
+                ],
+                "nodes": groups[j],
+            }
+            for j, row in enumerate(asked.rows)
+        ]  # fmt: skip
+        return {
+            "schema": SCHEMA, "users": users, "classes": classes,
+            "certificate": self.certificate.to_dict(), "stopped": self.stopped,
+        }  # fmt: skip
+
+
+def dumps(answer: WholeTasks) -> str:
+    """An answer as JSON text, one line for each user, class and row of prices."""
+    data = answer.to_dict()
+    parts = []
+    for key, value in data.items():
+        if key == "users":
+            rows = ",\n".join(f"    {_json(k)}: {_json(v)}" for k, v in value.items())
+            parts.append(f"  {_json(key)}: {{\n{rows}\n  }}")
+        elif key == "classes":
+            rows = ",\n".join(f"    {_json(row)}" for row in value)
+            parts.append(f"  {_json(key)}: [\n{rows}\n  ]")
+        else:
+            parts.append(f"  {_json(key)}: {_json(value)}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, allow_nan=False, ensure_ascii=False)
+
+
+def _amounts(given: Mapping[str, Fraction]) -> dict[str, str]:
+    return {key: str(x) for key, x in sorted(given.items()) if x}
+
+
+# -- reading --------------------------------------------------------------------------------------
+
+
+def loads(content: str, source: str) -> WholeTasks:
+    """An answer from JSON text.
+
+    Raises
+    ------
+    BadInput : with every fault of the text.
+    """
+    faults = Faults(source)
+    try:
+        data = table(json.loads(content), "file", faults)
+    except (ValueError, RecursionError) as error:
+        faults.add("file", f"text that is not JSON ({type(error).__name__})", "whole tasks in JSON")
+        data = {}
+    faults.stop()
+    return read(data, faults)
+
+
+def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
+    """An answer from plain data.
+
+    Raises
+    ------
+    BadInput : with every fault.
+    """
+    if data.get("schema") != SCHEMA:
+        faults.add("schema", shown(data.get("schema")), f"the text '{SCHEMA}'")
+    known_keys(data, ("schema", "users", "classes", "certificate", "stopped"), "", faults)
+    users = table(data.get("users"), "users", faults)
+    due, taken, asked, gang = [], [], [], []
+    for name, given in users.items():
+        here = f"users.{name}"
+        row = table(given, here, faults)
+        known_keys(row, _USER, here, faults)
+        due.append(exact(row.get("due"), f"{here}.due", faults))
+        taken.append(row.get("taken", EXACT))
+        if taken[-1] not in (MULTIPLE, EXACT):
+            faults.add(f"{here}.taken", shown(taken[-1]), f"'{MULTIPLE}' or '{EXACT}'")
+        limit = row.get("asked")
+        asked.append(None if limit is None else _count(limit, f"{here}.asked", faults))
+        gang.append(_count(row.get("gang", 1), f"{here}.gang", faults, 1))
+    at = {name: n for n, name in enumerate(users)}
+    rows, servers = [], []
+    for j, given in enumerate(listed(data.get("classes"), "classes", faults)):
+        own, nodes_of = _row(table(given, f"classes[{j}]", faults), at, f"classes[{j}]", faults)
+        rows.append(own)
+        servers.append(nodes_of)
+    if not users:
+        faults.add("users", "none", "at least one")
+    if not rows:
+        faults.add("classes", "none", "at least one")
+    faults.stop()
+    found = Asked(
+        tuple(users), tuple(rows), tuple(due), tuple(asked), tuple(gang), tuple(taken),
+        tuple(servers),
+    )  # fmt: skip
+    try:
+        asked_for = found.problem
+    except BadInput as error:
+        raise error.within(faults.source) from None
+    nodes = [
+        node
+        for j, given in enumerate(data["classes"])
+        for node in _nodes(given, j, asked_for, f"classes[{j}].nodes", faults)
+    ]
+    proof = certificate.read(data.get("certificate", {}), asked_for, faults, "certificate")
+    faults.stop()
+    return WholeTasks(found, tuple(nodes), proof, bool(data.get("stopped", False)))
+
+
+def _row(
+    given: Mapping[str, Any], at: Mapping[str, int], place: str, faults: Faults
+) -> tuple[Row, dict[str, int]]:
+    known_keys(given, _CLASS, place, faults)
+    name = text(given.get("class", ""), f"{place}.class", faults)
+    count = _count(given.get("count"), f"{place}.count", faults)
+    servers = {
+        key: _count(x, f"{place}.servers.{key}", faults)
+        for key, x in table(given.get("servers", {name: count}), f"{place}.servers", faults).items()
+    }
+    if sum(servers.values()) != count:
+        faults.add(f"{place}.servers", f"{sum(servers.values())} nodes", f"{count}, the count")
+    kinds, seen = [], set()
+    for k, one in enumerate(listed(given.get("kinds"), f"{place}.kinds", faults)):
+        here = f"{place}.kinds[{k}]"
+        own = table(one, here, faults)
+        known_keys(own, ("user", "mode", "demand", "per_node"), here, faults)
+        user, mode = own.get("user"), text(own.get("mode", ""), f"{here}.mode", faults)
+        if not isinstance(user, str) or user not in at or (user, mode) in seen:
+            faults.add(f"{here}.user", shown(user), "a user, each with a mode once")
+            continue
+        seen.add((user, mode))
+        most = own.get("per_node")
+        most = None if most is None else _count(most, f"{here}.per_node", faults)
+        kinds.append((at[user], mode, amounts(own.get("demand"), f"{here}.demand", faults), most))
+        if not any(kinds[-1][2].values()):
+            faults.add(f"{here}.demand", "nothing", "some amount above 0")
+    return Row(name, count, amounts(given.get("capacity"), place, faults), tuple(kinds)), servers
+
+
+def _nodes(
+    given: Mapping[str, Any], j: int, asked: Problem, place: str, faults: Faults
+) -> list[tuple[int, int, tuple[int, ...]]]:
+    own = asked.classes[j]
+    at = {(asked.users[kind.user], kind.mode): k for k, kind in enumerate(own.kinds)}
+    found = []
+    for g, one in enumerate(listed(given.get("nodes"), place, faults)):
+        here = f"{place}[{g}]"
+        row = table(one, here, faults)
+        known_keys(row, ("count", "tasks"), here, faults)
+        count = _count(row.get("count"), f"{here}.count", faults)
+        tasks = [0] * len(own.kinds)
+        for k, entry in enumerate(listed(row.get("tasks"), f"{here}.tasks", faults)):
+            three = listed(entry, f"{here}.tasks[{k}]", faults)
+            key = tuple(three[:2])
+            if len(three) != 3 or not all(isinstance(x, str) for x in key) or key not in at:
+                faults.add(
+                    f"{here}.tasks[{k}]", f"{three[:2]}", "[user, mode, tasks] of what runs here"
+                )
+                continue
+            tasks[at[key]] += _count(three[2], f"{here}.tasks[{k}]", faults)
+        found.append((j, count, tuple(tasks)))
+    return found
+
+
+def exact(given: Any, place: str, faults: Faults) -> Fraction:
+    """An exact number >= 0: a whole number, or a text such as "5/3" or "0.25"."""
+    try:
+        short = isinstance(given, str) and len(given) <= 400 and "e" not in given.lower()
+        if short or (isinstance(given, int) and not isinstance(given, bool)):
+            found = Fraction(given)
+            if found >= 0 and max(found.numerator, found.denominator) < 10**400:
+                return found
+    except (ValueError, ZeroDivisionError):
+        pass
+    faults.add(place, shown(given), "an exact number >= 0, such as 2 or '5/3'")
+    return Fraction(0)
+
+
+def amounts(given: Any, place: str, faults: Faults) -> dict[str, Fraction]:
+    """A table of exact amounts by resource."""
+    return {
+        key: exact(x, f"{place}.{key}", faults) for key, x in table(given, place, faults).items()
+    }
+
+
+def _count(given: Any, place: str, faults: Faults, low: int = 0) -> int:
+    whole = isinstance(given, int) and not isinstance(given, bool)
+    if whole and low <= given <= LARGEST:
+        return int(given)
+    faults.add(place, shown(given), f"a whole number from {low} to {LARGEST:.0e}")
+    return low
+

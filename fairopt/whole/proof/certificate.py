@@ -1,0 +1,153 @@
+"""What proves an answer in whole tasks: prices in integers, and for every class the best pattern.
+
+With prices pi_n >= 0 of a task of each user, and sigma_j at least the worth of every pattern of
+class j, every placement has sum_n pi_n m_n <= B = sum_j count_j sigma_j. Whatever costs more than B
+is impossible. Nothing else is needed: no solver and no rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fairopt.instance.reading import Faults, known_keys, listed, shown, table
+from fairopt.whole.proof.problem import Problem
+from fairopt.whole.proof.search import LIMIT, Item, TooLong, most
+
+LARGEST = 10**60
+"""no number of a certificate is larger: one of 100 digits is a mistake or an attack"""
+TOGETHER = 8
+"""most prices that prove a level together"""
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Prices of tasks with the worth of the best pattern of each class.
+
+    Parameters
+    ----------
+    price : (N,) of a task of each user, >= 0.
+    sigma : (J,) no pattern of class j is worth more.
+    hint : (J, R) weights that make the search of sigma short; any weights are right.
+    unit : worth of one unit of a kind's bonus (tasks that stay); 0 where there is none.
+    """
+
+    price: tuple[int, ...]
+    sigma: tuple[int, ...]
+    hint: tuple[tuple[int, ...], ...]
+    unit: int = 0
+
+    def items(self, problem: Problem, j: int) -> list[Item]:
+        """What the kinds of class j are worth, take, and how many of each a node holds."""
+        return [
+            (self.price[kind.user] + self.unit * kind.bonus, kind.need, kind.most)
+            for kind in problem.classes[j].kinds
+        ]
+
+    def budget(self, problem: Problem) -> int:
+        """B: no placement is worth more."""
+        pairs = zip(problem.classes, self.sigma, strict=True)
+        return sum(own.count * sigma for own, sigma in pairs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in a file."""
+        return {
+            "price": list(self.price), "unit": self.unit, "sigma": list(self.sigma),
+            "hint": [list(row) for row in self.hint],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """All prices of an answer, and which of them prove what.
+
+    Parameters
+    ----------
+    prices : each is searched once by the judge.
+    levels : for every level of the answer, in order, the numbers of the prices that prove it, one
+        or several together; none if it is not proved. They only say where to look: wrong numbers
+        prove nothing.
+    """
+
+    prices: tuple[Prices, ...] = ()
+    levels: tuple[tuple[int, ...], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in a file."""
+        return {
+            "prices": [own.to_dict() for own in self.prices],
+            "levels": [list(own) for own in self.levels],
+        }  # fmt: skip
+
+
+def too_little(problem: Problem, prices: Prices, limit: int = LIMIT) -> tuple[list[str], list[str]]:
+    """Classes of which a pattern is worth more than sigma, and those where the search gave up."""
+    wrong, unknown = [], []
+    for j, own in enumerate(problem.classes):
+        try:
+            _, found = most(
+                prices.items(problem, j), own.room, prices.hint[j], prices.sigma[j], limit
+            )
+        except TooLong:
+            unknown.append(own.name)
+            continue
+        if found is not None:
+            wrong.append(own.name)
+    return wrong, unknown
+
+
+def read(given: Any, problem: Problem, faults: Faults, place: str) -> Certificate:
+    """A certificate from plain data; faults are collected."""
+    data = table(given, place, faults)
+    known_keys(data, ("prices", "levels"), place, faults)
+    found = []
+    users, classes = len(problem.users), len(problem.classes)
+    for k, row in enumerate(listed(data.get("prices", []), f"{place}.prices", faults)):
+        here = f"{place}.prices[{k}]"
+        own = table(row, here, faults)
+        known_keys(own, ("price", "unit", "sigma", "hint"), here, faults)
+        hints = listed(own.get("hint", []), f"{here}.hint", faults)
+        if len(hints) != classes:
+            faults.add(f"{here}.hint", f"{len(hints)} rows", f"{classes}, one for each class")
+        resources = len(problem.classes[0].room)
+        found.append(Prices(
+            _numbers(own.get("price"), users, f"{here}.price", faults),
+            _numbers(own.get("sigma"), classes, f"{here}.sigma", faults),
+            tuple(
+                _numbers(h, resources, f"{here}.hint[{j}]", faults) for j, h in enumerate(hints)
+            ),
+            _number(own.get("unit", 0), f"{here}.unit", faults),
+        ))  # fmt: skip
+    levels = listed(data.get("levels", []), f"{place}.levels", faults)
+    return Certificate(tuple(found), tuple(_indices(levels, len(found), place, faults)))
+
+
+def _indices(
+    given: Sequence[Any], size: int, place: str, faults: Faults
+) -> Iterator[tuple[int, ...]]:
+    for k, row in enumerate(given):
+        own = listed(row, f"{place}.levels[{k}]", faults)
+        good = all(isinstance(x, int) and not isinstance(x, bool) and 0 <= x < size for x in own)
+        if good and len(own) <= TOGETHER:
+            yield tuple(own)
+        else:
+            wanted = f"at most {TOGETHER} whole numbers below {size}"
+            faults.add(f"{place}.levels[{k}]", str(list(own))[:40], wanted)
+            yield ()
+
+
+def _number(given: Any, place: str, faults: Faults) -> int:
+    whole = isinstance(given, int) and not isinstance(given, bool)
+    if whole and 0 <= given <= LARGEST:
+        return int(given)
+    faults.add(place, shown(given), "a whole number from 0 to 1e60")
+    return 0
+
+
+def _numbers(given: Any, size: int, place: str, faults: Faults) -> tuple[int, ...]:
+    some = listed(given, place, faults)
+    if len(some) != size:
+        faults.add(place, f"{len(some)} numbers", f"{size}")
+        return (0,) * size
+    return tuple(_number(x, f"{place}[{k}]", faults) for k, x in enumerate(some))

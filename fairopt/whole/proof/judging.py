@@ -1,0 +1,231 @@
+"""Judge whole tasks with integers alone: nodes, totals, gangs, and what the prices prove.
+
+Nothing in the answer is believed. Every node is filled again; every sigma is searched again for a
+pattern that is worth more; levels are read off the placement and not from the file. What remains
+open is stated as a gap, in tasks and as a part. No solver is involved, and no floating point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from fairopt.allocation.check import Check
+from fairopt.whole.proof import cases, claims
+from fairopt.whole.proof.answer import WholeTasks
+from fairopt.whole.proof.certificate import Prices, too_little
+from fairopt.whole.proof.claims import Level
+from fairopt.whole.proof.placement import Placement
+from fairopt.whole.proof.problem import Problem
+from fairopt.whole.proof.search import LIMIT
+
+PROVED, GAP, UNPROVED, REFUTED = "proved", "gap", "unproved", "refuted"
+_WORDS = {GAP: "right, with a gap"}
+_STEPS = 10**6
+"""a bound on a level is stated to one part in this"""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is proved of whole tasks.
+
+    Parameters
+    ----------
+    state : "proved": no placement is fairer; "gap": the placement is right, and how far a fairer
+        one could be is stated; "unproved": prices are wrong or their search was given up;
+        "refuted": nodes, totals or gangs are wrong.
+    short, least : tasks missing of all whole parts, and what no placement is below.
+    levels : every level with whether it is proved.
+    highest : what the first level that is not proved could be at most; None if all are.
+    checks : of the placement and of the prices.
+    """
+
+    state: str
+    short: int
+    least: int
+    levels: tuple[tuple[Level, bool], ...]
+    highest: Fraction | None
+    checks: tuple[Check, ...]
+
+    @property
+    def proved(self) -> bool:
+        """Whether every level is proved."""
+        return self.state == PROVED
+
+    @property
+    def sound(self) -> bool:
+        """Whether the placement is right and what is said of it is proved."""
+        return self.state in (PROVED, GAP)
+
+    def explain(self) -> str:
+        """What is proved, what is open and by how much, in words."""
+        lines = [f"{_WORDS.get(self.state, self.state)}: {self._short()}"]
+        for measure, words in ((claims.PARTS, "whole parts"), (claims.DUES, "all that is due")):
+            own = [(level, holds) for level, holds in self.levels if level.measure == measure]
+            if not own:
+                lines.append(f"  {words}: everybody has it")
+                continue
+            low, good = own[0][0], sum(holds for _, holds in own)
+            lines.append(
+                f"  {words}: lowest {_part(low.value)}, of {_count(len(low.users), 'user')}; "
+                f"{good} of {_count(len(own), 'level')} proved best"
+            )
+        first = next((level for level, holds in self.levels if not holds), None)
+        if first is not None and self.highest is not None:
+            of = "part of whole parts" if first.measure == claims.PARTS else "part of what is due"
+            more = (
+                f"it could be {float(self.highest):.6g} at most, or have fewer users"
+                if self.highest > first.value else "it could have fewer users"
+            )  # fmt: skip
+            lines.append(f"  gap: the first {of} not proved is {float(first.value):.6g}; {more}")
+        lines += [f"  FAIL {c.name}: {c.witness}" for c in self.checks if not c.holds]
+        return "\n".join(lines)
+
+    def _short(self) -> str:
+        if self.short == 0:
+            return "nobody is short of a whole task"
+        least = "the least" if self.least == self.short else f"at least {self.least}"
+        return f"{_count(self.short, 'task')} short of whole parts, {least} there can be"
+
+    def plain(self) -> dict[str, Any]:
+        """As plain data."""
+        return {
+            "schema": "fairopt/whole-verdict/v1", "state": self.state, "short": self.short,
+            "least": self.least,
+            "levels": [
+                {"measure": level.measure, "value": str(level.value), "users": len(level.users),
+                 "proved": holds}
+                for level, holds in self.levels
+            ],
+            "highest": None if self.highest is None else str(self.highest),
+            "checks": [
+                {"name": check.name, "holds": check.holds, "witness": check.witness}
+                for check in self.checks
+            ],
+        }  # fmt: skip
+
+
+def judge(answer: WholeTasks, limit: int = LIMIT) -> Verdict:
+    """Judge whole tasks.
+
+    Parameters
+    ----------
+    limit : most branches of the search for a pattern that is worth more than sigma. Where it is
+        not enough the prices prove nothing.
+    """
+    problem = answer.problem
+    checks = list(placed(answer))
+    good, wrong, unknown = [], [], []
+    for k, prices in enumerate(answer.certificate.prices):
+        bad, given_up = too_little(problem, prices, limit)
+        if bad:
+            wrong.append(f"prices {k}: a pattern of {bad[0]} is worth more")
+        elif given_up:
+            unknown.append(f"prices {k}: the search of {given_up[0]} was given up")
+        else:
+            good.append(k)
+    checks.append(_check("no pattern is worth more than sigma", wrong))
+    checks.append(_check("every pattern was looked at", unknown))
+    found = claims.levels(problem, answer.totals)
+    proofs = answer.certificate.levels
+    proved = tuple(
+        (level, k < len(proofs) and _proved(answer, found, k, proofs[k], good))
+        for k, level in enumerate(found)
+    )
+    short = claims.short(problem, answer.totals)
+    some = [answer.certificate.prices[k] for k in good]
+    least = max((_least(problem, own) for own in some), default=0)
+    first = next((k for k, (_, holds) in enumerate(proved) if not holds), None)
+    highest = None if first is None else _highest(problem, found, first, some)
+    if not all(check.holds for check in checks[:-2]):
+        state = REFUTED
+    elif wrong or unknown:
+        state = UNPROVED
+    else:
+        state = PROVED if first is None else GAP
+    return Verdict(state, short, least, proved, highest, tuple(checks))
+
+
+def _least(problem: Problem, prices: Prices) -> int:
+    return claims.least_short(problem, prices.price, prices.budget(problem))
+
+
+def _proved(
+    answer: WholeTasks, found: list[Level], k: int, which: tuple[int, ...], good: list[int]
+) -> bool:
+    """Whether the prices that are named prove a level."""
+    if not which or not set(which) <= set(good):
+        return False
+    own = [answer.certificate.prices[p] for p in which]
+    rows, last = claims.better(answer.problem, found, k)
+    priced = [(p.price, p.budget(answer.problem)) for p in own]
+    if len(priced) == 1:
+        return claims.impossible(*priced[0], rows, last)
+    return cases.impossible(priced, rows, last)
+
+
+def _highest(problem: Problem, found: list[Level], k: int, some: list[Prices]) -> Fraction:
+    """The least value that all beyond the levels before are proved not to reach together."""
+    low, high = int(found[k].value * _STEPS), _STEPS
+    budgets = [own.budget(problem) for own in some]
+
+    def reached(step: int) -> bool:
+        rows = claims.reaching(problem, found, k, Fraction(step, _STEPS))
+        return not any(
+            claims.impossible(own.price, budget, rows[:-1], rows[-1])
+            for own, budget in zip(some, budgets, strict=True)
+        )
+
+    while low < high:
+        middle = (low + high + 1) // 2
+        if reached(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return max(found[k].value, Fraction(low, _STEPS))
+
+
+def placed(answer: WholeTasks) -> list[Check]:
+    """Checks of the placement: counts, nodes, gangs, numbers asked, and that nothing more fits."""
+    problem = answer.problem
+    counted = [0] * len(problem.classes)
+    over, more = [], []
+    for j, count, tasks in answer.nodes:
+        counted[j] += count
+        if not problem.classes[j].fits(tasks):
+            over.append(f"a node of {problem.classes[j].name}")
+    missing = [
+        f"{own.name}: {k} of {own.count}"
+        for own, k in zip(problem.classes, counted, strict=True) if k != own.count
+    ]  # fmt: skip
+    totals = answer.totals
+    pairs = list(zip(problem.users, totals, problem.gang, problem.asked, strict=True))
+    cut = [f"{name}: {m} in gangs of {k}" for name, m, k, _ in pairs if m % k]
+    above = [f"{name}: {m} of {a}" for name, m, _, a in pairs if m > a]
+    if not (missing or over):
+        nodes = Placement(problem, answer.nodes)
+        more = [
+            name for n, (name, m, k, a) in enumerate(pairs)
+            if m + k <= a and nodes.room_for(n, k) >= k
+        ]  # fmt: skip
+    return [
+        _check("every node is counted once", missing),
+        _check("whole tasks fit on every node", over),
+        _check("no gang is cut", cut),
+        _check("nobody has more than it asked", above),
+        _check("no further gang fits", more),
+    ]
+
+
+def _check(name: str, wrong: list[str]) -> Check:
+    more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+    return Check(name, not wrong, -float(len(wrong)), 0.0, f"{wrong[0]}{more}" if wrong else "")
+
+
+def _part(x: Fraction) -> str:
+    return str(x) if x.denominator < 1000 else f"{float(x):.6g}"
+
+
+def _count(size: int, word: str) -> str:
+    return f"{size:,} {word}{'' if size == 1 else 's'}"

@@ -1,0 +1,154 @@
+"""Whole tasks on nodes, in exact integers: groups of nodes that hold the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from fairopt.whole.proof.problem import Problem, Tasks
+from fairopt.whole.proof.search import most
+
+Nodes = tuple[tuple[int, int, Tasks], ...]
+"""(class, how many nodes, tasks by kind on each of them)"""
+
+
+class Placement:
+    """Nodes being filled. Whatever is done to it, every node holds what it holds."""
+
+    def __init__(self, problem: Problem, nodes: Iterable[tuple[int, int, Sequence[int]]] = ()):
+        self.problem = problem
+        self.total = [0] * len(problem.users)
+        self.at: list[dict[int, list[int]]] = []
+        """for each class, the kinds of each user"""
+        for own in problem.classes:
+            kinds: dict[int, list[int]] = {}
+            for k, kind in enumerate(own.kinds):
+                kinds.setdefault(kind.user, []).append(k)
+            self.at.append(kinds)
+        self.group: list[tuple[int, int, list[int], list[int]]] = []
+        left = [own.count for own in problem.classes]
+        for j, count, tasks in nodes:
+            count = min(count, left[j])
+            if count > 0 and problem.classes[j].fits(tasks):
+                self._put(j, count, list(tasks))
+                left[j] -= count
+        for j, count in enumerate(left):
+            if count:
+                self._put(j, count, [0] * len(problem.classes[j].kinds))
+
+    def _put(self, j: int, count: int, tasks: list[int]) -> None:
+        own = self.problem.classes[j]
+        self.group.append((j, count, tasks, own.left(tasks)))
+        for kind, m in zip(own.kinds, tasks, strict=True):
+            self.total[kind.user] += m * count
+
+    def nodes(self) -> Nodes:
+        """The nodes, those alike together, in the order of their classes, most alike first."""
+        alike: dict[tuple[int, Tasks], int] = {}
+        for j, count, tasks, _ in self.group:
+            key = j, tuple(tasks)
+            alike[key] = alike.get(key, 0) + count
+        order = sorted(alike.items(), key=lambda own: (own[0][0], -own[1], own[0][1]))
+        return tuple((j, count, tasks) for (j, tasks), count in order)
+
+    def copy(self) -> Placement:
+        """The same nodes, to be changed."""
+        return Placement(self.problem, self.nodes())
+
+    def fit(self, g: int, n: int) -> int:
+        """Most further tasks of user n on a node of group g."""
+        j, _, tasks, left = self.group[g]
+        kinds = self.at[j].get(n, ())
+        if not kinds:
+            return 0
+        own = self.problem.classes[j].kinds
+        if len(kinds) == 1:
+            k = kinds[0]
+            found = own[k].most - tasks[k]
+            for c, x in zip(left, own[k].need, strict=True):
+                if x and c < found * x:
+                    found = c // x
+            return found
+        return most([(1, own[k].need, own[k].most - tasks[k]) for k in kinds], left)[0]
+
+    def room_for(self, n: int, enough: int) -> int:
+        """Further tasks of user n that all nodes together hold, counted until it is enough."""
+        found = 0
+        for g, (_, count, _, _) in enumerate(self.group):
+            found += count * self.fit(g, n)
+            if found >= enough:
+                break
+        return found
+
+    def add(self, n: int, wanted: int) -> int:
+        """Place up to `wanted` tasks of user n in whole gangs, fullest nodes first; how many."""
+        gang = self.problem.gang[n]
+        fits = [(self.fit(g, n), g) for g in range(len(self.group))]
+        there = sum(fit * self.group[g][1] for fit, g in fits)
+        left = min(wanted, there) // gang * gang
+        placed = left
+        for fit, g in sorted((own for own in fits if own[0]), key=lambda own: self._free(own[1])):
+            if left == 0:
+                break
+            full, part = divmod(min(left, fit * self.group[g][1]), fit)
+            left -= full * fit + part
+            self._into(g, n, ((full, fit), (1, part)))
+        return placed
+
+    def _free(self, g: int) -> tuple[float, int]:
+        j, _, _, left = self.group[g]
+        room = self.problem.classes[j].room
+        return sum(x / c for x, c in zip(left, room, strict=True) if c), g
+
+    def _into(self, g: int, n: int, parts: Iterable[tuple[int, int]]) -> None:
+        """Give so many nodes of group g so many tasks of user n each."""
+        for count, tasks in parts:
+            if not (count and tasks):
+                continue
+            j, there, held, left = self.group[g]
+            own = self.problem.classes[j].kinds
+            kinds = self.at[j][n]
+            _, chosen = most(
+                [(1, own[k].need, min(own[k].most - held[k], tasks)) for k in kinds], left
+            )
+            more = list(held)
+            rest = tasks
+            for k, m in zip(kinds, chosen or (), strict=True):
+                more[k] += min(m, rest)
+                rest -= min(m, rest)
+            self._change(g, count, more)
+
+    def _change(self, g: int, count: int, tasks: list[int]) -> None:
+        """Let `count` nodes of group g hold these tasks; the others stay in the group."""
+        j, there, held, left = self.group[g]
+        own = self.problem.classes[j]
+        for kind, a, b in zip(own.kinds, held, tasks, strict=True):
+            self.total[kind.user] += (b - a) * count
+        if count < there:
+            self.group.append((j, count, tasks, own.left(tasks)))
+            self.group[g] = (j, there - count, held, left)
+        else:
+            self.group[g] = (j, there, tasks, own.left(tasks))
+
+    def drop(self, n: int, many: int) -> None:
+        """Take `many` tasks of user n away, from the nodes with least room left first."""
+        order = sorted(range(len(self.group)), key=self._free)
+        for g in order:
+            for k in self.at[self.group[g][0]].get(n, ()):
+                j, there, held, _ = self.group[g]
+                if many == 0 or not held[k]:
+                    continue
+                full, part = divmod(min(many, held[k] * there), held[k])
+                for count, tasks in ((full, held[k]), (1, part)):
+                    if count and tasks:
+                        less = list(held)
+                        less[k] -= tasks
+                        self._change(g, count, less)
+                        many -= count * tasks
+
+    def trim(self, most_of: Sequence[int]) -> None:
+        """Take away what is above these totals, and what is no whole gang."""
+        for n, m in enumerate(self.total):
+            keep = min(m, most_of[n])
+            keep -= keep % self.problem.gang[n]
+            if m > keep:
+                self.drop(n, m - keep)

@@ -1,0 +1,211 @@
+"""What is asked of whole tasks, in integers: kinds of task on classes of nodes, dues and gangs.
+
+A *class* is a row of nodes that are alike. A *kind* is a way in which a task of a user may run on a
+node of the class: what it takes there, and how many of it a node may hold. A user with several
+modes has several kinds on a class; tasks that are kept where they run are a kind of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import gcd, lcm
+
+from fairopt.errors import BadInput, Fault
+
+Tasks = tuple[int, ...]
+"""tasks by kind of the class on one node"""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A way in which a task of a user runs on a node of a class.
+
+    Parameters
+    ----------
+    user : position of the user.
+    need : (R,) what a task takes, in the integer units of the problem.
+    most : of these on one node.
+    mode : the name of the mode, "" where the user has one.
+    bonus : what such a task is worth by itself, beside the price of its user (tasks that stay).
+    """
+
+    user: int
+    need: tuple[int, ...]
+    most: int
+    mode: str = ""
+    bonus: int = 0
+
+
+@dataclass(frozen=True)
+class NodeClass:
+    """Nodes that are alike.
+
+    Parameters
+    ----------
+    name : of the server row, or of the first of its nodes.
+    room : (R,) what a node has. count : nodes. kinds : what may run here.
+    """
+
+    name: str
+    room: tuple[int, ...]
+    count: int
+    kinds: tuple[Kind, ...]
+
+    def fits(self, tasks: Sequence[int]) -> bool:
+        """Whether a node holds these tasks: numbers by kind, its room and the kinds' caps."""
+        if len(tasks) != len(self.kinds) or any(
+            not 0 <= m <= kind.most for m, kind in zip(tasks, self.kinds, strict=True)
+        ):
+            return False
+        return all(x >= 0 for x in self.left(tasks))
+
+    def left(self, tasks: Sequence[int]) -> list[int]:
+        """(R,) what these tasks leave of a node."""
+        room = list(self.room)
+        for m, kind in zip(tasks, self.kinds, strict=True):
+            if m:
+                for r, x in enumerate(kind.need):
+                    room[r] -= m * x
+        return room
+
+    def by_user(self, tasks: Sequence[int]) -> dict[int, int]:
+        """{user: tasks} on a node."""
+        found: dict[int, int] = {}
+        for m, kind in zip(tasks, self.kinds, strict=True):
+            if m:
+                found[kind.user] = found.get(kind.user, 0) + m
+        return found
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Whole tasks to be placed.
+
+    Parameters
+    ----------
+    users : names. classes : the nodes.
+    due : tasks that each user is due, exact.
+    asked : most tasks of each user; what fits on all nodes where there is no limit.
+    gang : tasks that run together or not at all, at least 1.
+    """
+
+    users: tuple[str, ...]
+    classes: tuple[NodeClass, ...]
+    due: tuple[Fraction, ...]
+    asked: tuple[int, ...]
+    gang: tuple[int, ...]
+    whole: tuple[int, ...] = field(init=False)
+    """whole part w of what is due, in whole gangs"""
+    full: tuple[int, ...] = field(init=False)
+    """tasks at which a user has all that is due, in whole gangs"""
+
+    def __post_init__(self) -> None:
+        refuse(self.users, self.due, self.asked, self.gang)
+        w = tuple(k * (d // k) for d, k in zip(self.due, self.gang, strict=True))
+        full = tuple(-k * (-d // k) for d, k in zip(self.due, self.gang, strict=True))
+        object.__setattr__(self, "whole", tuple(map(int, w)))
+        object.__setattr__(self, "full", tuple(map(int, full)))
+        most = tuple(a // k * k for a, k in zip(self.asked, self.gang, strict=True))
+        object.__setattr__(self, "asked", most)
+
+    def totals(self, nodes: Iterable[tuple[int, int, Tasks]]) -> list[int]:
+        """(N,) tasks of each user on nodes (class, count, tasks by kind)."""
+        found = [0] * len(self.users)
+        for j, count, tasks in nodes:
+            for kind, m in zip(self.classes[j].kinds, tasks, strict=True):
+                found[kind.user] += count * m
+        return found
+
+
+def refuse(
+    users: Sequence[str], due: Sequence[Fraction], asked: Sequence[int], gang: Sequence[int]
+) -> None:
+    """Refuse dues, numbers asked and gangs that are none, all at once and by name.
+
+    Raises
+    ------
+    BadInput : a due below 0, a number asked below 0, a gang that is no whole number above 0.
+    """
+    faults = [
+        Fault(f"users.{name}.{key}", str(x), wanted)
+        for n, name in enumerate(users)
+        for key, x, good, wanted in (
+            ("due", due[n], due[n] >= 0, "a number >= 0"),
+            ("asked", asked[n], asked[n] >= 0, "a whole number >= 0"),
+            ("gang", gang[n], gang[n] >= 1, "a whole number >= 1"),
+        )
+        if not good
+    ]
+    if faults:
+        raise BadInput(faults)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Nodes as they are given: exact amounts by resource.
+
+    Parameters
+    ----------
+    name, count : of the nodes. capacity : {resource: amount} of one.
+    kinds : (user, mode, {resource: amount} of a task, most on a node or None).
+    """
+
+    name: str
+    count: int
+    capacity: Mapping[str, Fraction]
+    kinds: tuple[tuple[int, str, Mapping[str, Fraction], int | None], ...]
+
+
+def problem(
+    users: Sequence[str],
+    rows: Sequence[Row],
+    due: Sequence[Fraction],
+    asked: Sequence[int | None],
+    gang: Sequence[int],
+) -> Problem:
+    """The problem in integers: each resource in a unit that makes all its amounts whole.
+
+    What does not fit on an empty node is left out; with `None` asked, as many as all nodes hold.
+
+    Raises
+    ------
+    BadInput : see `refuse`.
+    """
+    keys = sorted({key for row in rows for key in row.capacity})
+    keys += sorted({key for row in rows for k in row.kinds for key in k[2]} - set(keys))
+    amounts = [row.capacity for row in rows] + [k[2] for row in rows for k in row.kinds]
+    own = {id(given): given for given in amounts}
+    scale = {}
+    for key in keys:
+        some = [given[key] for given in own.values() if given.get(key)]
+        unit = lcm(*(x.denominator for x in some)) if some else 1
+        scale[key] = Fraction(unit, gcd(*(int(x * unit) for x in some)) if some else 1)
+    known = {
+        name: tuple(int(given.get(key, 0) * scale[key]) for key in keys)
+        for name, given in own.items()
+    }
+    classes = []
+    for row in rows:
+        room = known[id(row.capacity)]
+        kinds = []
+        for user, mode, need, cap in row.kinds:
+            own_need = known[id(need)]
+            fit = min((c // x for c, x in zip(room, own_need, strict=True) if x), default=0)
+            if asked[user] is not None:
+                fit = min(fit, int(asked[user] or 0))
+            fit = fit if cap is None else min(fit, cap)
+            if fit > 0:
+                kinds.append(Kind(user, own_need, fit, mode))
+        classes.append(NodeClass(row.name, room, row.count, tuple(kinds)))
+    most = [0] * len(users)
+    for own_class in classes:
+        for kind in own_class.kinds:
+            most[kind.user] += own_class.count * kind.most
+    return Problem(
+        tuple(users), tuple(classes), tuple(due),
+        tuple(most[n] if a is None else min(a, most[n]) if a >= 0 else a
+              for n, a in enumerate(asked)),
+        tuple(gang),
+    )  # fmt: skip

@@ -1,0 +1,120 @@
+"""What stays where it runs, beside looking at every placement; and spoiled bounds."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from fairopt.whole.proof import staying
+from fairopt.whole.proof.problem import Row, problem
+from fairopt.whole.stay import keep
+
+
+def drawn(seed):
+    """A problem of a few single nodes, what runs on each, and floors that some placement keeps."""
+    rng = random.Random(seed)
+    users, resources = rng.randint(1, 3), ["a", "b"][: rng.randint(1, 2)]
+    need = [{key: Fraction(rng.randint(1, 4)) for key in resources} for _ in range(users)]
+    rows = []
+    for i in range(rng.randint(1, 2)):
+        room = {key: Fraction(rng.randint(3, 8)) for key in resources}
+        some = [n for n in range(users) if rng.random() < 0.8]
+        rows.append(
+            Row(f"s{i}", rng.randint(1, 2), room, tuple((n, "", need[n], None) for n in some))
+        )
+    own = problem([f"u{n}" for n in range(users)], rows, [Fraction(0)] * users, [None] * users,
+                  [1] * users)  # fmt: skip
+    held = [
+        [
+            {k.user: m for k, m in zip(c.kinds, rng.choice(patterns(c)), strict=True) if m}
+            for _ in range(c.count)
+        ]
+        for c in own.classes
+    ]
+    other = [rng.choice(patterns(c)) for c in own.classes for _ in range(c.count)]
+    flat = [c for c in own.classes for _ in range(c.count)]
+    floor = [0] * users
+    plain: list[list[dict[int, int]]] = [[] for _ in own.classes]
+    for c, tasks in zip(flat, other, strict=True):
+        plain[own.classes.index(c)].append(c.by_user(tasks))
+        for kind, m in zip(c.kinds, tasks, strict=True):
+            floor[kind.user] += m
+    cost = [rng.randint(1, 3) for _ in range(users)]
+    return own, held, floor, cost, plain
+
+
+def patterns(own):
+    """All that a node holds."""
+    ranges = (range(kind.most + 1) for kind in own.kinds)
+    return [tasks for tasks in itertools.product(*ranges) if own.fits(tasks)]
+
+
+def most_kept(own, held, floor, cost):
+    """The most that can be kept, by looking at everything node by node."""
+    best = {(0,) * len(floor): 0}
+    for c, nodes in zip(own.classes, held, strict=True):
+        for runs in nodes:
+            after = {}
+            for total, kept in best.items():
+                for tasks in patterns(c):
+                    here = c.by_user(tasks)
+                    now = tuple(
+                        min(f, t + here.get(n, 0))
+                        for n, (t, f) in enumerate(zip(total, floor, strict=True))
+                    )
+                    more = sum(cost[n] * min(m, runs.get(n, 0)) for n, m in here.items())
+                    after[now] = max(after.get(now, -1), kept + more)
+            best = after
+    return best[tuple(floor)]
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_what_stays_is_the_most_that_can(block):
+    proved = 0
+    for seed in range(15 * block, 15 * block + 15):
+        own, held, floor, cost, plain = drawn(seed)
+        question = staying.staying(own, held, floor, cost)
+        begin = [[plain[j][i] for j, i in which] for which in question.members]
+        nodes, prices = keep(question, begin)
+        found = staying.judge(question, nodes, prices)
+        best = most_kept(own, held, floor, cost)
+        assert not found.wrong
+        assert found.kept == best, seed
+        assert found.most >= best, seed
+        proved += found.proved
+    assert proved >= 13
+
+
+def test_spoiled_bounds_are_not_believed():
+    rng = random.Random(3)
+    for seed in range(60):
+        own, held, floor, cost, plain = drawn(seed)
+        question = staying.staying(own, held, floor, cost)
+        begin = [[plain[j][i] for j, i in which] for which in question.members]
+        nodes, prices = keep(question, begin)
+        sigma = list(prices.sigma)
+        j = rng.randrange(len(sigma))
+        sigma[j] = max(0, sigma[j] - rng.choice([1, 1, 500, 1000]))
+        price = [max(0, p + rng.choice([-1000, 0, 0, 1, 1000])) for p in prices.price]
+        for change in (
+            {"sigma": tuple(sigma)}, {"price": tuple(price)}, {"unit": prices.unit * 2},
+            {"unit": 0},
+        ):  # fmt: skip
+            spoiled = replace(prices, **change)
+            found = staying.judge(question, nodes, spoiled)
+            assert found.wrong or found.most >= most_kept(own, held, floor, cost)
+
+
+def test_too_few_of_somebody_is_said():
+    own, held, floor, cost, plain = drawn(1)
+    question = staying.staying(own, held, [f + 1 for f in floor], cost)
+    easy = staying.staying(own, held, floor, cost)
+    begin = [[plain[j][i] for j, i in which] for which in question.members]
+    nodes, prices = keep(easy, begin)
+    assert any("has" in words for words in staying.judge(question, nodes, prices).wrong) or all(
+        m > f for m, f in zip(question.problem.totals(nodes), floor, strict=True)
+    )

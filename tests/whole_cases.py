@@ -1,0 +1,106 @@
+"""Small problems of whole tasks, and the fairest answer of each by looking at every placement.
+
+Nothing here knows of prices, patterns or a solver: all totals that the nodes can hold are made by
+adding up what each node can hold, and compared by the definition.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from fractions import Fraction
+
+from fairopt.whole.proof.answer import EXACT, Asked, WholeTasks
+from fairopt.whole.proof.problem import Problem, Row
+
+Key = tuple[list[Fraction], list[Fraction]]
+
+
+def drawn(seed: int, users: int = 5, nodes: int = 3) -> Asked:
+    """A random problem: placement, gangs, modes, caps on a node, dues in fractions."""
+    rng = random.Random(seed)
+    resources = [f"r{k}" for k in range(rng.randint(1, 3))]
+    size = rng.randint(1, users)
+    needs = []
+    for _ in range(size):
+        ways = [
+            {key: Fraction(rng.randint(0, 5)) for key in resources}
+            for _ in range(rng.choice([1, 1, 1, 2]))
+        ]
+        for way in ways:
+            if not any(way.values()):
+                way[resources[0]] = Fraction(1)
+        needs.append(ways)
+    rows = []
+    for i in range(rng.randint(1, nodes)):
+        room = {key: Fraction(rng.randint(2, 10)) for key in resources}
+        kinds = tuple(
+            (n, f"mode{k}", way, rng.choice([None, None, None, 1, 2]))
+            for n in range(size) for k, way in enumerate(needs[n]) if rng.random() < 0.8
+        )  # fmt: skip
+        rows.append(Row(f"s{i}", rng.randint(1, 3), room, kinds))
+    gang = tuple(rng.choice([1, 1, 1, 2, 3]) for _ in range(size))
+    asked = tuple(rng.randint(0, 9) for _ in range(size))
+    due = []
+    for a in asked:
+        d = Fraction(rng.randint(0, 4 * max(a, 1)), rng.choice([1, 2, 3, 4]))
+        due.append(min(d, Fraction(a)) if rng.random() < 0.9 else d)
+    return Asked(
+        tuple(f"u{n}" for n in range(size)), tuple(rows), tuple(due), asked, gang,
+        (EXACT,) * size, tuple({row.name: row.count} for row in rows),
+    )  # fmt: skip
+
+
+def totals(problem: Problem) -> set[tuple[int, ...]]:
+    """All totals that nodes can hold to which nothing can be added, in whole gangs."""
+    asked = [max(a, 0) for a in problem.asked]
+    reached = {(0,) * len(asked)}
+    for own in problem.classes:
+        node = set()
+        for tasks in itertools.product(*(range(kind.most + 1) for kind in own.kinds)):
+            if all(
+                sum(m * kind.need[r] for m, kind in zip(tasks, own.kinds, strict=True)) <= c
+                for r, c in enumerate(own.room)
+            ):
+                one = [0] * len(asked)
+                for kind, m in zip(own.kinds, tasks, strict=True):
+                    one[kind.user] += m
+                node.add(tuple(one))
+        node = _front(node)
+        for _ in range(own.count):
+            reached = _front({
+                tuple(min(x + y, a) for x, y, a in zip(s, t, asked, strict=True))
+                for s in reached for t in node
+            })  # fmt: skip
+    return {tuple(m - m % k for m, k in zip(s, problem.gang, strict=True)) for s in reached}
+
+
+def _front(given: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
+    kept: list[tuple[int, ...]] = []
+    for one in sorted(given, key=sum, reverse=True):
+        if not any(all(x >= y for x, y in zip(other, one, strict=True)) for other in kept):
+            kept.append(one)
+    return set(kept)
+
+
+def key(asked: Asked, tasks: tuple[int, ...]) -> Key:
+    """What answers are compared by: sorted parts of whole gangs due, then of all that is due."""
+    parts, dues = [], []
+    for m, d, k in zip(tasks, asked.due, asked.gang, strict=True):
+        whole = k * int(d / k)
+        parts.append(min(Fraction(1), Fraction(m, whole)) if whole else Fraction(1))
+        dues.append(min(Fraction(1), m / d) if d else Fraction(1))
+    return sorted(parts), sorted(dues)
+
+
+def fairest(asked: Asked) -> tuple[Key, int]:
+    """The best key of all placements, and the fewest tasks short of whole parts."""
+    every = totals(asked.problem)
+    whole = [k * int(d / k) for d, k in zip(asked.due, asked.gang, strict=True)]
+    short = min(sum(max(w - m, 0) for w, m in zip(whole, one, strict=True)) for one in every)
+    return max(key(asked, one) for one in every), short
+
+
+def of(answer: WholeTasks) -> Key:
+    """The key of an answer."""
+    return key(answer.asked, answer.totals)
