@@ -171,7 +171,10 @@ def main(arguments: list[str] | None = None) -> int:
                 if row.get("wrong"):
                     print(json.dumps(row), file=sys.stderr)
             rows.append(row)
-    text = pages.page(rows)
+    options = [f"--source {' '.join(map(repr, given.source))}"] * (given.source != list(SOURCES))
+    options += [f"--how {' '.join(given.how)}"] * (given.how != list(HOWS))
+    options += [] if given.each is None else [f"--each {given.each}"]
+    text = pages.page(rows, (" ".join([*options, "--write docs/results/forged.md"]),))
     print(text)
     if given.write:
         given.write.write_text(text, encoding="utf-8")

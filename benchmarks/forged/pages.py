@@ -14,7 +14,7 @@ is proved apart to 15 digits, each asked of the solver and of the judge: our own
 handed over, and {forged:,} answers that are wrong on purpose. Made by
 
 ```sh
-OPENBLAS_NUM_THREADS=1 python -m benchmarks.forged --write docs/results/forged.md
+{commands}
 ```
 
 - *parallel*: rows of demand that are parallel but for 1e-1.5 to 1e-7. *just full*: a row that is
@@ -32,12 +32,21 @@ OPENBLAS_NUM_THREADS=1 python -m benchmarks.forged --write docs/results/forged.m
 """
 
 
-def page(rows: list[dict[str, Any]]) -> str:
-    """Markdown: own answers, truths and forged answers by source and by how they were asked."""
+COMMAND = "OPENBLAS_NUM_THREADS=1 python -m benchmarks.forged"
+
+
+def page(rows: list[dict[str, Any]], options: tuple[str, ...] = ("",)) -> str:
+    """Markdown: own answers, truths and forged answers by source and by how they were asked.
+
+    Parameters
+    ----------
+    options : of the runs that made the rows.
+    """
     some = [row for row in rows if row["asked"]]
     total = Counter(_verdicts(some))
     count = sum(total[v] for v in ("certified", "refuted", "unproved"))
-    lines = [HEAD.format(questions=len(some), forged=count)]
+    commands = "\n".join(f"{COMMAND} {given}".rstrip() for given in options)
+    lines = [HEAD.format(questions=len(some), forged=count, commands=commands)]
     for title, name in (("By source", "source"), ("By how it is asked", "how")):
         lines.append(f"## {title}\n\n")
         lines.append(
