@@ -288,8 +288,10 @@ def test_the_merged_weight_is_a_number(alpha: float) -> None:
     log_v = np.log(weight) / alpha
     due = np.exp(log_v - log_v.max())
     np.testing.assert_allclose(small.user_part, due / due.sum(), rtol=1e-12)
-    alloc = fo.solve(inst, fo.AlphaFair(alpha))
-    assert alloc.certificate is not None and alloc.certificate.certified
+    alloc = fo.solve(inst, fo.AlphaFair(alpha), uncertified="return")
+    assert alloc.certificate is not None
+    # at .01 the lighter are due 1e-600 of the pool, which no float holds: nothing is proved of them
+    assert alloc.certificate.verdict == ("unproved" if alpha == 0.01 else "certified")
 
 
 def groups_of(inst: fo.Instance, notion: Notion) -> list[int]:
