@@ -323,8 +323,11 @@ def nearer(alloc: Allocation) -> dict[str, Floats] | None:
         rent = np.where(end > 0, np.minimum(np.expm1(end), RENT) * place.value[0], 0.0)
     # a share that is counted in tasks is so in their unit
     prices["limit_prices"] = prices["limit_prices"] + rent / question.tasks_unit
-    if not any(part.any() for part in prices.values()):
-        return None
+    if not any(part.any() for part in prices.values()):  # only limits stop anybody
+        most = question.most * question.tasks_unit
+        prices["limit_prices"] = np.where(np.isfinite(most), question.weight / most, 0.0)
+        if not prices["limit_prices"].any():
+            return None
     if isinstance(columns, Grid):
         return {"tasks": x.reshape(inst.shape[:2]), **prices}
     by_way = columns.low.tasks(x, len(inst.ways))

@@ -285,8 +285,12 @@ def _changed(
     known = rest(question, tidy)
     overrun = EXCESS if len(values) == 2 else SPARE[len(values)]
     full = full | (known.left < -overrun * question.unit)
-    end = _ends(question, tidy, known, point.end, place.log_unit)
     cost = question.columns.cost(tidy.price[0])
+    if (point.end == 1).any():  # who pays nothing where it is stopped by its limit alone: no noise
+        free = (point.end == 1) & (question.columns.cheapest(cost) == 0)
+        values = np.where(free, 0.0, values)
+        tidy = replace(tidy, value=values)
+    end = _ends(question, tidy, known, point.end, place.log_unit)
     cheap = question.columns.below(cost, values[0] * (1 - CHEAPER))
     held = np.zeros(tasks, dtype=bool)
     held[columns[~flow]] = True
@@ -301,7 +305,7 @@ def _changed(
         moves = np.concatenate([moves, np.ones(len(new), bool)])[order]
         columns = columns[order]
     found = Point(Place(columns, amount, price, values, place.log_unit), moves, full, end)
-    return found, known if tidy is at else None
+    return found, known if tidy.amount is at.amount and tidy.price is at.price else None
 
 
 def _flows_kept(
