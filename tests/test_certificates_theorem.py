@@ -234,24 +234,3 @@ def test_what_floors_leave_is_not_nothing() -> None:
     assert truth is not None and abs(tasks[3] / truth.share[3] - 1) > 1e-4
     given = fo.Allocation(inst, fo.AlphaFair(0.5), tasks[:, None], [[1.7e-7, 1.7e-7]])
     assert not fo.certify(given).certified
-
-
-def test_floors_of_a_bundle_are_what_the_bundle_alone_gives() -> None:
-    """Nearly parallel rows of a bundle: engine and judge share the floors; they must be right."""
-    rng = np.random.default_rng(3)
-    demand = np.repeat(rng.uniform(0.3, 1, (3, 1)), 2, axis=1)
-    for angle in (1e-3, 1e-4, 1e-5):
-        demand[:, 1] = demand[:, 0] * (1 + angle * rng.uniform(-1, 1, 3))
-        bundle = (np.array([0.3, 0.4, 0.3]) / demand[:, 0]) @ demand
-        truth = optimum(of_instance(fo.Instance(demand, [bundle]), np.ones((3, 1))), 2)
-        promised = fo.Quotas(
-            [fo.Group("g")], dict.fromkeys("abc", "g"),
-            [fo.Guarantee("g", "r", bundle[0]), fo.Guarantee("g", "q", bundle[1])],
-        )  # fmt: skip
-        inst = fo.Instance(
-            np.vstack([demand, [1, 1]]), [bundle * 1.5], users=["a", "b", "c", "z"],
-            resources=["r", "q"], weight=[1, 1, 1, 1e4], quotas=promised,
-        )  # fmt: skip
-        found = fo.solve(inst, fo.AlphaFair(2), uncertified="return")
-        assert truth is not None
-        assert not found.certificate.certified or off(found.totals[:3], truth.share) <= 1e-6
