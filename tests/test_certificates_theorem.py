@@ -174,3 +174,63 @@ def test_a_ceiling_works_as_the_same_limit(alpha: float) -> None:
         assert off(found.totals, truth) <= 1e-6
         less = found.with_(tasks=found.tasks * [[1], [1 - 1e-5], [1]], certificate=None)
         assert not fo.certify(less).certified
+
+
+# -- 6: what an attack on the new judge found -----------------------------------------------------
+
+ONE = [[1], [1]]
+
+
+@pytest.mark.parametrize("room", [1e-7, 5e-7, 1e-6])
+def test_who_holds_its_floor_may_still_be_due_half_of_what_is_left(room: float) -> None:
+    """What is above the floors is divided alike: a light user that takes all of it has twice its
+    share, however little that is beside the floor."""
+    floor = fo.Quotas(guarantee_tasks={"a": 1 - room})
+    inst = fo.Instance(ONE, [[1]], users=["a", "b"], resources=["r"], quotas=floor)
+    notion = fo.AlphaFair(1, over="above")
+    assert not fo.certify(fo.Allocation(inst, notion, [[1 - room], [room]], [[1]])).certified
+
+
+@pytest.mark.parametrize(("r", "s"), [(2e-7, 1e-7), (1e-9, 1e-8), (8e-9, 1e-8)])
+def test_nor_is_it_stuck_for_a_user_of_another_row(r: float, s: float) -> None:
+    floor = fo.Quotas(guarantee_tasks={"a": 1.0})
+    inst = fo.Instance(
+        [[1, 1], [0, 1]], [[1 + r, 1 + s]], users=["a", "c"], resources=["r", "s"], quotas=floor
+    )
+    notion = fo.AlphaFair(1, over="above")
+    tasks = [[1.0], [np.nextafter(s, 0)]]
+    for prices in ([[1, 0]], [[0, 1]], None):
+        assert not fo.certify(fo.Allocation(inst, notion, tasks, prices)).certified
+
+
+@pytest.mark.parametrize("least", [1e-11, 1e-13, 1e-15])
+def test_half_of_a_small_ceiling_is_not_nothing(least: float) -> None:
+    rules = {
+        "ceiling": fo.Quotas(bounds=[fo.Bound("a", "r", least)]),
+        "quota": fo.Quotas(quotas=[fo.Quota("a", "r", least, borrow=0), fo.Quota("b", "r", 1)]),
+    }
+    for quotas in rules.values():
+        inst = fo.Instance(ONE, [[1]], users=["a", "b"], resources=["r"], quotas=quotas)
+        for alpha in (0.3, 0.5):
+            tasks = [[least / 2], [1 - least]]
+            given = fo.Allocation(inst, fo.AlphaFair(alpha), tasks, [[1]])
+            assert not fo.certify(given).certified
+
+
+def test_what_floors_leave_is_not_nothing() -> None:
+    """Guarantees take all but 1e-10: the last user's share is that, and 4e-5 of all money."""
+    demand = np.array([
+        [0.49184353267964365, 0.109111955275929], [0.42049651474526983, 0.13772456544501516],
+        [0.3310924303619691, 0.6318466772411307], [0.1885870045997493, 0.8762584459304045],
+    ])  # fmt: skip
+    held = {"u0": 0.7345211331928847, "u1": 0.7684684825509088, "u2": 0.4077996882337538}
+    inst = fo.Instance(
+        demand, [[0.8194273746563591, 0.4436489030871656]], users=["u0", "u1", "u2", "u3"],
+        weight=[34.84129501982655, 3.639541278514341, 0.3149778466735515, 76.80748031065298],
+        quotas=fo.Quotas(guarantee_tasks=held),
+    )  # fmt: skip
+    tasks = np.array([*held.values(), 2.7957478756180975e-10])
+    truth = optimum(of_instance(inst, np.ones((4, 1))), 0.5)
+    assert truth is not None and abs(tasks[3] / truth.share[3] - 1) > 1e-4
+    given = fo.Allocation(inst, fo.AlphaFair(0.5), tasks[:, None], [[1.7e-7, 1.7e-7]])
+    assert not fo.certify(given).certified
