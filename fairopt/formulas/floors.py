@@ -20,6 +20,7 @@ This module knows no program and no solver: engines and judges both call it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -28,8 +29,9 @@ from fairopt.instance import Bools, Floats, Ints
 
 FULL = 1e-12
 """part of a bundle that is rounding"""
+TOGETHER, NEWTON, EXACT = 10, 40, 1e-14
+"""sweeps between Newton steps, most of those at a time, the part of a row missed that ends it"""
 SWEEPS = 5_000
-NEWTON = 40
 """most rounds over the prices of a bundle's resources"""
 
 
@@ -195,19 +197,25 @@ def _fair(
         needs = use[:, r] > 0
         return float(taken[needs] @ use[needs, r]) - float(amount[r])
 
-    price = price * unit
-    for _ in range(SWEEPS):
-        before = price.copy()
-        for r in range(len(amount)):
-            price[r] = _cleared(lambda value, r=r: excess(_with(price, r, value), r), before[r])
-        if np.abs(price - before).max() <= 1e-15 * price.max():
-            break
+    def changed(p: Floats, r: int, value: float) -> float:
+        return excess(_with(p, r, value), r)
 
     def missed(p: Floats) -> float:
         """The largest part by which a row is overrun, or left though it has a price."""
         part = (shares(p) @ use - amount) / amount
         return float(np.where(p > 0, np.abs(part), np.maximum(part, 0.0)).max())
 
+    price = price * unit
+    for sweep in range(SWEEPS):
+        before = price.copy()
+        for r in range(len(amount)):
+            price[r] = _cleared(partial(changed, price, r), before[r])
+        if np.abs(price - before).max() <= 1e-15 * price.max():
+            break
+        if sweep % TOGETHER == TOGETHER - 1:
+            price = _together(price, use, amount, alpha, shares, free, missed)
+            if missed(price) <= EXACT:
+                break
     price = _together(price, use, amount, alpha, shares, free, missed)
     found = shares(price)
     return np.where(np.isfinite(found), found, floor)
