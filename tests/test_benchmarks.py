@@ -161,13 +161,12 @@ def test_a_worse_answer_is_seen_whatever_its_status() -> None:
     assert verdict.gap > 1e-3 and verdict.verdict != "certified"
 
 
-def test_prices_of_ours_are_used_where_they_prove_more() -> None:
+def test_wrong_prices_change_no_verdict_on_tasks() -> None:
     inst, notion = proportional()
     good = our_side.solve((inst, notion))
     wrong = Answer(good.tasks, np.ones(inst.pool.shape))
-    assert judging.judge(inst, notion, wrong).prices == "own"
-    assert judging.judge(inst, notion, wrong).gap > 1e-3
-    assert judging.judge(inst, notion, wrong, good).prices == "ours"
+    # prices are believed for nothing: the tasks are right, whatever they are
+    assert judging.judge(inst, notion, wrong).gap <= 1e-6
     bare = judging.judge(inst, notion, Answer(good.tasks))
     assert bare.prices == "guessed" and bare.gap <= 1e-6
     assert judging.apart(inst, notion, wrong, good) == 0.0

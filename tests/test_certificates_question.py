@@ -68,7 +68,7 @@ def test_what_is_asked_is_what_the_answer_says(criterion: str, which: int) -> No
     most, least = (np.where(inst.eligible, alloc.score, s).T for s in (0.0, INF))
     as_row = most.max(axis=0) > least.min(axis=0)
     cost = cost + (np.array([1.0, 0.0, 2.0]) * as_row)[:, None]
-    unit = question.tasks_unit[:, None] / answer.money
+    unit = question.tasks_unit[:, None] / np.exp(answer.log_money)
     found = columns.cost(answer.price)
     found = found[np.isfinite(found)]
     np.testing.assert_allclose(found, (cost * unit)[inst.eligible], rtol=1e-14)
@@ -82,7 +82,7 @@ def test_prices_go_back_as_they_came() -> None:
     for alloc in both("dominant-share"):
         question = asked(alloc)
         answer = given(alloc, question)
-        found = named(question, answer.price * answer.money, alloc)
+        found = named(question, answer.price * np.exp(answer.log_money), alloc)
         np.testing.assert_allclose(found["prices"], PRICES, rtol=1e-15)
         # the third user runs on one server alone: its limit is a bound of its share, without price
         np.testing.assert_allclose(found["limit_prices"], [1.0, 0.0, 0.0], rtol=1e-15)

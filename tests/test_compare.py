@@ -62,13 +62,13 @@ def test_many_users_have_no_columns(tmp_path, capsys):
 
 
 def test_an_uncertified_row_is_exit_code_4(monkeypatch, capsys):
-    monkeypatch.setattr(solving, "certify", lambda alloc: Certificate(UNPROVED, 1.0, 1.0))
+    monkeypatch.setattr(solving, "certify", lambda *_: Certificate(UNPROVED, 1.0, 1.0))
     assert run(["compare", "ghodsi2011/example"]) == 4
     assert "unproved" in capsys.readouterr().out
 
 
 def test_a_failed_solver_is_a_row_and_exit_code_4(monkeypatch, capsys):
-    def fail(alloc: object) -> None:
+    def fail(*_: object) -> None:
         raise fo.SolverFailure("stopped without an answer")
 
     monkeypatch.setattr(solving, "certify", fail)

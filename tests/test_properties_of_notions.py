@@ -170,7 +170,7 @@ def test_unproved_answers_claim_nothing(monkeypatch):
 
     honest = solving.certify
 
-    def doubtful(alloc: fo.Allocation) -> Certificate:
+    def doubtful(alloc: fo.Allocation, *_: object) -> Certificate:
         if alloc.instance == POOL:
             return honest(alloc)
         return Certificate(UNPROVED, 1.0, 1.0)

@@ -74,6 +74,8 @@ def test_odd_names_stay_as_they_are():
 
 def test_uncertified_is_marked():
     wrong = answer(3, 2)
+    wrong = wrong.with_(tasks=0.9 * wrong.tasks, certificate=None)
+    wrong = wrong.with_(certificate=fo.certify(wrong))
     assert not wrong.certificate.certified
     assert "\nNOT CERTIFIED, " in allocation_text(wrong)
     right = fo.solve(wrong.instance, fo.ProportionalFair())

@@ -13,9 +13,9 @@ from fairopt.notions import NOTIONS
 @pytest.fixture(autouse=True)
 def no_witness(monkeypatch):
     """Whether a better answer is searched decides between refuted and unproved, not here."""
-    for judge in ("alpha_fair", "tradeoff"):
+    for where in ("witness", "tradeoff"):
         monkeypatch.setattr(
-            f"fairopt.certificates.{judge}.better", lambda alloc, *_: (alloc.tasks, 0.0)
+            f"fairopt.certificates.{where}.better", lambda alloc, *_: (alloc.tasks, 0.0)
         )
 
 

@@ -153,7 +153,7 @@ def test_every_fault_in_one_message(capsys: pytest.CaptureFixture[str]) -> None:
         (["--over", "alpha=1,2", "-j", "2", "--dask", "x:1"], "exclude each other"),
         (["--over", "alpha=1,2", "-j", "0"], "-j"),
         (["--over", "alpha=1,2", "--solver", "gurobi"], "gurobi"),
-        (["--over", "alpha=1,2", "--gap", "1"], "gap"),
+        (["--over", "alpha=1,2", "--gap", "1"], "tolerance"),
     ],
 )
 def test_bad_usage_is_exit_2(

@@ -105,8 +105,8 @@ def test_what_is_no_point_is_refused_at_once(inst: fo.Instance) -> None:
         fo.sweep(inst, alphas(1, 2), parameters=[{"alpha": 1}])
     with pytest.raises(UsageError, match="solver: found 'gurobi'"):
         fo.sweep(inst, alphas(1), solver="gurobi")
-    with pytest.raises(UsageError, match="gap"):
-        fo.sweep(inst, alphas(1), gap=0.1)
+    with pytest.raises(UsageError, match="tolerance"):
+        fo.sweep(inst, alphas(1), gap=1.5)
 
 
 def test_nothing_to_do_is_no_error(inst: fo.Instance) -> None:

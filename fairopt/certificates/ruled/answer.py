@@ -27,7 +27,7 @@ from fairopt.instance import Bools, Floats
 
 ROUNDING = 8 * 2.0**-52
 """part of an amount within which products and sums are rounded"""
-NEGLIGIBLE = 1e-15
+NEGLIGIBLE = 1e-12
 """part of what a user is due alone that counts as nothing: what rounding leaves"""
 LEAST = 1e-280
 """a smaller price of a unit of share has lost digits to underflow"""
