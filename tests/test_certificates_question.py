@@ -40,7 +40,7 @@ def test_a_group_without_a_rule_changes_no_number(criterion: str) -> None:
     for field in ("rhs", "unit", "row_unit"):
         np.testing.assert_array_equal(getattr(grid, field)[order], getattr(listed, field))
     one, two = given(allocs[0], grid), given(allocs[1], listed)
-    for field in ("x", "share", "money"):
+    for field in ("x", "share", "log_money"):
         np.testing.assert_array_equal(getattr(one, field), getattr(two, field))
     np.testing.assert_array_equal(one.price[order], two.price)
     costs = grid.columns.cost(one.price), listed.columns.cost(two.price)
