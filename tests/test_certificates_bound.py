@@ -16,8 +16,9 @@ from two_users import best
 import fairopt as fo
 from fairopt.certificates import digits
 from fairopt.certificates.bound import Place, Proved, bound, ends, loss_above, sums
+from fairopt.certificates.given import given
 from fairopt.certificates.losses import loss
-from fairopt.certificates.question import Question, asked, given
+from fairopt.certificates.question import Question, asked
 from fairopt.certificates.search import place_of
 
 INF = np.inf

@@ -8,8 +8,9 @@ from two_users import best
 
 import fairopt as fo
 from fairopt.certificates.duality import bill
+from fairopt.certificates.given import given
 from fairopt.certificates.proof import gap_by_prices
-from fairopt.certificates.question import asked, given
+from fairopt.certificates.question import asked
 
 INF = np.inf
 

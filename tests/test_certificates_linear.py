@@ -7,8 +7,9 @@ import pytest
 from scipy.optimize import linprog
 
 import fairopt as fo
+from fairopt.certificates.given import given
 from fairopt.certificates.linear import Linear, linear
-from fairopt.certificates.question import asked, given
+from fairopt.certificates.question import asked
 
 INF = np.inf
 

@@ -18,8 +18,9 @@ from oracles.sums import losses
 
 import fairopt as fo
 from fairopt.certificates.bound import Proved, bound, sums
+from fairopt.certificates.given import given, named
 from fairopt.certificates.guessed import with_prices
-from fairopt.certificates.question import Question, asked, given, named
+from fairopt.certificates.question import Question, asked
 from fairopt.certificates.search import place_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))

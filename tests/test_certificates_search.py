@@ -11,8 +11,9 @@ from decimal_truth import optimal_shares
 import fairopt as fo
 from fairopt.certificates import search as module
 from fairopt.certificates.bound import Proved
+from fairopt.certificates.given import given
 from fairopt.certificates.proof import Proof, nearer, proof
-from fairopt.certificates.question import asked, given
+from fairopt.certificates.question import asked
 from fairopt.certificates.search import Found, search
 
 DEMAND = [[1.0, 2.0, 0.3], [2.0, 1.0, 0.5], [1.0, 1.5, 0.0], [0.2, 0.4, 1.0]]

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.certificates.question import Given, Question
+from fairopt.certificates.given import Given
+from fairopt.certificates.question import Question
 from fairopt.formulas import welfare
 from fairopt.instance import Floats
 

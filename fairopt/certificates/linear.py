@@ -18,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.certificates.duality import bill
-from fairopt.certificates.question import Given, Question
+from fairopt.certificates.given import Given
+from fairopt.certificates.question import Question
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.instance import Floats
 

@@ -17,9 +17,10 @@ from fairopt.certificates.bound import ROUND, Proved, bound, nothing, sums
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.duality import bill
 from fairopt.certificates.duality import gap as duality_gap
+from fairopt.certificates.given import Given, given, named
 from fairopt.certificates.guessed import with_prices
 from fairopt.certificates.linear import linear
-from fairopt.certificates.question import Given, Question, asked, given, named
+from fairopt.certificates.question import Question, asked
 from fairopt.certificates.search import ENOUGH, Found, place_of, scale, search
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import welfare

@@ -18,7 +18,8 @@ import numpy as np
 
 from fairopt.certificates import digits
 from fairopt.certificates.bound import Place, Proved, Rest, Sums, bound, nothing, rest, sums
-from fairopt.certificates.question import Given, Question
+from fairopt.certificates.given import Given
+from fairopt.certificates.question import Question
 from fairopt.certificates.steps import SPARE, missing, solved
 from fairopt.formulas import welfare
 from fairopt.instance import Bools, Floats, Ints

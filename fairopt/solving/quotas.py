@@ -10,8 +10,8 @@ import numpy as np
 
 from fairopt.allocation import Allocation, objective
 from fairopt.certificates import judged
+from fairopt.certificates.given import listed_prices
 from fairopt.certificates.proof import log_scale, nearer
-from fairopt.certificates.question import listed_prices
 from fairopt.errors import Infeasible, SolverFailure, UsageError
 from fairopt.formulas import families, welfare
 from fairopt.formulas.entitled import Entitled, entitled

@@ -1,0 +1,117 @@
+"""An answer to a `question`, as the judge reads it, and prices as an answer holds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.certificates.columns import Grid
+from fairopt.certificates.question import Question, kept_rows
+from fairopt.formulas.lowered import BOUND, CAPACITY, LIMIT, QUOTA, Lowered
+from fairopt.instance import Floats, Ints
+
+
+@dataclass(frozen=True)
+class Given:
+    """An answer: held (K,) the columns that hold tasks, x (K,) > 0, y (F,) flows, price (M,) >= 0
+    of rows, the largest 1, share (N,). log_money : of what prices were divided by."""
+
+    held: Ints
+    x: Floats
+    y: Floats
+    price: Floats
+    share: Floats
+    log_money: float = 0.0
+
+
+def given(alloc: Allocation, question: Question) -> Given:
+    """The answer: its tasks where eligible and above 0, its prices, 0 for those it does not have.
+
+    Prices that are not numbers >= 0 prove nothing and are left out.
+    """
+    columns = question.columns
+    if isinstance(columns, Grid):
+        tasks = alloc.held.ravel()
+        held = np.flatnonzero(tasks)
+        price = np.concatenate([
+            _numbers(alloc.prices, alloc.instance.pool.size),
+            _numbers(alloc.limit_prices, len(alloc.tasks))[columns.limited],
+        ])  # fmt: skip
+    else:
+        low = columns.low
+        by_way = alloc.way_tasks
+        stated = by_way if by_way is not None else alloc.tasks[alloc.instance.ways.owner]
+        tasks = np.where(columns.shut, 0.0, np.maximum(stated[low.way, low.server], 0.0))
+        held = np.flatnonzero(tasks)
+        price = listed_prices(alloc, low)[kept_rows(low, columns.same)]
+    owner = columns.owner(held)
+    x = tasks[held] / question.tasks_unit[owner]
+    share = np.asarray(np.bincount(owner, columns.worth(held) * x, question.users), np.float64)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        price, first = _divided(price)
+        price, second = _divided(price * question.row_unit)
+    return Given(held, x, _flows(question, held, x), price, share, first + second)
+
+
+def _divided(price: Floats) -> tuple[Floats, float]:
+    """Prices divided by the largest, and its logarithm; 0 where there are none."""
+    top = float(price.max(initial=0.0))
+    if not 0 < top < np.inf:
+        return np.zeros(len(price)), 0.0
+    return np.nan_to_num(price / top), float(np.log(top))
+
+
+def _numbers(prices: Floats | None, size: int) -> Floats:
+    if prices is None:
+        return np.zeros(size)
+    flat = np.asarray(prices, dtype=np.float64).ravel()
+    return np.where(np.isfinite(flat) & (flat > 0), flat, 0.0)
+
+
+def listed_prices(alloc: Allocation, low: Lowered) -> Floats:
+    """(M,) the prices of an answer, by the rows of its lowered system."""
+    found = np.zeros(len(low.rhs))
+    for kind, name in ((CAPACITY, "prices"), (LIMIT, "limit_prices"), (BOUND, "bound_prices"),
+                       (QUOTA, "node_prices")):  # fmt: skip
+        own, at = getattr(alloc, name), low.kind == kind
+        if own is not None and at.any():
+            one = own[low.one[at]] if own.ndim == 1 else own[low.one[at], low.two[at]]
+            found[at] = _numbers(one, len(one))
+    return found
+
+
+def _flows(question: Question, held: Ints, x: Floats) -> Floats:
+    """What each node passes up: all that is free of it, at most what it may; children first."""
+    flows, tasks = len(question.low), question.columns.count
+    y = np.zeros(flows)
+    if not flows:
+        return y
+    row, each, entry = question.columns.entries(held)
+    left = question.rhs - np.bincount(row, entry * x[each], len(question.rhs))
+    for f in reversed(range(flows)):  # parents come before children
+        at, _, value = question.columns.entries(np.array([tasks + f]))
+        y[f] = np.clip(left[at[value > 0][0]], question.low[f], question.high[f])
+        left[at] -= value * y[f]
+    return y
+
+
+def named(question: Question, price: Floats, alloc: Allocation) -> dict[str, Floats]:
+    """Prices (M,) of rows as an answer holds them: prices, limit_prices, and so on."""
+    price = price / question.row_unit
+    columns = question.columns
+    if isinstance(columns, Grid):
+        size = alloc.instance.pool.size
+        limits = np.zeros(question.users)
+        limits[columns.limited] = price[size:]
+        return {"prices": price[:size].reshape(alloc.instance.pool.shape), "limit_prices": limits}
+    low = columns.low
+    whole = np.zeros(len(low.rhs))
+    whole[kept_rows(low, columns.same)] = price
+    found = low.named(whole)
+    return {"prices": found.capacity, "limit_prices": found.limits, "bound_prices": found.bounds,
+            "node_prices": found.nodes}  # fmt: skip
+
+
+__all__ = ["Given", "given", "listed_prices", "named"]
