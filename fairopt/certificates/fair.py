@@ -9,6 +9,8 @@ alpha = 0, a linear program, shares are not unique, and the gap of the objective
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from fairopt.allocation import Allocation
@@ -22,31 +24,40 @@ from fairopt.allocation.check import (
     Told,
 )
 from fairopt.certificates import witness
+from fairopt.certificates.duality import equal_rise, rise_to
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.guessed import with_prices
 from fairopt.certificates.proof import Proof, proof
+from fairopt.certificates.question import kind_of
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Ruled
 from fairopt.certificates.ruled.prices import Prices
+from fairopt.certificates.search import search
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.certificates.words import listed, notes
 from fairopt.formulas import welfare
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats
 
+BEND = 1e-3
+"""alpha of the welfare in place of a throughput"""
 NAMED = 8
 """most users who are told what they are due"""
 
 
-def judge(alloc: Allocation, tolerance: float = TOLERANCE) -> Certificate:
+def judge(
+    alloc: Allocation, tolerance: float = TOLERANCE, more: tuple[Check, ...] = ()
+) -> Certificate:
     """The certificate of an answer.
 
     Parameters
     ----------
     tolerance : the largest distance of a share from every optimum's that is certified.
+    more : checks of further rules that the notion has.
     """
     inst = alloc.instance
     kept, factor = _kept(alloc)
+    kept = (*kept, *more)
     fits = all(check.holds for check in kept)
     found = proof(with_prices(alloc))
     off = found.off
@@ -67,7 +78,7 @@ def judge(alloc: Allocation, tolerance: float = TOLERANCE) -> Certificate:
     if proved_wrong:
         said += _wrong(alloc, found, tolerance)
     elif gap > tolerance and inst.plain:
-        better, lost = _better(alloc, found)
+        better, lost = (_better if found.question.pulls is None else _less_bent)(alloc, found)
         checks.append(Check.of("no better allocation", lost, tolerance, "every share at once"))
         if lost > tolerance:
             proved_wrong = True
@@ -87,7 +98,7 @@ def _kept(alloc: Allocation) -> tuple[tuple[Check, ...], float]:
     """Whether every rule is kept, and the factor by which tasks would have to be scaled to fit."""
     if alloc.instance.plain:
         return feasibility(alloc), shrink(alloc)
-    floor = entitled(alloc.instance, alloc.score, alloc.kind).floor
+    floor = entitled(alloc.instance, alloc.score, kind_of(alloc)).floor
     ruled = Ruled(alloc)
     return feasible.checks(ruled, floor), feasible.shrink(ruled)
 
@@ -118,6 +129,25 @@ def _better(alloc: Allocation, found: Proof) -> tuple[Floats, float]:
     log_w = welfare.log_weight(question.weight, question.alpha, question.inside)
     tasks, rise = witness.better(alloc, log_w, question.alpha)
     return tasks, float(np.expm1(rise))
+
+
+def _less_bent(alloc: Allocation, found: Proof) -> tuple[Floats, float]:
+    """The same beside penalties on a throughput, which is a welfare that hardly bends: the optimum
+    of one that bends a little is better than a bad answer."""
+    question = found.question
+    if question.alpha:
+        return alloc.tasks, 0.0
+    place = search(replace(question, alpha=BEND), found.answer).place
+    if place is None:
+        return alloc.tasks, 0.0
+    rise = max(rise_to(question, found.answer, place), 0.0)
+    tasks = np.zeros(alloc.tasks.shape)
+    columns = question.columns
+    mine = place.columns < columns.count
+    held = place.columns[mine]
+    n, i = alloc.instance.pairs
+    tasks[n[held], i[held]] = place.amount[0][mine] * question.tasks_unit[columns.owner(held)]
+    return tasks, equal_rise(question, found.answer.share, rise, place.log_unit)
 
 
 def _lost(alloc: Allocation, better: Floats, lost: float, gap: float) -> list[str]:

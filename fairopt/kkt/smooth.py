@@ -108,25 +108,10 @@ def _tradeoff(alloc: Allocation, money: float) -> tuple[str, Floats, float]:
             "kkt: found a hard form of the trade-off, whose own multipliers no answer keeps; "
             "wanted penalties"
         )
-    gain = tradeoff_gain(alloc, terms)
+    gain = penalties.gain(alloc.instance, alloc.score, alloc.tasks, terms)
     n, i = alloc.instance.pairs
     total = float((gain * np.maximum(alloc.tasks[n, i], 0.0)).sum())
     if not total > 0:
         raise UsageError("kkt: the penalties outweigh the welfare: all tasks together gain nothing")
     title = "max sum phi_n g(F_n) - t_PF var F - t_DRF sum V_i, F_n = sum_i a[n,i]/phi_n"
     return title, gain * (money / total), math.log(total / money)
-
-
-def tradeoff_gain(alloc: Allocation, terms: penalties.Terms) -> Floats:
-    """(P,) derivative of (16) by each task, where a task on i brings a[n,i] = max_r d/c."""
-    inst = alloc.instance
-    n, i = inst.pairs
-    u = alloc.score
-    dominant = u * alloc.tasks
-    level = dominant.sum(axis=1) / inst.weight
-    away = level - level.mean()
-    apart = dominant - penalties.means(inst, dominant)
-    users = np.maximum(inst.eligible.sum(axis=0), 1)
-    each = level**-terms.alpha - 2 * terms.t_pf * away / (len(level) * inst.weight)
-    gain: Floats = each[:, None] - 2 * terms.t_drf * apart / (users * inst.count)
-    return gain[n, i] * u[n, i]
