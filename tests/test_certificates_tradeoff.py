@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,6 +16,10 @@ from fairopt.certificates.proof import gap_by_prices, nearer
 from fairopt.certificates.tradeoff import measure
 from fairopt.formulas import penalties
 from fairopt.instance import generate
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import penalised
 
 SOFT = [
     fo.Tradeoff(), fo.Tradeoff(t_pf=3), fo.Tradeoff(t_drf=3), fo.Tradeoff(900, 20),
@@ -322,3 +328,56 @@ def test_hard_forms_judge_every_user(notion, factor, who):
     # everybody alike keeps (14) and (15), and is refused for what is left over
     if factor:
         assert not fo.certify(spoiled(alloc, tasks=alloc.tasks * factor)).certified
+
+
+# -- beside a reference in decimals ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_levels_are_those_of_a_reference_in_ninety_digits(seed):
+    """Rows nearly parallel, light users, penalties from 1e-9 to 1e4: nothing wrong is certified."""
+    inst, notion = penalised.drawn(seed)
+    best = penalised.truth(inst, notion)
+    if best is None:
+        assert seed == 10, "the reference did not reach its top"
+        return
+    own = fo.solve(inst, notion)
+    assert own.certificate.certified
+    np.testing.assert_allclose(own.levels, best, rtol=1e-6)
+    for bad in penalised.forged(own, seed):
+        off = float(np.abs(np.log(np.maximum(bad.levels, 1e-300) / best)).max())
+        found = fo.certify(bad)
+        assert not (found.certified and off > 1.02e-6), found.explain()
+        assert not (found.verdict == "refuted" and off < 0.98e-6), found.explain()
+        assert found.residual >= off * (1 - 1e-6) - 1e-12
+
+
+def test_forged_prices_on_nearly_parallel_rows_are_refuted():
+    """Shares 3e-4 off, prices with which they are the best: certified once."""
+    demand, capacity = np.array([[1, 1], [1, 0.999]]), np.array([1, 0.9995])
+    inst, prices = fo.Instance(demand, [capacity]), np.array([0.4, 0.6])
+    tasks = 1 / (demand @ prices)
+    tasks /= ((demand.T @ tasks) / capacity).max()
+    for notion in (fo.Tradeoff(t_pf=1e-9), fo.Tradeoff(t_drf=1e-9), fo.Tradeoff(1, 1)):
+        found = fo.certify(fo.Allocation(inst, notion, tasks[:, None], [2 * prices]))
+        assert found.verdict == "refuted" and "is due at least" in found.notes[0]
+        assert found.residual == pytest.approx(3.0e-4, rel=0.2)
+
+
+@pytest.mark.parametrize(("tolerance", "certified"), [(1e-6, False), (1e-3, True)])
+def test_another_tolerance_may_be_asked_for(tolerance, certified):
+    alloc = solved(fo.Tradeoff(t_pf=3), 0)
+    near = spoiled(alloc, tasks=alloc.tasks * (1 - 1e-4))
+    assert fo.certify(near, tolerance=tolerance).certified == certified
+
+
+@pytest.mark.parametrize("form", [{"equal_across": True}, {"equal_within": True}])
+def test_hard_forms_by_hand(form):
+    """Two users of one server share it alike, whatever their demand; forged prices tell nothing."""
+    inst = fo.Instance([[1.0, 2.0], [3.0, 1.0]], [[9.0, 18.0]])
+    score = np.array([1 / 9, 1 / 3])  # of a task
+    level = 1 / max(1 / 9 / score[0] + 3 / 9 / score[1], 2 / 18 / score[0] + 1 / 18 / score[1])
+    right = fo.Allocation(inst, fo.Tradeoff(**form), (level / score)[:, None], [[5.0, 7.0]])
+    assert fo.certify(right).certified
+    wrong = spoiled(right, tasks=right.tasks * (1 - 3e-6))
+    assert fo.certify(wrong).verdict == "refuted"

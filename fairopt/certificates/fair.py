@@ -9,8 +9,6 @@ alpha = 0, a linear program, shares are not unique, and the gap of the objective
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from fairopt.allocation import Allocation
@@ -24,7 +22,7 @@ from fairopt.allocation.check import (
     Told,
 )
 from fairopt.certificates import witness
-from fairopt.certificates.duality import equal_rise, rise_to
+from fairopt.certificates.duality import equal_rise
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.guessed import with_prices
 from fairopt.certificates.proof import Proof, proof
@@ -32,15 +30,12 @@ from fairopt.certificates.question import kind_of
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Ruled
 from fairopt.certificates.ruled.prices import Prices
-from fairopt.certificates.search import search
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.certificates.words import listed, notes
 from fairopt.formulas import welfare
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats
 
-BEND = 1e-3
-"""alpha of the welfare in place of a throughput"""
 NAMED = 8
 """most users who are told what they are due"""
 
@@ -78,7 +73,7 @@ def judge(
     if proved_wrong:
         said += _wrong(alloc, found, tolerance)
     elif gap > tolerance and inst.plain:
-        better, lost = (_better if found.question.pulls is None else _less_bent)(alloc, found)
+        better, lost = _better(alloc, found)
         checks.append(Check.of("no better allocation", lost, tolerance, "every share at once"))
         if lost > tolerance:
             proved_wrong = True
@@ -126,28 +121,15 @@ def _wrong(alloc: Allocation, found: Proof, tolerance: float) -> list[str]:
 def _better(alloc: Allocation, found: Proof) -> tuple[Floats, float]:
     """Tasks of a better allocation, if one is found, and the equal rise of every share there."""
     question = found.question
-    log_w = welfare.log_weight(question.weight, question.alpha, question.inside)
-    tasks, rise = witness.better(alloc, log_w, question.alpha)
-    return tasks, float(np.expm1(rise))
-
-
-def _less_bent(alloc: Allocation, found: Proof) -> tuple[Floats, float]:
-    """The same beside penalties on a throughput, which is a welfare that hardly bends: the optimum
-    of one that bends a little is better than a bad answer."""
-    question = found.question
-    if question.alpha:
+    if question.pulls is None:
+        log_w = welfare.log_weight(question.weight, question.alpha, question.inside)
+        goal = witness.welfare_of(alloc, log_w, question.alpha)
+        tasks, rise = witness.better(alloc, goal)
+        return tasks, float(np.expm1(rise))
+    if question.pulls.hard.any():
         return alloc.tasks, 0.0
-    place = search(replace(question, alpha=BEND), found.answer).place
-    if place is None:
-        return alloc.tasks, 0.0
-    rise = max(rise_to(question, found.answer, place), 0.0)
-    tasks = np.zeros(alloc.tasks.shape)
-    columns = question.columns
-    mine = place.columns < columns.count
-    held = place.columns[mine]
-    n, i = alloc.instance.pairs
-    tasks[n[held], i[held]] = place.amount[0][mine] * question.tasks_unit[columns.owner(held)]
-    return tasks, equal_rise(question, found.answer.share, rise, place.log_unit)
+    tasks, rise = witness.better(alloc, witness.penalised(alloc))
+    return tasks, equal_rise(question, found.answer.share, rise, 0.0)
 
 
 def _lost(alloc: Allocation, better: Floats, lost: float, gap: float) -> list[str]:

@@ -28,7 +28,7 @@ STEPS, ENOUGH = 14, 1e-13
 """most steps with two floats; a bound that needs no better one"""
 KNOWN = 1e-7
 """a bound with which the search is not begun again"""
-ROOMS = 1.0, 1e-14
+ROOMS = 1.0, 1e-9, 1e-14
 """largest part left of a row that is full at the optimum, one after another"""
 STAYS, CHEAPER = 1e-3, 1e-13
 """what is negative by less than this part of a step may be 0 at the end; a column of which the
