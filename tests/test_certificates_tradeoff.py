@@ -360,8 +360,8 @@ def test_forged_prices_on_nearly_parallel_rows_are_refuted():
     tasks /= ((demand.T @ tasks) / capacity).max()
     for notion in (fo.Tradeoff(t_pf=1e-9), fo.Tradeoff(t_drf=1e-9), fo.Tradeoff(1, 1)):
         found = fo.certify(fo.Allocation(inst, notion, tasks[:, None], [2 * prices]))
-        assert found.verdict == "refuted" and "is due at least" in found.notes[0]
-        assert found.residual == pytest.approx(3.0e-4, rel=0.2)
+        assert found.verdict == "refuted" and "is due at" in found.notes[0]
+        assert 2e-4 < found.residual < 4e-4
 
 
 @pytest.mark.parametrize(("tolerance", "certified"), [(1e-6, False), (1e-3, True)])
