@@ -162,6 +162,7 @@ class Certificate:
         bounded.
     notes : sentences for `explain`.
     tolerance : the largest residual that is certified; another than 1e-6 only where it was asked.
+    bounded : whether the residual is a proved bound of how far every share is from every optimum's.
     """
 
     verdict: str
@@ -172,6 +173,7 @@ class Certificate:
     intervals: Sequence[tuple[float, float]] = field(default=(), repr=False)
     notes: Sequence[str] = field(default=(), repr=False)
     tolerance: float = 1e-6
+    bounded: bool = False
 
     @property
     def certified(self) -> bool:
@@ -179,10 +181,17 @@ class Certificate:
         return self.verdict == CERTIFIED
 
     @property
+    def said(self) -> str:
+        """The verdict, and where nothing more was proved the bound that was."""
+        if self.verdict == UNPROVED and self.bounded and self.residual <= 1:
+            return f"{self.verdict}, every share within {self.residual:.2g}"
+        return self.verdict
+
+    @property
     def head(self) -> str:
         """The verdict in one line, with the tolerance where it is not the usual one."""
         within = "" if self.tolerance == 1e-6 else f" within {self.tolerance:.0e}"
-        return f"{self.verdict}{within}: gap {self.gap:.2g}, residual {self.residual:.2g}"
+        return f"{self.said}{within}: gap {self.gap:.2g}, residual {self.residual:.2g}"
 
     def explain(self) -> str:
         """The verdict in words: each check, then what stops each user, with its price."""

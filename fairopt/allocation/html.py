@@ -34,7 +34,7 @@ def html(alloc: Amounts, title: str) -> str:
         lines.append(cells)
     found = alloc.certificate
     verdict = "not judged" if found is None else (
-        f"{found.verdict}: gap {found.gap:.2g}, residual {found.residual:.2g}"
+        f"{found.said}: gap {found.gap:.2g}, residual {found.residual:.2g}"
     )  # fmt: skip
     return markup.block(
         markup.line(title),

@@ -85,7 +85,8 @@ def judge(
     told = Told(lambda: (*said, *_notes(alloc)))
     ends = Intervals(len(off), found.ends)
     return Certificate(
-        verdict, gap, float(off[worst]), loose, tuple(checks), ends, told, tolerance
+        verdict, gap, float(off[worst]), loose, tuple(checks), ends, told, tolerance,
+        bool(found.question.alpha),
     )  # fmt: skip
 
 

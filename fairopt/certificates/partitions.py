@@ -211,7 +211,7 @@ def verdict(terms: Terms, first: Used, worst: float, who: int) -> Certificate:
     )
     name = CERTIFIED if all(check.holds for check in checks) else UNPROVED
     name = name if all(check.holds for check in kept) else REFUTED
-    return Certificate(name, gap, worst, (), checks)
+    return Certificate(name, gap, worst, (), checks, bounded=True)
 
 
 def in_passes(shown: Sequence[Shown], terms: Terms) -> Certificate:

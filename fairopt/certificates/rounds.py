@@ -172,7 +172,7 @@ def _verdict(
 
     spans = Intervals(len(users), ends)
     worst = float(residual.max())
-    return Certificate(verdict, gap, worst, loose, checks, spans, notes)
+    return Certificate(verdict, gap, worst, loose, checks, spans, notes, bounded=True)
 
 
 def _worst(name: str, amount: Floats, users: tuple[str, ...], tolerance: float) -> Check:

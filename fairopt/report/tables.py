@@ -194,7 +194,7 @@ def verdict_text(alloc: Allocation, accepted: bool) -> str:
         return "NOT JUDGED"
     verdict = certificate.verdict
     if not certificate.certified:
-        verdict = f"NOT CERTIFIED, {verdict}"
+        verdict = f"NOT CERTIFIED, {certificate.said}"
     elif not accepted:
         verdict = "NOT CERTIFIED as asked"
     if certificate.tolerance != TOLERANCE:

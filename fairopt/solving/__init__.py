@@ -134,7 +134,7 @@ def solve(
     nobody = notion.judgeless and certificate.verdict == UNPROVED
     if short and uncertified == "raise" and not nobody:
         raise NotCertified(
-            f"{notion.name}: {certificate.verdict}, gap {certificate.gap:.2g}, residual "
+            f"{notion.name}: {certificate.said}, gap {certificate.gap:.2g}, residual "
             f"{certificate.residual:.2g}; not pinned: {_listed(certificate.undetermined)}",
             alloc,
         )

@@ -117,7 +117,7 @@ def solve_partitions(
     kept_at.file.unlink(missing_ok=True)
     if not found.certificate.certified and uncertified == "raise":
         checks = "; ".join(str(c) for c in found.certificate.checks if not c.holds)
-        raise NotCertified(f"{notion.name}: {found.certificate.verdict}; {checks}", None)
+        raise NotCertified(f"{notion.name}: {found.certificate.said}; {checks}", None)
     return found
 
 
