@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,8 @@ TINY = 1e-280
 
 @dataclass(frozen=True)
 class Place:
-    """A point and prices, of k floats each; money is counted in exp(log_unit).
+    """A point and prices, of k floats each; money is counted in exp(log_unit), of parts that share
+    no rule perhaps in units of their own, (N,), of which nothing is summed up.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class Place:
     amount: Floats
     price: Floats
     value: Floats
-    log_unit: float
+    log_unit: Any
 
 
 @dataclass(frozen=True)

@@ -93,6 +93,25 @@ class Grid:
         every = np.ones(len(columns), dtype=bool)
         return every if self.eligible is None else np.asarray(self.eligible.ravel()[columns])
 
+    def of_users(self, users: Bools, rows: Bools, flows: Ints) -> tuple[Ints, Grid, Ints]:
+        """The columns of some users, as the whole counts them and of their own, and all rows (of
+        the whole) on the servers where they may be; `rows` (M,) are those that they share."""
+        n = np.flatnonzero(users)
+        open_ = None if self.eligible is None else self.eligible[n]
+        i = np.arange(self.shape[1]) if open_ is None else np.flatnonzero(open_.any(axis=0))
+        resources, both = self.shape[2], np.ix_(n, i)
+        own = np.flatnonzero(users[self.limited])
+        at = (i[:, None] * resources + np.arange(resources)).ravel()
+        at = np.concatenate([at, self.shape[1] * resources + own])
+        found = Grid(
+            (len(n), len(i), resources),
+            self.demand[n] if self.demand.ndim == 2 else self.demand[both], self.row_unit[at],
+            None if self.score is None else self.score[both],
+            None if open_ is None else open_[:, i],
+            np.searchsorted(n, self.limited[own]), self.tasks_unit[n],
+        )  # fmt: skip
+        return (n[:, None] * self.shape[1] + i).ravel(), found, at
+
     def cost(self, price: Floats) -> Floats:
         """(P,) price of a task of each column, for prices (M,); inf where not eligible."""
         users, servers, resources = self.shape
@@ -184,6 +203,16 @@ class Listed:
     def open(self, columns: Ints) -> Bools:
         """Which of these columns may hold tasks."""
         return np.asarray(~self.shut[columns])
+
+    def of_users(self, users: Bools, rows: Bools, flows: Ints) -> tuple[Ints, Listed, Ints]:
+        """The columns of some users, as the whole counts them and of their own, and their rows."""
+        tasks, at = np.flatnonzero(users[self.of_column]), np.flatnonzero(rows)
+        matrix = self.matrix[:, np.concatenate([tasks, self.count + flows])].tocsr()[at].tocsc()
+        owner = (np.cumsum(users) - 1)[self.of_column[tasks]]
+        found = Listed(
+            self.low, matrix, owner, self.score[tasks], self.same[users], self.shut[tasks]
+        )
+        return tasks, found, at
 
     def cost(self, price: Floats) -> Floats:
         """(P,) price of a task of each column, for prices (M,); inf where it may hold none."""
