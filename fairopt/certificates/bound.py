@@ -115,8 +115,7 @@ def nothing(users: int) -> Proved:
 def rest(question: Question, place: Place) -> Rest:
     """What is left at a place."""
     columns, users = question.columns, question.users
-    row, each, entry = columns.entries(place.columns)
-    left, error = digits.remainders(question.rhs, row, entry, place.amount[:, each])
+    left, error = columns.left(question.rhs, place.columns, place.amount)
     own = np.flatnonzero(place.columns < columns.count)
     owner, worth = columns.owner(place.columns[own]), columns.worth(place.columns[own])
     amount = place.amount[:, own]
@@ -145,16 +144,8 @@ def sums(question: Question, place: Place, known: Rest | None = None) -> Sums:
     looked[columns.below(cost, place.value[0] * (1 + NEAR))] = True
     looked[mine] = True
     near = np.flatnonzero(looked)
-    tasks, flows = len(near), len(question.low)
-    near = np.concatenate([near, columns.count + np.arange(flows)])
-    row, each, entry = columns.entries(near)
-    prices = place.price[:, row]
-    minus = -place.value[:, columns.owner(near[:tasks])]
-    profit, error = digits.remainders(
-        np.zeros(len(near)), np.concatenate([each, np.arange(tasks)]),
-        np.concatenate([entry, columns.worth(near[:tasks])]),
-        np.concatenate([prices, minus], axis=1),
-    )  # fmt: skip
+    near = np.concatenate([near, columns.count + np.arange(len(question.low))])
+    profit, error = columns.profit(near, place.price, place.value)
     return Sums(known, near, profit, error, cost)
 
 

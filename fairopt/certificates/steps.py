@@ -66,7 +66,8 @@ def missing(
     norm = np.sqrt(np.bincount(at, entry**2, len(active)))
     spare = SPARE[parts]
     here = np.searchsorted(seen.near, held)  # held columns are near; both in order
-    left = (seen.rest.left[active] - spare * question.unit[active]) / norm
+    free = np.maximum(spare * question.unit, 4 * seen.rest.left_error)[active]
+    left = (seen.rest.left[active] - free) / norm
     log_best = (question.log_w - place.log_unit - np.log(value)) / question.alpha
     short = log_best - np.log(t) if parts == 2 else -exactly(question, place)
     over = seen.rest.to_most + spare * question.most  # cut off again, which costs a trifle

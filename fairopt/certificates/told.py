@@ -23,7 +23,7 @@ from fairopt.instance import Bools, Floats, Ints
 
 FEW = 500
 """users and rows up to which more than two floats are tried"""
-CLOSE = ((50_000, 1e-7), (0, 1e-8))
+CLOSE = ((50_000, 2e-7), (0, 1e-8))
 """bounds that are enough of more users than FEW, by the least number of users"""
 MOST_PARTS = 12
 """floats of a number at most: with more, money would underflow"""
