@@ -17,6 +17,7 @@ from rational import Dictionary
 import fairopt as fo
 from fairopt.instance.quotas.alone import most_output
 from fairopt.instance.quotas.table import Table
+from fairopt.instance.quotas.tree import tree_of
 
 
 def faults(**given):
@@ -382,3 +383,11 @@ def test_what_needs_one_demand_a_user_refuses_modes_alone():
                     call()
             else:
                 call()
+
+
+def test_without_quotas_the_tree_is_that_of_none() -> None:
+    """All users at the top: built without a look at each, and the same."""
+    names = {"users": ("a", "b", "c"), "servers": ("s", "t"), "resources": ("r",)}
+    flat, general = (tree_of(q, names, np.array([1.0, 2.0, 3.0])) for q in (None, fo.Quotas()))
+    for field in dataclasses.fields(flat):
+        assert str(getattr(flat, field.name)) == str(getattr(general, field.name))

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,7 +43,8 @@ TINY = 1e-280
 
 @dataclass(frozen=True)
 class Place:
-    """A point and prices, of k floats each; money is counted in exp(log_unit).
+    """A point and prices, of k floats each; money is counted in exp(log_unit), of parts that share
+    no rule perhaps in units of their own, (N,), of which nothing is summed up.
 
     Parameters
     ----------
@@ -55,7 +56,7 @@ class Place:
     amount: Floats
     price: Floats
     value: Floats
-    log_unit: float
+    log_unit: Any
 
 
 @dataclass(frozen=True)
@@ -114,13 +115,15 @@ def nothing(users: int) -> Proved:
 def rest(question: Question, place: Place) -> Rest:
     """What is left at a place."""
     columns, users = question.columns, question.users
-    row, each, entry = columns.entries(place.columns)
-    amount = place.amount[:, each]
-    if (pulls := question.pulls) is not None:  # of their rows e q - z
-        row = np.concatenate([row, pulls.rows])
-        entry = np.concatenate([entry, -pulls.give(place.log_unit)])
-        amount = np.concatenate([amount, place.price[:, pulls.rows]], axis=1)
-    left, error = digits.remainders(question.rhs, row, entry, amount)
+    if (pulls := question.pulls) is None:
+        left, error = columns.left(question.rhs, place.columns, place.amount)
+    else:  # of their rows e q - z
+        row, each, entry = columns.entries(place.columns)
+        left, error = digits.remainders(
+            question.rhs, np.concatenate([row, pulls.rows]),
+            np.concatenate([entry, -pulls.give(place.log_unit)]),
+            np.concatenate([place.amount[:, each], place.price[:, pulls.rows]], axis=1),
+        )  # fmt: skip
     own = np.flatnonzero(place.columns < columns.count)
     owner, worth = columns.owner(place.columns[own]), columns.worth(place.columns[own])
     amount = place.amount[:, own]
@@ -149,16 +152,8 @@ def sums(question: Question, place: Place, known: Rest | None = None) -> Sums:
     looked[columns.below(cost, place.value[0] * (1 + NEAR))] = True
     looked[mine] = True
     near = np.flatnonzero(looked)
-    tasks, flows = len(near), len(question.low)
-    near = np.concatenate([near, columns.count + np.arange(flows)])
-    row, each, entry = columns.entries(near)
-    prices = place.price[:, row]
-    minus = -place.value[:, columns.owner(near[:tasks])]
-    profit, error = digits.remainders(
-        np.zeros(len(near)), np.concatenate([each, np.arange(tasks)]),
-        np.concatenate([entry, columns.worth(near[:tasks])]),
-        np.concatenate([prices, minus], axis=1),
-    )  # fmt: skip
+    near = np.concatenate([near, columns.count + np.arange(len(question.low))])
+    profit, error = columns.profit(near, place.price, place.value)
     return Sums(known, near, profit, error, cost)
 
 

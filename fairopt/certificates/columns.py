@@ -12,10 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.certificates import digits
+from fairopt.certificates.dense import profits, used
 from fairopt.formulas import rows
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Instance, Ints
 
+DENSE = 20_000
+"""entries from which tables are summed up in pieces"""
 Entries = tuple[Ints, Ints, Floats]
 """row of each entry, position of its column among those asked for, value"""
 
@@ -88,10 +92,70 @@ class Grid:
         more = limit, own, self.tasks_unit[n[own]] / self.row_unit[limit]
         return tuple(np.concatenate(pair) for pair in zip(found, more, strict=True))  # type: ignore
 
+    def left(self, rhs: Floats, columns: Ints, amount: Floats) -> tuple[Floats, Floats]:
+        """(M,) what amounts (k, C) of these columns leave of rows, and (M,) its error."""
+        servers, resources = self.shape[1:]
+        dense = len(columns) * resources > DENSE and 4 * len(columns) > self.count
+        if not dense or len(amount) > 2 or self.demand.ndim > 2:
+            row, each, entry = self.entries(columns)
+            return digits.remainders(rhs, row, entry, amount[:, each])
+        rows = servers * resources
+        high, low, error = (
+            part.ravel() / self.row_unit[:rows]
+            for part in used(self.demand, servers, columns, amount)
+        )
+        left, wrong = digits.exact_sum(rhs[:rows], -high)
+        shared = left + (wrong - low), error + digits.SURE * np.abs(rhs[:rows])
+        if not len(self.limited):
+            return shared
+        owner, at = self.owner(columns), np.full(self.shape[0], -1)
+        at[self.limited] = np.arange(len(self.limited))
+        own = np.flatnonzero(at[owner] >= 0)
+        k, unit = at[owner[own]], self.tasks_unit[owner[own]]
+        own_rows = digits.remainders(
+            rhs[rows:], k, unit / self.row_unit[rows + k], amount[:, own]
+        )
+        return (np.concatenate([shared[0], own_rows[0]]), np.concatenate([shared[1], own_rows[1]]))
+
+    def profit(
+        self, columns: Ints, price: Floats, value: Floats
+    ) -> tuple[Floats, Floats]:
+        """(K,) what tasks are worth at values (k, N) less their cost at prices (k, M), and its
+        error."""
+        servers, resources = self.shape[1:]
+        if len(columns) * resources <= DENSE or len(price) > 2:
+            return _profit(self, columns, len(columns), price, value)
+        p = price / self.row_unit
+        more = None
+        if len(self.limited):
+            more = np.zeros(value.shape)
+            more[:, self.limited] = p[:, servers * resources :] * self.tasks_unit[self.limited]
+        each = p[:, : servers * resources].reshape(2, servers, resources)
+        return profits(self.demand, each, self.worth(columns), value, more, columns)
+
     def open(self, columns: Ints) -> Bools:
         """Which of these columns may hold tasks."""
         every = np.ones(len(columns), dtype=bool)
         return every if self.eligible is None else np.asarray(self.eligible.ravel()[columns])
+
+    def of_users(self, users: Bools, rows: Bools, flows: Ints) -> tuple[Ints, Grid, Ints]:
+        """The columns of some users, as the whole counts them and of their own, and all rows (of
+        the whole) on the servers where they may be; `rows` (M,) are those that they share."""
+        n = np.flatnonzero(users)
+        open_ = None if self.eligible is None else self.eligible[n]
+        i = np.arange(self.shape[1]) if open_ is None else np.flatnonzero(open_.any(axis=0))
+        resources, both = self.shape[2], np.ix_(n, i)
+        own = np.flatnonzero(users[self.limited])
+        at = (i[:, None] * resources + np.arange(resources)).ravel()
+        at = np.concatenate([at, self.shape[1] * resources + own])
+        found = Grid(
+            (len(n), len(i), resources),
+            self.demand[n] if self.demand.ndim == 2 else self.demand[both], self.row_unit[at],
+            None if self.score is None else self.score[both],
+            None if open_ is None else open_[:, i],
+            np.searchsorted(n, self.limited[own]), self.tasks_unit[n],
+        )  # fmt: skip
+        return (n[:, None] * self.shape[1] + i).ravel(), found, at
 
     def cost(self, price: Floats) -> Floats:
         """(P,) price of a task of each column, for prices (M,); inf where not eligible."""
@@ -181,9 +245,31 @@ class Listed:
         at = np.arange(size.sum()) + np.repeat(start - np.cumsum(size) + size, size)
         return self.matrix.indices[at].astype(np.int64), each, self.matrix.data[at]
 
+    def left(self, rhs: Floats, columns: Ints, amount: Floats) -> tuple[Floats, Floats]:
+        """(M,) what amounts (k, C) of these columns, tasks or flows, leave of rows; its error."""
+        row, each, entry = self.entries(columns)
+        return digits.remainders(rhs, row, entry, amount[:, each])
+
+    def profit(
+        self, columns: Ints, price: Floats, value: Floats
+    ) -> tuple[Floats, Floats]:
+        """(K,) what tasks are worth at values (k, N) less their cost at prices (k, M), of flows
+        what they cost less, and its error; columns in order."""
+        return _profit(self, columns, int(np.searchsorted(columns, self.count)), price, value)
+
     def open(self, columns: Ints) -> Bools:
         """Which of these columns may hold tasks."""
         return np.asarray(~self.shut[columns])
+
+    def of_users(self, users: Bools, rows: Bools, flows: Ints) -> tuple[Ints, Listed, Ints]:
+        """The columns of some users, as the whole counts them and of their own, and their rows."""
+        tasks, at = np.flatnonzero(users[self.of_column]), np.flatnonzero(rows)
+        matrix = self.matrix[:, np.concatenate([tasks, self.count + flows])].tocsr()[at].tocsc()
+        owner = (np.cumsum(users) - 1)[self.of_column[tasks]]
+        found = Listed(
+            self.low, matrix, owner, self.score[tasks], self.same[users], self.shut[tasks]
+        )
+        return tasks, found, at
 
     def cost(self, price: Floats) -> Floats:
         """(P,) price of a task of each column, for prices (M,); inf where it may hold none."""
@@ -199,6 +285,19 @@ class Listed:
         found = np.full(len(self.same), np.inf)
         np.minimum.at(found, self.of_column, cost / self.score)
         return found
+
+
+def _profit(
+    columns: Grid | Listed, near: Ints, tasks: int, price: Floats, value: Floats
+) -> tuple[Floats, Floats]:
+    """`profit`, entry by entry; the first `tasks` are tasks."""
+    row, each, entry = columns.entries(near)
+    minus = -value[:, columns.owner(near[:tasks])]
+    return digits.remainders(
+        np.zeros(len(near)), np.concatenate([each, np.arange(tasks)]),
+        np.concatenate([entry, columns.worth(near[:tasks])]),
+        np.concatenate([price[:, row], minus], axis=1),
+    )  # fmt: skip
 
 
 Columns = Grid | Listed

@@ -63,7 +63,7 @@ def judge(
         Check.of("residual", float(off[worst]), tolerance, inst.users[worst]),
     ]
     said: list[str] = []
-    if len(np.unique(inst.tree.rank)) > 1:
+    if inst.quotas is not None and len(np.unique(inst.tree.rank)) > 1:
         said.append("priority classes are judged under max-min only")
         checks.append(Check.of("one priority class", 1.0, 0.0))
     if not fits:

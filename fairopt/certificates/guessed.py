@@ -12,6 +12,7 @@ from fairopt.certificates.question import kind_of
 from fairopt.formulas import penalties, welfare
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.penalties import Terms
+from fairopt.instance import Floats, Ints
 
 LEAST = -600.0
 LEAST_SLOPE = 1e-12
@@ -20,9 +21,14 @@ NO_PRICES = {"prices": None, "limit_prices": None, "bound_prices": None, "node_p
 """fields of an answer without prices"""
 
 
-def with_prices(alloc: Allocation) -> Allocation:
+def with_prices(alloc: Allocation, label: Ints | None = None) -> Allocation:
     """The answer with prices: its own, or those of which the marginal values of what users have
-    are the costs, as nearly as can be. Any prices are a proof."""
+    are the costs, as nearly as can be. Any prices are a proof.
+
+    Parameters
+    ----------
+    label : (N,) the part of each user; parts that share no rule get prices in money of their own.
+    """
     given = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices)
     if any(part is not None and part.any() for part in given):
         return alloc
@@ -37,6 +43,8 @@ def with_prices(alloc: Allocation) -> Allocation:
     log_w = welfare.log_weight(asked.weight, alpha, inside)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_value = log_w - (alpha * np.log(alloc.shares - asked.base) if alpha else 0.0)
+    if label is not None:
+        log_value = log_value - _largest(log_value, label)
     if alloc.instance.plain:
         p, mu = guess_prices(alloc, log_value)
         if not (p.any() or mu.any()):  # equal money for every resource
@@ -51,6 +59,14 @@ def with_prices(alloc: Allocation) -> Allocation:
         prices=found.capacity, limit_prices=found.limits, bound_prices=found.bounds,
         node_prices=found.nodes,
     )  # fmt: skip
+
+
+def _largest(log_value: Floats, label: Ints) -> Floats:
+    """(N,) the largest number of each user's part, of those that are finite; 0 where none is."""
+    found = np.full(int(label.max()) + 1, -np.inf)
+    known = np.isfinite(log_value)
+    np.maximum.at(found, label[known], log_value[known])
+    return np.where(np.isfinite(found), found, 0.0)[label]
 
 
 def _pulled(alloc: Allocation, terms: Terms) -> Allocation:

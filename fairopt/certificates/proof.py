@@ -6,14 +6,14 @@ bounds where every optimum is (`bound`), and the answer is compared with that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates import even, parts
-from fairopt.certificates.bound import ROUND, Proved, bound, nothing, sums
+from fairopt.certificates import even
+from fairopt.certificates.bound import ROUND, Proved, nothing
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.duality import bill, equal_rise, pulled_gap, rise_to
 from fairopt.certificates.duality import gap as duality_gap
@@ -21,23 +21,15 @@ from fairopt.certificates.given import Given, given, named
 from fairopt.certificates.guessed import NO_PRICES, with_prices
 from fairopt.certificates.linear import linear
 from fairopt.certificates.question import Question, asked
-from fairopt.certificates.search import ENOUGH, Found, place_of, scale, search
-from fairopt.certificates.tolerance import TOLERANCE
+from fairopt.certificates.search import Found, place_of, scale
+from fairopt.certificates.told import as_it_is, logs, of, told
 from fairopt.formulas import welfare
-from fairopt.instance import Floats, remembered
+from fairopt.instance import Floats, Ints, remembered
 
-FEW = 500
-"""users and rows up to which more than two floats are tried"""
-CLOSE = ((50_000, 1e-7), (0, 1e-8))
-"""bounds that are enough of more users than FEW, by the least number of users"""
-MOST_PARTS = 12
-"""floats of a number at most: with more, money would underflow"""
 SURE = 1e-9
 """a gap that needs no second bound"""
 FAR = 0.1
 """distance at first sight from which no optimum is searched while engines are tried"""
-CLEAR = 1.01
-"""what a share is off by at most, in what it is off by at least, that needs no other search"""
 RENT = 30.0
 """a limit costs at most so many times what the share does: marginal values may be 1e600"""
 
@@ -131,21 +123,17 @@ def _proof(alloc: Allocation) -> Proof:
     question = asked(alloc)
     answer = given(alloc, question)
     if not question.alpha:
-        told, none = linear(question, answer), Found(nothing(question.users), None)
-        return Proof(question, answer, none, told.off, np.zeros(question.users), told.gap)
+        seen, none = linear(question, answer), Found(nothing(question.users), None)
+        return Proof(question, answer, none, seen.off, np.zeros(question.users), seen.gap)
     if question.pulls is not None and question.pulls.even:
         return _even(alloc, question, answer)
-    found, off, surely = _searched(question, answer)
-    if few(question):
-        for begin in (_at_prices, _at_tasks):
-            # one who is off is told by how much
-            told = off.max() <= max(TOLERANCE, CLEAR * surely.max())
-            if told:
-                break
-            again = _searched(question, begin(alloc, question, answer), answer)
-            if again[1].max() < off.max():
-                found, off, surely = again
-    return Proof(question, answer, found, off, surely)
+
+    def guess(label: Ints | None) -> Given:
+        own = None if label is None else label[: question.users]
+        return given(with_prices(alloc.with_(**NO_PRICES), own), question)
+
+    found = told(question, answer, guess)
+    return Proof(question, answer, found.found, found.off, found.surely)
 
 
 def _even(alloc: Allocation, question: Question, answer: Given) -> Proof:
@@ -157,110 +145,8 @@ def _even(alloc: Allocation, question: Question, answer: Given) -> Proof:
     own = alloc.instance.weight / question.share_unit
     width = np.full(question.users, np.log(most / least) if least > 0 else np.inf)
     proved = Proved(np.log(own * max(least, 1e-300)), np.zeros(question.users), width)
-    found = Found(proved, None)
-    return Proof(question, answer, found, *_apart(proved, *_logs(question, answer)))
-
-
-def _at_prices(alloc: Allocation, question: Question, answer: Given) -> Given:
-    """The answer with the shares that are best at its prices, multiplied until a row is full: its
-    tasks may be bad, or forged."""
-    place = place_of(question, answer)
-    log_t, _ = question.log_best(np.log(place.value[0]), place.log_unit)
-    part = np.clip((question.base + np.exp(log_t)) / answer.share, 1e-6, 1e6)
-    part = np.where(np.isfinite(part), part, 1.0)
-    x = answer.x * part[question.columns.owner(answer.held)]
-    row, each, entry = question.columns.entries(answer.held)
-    used = np.bincount(row, entry * x[each], len(question.rhs)) / question.unit
-    factor = 1.0 / max(float(used.max(initial=0.0)), 1e-300)
-    return replace(answer, x=x * factor, share=answer.share * part * factor)
-
-
-def _at_tasks(alloc: Allocation, question: Question, answer: Given) -> Given:
-    """The answer with prices guessed from its tasks alone: its own may be bad, or forged."""
-    return given(with_prices(alloc.with_(**NO_PRICES)), question)
-
-
-def few(question: Question) -> bool:
-    """Whether more than two floats, and other prices, are tried."""
-    return question.users + int(question.rules.sum()) <= FEW
-
-
-def _searched(
-    question: Question, answer: Given, judged: Given | None = None
-) -> tuple[Found, Floats, Floats]:
-    """What a search from an answer proves; how far each share of the answer that is judged (the
-    same, if it is not given) may be, and is at least, off."""
-    with np.errstate(all="ignore"):
-        log_share, floor = _logs(question, answer if judged is None else judged)
-        enough = ENOUGH
-        if not few(question):
-            enough = next(bound for users, bound in CLOSE if question.users >= users)
-        found = search(question, answer, enough=enough)
-        off, surely = _apart(found.proved, log_share, floor)
-        if not off.max() <= TOLERANCE and not surely.max() > TOLERANCE:
-            label = parts.labels(question)
-            more = _digits(question, answer)
-            small = few(question)
-            if label is not None or (small and more > 2):
-                closer = search(question, answer, more if small else 2, label, enough)
-                at = closer if closer.place is not None else found
-                found = Found(_closer(found.proved, closer.proved), at.place, at.eps)
-                off, surely = _apart(found.proved, log_share, floor)
-        if not np.isfinite(off).all():
-            rough = _closer(found.proved, as_it_is(question, answer))
-            found = replace(found, proved=rough)
-            off, surely = _apart(found.proved, log_share, floor)
-    return found, off, surely
-
-
-def _logs(question: Question, answer: Given) -> tuple[Floats, Floats]:
-    """(N,) log of shares, and of the shares that count as nothing."""
-    floor = np.log(np.maximum(question.nothing, 1e-300))
-    return np.maximum(np.log(answer.share), floor), floor
-
-
-def _apart(proved: Proved, log_share: Floats, floor: Floats) -> tuple[Floats, Floats]:
-    """What each share may be off by, and is off by at least; what counts as nothing is alike."""
-    low, high = proved.log_share - proved.below, proved.log_share + proved.above
-    low, high = np.maximum(low, floor), np.maximum(high, floor)
-    off = np.maximum(np.abs(log_share - low), np.abs(high - log_share))
-    # logarithms are rounded
-    surely = np.maximum(low - log_share, log_share - high) - ROUND * (2 + np.abs(log_share))
-    surely = np.maximum(surely, 0.0)
-    return np.where(np.isnan(off), np.inf, off), np.where(np.isnan(surely), 0.0, surely)
-
-
-def _closer(a: Proved, b: Proved) -> Proved:
-    """Of each user the closer of two proofs."""
-    better = b.below + b.above < a.below + a.above
-    return Proved(*(np.where(better, new, old) for new, old in zip(b, a, strict=True)))
-
-
-def _digits(question: Question, answer: Given) -> int:
-    """Floats that a number needs so that the user of least money is known."""
-    log_m = question.log_w + (1 - question.alpha) * np.log(answer.share - question.base)
-    free = np.isfinite(log_m) & (answer.share < question.most * (1 - 1e-9))
-    if not free.any():
-        return 2
-    most = float(log_m[free].max())
-    if question.pulls is not None:  # what pulls pay counts as money
-        paid = np.abs(answer.price[question.pulls.rows]) * question.unit[question.pulls.rows]
-        most = max(most, float(np.log(paid.max())) + answer.log_money)
-    bits = (most - float(log_m[free].min())) / np.log(2.0)
-    return int(np.clip(np.ceil((bits + 60) / 50) + 1, 2, MOST_PARTS))
-
-
-def as_it_is(question: Question, answer: Given) -> Proved:
-    """What the answer proves at its own prices, scaled down to fit: little, but of any answer."""
-    place = place_of(question, answer)
-    seen = sums(question, place)
-    over = float(-(seen.rest.left / question.unit)[question.rules].min(initial=0.0))
-    if over > 0:
-        factor = (1 - 1e-14) / (1 + 2 * over)
-        scaled = Given(answer.held, answer.x * factor, answer.y, answer.price, answer.share)
-        place = place_of(question, scaled)
-        seen = sums(question, place)
-    return bound(question, place, seen)[0]
+    seen = of(question, answer, Found(proved, None))
+    return Proof(question, answer, seen.found, seen.off, seen.surely)
 
 
 def gap_by_prices(alloc: Allocation) -> float:
@@ -314,7 +200,7 @@ def sights(alloc: Allocation) -> Floats:
             answer = given(alloc, question)
             place = place_of(question, answer)
             log_t, _ = question.log_best(np.log(place.value[0]), place.log_unit)
-            log_share, floor = _logs(question, answer)
+            log_share, floor = logs(question, answer)
             best = np.maximum(np.log(question.base + np.exp(log_t)), floor)
             apart = np.abs(log_share - best)
         return np.where(np.isnan(apart), np.inf, apart)

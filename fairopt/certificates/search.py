@@ -82,7 +82,7 @@ def search(
                     break
                 place = clean(question, point)
                 whole = place is point.place
-                seen = sums(question, place, known if whole else None)
+                seen = sums(question, place, known)
                 fitting, place = _within(question, place, seen)
                 proved, eps = bound(question, place, fitting, part)
                 worst, last = _worst(proved), least
@@ -94,7 +94,7 @@ def search(
                 if worst <= enough or (np.isfinite(eps) and stalls >= patience):
                     break
                 point, known = _stepped(question, point, seen if whole else None)
-            if _worst(best.proved) <= KNOWN:
+            if _worst(best.proved) <= max(KNOWN, enough):
                 break
     return best
 
@@ -251,13 +251,21 @@ def _within(question: Question, place: Place, seen: Sums) -> tuple[Sums, Place]:
         return seen, place
     amount = digits.plus(place.amount, -4 * over * place.amount[0])
     place = replace(place, amount=amount)
-    return replace(seen, rest=rest(question, place)), place
+    if question.bounded or len(amount) > 2:
+        return replace(seen, rest=rest(question, place)), place
+    # every row by as much, but for the rounding of what is taken off and of the amounts
+    used = question.rhs - here.left
+    error = here.left_error + (2.0**-49 * over + 2.0**-102) * (np.abs(used) + question.unit)
+    left = here.left + 4 * over * used
+    known = replace(here, left=left, left_error=error, share=here.share * (1 - 4 * over))
+    return replace(seen, rest=known), place
 
 
 def _stepped(
     question: Question, point: Point, seen: Sums | None
 ) -> tuple[Point | None, Rest | None]:
-    """One Newton step, then the active set corrected (None if it cannot be made), and its rest."""
+    """One Newton step, then the active set corrected (None if it cannot be made), and the rest of
+    what is clean of it."""
     place, tasks, columns = point.place, question.columns.count, question.columns
     seen = sums(question, place) if seen is None else seen
     wanted = missing(question, place, seen, point.moves, point.full, point.end)
@@ -322,7 +330,7 @@ def _changed(
         moves = np.concatenate([moves, np.ones(len(new), bool)])[order]
         columns = columns[order]
     found = Point(Place(columns, amount, price, values, place.log_unit), moves, full, end)
-    return found, known if tidy.amount is at.amount and tidy.price is at.price else None
+    return found, known
 
 
 def _flows_kept(

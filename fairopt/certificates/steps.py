@@ -9,20 +9,19 @@ amounts to where they are, for columns that cost the same; rho a trifle.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from fairopt.certificates.bound import Place, Sums, exactly
+from fairopt.certificates.by_rows import LOOSE, Missing, by_rows, finite
 from fairopt.certificates.question import Question
 from fairopt.instance import Bools, Floats, Ints
 
 LEAST = 1e-5
 """part of its share for which a column counts at least, so that it can grow from nothing"""
-TOGETHER, FAINT, PULL, LOOSE = 1e-12, 1e-22, 1e-9, 1e-15
-"""R at most, at least, R where users are eliminated, and rho"""
-DENSE, ROWS = 500, 3_000
-"""unknowns up to which the matrix is formed whole; most full rows"""
+TOGETHER, FAINT = 1e-12, 1e-22
+"""R at most, at least"""
+DENSE = 500
+"""unknowns up to which the matrix is formed whole"""
 SPARE = {2: 2.0**-94, **{k: 2.0 ** (-50 * k) for k in range(3, 13)}}
 """part of full rows and floors left free, so that none is overrun, by the number of floats"""
 FLOOR = 16.0
@@ -30,36 +29,6 @@ FLOOR = 16.0
 
 Step = tuple[Floats, Floats, Floats]
 """more of the columns that move, of the prices of rows (M,), of values (N,)"""
-
-
-@dataclass(frozen=True)
-class Missing:
-    """The system of a step, in its own units.
-
-    Parameters
-    ----------
-    owner : (H,) of the columns that move, -1 of flows. part : (H,) weights of the pull.
-    rows : full ones. row, each, entry : the entries of A. error : (H,), left : (rows,), miss : (N,)
-    right sides. bend : (N,) T. unit : (H,), norm : (rows,), root : (N,) money in a user's unit of
-    value: what the solution is multiplied by. count : rows in all. give : (rows,) elasticity of
-    rows with pulls, which is their rho.
-    """
-
-    owner: Ints
-    part: Floats
-    rows: Ints
-    row: Ints
-    each: Ints
-    entry: Floats
-    error: Floats
-    left: Floats
-    miss: Floats
-    bend: Floats
-    unit: Floats
-    norm: Floats
-    value_unit: Floats
-    count: int
-    give: Floats
 
 
 def missing(
@@ -104,7 +73,8 @@ def missing(
     norm = np.sqrt(np.bincount(at, entry**2, len(active)) + give[active])
     spare = SPARE[parts]
     here = np.searchsorted(seen.near, held)  # held columns are near; both in order
-    left = (seen.rest.left[active] - spare * (question.unit * question.rules)[active]) / norm
+    free = np.maximum(spare * question.unit, 4 * seen.rest.left_error)
+    left = (seen.rest.left - np.where(question.rules, free, 0.0))[active] / norm
     log_best = (question.log_w - place.log_unit - np.log(value)) / question.alpha
     short = log_best - np.log(t) if parts == 2 else -exactly(question, place)
     over = seen.rest.to_most + spare * question.most  # cut off again, which costs a trifle
@@ -152,7 +122,7 @@ def solved(wanted: Missing) -> Step | None:
     if size <= DENSE:
         found = _whole(wanted, pull)
     else:
-        found = _sparse(wanted, pull) if wanted.give.any() else _by_rows(wanted)
+        found = _sparse(wanted, pull) if wanted.give.any() else by_rows(wanted)
     if found is None:
         return None
     dz, dp, dv = found
@@ -167,7 +137,7 @@ def _whole(wanted: Missing, pull: float) -> Step | None:
     row, column, value, right = _system(wanted, pull)
     matrix = np.zeros((len(right), len(right)))
     matrix[row, column] = value
-    found = _finite(matrix, right)
+    found = finite(matrix, right)
     if found is None:
         return None
     return found[:held], found[held : held + rows], found[held + rows :]
@@ -207,57 +177,6 @@ def _system(wanted: Missing, pull: float) -> tuple[Ints, Ints, Floats, Floats]:
         ]),
         np.concatenate([wanted.error, wanted.left, -wanted.miss]),
     )  # fmt: skip
-
-
-def _by_rows(wanted: Missing) -> Step | None:
-    """Users eliminated: dz = B (error - A^T dp) + rise, with B the inverse of what is left of the
-    first block: columns of a user move against each other (`apart`) or together (`mean`)."""
-    from scipy.sparse import csr_array, diags_array
-
-    n, users, rows, held = wanted.owner, len(wanted.miss), len(wanted.rows), len(wanted.owner)
-    if not 0 < rows <= ROWS:
-        return None
-    tied, bend = n >= 0, wanted.bend
-    own = np.where(tied, n, 0)
-    part = wanted.part
-    whole = np.bincount(n[tied], part[tied], users)
-    count = np.bincount(n[tied], minlength=users)
-    free = np.where(tied, count[own] > 1, True)
-    damp = bend / (1 + PULL * bend / whole)
-    at = np.flatnonzero(tied)
-    mean = csr_array((part[at] / whole[n[at]], (n[at], at)), shape=(users, held))
-    a = csr_array((wanted.entry, (wanted.row, wanted.each)), shape=(rows, held))
-    v = (a @ mean.T).tocsr()
-    several = np.where(count > 1, whole / PULL, 0.0)
-    stiff = a[:, np.flatnonzero(free)]
-    s = (stiff * (part[free] / PULL)) @ stiff.T + (v * (damp - several)) @ v.T
-    s = s + LOOSE * diags_array(np.ones(rows))
-
-    def moved(f: Floats) -> Floats:
-        level = mean @ f
-        apart = np.where(free, part * (f - np.where(tied, level[own], 0.0)) / PULL, 0.0)
-        together = np.where(tied, part / whole[own] * (damp * level)[own], 0.0)
-        return np.asarray(apart + together)
-
-    needed = wanted.miss / (1 + PULL * bend / whole)
-    rise = np.where(tied, part / whole[own] * needed[own], 0.0)
-    dp = _finite(s.toarray(), a @ (moved(wanted.error) + rise) - wanted.left)
-    if dp is None:
-        return None
-    f = wanted.error - a.T @ dp
-    dz = moved(f) + rise
-    # -U dz - T dv = -miss; of users at a bound, the mean of their columns
-    risen = np.bincount(n[tied], dz[tied], users)
-    bent = np.where(bend > 0, bend, 1.0)
-    return dz, dp, np.where(bend > 0, (wanted.miss - risen) / bent, -(mean @ f))
-
-
-def _finite(matrix: Floats, right: Floats) -> Floats | None:
-    try:
-        found: Floats = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        return None
-    return found if np.isfinite(found).all() else None
 
 
 __all__ = ["SPARE", "Missing", "missing", "solved"]

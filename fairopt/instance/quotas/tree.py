@@ -135,8 +135,9 @@ def tree_of(quotas: Quotas | None, names: Mapping[str, Sequence[str]], weight: F
     ----------
     names : users, servers and resources of the instance. weight : (N,), of its users.
     """
-    quotas = Quotas() if quotas is None else quotas
     users = names["users"]
+    if quotas is None:
+        return _flat(users, weight, _masks(Quotas(), names["servers"]))
     groups = _parents_first(quotas)
     nodes = ("", *groups, *users)
     at = {name: k for k, name in enumerate(nodes)}
@@ -163,6 +164,21 @@ def tree_of(quotas: Quotas | None, names: Mapping[str, Sequence[str]], weight: F
         sealed(priority), sealed(late[leaf]), sealed(rank), sealed(own),
         _rows(quotas.guarantees, at, masks, resource), _rows(quotas.bounds, at, masks, resource),
         _quota_rows(quotas, at, masks, resource), sealed(walk), sealed(span),
+    )  # fmt: skip
+
+
+def _flat(users: Sequence[str], weight: Floats, masks: dict[str | None, Bools]) -> Tree:
+    """All users at the top, without a look at each."""
+    count = len(users)
+    each, none = np.arange(count), np.zeros(count, dtype=np.int64)
+    parent = np.zeros(count + 1, dtype=np.int64)
+    parent[0] = -1
+    span = np.concatenate([[[0, count]], np.stack([each, each + 1], axis=1)])
+    rows = _rows((), {}, masks, {})
+    return Tree(
+        ("", *users), sealed(parent), sealed(np.concatenate([[1.0], weight])), sealed(each + 1),
+        sealed(none), sealed(none > 0), sealed(none), sealed(np.zeros(count)), rows, rows, (),
+        sealed(each), sealed(span),
     )  # fmt: skip
 
 

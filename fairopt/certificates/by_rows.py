@@ -1,0 +1,246 @@
+r"""A Newton step (`steps`) of many users: users are eliminated, and prices of shared rows are left.
+
+Of the columns of a user, B is the inverse of what is left of the first block of the system: they
+move against each other at a weak pull, together as the user's value asks. A limit that is a row
+holds columns of one user alone, and is eliminated with it.
+
+.. math:: (A B A^T + \rho)\, dp = A (B\,\mathrm{error} + \mathrm{rise}) - \mathrm{left}
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairopt.instance import Floats, Ints
+
+PULL, LOOSE = 1e-9, 1e-15
+"""R, the pull of columns to where they are, and rho"""
+ROWS = 3_000
+"""most full rows that users share"""
+OWN = 100
+"""full rows up to which none is eliminated with its user"""
+CHUNK = 1 << 20
+"""numbers of rows times users spread out at once"""
+
+@dataclass(frozen=True)
+class Missing:
+    """The system of a step, in its own units.
+
+    Parameters
+    ----------
+    owner : (H,) of the columns that move, -1 of flows. part : (H,) weights of the pull.
+    rows : full ones. row, each, entry : the entries of A. error : (H,), left : (rows,), miss : (N,)
+    right sides. bend : (N,) T. unit : (H,), norm : (rows,), root : (N,) money in a user's unit of
+    value: what the solution is multiplied by. count : rows in all. give : (rows,) elasticity of
+    rows with pulls, which is their rho.
+    """
+
+    owner: Ints
+    part: Floats
+    rows: Ints
+    row: Ints
+    each: Ints
+    entry: Floats
+    error: Floats
+    left: Floats
+    miss: Floats
+    bend: Floats
+    unit: Floats
+    norm: Floats
+    value_unit: Floats
+    count: int
+    give: Floats
+
+
+def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:
+    """The step of columns, rows and values, in the units of the system; None if it is singular or
+    too large."""
+    n, users, held = wanted.owner, len(wanted.miss), len(wanted.owner)
+    lone = _own_rows(wanted)
+    shared = np.setdiff1d(np.arange(len(wanted.rows)), lone[lone >= 0], assume_unique=True)
+    size = len(shared)
+    if not len(wanted.rows) or size > ROWS:
+        return None
+    number = np.full(len(wanted.rows), -1)
+    number[shared] = np.arange(size)
+    on = number[wanted.row] >= 0
+    a = _Rows(number[wanted.row[on]], wanted.each[on], wanted.entry[on], size, held)
+    tied, bend, part = n >= 0, wanted.bend, wanted.part
+    own = np.where(tied, n, 0)
+    whole = np.bincount(n[tied], part[tied], users)
+    count = np.bincount(n[tied], minlength=users)
+    limited = tied & (lone >= 0)[own]
+    plain = tied & ~limited
+    free = np.where(tied, count[own] > 1, True) & ~limited
+    damp = bend / (1 + PULL * bend / whole)
+    ratio = np.where(plain, part / whole[own], 0.0)
+    needed = wanted.miss / (1 + PULL * bend / whole)
+    rise = np.where(plain, ratio * needed[own], 0.0)
+    several = np.where((count > 1) & (lone < 0), whole / PULL, 0.0)
+    s = a.square(np.where(free, part / PULL, 0.0)) + LOOSE * np.eye(size)
+    s += a.by_user(ratio, own, np.where(lone < 0, damp, 0.0) - several)
+    block = None
+    if limited.any():
+        block, more = _blocks(wanted, lone, np.flatnonzero(limited))
+        rise = rise + more
+        s += a.around(block)
+
+    def moved(f: Floats) -> Floats:
+        level = np.bincount(n[plain], (ratio * f)[plain], users)
+        apart = np.where(free, part * (f - np.where(plain, level[own], 0.0)) / PULL, 0.0)
+        together = ratio * (damp * level)[own]
+        found = np.asarray(apart + together)
+        return found if block is None else found + block @ f
+
+    dp = finite(s, a.times(moved(wanted.error) + rise) - wanted.left[shared])
+    if dp is None:
+        return None
+    f = wanted.error - a.back(dp)
+    dz = moved(f) + rise
+    # -U dz - T dv = -miss; of users at a bound, the mean of their columns
+    risen = np.bincount(n[tied], dz[tied], users)
+    bent = np.where(bend > 0, bend, 1.0)
+    mean = np.bincount(n[tied], (part * f)[tied], users) / whole
+    dv = np.where(bend > 0, (wanted.miss - risen) / bent, -mean)
+    every = np.zeros(len(wanted.rows))
+    every[shared] = dp
+    if block is not None:  # what is left of a column's price is that of its limit
+        c = np.flatnonzero(limited)
+        each = _coefficient(wanted, lone)[c]
+        left = (f[c] - PULL * dz[c] / part[c] + dv[n[c]]) * each * part[c]
+        some = np.unique(n[c])
+        size_of = np.bincount(n[c], each**2 * part[c], users)[some]
+        every[lone[some]] = np.bincount(n[c], left, users)[some] / size_of
+    return dz, every, dv
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows that users share, by entries; columns in order."""
+
+    row: Ints
+    each: Ints
+    entry: Floats
+    size: int
+    held: int
+
+    def times(self, x: Floats) -> Floats:
+        """A x."""
+        return np.asarray(np.bincount(self.row, self.entry * x[self.each], self.size), np.float64)
+
+    def back(self, p: Floats) -> Floats:
+        """A^T p."""
+        return np.asarray(np.bincount(self.each, self.entry * p[self.row], self.held), np.float64)
+
+    def square(self, factor: Floats) -> Floats:
+        """A diag(factor) A^T: every two entries of a column."""
+        at = np.flatnonzero(factor[self.each])
+        order = at[np.argsort(self.each[at], kind="stable")]
+        row, each, entry = self.row[order], self.each[order], self.entry[order]
+        weight, size, apart = entry * factor[each], self.size, 0
+        found = np.zeros(size**2)
+        while len(one := np.flatnonzero(each[apart:] == each[: len(each) - apart])):
+            two = one + apart
+            product = weight[one] * entry[two]
+            found += np.bincount(row[one] * size + row[two], product, size**2)
+            if apart:
+                found += np.bincount(row[two] * size + row[one], product, size**2)
+            apart += 1
+        return found.reshape(size, size)
+
+    def by_user(self, ratio: Floats, own: Ints, factor: Floats) -> Floats:
+        """V diag(factor) V^T, where V (rows, N) is A with a user's columns added up by ratio."""
+        user, value = own[self.each], self.entry * ratio[self.each]
+        kept = np.flatnonzero((value != 0) & (factor[user] != 0))
+        if len(kept) and (np.diff(user[kept]) < 0).any():
+            kept = kept[np.argsort(user[kept], kind="stable")]
+        row, user, value = self.row[kept], user[kept], value[kept]
+        found, step = np.zeros((self.size, self.size)), max(1, CHUNK // max(self.size, 1))
+        starts = np.arange(0, len(factor), step)
+        ends = np.searchsorted(user, np.append(starts, len(factor)))
+        for start, a, b in zip(starts.tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            if a == b:
+                continue
+            width = min(step, len(factor) - start)
+            at = row[a:b] * width + (user[a:b] - start)
+            v = np.bincount(at, value[a:b], self.size * width).reshape(self.size, width)
+            found += (v * factor[start : start + width]) @ v.T
+        return found
+
+    def around(self, block: Any) -> Floats:
+        """A block A^T."""
+        from scipy.sparse import csr_array
+
+        a = csr_array((self.entry, (self.row, self.each)), shape=(self.size, self.held))
+        return np.asarray((a @ (block @ a.T).tocsr()).toarray(), dtype=np.float64)
+
+
+def _own_rows(wanted: Missing) -> Ints:
+    """(N,) a full row that holds columns of this user alone, the last one; -1: none, or few rows
+    in all."""
+    rows = len(wanted.rows)
+    lone = np.full(len(wanted.miss), -1)
+    if rows <= OWN:
+        return lone
+    owner = wanted.owner[wanted.each]
+    low, high = np.full(rows, len(lone)), np.full(rows, -1)
+    np.minimum.at(low, wanted.row, owner)
+    np.maximum.at(high, wanted.row, owner)
+    own = np.flatnonzero((low == high) & (low >= 0))
+    lone[low[own]] = own
+    return lone
+
+
+def _coefficient(wanted: Missing, lone: Ints) -> Floats:
+    """(H,) the entry of each column in its user's own row."""
+    owner = wanted.owner[wanted.each]
+    on = np.flatnonzero((owner >= 0) & (lone[owner] == wanted.row))
+    found = np.zeros(len(wanted.owner))
+    found[wanted.each[on]] = wanted.entry[on]
+    return found
+
+
+def _blocks(wanted: Missing, lone: Ints, columns: Ints) -> tuple[Any, Floats]:
+    """B (H, H) of the columns of users with rows of their own, and what these rows and the values
+    ask for, (H,)."""
+    from scipy.sparse import csr_array
+
+    columns = columns[np.argsort(wanted.owner[columns], kind="stable")]
+    users, first, count = np.unique(wanted.owner[columns], return_index=True, return_counts=True)
+    entry, held = _coefficient(wanted, lone), len(wanted.owner)
+    rise = np.zeros(held)
+    one, two, value = [], [], []
+    for k in np.unique(count).tolist():
+        some = count == k
+        n, own = users[some], columns[first[some][:, None] + np.arange(k)]
+        weight, a = wanted.part[own] / PULL, entry[own]
+        wa = weight * a
+        size = (wa * a).sum(axis=1) + LOOSE
+        if k == 1:
+            b = (weight * LOOSE / size[:, None])[:, :, None]
+        else:
+            b = weight[:, :, None] * np.eye(k) - wa[:, :, None] * wa[:, None] / size[:, None, None]
+        ones = b.sum(axis=2)
+        limit = wa * (wanted.left[lone[n]] / size)[:, None]
+        whole = (ones.sum(axis=1) + np.maximum(wanted.bend[n], LOOSE))[:, None]
+        rise[own] = limit + ones * (wanted.miss[n] - limit.sum(axis=1))[:, None] / whole
+        b = b - ones[:, :, None] * ones[:, None] / whole[:, :, None]
+        one.append(np.repeat(own, k, axis=1).ravel())
+        two.append(np.tile(own, (1, k)).ravel())
+        value.append(b.ravel())
+    at = np.concatenate(one), np.concatenate(two)
+    return csr_array((np.concatenate(value), at), shape=(held, held)), rise
+
+
+def finite(matrix: Floats, right: Floats) -> Floats | None:
+    try:
+        found: Floats = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return None
+    return found if np.isfinite(found).all() else None
+
+
+__all__ = ["LOOSE", "Missing", "by_rows", "finite"]

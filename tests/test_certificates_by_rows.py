@@ -1,0 +1,99 @@
+"""A Newton step with users eliminated solves the system that it was made from."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt.certificates import by_rows as module
+from fairopt.certificates.by_rows import Missing, by_rows
+
+
+def system(rng: np.random.Generator, users: int, limited: float, flows: int = 0) -> Missing:
+    """Users with 1 to 4 columns in 5 shared rows, some with a row of their own."""
+    owner = np.concatenate([np.full(int(rng.integers(1, 5)), n) for n in range(users)])
+    owner = np.concatenate([owner, np.full(flows, -1)])
+    held = len(owner)
+    each = np.repeat(np.arange(held), 2)
+    row = np.argsort(rng.random((held, 5)), axis=1)[:, :2].ravel()
+    entry = rng.uniform(0.1, 1, len(row))
+    own = np.flatnonzero(rng.random(users) < limited)
+    at = np.full(users, -1)
+    at[own] = 5 + np.arange(len(own))
+    mine = np.flatnonzero((owner >= 0) & (at[owner] >= 0))
+    row = np.concatenate([row, at[owner[mine]]])
+    each = np.concatenate([each, mine])
+    entry = np.concatenate([entry, rng.uniform(0.5, 2, len(mine))])
+    rows = 5 + len(own)
+    return Missing(
+        owner, rng.uniform(0.1, 1, held), np.arange(rows), row, each, entry,
+        1e-6 * rng.normal(size=held), 1e-6 * rng.normal(size=rows), 1e-6 * rng.normal(size=users),
+        rng.uniform(0.2, 2, users), np.ones(held), np.ones(rows), np.ones(users), rows,
+        np.zeros(rows),
+    )  # fmt: skip
+
+
+def missed(wanted: Missing, step: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[np.ndarray]:
+    """What the step leaves of each block of the system, in its own words."""
+    dz, dp, dv = step
+    tied = wanted.owner >= 0
+    paid = np.bincount(wanted.each, wanted.entry * dp[wanted.row], len(dz))
+    value = np.where(tied, dv[np.where(tied, wanted.owner, 0)], 0.0)
+    used = np.bincount(wanted.row, wanted.entry * dz[wanted.each], len(dp))
+    risen = np.bincount(wanted.owner[tied], dz[tied], len(dv))
+    return [
+        module.PULL * dz / wanted.part + paid - value - wanted.error,
+        used - module.LOOSE * dp - wanted.left, risen + wanted.bend * dv - wanted.miss,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("chunk", [1 << 20, 64])
+@pytest.mark.parametrize("flows", [0, 3])
+@pytest.mark.parametrize("limited", [0.0, 0.5, 1.0])
+def test_the_step_solves_the_system(monkeypatch, limited: float, flows: int, chunk: int) -> None:
+    monkeypatch.setattr(module, "OWN", 20)
+    monkeypatch.setattr(module, "CHUNK", chunk)
+    for seed in range(5):
+        wanted = system(np.random.default_rng([seed, flows]), 60, limited, flows)
+        step = by_rows(wanted)
+        assert step is not None
+        size = 1 + np.abs(step[0]).max()  # contradicting errors move columns by 1e-6 / PULL
+        for left in missed(wanted, step):
+            assert np.abs(left).max() <= 1e-12 * size
+
+
+def test_without_rows_of_their_own_it_is_the_same_step(monkeypatch) -> None:
+    wanted = system(np.random.default_rng(1), 60, 0.5)
+    steps = []
+    for own in (20, 1000):
+        monkeypatch.setattr(module, "OWN", own)
+        steps.append(by_rows(wanted))
+    for a, b in zip(*steps, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-9)
+
+
+def test_too_many_shared_rows_are_left_alone(monkeypatch) -> None:
+    monkeypatch.setattr(module, "ROWS", 4)
+    assert by_rows(system(np.random.default_rng(1), 60, 0.0)) is None
+
+
+def jobs(users: int, seed: int) -> tuple[fo.Instance, fo.AlphaFair]:
+    """Jobs on four kinds of machines, each at most all of its time, throughput by kind."""
+    rng = np.random.default_rng(seed)
+    scale = rng.choice([1.0, 2.0, 4.0, 8.0], users)
+    machines = rng.uniform(0.5, 1.5, (4, 1)) * scale.sum() / 6
+    score = rng.lognormal(0, 0.5, (users, 4)) * [1.0, 1.5, 2.0, 4.0]
+    inst = fo.Instance(scale[:, None], machines, limit=np.ones(users))
+    return inst, fo.AlphaFair(1.0, criterion=lambda _: score)
+
+
+def test_limits_that_are_rows_of_many_users() -> None:
+    """6,000 limits, more than 3,000 reached: more rows than a matrix is made of."""
+    inst, notion = jobs(6_000, 0)
+    found = fo.solve(inst, notion)
+    assert found.certificate.certified
+    assert (found.totals > 1 - 1e-9).sum() > 3_000
+    less = found.tasks.copy()
+    less[7] *= 1 - 1e-4
+    assert not fo.certify(found.with_(tasks=less, certificate=None)).certified
