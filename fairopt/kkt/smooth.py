@@ -118,7 +118,10 @@ def _tradeoff(alloc: Allocation, money: float) -> tuple[str, Floats, float]:
 
 
 def tradeoff_gain(alloc: Allocation, terms: penalties.Terms) -> Floats:
-    """(P,) derivative of (16) by each task, where a task on i brings a[n,i] = max_r d/c."""
+    """(P,) derivative of (16) by each task, where a task on i brings a[n,i] = max_r d/c.
+
+    It is 0 where the penalties take all of the welfare's derivative to ten digits.
+    """
     inst = alloc.instance
     n, i = inst.pairs
     u = alloc.score
@@ -127,6 +130,9 @@ def tradeoff_gain(alloc: Allocation, terms: penalties.Terms) -> Floats:
     away = level - level.mean()
     apart = dominant - penalties.means(inst, dominant)
     users = np.maximum(inst.eligible.sum(axis=0), 1)
-    each = level**-terms.alpha - 2 * terms.t_pf * away / (len(level) * inst.weight)
-    gain: Floats = each[:, None] - 2 * terms.t_drf * apart / (users * inst.count)
+    each = level**-terms.alpha
+    across = 2 * terms.t_pf * away / (len(level) * inst.weight)
+    within = 2 * terms.t_drf * apart / (users * inst.count)
+    gain: Floats = each[:, None] - across[:, None] - within
+    gain[np.abs(gain) <= 1e-10 * each[:, None]] = 0.0
     return gain[n, i] * u[n, i]
