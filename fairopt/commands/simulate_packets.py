@@ -125,7 +125,8 @@ def _fixed(problem: files.Model, numbers: dict[str, int], rules: tuple[str, ...]
         fluid = {u: r / n for u, r, n in zip(users, whole, state, strict=True) if n}
         rows.append({"rule": rule, "packets": found, "fluid": fluid})
     data = {"schema": SCHEMA, "kind": "packets", "model": problem.name, "window": window,
-            "fixed": numbers, "rows": rows}  # fmt: skip
+            "propagation": propagation, "parallel": parallel, "fixed": numbers,
+            "rows": rows}  # fmt: skip
     dump = json.dumps(data, allow_nan=False)
     if path is not None:
         storage.write_text(path, dump + "\n")
