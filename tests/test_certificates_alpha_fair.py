@@ -14,7 +14,7 @@ import fairopt as fo
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.guessed import with_prices
 from fairopt.certificates.proof import gap_by_prices, measure
-from fairopt.certificates.witness import better
+from fairopt.certificates.witness import better, welfare_of
 from fairopt.errors import BadInput, UsageError
 from fairopt.formulas import welfare
 
@@ -514,7 +514,7 @@ def test_the_better_allocation_is_feasible_and_better(name):
     notion = fo.ProportionalFair("dominant-share")
     start = fo.solve(inst, notion)
     start = spoiled(start, tasks=start.tasks * [[0.9], [0.7], [0.8]])
-    tasks, log_ratio = better(start, np.zeros(3), 1.0)
+    tasks, log_ratio = better(start, welfare_of(start, np.zeros(3), 1.0))
     found = spoiled(start, tasks=tasks)
     assert all(c.holds for c in feasibility(found))
     assert np.log(found.equivalent / start.equivalent) == pytest.approx(log_ratio, abs=1e-12)

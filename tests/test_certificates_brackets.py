@@ -524,11 +524,11 @@ def test_hard_forms_are_kept_to_one_part_in_a_billion() -> None:
 
 @pytest.mark.parametrize("form", ["equal_across", "equal_within"])
 def test_residual_of_hard_forms(form: str) -> None:
-    """Everybody t short: t from what is wanted at the prices, and t paid for what is idle."""
+    """Everybody t short."""
     notion = fo.Tradeoff(**{form: True})
     good, _ = bracketed(
         lambda t: fo.Allocation(TWO, notion, [[0.5 * (1 - t)], [0.5 * (1 - t)]], [[1.0]]),
-        lambda alloc: float(2 * (1 - alloc.tasks.sum())), 1e-6,
+        lambda alloc: float(1 - alloc.tasks.sum()), 1e-6,
     )  # fmt: skip
     assert good.residual == pytest.approx(0.5e-6, rel=1e-2)
 

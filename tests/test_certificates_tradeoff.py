@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt.certificates.feasibility import feasibility
-from fairopt.certificates.tradeoff import measure, proved
-from fairopt.certificates.tradeoff_bound import tangent_loss
-from fairopt.certificates.tradeoff_sheet import Sheet
-from fairopt.certificates.tradeoff_witness import better
+from fairopt.certificates.proof import gap_by_prices, nearer
+from fairopt.certificates.tradeoff import measure
 from fairopt.formulas import penalties
-from fairopt.formulas.penalties import Terms
 from fairopt.instance import generate
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks import penalised
 
 SOFT = [
     fo.Tradeoff(), fo.Tradeoff(t_pf=3), fo.Tradeoff(t_drf=3), fo.Tradeoff(900, 20),
@@ -96,19 +98,20 @@ def test_a_smaller_answer_is_refuted(notion, which):
 
 
 @pytest.mark.parametrize("notion", SOFT, ids=str)
-def test_a_moved_answer_is_refuted_with_a_better_one(notion):
+def test_a_moved_answer_is_refuted_with_who_or_with_a_better_one(notion):
     alloc = solved(notion, 1)
     x = alloc.tasks.copy()
     x[0] *= 0.9
     bad = spoiled(alloc, tasks=x)
     found = fo.certify(bad)
     assert found.verdict == "refuted", found.explain()
-    tasks, rise = better(bad, Terms.of(bad.notion))
-    mended = spoiled(bad, tasks=tasks)
-    assert all(check.holds for check in feasibility(mended)) and rise > 0
-    assert bad.objective < mended.objective <= alloc.objective + 1e-9 * abs(alloc.objective)
-    said = "better feasible allocation" if notion.t_pf or notion.t_drf else "is due at least"
-    assert any(said in note for note in found.notes)
+    said = "better feasible allocation" if notion.alpha == 0 else "n1 has a share of"
+    assert any(said in note for note in found.notes), found.explain()
+    if notion.alpha:
+        mended = spoiled(bad, **nearer(bad))
+        assert fo.certify(mended).certified
+        np.testing.assert_allclose(mended.levels, alloc.levels, rtol=1e-6)
+        assert mended.objective <= alloc.objective + 1e-9 * abs(alloc.objective)
 
 
 def test_too_much_is_refuted():
@@ -147,7 +150,10 @@ def test_prices_of_nothing_prove_nothing():
     p = np.zeros_like(alloc.prices)
     p[0, 0] = 1.0
     bent = spoiled(alloc, prices=p, limit_prices=None)
-    assert measure(bent)[0] > 1e-6 and not fo.certify(bent).certified
+    assert gap_by_prices(bent) > 1e-6
+    # tasks are right whatever prices come with them, and proved by others
+    assert fo.certify(bent).certified
+    assert fo.certify(spoiled(bent, tasks=alloc.tasks * (1 - 2e-6))).verdict == "refuted"
 
 
 # -- bent prices and moved answers: no proof claims too much -------------------------------------
@@ -171,27 +177,18 @@ def test_no_bound_is_below_the_truth(pair, draws, far, bend, whole):
         x = best.tasks * (1 - step * r[: best.tasks.size].reshape(best.tasks.shape))
     p = best.prices * (1 + 10.0**bend * r[6 : 6 + best.prices.size].reshape(best.prices.shape))
     other = spoiled(best, tasks=x, prices=p)
-    sheet = Sheet(other, Terms.of(other.notion))
-    proof = proved(sheet)
-    scale = sheet.size ** (1 - sheet.alpha) * float(inst.weight.sum())
+    found = fo.certify(other)
+    off = float(np.abs(np.log(np.maximum(other.levels, 1e-300) / best.levels)).max())
+    if notion.alpha:
+        assert found.residual >= off - 1e-8
+        assert not found.certified or off <= 1.01e-6
+    # what an equal rise of all shares brings at most is at least what the optimum is above
+    scale = float((inst.weight * other.levels ** (1 - notion.alpha)).sum())
     rise = (best.objective - other.objective) / scale
-    assert proof.rise >= rise - 1e-12 * max(1.0, abs(best.objective / scale))
-    if sheet.gap(rise) > 1.001e-6:
-        assert measure(other)[0] > 1e-6  # the number `certified` asks for
-
-
-@settings(max_examples=12)
-@given(st.integers(0, 10_000), st.floats(0.0, 1e3), st.floats(0.0, 1e3))
-def test_certified_answers_of_random_instances_have_no_better_one(seed, t_pf, t_drf):
-    inst = generate.random_instance(4, 2, 2, density=0.7, seed=seed)
-    alloc = fo.solve(inst, fo.Tradeoff(t_pf, t_drf))
-    _, rise = better(alloc, Terms.of(alloc.notion))
-    assert rise <= 1e-7
-
-
-@given(st.floats(-20.0, 20.0), st.sampled_from([0.1, 0.9, 1.0, 1.1, 3.0, 10.0]))
-def test_losses_are_never_negative(log_r, alpha):
-    assert tangent_loss(np.array([log_r]), alpha)[0] >= -1e-12
+    worth = rise if notion.alpha == 1 else (1 - notion.alpha) * rise
+    power = 1 - notion.alpha
+    wanted = np.expm1(np.log1p(worth) / power) if power else np.expm1(worth)
+    assert found.gap >= wanted - 1e-9 * max(1.0, abs(best.objective / scale))
 
 
 # -- light users, forged prices, and both sides of the tolerance ----------------------------------
@@ -331,3 +328,56 @@ def test_hard_forms_judge_every_user(notion, factor, who):
     # everybody alike keeps (14) and (15), and is refused for what is left over
     if factor:
         assert not fo.certify(spoiled(alloc, tasks=alloc.tasks * factor)).certified
+
+
+# -- beside a reference in decimals ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_levels_are_those_of_a_reference_in_ninety_digits(seed):
+    """Rows nearly parallel, light users, penalties from 1e-9 to 1e4: nothing wrong is certified."""
+    inst, notion = penalised.drawn(seed)
+    best = penalised.truth(inst, notion)
+    if best is None:
+        assert seed == 10, "the reference did not reach its top"
+        return
+    own = fo.solve(inst, notion)
+    assert own.certificate.certified
+    np.testing.assert_allclose(own.levels, best, rtol=1e-6)
+    for bad in penalised.forged(own, seed):
+        off = float(np.abs(np.log(np.maximum(bad.levels, 1e-300) / best)).max())
+        found = fo.certify(bad)
+        assert not (found.certified and off > 1.02e-6), found.explain()
+        assert not (found.verdict == "refuted" and off < 0.98e-6), found.explain()
+        assert found.residual >= off * (1 - 1e-6) - 1e-12
+
+
+def test_forged_prices_on_nearly_parallel_rows_are_refuted():
+    """Shares 3e-4 off, prices with which they are the best: certified once."""
+    demand, capacity = np.array([[1, 1], [1, 0.999]]), np.array([1, 0.9995])
+    inst, prices = fo.Instance(demand, [capacity]), np.array([0.4, 0.6])
+    tasks = 1 / (demand @ prices)
+    tasks /= ((demand.T @ tasks) / capacity).max()
+    for notion in (fo.Tradeoff(t_pf=1e-9), fo.Tradeoff(t_drf=1e-9), fo.Tradeoff(1, 1)):
+        found = fo.certify(fo.Allocation(inst, notion, tasks[:, None], [2 * prices]))
+        assert found.verdict == "refuted" and "is due at least" in found.notes[0]
+        assert found.residual == pytest.approx(3.0e-4, rel=0.2)
+
+
+@pytest.mark.parametrize(("tolerance", "certified"), [(1e-6, False), (1e-3, True)])
+def test_another_tolerance_may_be_asked_for(tolerance, certified):
+    alloc = solved(fo.Tradeoff(t_pf=3), 0)
+    near = spoiled(alloc, tasks=alloc.tasks * (1 - 1e-4))
+    assert fo.certify(near, tolerance=tolerance).certified == certified
+
+
+@pytest.mark.parametrize("form", [{"equal_across": True}, {"equal_within": True}])
+def test_hard_forms_by_hand(form):
+    """Two users of one server share it alike, whatever their demand; forged prices tell nothing."""
+    inst = fo.Instance([[1.0, 2.0], [3.0, 1.0]], [[9.0, 18.0]])
+    score = np.array([1 / 9, 1 / 3])  # of a task
+    level = 1 / max(1 / 9 / score[0] + 3 / 9 / score[1], 2 / 18 / score[0] + 1 / 18 / score[1])
+    right = fo.Allocation(inst, fo.Tradeoff(**form), (level / score)[:, None], [[5.0, 7.0]])
+    assert fo.certify(right).certified
+    wrong = spoiled(right, tasks=right.tasks * (1 - 3e-6))
+    assert fo.certify(wrong).verdict == "refuted"

@@ -7,11 +7,10 @@ import pytest
 
 import fairopt as fo
 from fairopt import criteria
-from fairopt.certificates.tradeoff import keeps_equalities, measure
+from fairopt.certificates.tradeoff import keeps_equalities
 from fairopt.formulas.penalties import Terms
 from fairopt.instance.generate import random_instance
 from fairopt.solving.engines.penalties import relative
-from fairopt.solving.prices import normalised
 
 NOTIONS = [
     fo.Tradeoff(), fo.Tradeoff(t_pf=3), fo.Tradeoff(t_drf=3), fo.Tradeoff(1e4, 1e4),
@@ -22,16 +21,18 @@ NOTIONS = [
 
 
 def best(inst, notion):
-    """The least error that the judge leaves any of the points."""
+    """How far the nearest of the points is from levels that the judge has proved."""
     score = criteria.score(inst, "dominant-share")
+    proved = fo.solve(inst, notion)
+    assert proved.certificate.certified
     errors = []
     for point in relative.follow(inst, score, Terms.of(notion.plain())):
         p, mu = point.prices(inst)
         if not (p.any() or mu.any()):
             continue  # nothing is full: the end of the path has prices, the polish none
-        p, mu = normalised(inst, p, mu)
-        alloc = fo.Allocation(inst, notion, point.tasks(inst), p, mu, score=score)
-        errors.append(max(measure(alloc)) if keeps_equalities(alloc) else np.inf)
+        alloc = fo.Allocation(inst, notion, point.tasks(inst), score=score)
+        off = float(np.abs(np.log(alloc.levels / proved.levels)).max())
+        errors.append(off if keeps_equalities(alloc) else np.inf)
     return min(errors, default=np.inf)
 
 
@@ -42,8 +43,7 @@ def test_every_user_is_right(notion, decades, seed):
     inst = random_instance(
         5, 3, 3, density=0.7, seed=seed, weight_decades=decades, zero_demand=0.3, limits=0.2
     )
-    # what is proved of every share: with six decades of weight 2e-8 of the lightest
-    assert best(inst, notion) <= 1e-7
+    assert best(inst, notion) <= 1e-8
 
 
 @pytest.mark.parametrize("notion", NOTIONS[:3], ids=str)

@@ -15,7 +15,6 @@ from fairopt import kkt
 from fairopt.cli import run as command
 from fairopt.formulas import penalties, pools
 from fairopt.instance.generate import random_instance
-from fairopt.kkt.smooth import tradeoff_gain
 from fairopt.kkt.time import prices_of_time
 
 
@@ -100,7 +99,7 @@ def test_gain_of_the_trade_off(inst, t_pf, t_drf, seed):
         moved = tasks.copy()
         moved[n[k], i[k]] += sign * step
         ends.append(penalties.objective(inst, answer.score * moved, terms))
-    found = tradeoff_gain(answer, terms)[k]
+    found = penalties.gain(inst, answer.score, tasks, terms)[k]
     scale = abs(found) + abs(ends[0]) * 1e-10 / step
     assert (ends[0] - ends[1]) / (2 * step) == pytest.approx(found, abs=1e-3 * scale)
 

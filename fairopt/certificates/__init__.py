@@ -39,7 +39,7 @@ RULED = {"max-min": "rounds:judge", "alpha-fair": "fair:judge"}
 
 LEAST = 1e-12
 """smallest tolerance that may be asked for: below, shares that are floats say nothing"""
-TOLERANT = ("alpha-fair", "max-min")
+TOLERANT = ("alpha-fair", "max-min", "tradeoff")
 """families whose judges prove a bound of each share, and so may be asked for another tolerance"""
 
 
@@ -54,8 +54,8 @@ def certify(
     gradient : (N, I), only for a notion of your own: the derivatives of its concave objective by
         the tasks, at the answer.
     tolerance : the largest distance of a share from every optimum's that is certified, between 0
-        and 1; another than 1e-6 is told in the verdict, and known to alpha-fair notions and
-        max-min alone.
+        and 1; another than 1e-6 is told in the verdict, and known to alpha-fair notions, max-min
+        and the trade-off alone.
 
     Returns
     -------

@@ -8,7 +8,7 @@ to the bounds of the share, m = W t0^(1-alpha), loss(z) = e^z - 1 - (e^((1-alpha
    + \sum_{columns} x (cost - v u) + \sum_n m_n \operatorname{loss}(\log t_n / t^0_n)
    + \sum_n |W_n g'(t^0_n) - v_n|\,|s^0_n - s_n|
 
-is a sum of terms that are never negative, and every optimum s* has
+is a sum of terms that are never negative (variances add theirs, `pulls`), and every optimum s* has
 
 .. math:: m_n \operatorname{loss}(\log t^*_n / t^0_n) \le \epsilon
 
@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairopt.certificates import digits
+from fairopt.certificates import digits, pulled
 from fairopt.certificates.losses import bracket, loss
 from fairopt.certificates.question import Question
 from fairopt.instance import Bools, Floats, Ints
@@ -115,7 +115,12 @@ def rest(question: Question, place: Place) -> Rest:
     """What is left at a place."""
     columns, users = question.columns, question.users
     row, each, entry = columns.entries(place.columns)
-    left, error = digits.remainders(question.rhs, row, entry, place.amount[:, each])
+    amount = place.amount[:, each]
+    if (pulls := question.pulls) is not None:  # of their rows e q - z
+        row = np.concatenate([row, pulls.rows])
+        entry = np.concatenate([entry, -pulls.give(place.log_unit)])
+        amount = np.concatenate([amount, place.price[:, pulls.rows]], axis=1)
+    left, error = digits.remainders(question.rhs, row, entry, amount)
     own = np.flatnonzero(place.columns < columns.count)
     owner, worth = columns.owner(place.columns[own]), columns.worth(place.columns[own])
     amount = place.amount[:, own]
@@ -191,6 +196,9 @@ def bound(
     # the money of a user at its limit may be beyond floating point, where nothing is lost
     eps += np.where(z == 0, 0.0, m * loss_above(z, question.alpha)) + charge
     shared = np.where(place.price[0] > 0, place.price[0] * (here.left + here.left_error), 0.0)
+    if question.pulls is not None:
+        given_up, shared[question.pulls.rows] = _pulled(question, place, here)
+        eps += given_up
     if len(question.low):
         shared = np.append(shared, _flows(question, place, seen, tasks, mine))
     if part is None:
@@ -203,8 +211,13 @@ def bound(
     each = each * (1 + 1e-9)
     share = question.base + t0
     below, above = ends(np.where(each == 0, 0.0, each / m), question.alpha)
-    low = question.base + t0 * np.exp(-below)
-    below, above = -np.log(low / share), np.log((question.base + t0 * np.exp(above)) / share)
+    low, high = question.base + t0 * np.exp(-below), question.base + t0 * np.exp(above)
+    if (pulls := question.pulls) is not None:
+        low, high = pulled.levels(
+            pulls, place.price[0][pulls.rows], float(each.max()), low, high, place.log_unit,
+            question.share_unit,
+        )  # fmt: skip
+    below, above = -np.log(low / share), np.log(high / share)
     fixed = question.least >= question.most
     below = np.where((end < 0) | fixed, 0.0, below)
     above = np.where((end > 0) | fixed, 0.0, above)
@@ -217,10 +230,11 @@ def bound(
 def _feasible(question: Question, place: Place, here: Rest) -> bool:
     """Whether every rule is kept exactly, but for shares above `most`, which are cut off."""
     tasks = question.columns.count
-    if not (np.isfinite(place.price[0]).all() and (place.price[0] >= 0).all()):
+    rule = question.rules
+    if not (np.isfinite(place.price[0]).all() and (place.price[0] >= 0)[rule].all()):
         return False
     own = place.columns < tasks
-    if not (place.amount[0][own] >= 0).all() or not (here.left >= here.left_error).all():
+    if not (place.amount[0][own] >= 0).all() or not (here.left >= here.left_error)[rule].all():
         return False
     if not (here.above_least >= here.share_error)[question.least > 0].all():
         return False
@@ -232,6 +246,22 @@ def _feasible(question: Question, place: Place, here: Rest) -> bool:
         if not (sign * apart >= 0)[known].all():
             return False
     return True
+
+
+def _pulled(question: Question, place: Place, here: Rest) -> tuple[Floats, Floats]:
+    """(N,) what hard forms cost each user, and (K,) the terms of rows with pulls."""
+    pulls = question.pulls
+    assert pulls is not None
+    at, unit = pulls.rows, place.log_unit
+    price, left, error = place.price[0][at], here.left[at], here.left_error[at]
+    found = pulled.terms(pulls, price, left, error, unit)
+    money = np.exp(question.log_w - unit + (1 - question.alpha) * np.log(here.share))
+    flows = place.amount[0][place.columns >= question.columns.count]
+    users, more = pulled.smaller(
+        pulls, price, left, error, flows, here.share * question.share_unit, money, question.alpha,
+        unit,
+    )  # fmt: skip
+    return users, found + more
 
 
 def _users(

@@ -12,12 +12,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairopt.certificates.bound import Place
 from fairopt.certificates.given import Given
+from fairopt.certificates.losses import loss
 from fairopt.certificates.question import Question
 from fairopt.formulas import welfare
 from fairopt.instance import Floats
 
 HALVINGS = 200
+TINY = 1e-300
+"""a price of a share that is not above 0"""
+LEAST = 1e-9
+"""a share below this part of what the user could have alone counts as that"""
 
 
 def gap(question: Question, answer: Given) -> float:
@@ -32,6 +38,83 @@ def gap(question: Question, answer: Given) -> float:
     rise -= welfare.log_equivalent(question.log_w, own, question.alpha)
     found = float(np.expm1(rise))
     return np.inf if np.isnan(found) else max(found, 0.0)
+
+
+def pulled_gap(question: Question, answer: Given) -> float:
+    r"""The same beside pulls: no feasible objective is larger than the answer's by more than
+
+    .. math:: p\,\mathrm{left} + \sum_c x_c (cost_c - v u_c) + \sum_k (e_k q_k - z_k)^2 / 2 e_k
+       + \sum_n \sup_t \big( W_n g(t) - v_n t \big) - \big( W_n g(s_n) - v_n s_n \big),
+
+    t at most what the user could have alone; and z and q of hard forms bring q z.
+    """
+    columns, pulls, alpha = question.columns, question.pulls, question.alpha
+    assert pulls is not None
+    price, unit = answer.price, answer.log_money
+    cost = columns.cost(price)
+    value = columns.cheapest(cost)
+    row, each, entry = columns.entries(answer.held)
+    left = question.rhs - np.bincount(row, entry * answer.x[each], len(question.rhs))
+    row, each, entry = columns.entries(columns.count + np.arange(len(question.low)))
+    left = left - np.bincount(row, entry * answer.y[each], len(left))
+    z, give, pull = -left[pulls.rows], pulls.give(unit), price[pulls.rows]
+    soft = give > 0
+    away = (give * pull - z)[soft]
+    rise = float((away**2 / give[soft]).sum()) / 2 + float((pull * z)[pulls.hard].sum())
+    rise += float((price * left)[question.rules].sum())
+    share = answer.share
+    rise += float(answer.x @ cost[answer.held] - value @ share)
+    log_w = question.log_w - unit
+    if alpha:
+        log_v = np.log(np.maximum(value, TINY))
+        log_best = np.minimum((log_w - log_v) / alpha, np.log(question.within))
+        best = np.exp(log_best)
+        log_r = np.log(np.maximum(share, question.within * LEAST)) - log_best
+        slope = np.exp(log_w - alpha * log_best)
+        lost = slope * best * loss(log_r, alpha) + (slope - value) * (best - share)
+    else:
+        worth = np.exp(log_w)
+        lost = np.maximum(worth - value, 0.0) * question.within + (value - worth) * share
+    rise = max(rise + float(lost.sum()), 0.0)
+    return equal_rise(question, share, rise, unit)
+
+
+def rise_to(question: Question, answer: Given, place: Place) -> float:
+    """How much larger the penalised objective is at a place than at an answer."""
+    pulls, unit = question.pulls, place.log_unit
+    assert pulls is not None
+    columns, alpha = question.columns, question.alpha
+    mine = place.columns < columns.count
+    held, amount = place.columns[mine], place.amount[0]
+    share = np.bincount(
+        columns.owner(held), columns.worth(held) * amount[mine], question.users
+    )
+    flows = columns.count + np.arange(len(question.low))
+    theirs = np.concatenate([answer.held, flows]), np.concatenate([answer.x, answer.y])
+    here, there = (
+        np.bincount(row, entry * x[each], len(question.rhs))[pulls.rows]
+        for x, (row, each, entry) in (
+            (amount, columns.entries(place.columns)), (theirs[1], columns.entries(theirs[0])))
+    )  # fmt: skip
+    own = np.maximum(answer.share, question.within * LEAST)
+    log_r, power = np.log(share / own), 1 - alpha
+    money = np.exp(question.log_w - unit + power * np.log(own))
+    gained = log_r if alpha == 1 else np.expm1(power * log_r) / power
+    give = pulls.give(unit)
+    bent = np.divide((there - here) * (there + here), give, out=np.zeros_like(give), where=give > 0)
+    return float((money * gained).sum() + bent.sum() / 2)
+
+
+def equal_rise(question: Question, share: Floats, rise: float, unit: float) -> float:
+    """By how much all shares have to rise for welfare to rise so much, in money of exp(unit)."""
+    held = np.maximum(share, question.within * LEAST)
+    money = np.exp(question.log_w - unit + (1 - question.alpha) * np.log(held)).sum()
+    if question.alpha == 1:
+        found = np.expm1(rise / money)
+        return np.inf if np.isnan(found) else float(found)
+    power = 1 - question.alpha
+    found = np.expm1(np.log1p(power * rise / money) / power)
+    return np.inf if np.isnan(found) else float(found)
 
 
 def bill(question: Question, price: Floats) -> tuple[Floats, float]:
@@ -76,4 +159,4 @@ def _shares(question: Question, log_q: Floats, budget: float) -> Floats:
     return at(less)
 
 
-__all__ = ["bill", "gap"]
+__all__ = ["bill", "equal_rise", "gap", "pulled_gap", "rise_to"]

@@ -22,9 +22,11 @@ from fairopt.allocation.check import (
     Told,
 )
 from fairopt.certificates import witness
+from fairopt.certificates.duality import equal_rise
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.guessed import with_prices
 from fairopt.certificates.proof import Proof, proof
+from fairopt.certificates.question import kind_of
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Ruled
 from fairopt.certificates.ruled.prices import Prices
@@ -38,15 +40,19 @@ NAMED = 8
 """most users who are told what they are due"""
 
 
-def judge(alloc: Allocation, tolerance: float = TOLERANCE) -> Certificate:
+def judge(
+    alloc: Allocation, tolerance: float = TOLERANCE, more: tuple[Check, ...] = ()
+) -> Certificate:
     """The certificate of an answer.
 
     Parameters
     ----------
     tolerance : the largest distance of a share from every optimum's that is certified.
+    more : checks of further rules that the notion has.
     """
     inst = alloc.instance
     kept, factor = _kept(alloc)
+    kept = (*kept, *more)
     fits = all(check.holds for check in kept)
     found = proof(with_prices(alloc))
     off = found.off
@@ -87,7 +93,7 @@ def _kept(alloc: Allocation) -> tuple[tuple[Check, ...], float]:
     """Whether every rule is kept, and the factor by which tasks would have to be scaled to fit."""
     if alloc.instance.plain:
         return feasibility(alloc), shrink(alloc)
-    floor = entitled(alloc.instance, alloc.score, alloc.kind).floor
+    floor = entitled(alloc.instance, alloc.score, kind_of(alloc)).floor
     ruled = Ruled(alloc)
     return feasible.checks(ruled, floor), feasible.shrink(ruled)
 
@@ -115,9 +121,15 @@ def _wrong(alloc: Allocation, found: Proof, tolerance: float) -> list[str]:
 def _better(alloc: Allocation, found: Proof) -> tuple[Floats, float]:
     """Tasks of a better allocation, if one is found, and the equal rise of every share there."""
     question = found.question
-    log_w = welfare.log_weight(question.weight, question.alpha, question.inside)
-    tasks, rise = witness.better(alloc, log_w, question.alpha)
-    return tasks, float(np.expm1(rise))
+    if question.pulls is None:
+        log_w = welfare.log_weight(question.weight, question.alpha, question.inside)
+        goal = witness.welfare_of(alloc, log_w, question.alpha)
+        tasks, rise = witness.better(alloc, goal)
+        return tasks, float(np.expm1(rise))
+    if question.pulls.hard.any():
+        return alloc.tasks, 0.0
+    tasks, rise = witness.better(alloc, witness.penalised(alloc))
+    return tasks, equal_rise(question, found.answer.share, rise, 0.0)
 
 
 def _lost(alloc: Allocation, better: Floats, lost: float, gap: float) -> list[str]:

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates.columns import Grid
+from fairopt.certificates.fitted import fitted
 from fairopt.certificates.question import Question, kept_rows
+from fairopt.formulas import welfare
 from fairopt.formulas.lowered import BOUND, CAPACITY, LIMIT, QUOTA, Lowered
 from fairopt.instance import Floats, Ints
+
+LEAST = 1e-9
+"""a share below this part of what the user could have alone pulls as that"""
 
 
 @dataclass(frozen=True)
 class Given:
     """An answer: held (K,) the columns that hold tasks, x (K,) > 0, y (F,) flows, price (M,) >= 0
-    of rows, the largest 1, share (N,). log_money : of what prices were divided by."""
+    of rows, the largest 1, share (N,). log_money : of what prices were divided by.
+
+    Beside pulls prices are in the unit of the objective, divided by all money, and so are pulls."""
 
     held: Ints
     x: Floats
@@ -46,13 +53,42 @@ def given(alloc: Allocation, question: Question) -> Given:
         tasks = np.where(columns.shut, 0.0, np.maximum(stated[low.way, low.server], 0.0))
         held = np.flatnonzero(tasks)
         price = listed_prices(alloc, low)[kept_rows(low, columns.same)]
+        price = np.concatenate([price, np.zeros(len(question.rhs) - len(price))])
     owner = columns.owner(held)
     x = tasks[held] / question.tasks_unit[owner]
     share = np.asarray(np.bincount(owner, columns.worth(held) * x, question.users), np.float64)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         price, first = _divided(price)
         price, second = _divided(price * question.row_unit)
-    return Given(held, x, _flows(question, held, x), price, share, first + second)
+    found = Given(held, x, _flows(question, held, x), price, share, first + second)
+    return found if question.pulls is None else _pulled(question, found)
+
+
+def _pulled(question: Question, answer: Given) -> Given:
+    """The answer with the pulls that its own shares make, and prices in the unit of these."""
+    pulls, columns = question.pulls, question.columns
+    assert pulls is not None
+    # who has nothing would have a marginal value beyond all numbers
+    log_t = np.log(np.maximum(answer.share, LEAST * question.within))
+    unit = welfare.log_sum_exp(question.log_w + (1 - question.alpha) * log_t)
+    row, each, entry = columns.entries(answer.held)
+    used = np.asarray(np.bincount(row, entry * answer.x[each], len(question.rhs)), np.float64)
+    z = used[pulls.rows]
+    flows = len(question.low)
+    count = np.maximum(np.bincount(pulls.flow, minlength=flows), 1)
+    y = np.asarray(np.bincount(pulls.flow, z / pulls.times, flows), dtype=np.float64) / count
+    z = z - pulls.times * y[pulls.flow]
+    give = pulls.give(unit)
+    pull = np.zeros(len(question.rhs))
+    pull[pulls.rows] = np.divide(z, give, out=np.zeros_like(z), where=give > 0)
+    money = float(np.exp(question.log_w + (1 - question.alpha) * log_t - unit).sum())
+    spent = float(answer.x @ np.bincount(each, entry * answer.price[row], len(answer.held)))
+    rest = max(money - float(pull[pulls.rows] @ z), 1e-12 * money)
+    price = answer.price * (rest / spent if spent > 0 else 0.0) + pull
+    if pulls.hard.any() or not spent > 0:
+        log_value = question.log_w - unit - question.alpha * log_t
+        price = fitted(question, answer.held, answer.x, np.exp(log_value), price)
+    return replace(answer, y=y, price=price, log_money=unit)
 
 
 def _divided(price: Floats) -> tuple[Floats, float]:
@@ -86,7 +122,7 @@ def _flows(question: Question, held: Ints, x: Floats) -> Floats:
     """What each node passes up: all that is free of it, at most what it may; children first."""
     flows, tasks = len(question.low), question.columns.count
     y = np.zeros(flows)
-    if not flows:
+    if not flows or question.pulls is not None:
         return y
     row, each, entry = question.columns.entries(held)
     left = question.rhs - np.bincount(row, entry * x[each], len(question.rhs))
@@ -107,8 +143,8 @@ def named(question: Question, price: Floats, alloc: Allocation) -> dict[str, Flo
         limits[columns.limited] = price[size:]
         return {"prices": price[:size].reshape(alloc.instance.pool.shape), "limit_prices": limits}
     low = columns.low
-    whole = np.zeros(len(low.rhs))
-    whole[kept_rows(low, columns.same)] = price
+    whole, kept = np.zeros(len(low.rhs)), kept_rows(low, columns.same)
+    whole[kept] = price[: int(kept.sum())]
     found = low.named(whole)
     return {"prices": found.capacity, "limit_prices": found.limits, "bound_prices": found.bounds,
             "node_prices": found.nodes}  # fmt: skip

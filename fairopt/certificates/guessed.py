@@ -5,12 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.certificates import pulls
 from fairopt.certificates.due import tangent
 from fairopt.certificates.guess import guess_prices
-from fairopt.formulas import welfare
+from fairopt.certificates.question import kind_of
+from fairopt.formulas import penalties, welfare
 from fairopt.formulas.entitled import entitled
+from fairopt.formulas.penalties import Terms
 
 LEAST = -600.0
+LEAST_SLOPE = 1e-12
+"""part of the largest slope that others have at least"""
+NO_PRICES = {"prices": None, "limit_prices": None, "bound_prices": None, "node_prices": None}
+"""fields of an answer without prices"""
 
 
 def with_prices(alloc: Allocation) -> Allocation:
@@ -19,8 +26,13 @@ def with_prices(alloc: Allocation) -> Allocation:
     given = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices)
     if any(part is not None and part.any() for part in given):
         return alloc
-    asked = entitled(alloc.instance, alloc.score, alloc.kind)
-    parameters = alloc.kind["parameters"]
+    if pulls.penalised(alloc):
+        terms = Terms.of(alloc.notion)
+        # pulls of hard forms are not known before prices are: they are fitted together (`fitted`)
+        return alloc if terms.equal_across or terms.equal_within else _pulled(alloc, terms)
+    kind = kind_of(alloc)
+    asked = entitled(alloc.instance, alloc.score, kind)
+    parameters = kind["parameters"]
     alpha, inside = float(parameters["alpha"]), bool(parameters.get("weight_inside", False))
     log_w = welfare.log_weight(asked.weight, alpha, inside)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -39,3 +51,19 @@ def with_prices(alloc: Allocation) -> Allocation:
         prices=found.capacity, limit_prices=found.limits, bound_prices=found.bounds,
         node_prices=found.nodes,
     )  # fmt: skip
+
+
+def _pulled(alloc: Allocation, terms: Terms) -> Allocation:
+    """The answer with prices that explain the slopes of its penalised objective best."""
+    inst = alloc.instance
+    with np.errstate(all="ignore"):
+        value = penalties.gain(inst, alloc.score, np.maximum(alloc.tasks, 0.0), terms)
+    known = np.isfinite(value)
+    top = float(np.abs(value[known]).max(initial=0.0))
+    if not top > 0:
+        return alloc
+    score = np.zeros(inst.shape[:2])
+    # prices are not negative, even where the slope is
+    score[inst.pairs] = np.where(known, np.maximum(value / top, LEAST_SLOPE), 1.0)
+    p, mu = guess_prices(alloc.with_(score=score, **NO_PRICES), np.zeros(inst.shape[0]))
+    return alloc.with_(prices=p, limit_prices=mu)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairopt.certificates.duality import bill
+from fairopt.certificates.duality import bill, pulled_gap
 from fairopt.certificates.given import Given
 from fairopt.certificates.question import Question
 from fairopt.certificates.tolerance import TOLERANCE
@@ -40,6 +40,11 @@ def linear(question: Question, answer: Given) -> Linear:
     """What the answer's own prices prove."""
     nothing = Linear(np.inf, np.full(question.users, np.inf))
     with np.errstate(all="ignore"):
+        if question.pulls is not None:  # prices are in the unit of the objective
+            worth = np.exp(question.log_w - answer.log_money)
+            cheapest, _ = bill(question, answer.price)
+            gap = pulled_gap(question, answer)
+            return Linear(gap, _off(question, answer, worth, 1.0, cheapest))
         worth = np.exp(question.log_w - question.log_w.max())
         cheapest, budget = bill(question, answer.price)
         own = answer.share - question.base
@@ -83,7 +88,7 @@ def _off(
     if len(question.low):
         at, flow, value = columns.entries(columns.count + np.arange(len(question.low)))
         left = left - np.bincount(at, value * answer.y[flow], len(left))
-    left = np.where(left <= ROUNDING * question.unit, 0.0, left)
+    left = np.where((left <= ROUNDING * question.unit) | ~question.rules, 0.0, left)
     idle = answer.price * np.minimum(left / question.unit, 1.0)
     price = np.bincount(each, entry * answer.price[row], len(held))
     above = np.maximum(price - cheapest[owner] * columns.worth(held), 0.0)

@@ -12,13 +12,13 @@ from functools import cached_property
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates import parts
+from fairopt.certificates import even, parts
 from fairopt.certificates.bound import ROUND, Proved, bound, nothing, sums
 from fairopt.certificates.columns import Grid
-from fairopt.certificates.duality import bill
+from fairopt.certificates.duality import bill, equal_rise, pulled_gap, rise_to
 from fairopt.certificates.duality import gap as duality_gap
 from fairopt.certificates.given import Given, given, named
-from fairopt.certificates.guessed import with_prices
+from fairopt.certificates.guessed import NO_PRICES, with_prices
 from fairopt.certificates.linear import linear
 from fairopt.certificates.question import Question, asked
 from fairopt.certificates.search import ENOUGH, Found, place_of, scale, search
@@ -36,7 +36,6 @@ SURE = 1e-9
 """a gap that needs no second bound"""
 FAR = 0.1
 """distance at first sight from which no optimum is searched while engines are tried"""
-NO_PRICES = {"prices": None, "limit_prices": None, "bound_prices": None, "node_prices": None}
 CLEAR = 1.01
 """what a share is off by at most, in what it is off by at least, that needs no other search"""
 RENT = 30.0
@@ -72,6 +71,8 @@ class Proof:
             return self.prices_gap
         question, nearby = self.question, np.inf
         with np.errstate(all="ignore"):
+            if question.pulls is not None:
+                return self._pulled()
             if np.isfinite(self.off).all():
                 t = np.exp(self.proved.log_share + self.proved.above) - question.base
                 own = np.maximum(self.answer.share - question.base, 0.0)
@@ -79,6 +80,16 @@ class Proof:
             if nearby <= SURE:
                 return nearby
             return min(nearby, duality_gap(question, self.answer))
+
+    def _pulled(self) -> float:
+        """The same beside penalties, by the answer's own prices or by the point nearby."""
+        question, answer, place = self.question, self.answer, self.found.place
+        own = pulled_gap(question, answer)
+        if own <= SURE or place is None:
+            return own
+        rise = max(rise_to(question, answer, place) + self.found.eps, 0.0)
+        nearby = equal_rise(question, answer.share, rise, place.log_unit)
+        return min(own, np.inf if np.isnan(nearby) else nearby)
 
     def ends(self) -> tuple[Floats, Floats]:
         """(N,) the lowest and the highest share of each user at any optimum."""
@@ -122,6 +133,8 @@ def _proof(alloc: Allocation) -> Proof:
     if not question.alpha:
         told, none = linear(question, answer), Found(nothing(question.users), None)
         return Proof(question, answer, none, told.off, np.zeros(question.users), told.gap)
+    if question.pulls is not None and question.pulls.even:
+        return _even(alloc, question, answer)
     found, off, surely = _searched(question, answer)
     if few(question):
         for begin in (_at_prices, _at_tasks):
@@ -133,6 +146,19 @@ def _proof(alloc: Allocation) -> Proof:
             if again[1].max() < off.max():
                 found, off, surely = again
     return Proof(question, answer, found, off, surely)
+
+
+def _even(alloc: Allocation, question: Question, answer: Given) -> Proof:
+    """Under both hard forms only one level is asked for: prices bound it from above, and a point
+    in fractions from below."""
+    level = alloc.shares / alloc.instance.weight
+    most = float(level.max()) * (1 + pulled_gap(question, answer)) * (1 + ROUND)
+    least = even.level(alloc)
+    own = alloc.instance.weight / question.share_unit
+    width = np.full(question.users, np.log(most / least) if least > 0 else np.inf)
+    proved = Proved(np.log(own * max(least, 1e-300)), np.zeros(question.users), width)
+    found = Found(proved, None)
+    return Proof(question, answer, found, *_apart(proved, *_logs(question, answer)))
 
 
 def _at_prices(alloc: Allocation, question: Question, answer: Given) -> Given:
@@ -156,7 +182,7 @@ def _at_tasks(alloc: Allocation, question: Question, answer: Given) -> Given:
 
 def few(question: Question) -> bool:
     """Whether more than two floats, and other prices, are tried."""
-    return question.users + len(question.rhs) <= FEW
+    return question.users + int(question.rules.sum()) <= FEW
 
 
 def _searched(
@@ -177,11 +203,12 @@ def _searched(
             small = few(question)
             if label is not None or (small and more > 2):
                 closer = search(question, answer, more if small else 2, label, enough)
-                found = Found(_closer(found.proved, closer.proved), closer.place or found.place)
+                at = closer if closer.place is not None else found
+                found = Found(_closer(found.proved, closer.proved), at.place, at.eps)
                 off, surely = _apart(found.proved, log_share, floor)
         if not np.isfinite(off).all():
-            rough = Found(_closer(found.proved, as_it_is(question, answer)), found.place)
-            found = rough
+            rough = _closer(found.proved, as_it_is(question, answer))
+            found = replace(found, proved=rough)
             off, surely = _apart(found.proved, log_share, floor)
     return found, off, surely
 
@@ -215,7 +242,11 @@ def _digits(question: Question, answer: Given) -> int:
     free = np.isfinite(log_m) & (answer.share < question.most * (1 - 1e-9))
     if not free.any():
         return 2
-    bits = float(log_m[free].max() - log_m[free].min()) / np.log(2.0)
+    most = float(log_m[free].max())
+    if question.pulls is not None:  # what pulls pay counts as money
+        paid = np.abs(answer.price[question.pulls.rows]) * question.unit[question.pulls.rows]
+        most = max(most, float(np.log(paid.max())) + answer.log_money)
+    bits = (most - float(log_m[free].min())) / np.log(2.0)
     return int(np.clip(np.ceil((bits + 60) / 50) + 1, 2, MOST_PARTS))
 
 
@@ -223,7 +254,7 @@ def as_it_is(question: Question, answer: Given) -> Proved:
     """What the answer proves at its own prices, scaled down to fit: little, but of any answer."""
     place = place_of(question, answer)
     seen = sums(question, place)
-    over = float(-(seen.rest.left / question.unit).min(initial=0.0))
+    over = float(-(seen.rest.left / question.unit)[question.rules].min(initial=0.0))
     if over > 0:
         factor = (1 - 1e-14) / (1 + 2 * over)
         scaled = Given(answer.held, answer.x * factor, answer.y, answer.price, answer.share)
@@ -237,6 +268,8 @@ def gap_by_prices(alloc: Allocation) -> float:
     with np.errstate(all="ignore"):
         question = asked(alloc)
         answer = given(alloc, question)
+        if question.pulls is not None:
+            return pulled_gap(question, answer)
         by_prices = duality_gap if question.alpha else _linear_gap
         return by_prices(question, answer)
 
@@ -257,7 +290,8 @@ def measure(alloc: Allocation) -> tuple[float, float]:
     """(gap, largest residual of a user) of an answer; of one that is far from any optimum at first
     sight what its own prices say, without a search."""
     with np.errstate(all="ignore"):
-        seen = sight(alloc)
+        # beside pulls a trifle in a variance is much in what looks best for a user
+        seen = 0.0 if asked(alloc).pulls is not None else sight(alloc)
         if seen <= FAR:
             found = proof(alloc)
             return found.gap, float(found.off.max())
@@ -324,7 +358,9 @@ def nearer(alloc: Allocation) -> dict[str, Floats] | None:
         rent = np.where(end > 0, np.minimum(np.expm1(end), RENT) * place.value[0], 0.0)
     # a share that is counted in tasks is so in their unit
     prices["limit_prices"] = prices["limit_prices"] + rent / question.tasks_unit
-    if not any(part.any() for part in prices.values()):  # only limits stop anybody
+    if question.pulls is not None and not any(part.any() for part in prices.values()):
+        prices.clear()  # nothing is full: penalties alone stop everybody
+    elif not any(part.any() for part in prices.values()):  # only limits stop anybody
         most = question.most * question.tasks_unit
         prices["limit_prices"] = np.where(np.isfinite(most), question.weight / most, 0.0)
         if not prices["limit_prices"].any():

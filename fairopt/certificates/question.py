@@ -18,10 +18,12 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.certificates import pulls
 from fairopt.certificates.columns import Columns, Grid, Listed
+from fairopt.certificates.pulls import Pulls
 from fairopt.certificates.stuck import stuck
 from fairopt.errors import UsageError
-from fairopt.formulas import rows, welfare
+from fairopt.formulas import penalties, rows, welfare
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.formulas.lowered import LIMIT, QUOTA, Lowered, lower
 from fairopt.instance import Bools, Floats, remembered
@@ -49,6 +51,7 @@ class Question:
     share_unit : (N,) what a share of 1 is in the notion's unit. weight : (N,), W = weight, or
         weight^alpha where `inside`.
     tasks_unit : (N,) powers of two, what 1 is in tasks. row_unit : (M,) the same of rows.
+    pulls : the rows whose prices may have any sign; None without penalties on variances.
     """
 
     columns: Columns
@@ -69,11 +72,20 @@ class Question:
     inside: bool
     tasks_unit: Floats
     row_unit: Floats
+    pulls: Pulls | None = None
 
     @property
     def users(self) -> int:
         """N."""
         return len(self.log_w)
+
+    @property
+    def rules(self) -> Bools:
+        """(M,) the rows that may not be overrun, whose prices are >= 0."""
+        found = np.ones(len(self.rhs), dtype=bool)
+        if self.pulls is not None:
+            found[self.pulls.rows] = False
+        return found
 
     @property
     def bounded(self) -> bool:
@@ -108,11 +120,18 @@ def asked(alloc: Allocation) -> Question:
 
 
 def _asked(alloc: Allocation) -> Question:
-    kind = alloc.kind
+    kind = kind_of(alloc)
     if kind["name"] != "alpha-fair":
         raise UsageError(f"notion {alloc.notion['name']!r} is not alpha-fair")
     terms = entitled(alloc.instance, alloc.score, kind)
-    return _plain(alloc, terms) if alloc.instance.plain else _ruled(alloc, terms)
+    plain = alloc.instance.plain and not pulls.penalised(alloc)
+    return (_plain if plain else _ruled)(alloc, terms, kind)
+
+
+def kind_of(alloc: Allocation) -> dict[str, Any]:
+    """The alpha-fair notion that an answer's shares are compared by: the trade-off's without its
+    penalties."""
+    return pulls.unpenalised(alloc) if alloc.kind["name"] == penalties.NAME else alloc.kind
 
 
 ULPS = 8 * 2.0**-52
@@ -130,6 +149,7 @@ class _Users:
 
     alloc: Allocation
     terms: Entitled
+    kind: dict[str, Any]
     top: Floats
     bottom: Floats
     alone: Floats
@@ -139,8 +159,9 @@ class _Users:
 
     def question(
         self, columns: Any, rhs: Floats, unit: Floats, low: Floats, high: Floats, row_unit: Floats,
+        pulled: Pulls | None = None,
     ) -> Question:  # fmt: skip
-        given = self.alloc.kind["parameters"]
+        given = self.kind["parameters"]
         alpha, inside = float(given["alpha"]), bool(given.get("weight_inside", False))
         terms, share_unit = self.terms, self.share_unit
         log_w = welfare.log_weight(terms.weight, alpha, inside)
@@ -163,13 +184,13 @@ class _Users:
             columns, rhs, unit, low, high, alpha, log_w + more, np.abs(log_w) + np.abs(more),
             base, least, np.maximum(most, least), (0.0 if alpha else nothing) / share_unit,
             np.minimum(self.every, self.top * limit) / share_unit,
-            share_unit, terms.weight, inside, self.tasks_unit, row_unit,
+            share_unit, terms.weight, inside, self.tasks_unit, row_unit, pulled,
         )  # fmt: skip
 
     @property
     def same(self) -> Bools:
-        """(N,) whose share is counted in tasks."""
-        return np.asarray(self.top == self.bottom)
+        """(N,) whose share is counted in tasks; nobody's where it is pulled as well."""
+        return np.asarray((self.top == self.bottom) & (not pulls.penalised(self.alloc)))
 
     @property
     def tasks_unit(self) -> Floats:
@@ -195,7 +216,7 @@ def _power(amount: Floats) -> Floats:
     return np.asarray(np.ldexp(1.0, np.frexp(known)[1] - 1))
 
 
-def _plain(alloc: Allocation, terms: Entitled) -> Question:
+def _plain(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question:
     """A grid of users and servers; rows of capacity, then of limits."""
     inst, score = alloc.instance, alloc.score
     users, servers, resources = inst.shape
@@ -210,7 +231,7 @@ def _plain(alloc: Allocation, terms: Entitled) -> Question:
         every[some] = rows.total(u * a)
         within[some] = rows.largest(u * np.minimum(a, inst.limit[some, None]))
     known = _Users(
-        alloc, terms, top, bottom, np.minimum(alone, inst.limit), best, within, every
+        alloc, terms, kind, top, bottom, np.minimum(alone, inst.limit), best, within, every
     )
     limited = np.flatnonzero(known.as_row)
     rhs = np.concatenate([inst.pool.ravel(), inst.limit[limited]])
@@ -224,7 +245,7 @@ def _plain(alloc: Allocation, terms: Entitled) -> Question:
     )  # fmt: skip
 
 
-def _ruled(alloc: Allocation, terms: Entitled) -> Question:
+def _ruled(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question:
     """Any rules: the lowered system."""
     inst = alloc.instance
     low = lower(inst, alloc.score)
@@ -246,24 +267,33 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     most = np.zeros(users)
     np.maximum.at(most, owner, np.minimum(alone, inst.limit[owner]))
     every = np.asarray(np.bincount(owner, score * alone, users), dtype=np.float64)
-    known = _Users(alloc, terms, top, bottom, most, best, within, every)
+    known = _Users(alloc, terms, kind, top, bottom, most, best, within, every)
     keep = kept_rows(low, known.same)
+    more = pulls.rows(alloc, low, alone)
     rhs, unit = low.rhs[keep], low.unit[keep]
-    row_unit = _power(unit)
     matrix = full if keep.all() else low.matrix[np.flatnonzero(keep)].tocsc()
+    first = matrix.indices[matrix.indptr[low.columns : -1]]  # a row of each flow
+    # a flow cannot be more than all quotas, nor less than all that there is
+    kinds, one = low.kind[keep], low.one[keep]
+    quota = kinds == QUOTA
+    given_out = np.bincount(one[quota], np.maximum(rhs[quota], 0.0), low.shape[4] + 1)
+    lowest = np.maximum(low.low, -unit[first])
+    highest = np.minimum(low.high, given_out[one[first]])
+    if more is not None:
+        matrix = pulls.below(matrix, more)
+        first = matrix.indices[matrix.indptr[low.columns : -1]]
+        rhs = np.concatenate([rhs, np.zeros(len(more.unit))])
+        unit = np.concatenate([unit, more.unit])
+        lowest = np.concatenate([lowest, np.zeros(len(more.most))])
+        highest = np.concatenate([highest, more.most])
+    row_unit = _power(unit)
     columns = Listed.of(
         matrix, low, known.tasks_unit, known.share_unit, known.same, row_unit, shut
     )
-    first = matrix.indices[matrix.indptr[low.columns : -1]]  # a row of each flow
-    # a flow cannot be more than all quotas, nor less than all that there is
-    kind, one = low.kind[keep], low.one[keep]
-    quota = kind == QUOTA
-    given_out = np.bincount(one[quota], np.maximum(rhs[quota], 0.0), low.shape[4] + 1)
-    lowest = np.maximum(low.low, -low.unit[keep][first])
-    highest = np.minimum(low.high, given_out[one[first]])
     flow = row_unit[first]
+    pulled = None if more is None else pulls.of(more, row_unit, flow)
     return known.question(
-        columns, rhs / row_unit, unit / row_unit, lowest / flow, highest / flow, row_unit
+        columns, rhs / row_unit, unit / row_unit, lowest / flow, highest / flow, row_unit, pulled
     )
 
 
@@ -282,4 +312,4 @@ def kept_rows(low: Lowered, same: Bools) -> Bools:
     return found
 
 
-__all__ = ["Question", "asked", "kept_rows"]
+__all__ = ["Question", "asked", "kept_rows", "kind_of"]

@@ -28,7 +28,7 @@ STEPS, ENOUGH = 14, 1e-13
 """most steps with two floats; a bound that needs no better one"""
 KNOWN = 1e-7
 """a bound with which the search is not begun again"""
-ROOMS = 1.0, 1e-14
+ROOMS = 1.0, 1e-9, 1e-14
 """largest part left of a row that is full at the optimum, one after another"""
 STAYS, CHEAPER = 1e-3, 1e-13
 """what is negative by less than this part of a step may be 0 at the end; a column of which the
@@ -71,6 +71,7 @@ def search(
     """
     best = Found(nothing(question.users), None)
     most = STEPS if parts == 2 else STEPS + 4 * parts
+    patience = 1 if parts == 2 and question.pulls is None else 3
     with np.errstate(all="ignore"):
         here = place_of(question, answer, parts)
         for room in ROOMS:
@@ -90,7 +91,7 @@ def search(
                 # of a user of little money the bound falls slowly until eps is below its money
                 stalled, error = eps >= error / 4 and worst >= last / 2, eps
                 stalls = stalls + 1 if stalled else 0
-                if worst <= enough or (np.isfinite(eps) and stalls >= (1 if parts == 2 else 3)):
+                if worst <= enough or (np.isfinite(eps) and stalls >= patience):
                     break
                 point, known = _stepped(question, point, seen if whole else None)
             if _worst(best.proved) <= KNOWN:
@@ -126,7 +127,10 @@ def place_of(question: Question, answer: Given, parts: int = 2) -> Place:
     unit = 0.0
     if free.any():
         unit = welfare.log_sum_exp((question.log_w + (1 - question.alpha) * np.log(t))[free])
-    factor = float(np.exp(scale(question, answer, np.log(q)) - unit))
+    if question.pulls is None:
+        factor = float(np.exp(scale(question, answer, np.log(q)) - unit))
+    else:  # pulls have a unit of money, and prices have been brought to it
+        factor = float(np.exp(answer.log_money - unit))
     held = np.concatenate([answer.held, tasks + np.arange(len(answer.y))])
     amount = np.concatenate([answer.x, answer.y])
     return Place(
@@ -168,12 +172,19 @@ def _begun(question: Question, place: Place, room: float) -> Point | None:
     drift = -cost[len(held) :] / max(float(p.max(initial=0.0)), 1e-300)
     cost = cost[: len(held)]
     part = worth * x / share[n]
-    stays = (part > 1 - q[n] * worth / cost) | (cost == 0)
+    # of prices and pulls of either sign what they cancel to is no measure of what they are
+    pulls = question.pulls
+    dear = cost
+    if pulls is not None:
+        dear = np.bincount(each, np.abs(entry * p[row]), len(every))[: len(held)]
+    stays = (part > (cost - q[n] * worth) / dear) | (cost == 0)
+    if pulls is not None and (pulls.hard & ~pulls.across).any():
+        stays[:] = True  # who is on a server of equal shares stays as long as anybody does
     if not (np.bincount(n[stays], minlength=users) > 0).all():
         return None
     near = np.where(drift > 0, question.high - y, y - question.low)
     inside = (y > question.low) & (y < question.high)
-    moves = np.where(drift == 0, inside, near > np.abs(drift))
+    moves = np.where(drift == 0, inside, near > np.abs(drift)) | (question.pulls is not None)
     end = np.where(drift > 0, question.high, question.low)
     y = np.where(moves | (drift == 0) | ~np.isfinite(end), y, end)
     # what is left of rows, and the largest part of a user's money that each row takes
@@ -187,10 +198,12 @@ def _begun(question: Question, place: Place, room: float) -> Point | None:
     log_own = question.log_w - place.log_unit - question.alpha * np.log(share - question.base)
     own_value = np.where(np.isfinite(question.most), np.exp(log_own), 0.0)
     c = each[task]
-    value = np.maximum(cost, own_value[n] * worth)[c]
+    value = np.maximum(dear, own_value[n] * worth)[c]
     np.maximum.at(paid, row[task], np.where(
         value > 0, entry[task] * p[row[task]] / value, 0.0) * part[c])
     full = (p > 0) & (paid > left) & (left <= room)
+    if pulls is not None:
+        full[pulls.rows] = ~pulls.void(place.log_unit)
     status = _bounds(question, place, share)
     parts = len(place.price)
     value_of = np.where((status == 0) & np.isfinite(log_own), np.exp(log_own), q)
@@ -218,19 +231,22 @@ def clean(question: Question, point: Point) -> Place:
     """The place with 0 for what is negative; itself where nothing is."""
     place = point.place
     task = place.columns < question.columns.count
-    if (place.price[0] >= 0).all() and (place.amount[0][task] >= 0).all():
+    rule = question.rules
+    if (place.price[0] >= 0)[rule].all() and (place.amount[0][task] >= 0).all():
         return place
     amount = np.where(task & (place.amount[0] <= 0), 0.0, place.amount)
-    return replace(place, amount=amount, price=digits.positive(place.price))
+    price = np.where(rule & (place.price[0] <= 0), 0.0, place.price)
+    return replace(place, amount=amount, price=price)
 
 
 def _within(question: Question, place: Place, seen: Sums) -> tuple[Sums, Place]:
     """The place scaled down until no row is overrun, where that is a trifle and nothing else
     stands in its way: no floors, nothing lent."""
     here = seen.rest
-    short = here.left_error - here.left
+    short = np.where(question.rules, here.left_error - here.left, 0.0)
     over = float((short / question.unit).max(initial=0.0))
-    scales = not len(question.low) and not (question.least > 0).any()
+    lent = question.pulls is None and len(question.low) > 0
+    scales = not lent and not (question.least > 0).any()
     if not (0 < over < CHEAPER and scales):
         return seen, place
     amount = digits.plus(place.amount, -4 * over * place.amount[0])
@@ -277,7 +293,7 @@ def _changed(
     owner = question.columns.owner(columns[~flow])
     if not (np.bincount(owner, minlength=question.users) > 0).all():
         return None, None
-    full = point.full & (price[0] >= -STAYS * np.abs(dearer))
+    full = point.full & ((price[0] >= -STAYS * np.abs(dearer)) | ~question.rules)
     price = np.where(full, price, 0.0)
     if not (values[0][point.end == 0] > 0).all():
         return None, None
@@ -285,7 +301,7 @@ def _changed(
     tidy = clean(question, Point(at, moves, full, point.end))
     known = rest(question, tidy)
     overrun = EXCESS if len(values) == 2 else SPARE[len(values)]
-    full = full | (known.left < -overrun * question.unit)
+    full = full | ((known.left < -overrun * question.unit) & question.rules)
     cost = question.columns.cost(tidy.price[0])
     if (point.end == 1).any():  # who pays nothing where it is stopped by its limit alone: no noise
         free = (point.end == 1) & (question.columns.cheapest(cost) == 0)

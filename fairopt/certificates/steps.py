@@ -41,7 +41,8 @@ class Missing:
     owner : (H,) of the columns that move, -1 of flows. part : (H,) weights of the pull.
     rows : full ones. row, each, entry : the entries of A. error : (H,), left : (rows,), miss : (N,)
     right sides. bend : (N,) T. unit : (H,), norm : (rows,), root : (N,) money in a user's unit of
-    value: what the solution is multiplied by. count : rows in all.
+    value: what the solution is multiplied by. count : rows in all. give : (rows,) elasticity of
+    rows with pulls, which is their rho.
     """
 
     owner: Ints
@@ -58,6 +59,7 @@ class Missing:
     norm: Floats
     value_unit: Floats
     count: int
+    give: Floats
 
 
 def missing(
@@ -79,33 +81,66 @@ def missing(
     n[task] = columns.owner(held[task])
     worth = np.ones(len(held))
     worth[task] = columns.worth(held[task])
-    root = np.sqrt(value * share)  # of money
+    money = value * share
+    if question.pulls is not None:
+        money = np.maximum(money, _stiff(question, place, share))
+    root = np.sqrt(money)
     row, each, entry = columns.entries(held)
     unit, part = np.ones(len(held)), np.ones(len(held))
     unit[task] = share[n[task]] / worth[task] / root[n[task]]
     part[task] = np.maximum(
         worth[task] * place.amount[0][move][task] / share[n[task]], LEAST
     )
-    if not task.all():  # the unit of a flow: that of the largest row it is in
+    give = np.zeros(len(full))
+    if question.pulls is not None:
+        give[question.pulls.rows] = question.pulls.give(place.log_unit)
+        unit[~task] = _of_flows(row, each, entry * unit[each], task, give, unit)
+    elif not task.all():  # the unit of a flow: that of the largest row it is in
         np.maximum.at(unit, each, np.where(task[each], 0.0, question.unit[row]))
     on = full[row]
     row, each, entry = row[on], each[on], entry[on] * unit[each[on]]
     used = np.bincount(row, minlength=len(full)) > 0
     active, at = np.flatnonzero(used), (np.cumsum(used) - 1)[row]
-    norm = np.sqrt(np.bincount(at, entry**2, len(active)))
+    norm = np.sqrt(np.bincount(at, entry**2, len(active)) + give[active])
     spare = SPARE[parts]
     here = np.searchsorted(seen.near, held)  # held columns are near; both in order
-    left = (seen.rest.left[active] - spare * question.unit[active]) / norm
+    left = (seen.rest.left[active] - spare * (question.unit * question.rules)[active]) / norm
     log_best = (question.log_w - place.log_unit - np.log(value)) / question.alpha
     short = log_best - np.log(t) if parts == 2 else -exactly(question, place)
     over = seen.rest.to_most + spare * question.most  # cut off again, which costs a trifle
     gone = np.where(end == 1, over, FLOOR * spare * question.least - seen.rest.above_least)
     miss = np.where(fixed, gone, t * short)  # by how much s must rise
-    bend = np.where(fixed, 0.0, t / share / question.alpha)
+    bend = np.where(fixed, 0.0, t / share / question.alpha) * (money / (value * share))
     return Missing(
         n, part, active, at, each, entry / norm[at], seen.profit[here] * unit, left,
-        miss * value / root, bend, unit, norm, value / root, len(question.rhs),
+        miss * root / share, bend, unit, norm, root / share, len(question.rhs),
+        give[active] / norm**2,
     )  # fmt: skip
+
+
+def _stiff(question: Question, place: Place, share: Floats) -> Floats:
+    """(N,) what a change of all of a share costs where a variance pulls most at it."""
+    pulls = question.pulls
+    assert pulls is not None
+    give = pulls.give(place.log_unit)
+    flows = place.amount[0][place.columns >= question.columns.count]
+    use = give * place.price[0][pulls.rows] + pulls.times * flows[pulls.flow]
+    found = np.zeros(len(share))
+    soft = give > 0
+    np.maximum.at(found, pulls.owner[soft], use[soft] ** 2 / give[soft])
+    return found
+
+
+def _of_flows(
+    row: Ints, each: Ints, entry: Floats, task: Bools, give: Floats, unit: Floats
+) -> Floats:
+    """(F,) units of flows in which their largest entries are about 1 in rows of size 1: that of its
+    tasks, and of its elasticity."""
+    flow = ~task[each]
+    size = np.bincount(row, np.where(flow, 0.0, entry**2), len(give)) + give
+    size = np.where(size > 0, size, 1.0)
+    found = np.bincount(each[flow], entry[flow] ** 2 / size[row[flow]], len(unit))[~task]
+    return 1.0 / np.sqrt(np.where(found > 0, found, 1.0))
 
 
 def solved(wanted: Missing) -> Step | None:
@@ -114,7 +149,10 @@ def solved(wanted: Missing) -> Step | None:
     # the columns held contradict each other, and one of the columns has to go
     pull = float(np.clip(np.abs(wanted.error).max(initial=0.0), FAINT, TOGETHER))
     size = len(wanted.owner) + len(wanted.rows) + len(wanted.miss)
-    found = _whole(wanted, pull) if size <= DENSE else _by_rows(wanted)
+    if size <= DENSE:
+        found = _whole(wanted, pull)
+    else:
+        found = _sparse(wanted, pull) if wanted.give.any() else _by_rows(wanted)
     if found is None:
         return None
     dz, dp, dv = found
@@ -125,21 +163,50 @@ def solved(wanted: Missing) -> Step | None:
 
 def _whole(wanted: Missing, pull: float) -> Step | None:
     """All unknowns at once."""
-    held, rows, users = len(wanted.owner), len(wanted.rows), len(wanted.miss)
-    size = held + rows + users
-    matrix = np.zeros((size, size))
-    matrix[held + wanted.row, wanted.each] = wanted.entry
-    matrix[wanted.each, held + wanted.row] = wanted.entry
-    mine = np.flatnonzero(wanted.owner >= 0)
-    at = held + rows + wanted.owner[mine]
-    matrix[mine, at] = matrix[at, mine] = -1.0
-    bend = np.where(wanted.bend > 0, wanted.bend, LOOSE)
-    diagonal = np.concatenate([pull / wanted.part, np.full(rows, -LOOSE), -bend])
-    matrix[np.arange(size), np.arange(size)] = diagonal
-    found = _finite(matrix, np.concatenate([wanted.error, wanted.left, -wanted.miss]))
+    held, rows = len(wanted.owner), len(wanted.rows)
+    row, column, value, right = _system(wanted, pull)
+    matrix = np.zeros((len(right), len(right)))
+    matrix[row, column] = value
+    found = _finite(matrix, right)
     if found is None:
         return None
     return found[:held], found[held : held + rows], found[held + rows :]
+
+
+def _sparse(wanted: Missing, pull: float) -> Step | None:
+    """The same of many rows with pulls, which would fill a matrix of rows alone."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.linalg import splu
+
+    held, rows = len(wanted.owner), len(wanted.rows)
+    row, column, value, right = _system(wanted, pull)
+    matrix = coo_array((value, (row, column)), shape=(len(right), len(right))).tocsc()
+    try:
+        found = splu(matrix).solve(right)
+    except RuntimeError:  # singular
+        return None
+    if not np.isfinite(found).all():
+        return None
+    return found[:held], found[held : held + rows], found[held + rows :]
+
+
+def _system(wanted: Missing, pull: float) -> tuple[Ints, Ints, Floats, Floats]:
+    """Rows, columns and values of the matrix of all unknowns, and the right side."""
+    held, rows, users = len(wanted.owner), len(wanted.rows), len(wanted.miss)
+    mine = np.flatnonzero(wanted.owner >= 0)
+    at = held + rows + wanted.owner[mine]
+    bend = np.where(wanted.bend > 0, wanted.bend, LOOSE)
+    every = np.arange(held + rows + users)
+    minus = np.full(len(mine), -1.0)
+    return (
+        np.concatenate([held + wanted.row, wanted.each, mine, at, every]),
+        np.concatenate([wanted.each, held + wanted.row, at, mine, every]),
+        np.concatenate([
+            wanted.entry, wanted.entry, minus, minus, pull / wanted.part, -LOOSE - wanted.give,
+            -bend,
+        ]),
+        np.concatenate([wanted.error, wanted.left, -wanted.miss]),
+    )  # fmt: skip
 
 
 def _by_rows(wanted: Missing) -> Step | None:

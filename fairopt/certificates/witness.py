@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.formulas import welfare
+from fairopt.formulas import penalties, welfare
+from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats
 
 LARGEST = 20_000
@@ -19,14 +20,54 @@ PATIENCE, SLOW = 5, 0.002
 """the search ends when recent rounds gained less than this part of the whole gain"""
 
 
-def better(
-    alloc: Allocation, log_w: Floats, alpha: float, rounds: int = 60
-) -> tuple[Floats, float]:
-    """Tasks (N, I) of a feasible allocation of larger equivalent share, and log of the ratio.
+class Goal(NamedTuple):
+    """What is to be made larger, and its slopes up to a factor, of amounts (P,) of all pairs."""
+
+    value: Callable[[Floats], float]
+    slope: Callable[[Floats], Floats]
+
+
+def welfare_of(alloc: Allocation, log_w: Floats, alpha: float) -> Goal:
+    """log of the equivalent share."""
+    inst = alloc.instance
+    n, i = inst.pairs
+    u = alloc.score[n, i]
+
+    def shares(x: Floats) -> Floats:
+        return np.asarray(np.bincount(n, u * x, inst.shape[0]), dtype=np.float64)
+
+    def slope(x: Floats) -> Floats:
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            found = log_w[n] + np.log(u) - (alpha * np.log(shares(x)[n]) if alpha > 0 else 0.0)
+        return np.asarray(np.exp(np.maximum(found - found.max(), -600.0)))
+
+    return Goal(lambda x: welfare.log_equivalent(log_w, shares(x), alpha), slope)
+
+
+def penalised(alloc: Allocation) -> Goal:
+    """The trade-off (16) with its penalties."""
+    inst, terms = alloc.instance, Terms.of(alloc.notion)
+
+    def spread(x: Floats) -> Floats:
+        tasks = np.zeros(inst.shape[:2])
+        tasks[inst.pairs] = x
+        return tasks
+
+    def value(x: Floats) -> float:
+        return penalties.objective(inst, alloc.score * spread(x), terms)
+
+    def slope(x: Floats) -> Floats:
+        return penalties.gain(inst, alloc.score, spread(x), terms)
+
+    return Goal(value, slope)
+
+
+def better(alloc: Allocation, goal: Goal, rounds: int = 60) -> tuple[Floats, float]:
+    """Tasks (N, I) of a feasible allocation of larger value, and by how much it is larger.
 
     Conditional gradients: a linear program finds the best vertex for the gradient at the present
-    point, then the best point of the segment to it is searched. The ratio is computed in NumPy from
-    the tasks returned; its log is 0 if nothing better was found.
+    point, then the best point of the segment to it is searched. The value is computed in NumPy from
+    the tasks returned; 0 if nothing better was found.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_array, vstack
@@ -36,7 +77,6 @@ def better(
     users, servers, resources = inst.shape
     if len(n) > LARGEST:
         return alloc.tasks, 0.0
-    u = alloc.score[n, i]
     pair = np.arange(len(n))
     use = coo_array(
         (inst.pair_part.ravel(),
@@ -52,14 +92,10 @@ def better(
     start = start / max(over, 1.0)
     x = start
 
-    def shares(tasks: Floats) -> Floats:
-        return np.asarray(np.bincount(n, u * tasks, users), dtype=np.float64)
-
-    def value(tasks: Floats) -> float:
-        return welfare.log_equivalent(log_w, shares(tasks), alpha)
-
-    base = value(start)
-    if alpha > 0 and not (shares(start) > 0).all():
+    value = goal.value
+    with np.errstate(all="ignore"):
+        base, finite = value(start), np.isfinite(goal.slope(start)).all()
+    if not (np.isfinite(base) and finite):
         # a user has nothing: begin in the interior, where the gradient is finite
         even = inst.alone[n, i] / (users * np.bincount(n, minlength=users)[n] * resources)
         x = 0.9 * start + 0.1 * even / max(float((left @ even).max()), 1.0)
@@ -67,12 +103,11 @@ def better(
     size = inst.alone[n, i]
     scaled: Any = left.multiply(size[None, :]).tocsr()
     for _ in range(rounds):
-        share = shares(x)
-        with np.errstate(divide="ignore", over="ignore", under="ignore"):
-            slope = log_w[n] + np.log(u * size)
-            if alpha > 0:
-                slope = slope - alpha * np.log(share[n])
-        gain = np.exp(np.maximum(slope - slope.max(), -600.0))
+        gain = goal.slope(x) * size
+        top = float(np.abs(gain).max(initial=0.0))
+        if not 0 < top < np.inf:
+            break
+        gain = gain / top
         found = linprog(-gain, A_ub=scaled, b_ub=np.ones(left.shape[0]), method="highs")
         if found.x is None:
             break

@@ -99,3 +99,20 @@ def objective(instance: Instance, dominant: Floats, terms: Terms) -> float:
     if terms.t_drf:
         value -= terms.t_drf * float(within(instance, dominant).sum())
     return value
+
+
+def gain(instance: Instance, score: Floats, tasks: Floats, terms: Terms) -> Floats:
+    """(P,) derivative of (16) by each task, where a task on i brings score a[n,i] = max_r d/c.
+
+    Parameters
+    ----------
+    score, tasks : (N, I).
+    """
+    n, i = instance.pairs
+    dominant = score * tasks
+    level = dominant.sum(axis=1) / instance.weight
+    away = level - level.mean()
+    apart = dominant - means(instance, dominant)
+    each = level**-terms.alpha - 2 * terms.t_pf * away / (len(level) * instance.weight)
+    found: Floats = each[:, None] - 2 * terms.t_drf * apart / (_users(instance) * instance.count)
+    return found[n, i] * score[n, i]

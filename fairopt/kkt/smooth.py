@@ -108,31 +108,14 @@ def _tradeoff(alloc: Allocation, money: float) -> tuple[str, Floats, float]:
             "kkt: found a hard form of the trade-off, whose own multipliers no answer keeps; "
             "wanted penalties"
         )
-    gain = tradeoff_gain(alloc, terms)
+    where = alloc.instance, alloc.score, alloc.tasks
+    gain = penalties.gain(*where, terms)
+    # where penalties take all of the welfare's part, what is left is rounding
+    welfare_part = penalties.gain(*where, penalties.Terms.free(terms.alpha))
+    gain = np.where(np.abs(gain) <= 1e-10 * welfare_part, 0.0, gain)
     n, i = alloc.instance.pairs
     total = float((gain * np.maximum(alloc.tasks[n, i], 0.0)).sum())
     if not total > 0:
         raise UsageError("kkt: the penalties outweigh the welfare: all tasks together gain nothing")
     title = "max sum phi_n g(F_n) - t_PF var F - t_DRF sum V_i, F_n = sum_i a[n,i]/phi_n"
     return title, gain * (money / total), math.log(total / money)
-
-
-def tradeoff_gain(alloc: Allocation, terms: penalties.Terms) -> Floats:
-    """(P,) derivative of (16) by each task, where a task on i brings a[n,i] = max_r d/c.
-
-    It is 0 where the penalties take all of the welfare's derivative to ten digits.
-    """
-    inst = alloc.instance
-    n, i = inst.pairs
-    u = alloc.score
-    dominant = u * alloc.tasks
-    level = dominant.sum(axis=1) / inst.weight
-    away = level - level.mean()
-    apart = dominant - penalties.means(inst, dominant)
-    users = np.maximum(inst.eligible.sum(axis=0), 1)
-    each = level**-terms.alpha
-    across = 2 * terms.t_pf * away / (len(level) * inst.weight)
-    within = 2 * terms.t_drf * apart / (users * inst.count)
-    gain: Floats = each[:, None] - across[:, None] - within
-    gain[np.abs(gain) <= 1e-10 * each[:, None]] = 0.0
-    return gain[n, i] * u[n, i]

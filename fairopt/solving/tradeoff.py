@@ -7,15 +7,20 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.tradeoff import TOLERANCE, keeps_equalities, measure
+from fairopt.certificates.proof import nearer
+from fairopt.certificates.tolerance import TOLERANCE
+from fairopt.certificates.tradeoff import keeps_equalities, measure
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair, Tradeoff
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.penalties import method as interior
-from fairopt.solving.engines.point import Point
+from fairopt.solving.engines.point import Point, fitted
 from fairopt.solving.prices import normalised
+
+NEAR = 1e-7
+"""an answer closer than this is not mended"""
 
 
 def tradeoff(instance: Instance, notion: Tradeoff, score: Floats, how: How) -> Allocation:
@@ -36,10 +41,12 @@ def tradeoff(instance: Instance, notion: Tradeoff, score: Floats, how: How) -> A
         ladder.within(usable(instance))
     if solver in ("auto", "interior"):
         ladder.own()
+        ladder.nearer()
         if ladder.error > ladder.gap and ladder.plain:
             ladder.same_as_alpha_fair(how)
     if ladder.error > ladder.gap and solver != "interior":
         ladder.programs(solver)
+        ladder.nearer()
         if solver not in ("auto", "highs") and ladder.error > ladder.gap and ladder.plain:
             ladder.same_as_alpha_fair(how)
     if ladder.best is None:
@@ -80,6 +87,19 @@ class _Ladder:
 
             for point in relative.follow(self.inner, self._score(), self.terms):
                 self._judge("relative path", point)
+
+    def nearer(self) -> None:
+        """The point at which the judge finds the optimum proved."""
+        if self.best is None or self.error <= NEAR or not self.terms.alpha:
+            return
+        found = nearer(self.best)
+        if found is not None:
+            tasks = fitted(self.instance, found["tasks"])
+            p, mu = self.best.prices, self.best.limit_prices
+            assert p is not None and mu is not None
+            self._keep(
+                {"step": "nearby"}, tasks, found.get("prices", p), found.get("limit_prices", mu)
+            )
 
     def same_as_alpha_fair(self, how: How) -> None:
         from fairopt.solving.alpha_fair import alpha_fair
