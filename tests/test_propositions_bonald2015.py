@@ -290,3 +290,17 @@ def test_a_maximum_of_sum_log_is_not_passed(monkeypatch):
     assert not check(inst, 0).holds
     best = fo.solve(inst, fo.ProportionalFair()).totals
     assert utility.gain(best, np.full(3, 0.4)) < 1e-12 > utility.gain(best, np.full(3, 0.3))
+
+
+def test_in_turn_the_tags_of_8_are_not_bmf(monkeypatch):
+    """The check of `packets-parallel` refuses packets that visit the resources in turn."""
+    from fairopt.propositions import bonald2015_events as events
+
+    inst = fo.Instance(events.CLASSES, [[1, 1]])
+    check = stated("packets-parallel").check
+    assert all(check(inst, seed).holds for seed in range(4))
+    in_turn = events.packet_rates
+    monkeypatch.setattr(
+        events, "packet_rates", lambda *a, parallel, **more: in_turn(*a, **more, parallel=False)
+    )
+    assert not all(check(inst, seed).holds for seed in range(12))
