@@ -7,7 +7,7 @@ starts each. Where BMF is not unique, at every step the point is taken that is w
 of those that the order of the resources leads to. A path counts as drained once its work has
 halved, as it goes on alike from there (docs/results/open-bmf-stability.md).
 
-Run: python examples/open_bmf_stability.py [CLUSTERS [SEED]]
+Run: python examples/open_bmf_stability.py [CLUSTERS [SEED [FIRST]]]; FIRST goes on from a cluster.
 """
 
 from __future__ import annotations
@@ -67,9 +67,10 @@ def drain(part: Floats, mean: Floats, rng: np.random.Generator) -> tuple[Floats,
 
 
 def main() -> None:
-    clusters, seed = ([int(given) for given in sys.argv[1:]] + [200, 0])[:2]
+    given = [int(text) for text in sys.argv[1:]]
+    clusters, seed, begin = given + [200, 0, 0][len(given) :]
     stuck, grown, paths = [], 1.0, 0
-    for k in range(clusters):
+    for k in range(begin, clusters):
         rng = np.random.default_rng([seed, k])
         part, mean, load = cluster(rng)
         least, most = drain(part, mean, rng)
@@ -81,8 +82,8 @@ def main() -> None:
             stuck.append(k)
             print(f"cluster {k}: {int((least > 0.5).sum())} paths have not halved")
         if (k + 1) % 10 == 0:
-            print(f"{k + 1} clusters, {paths} paths: {len(stuck)} with a path that has not halved",
-                  flush=True)  # fmt: skip
+            done = f"{k + 1 - begin} clusters, {paths} paths"
+            print(f"{done}: {len(stuck)} with a path that has not halved", flush=True)
 
 
 if __name__ == "__main__":

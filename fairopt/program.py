@@ -149,7 +149,8 @@ def ruled_set(low: Lowered, unit: Floats) -> RuledSet:
 class Program:
     """A concave objective to maximise over the feasible set; the duals of capacity are prices.
 
-    `definition` holds further constraints that define terms of the objective.
+    `definition` holds further constraints that define terms of the objective. The objective may be
+    that of the notion times a positive factor, which its `program` then names.
     """
 
     objective: Any

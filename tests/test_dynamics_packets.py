@@ -134,6 +134,78 @@ def test_same_bytes_with_and_without_numba(rule):
     assert compiled == plain
 
 
+POPULATIONS = [(4, 1, 1), (1, 1, 1), (2, 3, 1)]
+
+
+def with_propagation(number, delay, window):
+    """The maximum of sum_k n_k (W log phi_k - T_k phi_k), by a general solver."""
+    import cvxpy as cp
+
+    rate, many = cp.Variable(3), np.array(number)
+    gain = many @ (window * cp.log(rate) - cp.multiply(delay, rate))
+    cp.Problem(cp.Maximize(gain), [THREE.demand.T @ cp.multiply(many, rate) <= 1]).solve("CLARABEL")
+    return rate.value
+
+
+@pytest.mark.parametrize("delay", [(0, 20, 0), (20, 20, 20), (0, 0, 40)])
+def test_propagation_turns_the_rule_of_8_from_pf(delay):
+    """Q packets at each resource and phi T on their way fill the window; weights Q / sum Q: PF."""
+    numbers, times = dict(zip("123", (4, 1, 1), strict=True)), dict(zip("123", delay, strict=True))
+    asked = {"propagation": times, "warmup": 5_000.0}
+    found = list(packet_rates(THREE, numbers, "pf", **asked).values())
+    assert found == pytest.approx(with_propagation((4, 1, 1), np.array(delay), 30), rel=0.02)
+    pf = class_rates(THREE.demand, [(4, 1, 1)], "pf")[0] / (4, 1, 1)
+    assert np.abs(np.array(found) / pf - 1).max() > 0.05
+    normalised = list(packet_rates(THREE, numbers, "pf-normalised", **asked).values())
+    assert normalised == pytest.approx(pf, rel=0.02)
+
+
+@pytest.mark.parametrize("population", POPULATIONS)
+def test_in_parallel_the_rule_of_8_is_bmf(population):
+    numbers = dict(zip("123", population, strict=True))
+    for rule, notion in (("pf", "bmf"), ("bmf", "bmf"), ("drf", "drf")):
+        found = packet_rates(THREE, numbers, rule, parallel=True, warmup=5_000.0)
+        fluid = class_rates(THREE.demand, [population], notion)[0] / population
+        assert list(found.values()) == pytest.approx(fluid, rel=0.02)
+
+
+@pytest.mark.parametrize(
+    ("window", "delay", "parallel", "rate"),
+    [
+        (1, 5.0, False, 1 / 6.5), (3, 5.0, False, 3 / 6.5), (1, 5.0, True, 1 / 6),
+        (3, 5.0, True, 0.5), (30, 5.0, True, 1.0), (1, 0.0, True, 1.0), (1, 0.0, False, 1 / 1.5),
+    ],
+)  # fmt: skip
+def test_one_flow_alone(window, delay, parallel, rate):
+    """A window of W packets that take 1 and .5, in turn or at once, and T to come back."""
+    one = Instance([[1, 0.5]], [[1, 1]], users=["1"])
+    found = packet_rates(one, {"1": 1}, "bmf", window=window, propagation={"1": delay},
+                         parallel=parallel)  # fmt: skip
+    assert found["1"] == pytest.approx(rate, rel=1e-3)
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_many_flows_with_propagation(parallel):
+    """More flows than there was room for at first: no packet is lost and none comes back twice."""
+    asked = piece(propagation=[300.0, 0.0, 700.0], parallel=parallel, rule="pf-normalised")
+    records = [replicate(asked, how) for how in ((True, False) if fast.available() else (False,))]
+    assert json.dumps(records[0]) == json.dumps(records[-1])
+    found = records[0]
+    assert found["lost"] == 0 and found["little"] < 1e-9
+    assert found["parts"]["started"] == found["parts"]["ended"] + found["parts"]["running"]
+    # a flow of several packets waits at least for one of them to come back
+    assert found["time"]["3"] > 700
+    runs = simulate_packets(THREE, [0.5], ["pf"], propagation={"3": 700.0}, parallel=parallel,
+                            **SMALL)  # fmt: skip
+    assert all(conserved(record) for record in runs.rows[0].records)
+
+
+@pytest.mark.parametrize("propagation", [{"4": 1.0}, {"1": -1.0}, {"1": np.inf}])
+def test_propagation_that_is_none(propagation):
+    with pytest.raises(BadInput, match="propagation"):
+        simulate_packets(THREE, [0.5], propagation=propagation)
+
+
 def test_one_class_alone():
     """One resource, one class: flows share it evenly, 1 - rho whatever the law of their size."""
     one = Instance([[1.0]], [[1.0]], users=["1"])

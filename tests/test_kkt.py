@@ -27,6 +27,16 @@ def holds(table, within=1e-6):
     assert max(table.worst().values()) <= within, table.worst()
 
 
+def test_what_penalties_take_whole_gains_nothing():
+    """Classes A and B of section V are not full: more there would lose by the penalties."""
+    inst = fo.read("khamse2016/section-v").instance
+    (table,) = kkt.tables(fo.solve(inst, fo.Tradeoff(t_pf=1, t_drf=1)))
+    holds(table)
+    free = np.isin(table.pairs["server"], ["A", "B"])
+    assert (column(table, "gain")[free] == 0).all() and (column(table, "nu")[free] == 0).all()
+    assert (column(table, "gain")[~free] > 0).all() and (column(table, "x") > 0).all()
+
+
 SMOOTH = [fo.Throughput(), fo.ProportionalFair(), fo.AlphaFair(0.5), fo.AlphaFair(3),
           fo.AlphaFair(2, weight_inside=True), fo.ProportionalFair("dominant-share")]  # fmt: skip
 

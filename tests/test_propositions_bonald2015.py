@@ -13,6 +13,7 @@ from fairopt.propositions import bonald2015_examples as examples
 from fairopt.propositions import bonald2015_lies as lies
 from fairopt.propositions import bonald2015_properties as of_notions
 from fairopt.propositions import bonald2015_stability as stability
+from fairopt.propositions import bonald2015_utility as utility
 from fairopt.propositions.statement import Undecided
 from fairopt.propositions.trials import chunk
 from fairopt.solving.engines.water.bottleneck_maps import enumerate_all
@@ -278,3 +279,28 @@ def test_a_drift_too_small_is_refuted(monkeypatch, name):
     monkeypatch.setattr(stability, "quick", lambda *given: None)
     monkeypatch.setattr(stability, "certified", less)
     assert chunk(stated(name), "", 0, 0, 5)["violated"] > 0
+
+
+def test_a_maximum_of_sum_log_is_not_passed(monkeypatch):
+    """The check of `no-utility` refuses proportional fairness in place of BMF."""
+    inst = fo.Instance([[0.5, 1], [1, 0.5], [1, 1]], [[1, 1]])
+    check = stated("no-utility").check
+    assert check(inst, 0).holds and "passed by 0.0555" in check(inst, 0).witness
+    monkeypatch.setattr(utility, "BottleneckMaxFair", fo.ProportionalFair)
+    assert not check(inst, 0).holds
+    best = fo.solve(inst, fo.ProportionalFair()).totals
+    assert utility.gain(best, np.full(3, 0.4)) < 1e-12 > utility.gain(best, np.full(3, 0.3))
+
+
+def test_in_turn_the_tags_of_8_are_not_bmf(monkeypatch):
+    """The check of `packets-parallel` refuses packets that visit the resources in turn."""
+    from fairopt.propositions import bonald2015_events as events
+
+    inst = fo.Instance(events.CLASSES, [[1, 1]])
+    check = stated("packets-parallel").check
+    assert all(check(inst, seed).holds for seed in range(4))
+    in_turn = events.packet_rates
+    monkeypatch.setattr(
+        events, "packet_rates", lambda *a, parallel, **more: in_turn(*a, **more, parallel=False)
+    )
+    assert not all(check(inst, seed).holds for seed in range(12))

@@ -148,6 +148,20 @@ def test_lemma_1_fails_for_claims_of_servers_out_of_reach():
     one.prove()
 
 
+def test_under_tdm_too_claims_out_of_reach_take_from_others(monkeypatch):
+    """So `lemma-1-tdm` needs claims to be of servers the user can use."""
+    inst = fo.Instance([[4.0], [5.0]], [[4.0], [20.0]], [[1, 0], [0, 1]])
+    lie = Lie(0, inst.demand[0], np.array([True, True]))
+    (one,) = outcomes(inst, [lie], 0, "tdm")
+    assert one.before == pytest.approx([1, 4]) and one.tasks.sum(axis=1)[1] < 3
+    assert one.runs == pytest.approx(1)
+    check = find("khamse2016/lemma-1-tdm").check
+    assert check(inst, 0).holds
+    monkeypatch.setattr(khamse2016_lies, "drawn", lambda *given: lie)
+    failed = check(inst, 0)
+    assert not failed.holds and "u2 falls from 4" in failed.witness
+
+
 def test_drawn_lies_keep_to_their_kind():
     rng = np.random.default_rng(3)
     beyond = 0

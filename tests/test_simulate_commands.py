@@ -37,6 +37,32 @@ def test_table_and_json(kind, capsys, tmp_path):
     assert f"{first['gamma']['1'][0]:.4f}" in shown
 
 
+def test_packets_with_propagation_and_in_parallel(capsys):
+    """Both reach the simulation, fixed populations and runs; (8) in parallel is BMF."""
+    fixed = [*PACKETS[:3], "--fixed", "1=4", "--fixed", "2=1", "--fixed", "3=1", "--json"]
+    found = {}
+    for more in ([], ["--propagation", "3=40"], ["--parallel"]):
+        assert command([*fixed, "--rule", "pf", "--rule", "pf-normalised", *more]) == 0
+        data = json.loads(capsys.readouterr().out)
+        assert (data["propagation"], data["parallel"]) == (
+            {"3": 40.0} if "--propagation" in more else {}, "--parallel" in more
+        )  # fmt: skip
+        first, second = data["rows"]
+        found[(*more, "")[0]] = first["packets"]["3"]
+        assert second["packets"]["3"] == pytest.approx(second["fluid"]["3"], rel=0.02)
+        assert second["fluid"] == first["fluid"]
+    assert found["--propagation"] < 0.15 < found[""] < found["--parallel"]
+    assert found["--parallel"] == pytest.approx(5 / 27, rel=1e-3)
+    runs = []
+    for more in ([], ["--propagation", "1=500"]):
+        assert command([*PACKETS, "--load", "0.3", "--rule", "bmf", "--json", *more]) == 0
+        runs.append(json.loads(capsys.readouterr().out)["rows"][0]["gamma"]["1"][0])
+    assert runs[1] < 0.5 * runs[0]
+    for wrong in ("3", "3=soon", "=4"):
+        assert command([*PACKETS, "--load", "0.3", "--propagation", wrong]) == 2
+        assert "wanted CLASS=T" in capsys.readouterr().err
+
+
 def test_the_load_is_the_models(capsys):
     assert command([*TASKS, "--rule", "drf", "--json"]) == 0
     loads = [row["load"] for row in json.loads(capsys.readouterr().out)["rows"]]

@@ -137,6 +137,40 @@ def test_the_rest_is_handed_out_the_same_way() -> None:
                 assert stated[user][server] == pytest.approx(amounts, rel=1e-6), (user, server)
 
 
+@pytest.mark.parametrize(
+    ("notion", "says"),
+    [
+        (fo.MaxMin("drf"), r"a program a level, \.heights"),
+        (fo.HandOutDRF(), r"a program a level, \.heights"),
+        (fo.BottleneckMaxFair(), r"a mixed-integer program, \.patterns"),
+        (fo.PerServerDominantShare(), r"a mixed-integer program, \.patterns"),
+        (fo.PerServerDominantShare(division="tdm"), "another notion on another instance"),
+        (fo.EqualTasks("free"), "another notion on another instance"),
+    ],
+)  # fmt: skip
+def test_without_one_program_it_says_which_way_it_has(notion: fo.Notion, says: str) -> None:
+    inst = fo.read("kesidis2016/no-penalty").instance
+    score = fo.criteria.score(inst, notion.criterion)
+    with pytest.raises(fo.UsageError, match=says):
+        notion.program(inst, score, np.ones(3))
+
+
+@pytest.mark.parametrize(
+    ("notion", "factor"),
+    [
+        (fo.Throughput(), 1), (fo.CommonTasks(), 1), (fo.AlphaFair(2), 1), (fo.AlphaFair(0.5), 1),
+        (fo.EqualTasks(), 11 / 18), (fo.Tradeoff(), 3), (fo.Tradeoff(t_pf=900), 3),
+    ],
+)  # fmt: skip
+def test_the_problem_has_the_objective_as_stated(notion: fo.Notion, factor: float) -> None:
+    """Or times the factor that its page names: sum phi, the largest gain of a task."""
+    inst = fo.read("kesidis2016/no-penalty").instance
+    score = fo.criteria.score(inst, notion.criterion)
+    problem = notion.program(inst, score, np.ones(3)).problem()
+    problem.solve("CLARABEL")
+    assert problem.value * factor == pytest.approx(fo.solve(inst, notion).objective, rel=1e-6)
+
+
 def test_any_mix_of_the_rest_kesidis2016_section_4_1() -> None:
     """With shares free the total is 4 on the data of 4.1, all rows full; in proportion, 3.333."""
     inst = fo.read("kesidis2016/no-penalty").instance

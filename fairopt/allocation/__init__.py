@@ -233,7 +233,8 @@ class Allocation(Amounts):
         """The multipliers: what one more unit of a resource adds to the objective as stated.
 
         (I, R), or (levels, I, R) of a max-min answer, where each level's objective is its t. They
-        are `prices` times a factor; None for notions by a theorem (PS-DSF, DRF by server, BMF).
+        are `prices` times a factor; scores that depend on the capacity are held. None for notions
+        by a theorem (PS-DSF, DRF by server, BMF).
 
         Raises
         ------

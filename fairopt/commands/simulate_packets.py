@@ -22,9 +22,23 @@ def population(context: click.Context, option: click.Parameter, value: tuple[str
     return found
 
 
+def times(context: click.Context, option: click.Parameter, value: tuple[str, ...]) -> Any:
+    """{class: time} from the values CLASS=T of an option."""
+    found = {}
+    for given in value:
+        user, _, time = given.rpartition("=")
+        try:
+            found[user] = float(time)
+        except ValueError:
+            user = ""
+        if not user:
+            raise click.BadParameter(f"found {given!r}; wanted CLASS=T, n1=20")
+    return found
+
+
 @click.command("packets", context_settings={"max_content_width": 100})
 @click.argument("model")
-@common.loads_and_rules("drf (DRFQ), pf or bmf; default all three.")
+@common.loads_and_rules("drf (DRFQ), pf, bmf or pf-normalised; default the first three.")
 @click.option("--fixed", multiple=True, callback=population, metavar="CLASS=N",
               help="Simulate N flows of CLASS that never end, and compare their rates with the "
                    "fluid ones. May be repeated.")
@@ -36,6 +50,11 @@ def population(context: click.Context, option: click.Parameter, value: tuple[str
               help="Mean of a flow's geometric size; default the model's [dynamics], or 2000.")
 @click.option("--window", type=click.IntRange(min=1), metavar="N",
               help="Most packets of a flow in service or in queues; default the model's, or 30.")
+@click.option("--propagation", multiple=True, callback=times, metavar="CLASS=T",
+              help="Time from a packet's last service until the flow may send another in its "
+                   "place. May be repeated; default 0.")
+@click.option("--parallel", is_flag=True,
+              help="A packet asks all its resources at once instead of one after the other.")
 @common.options  # fmt: skip
 def command(
     model: str,
@@ -46,6 +65,8 @@ def command(
     warmup: int,
     packets_per_flow: int | None,
     window: int | None,
+    propagation: dict[str, float],
+    parallel: bool,
     replications: int,
     seed: int,
     workers: int,
@@ -64,14 +85,14 @@ def command(
     problem = files.read(model)
     named, wide = rules or ("drf", "pf", "bmf"), common.setting(problem, "window", window, 30)
     if fixed:
-        return _fixed(problem, fixed, named, wide, as_json, path)
+        return _fixed(problem, fixed, named, wide, propagation, parallel, as_json, path)
     asked = common.loads_of(problem, loads)
     mean = common.setting(problem, "packets_per_flow", packets_per_flow, 2000)
     runs = common.carried_out(
         lambda executor, told: simulate_packets(
             problem.instance, asked, named, mix=problem.dynamics.get("mix"), packets_per_flow=mean,
-            window=wide, flows=number, warmup=warmup, replications=replications, seed=seed,
-            executor=executor, resume=resume, progress=told,
+            window=wide, flows=number, warmup=warmup, propagation=propagation, parallel=parallel,
+            replications=replications, seed=seed, executor=executor, resume=resume, progress=told,
         ),
         len(asked) * len(named) * replications, workers, resume, "packets",
     )  # fmt: skip
@@ -81,7 +102,8 @@ def command(
 
 
 def _fixed(problem: files.Model, numbers: dict[str, int], rules: tuple[str, ...], window: int,
-           as_json: bool, path: str | None) -> int:  # fmt: skip
+           propagation: dict[str, float], parallel: bool, as_json: bool, path: str | None,
+           ) -> int:  # fmt: skip
     """Packets and fluid of a population that does not change, side by side."""
     import json
 
@@ -96,12 +118,15 @@ def _fixed(problem: files.Model, numbers: dict[str, int], rules: tuple[str, ...]
     state = [numbers.get(user, 0) for user in users]
     rows: list[Any] = []
     for rule in rules:
-        found = packet_rates(problem.instance, numbers, rule, window=window)
-        whole = class_rates(pool_parts(problem.instance), [state], rule)[0].tolist()
+        found = packet_rates(problem.instance, numbers, rule, window=window,
+                             propagation=propagation, parallel=parallel)  # fmt: skip
+        notion = rule.partition("-")[0]
+        whole = class_rates(pool_parts(problem.instance), [state], notion)[0].tolist()
         fluid = {u: r / n for u, r, n in zip(users, whole, state, strict=True) if n}
         rows.append({"rule": rule, "packets": found, "fluid": fluid})
     data = {"schema": SCHEMA, "kind": "packets", "model": problem.name, "window": window,
-            "fixed": numbers, "rows": rows}  # fmt: skip
+            "propagation": propagation, "parallel": parallel, "fixed": numbers,
+            "rows": rows}  # fmt: skip
     dump = json.dumps(data, allow_nan=False)
     if path is not None:
         storage.write_text(path, dump + "\n")

@@ -8,6 +8,16 @@ start tag is max(V_j, the start tag of the flow's packet before it (0 at first) 
 max_j a_kj ("drf": DRFQ), a_kj / Q ("pf", (8): Q packets of the flow wait at j or are served there
 when this one comes, itself counted) or a_kj ("bmf").
 Sizes are geometric; what a class gets is gamma_k = mean size / E[T_k].
+
+Propagation: T_k passes from the last service of a packet until the next may be sent in its place.
+A window of W then holds sum_j Q_j + phi T_k packets, and (8) leads to the maximum of
+sum_k (W log phi_k - T_k phi_k), PF only for W large. With the weights Q_j / sum_j Q_j, which sum
+to 1 ("pf-normalised": a_kj sum_j Q_j / Q_j is added), it is PF whatever T_k. This is our form: (9)
+of the paper, which is about propagation times, is lost in the text at hand.
+
+Parallel: a packet asks all its resources at once and is served when all have. Some resource then
+has all W packets of a flow waiting, so that (8) gives the flow the largest weight there: what (8)
+leads to in parallel is bottleneck max fairness.
 """
 
 from __future__ import annotations
@@ -28,7 +38,7 @@ from fairopt.dynamics.runs import Runs, over_loads, whole_numbers
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.instance import Floats, Instance, Ints
 
-RULES = {"drf": at.DRF, "pf": at.PF, "bmf": at.BMF}
+RULES = {"drf": at.DRF, "pf": at.PF, "bmf": at.BMF, "pf-normalised": at.NORMALISED}
 BLOCK = 256
 """arrivals drawn at a time"""
 SLOTS = 32
@@ -45,6 +55,8 @@ def simulate_packets(
     window: int = 30,
     flows: int = 1000,
     warmup: int = 100,
+    propagation: Mapping[str, float] | None = None,
+    parallel: bool = False,
     replications: int = 10,
     seed: int = 0,
     executor: Executor | None = None,
@@ -64,6 +76,10 @@ def simulate_packets(
     packets_per_flow : mean of the geometric size (the paper has 20,000 and says that it does not
         matter much).
     window : most packets of a flow on their way.
+    propagation : {class: time between the last service of a packet and the next sent in its place,
+        in the time that a whole capacity takes for one unit of demand}; 0 where not named. A flow
+        leaves when its last packet is back.
+    parallel : whether a packet asks all its resources at once instead of in turn.
     flows, warmup : measured flows of a replication, and flows before them. Arrivals go on until the
         last measured flow has left.
     replications, seed, executor, resume, progress : as of `simulate_tasks`.
@@ -73,13 +89,17 @@ def simulate_packets(
     Infeasible : a load of 1 or more.
     BadInput, UsageError : no pool, an unknown rule, bad numbers.
     """
-    settings = {"packets_per_flow": packets_per_flow, "window": window, "flows": flows,
-                "warmup": warmup, "seed": seed}  # fmt: skip
+    settings: dict[str, Any] = {"packets_per_flow": packets_per_flow, "window": window,
+                                "flows": flows, "warmup": warmup, "seed": seed}  # fmt: skip
     _known(rules)
     whole_numbers(
         {**settings, "replications": replications},
         {"packets_per_flow": 1, "window": 1, "flows": 1, "warmup": 0, "replications": 1, "seed": 0},
     )
+    if propagation:
+        settings["propagation"] = _delays(instance, propagation).tolist()
+    if parallel:
+        settings["parallel"] = True
     resources = instance.shape[2]
     return over_loads(replicate, instance, loads, rules, mix, float(packets_per_flow), replications,
                       settings, executor, resume, progress, resources * packets_per_flow,
@@ -92,6 +112,8 @@ def packet_rates(
     rule: str,
     *,
     window: int = 30,
+    propagation: Mapping[str, float] | None = None,
+    parallel: bool = False,
     horizon: float = 20_000.0,
     warmup: float = 2_000.0,
     compiled: bool | None = None,
@@ -106,6 +128,7 @@ def packet_rates(
     numbers : {class: flows}, whole numbers >= 0, not all 0.
     rule : one of RULES.
     window : most packets of a flow on their way.
+    propagation, parallel : as of `simulate_packets`.
     horizon, warmup : packets that leave between `warmup` and `horizon` are counted; in the time
         that a whole capacity takes for one unit of demand.
 
@@ -128,7 +151,7 @@ def packet_rates(
         raise BadInput(unknown)
     size = 8.0 * max(sum(each), SLOTS) * len(instance.resources) * window
     needed.check(horizon * len(instance.resources), 1, size, "the numbers of flows and the window")
-    run = _Run(parts, rule, window, compiled)
+    run = _Run(parts, rule, window, compiled, _delays(instance, propagation or {}), parallel)
     kinds = np.repeat(np.arange(len(each)), each)
     # all at time 0 and endless; nobody comes after them
     times = np.append(np.zeros(len(kinds)), np.inf)
@@ -142,6 +165,22 @@ def packet_rates(
         name: float(rate / number)
         for name, rate, number in zip(instance.users, moved, each, strict=True) if number
     }  # fmt: skip
+
+
+def _delays(instance: Instance, propagation: Mapping[str, float]) -> Floats:
+    """(K,) times of propagation.
+
+    Raises
+    ------
+    BadInput : an unknown class, or a number that is no time.
+    """
+    faults = [Fault(f"propagation.{name}", "an unknown user", "a user") for name in propagation
+              if name not in instance.users]  # fmt: skip
+    faults += [Fault(f"propagation.{name}", repr(time), "a time >= 0")
+               for name, time in propagation.items() if not 0 <= time < np.inf]  # fmt: skip
+    if faults:
+        raise BadInput(faults)
+    return np.array([float(propagation.get(name, 0.0)) for name in instance.users])
 
 
 def _known(rules: Sequence[str]) -> None:
@@ -158,7 +197,9 @@ def replicate(piece: Mapping[str, Any], compiled: bool | None = None) -> dict[st
     """
     have = np.array(piece["capacity"])
     parts = np.array(piece["demand"]) / np.where(have > 0, have, 1.0)
-    run = _Run(parts, piece["rule"], int(piece["window"]), compiled)
+    delays = np.array(piece.get("propagation", np.zeros(len(parts))))
+    run = _Run(parts, piece["rule"], int(piece["window"]), compiled, delays,
+               bool(piece.get("parallel", False)))  # fmt: skip
     run.watched = int(piece["warmup"])
     run.until = run.watched + int(piece["flows"])
     rho = np.array(piece["rho"])
@@ -182,10 +223,12 @@ def replicate(piece: Mapping[str, Any], compiled: bool | None = None) -> dict[st
 class _Run:
     """The arrays of `packet_loop.advance`, by its names."""
 
-    def __init__(self, service: Floats, rule: str, window: int, compiled: bool | None) -> None:
+    def __init__(self, service: Floats, rule: str, window: int, compiled: bool | None,
+                 delay: Floats, parallel: bool) -> None:  # fmt: skip
         classes, resources = service.shape
         whole = np.int64
         self.service, self.rule, self.horizon = service, RULES[rule], np.inf
+        self.delay, self.parallel = delay, parallel
         self.watched, self.until = 0, 1
         self.advance = loop(at.advance, compiled)
         self.block: tuple[Ints, Floats, Floats]
@@ -195,7 +238,10 @@ class _Run:
         self.free = np.arange(SLOTS)[::-1].copy()
         self.count[at.FREE] = SLOTS
         self.tags, self.last = np.zeros((SLOTS, resources, window)), np.zeros((SLOTS, resources))
-        self.head, self.length = np.zeros((2, SLOTS, resources), dtype=whole)
+        self.head, self.length, self.through = np.zeros((3, SLOTS, resources), dtype=whole)
+        self.coming = np.zeros((classes, SLOTS * window), dtype=whole)
+        self.due = np.zeros((classes, SLOTS * window))
+        self.oldest, self.under_way = np.zeros((2, classes), dtype=whole)
         self.virtual, self.busy = np.zeros((2, resources))
         self.serving, self.ready = np.full(resources, -1), np.full(resources, np.inf)
         self.area, self.stay, self.wait = np.zeros((3, classes))
@@ -205,10 +251,12 @@ class _Run:
         """Run until the loop is done; `block` draws the next arrivals."""
         while True:
             why = self.advance(
-                self.rule, self.horizon, self.watched, self.until, self.service,
+                self.rule, self.parallel, self.delay, self.horizon, self.watched, self.until,
+                self.service,
                 *self.block, self.count, self.clock, self.present,
                 self.kind, self.born, self.number, self.unsent, self.flying, self.active, self.free,
-                self.tags, self.head, self.length, self.last,
+                self.tags, self.head, self.length, self.last, self.through,
+                self.coming, self.due, self.oldest, self.under_way,
                 self.virtual, self.serving, self.ready, self.busy,
                 self.area, self.stay, self.done, self.seen, self.wait,
             )  # fmt: skip
@@ -223,9 +271,15 @@ class _Run:
         """Room for twice as many flows."""
         slots = len(self.kind)
         for name in ("kind", "number", "flying", "active", "born", "unsent", "tags", "last",
-                     "head", "length"):  # fmt: skip
+                     "head", "length", "through"):  # fmt: skip
             old = getattr(self, name)
             setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
+        # rings that begin at their oldest, with room behind
+        turn = (self.oldest[:, None] + np.arange(self.due.shape[1])) % self.due.shape[1]
+        for name in ("coming", "due"):
+            old = np.take_along_axis(getattr(self, name), turn, axis=1)
+            setattr(self, name, np.concatenate([old, np.zeros_like(old)], axis=1))
+        self.oldest[:] = 0
         self.free = np.zeros(2 * slots, dtype=np.int64)  # none was free
         self.free[:slots] = np.arange(2 * slots - 1, slots - 1, -1)
         self.count[at.FREE] = slots
@@ -240,7 +294,7 @@ class _Run:
         # of what has begun, not all has been served
         serving = np.where(self.serving >= 0, self.ready - end, 0.0)
         use = (self.busy - serving) / end
-        waiting = self.length[here].sum() + (self.serving >= 0).sum()
+        waiting = self._queued(here) + self.under_way.sum()
         seen = self.seen.tolist()
         mean = [w / n if n else None for w, n in zip(self.wait.tolist(), seen, strict=True)]
         return {
@@ -258,3 +312,9 @@ class _Run:
             "lost": float(abs(self.flying[here].sum() - waiting)),
             "little": float(apart.max()),
         }  # fmt: skip
+
+    def _queued(self, slots: Ints) -> int:
+        """Packets that wait or are served; in parallel each counts once."""
+        at_each = self.length[slots] + (self.serving == slots[:, None])
+        queued = at_each.max(axis=1, initial=0) if self.parallel else at_each.sum(axis=1)
+        return int(queued.sum())

@@ -108,7 +108,11 @@ def _tradeoff(alloc: Allocation, money: float) -> tuple[str, Floats, float]:
             "kkt: found a hard form of the trade-off, whose own multipliers no answer keeps; "
             "wanted penalties"
         )
-    gain = penalties.gain(alloc.instance, alloc.score, alloc.tasks, terms)
+    where = alloc.instance, alloc.score, alloc.tasks
+    gain = penalties.gain(*where, terms)
+    # where penalties take all of the welfare's part, what is left is rounding
+    welfare_part = penalties.gain(*where, penalties.Terms.free(terms.alpha))
+    gain = np.where(np.abs(gain) <= 1e-10 * welfare_part, 0.0, gain)
     n, i = alloc.instance.pairs
     total = float((gain * np.maximum(alloc.tasks[n, i], 0.0)).sum())
     if not total > 0:

@@ -59,7 +59,12 @@ class EqualTasks(Notion):
         return free or OneProgram(self.program)
 
     def program(self, instance: Instance, score: Floats, unit: Floats) -> Program:
-        """The second step: most shares when every user keeps phi_n M tasks on each machine."""
+        """The second step: most shares when every user keeps phi_n M tasks on each machine.
+
+        Its objective is the total of shares over the largest gain of a task.
+        """
+        if self.mix == "free" and self._any_mix(instance) is not None:
+            return super().program(instance, score, unit)  # says which way it has
         space = feasible_set(instance, score, unit)
         n, i = instance.pairs
         _, least = equal_level(instance)

@@ -185,11 +185,23 @@ def _harms_itself(inst: Instance, seed: int) -> Check:
     return _harms(inst, seed, beyond=False)
 
 
-def _harms(inst: Instance, seed: int, beyond: bool) -> Check:
+@stated(
+    name="khamse2016/lemma-1-tdm",
+    words="under TDM PS-DSF no user lowers another's tasks by lying about demand or leaving out "
+    "eligible servers without lowering its own, whether it demands every resource or not",
+    source="khamse2016 Lemma 1, of TDM (ours; the words of Lemma 2 are lost); (46)",
+    draw=draws.Small(users=(2, 4), zero_demand=0.3),
+    notion=PerServerDominantShare(division="tdm"),
+)
+def _harms_itself_in_time(inst: Instance, seed: int) -> Check:
+    return _harms(inst, seed, beyond=False, division="tdm")
+
+
+def _harms(inst: Instance, seed: int, beyond: bool, division: str = "rdm") -> Check:
     rng = np.random.default_rng(seed)
     lies = [drawn(inst, rng, beyond) for _ in range(RANDOM)]
     worst, witness = 0.0, ""
-    for one in outcomes(inst, lies, seed, "rdm"):
+    for one in outcomes(inst, lies, seed, division):
         n, after = one.lie.user, one.tasks.sum(axis=1)
         lost = np.where(one.before > 0, 1 - after / np.maximum(one.before, 1e-300), 0.0)
         lost[n] = 0.0
