@@ -29,7 +29,9 @@ TITLE = """# The trade-off with penalties, beside a reference in decimals
 servers, rows nearly parallel (1e-0.5 to 1e-7) in seven of ten draws, weights over six decades in
 half of them, alpha .5 to 10, penalties from 1e-9 to 1e4. The reference is an interior path of its
 own in 90 digits. *Off*: some level is more than a millionth from the optimum's. Forged: tasks
-moved, with prices moved or not; tasks that are best at random prices; all tasks fewer.
+moved, with prices moved or not; tasks that are best at random prices; all tasks fewer. Levels may be
+right and what users hold on a server not, where its variance counts: then a better allocation is
+shown, and the answer is refuted by its gap.
 """
 
 
@@ -101,13 +103,16 @@ def tried(draws: int, first: int) -> tuple[Counter[str], list[str], list[float]]
         own = fo.solve(inst, notion, uncertified="return")
         for name, answer in (("own", own), *(("forged", bad) for bad in forged(own, seed))):
             begin = time.process_time()
-            verdict = fo.certify(answer.with_(certificate=None)).verdict
+            found = fo.certify(answer.with_(certificate=None))
+            verdict = found.verdict
+            # levels may be right and shares on servers wrong: then a better allocation is shown
+            shown = any(c.name == "no better allocation" and not c.holds for c in found.checks)
             took.append(time.process_time() - begin)
             off = float(np.abs(np.log(np.maximum(answer.levels, 1e-300) / best)).max())
             kind = "off" if off > TOLERANCE else "right"
             count[f"{name} {kind} {verdict}"] += 1
             if (verdict == "certified" and off > MARGIN * TOLERANCE) or (
-                verdict == "refuted" and off * MARGIN < TOLERANCE
+                verdict == "refuted" and off * MARGIN < TOLERANCE and not shown
             ):
                 wrong.append(f"seed {seed}: {name}, {off:.2g} off, {verdict}")
     return count, wrong, took
