@@ -7,6 +7,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates.due import tangent
 from fairopt.certificates.guess import guess_prices
+from fairopt.certificates.ruled.prices import as_told
 from fairopt.formulas import welfare
 from fairopt.formulas.entitled import entitled
 
@@ -16,7 +17,8 @@ LEAST = -600.0
 def with_prices(alloc: Allocation) -> Allocation:
     """The answer with prices: its own, or those of which the marginal values of what users have
     are the costs, as nearly as can be. Any prices are a proof."""
-    given = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices)
+    given = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices,
+             alloc.rule_prices)  # fmt: skip
     if any(part is not None and part.any() for part in given):
         return alloc
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
@@ -38,4 +40,5 @@ def with_prices(alloc: Allocation) -> Allocation:
     return alloc.with_(
         prices=found.capacity, limit_prices=found.limits, bound_prices=found.bounds,
         node_prices=found.nodes,
+        rule_prices=as_told(alloc.instance, found.rules),
     )  # fmt: skip

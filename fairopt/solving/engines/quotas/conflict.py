@@ -108,6 +108,6 @@ def _pays(low: Lowered, found: Found) -> Bools:
     """(N,) whether everything that the user could run has a price."""
     money = found.price * low.unit
     price = np.where(money > SURE * money.max(initial=0.0), found.price, 0.0)
-    free = low.cost(price) <= 0
+    free = ~low.dear(price)
     pays: Bools = np.bincount(low.owner[free], minlength=low.shape[0]) == 0
     return pays

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairopt.formulas.lowered import BOUND, CAPACITY, LIMIT, Lowered
+from fairopt.formulas.lowered import BOUND, CAPACITY, LIMIT, RULE, Lowered
 from fairopt.instance import Floats, Instance
 
 CLOSE = 1e-9
@@ -21,6 +21,8 @@ def priced(low: Lowered, price: Floats) -> dict[str, Floats]:
         found["bound_prices"] = named.bounds
     if named.nodes.size:
         found["node_prices"] = named.nodes
+    if named.rules.size:
+        found["rule_prices"] = named.rules
     return found
 
 
@@ -36,6 +38,8 @@ def row(instance: Instance, low: Lowered, m: int) -> str:
         return f"{instance.resources[two]} on {instance.servers[one]}"
     if kind == LIMIT:
         return f"the limit of {instance.users[one]}"
+    if kind == RULE:
+        return f"rule {instance.own_rows[one].name}"
     tree = instance.tree
     if kind == BOUND:
         bounds = tree.bounds
