@@ -31,6 +31,8 @@ ROUNDING = 8 * 2.0**-52
 """part of an amount within which products and sums are rounded"""
 NEGLIGIBLE = 1e-12
 """part of what a user is due alone that counts as nothing: what rounding leaves"""
+FREE = 1e-12
+"""part of what a task pays and is paid by rules that counts as rounding"""
 LEAST = 1e-280
 """a smaller price of a unit of share has lost digits to underflow"""
 
@@ -162,6 +164,14 @@ class Ruled:
 
     def cost(self, prices: Prices) -> Floats:
         """(K, I) price of a running task."""
+        found = self._of_others(prices)
+        for rule, (allowed, asked) in zip(self.inst.own_rows, prices.rules, strict=True):
+            if allowed or asked:
+                found[rule.way, rule.server] += (allowed - asked) * rule.value
+        return found
+
+    def _of_others(self, prices: Prices) -> Floats:
+        """(K, I) the same but for own rules."""
         found = np.repeat(prices.limits[self.owner][:, None], self.inst.shape[1], axis=1)
         for r in np.flatnonzero(prices.capacity.any(axis=0)).tolist():
             found += self.demand[:, :, r] * prices.capacity[:, r]
@@ -172,9 +182,6 @@ class Ruled:
         for row, nodes in zip(self.tree.quotas, prices.nodes, strict=True):
             if nodes.any():
                 found += self._at(row.resource, nodes[self.tree.leaf[self.owner]], row.servers)
-        for rule, (allowed, asked) in zip(self.inst.own_rows, prices.rules, strict=True):
-            if allowed or asked:
-                found[rule.way, rule.server] += (allowed - asked) * rule.value
         return found
 
     def _at(self, r: int, price: Floats, servers: Bools) -> Floats:
@@ -199,14 +206,24 @@ class Ruled:
             return Bill(cheapest, over, priced, idle, budget)
 
     def _free(self, cost: Floats, prices: Prices) -> tuple[Floats, float]:
-        """(K, I) costs with 0 for those below, and the most that all such tasks could be paid."""
+        """(K, I) costs with 0 for those below, and the most that all such tasks could be paid.
+
+        What rules pay may be just what a task costs. Prices are floats, so that the difference is
+        known up to FREE of what is added: below that the task is free. (A lower price of a unit of
+        share proves no less than is true.)
+        """
         if not prices.rules[:, 1].any() and not any(
             prices.rules[j, 0] and (row.value < 0).any()
             for j, row in enumerate(self.inst.own_rows)
         ):
             return cost, 0.0
+        size = self._of_others(prices)
+        for rule, (allowed, asked) in zip(self.inst.own_rows, prices.rules, strict=True):
+            if allowed or asked:
+                size[rule.way, rule.server] += abs(allowed - asked) * np.abs(rule.value)
         short = np.where(self.eligible, np.maximum(-cost, 0.0), 0.0)
-        return np.maximum(cost, 0.0), float((short * self.alone_by_way).sum())
+        cost = np.where((size > cost) & (cost <= FREE * size), 0.0, np.maximum(cost, 0.0))
+        return cost, float((short * self.alone_by_way).sum())
 
     def paid(self, prices: Prices) -> Floats:
         """(N,) what each user's tasks cost."""
