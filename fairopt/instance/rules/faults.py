@@ -49,17 +49,18 @@ def rule_faults(rules: Sequence[Any], names: Names, modes: Any, quotas: Any) -> 
             yield from _term(term, f"{here}.terms[{j}]", known)
 
 
-def _known(names: Names, modes: Any, quotas: Any) -> dict[str, list[str]]:
+def _known(names: Names, modes: Any, quotas: Any) -> dict[str, dict[str, None]]:
     sound = quotas if isinstance(quotas, Quotas) else Quotas()
     ways = [mode.name for own in (modes or {}).values() for mode in own]
-    return {
+    kinds = {
         "users": [*names["users"], *(group.name for group in sound.groups)],
-        "servers": [*names["servers"], *sound.flavors], "modes": list(dict.fromkeys(ways)),
+        "servers": [*names["servers"], *sound.flavors], "modes": ways,
         "resource": [*names["resources"], "output"],
     }  # fmt: skip
+    return {kind: dict.fromkeys(known) for kind, known in kinds.items()}
 
 
-def _term(term: Any, here: str, known: Mapping[str, list[str]]) -> Iterator[Fault]:
+def _term(term: Any, here: str, known: Mapping[str, Mapping[str, None]]) -> Iterator[Fault]:
     if not isinstance(term, Term):
         yield Fault(here, f"a {type(term).__name__}", "fo.Term")
         return

@@ -59,33 +59,48 @@ def given_rules(
     if not rules:
         return None
     users, servers = names["users"], names["servers"]
-    told = [
-        replace(rule, terms=[_named(term, users, servers) for term in rule.terms])
-        if isinstance(rule, Rule) else rule
-        for rule in rules
-    ]  # fmt: skip
+    told = [_by_name(rule, users, servers) for rule in rules]
     wrong = list(rule_faults(told, names, modes, quotas))
     faults.extend(wrong)
     if wrong:
         return None
-    return tuple([
-        replace(rule, **{rule.sense: float(rule.amount) + 0.0},
-                terms=[replace(term, times=float(term.times) + 0.0) for term in rule.terms])
-        for rule in told
-    ])  # fmt: skip
+    return tuple([_as_floats(rule) for rule in told])
 
 
-def _named(term: Any, users: Sequence[str], servers: Sequence[str]) -> Any:
-    """The term with the names at the positions of an array."""
-    if not isinstance(term, Term):
-        return term
+def _as_floats(rule: Rule) -> Rule:
+    """The rule with floats, without -0.0."""
+    terms = [
+        term if type(term.times) is float and term.times else
+        replace(term, times=float(term.times) + 0.0)
+        for term in rule.terms
+    ]  # fmt: skip
+    amounts: dict[str, Any] = {rule.sense: float(rule.amount) + 0.0}
+    return replace(rule, **amounts, terms=terms)
+
+
+def _by_name(rule: Any, users: Sequence[str], servers: Sequence[str]) -> Any:
+    """The rule with names for the positions of an array."""
+    if not isinstance(rule, Rule):
+        return rule
 
     def names(given: Sequence[Any] | None, known: Sequence[str]) -> Sequence[Any] | None:
-        if given is None or not any(isinstance(name, int) for name in given):
+        if given is None:
             return given
         return [known[k] if isinstance(k, int) and k < len(known) else k for k in given]
 
-    return replace(term, users=names(term.users, users), servers=names(term.servers, servers))
+    def numbered(given: Sequence[Any] | None) -> bool:
+        return given is not None and any(isinstance(name, int) for name in given)
+
+    if not any(
+        isinstance(term, Term) and (numbered(term.users) or numbered(term.servers))
+        for term in rule.terms
+    ):
+        return rule
+    return replace(rule, terms=[
+        replace(term, users=names(term.users, users), servers=names(term.servers, servers))
+        if isinstance(term, Term) else term
+        for term in rule.terms
+    ])  # fmt: skip
 
 
 def rows_of(
@@ -97,7 +112,10 @@ def rows_of(
     found = []
     for rule in rules:
         keys, values = [np.zeros(0, np.int64)], [np.zeros(0)]
-        for term in rule.terms:
+        one, more = look.single(rule.terms)
+        keys.append(one[0])
+        values.append(one[1])
+        for term in more:
             key, value = look.counted(term)
             keys.append(key)
             values.append(value)
@@ -123,6 +141,35 @@ class _Look:
         self.resource = {name: r for r, name in enumerate(names["resources"])}
         self.node = {name: v for v, name in enumerate(tree.nodes)}
         self.first = np.searchsorted(ways.owner, np.arange(len(self.user) + 1))
+
+    def single(self, terms: Sequence[Term]) -> tuple[tuple[Ints, Floats], list[Term]]:
+        """The same of all terms of one user without modes on one server, many at a time; and the
+        other terms."""
+        own: list[tuple[int, int, float]] = []
+        simple: list[Term] = []
+        other: list[Term] = []
+        for term in terms:
+            users, servers = term.users, term.servers
+            if (users is not None and servers is not None and len(users) == len(servers) == 1
+                    and term.resource is None and term.modes is None
+                    and users[0] in self.user and servers[0] in self.server):  # fmt: skip
+                own.append((self.user[users[0]], self.server[servers[0]], term.times))
+                simple.append(term)
+            else:
+                other.append(term)
+        if not own:
+            return (np.zeros(0, np.int64), np.zeros(0)), other
+        n, i, times = (np.array(part) for part in zip(*own, strict=True))
+        count = self.first[n + 1] - self.first[n]
+        many = np.flatnonzero(count > 1)
+        if len(many):  # each mode counts
+            other += [simple[k] for k in many.tolist()]
+            keep = count == 1
+            n, i, times = n[keep], i[keep], times[keep]
+        way = self.first[n]
+        on = self.ways.eligible[way, i]
+        key = way * self.ways.eligible.shape[1] + i
+        return (key[on].astype(np.int64), times[on].astype(np.float64)), other
 
     def counted(self, term: Term) -> tuple[Ints, Floats]:
         """Positions way * I + server of the eligible pairs that a term meets, and what one counts.

@@ -85,6 +85,8 @@ def stuck(low: Lowered, floor: Floats, alone: Floats) -> Stuck:
     ----------
     alone : (N,) > 0, share of each user alone, about.
     """
+    if not floor.any() and _all_rise(low):
+        return Stuck(np.zeros(len(floor), bool), ())
     model = Model(low, np.maximum(floor, 1e-3 * alone), 1.0)
     rising = np.ones(len(floor), bool)
     rounds: list[tuple[Bools, Floats]] = []
@@ -97,6 +99,13 @@ def stuck(low: Lowered, floor: Floats, alone: Floats) -> Stuck:
         rounds.append((stopped, found.price))
         rising &= ~stopped
     return Stuck(~rising, tuple(rounds))
+
+
+def _all_rise(low: Lowered) -> bool:
+    """Whether, plainly, everybody can have a little: every row leaves room for some of each task
+    that counts in it."""
+    data = low.matrix.data
+    return not len(low.low) and bool((low.rhs > 0).all() and (data >= 0).all())
 
 
 def _cut(model: Model, floor: Floats) -> Found:

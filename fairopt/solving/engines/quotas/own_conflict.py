@@ -50,6 +50,9 @@ def clash(low: Lowered, floor: Floats) -> Clash | None:
     ------
     SolverFailure : HiGHS finds no optimum.
     """
+    own = low.kind == RULE
+    if not floor.any() and not (own & ((low.rhs < 0) | (low.two >= UP_OF_TWO))).any():
+        return None  # nothing is asked: no tasks fit
     system = _System(low, floor)
     every = np.ones(system.things, dtype=bool)
     cut, money = system.highest(every)
