@@ -205,3 +205,56 @@ def test_without_rules_nothing_is_said_of_them(tmp_path: Path) -> None:
     answer.save(tmp_path / "a.json")
     assert "rule" not in json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["instance"]
     assert "rule_prices" not in (tmp_path / "a.json").read_text(encoding="utf-8")
+
+
+# -- on the command line: explained, changed, swept ----------------------------------------------
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    from fairopt.cli import run
+
+    assert run(list(arguments)) == 0
+    return capsys.readouterr().out
+
+
+def test_tables_show_what_rules_count_and_cost(capsys: pytest.CaptureFixture[str]) -> None:
+    text = told(capsys, "solve", "rules/r1")
+    assert "rule carbon" in text
+    assert "carbon  at most 30      30  0.047619         71.4%" in text  # 30/21 of 2
+    assert "rule power" in told(capsys, "solve", "rules/r2")
+
+
+def test_explain_says_what_a_little_more_of_a_rule_would_bring(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = told(capsys, "explain", "rules/r1", "A")
+    assert "rule carbon, price 0.047619" in text
+    # 31 carbon: 6 + 3 (A + B - 6) = 31, so each has 43/6, 1/6 more than 7
+    assert "with one unit more allowed by rule carbon: +0.1667 tasks (+2.4%)" in text
+    # with 1 less asked A has 2 on z and 4 on w
+    least = told(capsys, "explain", "rules/r6", "A")
+    assert "with one unit less asked by rule half in zone: +2 tasks (+50%)" in least
+
+
+def test_what_if_sets_the_amount_of_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    from fairopt.auditing.changes import changed
+
+    inst = fo.read("rules/r1").instance
+    assert changed(inst, ["rule.carbon=25"]).rules[0].amount == 25  # type: ignore[index]
+    text = told(capsys, "what-if", "rules/r1", "--set", "rule.carbon=25")
+    assert "6.16667" in text  # (25 + 12)/6
+    with pytest.raises(fo.BadInput, match="the unknown rule 'carbn'; wanted carbon"):
+        changed(inst, ["rule.carbn=25"])
+    gone = changed(inst, dropped=["hydro"]).rules
+    assert gone == (fo.Rule("carbon", most=30.0, terms=[fo.Term(servers=["coal"], times=3.0)]),)
+
+
+def test_a_sweep_over_the_amount_of_a_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    text = told(capsys, "sweep", "rules/r1", "--over", "rule.carbon=10,30,60")
+    rows_ = [line.split()[:3] for line in text.splitlines()[1:]]
+    # A takes hydro alone while carbon is dear: 5 and (10 - 5)/3
+    assert rows_ == [["10", "5", "1.66667"], ["30", "7", "7"], ["60", "9", "9"]]
+    from fairopt.cli import run
+
+    assert run(["sweep", "rules/r1", "--over", "rule.carbn=10,30"]) == 2
+    assert "found 'carbn'; wanted carbon" in capsys.readouterr().err

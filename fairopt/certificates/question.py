@@ -51,6 +51,8 @@ class Question:
     tasks_unit : (N,) powers of two, what 1 is in tasks. row_unit : (M,) the same of rows.
     paid : (N,) whom a rule may pay for running, so that a unit of share could cost less than
         nothing; None: nobody. signed : their columns, the prices of which cancel out.
+        further : (M,) how many times as far below full as others a row is aimed at: those that
+        fewer tasks would break, as tasks are scaled down to keep the others; None: 1.
     """
 
     columns: Columns
@@ -73,6 +75,7 @@ class Question:
     row_unit: Floats
     paid: Bools | None = None
     signed: Ints | None = None
+    further: Floats | None = None
 
     @property
     def users(self) -> int:
@@ -129,6 +132,8 @@ ULPS = 8 * 2.0**-52
 BAND = 2.0**-50
 """of `equal`, the part of a typical amount by which the sum may be below: a few units of the last
 digit of its amount, without which no point of several floats could be proved to keep it"""
+FURTHER = 2.0**12
+"""times that rows which fewer tasks would break are aimed at further below full"""
 NOBODY = -1e5
 """log W of users that do not count"""
 
@@ -152,6 +157,7 @@ class _Users:
 
     def question(
         self, columns: Any, rhs: Floats, unit: Floats, low: Floats, high: Floats, row_unit: Floats,
+        further: Floats | None = None,
     ) -> Question:  # fmt: skip
         given = self.alloc.kind["parameters"]
         alpha, inside = float(given["alpha"]), bool(given.get("weight_inside", False))
@@ -178,6 +184,7 @@ class _Users:
             np.minimum(self.every, self.top * limit) / share_unit,
             share_unit, terms.weight, inside, self.tasks_unit, row_unit, self.paid,
             None if self.paid is None else np.flatnonzero(self.paid[columns.of_column]),
+            further,
         )  # fmt: skip
 
     @property
@@ -267,7 +274,10 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     known = _Users(alloc, terms, top, bottom, most, best, within, every, paid)
     keep = kept_rows(low, known.same)
     rhs, unit = low.rhs[keep], low.unit[keep]
+    further = None
     if low.shape[6]:
+        asks = (low.kind[keep] == RULE) & ((low.rhs[keep] <= 0) | low.signed[keep])
+        further = np.where(asks, FURTHER, 1.0)
         below = (low.kind[keep] == RULE) & (low.two[keep] == DOWN_OF_TWO)
         rhs = rhs + np.where(below, BAND * unit, 0.0)
     row_unit = _power(unit)
@@ -284,7 +294,7 @@ def _ruled(alloc: Allocation, terms: Entitled) -> Question:
     highest = np.minimum(low.high, given_out[one[first]])
     flow = row_unit[first]
     return known.question(
-        columns, rhs / row_unit, unit / row_unit, lowest / flow, highest / flow, row_unit
+        columns, rhs / row_unit, unit / row_unit, lowest / flow, highest / flow, row_unit, further
     )
 
 

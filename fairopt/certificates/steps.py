@@ -95,7 +95,8 @@ def missing(
     norm = np.sqrt(np.bincount(at, entry**2, len(active)))
     spare = SPARE[parts]
     here = np.searchsorted(seen.near, held)  # held columns are near; both in order
-    left = (seen.rest.left[active] - spare * question.unit[active]) / norm
+    further = 1.0 if question.further is None else question.further[active]
+    left = (seen.rest.left[active] - spare * question.unit[active] * further) / norm
     log_best = (question.log_w - place.log_unit - np.log(value)) / question.alpha
     short = log_best - np.log(t) if parts == 2 else -exactly(question, place)
     over = seen.rest.to_most + spare * question.most  # cut off again, which costs a trifle

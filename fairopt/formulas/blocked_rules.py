@@ -48,7 +48,7 @@ def each_blocked(
         use = way_tasks[:, :, None] * demand
     ceilings = [_full(inst, use, b) for b in range(len(tree.bounds))]
     stopping = [_stopping(inst, use, row) for row in tree.quotas]
-    holds = _holds(inst, way_tasks)
+    holds = _holds(inst, way_tasks, None if prices is None else rule_prices)
     first = np.searchsorted(ways.owner, np.arange(len(inst.users) + 1)).tolist()
     for n, user in enumerate(inst.users):
         own = slice(first[n], first[n + 1])
@@ -72,7 +72,7 @@ def each_blocked(
                 price = _price(node_prices, q, node)
                 yield Blocked(user, where, inst.resources[row.resource], price)
         for j in (np.flatnonzero(holds[n]) if holds.size else []):
-            yield Blocked(user, None, f"rule {inst.own_rows[j].name}", _price(rule_prices, int(j)))
+            yield Blocked(user, f"rule {inst.own_rows[j].name}", "", _price(rule_prices, int(j)))
 
 
 def free(inst: Instance, way_tasks: Floats) -> Bools:
@@ -110,12 +110,15 @@ def _tight(row: Row, way_tasks: Floats) -> tuple[bool, bool]:
     return row.up and used >= row.amount - some, row.down and used <= row.amount + some
 
 
-def _holds(inst: Instance, way_tasks: Floats) -> Bools:
-    """(N, J) whether a rule of one's own holds back some task that the user could run."""
+def _holds(inst: Instance, way_tasks: Floats, prices: Floats | None) -> Bools:
+    """(N, J) whether a rule of one's own holds back some task that the user could run; with
+    prices, whether it makes such a task dearer."""
     found = np.zeros((len(inst.users), len(inst.own_rows)), dtype=bool)
     for j, row in enumerate(inst.own_rows):
         more, less = _tight(row, way_tasks)
         stops = (more & (row.value > 0)) | (less & (row.value < 0))
+        if prices is not None:
+            stops &= (-1.0 if not row.up else 1.0) * float(prices[j]) * row.value > 0
         found[inst.ways.owner[row.way[stops]], j] = True
     return found
 
