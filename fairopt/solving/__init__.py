@@ -112,7 +112,7 @@ def solve(
         from fairopt.solving import constraints as own
 
         own.refused(notion)
-        rest = {"solver": solver, "gap": gap, "uncertified": uncertified, "polish": polish,
+        rest = {"solver": solver, "gap": gap, "uncertified": "return", "polish": polish,
                 "progress": progress, "reduce": reduce}  # fmt: skip
         return own.answer(instance, notion, _score(instance, notion), constraints,
                           partial(solve, notion=notion, **rest), uncertified)  # type: ignore[arg-type]
