@@ -2,9 +2,9 @@
 Fairness against carbon
 =======================
 
-A cap on carbon is a rule of one's own: a task on hydro counts 1, one on coal 3. As the cap falls, the
-user who may run on coal only pays first. Each point is a certified answer; the price of the rule is what one more
-unit of carbon is worth.
+A cap on carbon is a rule of one's own: a task on hydro counts 1, one on coal 3. As the cap falls,
+the user who may run on coal only pays first. Each point is a certified answer; the price of the
+rule is what one more unit of carbon is worth.
 """
 
 import matplotlib.pyplot as plt
