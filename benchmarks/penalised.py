@@ -29,9 +29,9 @@ TITLE = """# The trade-off with penalties, beside a reference in decimals
 servers, rows nearly parallel (1e-0.5 to 1e-7) in seven of ten draws, weights over six decades in
 half of them, alpha .5 to 10, penalties from 1e-9 to 1e4. The reference is an interior path of its
 own in 90 digits. *Off*: some level is more than a millionth from the optimum's. Forged: tasks
-moved, with prices moved or not; tasks that are best at random prices; all tasks fewer. Levels may be
-right and what users hold on a server not, where its variance counts: then a better allocation is
-shown, and the answer is refuted by its gap.
+moved, with prices moved or not; tasks that are best at random prices; all tasks fewer. Levels may
+be right and what users hold on a server not, where its variance counts: then a better allocation
+is shown, and the answer is refuted by its gap.
 """
 
 

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from fairopt.instance.quotas import Mode as Mode
     from fairopt.instance.quotas import Quota as Quota
     from fairopt.instance.quotas import Quotas as Quotas
+    from fairopt.instance.rules import Rule as Rule
+    from fairopt.instance.rules import Term as Term
     from fairopt.notions import AlphaFair as AlphaFair
     from fairopt.notions import BottleneckMaxFair as BottleneckMaxFair
     from fairopt.notions import CommonTasks as CommonTasks
@@ -76,6 +78,8 @@ _PUBLIC = {
     **dict.fromkeys(
         ("Group", "Guarantee", "Bound", "Quota", "Quotas", "Mode"), "instance.quotas"
     ),
+    "Rule": "instance.rules",
+    "Term": "instance.rules",
     "Allocation": "allocation",
     "Check": "allocation.check",
     "Certificate": "allocation.check",

@@ -117,6 +117,10 @@ class NotCertified(FairoptError):
         return (type(self), (str(self), self.allocation))
 
 
+class RuleWarning(UserWarning):
+    """A rule of one's own that says nothing: no term of it meets a user where it may run."""
+
+
 class SolverFailure(FairoptError):
     """Every solver that was tried stopped without an answer."""
 

@@ -173,12 +173,13 @@ def test_guarantees_in_conflict_are_proved_by_prices():
     """G2: A and B together need 11 GPUs on x, which has 8; 15 of 16 look fine in total."""
     inst = cards("ABC", [8, 8], placement=[[1, 0], [1, 0], [1, 1]])
     score, floor = np.ones((3, 2)), np.array([6.0, 5.0, 4.0])
-    prices = Prices(np.array([[1.0], [0.0]]), np.zeros(3), np.zeros(0), np.zeros((0, 4)))
+    own = np.zeros((0, 2))
+    prices = Prices(np.array([[1.0], [0.0]]), np.zeros(3), np.zeros(0), np.zeros((0, 4)), own)
     assert most_of_floors(inst, score, floor, prices) == pytest.approx(8 / 11, rel=1e-15)
     # any prices prove no more than is true
     rng = np.random.default_rng(0)
     for _ in range(50):
         forged = Prices(rng.random((2, 1)) * 10.0 ** rng.integers(-300, 300), rng.random(3),
-                        np.zeros(0), np.zeros((0, 4)))  # fmt: skip
+                        np.zeros(0), np.zeros((0, 4)), own)  # fmt: skip
         assert most_of_floors(inst, score, floor, forged) >= 8 / 11 * (1 - 1e-12)
     assert most_of_floors(inst, score, np.array([4.0, 4.0, 4.0]), prices) >= 1

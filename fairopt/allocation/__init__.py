@@ -16,7 +16,7 @@ from fairopt import criteria
 from fairopt.allocation import html
 from fairopt.allocation.amounts import Amounts
 from fairopt.allocation.check import Certificate
-from fairopt.allocation.fields import checked, positive, running, same, shapes, told
+from fairopt.allocation.fields import checked, positive, running, same, shapes, signs, told
 from fairopt.allocation.objective import worth
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas import (
@@ -65,6 +65,8 @@ class Allocation(Amounts):
     node_prices : (Q, M) >= 0, price of a unit at each node of the tree, for each of
         `instance.tree.quotas`.
     floor_prices : (N,) >= 0, what a unit of share less in each user's floor would be worth.
+    rule_prices : (J,) of `instance.rules`: what one more allowed (`most`) or one less asked
+        (`least`) is worth, >= 0; of `equal` signed, above 0 where it holds back.
     rounds : of nested max-min, in order: {"t", "jump", "priority", "users", "prices"}, who was
         frozen at which point of the path of targets, and the prices that prove it, by the names
         above (docs/maths/quotas.md).
@@ -96,6 +98,7 @@ class Allocation(Amounts):
         node_prices: ArrayLike | None = None,
         floor_prices: Given | None = None,
         rounds: Sequence[Mapping[str, Any]] | None = None,
+        rule_prices: ArrayLike | None = None,
     ) -> None:
         n, i, r = instance.shape
         faults: list[Fault] = []
@@ -112,11 +115,14 @@ class Allocation(Amounts):
         x = running(instance, x, ways, faults)
         own = {"prices": given["prices"], "limit_prices": given["limit_prices"],
                "bound_prices": bound_prices, "node_prices": node_prices,
-               "floor_prices": given["floor_prices"]}  # fmt: skip
+               "floor_prices": given["floor_prices"], "rule_prices": rule_prices}  # fmt: skip
         priced = {
-            name: None if own[name] is None else checked(name, own[name], shape, faults)
+            name: None if own[name] is None
+            else checked(name, own[name], shape, faults, name == "rule_prices")
             for name, shape in shapes(instance).items()
-        }
+        }  # fmt: skip
+        if priced["rule_prices"] is not None and not faults:
+            signs("rule_prices", instance, priced["rule_prices"], faults)
         levels = None
         if level_prices is not None:
             levels = checked("level_prices", level_prices, (None, i, r), faults)
@@ -202,7 +208,7 @@ class Allocation(Amounts):
                 return blocked_rounds.each_blocked(self.instance, ways, self.rounds)
             return blocked_rules.each_blocked(
                 self.instance, ways, self.prices, self.limit_prices, self.bound_prices,
-                self.node_prices,
+                self.node_prices, self.rule_prices,
             )  # fmt: skip
         return each_blocked(self.instance, self.each_stopped(), self.prices, self.limit_prices)
 

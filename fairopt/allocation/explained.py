@@ -31,7 +31,8 @@ class Stop(NamedTuple):
     """A full resource that stops a user: its price, the user's part of it, who holds most of it.
 
     `resource` and `server` are None where the user's own limit stops it. Where a ceiling or a quota
-    of its groups does, `server` names it, and nobody is said to hold it.
+    of its groups does, `server` names it, and nobody is said to hold it. Of a rule of one's own
+    `server` is "rule NAME" and `resource` "".
     """
 
     resource: str | None
@@ -200,6 +201,8 @@ def _stop(stop: Stop) -> str:
     if stop.resource is None:
         return "its own limit" + (f", price {_n(stop.price)}" if stop.price else "")
     price = f", price {_n(stop.price)} a unit" if stop.price else ""
+    if not stop.resource:  # a rule of one's own
+        return f"{stop.server}" + (f", price {_n(stop.price)}" if stop.price else "")
     if not stop.holders and stop.own == 0:
         return f"{stop.resource}: {stop.server}{price}"
     parts = [f"it holds {_part(stop.own)}", *(f"{u} {_part(part)}" for u, part in stop.holders)]

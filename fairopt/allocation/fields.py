@@ -28,7 +28,7 @@ def shapes(instance: Instance) -> dict[str, tuple[int, ...]]:
         nodes = (len(instance.tree.quotas), len(instance.tree.nodes))
     return {
         "prices": (i, r), "limit_prices": (n,), "bound_prices": bounds, "node_prices": nodes,
-        "floor_prices": (n,),
+        "floor_prices": (n,), "rule_prices": (len(instance.own_rows),),
     }  # fmt: skip
 
 
@@ -57,6 +57,13 @@ def checked(
             faults.append(Fault(name, f"{least:g}", "numbers >= 0"))
     # an array taken over from another answer is sealed already
     return array if is_sealed(array) else sealed(array + 0.0)
+
+
+def signs(name: str, instance: Instance, given: Floats, faults: list[Fault]) -> None:
+    """Add a fault for each price below 0 of a rule that is not `equal`."""
+    for row, price in zip(instance.own_rows, given.tolist(), strict=True):
+        if price < 0 and not (row.up and row.down):
+            faults.append(Fault(f"{name}.{row.name}", f"{price:g}", "a number >= 0"))
 
 
 def _fits(found: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
@@ -121,16 +128,20 @@ def _round(instance: Instance, given: Any, place: str, faults: list[Fault]) -> R
         prices = {}
     shape = shapes(instance)
     _known(prices, tuple(shape), f"{place}.prices", faults)
+    arrays = {
+        name: checked(f"{place}.prices.{name}", prices[name], of, faults, name == "rule_prices")
+        for name, of in shape.items()
+        if prices.get(name) is not None
+    }
+    own = arrays.get("rule_prices")
+    if own is not None and own.shape == shape["rule_prices"]:
+        signs(f"{place}.prices.rule_prices", instance, own, faults)
     return Table({
         "t": _number(given.get("t"), f"{place}.t", math.inf, faults),
         "jump": _number(given.get("jump", 0.0), f"{place}.jump", 1.0, faults),
         "priority": int(_number(given.get("priority", 0), f"{place}.priority", 2.0**53, faults)),
         "users": tuple(users),
-        "prices": Table({
-            name: checked(f"{place}.prices.{name}", prices[name], of, faults)
-            for name, of in shape.items()
-            if prices.get(name) is not None
-        }),
+        "prices": Table(arrays),
     })  # fmt: skip
 
 
@@ -170,4 +181,4 @@ def same(one: Any, two: Any) -> bool:
     return bool(one == two)
 
 
-__all__ = ["Round", "checked", "positive", "running", "same", "shapes", "told"]
+__all__ = ["Round", "checked", "positive", "running", "same", "shapes", "signs", "told"]

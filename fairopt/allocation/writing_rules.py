@@ -10,10 +10,11 @@ import numpy as np
 from fairopt.allocation.amounts import Amounts
 from fairopt.instance import Floats, Instance
 from fairopt.instance.quotas.plain import group_tables, mode_table, user_tables
+from fairopt.instance.rules.plain import rule_tables
 
 
 def instance_rules(inst: Instance) -> dict[str, Any]:
-    """The keys groups, flavors, quotas and modes of an instance, those that are not empty.
+    """The keys groups, flavors, quotas, modes and rules of an instance, those that are not empty.
 
     `quotas` has the keys that users have in a model file, a weight of 0 among them.
     """
@@ -22,7 +23,7 @@ def instance_rules(inst: Instance) -> dict[str, Any]:
         for user, own in (inst.modes or {}).items()
     }
     found = {**group_tables(inst.quotas), "quotas": user_tables(inst.quotas, inst.users),
-             "modes": modes}  # fmt: skip
+             "modes": modes, "rules": rule_tables(inst.rules)}  # fmt: skip
     return {key: value for key, value in found.items() if value}
 
 
@@ -65,6 +66,9 @@ def priced_rules(inst: Instance, given: Mapping[str, Any]) -> dict[str, Any]:
             for q, row in zip(inst.tree.quotas, nodes, strict=True)
             if row.any()
         ]
+    if given.get("rule_prices") is not None:
+        own = tuple([row.name for row in inst.own_rows])
+        found["rule_prices"] = _row(given["rule_prices"], own)
     if given.get("floor_prices") is not None:
         found["floor_prices"] = _row(given["floor_prices"], inst.users)
     return found

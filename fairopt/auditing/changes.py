@@ -9,6 +9,7 @@ from fairopt.files.tables import arrays_of, tables_of
 from fairopt.instance import Instance
 from fairopt.instance.near import nearest
 from fairopt.instance.reading import Faults, build
+from fairopt.instance.rules.records import SENSES
 
 NUMBERS = {
     "weight": ("users", "groups"), "limit": ("users",), "priority": ("users",),
@@ -34,7 +35,7 @@ def changed(
     Parameters
     ----------
     settings : "weight.vision=2", "limit.vision=8", "capacity.node.gpu=16", "nominal.team.gpu=4",
-        and on one flavor "nominal.team.a100.gpu=4".
+        and on one flavor "nominal.team.a100.gpu=4"; the amount of a rule, "rule.carbon=25".
     servers : "a100-node=3": that many more machines like those of the row.
     dropped : names of users, servers or groups that go (a group with everybody in it).
 
@@ -85,6 +86,9 @@ def _names(data: Mapping[str, Any]) -> set[str]:
 def _set(data: dict[str, Any], text: str, gone: set[str], faults: Faults) -> None:
     key, equals, given = text.partition("=")
     field, _, rest = key.strip().partition(".")
+    if field == "rule" and equals:
+        _set_rule(data, rest, given, text, faults)
+        return
     tables = {**NUMBERS, **AMOUNTS}.get(field)
     if not equals or not rest or tables is None:
         known = nearest(field, [*NUMBERS, *AMOUNTS])
@@ -120,6 +124,21 @@ def _set(data: dict[str, Any], text: str, gone: set[str], faults: Faults) -> Non
     faults.add(text, f"the unknown name {rest!r}", nearest(rest.partition(".")[0], names))
 
 
+def _set_rule(
+    data: dict[str, Any], name: str, given: str, text: str, faults: Faults
+) -> None:
+    """Set the amount of a rule of one's own."""
+    value = _number(given)
+    if name not in data.get("rules", {}):
+        wanted = nearest(name, data.get("rules", {}))
+        faults.add(text, f"the unknown rule {name!r}", wanted)
+    elif value is None:
+        faults.add(text, f"the text {given!r}", "a number")
+    else:
+        row = data["rules"][name]
+        row.update({sense: value for sense in SENSES if sense in row})
+
+
 def _add(data: dict[str, Any], text: str, gone: set[str], faults: Faults) -> None:
     name, _, given = text.rpartition("=")
     more = _number(given)
@@ -145,11 +164,14 @@ def _drop(data: dict[str, Any], name: str, faults: Faults) -> None:
         return
     if tables == ["groups"]:
         gone = _inside(data["groups"], name)
+        for each in [*gone, *(k for k, row in data["users"].items() if row.get("group") in gone)]:
+            _drop_from_rules(data, each)
         data["groups"] = {k: v for k, v in data["groups"].items() if k not in gone}
         data["users"] = {
             k: row for k, row in data["users"].items() if row.get("group") not in gone
         }
         return
+    _drop_from_rules(data, name)
     del data[tables[0]][name]
     if tables == ["servers"]:
         for row in data["users"].values():
@@ -158,6 +180,21 @@ def _drop(data: dict[str, Any], name: str, faults: Faults) -> None:
                 _without(mode, name)
         for flavor in data.get("flavors", {}).values():
             _without(flavor, name)
+
+
+def _drop_from_rules(data: dict[str, Any], name: str) -> None:
+    """Take a user, server or group out of the terms of rules; terms of nobody else go, and rules
+    without terms."""
+    for rule in list(data.get("rules", {})):
+        kept = []
+        for term in data["rules"][rule]["terms"]:
+            own = {k: [n for n in v if n != name] if k in ("users", "servers") else v
+                   for k, v in term.items()}  # fmt: skip
+            if all(own.get(k) != [] for k in ("users", "servers")):
+                kept.append(own)
+        data["rules"][rule]["terms"] = kept
+        if not kept:
+            del data["rules"][rule]
 
 
 def _without(row: dict[str, Any], server: str) -> None:

@@ -151,6 +151,8 @@ def sums(question: Question, place: Place, known: Rest | None = None) -> Sums:
     looked = np.zeros(columns.count, dtype=bool)
     looked[columns.below(cost, place.value[0] * (1 + NEAR))] = True
     looked[mine] = True
+    if question.signed is not None:
+        looked[question.signed] = True
     near = np.flatnonzero(looked)
     near = np.concatenate([near, columns.count + np.arange(len(question.low))])
     profit, error = columns.profit(near, place.price, place.value)
@@ -176,6 +178,8 @@ def bound(
     owner, worth = columns.owner(near), columns.worth(near)
     less = np.zeros(users)
     np.maximum.at(less, owner, (profit + error) / worth * (1 + ROUND))
+    if question.proves_nothing(place.value[0] - less):
+        return nothing(users), np.inf
     value = np.maximum(place.value[0] - less, 0.0)
     eps = np.zeros(users)
     mine = place.columns < columns.count

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.ruled.prices import Prices
+from fairopt.certificates.ruled.prices import Prices, of_rules
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.formulas.lowered import Lowered, lower
 from fairopt.formulas.targets import Jump, Point
-from fairopt.instance import Bools, Floats
+from fairopt.instance import Bools, Floats, Instance
 
 LARGEST = 20_000
 """most eligible pairs of an instance for which this is tried"""
@@ -111,11 +111,13 @@ def due(alloc: Allocation) -> Allocation | None:
         prices = {"prices": named.capacity, "limit_prices": named.limits}
         if inst.quotas is not None:
             prices |= {"bound_prices": named.bounds, "node_prices": named.nodes}
+        if inst.rules is not None:
+            prices |= {"rule_prices": named.rules}
         users = [inst.users[n] for n in np.flatnonzero(stopped).tolist()]
         told.append({"t": t, "jump": jump, "users": users, "prices": prices})
     return alloc.with_(
         **own, rounds=told, prices=None, limit_prices=None, level_prices=None, bound_prices=None,
-        node_prices=None, floor_prices=None, certificate=None, steps=(),
+        node_prices=None, floor_prices=None, rule_prices=None, certificate=None, steps=(),
     )  # fmt: skip
 
 
@@ -153,7 +155,7 @@ def at_floors(alloc: Allocation, asked: Entitled, users: Bools) -> list[Prices]:
         stopped, price = _stopped(low, point, 0 * asked.floor, x, price, program.unit)
         if t > FAR or not stopped.any():
             break
-        found.append(Prices(*low.named(price)))
+        found.append(_of(inst, low, price))
         point = point.freeze(stopped)
     return found
 
@@ -167,7 +169,13 @@ def tangent(alloc: Allocation, floor: Floats, value: Floats) -> Prices:
         alone = (alloc.score * inst.alone).sum(axis=1)
         with contextlib.suppress(_NoneError):
             price = _Program(low, alone).highest(nothing, floor, 0.0, value)[2]
-    return Prices(*low.named(price))
+    return _of(inst, low, price)
+
+
+def _of(inst: Instance, low: Lowered, price: Floats) -> Prices:
+    """Prices (M,) of the rows as judges use them."""
+    named = low.named(price)
+    return Prices(*named[:4], of_rules(inst, named.rules))
 
 
 def _rounds(
@@ -215,7 +223,7 @@ def _stopped(
     """Who has no column that costs nothing, and holds no more than its target; clean prices."""
     money = price * low.unit
     price = np.where(money > SURE * money.max(initial=0.0), price, 0.0)
-    dear = low.cost(price) > 0
+    dear = low.dear(price)
     cheap = np.bincount(low.owner[~dear], minlength=len(base)) > 0
     share = np.bincount(low.owner, low.score * x, len(base))
     due = point.due + base

@@ -29,7 +29,7 @@ from fairopt.certificates.proof import Proof, proof
 from fairopt.certificates.question import kind_of
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Ruled
-from fairopt.certificates.ruled.prices import Prices
+from fairopt.certificates.ruled.prices import Prices, of_rules
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.certificates.words import listed, notes
 from fairopt.formulas import welfare
@@ -150,6 +150,7 @@ def _notes(alloc: Allocation) -> list[str]:
         return notes(alloc)
     ruled = Ruled(alloc)
     none = ruled.none()
-    own = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices)
+    own = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices,
+           of_rules(alloc.instance, alloc.rule_prices))  # fmt: skip
     prices = Prices(*[a if a is not None else b for a, b in zip(own, none, strict=True)])
     return [f"with a price: {name}" for name in words.rules(alloc.instance, prices)[: words.MOST]]

@@ -11,7 +11,7 @@ from fairopt.certificates.columns import Grid
 from fairopt.certificates.fitted import fitted
 from fairopt.certificates.question import Question, kept_rows
 from fairopt.formulas import welfare
-from fairopt.formulas.lowered import BOUND, CAPACITY, LIMIT, QUOTA, Lowered
+from fairopt.formulas.lowered import BOUND, CAPACITY, DOWN_OF_TWO, LIMIT, QUOTA, RULE, Lowered
 from fairopt.instance import Floats, Ints
 
 LEAST = 1e-9
@@ -115,6 +115,10 @@ def listed_prices(alloc: Allocation, low: Lowered) -> Floats:
         if own is not None and at.any():
             one = own[low.one[at]] if own.ndim == 1 else own[low.one[at], low.two[at]]
             found[at] = _numbers(one, len(one))
+    at = low.kind == RULE
+    if alloc.rule_prices is not None and at.any():
+        sign = np.where(low.two[at] == DOWN_OF_TWO, -1.0, 1.0)
+        found[at] = _numbers(sign * alloc.rule_prices[low.one[at]], int(at.sum()))
     return found
 
 
@@ -147,7 +151,7 @@ def named(question: Question, price: Floats, alloc: Allocation) -> dict[str, Flo
     whole[kept] = price[: int(kept.sum())]
     found = low.named(whole)
     return {"prices": found.capacity, "limit_prices": found.limits, "bound_prices": found.bounds,
-            "node_prices": found.nodes}  # fmt: skip
+            "node_prices": found.nodes, "rule_prices": found.rules}  # fmt: skip
 
 
 __all__ = ["Given", "given", "listed_prices", "named"]

@@ -9,6 +9,7 @@ from fairopt.certificates import pulls
 from fairopt.certificates.due import tangent
 from fairopt.certificates.guess import guess_prices
 from fairopt.certificates.question import kind_of
+from fairopt.certificates.ruled.prices import as_told
 from fairopt.formulas import penalties, welfare
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.penalties import Terms
@@ -17,7 +18,8 @@ from fairopt.instance import Floats, Ints
 LEAST = -600.0
 LEAST_SLOPE = 1e-12
 """part of the largest slope that others have at least"""
-NO_PRICES = {"prices": None, "limit_prices": None, "bound_prices": None, "node_prices": None}
+NO_PRICES = {"prices": None, "limit_prices": None, "bound_prices": None, "node_prices": None,
+             "rule_prices": None}  # fmt: skip
 """fields of an answer without prices"""
 
 
@@ -29,7 +31,8 @@ def with_prices(alloc: Allocation, label: Ints | None = None) -> Allocation:
     ----------
     label : (N,) the part of each user; parts that share no rule get prices in money of their own.
     """
-    given = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices)
+    given = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices,
+             alloc.rule_prices)  # fmt: skip
     if any(part is not None and part.any() for part in given):
         return alloc
     if pulls.penalised(alloc):
@@ -58,6 +61,7 @@ def with_prices(alloc: Allocation, label: Ints | None = None) -> Allocation:
     return alloc.with_(
         prices=found.capacity, limit_prices=found.limits, bound_prices=found.bounds,
         node_prices=found.nodes,
+        rule_prices=as_told(alloc.instance, found.rules),
     )  # fmt: skip
 
 

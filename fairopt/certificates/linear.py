@@ -65,14 +65,16 @@ def linear(question: Question, answer: Given) -> Linear:
 
 def _scale(question: Question, worth: Floats, cheapest: Floats, budget: float) -> float:
     """The scale of prices with the least bound, which is convex and piecewise linear in it."""
-    at = worth / cheapest
+    # whom a rule pays is never dearer than it is worth
+    at = np.where(cheapest > 0, worth / cheapest, np.inf)
     order = np.argsort(at, kind="stable")
     money, floors = cheapest * question.within, cheapest * question.least
     # the slope of the bound between two scales: who is dearer than its worth holds its floor
     above = np.append(np.cumsum(money[order][::-1])[::-1][1:], 0.0)
     slope = budget - above - np.cumsum(floors[order])
     first = int(np.argmax(slope >= -ROUNDING * budget))
-    return float(at[order[first]])
+    found = float(at[order[first]])
+    return found if np.isfinite(found) else 0.0
 
 
 def _off(
@@ -113,8 +115,10 @@ def _backed(question: Question, answer: Given, left: Floats) -> Floats:
         some = some[columns.open(some)]
         row, each, entry = columns.entries(some)
         alone = np.full(len(some), np.inf)
-        np.minimum.at(alone, each, question.unit[row] / entry)
-        full = left[row] <= TOLERANCE * entry * alone[each]
+        takes = entry > 0
+        np.minimum.at(alone, each[takes], (question.unit[row] / entry)[takes])
+        # a row that a task makes room in brings what its price says, however full it is
+        full = (left[row] <= TOLERANCE * entry * alone[each]) | ~takes
         cost = np.bincount(each, np.where(full, entry * answer.price[row], 0.0), len(some))
         np.minimum.at(found, columns.owner(some), cost / columns.worth(some))
     return found

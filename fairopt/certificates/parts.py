@@ -99,6 +99,11 @@ def part(question: Question, label: Ints, names: Ints) -> Part:
         **{name: getattr(question, name)[flows] for name in ("low", "high")},
         **{name: getattr(question, name)[n] for name in BY_USER},
     )  # fmt: skip
+    if question.paid is not None:
+        paid, owner = question.paid[n], kept.owner(np.arange(kept.count))
+        small = replace(small, paid=paid, signed=np.flatnonzero(paid[owner]))
+    if question.further is not None:
+        small = replace(small, further=question.further[rows])
     within = np.concatenate([
         label[n], np.where(mine, label[users + rows], -1), label[users + size + flows]
     ])  # fmt: skip

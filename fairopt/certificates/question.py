@@ -25,8 +25,8 @@ from fairopt.certificates.stuck import stuck
 from fairopt.errors import UsageError
 from fairopt.formulas import penalties, rows, welfare
 from fairopt.formulas.entitled import Entitled, entitled
-from fairopt.formulas.lowered import LIMIT, QUOTA, Lowered, lower
-from fairopt.instance import Bools, Floats, remembered
+from fairopt.formulas.lowered import DOWN_OF_TWO, LIMIT, QUOTA, RULE, Lowered, lower
+from fairopt.instance import Bools, Floats, Ints, remembered
 
 NEGLIGIBLE = 1e-9
 """a share below this part of what the user is due of what it could have alone, or of its limit,
@@ -52,6 +52,10 @@ class Question:
         weight^alpha where `inside`.
     tasks_unit : (N,) powers of two, what 1 is in tasks. row_unit : (M,) the same of rows.
     pulls : the rows whose prices may have any sign; None without penalties on variances.
+    paid : (N,) whom a rule may pay for running, so that a unit of share could cost less than
+        nothing; None: nobody. signed : their columns, the prices of which cancel out.
+        further : (M,) how many times as far below full as others a row is aimed at: those that
+        fewer tasks would break, as tasks are scaled down to keep the others; None: 1.
     """
 
     columns: Columns
@@ -73,6 +77,9 @@ class Question:
     tasks_unit: Floats
     row_unit: Floats
     pulls: Pulls | None = None
+    paid: Bools | None = None
+    signed: Ints | None = None
+    further: Floats | None = None
 
     @property
     def users(self) -> int:
@@ -91,6 +98,11 @@ class Question:
     def bounded(self) -> bool:
         """Whether anybody's share has a bound of its own."""
         return bool((self.least > 0).any() or np.isfinite(self.most).any())
+
+    def proves_nothing(self, value: Floats) -> bool:
+        """Whether values (N,) that no column's price exceeds leave somebody's share without a
+        price, though tasks may cost less than nothing: then they bound nobody's."""
+        return self.paid is not None and not bool((value[self.paid] > 0).all())
 
     def log_best(self, log_price: Floats, log_unit: float) -> tuple[Floats, Floats]:
         """(N,) log of the share above b that is best at these prices of share, money counted in
@@ -136,6 +148,11 @@ def kind_of(alloc: Allocation) -> dict[str, Any]:
 
 ULPS = 8 * 2.0**-52
 """part by which a floor, which is a product, may differ from the limit that it equals"""
+BAND = 2.0**-50
+"""of `equal`, the part of a typical amount by which the sum may be below: a few units of the last
+digit of its amount, without which no point of several floats could be proved to keep it"""
+FURTHER = 2.0**12
+"""times that rows which fewer tasks would break are aimed at further below full"""
 NOBODY = -1e5
 """log W of users that do not count"""
 
@@ -145,7 +162,7 @@ class _Users:
     """What is known of users before the rows: alpha, log W, same (N,) whether all scores are equal;
     top, bottom (N,) the largest and smallest score; alone (N,) tasks alone,
     about; best, within (N,) the largest share alone on one server, without and with the limit;
-    every (N,) on all servers together."""
+    every (N,) on all servers together; paid as of a `Question`."""
 
     alloc: Allocation
     terms: Entitled
@@ -156,10 +173,11 @@ class _Users:
     best: Floats
     within: Floats
     every: Floats
+    paid: Bools | None = None
 
     def question(
         self, columns: Any, rhs: Floats, unit: Floats, low: Floats, high: Floats, row_unit: Floats,
-        pulled: Pulls | None = None,
+        pulled: Pulls | None = None, further: Floats | None = None,
     ) -> Question:  # fmt: skip
         given = self.kind["parameters"]
         alpha, inside = float(given["alpha"]), bool(given.get("weight_inside", False))
@@ -184,13 +202,17 @@ class _Users:
             columns, rhs, unit, low, high, alpha, log_w + more, np.abs(log_w) + np.abs(more),
             base, least, np.maximum(most, least), (0.0 if alpha else nothing) / share_unit,
             np.minimum(self.every, self.top * limit) / share_unit,
-            share_unit, terms.weight, inside, self.tasks_unit, row_unit, pulled,
+            share_unit, terms.weight, inside, self.tasks_unit, row_unit, pulled, self.paid,
+            None if self.paid is None else np.flatnonzero(self.paid[columns.of_column]),
+            further,
         )  # fmt: skip
 
     @property
     def same(self) -> Bools:
-        """(N,) whose share is counted in tasks; nobody's where it is pulled as well."""
-        return np.asarray((self.top == self.bottom) & (not pulls.penalised(self.alloc)))
+        """(N,) whose share is counted in tasks; nobody's where it is pulled as well. Not of whom a
+        rule pays either: only the price of a limit as a row keeps what it pays above nothing."""
+        same = (self.top == self.bottom) & (not pulls.penalised(self.alloc))
+        return np.asarray(same if self.paid is None else same & ~self.paid)
 
     @property
     def tasks_unit(self) -> Floats:
@@ -259,18 +281,26 @@ def _ruled(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question
     np.minimum.at(bottom, owner[~shut], score[~shut])
     full = low.matrix.tocsc()
     entries = full[:, : low.columns].tocoo()
-    room = _room(low, full)
+    room, takes = _room(low, full), entries.data > 0
     alone = np.full(low.columns, np.inf)
-    np.minimum.at(alone, entries.col, room[entries.row] / entries.data)
+    np.minimum.at(alone, entries.col[takes], room[entries.row[takes]] / entries.data[takes])
     np.maximum.at(best, owner, score * alone)
     np.maximum.at(within, owner, score * np.minimum(alone, inst.limit[owner]))
     most = np.zeros(users)
     np.maximum.at(most, owner, np.minimum(alone, inst.limit[owner]))
     every = np.asarray(np.bincount(owner, score * alone, users), dtype=np.float64)
-    known = _Users(alloc, terms, kind, top, bottom, most, best, within, every)
+    paid = low.paid if low.shape[6] else None
+    paid = paid if paid is not None and paid.any() else None
+    known = _Users(alloc, terms, kind, top, bottom, most, best, within, every, paid)
     keep = kept_rows(low, known.same)
     more = pulls.rows(alloc, low, alone)
     rhs, unit = low.rhs[keep], low.unit[keep]
+    further = None
+    if low.shape[6]:
+        asks = (low.kind[keep] == RULE) & ((low.rhs[keep] <= 0) | low.signed[keep])
+        further = np.where(asks, FURTHER, 1.0)
+        below = (low.kind[keep] == RULE) & (low.two[keep] == DOWN_OF_TWO)
+        rhs = rhs + np.where(below, BAND * unit, 0.0)
     matrix = full if keep.all() else low.matrix[np.flatnonzero(keep)].tocsc()
     first = matrix.indices[matrix.indptr[low.columns : -1]]  # a row of each flow
     # a flow cannot be more than all quotas, nor less than all that there is
@@ -293,7 +323,8 @@ def _ruled(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question
     flow = row_unit[first]
     pulled = None if more is None else pulls.of(more, row_unit, flow)
     return known.question(
-        columns, rhs / row_unit, unit / row_unit, lowest / flow, highest / flow, row_unit, pulled
+        columns, rhs / row_unit, unit / row_unit, lowest / flow, highest / flow, row_unit, pulled,
+        further,
     )
 
 
@@ -303,7 +334,9 @@ def _room(low: Lowered, matrix: Any) -> Floats:
     with np.errstate(invalid="ignore"):
         brought = -flows.data * np.where(flows.data > 0, low.low[flows.col], low.high[flows.col])
     found = low.rhs + np.bincount(flows.row, brought, len(low.rhs))
-    return np.where(low.kind == LIMIT, np.inf, np.maximum(found, 0.0))
+    # tasks that count less than nothing make room for others
+    open_ = (low.kind == LIMIT) | low.signed
+    return np.where(open_, np.inf, np.maximum(found, 0.0))
 
 
 def kept_rows(low: Lowered, same: Bools) -> Bools:

@@ -200,7 +200,7 @@ def _begun(question: Question, place: Place, room: float) -> Point | None:
     c = each[task]
     value = np.maximum(dear, own_value[n] * worth)[c]
     np.maximum.at(paid, row[task], np.where(
-        value > 0, entry[task] * p[row[task]] / value, 0.0) * part[c])
+        value > 0, np.abs(entry[task]) * p[row[task]] / value, 0.0) * part[c])
     full = (p > 0) & (paid > left) & (left <= room)
     if pulls is not None:
         full[pulls.rows] = ~pulls.void(place.log_unit)

@@ -74,6 +74,7 @@ def missing(
     spare = SPARE[parts]
     here = np.searchsorted(seen.near, held)  # held columns are near; both in order
     free = np.maximum(spare * question.unit, 4 * seen.rest.left_error)
+    free = free if question.further is None else free * question.further
     left = (seen.rest.left - np.where(question.rules, free, 0.0))[active] / norm
     log_best = (question.log_w - place.log_unit - np.log(value)) / question.alpha
     short = log_best - np.log(t) if parts == 2 else -exactly(question, place)

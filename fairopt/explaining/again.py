@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -46,12 +48,17 @@ def changes(
     for stop in stops:
         if stop.server is None or stop.server in inst.servers:  # not a ceiling or a quota
             first.setdefault(stop.resource, stop)
+        elif stop.resource == "":
+            first.setdefault(stop.server, stop)
     dearest = list(first.values())
     for stop in dearest[:TRIED]:
         if stop.resource is None or stop.server is None:
             limit = np.array(inst.limit)
             limit[n] *= 1 + MORE
             tried.append(("with a limit 10% higher", inst.replace(limit=limit)))
+            continue
+        if stop.resource == "":
+            tried += _looser(inst, stop.server.removeprefix("rule "))
             continue
         i, r = inst.servers.index(stop.server), inst.resources.index(stop.resource)
         there = float(inst.pool[i, r])
@@ -69,6 +76,23 @@ def changes(
             progress(k, len(tried))
         found.append(_change(alloc, n, words, other, notion))
     return found
+
+
+def _looser(inst: Instance, name: str) -> list[tuple[str, Instance]]:
+    """A rule of one's own that allows one unit more, or asks one less (10% where that is less or
+    most of it); none of `equal`, which does neither."""
+    rules = list(inst.rules or ())
+    k = [rule.name for rule in rules].index(name)
+    rule = rules[k]
+    if rule.sense == "equal":
+        return []
+    there = abs(rule.amount)
+    unit = 1.0 if there == 0 or UNIT[0] * there <= 1.0 <= UNIT[1] * there else MORE * there
+    more, sign = ("more allowed", 1) if rule.sense == "most" else ("less asked", -1)
+    amounts: dict[str, Any] = {rule.sense: rule.amount + sign * unit}
+    rules[k] = replace(rule, **amounts)
+    words = f"with {'one unit' if unit == 1.0 else '10%'} {more} by rule {name}"
+    return [(words, inst.replace(rules=rules))]
 
 
 def _change(alloc: Allocation, n: int, words: str, other: Instance, notion: Notion) -> Change:

@@ -12,6 +12,7 @@ from fairopt.instance.reading import Faults, known_keys, names, nearest, table
 KEYS = (
     "users", "servers", "resources", "demand", "demand_on", "capacity", "count", "placement",
     "weight", "limit", *CURVES, "groups", "flavors", "quotas", "modes",
+    "rules",
 )  # fmt: skip
 
 
@@ -47,5 +48,5 @@ def as_model(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
         known_keys(own, ("weight", *USER_KEYS), here, faults)
         people[name].update({key: own[key] for key in own if key in ("weight", *USER_KEYS)})
     plain: dict[str, Any] = {"servers": rows, "users": people, "names": known}
-    plain.update({key: given[key] for key in ("groups", "flavors") if key in given})
+    plain.update({key: given[key] for key in ("groups", "flavors", "rules") if key in given})
     return {**plain, "resources": list(known[2])}

@@ -25,13 +25,14 @@ from fairopt.instance.reading import (
     tables_by_name,
 )
 
-KEYS = ("bound_prices", "node_prices", "floor_prices", "rounds")
-_PRICES = ("prices", "limit_prices", "bound_prices", "node_prices", "floor_prices")
+KEYS = ("bound_prices", "node_prices", "floor_prices", "rule_prices", "rounds")
+_PRICES = ("prices", "limit_prices", "bound_prices", "node_prices", "floor_prices",
+           "rule_prices")  # fmt: skip
 
 
 def read_rules(inst: Instance, data: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     """The arguments of Allocation for instances with quotas or modes, those that are there."""
-    found: dict[str, Any] = dict(_priced(inst, {k: data.get(k) for k in KEYS[:3]}, "", faults))
+    found: dict[str, Any] = dict(_priced(inst, {k: data.get(k) for k in KEYS[:4]}, "", faults))
     if data.get("rounds") is not None:
         rows = listed(data["rounds"], "rounds", faults)
         found["rounds"] = [_round(inst, row, f"rounds[{k}]", faults) for k, row in enumerate(rows)]
@@ -95,6 +96,10 @@ def _priced(
             found[key] = _bounds(inst, value, here, faults)
         elif key == "node_prices":
             found[key] = _nodes(inst, value, here, faults)
+        elif key == "rule_prices":
+            own = {row.name: j for j, row in enumerate(inst.own_rows)}
+            prices = by_name(value, own, "rule", here, faults, FINITE)
+            found[key] = np.array([prices.get(name, 0.0) for name in own])
         else:
             prices = by_name(value, n, "user", here, faults)
             found[key] = np.array([prices.get(user, 0.0) for user in n])

@@ -29,8 +29,8 @@ _BY_USER = ("totals", "shares", "levels", "rates", "limit_prices", "floor_prices
 _RULES = ("bound_prices", "node_prices")
 _EXPECTED = (
     "objective", "totals", "shares", "levels", "tasks", "dominant_shares", "prices", "rates",
-    "tolerance", "source", "why", "floor_prices", *_RULES, "could_hold", "gap", "moved",
-    "conflict", "cut", "short", "parts", "dues",
+    "tolerance", "source", "why", "floor_prices", *_RULES, "rule_prices", "could_hold",
+    "gap", "moved", "conflict", "cut", "short", "parts", "dues",
 )  # fmt: skip
 _JUDGED = ("tasks", "prices", "limit_prices", "gap", "tolerance", "source", "why")
 Names = dict[str, int]
@@ -47,11 +47,11 @@ class Case:
         notion that says what is due, or "given".
     parameters : by their Python names; the notion itself checks them.
     expect : the right answer: objective, totals, shares, levels, tasks, dominant_shares, prices,
-        rates, floor_prices, by name; bound_prices and node_prices as in answer files;
+        rates, floor_prices, rule_prices, by name; bound_prices and node_prices as in answer files;
         could_hold, `gap` and `moved` of what is held; of guarantees that do not fit `conflict`
-        (users) and `cut`; of whole tasks `short`, and the sorted `parts` and `dues`; `tolerance`
-        (absolute) and `source`. A number may be a fraction in a text, "35/2"; `expected` has
-        numbers throughout.
+        (users; with rules the things in conflict) and `cut`; of whole tasks `short`, and the
+        sorted `parts` and `dues`; `tolerance` (absolute) and `source`. A number may be a fraction
+        in a text, "35/2"; `expected` has numbers throughout.
     printed : the source's printed answer where it differs from the right one, and `why`.
     accepts : allocations ({"tasks": {user: {server: x}}}) that the certificate must pass.
     refuses : allocations that it must not pass; if `gap` is given, a better allocation exists, and
@@ -237,7 +237,8 @@ def _answer(
         elif key == "conflict":
             for k, name in enumerate(listed(value, here, faults)):
                 user_name = text(name, f"{here}[{k}]", faults)
-                if isinstance(name, str) and name not in known[0]:
+                # rows of an instance with rules of its own: "rule carbon", "cpu on hydro"
+                if isinstance(name, str) and name not in known[0] and " " not in name:
                     faults.add(f"{here}[{k}]", "an unknown user", nearest(user_name, known[0]))
         elif key in ("parts", "dues"):
             for k, part in enumerate(listed(value, here, faults)):
@@ -245,6 +246,9 @@ def _answer(
         elif key in _RULES:
             for k, each in enumerate(listed(value, here, faults)):
                 table(each, f"{here}[{k}]", faults)
+        elif key == "rule_prices":
+            for name, price in table(value, here, faults).items():
+                number(price, f"{here}.{name}", faults, FINITE)
         elif key in _BY_USER:
             by_name(value, user[1], user[0], here, faults, AMOUNT)
         elif key in ("tasks", "dominant_shares"):

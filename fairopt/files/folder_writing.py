@@ -16,13 +16,14 @@ import numpy as np
 
 from fairopt import storage
 from fairopt.errors import UsageError
-from fairopt.files import promises
+from fairopt.files import own_rules, promises
 from fairopt.instance import Instance
 from fairopt.instance.fields import CURVES
 
 FILES = (
     "model.toml", "users.csv", "servers.csv", "placement.csv", "demand.csv",
     *(f"{name}.csv" for name in CURVES), *promises.FILES,
+    *own_rules.FILES,
 )  # fmt: skip
 RESERVED = ("name", "weight", "limit", "count", "user", "server")
 """other columns of the files, which no resource of a folder may be called"""
@@ -92,6 +93,7 @@ def _contents(inst: Instance) -> Iterator[tuple[str, Iterator[list[Any]]]]:
             rows = ([inst.users[n], *_cells(curve[n])] for n in bent)
             yield f"{key}.csv", chain([["name", *inst.resources]], rows)
     yield from promises.contents(inst)
+    yield from own_rules.contents(inst)
 
 
 def _server_rows(inst: Instance) -> Iterator[list[Any]]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from fairopt import storage
 from fairopt.errors import BadInput
-from fairopt.files import columns, promises, quotas
+from fairopt.files import columns, own_rules, promises, quotas
 from fairopt.files.cells import LARGEST, amounts, cell, named, pairs, value
 from fairopt.files.folder_writing import RESERVED, write_folder
 from fairopt.files.modes import read_modes
@@ -49,7 +49,7 @@ def _quickly(folder: Path, resources: Mapping[str, int]) -> dict[str, Any] | Non
     }
     whole = (1.0, lambda x: (x >= 1) & (x < 2**53) & (x == np.floor(x)))
     weights, limits = (1.0, lambda x: (x > 0) & (x < np.inf)), (math.inf, lambda x: x > 0)
-    if any(storage.there(folder / name) for name in (*_CURVED, *promises.FILES)):
+    if any(storage.there(folder / name) for name in (*_CURVED, *promises.FILES, *own_rules.FILES)):
         return None
     try:
         texts = {
@@ -145,6 +145,7 @@ def _carefully(
         "limit": limit, "count": count,
         "users": list(users), "servers": list(servers), "resources": list(resources),
         "quotas": promised.made(), "modes": ways or None,
+        "rules": own_rules.read_files(folder, faults),
     }  # fmt: skip
 
 

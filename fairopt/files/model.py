@@ -242,7 +242,7 @@ def _toml(content: str, source: str) -> dict[str, Any]:
 def _parse(content: str, source: str, name: str) -> Model:
     data = _toml(content, source)
     faults = Faults(source)
-    known_keys(data, (*_HEAD, "servers", "users", "groups", "flavors"), "", faults)
+    known_keys(data, (*_HEAD, "servers", "users", "groups", "flavors", "rules"), "", faults)
     arrays = arrays_of(data, faults)
     return _model(data, faults, name, arrays)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.files import modes, quotas, whole
+from fairopt.files import modes, own_rules, quotas, whole
 from fairopt.instance import Instance
 from fairopt.instance.fields import CURVES
 from fairopt.instance.quotas import plain
@@ -23,6 +23,7 @@ from fairopt.instance.reading import (
     number,
     table,
 )
+from fairopt.instance.rules.plain import rule_tables
 
 _USER = (
     "demand", "weight", "limit", "servers", "demand_on", *CURVES, "modes", *quotas.USER_KEYS,
@@ -65,6 +66,7 @@ def arrays_of(data: Mapping[str, Any], faults: Faults, by_server: bool = False) 
     zero = quotas.said(data)
     return {
         **_users(people, servers, resources, promised, zero, by_server),
+        "rules": own_rules.read_rules(data.get("rules", {}), faults),
         "capacity": capacity, "count": count,
         "users": list(people), "servers": list(servers), "resources": list(resources),
     }  # fmt: skip
@@ -175,7 +177,9 @@ def tables_of(inst: Instance) -> dict[str, Any]:
         users[name] = {**row, **({"demand_on": own} if own else {})}
         if ways:
             users[name]["modes"] = [plain.mode_table(mode, inst.resources) for mode in ways]
-    return {"servers": servers, **plain.group_tables(inst.quotas), "users": users}
+    own = rule_tables(inst.rules)
+    rules = {"rules": own} if own else {}
+    return {"servers": servers, **plain.group_tables(inst.quotas), "users": users, **rules}
 
 
 def _amounts(row: Any, names: tuple[str, ...], plain: float = 0.0) -> dict[str, float]:

@@ -16,7 +16,8 @@ class Blocked(NamedTuple):
 
     `price` is that of one more unit, of the resource or of the limit; None when no prices are
     known. A user at its own limit has server and resource None. In the place of a server may stand
-    a rule of a group, "org's ceiling" or "org's quota".
+    a rule of a group, "org's ceiling" or "org's quota"; or one's own, "rule carbon", of which the
+    resource is "".
     """
 
     user: str

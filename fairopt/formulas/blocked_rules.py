@@ -14,6 +14,7 @@ import numpy as np
 from fairopt.formulas.blocked import Blocked
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.instance.quotas.tree import QuotaRow
+from fairopt.instance.rules.resolved import Row
 
 FULL = 1e-6
 """a rule of which a smaller part is free counts as full"""
@@ -26,6 +27,7 @@ def each_blocked(
     limit_prices: Floats | None = None,
     bound_prices: Floats | None = None,
     node_prices: Floats | None = None,
+    rule_prices: Floats | None = None,
 ) -> Iterator[Blocked]:
     """What stops each user, in order; rules by whose they are, as in "org's ceiling".
 
@@ -46,6 +48,7 @@ def each_blocked(
         use = way_tasks[:, :, None] * demand
     ceilings = [_full(inst, use, b) for b in range(len(tree.bounds))]
     stopping = [_stopping(inst, use, row) for row in tree.quotas]
+    holds = _holds(inst, way_tasks, None if prices is None else rule_prices)
     first = np.searchsorted(ways.owner, np.arange(len(inst.users) + 1)).tolist()
     for n, user in enumerate(inst.users):
         own = slice(first[n], first[n + 1])
@@ -68,6 +71,8 @@ def each_blocked(
                 where = _rule(tree.nodes[node], "quota", row.flavor)
                 price = _price(node_prices, q, node)
                 yield Blocked(user, where, inst.resources[row.resource], price)
+        for j in (np.flatnonzero(holds[n]) if holds.size else []):
+            yield Blocked(user, f"rule {inst.own_rows[j].name}", "", _price(rule_prices, int(j)))
 
 
 def free(inst: Instance, way_tasks: Floats) -> Bools:
@@ -90,8 +95,31 @@ def free(inst: Instance, way_tasks: Floats) -> Bools:
         stopped = [bool(list(_up(tree.path(leaf), stops, passes))) for leaf in tree.leaf.tolist()]
         here = needs[:, :, row.resource] & row.servers
         room &= ~(here & np.array(stopped)[ways.owner, None])
+    for rule in inst.own_rows:
+        more, less = _tight(rule, way_tasks)
+        room[rule.way, rule.server] &= ~((more & (rule.value > 0)) | (less & (rule.value < 0)))
     found = np.zeros(len(inst.users), dtype=bool)
     found[ways.owner[room.any(axis=1)]] = True
+    return found
+
+
+def _tight(row: Row, way_tasks: Floats) -> tuple[bool, bool]:
+    """Whether an own rule allows no more of what it counts, and whether it allows no less."""
+    used, size = row.held(way_tasks)
+    some = FULL * (abs(row.amount) + size)
+    return row.up and used >= row.amount - some, row.down and used <= row.amount + some
+
+
+def _holds(inst: Instance, way_tasks: Floats, prices: Floats | None) -> Bools:
+    """(N, J) whether a rule of one's own holds back some task that the user could run; with
+    prices, whether it makes such a task dearer."""
+    found = np.zeros((len(inst.users), len(inst.own_rows)), dtype=bool)
+    for j, row in enumerate(inst.own_rows):
+        more, less = _tight(row, way_tasks)
+        stops = (more & (row.value > 0)) | (less & (row.value < 0))
+        if prices is not None:
+            stops &= (-1.0 if not row.up else 1.0) * float(prices[j]) * row.value > 0
+        found[inst.ways.owner[row.way[stops]], j] = True
     return found
 
 

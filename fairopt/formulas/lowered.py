@@ -13,7 +13,8 @@ Rows are `matrix [x; y] <= rhs`:
           \quad y_{root} = 0
 
 A node that may borrow and lend without bound has the price of its parent, so that it shares the
-parent's row. A plain instance has rows of the first two kinds alone.
+parent's row. A plain instance has rows of the first two kinds alone. Rules of one's own come last:
+`least` times -1, `equal` as two rows with one signed price.
 """
 
 from __future__ import annotations
@@ -25,10 +26,16 @@ import numpy as np
 
 from fairopt.instance import Bools, Floats, Instance, Ints
 
-CAPACITY, LIMIT, BOUND, QUOTA = range(4)
+CAPACITY, LIMIT, BOUND, QUOTA, RULE = range(5)
 """kinds of rows"""
+UP, DOWN, UP_OF_TWO, DOWN_OF_TWO = range(4)
+"""what a row of a rule holds back: what is counted from above, or from below; of `equal` both"""
 SAME = 1e-6
 """prices that differ by at most this part of the largest are the same, whoever solved"""
+
+
+SURE = 1e-9
+"""what a task costs, less than this part of what is paid for and by it, is rounding"""
 
 
 class Ceiling(NamedTuple):
@@ -51,12 +58,26 @@ class Lending(NamedTuple):
 
 
 class Prices(NamedTuple):
-    """Prices of all rules: of capacity (I, R), limits (N,), ceilings (B,), quotas (Q, K)."""
+    """Prices of all rules: of capacity (I, R), limits (N,), ceilings (B,), quotas (Q, K), and own
+    rules (J,), where that of `equal` may be negative."""
 
     capacity: Floats
     limits: Floats
     bounds: Floats
     nodes: Floats
+    rules: Floats
+
+
+class Own(NamedTuple):
+    """A rule of one's own: way, server, value (E,) of the tasks it counts; whether their sum may be
+    at most (`up`) or must be at least (`down`) `amount`."""
+
+    way: Ints
+    server: Ints
+    value: Floats
+    amount: float
+    up: bool
+    down: bool
 
 
 @dataclass(frozen=True)
@@ -65,17 +86,17 @@ class Lowered:
 
     Parameters
     ----------
-    shape : (N, I, R, B, Q, K): users, servers, resources, ceilings, quotas, nodes.
+    shape : (N, I, R, B, Q, K, J): users, servers, resources, ceilings, quotas, nodes, own rules.
     owner, server, way : (P,) of each eligible column. score : (P,) share of one of its tasks.
     matrix : sparse (M, P + F), per task and per unit of flow. rhs : (M,).
     kind : (M,) of each row; one, two : (M,) what it is about: server and resource, user and -1,
-        ceiling and -1, quota and node.
+        ceiling and -1, quota and node, own rule and what it holds back (`UP`, ...).
     low, high : (F,) bounds of the flows.
     host : (Q, K) the node whose row a node shares.
     unit : (M,) a typical amount of each row, to scale by.
     """
 
-    shape: tuple[int, int, int, int, int, int]
+    shape: tuple[int, int, int, int, int, int, int]
     owner: Ints
     server: Ints
     way: Ints
@@ -97,11 +118,31 @@ class Lowered:
 
     @property
     def empty(self) -> Bools:
-        """(P,) columns that a rule keeps at 0: it allows nothing, and nothing flows to it."""
+        """(P,) columns that a rule keeps at 0: it allows nothing, and nothing flows to it, nor does
+        any task count against others."""
         matrix = self.matrix.tocsr()
         flows = np.diff(matrix[:, self.columns :].tocsr().indptr) > 0
-        shut = ((self.rhs <= 0) & ~flows).astype(np.float64)
+        shut = ((self.rhs <= 0) & ~flows & ~self.signed).astype(np.float64)
         found: Bools = (matrix[:, : self.columns] > 0).T @ shut > 0
+        return found
+
+    @property
+    def signed(self) -> Bools:
+        """(M,) rows in which a task counts less than 0: those of own rules alone."""
+        found = np.zeros(len(self.rhs), dtype=bool)
+        if self.shape[6]:
+            entries = self.matrix[:, : self.columns].tocoo()
+            found[entries.row[entries.data < 0]] = True
+        return found
+
+    @property
+    def paid(self) -> Bools:
+        """(N,) users of whom a task counts less than 0 in some row, so that it may cost less than
+        nothing."""
+        found = np.zeros(self.shape[0], dtype=bool)
+        if self.shape[6]:
+            entries = self.matrix[:, : self.columns].tocoo()
+            found[self.owner[entries.col[entries.data < 0]]] = True
         return found
 
     def of_user(self) -> Any:
@@ -114,6 +155,14 @@ class Lowered:
         found: Floats = (self.matrix.T @ price)[: self.columns]
         return found
 
+    def dear(self, price: Floats) -> Bools:
+        """(P,) whether a task costs something, beyond the rounding of what it pays and is paid."""
+        cost = self.cost(price)
+        if not self.shape[6]:
+            return np.asarray(cost > 0)
+        size: Floats = (np.abs(self.matrix).T @ price)[: self.columns]
+        return np.asarray(cost > SURE * size)
+
     def budget(self, price: Floats) -> Floats:
         """() value of all that is priced: rhs times price, and the most that flows can bring."""
         drift = -(self.matrix.T @ price)[self.columns :]
@@ -125,13 +174,15 @@ class Lowered:
 
     def named(self, price: Floats) -> Prices:
         """The prices (M,) of the rows, by what they are prices of."""
-        n, i, r, b, q, k = self.shape
-        found = Prices(np.zeros((i, r)), np.zeros(n), np.zeros(b), np.zeros((q, k)))
-        of = [self.kind == kind for kind in range(4)]
+        n, i, r, b, q, k, j = self.shape
+        found = Prices(np.zeros((i, r)), np.zeros(n), np.zeros(b), np.zeros((q, k)), np.zeros(j))
+        of = [self.kind == kind for kind in range(5)]
         found.capacity[self.one[of[CAPACITY]], self.two[of[CAPACITY]]] = price[of[CAPACITY]]
         found.limits[self.one[of[LIMIT]]] = price[of[LIMIT]]
         found.bounds[self.one[of[BOUND]]] = price[of[BOUND]]
         found.nodes[self.one[of[QUOTA]], self.two[of[QUOTA]]] = price[of[QUOTA]]
+        sign = np.where(self.two[of[RULE]] == DOWN_OF_TWO, -1.0, 1.0)
+        np.add.at(found.rules, self.one[of[RULE]], sign * price[of[RULE]])
         return found._replace(nodes=np.take_along_axis(found.nodes, self.host, axis=1))
 
     def tasks(self, x: Floats, ways: int) -> Floats:
@@ -166,6 +217,10 @@ def lower(instance: Instance, score: Floats) -> Lowered:
             for row in tree.quotas
         ]),
         tree.parent, tree.leaf,
+        tuple([
+            Own(row.way, row.server, row.value, row.amount, row.up, row.down)
+            for row in instance.own_rows
+        ]),
     )  # fmt: skip
 
 
@@ -180,6 +235,7 @@ def lowered(
     lendings: tuple[Lending, ...] = (),
     parent: Ints | None = None,
     leaf: Ints | None = None,
+    own: tuple[Own, ...] = (),
 ) -> Lowered:
     """The system of K ways on I servers; see the module.
 
@@ -232,14 +288,39 @@ def lowered(
                  np.concatenate([used, here, here]))  # fmt: skip
         low.append(-lending.borrow[flows])
         high.append(lending.lend[flows])
+    if own:
+        _own_rows(rows, own, need, pool, way, server, len(owner))
     flow_low, flow_high = (np.concatenate([np.zeros(0), *part]) for part in (low, high))
     matrix = rows.matrix(columns + len(flow_low))
     users, (servers, resources) = len(limit), pool.shape
     return Lowered(
-        (users, servers, resources, len(ceilings), len(lendings), nodes), user, server, way,
-        score[way, server], matrix, *rows.said(), flow_low, flow_high, host,
+        (users, servers, resources, len(ceilings), len(lendings), nodes, len(own)), user, server,
+        way, score[way, server], matrix, *rows.said(), flow_low, flow_high, host,
         np.concatenate(rows.unit),
     )  # fmt: skip
+
+
+def _own_rows(
+    rows: _Rows, own: tuple[Own, ...], need: Floats, pool: Floats, way: Ints, server: Ints,
+    ways: int,
+) -> None:  # fmt: skip
+    """The rows of own rules; of each a typical amount is the larger of its own and of what its
+    terms count where everybody has an equal part of each server."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(need > 0, pool[server] / need, np.inf).min(axis=1)
+    typical = np.where(np.isfinite(room), room, 0.0) / np.bincount(server)[server]
+    column = np.full((ways, len(pool)), -1)
+    column[way, server] = np.arange(len(way))
+    for j, rule in enumerate(own):
+        used = column[rule.way, rule.server]
+        size = max(abs(rule.amount), float(np.abs(rule.value) @ typical[used])) or 1.0
+        sides = [(UP_OF_TWO, 1.0), (DOWN_OF_TWO, -1.0)]
+        if not (rule.up and rule.down):
+            sides = [(UP, 1.0)] if rule.up else [(DOWN, -1.0)]
+        for what, sign in sides:
+            rows.add(RULE, np.array([j]), np.array([what]), np.array([sign * rule.amount]),
+                     np.array([size]), sign * rule.value, np.zeros(len(used), int),
+                     used)  # fmt: skip
 
 
 def _hosts(parent: Ints, lending: Lending) -> Ints:
@@ -292,4 +373,4 @@ def _sparse(value: Floats, row: Ints, column: Ints, shape: tuple[int, int]) -> A
     return coo_array((value, (row, column)), shape=shape).tocsr()
 
 
-__all__ = ["Ceiling", "Lending", "Lowered", "Prices", "lower", "lowered"]
+__all__ = ["Ceiling", "Lending", "Lowered", "Own", "Prices", "lower", "lowered"]

@@ -26,6 +26,10 @@ from fairopt.instance.quotas.given import kept
 from fairopt.instance.quotas.order import restricted
 from fairopt.instance.quotas.records import Mode, Quotas
 from fairopt.instance.quotas.ways import reference, within
+from fairopt.instance.rules.faults import idle_faults
+from fairopt.instance.rules.records import Rule
+from fairopt.instance.rules.resolved import given_rules
+from fairopt.instance.rules.resolved import restricted as own_restricted
 from fairopt.instance.sealing import frozen, is_sealed, sealed
 
 
@@ -52,6 +56,8 @@ class Instance(Fields):
     modes : {user: its modes} (fo.Mode), several ways to run a task. What the user gets is output
         then, speed times tasks; its demand is that of modes without one, and may be 0 if all have.
         What does not know quotas or modes refuses them by name.
+    rules : rows of one's own over the tasks (fo.Rule), of any sign and sense; default none. What
+        does not know them refuses them by name (docs/how-to/own-rules.md).
     users, servers, resources : names; default those of the labels, or u1.., s1.., r1...
 
     Frames and series of pandas, and dicts by name, are put in order by their labels; plain arrays
@@ -86,6 +92,7 @@ class Instance(Fields):
         demand_power: Given | None = None,
         quotas: Quotas | None = None,
         modes: Mapping[str, Sequence[Mode]] | None = None,
+        rules: Sequence[Rule] | None = None,
     ) -> None:
         faults: list[Fault] = []
         arrays, own = by_name(
@@ -109,12 +116,14 @@ class Instance(Fields):
         before = len(faults)
         promised, ways = kept(quotas, modes, kinds, d, phi, faults)
         muddled = bool(modes) and len(faults) > before
+        own_rules = given_rules(rules, kinds, ways, promised, faults)
         if ways:
             d = reference(ways, names[0], d)
         fields = {
             "demand": sealed(d), "capacity": sealed(c), "placement": sealed(delta),
             "weight": sealed(phi), "limit": sealed(most), "count": sealed(machines), **kinds,
             "demand_fixed": fixed, "demand_power": power, "quotas": promised, "modes": ways,
+            "rules": own_rules,
         }  # fmt: skip
         for name, value in fields.items():
             object.__setattr__(self, name, value)
@@ -122,8 +131,12 @@ class Instance(Fields):
         bent = list(curve_faults(self))
         if ways and not self.linear:
             bent.append(Fault("modes", f"{self.told_bent()}, and modes", "one or the other"))
+        if own_rules and not self.linear:
+            bent.append(Fault("rules", f"{self.told_bent()}, and rules", "one or the other"))
         # who is eligible where follows from the modes, if those are sound
         faults.extend(bent or (() if muddled else eligibility_faults(self)))
+        if own_rules and not faults:
+            faults.extend(idle_faults(own_rules, self.own_rows))
         if faults:
             raise BadInput(faults)
 
@@ -163,10 +176,11 @@ class Instance(Fields):
         """Positions of users and servers of each part; no server is shared by users of two parts.
 
         Parts are in the order of their first user. A server that nobody may use is in no part.
-        With quotas, which tie all users together, there is one part.
+        With quotas or rules, which tie all users together, there is one part.
         """
         users, servers, _ = self.shape
-        if self.quotas is not None:  # what is promised to some is taken from others
+        # what is promised to some is taken from others
+        if self.quotas is not None or self.rules is not None:
             return [(np.arange(users), np.flatnonzero(self.eligible.any(axis=0)))]
         if self.everywhere:
             return [(np.arange(users), np.arange(servers))]
@@ -191,6 +205,7 @@ class Instance(Fields):
             self.count[i], users, servers, self.resources, fixed, power,
             self.quotas and restricted(self.quotas, users, servers),
             self.modes and within(self.modes, users, servers),
+            own_restricted(self.rules, users, servers, self.quotas or Quotas()),
         )  # fmt: skip
 
     def replace(self, **changes: Any) -> Instance:

@@ -15,6 +15,8 @@ from fairopt.instance.quotas.records import Mode, Quotas
 from fairopt.instance.quotas.table import Table
 from fairopt.instance.quotas.tree import Tree, tree_of
 from fairopt.instance.quotas.ways import Ways, ways_of
+from fairopt.instance.rules.records import Rule
+from fairopt.instance.rules.resolved import Row, rows_of
 from fairopt.instance.sealing import sealed
 
 Floats = NDArray[np.float64]
@@ -46,6 +48,7 @@ class Fields:
     demand_power: Floats
     quotas: Quotas | None
     modes: Table[str, tuple[Mode, ...]] | None
+    rules: tuple[Rule, ...] | None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -80,13 +83,15 @@ class Fields:
 
     @property
     def plain(self) -> bool:
-        """Whether there are neither quotas (or groups, guarantees, ...) nor modes."""
-        return self.quotas is None and self.modes is None
+        """Whether there are neither quotas (or groups, guarantees, ...) nor modes nor rules."""
+        return self.quotas is None and self.modes is None and self.rules is None
 
     def only_plain(self, who: str, modes: bool = False) -> None:
-        """Raise UsageError where there are quotas or modes, for a caller `who` that knows neither.
+        """Raise UsageError where there are quotas, modes or rules, for a caller `who` that knows
+        none of them.
 
-        With `modes`, for one that knows quotas, or does not mind them: modes alone are refused.
+        With `modes`, for one that knows quotas and rules, or does not mind them: modes alone are
+        refused.
         """
         found = []
         if self.quotas is not None and not modes:
@@ -95,6 +100,11 @@ class Fields:
             few = list(self.modes)[:4]
             more = f" and {len(self.modes) - 4} more" if len(self.modes) > 4 else ""
             found.append(f"modes of {', '.join(few)}{more}")
+        if self.rules is not None and not modes:
+            named = [rule.name for rule in self.rules[:4]]
+            more = f" and {len(self.rules) - 4} more" if len(self.rules) > 4 else ""
+            word = "rule" if len(self.rules) == 1 else "rules"
+            found.append(f"{word} {', '.join(named)}{more}")
         if found:
             raise UsageError(f"{who}: found {' and '.join(found)}; wanted an instance without them")
 
@@ -107,6 +117,14 @@ class Fields:
     def ways(self) -> Ways:
         """Each user's modes, one after another; one way of a user without modes."""
         return ways_of(self.modes, self.names, self.demand, self.placement, self.capacity)
+
+    @cached_property
+    def own_rows(self) -> tuple[Row, ...]:
+        """What each rule of one's own counts, way by way and server by server."""
+        if self.rules is None:
+            return ()
+        flavors = {} if self.quotas is None else self.quotas.flavors
+        return rows_of(self.rules, self.names, self.ways, self.tree, flavors)
 
     @property
     def names(self) -> dict[str, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from fairopt.allocation import Allocation, Blocked
 from fairopt.allocation.frames import clean_prices
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.instance import Floats
-from fairopt.report import groups
+from fairopt.report import groups, own_rules
 from fairopt.report.words import STOPS, clipped, count, listed, number, stopped
 
 WIDTH = 100
@@ -67,7 +67,9 @@ def allocation_text(
         levels = _levels(alloc, page) or _more(groups.rounds(alloc, page.rows), (2, 3), page)
         parts = [*head, "", _users(alloc, page), ""]
         parts += _more(groups.table(alloc, page.rows), (0,), page)
-        parts += [_servers(alloc, page), "", *levels, verdict_text(alloc, accepted)]
+        parts += [_servers(alloc, page), ""]
+        parts += _more(own_rules.table(alloc, page.rows), (0, 1), page)
+        parts += [*levels, verdict_text(alloc, accepted)]
         text = "\n".join(parts)
         if not levels or text.count("\n") < LINES:
             break

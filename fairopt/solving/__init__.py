@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def solve(
     reduce: bool = True,
     start: Allocation | None = None,
     tolerance: float | None = None,
+    constraints: Callable[[Any], Mapping[str, Any]] | None = None,
 ) -> Allocation:
     """The allocation that a notion of fairness asks for, with prices and a certificate.
 
@@ -83,6 +85,10 @@ def solve(
         the largest gap; > 0. Above 1e-6, the bound of "certified", only of alpha-fair notions and
         max-min, and the certificate says so.
 
+    constraints : f(space) -> {name: cvxpy constraint} in `space.tasks` (N, I) and `space.share`
+        (N,). Affine ones become rules of the answer's instance, convex ones are proved by their
+        tangents (docs/how-to/own-rules.md). Needs cvxpy.
+
     Raises
     ------
     BadInput : `instance`, `notion` or `start` is something else (for a class, build it:
@@ -102,6 +108,14 @@ def solve(
         raise BadInput([expected(notion)])
     check_settings(solver, gap, notion.family or "")
     _known(instance, notion)
+    if constraints is not None:
+        from fairopt.solving import constraints as own
+
+        own.refused(notion)
+        rest = {"solver": solver, "gap": gap, "uncertified": "return", "polish": polish,
+                "progress": progress, "reduce": reduce}  # fmt: skip
+        return own.answer(instance, notion, _score(instance, notion), constraints,
+                          partial(solve, notion=notion, **rest), uncertified)  # type: ignore[arg-type]
     users, servers, _ = instance.shape
     memory.enough("instance", 16.0 * users * servers,
                   f"scores and tasks of {users:,} users on {servers:,} servers")  # fmt: skip

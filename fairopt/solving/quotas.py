@@ -10,6 +10,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation, objective
 from fairopt.certificates import judged
+from fairopt.certificates.conflict import impossible
 from fairopt.certificates.given import listed_prices
 from fairopt.certificates.proof import log_scale, nearer
 from fairopt.errors import Infeasible, SolverFailure, UsageError
@@ -20,7 +21,14 @@ from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions import MaxMin, Notion
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.programs import conic
-from fairopt.solving.engines.quotas import conflict, interior, naming, rounds, stated
+from fairopt.solving.engines.quotas import (
+    conflict,
+    interior,
+    naming,
+    own_conflict,
+    rounds,
+    stated,
+)
 
 NOTHING = 1e-15
 """part of what a user could have alone that is nothing"""
@@ -255,6 +263,26 @@ def _tasks(instance: Instance, low: Lowered, x: Floats) -> dict[str, Any]:
     return {"tasks": instance.ways.running(by_way), "way_tasks": by_way}
 
 
+def _rules_fit(instance: Instance, low: Lowered, floor: Floats) -> None:
+    """Raise Infeasible if the rules and guarantees do not fit, with an irreducible set of them."""
+    found = own_conflict.clash(low, floor)
+    if found is None:
+        return
+    most = instance.alone[instance.ways.owner[low.way], low.server]
+    if instance.modes is not None:
+        most = most / instance.ways.speed[low.way]
+    proved, _ = impossible(low, floor, found.price, found.floors, most)
+    cut = naming.number(found.cut)
+    said = naming.clash(instance, low, floor, found.rows, found.users)
+    sure = "" if proved else " (found, but not proved in fractions)"
+    raise Infeasible(
+        f"{said}; all would fit if what is asked were cut to {cut}{sure}",
+        {"conflict": naming.things(instance, low, found.rows, found.users), "cut": found.cut,
+         "cut_of_conflict": found.own_cut, "proved": proved,
+         "proof": naming.proof(instance, low, floor, found.price, found.floors)},
+    )  # fmt: skip
+
+
 def _alone(low: Lowered) -> Floats:
     """(N,) share of each user alone, about: without quotas, and each column by itself."""
     scaled = low.matrix[:, : low.columns].multiply(1.0 / low.unit[:, None]).tocsc()
@@ -263,7 +291,10 @@ def _alone(low: Lowered) -> Floats:
 
 
 def _fits(instance: Instance, low: Lowered, floor: Floats) -> None:
-    """Raise Infeasible if the guarantees do not fit."""
+    """Raise Infeasible if the guarantees, or the rules, do not fit."""
+    if instance.rules is not None:
+        _rules_fit(instance, low, floor)
+        return
     found = conflict.conflict(low, floor)
     if found is None:
         return

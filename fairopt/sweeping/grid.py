@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any
 
@@ -22,7 +22,9 @@ KINDS = {
     "capacity": ("servers", "resources"), "demand": ("users", "resources"),
 }  # fmt: skip
 """numbers of an instance that can be swept: weight.USER, capacity.SERVER.RESOURCE, ..."""
-_ALL = (*KINDS, *quota_axes.AMOUNTS)
+RULE = "rule"
+"""the amount of a rule of one's own: rule.NAME"""
+_ALL = (*KINDS, *quota_axes.AMOUNTS, RULE)
 SHOWN = 20
 
 
@@ -37,7 +39,8 @@ def grid(
     over : name -> values. A name is a parameter of the notion ("t_drf", "alpha"), or weight.USER,
         limit.USER, count.SERVER, capacity.SERVER.RESOURCE or demand.USER.RESOURCE; of groups
         weight.GROUP, and of groups and users guarantee, nominal, borrow, lend or most, as in
-        nominal.GROUP.RESOURCE or nominal.GROUP.FLAVOR.RESOURCE.
+        nominal.GROUP.RESOURCE or nominal.GROUP.FLAVOR.RESOURCE; of a rule of one's own its amount,
+        rule.NAME.
 
     Returns
     -------
@@ -127,6 +130,8 @@ def _name_faults(
 
 
 def _pattern(kind: str) -> str:
+    if kind == RULE:
+        return "rule.NAME"
     if kind in quota_axes.AMOUNTS:
         return f"{kind}.MEMBER.RESOURCE"
     return ".".join([kind, *(axis[:-1].upper() for axis in KINDS[kind])])
@@ -137,7 +142,8 @@ def _path_faults(instance: Instance, name: str) -> Iterator[Fault]:
     if kind not in _ALL:
         wanted = f"one of {', '.join(_pattern(kind) for kind in _ALL)}"
         yield Fault(f"--over {name}", f"{kind!r}", wanted)
-    elif quota_axes.axis_of(instance, name) is None and _position(instance, name) is None:
+    elif (_rule(instance, name) is None and quota_axes.axis_of(instance, name) is None
+          and _position(instance, name) is None):  # fmt: skip
         rest = name.split(".", 1)[1]
         some = itertools.islice(_all_names(instance, kind), 1000)
         known = [".".join(names) for names in some]
@@ -145,10 +151,20 @@ def _path_faults(instance: Instance, name: str) -> Iterator[Fault]:
 
 
 def _all_names(instance: Instance, kind: str) -> Iterator[tuple[str, ...]]:
+    if kind == RULE:
+        yield from ((rule.name,) for rule in instance.rules or ())
+        return
     if kind in KINDS:
         yield from itertools.product(*(getattr(instance, axis) for axis in KINDS[kind]))
     if kind not in KINDS or kind == "weight":
         yield from ((name,) for name in quota_axes.names_of(instance, kind))
+
+
+def _rule(instance: Instance, name: str) -> int | None:
+    """Position of the rule that rule.NAME names; None if it names none."""
+    kind, _, rest = name.partition(".")
+    known = [rule.name for rule in instance.rules or ()]
+    return known.index(rest) if kind == RULE and rest in known else None
 
 
 def _position(instance: Instance, name: str) -> tuple[int, ...] | None:
@@ -175,6 +191,12 @@ def _changed(instance: Instance, numbers: Mapping[str, Any]) -> Instance:
     changes: dict[str, Any] = {}
     for name, value in numbers.items():
         kind = name.split(".")[0]
+        k = _rule(instance, name)
+        if k is not None:
+            rules = list(changes.get("rules", instance.rules) or ())
+            amounts: dict[str, Any] = {rules[k].sense: value}
+            changes["rules"] = [*rules[:k], replace(rules[k], **amounts), *rules[k + 1 :]]
+            continue
         axis = quota_axes.axis_of(instance, name)
         if axis is not None:
             quotas = changes.get("quotas", instance.quotas) or Quotas()

@@ -4,11 +4,13 @@ With prices p of capacity, mu of limits, m of ceilings and pi of quotas, all >= 
 way k of user n on server i costs
 
 .. math:: c_{k,i} = \sum_r d_{k,i,r} \big( p_{i,r} + \sum_{b \ni (n,i,r)} m_b
-          + \sum_{f \ni (i,r)} \pi_{f,n} \big) + \mu_n ,
+          + \sum_{f \ni (i,r)} \pi_{f,n} \big) + \mu_n + \sum_j (m_j - \nu_j) a_{j,k,i} ,
 
-a unit of share at least q_n = min c/u, and sum q_n s_n <= B for every feasible answer, B being the
-value of all that is priced. The difference is a sum of terms that are never negative: what is left
-of every row (`idle`), and what tasks cost above the cheapest (`over`).
+with m_j and nu_j >= 0 of what own rules allow and ask; a unit of share at least q_n = min c/u, and
+sum q_n s_n <= B for every feasible answer, B being the value of all that is priced. The difference
+is a sum of terms that are never negative: what is left of every row (`idle`), and what tasks cost
+above the cheapest (`over`). Where a rule that asks makes a task cost less than nothing, it counts
+as free, and the most that all such tasks could be paid is part of B and of `idle`.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ ROUNDING = 8 * 2.0**-52
 """part of an amount within which products and sums are rounded"""
 NEGLIGIBLE = 1e-12
 """part of what a user is due alone that counts as nothing: what rounding leaves"""
+FREE = 1e-12
+"""part of what a task pays and is paid by rules that counts as rounding"""
 LEAST = 1e-280
 """a smaller price of a unit of share has lost digits to underflow"""
 
@@ -133,6 +137,21 @@ class Ruled:
             found.append(lending.flow(row, self.tree.parent, self.layers, use))
         return found
 
+    @cached_property
+    def counted(self) -> tuple[Floats, Floats]:
+        """(J,) what each own rule counts, and the sum of the sizes of what was added."""
+        both = [row.held(self.tasks) for row in self.inst.own_rows]
+        amounts = np.array(both, dtype=np.float64).reshape(-1, 2)
+        return amounts[:, 0], amounts[:, 1]
+
+    @cached_property
+    def alone_by_way(self) -> Floats:
+        """(K, I) the most tasks of each way alone on each server."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            most = np.where(self.demand > 0, self.inst.pool / self.demand, np.inf).min(axis=2)
+        most = np.minimum(most, self.inst.limit[self.owner][:, None])
+        return np.where(self.eligible, most, 0.0)
+
     # -- prices ---------------------------------------------------------------------------------
 
     def none(self) -> Prices:
@@ -145,6 +164,14 @@ class Ruled:
 
     def cost(self, prices: Prices) -> Floats:
         """(K, I) price of a running task."""
+        found = self._of_others(prices)
+        for rule, (allowed, asked) in zip(self.inst.own_rows, prices.rules, strict=True):
+            if allowed or asked:
+                found[rule.way, rule.server] += (allowed - asked) * rule.value
+        return found
+
+    def _of_others(self, prices: Prices) -> Floats:
+        """(K, I) the same but for own rules."""
         found = np.repeat(prices.limits[self.owner][:, None], self.inst.shape[1], axis=1)
         for r in np.flatnonzero(prices.capacity.any(axis=0)).tolist():
             found += self.demand[:, :, r] * prices.capacity[:, r]
@@ -165,7 +192,7 @@ class Ruled:
     def bill(self, prices: Prices) -> Bill:
         """What is paid at finite prices."""
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-            cost = self.cost(prices)
+            cost, given_away = self._free(self.cost(prices), prices)
             unit = np.where(self.eligible, cost / self.score, np.inf)
             cheapest = np.full(len(self.inst.users), np.inf)
             np.minimum.at(cheapest, self.owner, rows.least(unit))
@@ -175,7 +202,28 @@ class Ruled:
             over = self._by_user(rows.total(self.tasks * above))
             dear = self._by_user(rows.total(np.where(cost > 0, self.score * self.tasks, 0.0)))
             priced = np.divide(dear, self.share, out=np.zeros_like(dear), where=dear > 0)
-            return Bill(cheapest, over, priced, self._idle(prices), self.budget(prices))
+            idle, budget = self._idle(prices) + given_away, self.budget(prices) + given_away
+            return Bill(cheapest, over, priced, idle, budget)
+
+    def _free(self, cost: Floats, prices: Prices) -> tuple[Floats, float]:
+        """(K, I) costs with 0 for those below, and the most that all such tasks could be paid.
+
+        What rules pay may be just what a task costs. Prices are floats, so that the difference is
+        known up to FREE of what is added: below that the task is free. (A lower price of a unit of
+        share proves no less than is true.)
+        """
+        if not prices.rules[:, 1].any() and not any(
+            prices.rules[j, 0] and (row.value < 0).any()
+            for j, row in enumerate(self.inst.own_rows)
+        ):
+            return cost, 0.0
+        size = self._of_others(prices)
+        for rule, (allowed, asked) in zip(self.inst.own_rows, prices.rules, strict=True):
+            if allowed or asked:
+                size[rule.way, rule.server] += abs(allowed - asked) * np.abs(rule.value)
+        short = np.where(self.eligible, np.maximum(-cost, 0.0), 0.0)
+        cost = np.where((size > cost) & (cost <= FREE * size), 0.0, np.maximum(cost, 0.0))
+        return cost, float((short * self.alone_by_way).sum())
 
     def paid(self, prices: Prices) -> Floats:
         """(N,) what each user's tasks cost."""
@@ -198,6 +246,7 @@ class Ruled:
             prices.capacity * _part_left(self.inst.pool, self.used),
             prices.limits * _part_left(self.inst.limit, self.running),
             prices.bounds * _part_left(bounds.amount, self.under_bounds), nodes,
+            np.zeros_like(prices.rules),
         )  # fmt: skip
 
     def half_full(self, prices: Prices) -> Floats:
@@ -250,6 +299,8 @@ class Ruled:
         found += float(prices.bounds @ np.where(prices.bounds > 0, self.tree.bounds.amount, 0.0))
         for row, nodes in zip(self.tree.quotas, prices.nodes, strict=True):
             found += float(lending.value(row, self.tree.parent, nodes).sum())
+        for rule, (allowed, asked) in zip(self.inst.own_rows, prices.rules, strict=True):
+            found += (allowed - asked) * rule.amount
         return found
 
     def _idle(self, prices: Prices) -> float:
@@ -264,6 +315,12 @@ class Ruled:
                 part = lending.unspent(row, self.tree.parent, nodes, flow)
                 part[part <= ROUNDING * nodes * (row.nominal + flow.taken)] = 0.0
                 found += float(part.sum())
+        used, size = self.counted
+        for j, rule in enumerate(self.inst.own_rows):
+            left = rule.amount - used[j]
+            if abs(left) > ROUNDING * (abs(rule.amount) + size[j]):
+                # what rounding breaks of a rule counts as nothing left
+                found += prices.rules[j, 0] * max(left, 0.0) + prices.rules[j, 1] * max(-left, 0.0)
         return found
 
 

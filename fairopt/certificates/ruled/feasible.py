@@ -53,16 +53,35 @@ def checks(ruled: Ruled, floor: Floats) -> tuple[Check, ...]:
         kinds = [f"{inst.resources[row.resource]}{_on(row.flavor)}" for row in tree.quotas]
         nodes = [name or "all" for name in tree.nodes]
         found.append(_worst("lending and borrowing", owed, TOLERANCE, kinds, nodes))
+    if inst.own_rows:
+        own = [row.name for row in inst.own_rows]
+        found.append(_worst("rules", broken(ruled), TOLERANCE, own))
     if floor.any():
         found.append(_worst("guarantees", short, TOLERANCE, inst.users))
     return tuple(found)
 
 
+def broken(ruled: Ruled) -> Floats:
+    """(J,) how far each own rule is missed, as a part of its amount and of the sizes of what it
+    counts."""
+    used, size = ruled.counted
+    found = np.zeros(len(used))
+    for j, row in enumerate(ruled.inst.own_rows):
+        over = max((used[j] - row.amount) * row.up, (row.amount - used[j]) * row.down, 0.0)
+        found[j] = over / (abs(row.amount) + size[j]) if over > 0 else 0.0
+    return found
+
+
 def shrink(ruled: Ruled) -> float:
     """A factor <= 1 by which all tasks may be multiplied so that capacities, limits, ceilings and
-    lending hold; 0 if none does."""
+    lending hold; 0 if none does. 1 where less of everything may break a rule of one's own: tasks
+    are judged as they are then."""
+    if not all(row.packing for row in ruled.inst.own_rows):
+        return 1.0
     over = [_beyond(ruled.used, ruled.inst.pool), _beyond(ruled.running, ruled.inst.limit),
             _beyond(ruled.under_bounds, ruled.tree.bounds.amount)]  # fmt: skip
+    used, _ = ruled.counted
+    over.append(_beyond(used, np.array([row.amount for row in ruled.inst.own_rows])))
     factor = 1.0 / (1.0 + max(0.0, *(float(part.max(initial=0.0)) for part in over)))
     for row, flow in zip(ruled.tree.quotas, ruled.flows, strict=True):
         # what is free at a node is concave in all use: above the line from no use to this one

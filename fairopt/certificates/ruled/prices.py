@@ -19,12 +19,14 @@ TRIFLES = (1e-100, 1e-12, 1e-9)
 
 
 class Prices(NamedTuple):
-    """Prices >= 0: capacity (I, R), limits (N,), ceilings (B,), quotas (Q, M) by node."""
+    """Prices >= 0: capacity (I, R), limits (N,), ceilings (B,), quotas (Q, M) by node, own rules
+    (J, 2): of what is allowed, and of what is asked."""
 
     capacity: Floats
     limits: Floats
     bounds: Floats
     nodes: Floats
+    rules: Floats
 
     def finite(self) -> bool:
         """Whether all are finite numbers >= 0."""
@@ -35,7 +37,31 @@ def none(inst: Instance) -> Prices:
     """No prices."""
     n, i, r = inst.shape
     quotas = len(inst.tree.quotas), len(inst.tree.parent)
-    return Prices(np.zeros((i, r)), np.zeros(n), np.zeros(len(inst.tree.bounds)), np.zeros(quotas))
+    return Prices(
+        np.zeros((i, r)), np.zeros(n), np.zeros(len(inst.tree.bounds)), np.zeros(quotas),
+        np.zeros((len(inst.own_rows), 2)),
+    )  # fmt: skip
+
+
+def of_rules(inst: Instance, told: Floats | None) -> Floats:
+    """(J, 2) prices of own rules from those of an answer (J,): that of `equal` is signed, and any
+    other that is below 0 is forged, and proves nothing.
+    """
+    found = np.zeros((len(inst.own_rows), 2))
+    for j, row in enumerate(inst.own_rows if told is not None else ()):
+        price = float(np.asarray(told)[j])
+        if row.up and row.down:
+            found[j] = (price, 0.0) if price >= 0 else (0.0, -price)
+        else:
+            found[j, int(row.down)] = price
+    return found
+
+
+def as_told(inst: Instance, rules: Floats) -> Floats:
+    """(J,) prices of own rules as an answer tells them, from those (J, 2) of judges."""
+    both = [row.up and row.down for row in inst.own_rows]
+    sign = np.where(np.array(both, dtype=bool), -1.0, 1.0)
+    return np.asarray(rules[:, 0] + sign * rules[:, 1])
 
 
 def finite(inst: Instance, layers: list[Ints], prices: Prices) -> Prices:
@@ -52,8 +78,8 @@ def finite(inst: Instance, layers: list[Ints], prices: Prices) -> Prices:
         np.where(inst.pool > 0, prices.capacity, 0.0),
         np.where(np.isfinite(inst.limit), prices.limits, 0.0),
         np.where(np.isfinite(tree.bounds.amount), prices.bounds, 0.0),
-        nodes,
-    )
+        nodes, prices.rules,
+    )  # fmt: skip
 
 
 def worth(inst: Instance) -> Prices:
@@ -65,7 +91,14 @@ def worth(inst: Instance) -> Prices:
     most = np.where(bounds.amount > 0, np.minimum(bounds.amount, around), around)
     pools = np.array([whole[row.servers, row.resource].sum() for row in quotas]).reshape(-1, 1)
     nodes = np.broadcast_to(pools, (len(quotas), len(inst.tree.parent)))
-    return Prices(whole, np.where(np.isfinite(inst.limit), inst.limit, 0.0), most, nodes)
+    # what each rule would count where everybody has all tasks that it could have alone
+    typical = [
+        max(abs(row.amount), float(np.abs(row.value) @ inst.alone[inst.ways.owner[row.way],
+                                                                   row.server]))
+        for row in inst.own_rows
+    ]  # fmt: skip
+    own = np.repeat(np.array(typical).reshape(-1, 1), 2, axis=1)
+    return Prices(whole, np.where(np.isfinite(inst.limit), inst.limit, 0.0), most, nodes, own)
 
 
 def cleaned(inst: Instance, layers: list[Ints], prices: Prices) -> list[Prices]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.ruled.prices import Prices, none
+from fairopt.certificates.ruled.prices import Prices, none, of_rules
 from fairopt.formulas.entitled import Entitled
 from fairopt.formulas.targets import Jump, Point
 from fairopt.instance import Bools, Floats, Ints
@@ -135,4 +135,5 @@ class _Walk:
         return Prices(
             told.get("prices", self.none.capacity), told.get("limit_prices", self.none.limits),
             told.get("bound_prices", self.none.bounds), told.get("node_prices", self.none.nodes),
+            of_rules(self.alloc.instance, told.get("rule_prices")),
         )  # fmt: skip

@@ -47,6 +47,8 @@ def rules(inst: Instance, prices: Prices) -> list[str]:
         what = _of(inst, row.resource, row.flavor)
         for v in np.flatnonzero(dear).tolist():
             found.append(f"the quota of {tree.nodes[v] or 'all'}: {what}")
+    own = _sure(prices.rules).any(axis=1) if prices.rules.size else np.zeros(0, dtype=bool)
+    found += [f"rule {inst.own_rows[j].name}" for j in np.flatnonzero(own).tolist()]
     return found
 
 

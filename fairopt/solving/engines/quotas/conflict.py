@@ -85,6 +85,8 @@ def stuck(low: Lowered, floor: Floats, alone: Floats) -> Stuck:
     ----------
     alone : (N,) > 0, share of each user alone, about.
     """
+    if not floor.any() and _all_rise(low):
+        return Stuck(np.zeros(len(floor), bool), ())
     model = Model(low, np.maximum(floor, 1e-3 * alone), 1.0)
     rising = np.ones(len(floor), bool)
     rounds: list[tuple[Bools, Floats]] = []
@@ -99,6 +101,13 @@ def stuck(low: Lowered, floor: Floats, alone: Floats) -> Stuck:
     return Stuck(~rising, tuple(rounds))
 
 
+def _all_rise(low: Lowered) -> bool:
+    """Whether, plainly, everybody can have a little: every row leaves room for some of each task
+    that counts in it."""
+    data = low.matrix.data
+    return not len(low.low) and bool((low.rhs > 0).all() and (data >= 0).all())
+
+
 def _cut(model: Model, floor: Floats) -> Found:
     model.targets(floor, np.zeros_like(floor))
     return model.highest(0.0, 1.0)
@@ -108,6 +117,6 @@ def _pays(low: Lowered, found: Found) -> Bools:
     """(N,) whether everything that the user could run has a price."""
     money = found.price * low.unit
     price = np.where(money > SURE * money.max(initial=0.0), found.price, 0.0)
-    free = low.cost(price) <= 0
+    free = ~low.dear(price)
     pays: Bools = np.bincount(low.owner[free], minlength=low.shape[0]) == 0
     return pays

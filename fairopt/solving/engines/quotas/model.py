@@ -22,6 +22,10 @@ KEPT = 1e-9
 """if a program fails, shares that are kept may be lower by this part"""
 
 
+WIDE = 3_000
+"""columns from which the first program with own rules is solved by HiGHS's interior method"""
+
+
 @dataclass(frozen=True)
 class Found:
     """An optimum: t, tasks x (P,), prices (M,) of the rows, in their own units."""
@@ -83,6 +87,8 @@ class Model:
             self.highs.setOptionValue(name, value)
         self.highs.passModel(lp)
         self.slope, self.offset = np.zeros(users), np.zeros(users)
+        # rows of many users: simplex goes a long way and ends with coarse prices
+        self.wide = bool(low.shape[6]) and low.columns > WIDE
         self.optimal = highspy.HighsModelStatus.kOptimal
         self.iterations = 0
 
@@ -103,7 +109,12 @@ class Model:
         SolverFailure : HiGHS finds none.
         """
         self.highs.changeColBounds(self.t, least / self.scale, most / self.scale)
+        if self.wide:
+            self.highs.setOptionValue("solver", "ipm")
         self.highs.run()
+        if self.wide:  # the next program starts from this one's basis
+            self.highs.setOptionValue("solver", "simplex")
+            self.wide = False
         if self.highs.getModelStatus() != self.optimal:
             # from scratch, as the kept basis may be at fault
             self.highs.clearSolver()

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairopt.formulas.lowered import BOUND, CAPACITY, LIMIT, Lowered
-from fairopt.instance import Floats, Instance
+from fairopt.formulas.lowered import BOUND, CAPACITY, DOWN_OF_TWO, LIMIT, RULE, UP_OF_TWO, Lowered
+from fairopt.instance import Floats, Instance, Ints
 
 CLOSE = 1e-9
 """relative difference from a simple fraction that is rounding"""
@@ -21,6 +21,8 @@ def priced(low: Lowered, price: Floats) -> dict[str, Floats]:
         found["bound_prices"] = named.bounds
     if named.nodes.size:
         found["node_prices"] = named.nodes
+    if named.rules.size:
+        found["rule_prices"] = named.rules
     return found
 
 
@@ -36,6 +38,8 @@ def row(instance: Instance, low: Lowered, m: int) -> str:
         return f"{instance.resources[two]} on {instance.servers[one]}"
     if kind == LIMIT:
         return f"the limit of {instance.users[one]}"
+    if kind == RULE:
+        return f"rule {instance.own_rows[one].name}"
     tree = instance.tree
     if kind == BOUND:
         bounds = tree.bounds
@@ -82,6 +86,49 @@ def conflict(
     )
 
 
+def things(instance: Instance, low: Lowered, rows: Ints, users: Ints) -> list[str]:
+    """What is in conflict: rows, each once, and guarantees."""
+    named = [row(instance, low, m) for m in rows.tolist()]
+    return [*dict.fromkeys(named), *(f"guarantee of {instance.users[n]}" for n in users.tolist())]
+
+
+def clash(instance: Instance, low: Lowered, floor: Floats, rows: Ints, users: Ints) -> str:
+    """What is asked and what is left, in words: "rule green A asks 6, rule licence leaves 5"."""
+    asks, leaves, holds = [], [], []
+    for m in rows.tolist():
+        name, amount = row(instance, low, m), float(low.rhs[m])
+        if low.kind[m] == RULE and low.two[m] >= UP_OF_TWO:
+            if low.two[m] == UP_OF_TWO:
+                asks.append(f"{name} asks just {number(amount)}")
+        elif amount < 0:
+            asks.append(f"{name} asks {number(-amount)}")
+        elif amount == 0:
+            holds.append(f"{name} holds")
+        else:
+            leaves.append(f"{name} leaves {number(amount)}")
+    asks += [f"guarantee of {instance.users[n]} asks {number(float(floor[n]))}"
+             for n in users.tolist()]  # fmt: skip
+    return ", ".join([*asks, *holds, *leaves])
+
+
+def proof(
+    instance: Instance, low: Lowered, floor: Floats, price: Floats, floors: Floats
+) -> dict[str, float]:
+    """Prices by name, the least price of what is asked being 1; signed for `equal`."""
+    own = low.kind == RULE
+    asking = np.where(own & (low.rhs < 0), price, 0.0)
+    some = np.concatenate([asking, floors])
+    unit = float(some[some > 0].min()) if (some > 0).any() else 1.0
+    found: dict[str, float] = {}
+    for m in np.flatnonzero(price > 0).tolist():
+        sign = -1.0 if own[m] and low.two[m] == DOWN_OF_TWO else 1.0
+        name = row(instance, low, m)
+        found[name] = found.get(name, 0.0) + sign * float(price[m]) / unit
+    for n in np.flatnonzero(floors > 0).tolist():
+        found[f"guarantee of {instance.users[n]}"] = float(floors[n]) / unit
+    return found
+
+
 def listed(users: list[str]) -> str:
     """Names as a text names them, at most eight."""
     if len(users) > 8:
@@ -97,5 +144,5 @@ def number(value: float) -> str:
     return f"{value:.6g}"
 
 
-__all__ = ["conflict", "listed", "number", "priced", "row", "rows"]
+__all__ = ["clash", "conflict", "listed", "number", "priced", "proof", "row", "rows", "things"]
 

@@ -179,7 +179,7 @@ class _Run:
         assert found is not None
         money = found.price * low.unit
         price = np.where(money > SURE * money.max(), found.price, 0.0)
-        dear = low.cost(price) > 0
+        dear = low.dear(price)
         self.last = replace(found, price=price)
         cheap = np.bincount(low.owner[~dear], minlength=len(self.base)) > 0
         share = np.bincount(low.owner, low.score * found.x, len(self.base))
