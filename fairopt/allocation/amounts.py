@@ -34,6 +34,7 @@ class Amounts:
     node_prices: Floats | None
     floor_prices: Floats | None
     rounds: tuple[Round, ...] | None
+    limit_on_prices: Floats | None
 
     @property
     def kind(self) -> dict[str, Any]:

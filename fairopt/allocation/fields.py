@@ -28,7 +28,7 @@ def shapes(instance: Instance) -> dict[str, tuple[int, ...]]:
         nodes = (len(instance.tree.quotas), len(instance.tree.nodes))
     return {
         "prices": (i, r), "limit_prices": (n,), "bound_prices": bounds, "node_prices": nodes,
-        "floor_prices": (n,),
+        "floor_prices": (n,), "limit_on_prices": (0, 0) if instance.limit_on is None else (n, i),
     }  # fmt: skip
 
 

@@ -65,6 +65,10 @@ def priced_rules(inst: Instance, given: Mapping[str, Any]) -> dict[str, Any]:
             for q, row in zip(inst.tree.quotas, nodes, strict=True)
             if row.any()
         ]
+    places = given.get("limit_on_prices")
+    if places is not None:
+        rows = dict(zip(inst.users, (_row(p, inst.servers) for p in places), strict=False))
+        found["limit_on_prices"] = {user: row for user, row in rows.items() if row}
     if given.get("floor_prices") is not None:
         found["floor_prices"] = _row(given["floor_prices"], inst.users)
     return found

@@ -109,13 +109,15 @@ def due(alloc: Allocation) -> Allocation | None:
     for t, jump, stopped, price in rounds:
         named = low.named(price)
         prices = {"prices": named.capacity, "limit_prices": named.limits}
+        if named.places.size:
+            prices["limit_on_prices"] = named.places
         if inst.quotas is not None:
             prices |= {"bound_prices": named.bounds, "node_prices": named.nodes}
         users = [inst.users[n] for n in np.flatnonzero(stopped).tolist()]
         told.append({"t": t, "jump": jump, "users": users, "prices": prices})
     return alloc.with_(
         **own, rounds=told, prices=None, limit_prices=None, level_prices=None, bound_prices=None,
-        node_prices=None, floor_prices=None, certificate=None, steps=(),
+        node_prices=None, floor_prices=None, limit_on_prices=None, certificate=None, steps=(),
     )  # fmt: skip
 
 

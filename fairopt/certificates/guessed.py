@@ -16,7 +16,8 @@ LEAST = -600.0
 def with_prices(alloc: Allocation) -> Allocation:
     """The answer with prices: its own, or those of which the marginal values of what users have
     are the costs, as nearly as can be. Any prices are a proof."""
-    given = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices)
+    given = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices,
+             alloc.limit_on_prices)  # fmt: skip
     if any(part is not None and part.any() for part in given):
         return alloc
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
@@ -37,5 +38,5 @@ def with_prices(alloc: Allocation) -> Allocation:
     found = tangent(alloc, asked.floor, value)
     return alloc.with_(
         prices=found.capacity, limit_prices=found.limits, bound_prices=found.bounds,
-        node_prices=found.nodes,
+        node_prices=found.nodes, limit_on_prices=found.places if found.places.size else None,
     )  # fmt: skip

@@ -36,7 +36,9 @@ SURE = 1e-9
 """a gap that needs no second bound"""
 FAR = 0.1
 """distance at first sight from which no optimum is searched while engines are tried"""
-NO_PRICES = {"prices": None, "limit_prices": None, "bound_prices": None, "node_prices": None}
+NO_PRICES = dict.fromkeys(
+    ("prices", "limit_prices", "bound_prices", "node_prices", "limit_on_prices")
+)
 CLEAR = 1.01
 """what a share is off by at most, in what it is off by at least, that needs no other search"""
 RENT = 30.0

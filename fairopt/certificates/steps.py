@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.certificates.bound import Place, Sums, exactly
+from fairopt.certificates.pinned import left_out
 from fairopt.certificates.question import Question
 from fairopt.instance import Bools, Floats, Ints
 
@@ -114,10 +115,11 @@ def solved(wanted: Missing) -> Step | None:
     # the columns held contradict each other, and one of the columns has to go
     pull = float(np.clip(np.abs(wanted.error).max(initial=0.0), FAINT, TOGETHER))
     size = len(wanted.owner) + len(wanted.rows) + len(wanted.miss)
-    found = _whole(wanted, pull) if size <= DENSE else _by_rows(wanted)
+    small, back = (wanted, None) if size <= DENSE else left_out(wanted)
+    found = _whole(small, pull) if size <= DENSE else _by_rows(small)
     if found is None:
         return None
-    dz, dp, dv = found
+    dz, dp, dv = found if back is None else back(found)
     dearer = np.zeros(wanted.count)
     dearer[wanted.rows] = dp / wanted.norm
     return dz * wanted.unit, dearer, dv * wanted.value_unit

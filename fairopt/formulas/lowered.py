@@ -5,6 +5,7 @@ Rows are `matrix [x; y] <= rhs`:
 
 * capacity of each resource of each server: sum d x <= count c;
 * limit of each user that has one: the sum of its running tasks <= L;
+* each limit on a server: a user's running tasks there, in whatever mode, <= L[n, i];
 * each ceiling: what the users below a node take of a resource, on the servers of a flavor, <= most;
 * each quota (flavor, resource) at each node v: what v itself takes, and y_v, what it passes up
   (negative if it borrows), is at most its quota and what its children pass up,
@@ -26,6 +27,7 @@ import numpy as np
 from fairopt.instance import Bools, Floats, Instance, Ints
 
 CAPACITY, LIMIT, BOUND, QUOTA = range(4)
+PLACE = 5
 """kinds of rows"""
 SAME = 1e-6
 """prices that differ by at most this part of the largest are the same, whoever solved"""
@@ -51,12 +53,14 @@ class Lending(NamedTuple):
 
 
 class Prices(NamedTuple):
-    """Prices of all rules: of capacity (I, R), limits (N,), ceilings (B,), quotas (Q, K)."""
+    """Prices of all rules: of capacity (I, R), limits (N,), ceilings (B,), quotas (Q, K), and of
+    limits on servers (N, I), or (0, 0) where there are none."""
 
     capacity: Floats
     limits: Floats
     bounds: Floats
     nodes: Floats
+    places: Floats
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class Lowered:
     owner, server, way : (P,) of each eligible column. score : (P,) share of one of its tasks.
     matrix : sparse (M, P + F), per task and per unit of flow. rhs : (M,).
     kind : (M,) of each row; one, two : (M,) what it is about: server and resource, user and -1,
-        ceiling and -1, quota and node.
+        ceiling and -1, quota and node, user and server.
     low, high : (F,) bounds of the flows.
     host : (Q, K) the node whose row a node shares.
     unit : (M,) a typical amount of each row, to scale by.
@@ -126,7 +130,10 @@ class Lowered:
     def named(self, price: Floats) -> Prices:
         """The prices (M,) of the rows, by what they are prices of."""
         n, i, r, b, q, k = self.shape
-        found = Prices(np.zeros((i, r)), np.zeros(n), np.zeros(b), np.zeros((q, k)))
+        place = self.kind == PLACE
+        on = np.zeros((n, i) if place.any() else (0, 0))
+        on[self.one[place], self.two[place]] = price[place]
+        found = Prices(np.zeros((i, r)), np.zeros(n), np.zeros(b), np.zeros((q, k)), on)
         of = [self.kind == kind for kind in range(4)]
         found.capacity[self.one[of[CAPACITY]], self.two[of[CAPACITY]]] = price[of[CAPACITY]]
         found.limits[self.one[of[LIMIT]]] = price[of[LIMIT]]
@@ -165,7 +172,7 @@ def lower(instance: Instance, score: Floats) -> Lowered:
             Lending(row.servers, row.resource, row.nominal, row.borrow, row.lend)
             for row in tree.quotas
         ]),
-        tree.parent, tree.leaf,
+        tree.parent, tree.leaf, instance.limit_on,
     )  # fmt: skip
 
 
@@ -180,6 +187,7 @@ def lowered(
     lendings: tuple[Lending, ...] = (),
     parent: Ints | None = None,
     leaf: Ints | None = None,
+    limit_on: Floats | None = None,
 ) -> Lowered:
     """The system of K ways on I servers; see the module.
 
@@ -187,7 +195,7 @@ def lowered(
     ----------
     eligible, score : (K, I) of each way. owner : (K,) user of each way. demand : (K, R) or
         (K, I, R). pool : (I, R). limit : (N,). parent : (nodes,), -1 of the root. leaf : (N,) node
-        of each user.
+        of each user. limit_on : (N, I), or None.
     """
     way, server = np.nonzero(eligible)
     need = demand[way] if demand.ndim == 2 else demand[way, server]
@@ -204,6 +212,12 @@ def lowered(
     most = limit[limited]
     rows.add(LIMIT, limited, np.full(len(limited), -1), most, most, np.ones(len(used)),
              np.searchsorted(limited, user[used]), used)  # fmt: skip
+    if limit_on is not None:
+        used = np.flatnonzero(np.isfinite(limit_on[user, server]))
+        pair, row = np.unique(user[used] * len(pool) + server[used], return_inverse=True)
+        one, two = np.divmod(pair, len(pool))
+        most = limit_on[one, two]
+        rows.add(PLACE, one, two, most, most, np.ones(len(used)), row, used)
     for b, c in enumerate(ceilings):
         if np.isfinite(c.most):
             used = np.flatnonzero(c.members[user] & c.servers[server] & (need[:, c.resource] > 0))

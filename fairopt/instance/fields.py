@@ -46,6 +46,7 @@ class Fields:
     demand_power: Floats
     quotas: Quotas | None
     modes: Table[str, tuple[Mode, ...]] | None
+    limit_on: Floats | None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -80,17 +81,19 @@ class Fields:
 
     @property
     def plain(self) -> bool:
-        """Whether there are neither quotas (or groups, guarantees, ...) nor modes."""
-        return self.quotas is None and self.modes is None
+        """Whether there are neither quotas (groups, guarantees, ...), modes, limits on servers."""
+        return self.quotas is None and self.modes is None and self.limit_on is None
 
     def only_plain(self, who: str, modes: bool = False) -> None:
-        """Raise UsageError where there are quotas or modes, for a caller `who` that knows neither.
+        """Raise UsageError where there are quotas, modes or limits on servers, for a caller `who`.
 
-        With `modes`, for one that knows quotas, or does not mind them: modes alone are refused.
+        With `modes`, for one that does not mind the others: modes alone are refused.
         """
         found = []
         if self.quotas is not None and not modes:
             found.append(self.quotas.told())
+        if self.limit_on is not None and not modes:
+            found.append("limits on servers (limit_on)")
         if self.modes is not None:
             few = list(self.modes)[:4]
             more = f" and {len(self.modes) - 4} more" if len(self.modes) > 4 else ""

@@ -18,13 +18,19 @@ TRIFLES = (1e-100, 1e-12, 1e-9)
 """prices of less than this part of all money are left out; each is tried, the first is underflow"""
 
 
+NOWHERE = np.zeros((0, 0))
+"""prices of limits on servers where there are none"""
+
+
 class Prices(NamedTuple):
-    """Prices >= 0: capacity (I, R), limits (N,), ceilings (B,), quotas (Q, M) by node."""
+    """Prices >= 0: capacity (I, R), limits (N,), ceilings (B,), quotas (Q, M) by node, and of
+    limits on servers (N, I), (0, 0) where there are none."""
 
     capacity: Floats
     limits: Floats
     bounds: Floats
     nodes: Floats
+    places: Floats = NOWHERE
 
     def finite(self) -> bool:
         """Whether all are finite numbers >= 0."""
@@ -35,7 +41,9 @@ def none(inst: Instance) -> Prices:
     """No prices."""
     n, i, r = inst.shape
     quotas = len(inst.tree.quotas), len(inst.tree.parent)
-    return Prices(np.zeros((i, r)), np.zeros(n), np.zeros(len(inst.tree.bounds)), np.zeros(quotas))
+    places = NOWHERE if inst.limit_on is None else np.zeros((n, i))
+    bounds = np.zeros(len(inst.tree.bounds))
+    return Prices(np.zeros((i, r)), np.zeros(n), bounds, np.zeros(quotas), places)
 
 
 def finite(inst: Instance, layers: list[Ints], prices: Prices) -> Prices:
@@ -53,7 +61,13 @@ def finite(inst: Instance, layers: list[Ints], prices: Prices) -> Prices:
         np.where(np.isfinite(inst.limit), prices.limits, 0.0),
         np.where(np.isfinite(tree.bounds.amount), prices.bounds, 0.0),
         nodes,
+        np.where(np.isfinite(_on(inst)), prices.places, 0.0),
     )
+
+
+def _on(inst: Instance) -> Floats:
+    """(N, I) limits on servers; (0, 0) where there are none."""
+    return NOWHERE if inst.limit_on is None else inst.limit_on
 
 
 def worth(inst: Instance) -> Prices:
@@ -65,7 +79,8 @@ def worth(inst: Instance) -> Prices:
     most = np.where(bounds.amount > 0, np.minimum(bounds.amount, around), around)
     pools = np.array([whole[row.servers, row.resource].sum() for row in quotas]).reshape(-1, 1)
     nodes = np.broadcast_to(pools, (len(quotas), len(inst.tree.parent)))
-    return Prices(whole, np.where(np.isfinite(inst.limit), inst.limit, 0.0), most, nodes)
+    limits, places = (np.where(np.isfinite(x), x, 0.0) for x in (inst.limit, _on(inst)))
+    return Prices(whole, limits, most, nodes, places)
 
 
 def cleaned(inst: Instance, layers: list[Ints], prices: Prices) -> list[Prices]:

@@ -135,4 +135,5 @@ class _Walk:
         return Prices(
             told.get("prices", self.none.capacity), told.get("limit_prices", self.none.limits),
             told.get("bound_prices", self.none.bounds), told.get("node_prices", self.none.nodes),
+            told.get("limit_on_prices", self.none.places),
         )  # fmt: skip

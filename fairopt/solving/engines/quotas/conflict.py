@@ -85,6 +85,8 @@ def stuck(low: Lowered, floor: Floats, alone: Floats) -> Stuck:
     ----------
     alone : (N,) > 0, share of each user alone, about.
     """
+    if not floor.any() and not len(low.low) and (low.rhs > 0).all():
+        return Stuck(np.zeros(len(floor), bool), ())  # a little of everything fits
     model = Model(low, np.maximum(floor, 1e-3 * alone), 1.0)
     rising = np.ones(len(floor), bool)
     rounds: list[tuple[Bools, Floats]] = []

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairopt.formulas.lowered import BOUND, CAPACITY, LIMIT, Lowered
+from fairopt.formulas.lowered import BOUND, CAPACITY, LIMIT, PLACE, Lowered
 from fairopt.instance import Floats, Instance
 
 CLOSE = 1e-9
@@ -19,6 +19,8 @@ def priced(low: Lowered, price: Floats) -> dict[str, Floats]:
     found = {"prices": named.capacity, "limit_prices": named.limits}
     if named.bounds.size:
         found["bound_prices"] = named.bounds
+    if named.places.size:
+        found["limit_on_prices"] = named.places
     if named.nodes.size:
         found["node_prices"] = named.nodes
     return found
@@ -36,6 +38,8 @@ def row(instance: Instance, low: Lowered, m: int) -> str:
         return f"{instance.resources[two]} on {instance.servers[one]}"
     if kind == LIMIT:
         return f"the limit of {instance.users[one]}"
+    if kind == PLACE:
+        return f"the limit of {instance.users[one]} on {instance.servers[two]}"
     tree = instance.tree
     if kind == BOUND:
         bounds = tree.bounds
