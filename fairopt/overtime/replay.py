@@ -144,8 +144,9 @@ def replay(
     }
     return Replay(
         instance, book.name if isinstance(policy, Ledger) else policy, length,
-        np.asarray(start + length * np.arange(steps), dtype=np.float64), wanted, had.sum(axis=2), alone.sum(axis=2),
-        by_ledger.sum(axis=2), due, whole, answer, ratios, tuple(said), origin,
+        np.asarray(start + length * np.arange(steps), dtype=np.float64), wanted,
+        had.sum(axis=2), alone.sum(axis=2), by_ledger.sum(axis=2), due, whole, answer,
+        ratios, tuple(said), origin,
     )  # fmt: skip
 
 
