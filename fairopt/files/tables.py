@@ -25,7 +25,7 @@ from fairopt.instance.reading import (
 )
 
 _USER = (
-    "demand", "weight", "limit", "limit_on", "servers", "demand_on", *CURVES, "modes",
+    "demand", "weight", "limit", "servers", "demand_on", *CURVES, "modes", "limit_on",
     *quotas.USER_KEYS, *whole.KEYS,
 )  # fmt: skip
 _SERVER = ("capacity", "count")
