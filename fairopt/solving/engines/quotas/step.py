@@ -58,8 +58,12 @@ class System:
         mean = (scaled @ m.of).tocsr()
         pull = self.h / (1.0 + self.h * self.spread)
         if mean.nnz > DENSE * mean.shape[0] * mean.shape[1]:
+            from scipy.linalg.blas import dsyrk
+
             full = mean.toarray() * np.sqrt(pull)
-            return np.asarray((scaled @ m.bt).toarray() - full @ full.T)
+            low = dsyrk(1.0, full, lower=1)  # half of the product, which is symmetric
+            low += np.tril(low, -1).T
+            return np.asarray((scaled @ m.bt).toarray() - low)
         return np.asarray((scaled @ m.bt - mean @ diags_array(pull) @ mean.T).toarray())
 
     def stiff(self) -> Floats:
