@@ -1,6 +1,6 @@
 """A public trace under seven policies beside hindsight: Microsoft's Philly, from Sia's artifacts.
 
-The trace (82,249 jobs of 15 virtual clusters, 2017) is `sia-simulator/traces/philly.csv` of
+The trace (82 thousand jobs of 15 virtual clusters, 2017) is `sia-simulator/traces/philly.csv` of
 github.com/siasosp23/artifacts, with the columns timestamp, duration, num_gpus, gpu_time, cluster.
 It says what ran and for how long, not what waited, on how many cards, or with which weights: those
 are made up here and said so on the page. Run as

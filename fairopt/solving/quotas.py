@@ -21,6 +21,7 @@ from fairopt.notions import MaxMin, Notion
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas import conflict, interior, naming, rounds, stated
+from fairopt.solving.engines.quotas.sharpened import sharpened
 
 NOTHING = 1e-15
 """part of what a user could have alone that is nothing"""
@@ -64,6 +65,8 @@ def _nested(
         unit = np.maximum(question.alone / low.shape[0], asked.floor)
         solver, name = stated.of_rounds(MaxMin(), low, unit, settings), settings.label
     found = rounds.solve(question, solver, how.progress)
+    if instance.quotas is None and instance.modes is None:
+        found = sharpened(found, low, asked.weight)
     told, steps = [], []
     for one in found.rounds:
         users = _named(instance, one.users)

@@ -92,7 +92,7 @@ def solve(
     )  # fmt: skip
 
 
-def _least(matrix: Floats, right: Floats) -> Floats:
+def least(matrix: Floats, right: Floats) -> Floats:
     """What solves a symmetric system, the least of it if that is not one; large ones are tried by a
     factor first, which is much faster."""
     from scipy.linalg import cho_factor, cho_solve
@@ -158,7 +158,7 @@ class _Method(Problem):
             miss = wanted - rows @ z
             if np.abs(miss).max(initial=0.0) <= 1e-13:
                 break
-            answer = _least((scaled @ scaled.T).toarray(), miss)
+            answer = least((scaled @ scaled.T).toarray(), miss)
             z = np.maximum(z + free * z * (scaled.T @ answer), 0.0)
         before = self.miss(s.z)
         return replace(s, z=z) if self.miss(z) < before else s

@@ -21,7 +21,7 @@ TIGHT = 1e-10
 
 SHARP = 1e2
 """the objective's unit with many limits on servers, so that prices are as much finer"""
-ROUNDS = 10
+ROUNDS = 3
 """most steps of the simplex method then, for each column and row"""
 KEPT = 1e-9
 """if a program fails, shares that are kept may be lower by this part"""
@@ -94,7 +94,8 @@ class Model:
             "primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT,
         }  # fmt: skip
         if len(self.alone):  # so fine that it might turn in circles
-            options["simplex_iteration_limit"] = ROUNDS * (self.t + len(self.shared))
+            self.most = ROUNDS * (self.t + len(self.shared))
+            options["simplex_iteration_limit"] = self.most
         for name, value in options.items():
             self.highs.setOptionValue(name, value)
         self.highs.passModel(lp)
@@ -111,6 +112,12 @@ class Model:
             self.highs.changeRowBounds(n, float(offset[n]), np.inf)
         self.slope, self.offset = slope, offset
 
+    def _coarser(self) -> None:
+        """The objective in its own unit from now on, and more steps."""
+        self.sharp = 1.0
+        self.highs.changeColCost(self.t, -1.0)
+        self.highs.setOptionValue("simplex_iteration_limit", 10 * self.most)
+
     def highest(self, least: float, most: float) -> Found:
         """The optimum for t from least to most.
 
@@ -123,6 +130,8 @@ class Model:
         if self.highs.getModelStatus() != self.optimal:
             # from scratch, as the kept basis may be at fault
             self.highs.clearSolver()
+            if len(self.alone):
+                self._coarser()
             self.highs.run()
         if self.highs.getModelStatus() != self.optimal:
             # with shares kept exactly there may be no room for the solver's own rounding
