@@ -61,6 +61,13 @@ if TYPE_CHECKING:
     from fairopt.notions import ProportionalFair as ProportionalFair
     from fairopt.notions import Throughput as Throughput
     from fairopt.notions import Tradeoff as Tradeoff
+    from fairopt.overtime.horizon import Horizon as Horizon
+    from fairopt.overtime.horizon import horizon as horizon
+    from fairopt.overtime.ledger import Ledger as Ledger
+    from fairopt.overtime.periods import Budget as Budget
+    from fairopt.overtime.periods import Promise as Promise
+    from fairopt.overtime.replay import Replay as Replay
+    from fairopt.overtime.replay import replay as replay
     from fairopt.solving import solve as solve
     from fairopt.solving.engines.water.fixed_points import fixed_points as fixed_points
     from fairopt.solving.partitions import PartitionedAnswer as PartitionedAnswer
@@ -99,6 +106,13 @@ _PUBLIC = {
     "audit": "auditing",
     "differences": "auditing.between",
     "fill": "filling",
+    "horizon": "overtime.horizon",
+    "Horizon": "overtime.horizon",
+    "Budget": "overtime.periods",
+    "Promise": "overtime.periods",
+    "Ledger": "overtime.ledger",
+    "replay": "overtime.replay",
+    "Replay": "overtime.replay",
     "fixed_points": "solving.engines.water.fixed_points",
     "whole": "whole.asking",  # the room of that name can be called as well
     "WholeTasks": "whole.proof.answer",

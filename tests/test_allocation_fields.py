@@ -84,7 +84,7 @@ def test_every_fault_of_prices_and_rounds():
         "rounds[3].prices.price": (
             "an unknown key",
             "prices, the nearest of: prices, limit_prices, bound_prices, node_prices, "
-            "floor_prices, rule_prices",
+            "floor_prices, rule_prices, limit_on_prices",
         ),
         "rounds[3].t": ("None", "a finite number >= 0"),
         "rounds[3].prices.prices": ("-1", "numbers >= 0"),

@@ -70,6 +70,7 @@ class Allocation(Amounts):
     rounds : of nested max-min, in order: {"t", "jump", "priority", "users", "prices"}, who was
         frozen at which point of the path of targets, and the prices that prove it, by the names
         above (docs/maths/quotas.md).
+    limit_on_prices : (N, I) >= 0, price of one more task allowed on a server by `limit_on`.
 
     Frames, series and dicts by name are put in order by their labels, as for an `Instance`.
 
@@ -99,13 +100,14 @@ class Allocation(Amounts):
         floor_prices: Given | None = None,
         rounds: Sequence[Mapping[str, Any]] | None = None,
         rule_prices: ArrayLike | None = None,
+        limit_on_prices: Given | None = None,
     ) -> None:
         n, i, r = instance.shape
         faults: list[Fault] = []
         plain = _plain(notion, score is not None, faults)
         given, _ = by_name(
             {"tasks": tasks, "prices": prices, "limit_prices": limit_prices, "score": score,
-             "floor_prices": floor_prices},
+             "floor_prices": floor_prices, "limit_on_prices": limit_on_prices},
             instance.names,
         )  # fmt: skip
         ways = None
@@ -115,7 +117,8 @@ class Allocation(Amounts):
         x = running(instance, x, ways, faults)
         own = {"prices": given["prices"], "limit_prices": given["limit_prices"],
                "bound_prices": bound_prices, "node_prices": node_prices,
-               "floor_prices": given["floor_prices"], "rule_prices": rule_prices}  # fmt: skip
+               "floor_prices": given["floor_prices"], "rule_prices": rule_prices,
+               "limit_on_prices": given["limit_on_prices"]}  # fmt: skip
         priced = {
             name: None if own[name] is None
             else checked(name, own[name], shape, faults, name == "rule_prices")
@@ -208,7 +211,7 @@ class Allocation(Amounts):
                 return blocked_rounds.each_blocked(self.instance, ways, self.rounds)
             return blocked_rules.each_blocked(
                 self.instance, ways, self.prices, self.limit_prices, self.bound_prices,
-                self.node_prices, self.rule_prices,
+                self.node_prices, self.rule_prices, self.limit_on_prices,
             )  # fmt: skip
         return each_blocked(self.instance, self.each_stopped(), self.prices, self.limit_prices)
 

@@ -35,6 +35,7 @@ class Amounts:
     floor_prices: Floats | None
     rounds: tuple[Round, ...] | None
     rule_prices: Floats | None
+    limit_on_prices: Floats | None
 
     @property
     def kind(self) -> dict[str, Any]:

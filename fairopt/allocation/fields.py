@@ -29,6 +29,7 @@ def shapes(instance: Instance) -> dict[str, tuple[int, ...]]:
     return {
         "prices": (i, r), "limit_prices": (n,), "bound_prices": bounds, "node_prices": nodes,
         "floor_prices": (n,), "rule_prices": (len(instance.own_rows),),
+        "limit_on_prices": (0, 0) if instance.limit_on is None else (n, i),
     }  # fmt: skip
 
 

@@ -69,6 +69,10 @@ def priced_rules(inst: Instance, given: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("rule_prices") is not None:
         own = tuple([row.name for row in inst.own_rows])
         found["rule_prices"] = _row(given["rule_prices"], own)
+    places = given.get("limit_on_prices")
+    if places is not None:
+        rows = dict(zip(inst.users, (_row(p, inst.servers) for p in places), strict=False))
+        found["limit_on_prices"] = {user: row for user, row in rows.items() if row}
     if given.get("floor_prices") is not None:
         found["floor_prices"] = _row(given["floor_prices"], inst.users)
     return found

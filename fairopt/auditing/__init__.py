@@ -217,7 +217,7 @@ def _ways(answer: Allocation) -> Floats:
 
 def _proof(answer: Allocation, way_tasks: Floats) -> dict[str, Any]:
     """The prices of an answer, and tasks by mode, for a division of the same instance."""
-    fields = ("bound_prices", "node_prices", "floor_prices")
+    fields = ("bound_prices", "node_prices", "floor_prices", "limit_on_prices")
     found = {name: getattr(answer, name) for name in fields}
     return {**found, "way_tasks": None if answer.way_tasks is None else way_tasks}
 

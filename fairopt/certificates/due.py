@@ -109,6 +109,8 @@ def due(alloc: Allocation) -> Allocation | None:
     for t, jump, stopped, price in rounds:
         named = low.named(price)
         prices = {"prices": named.capacity, "limit_prices": named.limits}
+        if named.places.size:
+            prices["limit_on_prices"] = named.places
         if inst.quotas is not None:
             prices |= {"bound_prices": named.bounds, "node_prices": named.nodes}
         if inst.rules is not None:
@@ -117,7 +119,8 @@ def due(alloc: Allocation) -> Allocation | None:
         told.append({"t": t, "jump": jump, "users": users, "prices": prices})
     return alloc.with_(
         **own, rounds=told, prices=None, limit_prices=None, level_prices=None, bound_prices=None,
-        node_prices=None, floor_prices=None, rule_prices=None, certificate=None, steps=(),
+        node_prices=None, floor_prices=None, rule_prices=None, limit_on_prices=None,
+        certificate=None, steps=(),
     )  # fmt: skip
 
 
@@ -175,7 +178,8 @@ def tangent(alloc: Allocation, floor: Floats, value: Floats) -> Prices:
 def _of(inst: Instance, low: Lowered, price: Floats) -> Prices:
     """Prices (M,) of the rows as judges use them."""
     named = low.named(price)
-    return Prices(*named[:4], of_rules(inst, named.rules))
+    places = named.places if named.places.size else none(inst).places
+    return Prices(*named[:4], of_rules(inst, named.rules), places)
 
 
 def _rounds(

@@ -151,6 +151,6 @@ def _notes(alloc: Allocation) -> list[str]:
     ruled = Ruled(alloc)
     none = ruled.none()
     own = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices,
-           of_rules(alloc.instance, alloc.rule_prices))  # fmt: skip
+           of_rules(alloc.instance, alloc.rule_prices), alloc.limit_on_prices)  # fmt: skip
     prices = Prices(*[a if a is not None else b for a, b in zip(own, none, strict=True)])
     return [f"with a price: {name}" for name in words.rules(alloc.instance, prices)[: words.MOST]]

@@ -11,7 +11,16 @@ from fairopt.certificates.columns import Grid
 from fairopt.certificates.fitted import fitted
 from fairopt.certificates.question import Question, kept_rows
 from fairopt.formulas import welfare
-from fairopt.formulas.lowered import BOUND, CAPACITY, DOWN_OF_TWO, LIMIT, QUOTA, RULE, Lowered
+from fairopt.formulas.lowered import (
+    BOUND,
+    CAPACITY,
+    DOWN_OF_TWO,
+    LIMIT,
+    PLACE,
+    QUOTA,
+    RULE,
+    Lowered,
+)
 from fairopt.instance import Floats, Ints
 
 LEAST = 1e-9
@@ -110,7 +119,7 @@ def listed_prices(alloc: Allocation, low: Lowered) -> Floats:
     """(M,) the prices of an answer, by the rows of its lowered system."""
     found = np.zeros(len(low.rhs))
     for kind, name in ((CAPACITY, "prices"), (LIMIT, "limit_prices"), (BOUND, "bound_prices"),
-                       (QUOTA, "node_prices")):  # fmt: skip
+                       (QUOTA, "node_prices"), (PLACE, "limit_on_prices")):  # fmt: skip
         own, at = getattr(alloc, name), low.kind == kind
         if own is not None and at.any():
             one = own[low.one[at]] if own.ndim == 1 else own[low.one[at], low.two[at]]
@@ -151,7 +160,8 @@ def named(question: Question, price: Floats, alloc: Allocation) -> dict[str, Flo
     whole[kept] = price[: int(kept.sum())]
     found = low.named(whole)
     return {"prices": found.capacity, "limit_prices": found.limits, "bound_prices": found.bounds,
-            "node_prices": found.nodes, "rule_prices": found.rules}  # fmt: skip
+            "node_prices": found.nodes, "rule_prices": found.rules,
+            **({"limit_on_prices": found.places} if found.places.size else {})}  # fmt: skip
 
 
 __all__ = ["Given", "given", "listed_prices", "named"]

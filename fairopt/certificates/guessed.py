@@ -19,7 +19,7 @@ LEAST = -600.0
 LEAST_SLOPE = 1e-12
 """part of the largest slope that others have at least"""
 NO_PRICES = {"prices": None, "limit_prices": None, "bound_prices": None, "node_prices": None,
-             "rule_prices": None}  # fmt: skip
+             "rule_prices": None, "limit_on_prices": None}  # fmt: skip
 """fields of an answer without prices"""
 
 
@@ -32,7 +32,7 @@ def with_prices(alloc: Allocation, label: Ints | None = None) -> Allocation:
     label : (N,) the part of each user; parts that share no rule get prices in money of their own.
     """
     given = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices,
-             alloc.rule_prices)  # fmt: skip
+             alloc.rule_prices, alloc.limit_on_prices)  # fmt: skip
     if any(part is not None and part.any() for part in given):
         return alloc
     if pulls.penalised(alloc):
@@ -60,8 +60,8 @@ def with_prices(alloc: Allocation, label: Ints | None = None) -> Allocation:
     found = tangent(alloc, asked.floor, value)
     return alloc.with_(
         prices=found.capacity, limit_prices=found.limits, bound_prices=found.bounds,
-        node_prices=found.nodes,
-        rule_prices=as_told(alloc.instance, found.rules),
+        node_prices=found.nodes, rule_prices=as_told(alloc.instance, found.rules),
+        limit_on_prices=found.places if found.places.size else None,
     )  # fmt: skip
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from fairopt.certificates.bound import Place, Sums, exactly
 from fairopt.certificates.by_rows import LOOSE, Missing, by_rows, finite
+from fairopt.certificates.pinned import left_out
 from fairopt.certificates.question import Question
 from fairopt.instance import Bools, Floats, Ints
 
@@ -120,13 +121,14 @@ def solved(wanted: Missing) -> Step | None:
     # the columns held contradict each other, and one of the columns has to go
     pull = float(np.clip(np.abs(wanted.error).max(initial=0.0), FAINT, TOGETHER))
     size = len(wanted.owner) + len(wanted.rows) + len(wanted.miss)
+    small, back = (wanted, None) if size <= DENSE or wanted.give.any() else left_out(wanted)
     if size <= DENSE:
         found = _whole(wanted, pull)
     else:
-        found = _sparse(wanted, pull) if wanted.give.any() else by_rows(wanted)
+        found = _sparse(wanted, pull) if wanted.give.any() else by_rows(small)
     if found is None:
         return None
-    dz, dp, dv = found
+    dz, dp, dv = found if back is None else back(found)
     dearer = np.zeros(wanted.count)
     dearer[wanted.rows] = dp / wanted.norm
     return dz * wanted.unit, dearer, dv * wanted.value_unit

@@ -15,6 +15,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("verify", "Judge a saved answer, whoever made it; no solver involved."),
     "check": ("check", "The fairness properties of a saved answer, with margins and witnesses."),
     "audit": ("audit", "What users hold today beside what they are due and could hold."),
+    "horizon": ("horizon", "Many slices of time divided at once: what is due over a period."),
+    "replay": ("replay", "A log beside what was due: by the slice, by a ledger, in hindsight."),
     "what-if": ("what_if", "Solve before and after a change: who loses, who gains."),
     "diff": ("diff", "Two saved answers side by side, losers first."),
     "compare": ("compare", "Every notion and every scheduler on one model, side by side."),

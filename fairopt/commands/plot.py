@@ -45,11 +45,12 @@ class Size(click.ParamType[tuple[float, float]]):
 def command(
     result: str, path: str, kind: str | None, style: str, size: tuple[float, float] | None
 ) -> int:
-    """Draw the answer, sweep or comparison in the file RESULT ("-" for stdin).
+    """Draw the answer, sweep, comparison or replay in the file RESULT ("-" for stdin).
 
     allocation: every resource of every server, filled by user. prices: a heat map. levels: a
     staircase. envy: tasks with what another holds over one's own. frontier, shares, utilisation:
-    as for `fairopt sweep --plot`. A comparison has one picture, that of `fairopt compare --plot`.
+    as for `fairopt sweep --plot`. A comparison has one picture, that of `fairopt compare --plot`,
+    and a replay too: what is owed to each user over time.
     """
     from fairopt.files import answers
     from fairopt.report import plot_answer, plot_compare, plots
@@ -76,8 +77,15 @@ def command(
         from fairopt.report.html.results import checked_rows
 
         plot_compare.plot(checked_rows(data, source), path, style, size)
+    elif schema == "fairopt/replay/v1":
+        _fits(kind, (), "a replay")
+        from fairopt.report import plot_debt
+        from fairopt.report.html.replay_data import checked
+
+        found = checked(data, source)
+        plot_debt.plot({found["policy"]: found}, path, style, size)
     else:
-        wanted = "an answer, a sweep or a comparison"
+        wanted = "an answer, a sweep, a comparison or a replay"
         raise BadInput([Fault("schema", repr(schema), wanted)], source)
     return 0
 

@@ -11,7 +11,7 @@ from fairopt.instance.reading import Faults, known_keys, names, nearest, table
 
 KEYS = (
     "users", "servers", "resources", "demand", "demand_on", "capacity", "count", "placement",
-    "weight", "limit", *CURVES, "groups", "flavors", "quotas", "modes",
+    "weight", "limit", "limit_on", *CURVES, "groups", "flavors", "quotas", "modes",
     "rules",
 )  # fmt: skip
 
@@ -30,6 +30,7 @@ def as_model(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     for key, kind, into, word in (
         ("demand", "user", people, "demand"), ("demand_on", "user", people, "demand_on"),
         ("weight", "user", people, "weight"), ("limit", "user", people, "limit"),
+        ("limit_on", "user", people, "limit_on"),
         ("placement", "user", people, "servers"), ("capacity", "server", rows, "capacity"),
         ("count", "server", rows, "count"), ("modes", "user", people, "modes"),
         *((key, "user", people, key) for key in CURVES),

@@ -25,9 +25,8 @@ from fairopt.instance.reading import (
     tables_by_name,
 )
 
-KEYS = ("bound_prices", "node_prices", "floor_prices", "rule_prices", "rounds")
-_PRICES = ("prices", "limit_prices", "bound_prices", "node_prices", "floor_prices",
-           "rule_prices")  # fmt: skip
+KEYS = ("bound_prices", "node_prices", "floor_prices", "rule_prices", "limit_on_prices", "rounds")
+_PRICES = ("prices", "limit_prices", *KEYS[:5])
 
 
 def read_rules(inst: Instance, data: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
@@ -91,6 +90,16 @@ def _priced(
             for server, row in rows.items():
                 for resource, price in row.items():
                     array[i[server], r[resource]] = price
+            found[key] = array
+        elif key == "limit_on_prices":
+            rows = tables_by_name(value, ("user", n), ("server", i), here, faults)
+            array = np.zeros((len(n), len(i)) if inst.limit_on is not None else (0, 0))
+            for user, row in rows.items():
+                for server, price in row.items():
+                    if not array.size:
+                        faults.add(f"{here}.{user}.{server}", f"{price:g}", "none: no limit_on")
+                        continue
+                    array[n[user], i[server]] = price
             found[key] = array
         elif key == "bound_prices":
             found[key] = _bounds(inst, value, here, faults)

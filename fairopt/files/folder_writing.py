@@ -22,7 +22,7 @@ from fairopt.instance.fields import CURVES
 
 FILES = (
     "model.toml", "users.csv", "servers.csv", "placement.csv", "demand.csv",
-    *(f"{name}.csv" for name in CURVES), *promises.FILES,
+    *(f"{name}.csv" for name in CURVES), "limit_on.csv", *promises.FILES,
     *own_rules.FILES,
 )  # fmt: skip
 RESERVED = ("name", "weight", "limit", "count", "user", "server")
@@ -92,6 +92,8 @@ def _contents(inst: Instance) -> Iterator[tuple[str, Iterator[list[Any]]]]:
         if len(bent):
             rows = ([inst.users[n], *_cells(curve[n])] for n in bent)
             yield f"{key}.csv", chain([["name", *inst.resources]], rows)
+    if inst.limit_on is not None:
+        yield "limit_on.csv", _limit_on_rows(inst.limit_on, inst)
     yield from promises.contents(inst)
     yield from own_rules.contents(inst)
 
@@ -125,6 +127,12 @@ def _demand_rows(inst: Instance) -> Iterator[list[Any]]:
         # the first pair is always written: without any, demand would be read back as (N, R)
         if (n, i) == (0, 0) or (inst.demand[n, i] != inst.demand[n, 0]).any():
             yield [inst.users[n], inst.servers[i], *_cells(inst.demand[n, i])]
+
+
+def _limit_on_rows(most: Any, inst: Instance) -> Iterator[list[Any]]:
+    yield ["user", "server", "limit"]
+    for n, i in np.argwhere(np.isfinite(most)):
+        yield [inst.users[n], inst.servers[i], repr(float(most[n, i]))]
 
 
 def _cells(row: Any) -> list[str]:

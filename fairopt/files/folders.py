@@ -49,7 +49,8 @@ def _quickly(folder: Path, resources: Mapping[str, int]) -> dict[str, Any] | Non
     }
     whole = (1.0, lambda x: (x >= 1) & (x < 2**53) & (x == np.floor(x)))
     weights, limits = (1.0, lambda x: (x > 0) & (x < np.inf)), (math.inf, lambda x: x > 0)
-    if any(storage.there(folder / name) for name in (*_CURVED, *promises.FILES, *own_rules.FILES)):
+    known = (*_CURVED, "limit_on.csv", *promises.FILES, *own_rules.FILES)
+    if any(storage.there(folder / name) for name in known):
         return None
     try:
         texts = {
@@ -122,6 +123,12 @@ def _carefully(
         placement[:] = False
         for n, i, _, _ in pairs(folder, "placement", users, servers, {}, faults):
             placement[n, i] = True
+    limit_on: Any = None
+    if storage.there(folder / "limit_on.csv"):
+        limit_on = np.full(size[:2], math.inf)
+        for n, i, place, row in pairs(folder, "limit_on", users, servers, {"limit": 0}, faults):
+            place = place.replace("demand_on", "limit_on")
+            limit_on[n, i] = cell(row.get("limit", ""), place, faults, LIMIT, math.inf)
     everywhere: Any = demand
     if storage.there(folder / "demand.csv"):
         everywhere = np.repeat(demand[:, None, :], size[1], axis=1)
@@ -144,7 +151,7 @@ def _carefully(
         "weight": weight,
         "limit": limit, "count": count,
         "users": list(users), "servers": list(servers), "resources": list(resources),
-        "quotas": promised.made(), "modes": ways or None,
+        "quotas": promised.made(), "modes": ways or None, "limit_on": limit_on,
         "rules": own_rules.read_files(folder, faults),
     }  # fmt: skip
 

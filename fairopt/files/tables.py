@@ -26,8 +26,8 @@ from fairopt.instance.reading import (
 from fairopt.instance.rules.plain import rule_tables
 
 _USER = (
-    "demand", "weight", "limit", "servers", "demand_on", *CURVES, "modes", *quotas.USER_KEYS,
-    *whole.KEYS,
+    "demand", "weight", "limit", "servers", "demand_on", *CURVES, "modes", "limit_on",
+    *quotas.USER_KEYS, *whole.KEYS,
 )  # fmt: skip
 _SERVER = ("capacity", "count")
 
@@ -92,10 +92,9 @@ def _users(
     by_server: np.ndarray[Any, np.dtype[np.float64]] | None = None
     placement = np.ones(size[:2], dtype=bool)
     weight, limit = np.ones(size[0]), np.full(size[0], np.inf)
+    limit_on = np.full(size[:2], np.inf) if _any_has(people, "limit_on") else None
     curves = {name: np.full(demand.shape, usual) for name, usual in CURVES.items()}
-    if by_server_anyway or any(
-        isinstance(row, Mapping) and "demand_on" in row for row in people.values()
-    ):
+    if by_server_anyway or _any_has(people, "demand_on"):
         by_server = np.zeros(size)
     for n, (key, row) in enumerate(people.items()):
         here = f"users.{key}"
@@ -107,6 +106,10 @@ def _users(
             place = f"{here}.modes"
             ways[key] = modes.read_modes(row["modes"], place, servers, resources, faults)
         limit[n] = number(row.get("limit", np.inf), f"{here}.limit", faults, LIMIT)
+        if limit_on is not None:
+            most, place = row.get("limit_on", {}), f"{here}.limit_on"
+            for name, amount in by_name(most, servers, "server", place, faults, LIMIT).items():
+                limit_on[n, servers[name]] = amount
         if "servers" in row:
             placement[n] = False
             for name in modes.allowed(row["servers"], servers, f"{here}.servers", faults):
@@ -134,8 +137,12 @@ def _users(
         "demand": demand if by_server is None else by_server,
         "placement": placement, "weight": weight, "limit": limit,
         **{name: values for name, values in curves.items() if (values != CURVES[name]).any()},
-        "quotas": promised.made(), "modes": ways or None,
+        "quotas": promised.made(), "modes": ways or None, "limit_on": limit_on,
     }  # fmt: skip
+
+
+def _any_has(people: Mapping[str, Any], key: str) -> bool:
+    return any(isinstance(row, Mapping) and key in row for row in people.values())
 
 
 def _fill(into: Any, given: Any, resources: Mapping[str, int], place: str, faults: Faults) -> None:
@@ -157,6 +164,8 @@ def tables_of(inst: Instance) -> dict[str, Any]:
             row["weight"] = float(inst.weight[n])
         if np.isfinite(inst.limit[n]):
             row["limit"] = float(inst.limit[n])
+        if inst.limit_on is not None and np.isfinite(inst.limit_on[n]).any():
+            row["limit_on"] = _amounts(inst.limit_on[n], inst.servers, np.inf)
         if not inst.placement[n].all():
             row["servers"] = [
                 s for s, on in zip(inst.servers, inst.placement[n], strict=True) if on

@@ -10,7 +10,9 @@ from fairopt.formulas import blocked_rules
 from fairopt.formulas.blocked import Blocked
 from fairopt.instance import Floats, Instance
 
-KINDS = ("prices", "limit_prices", "bound_prices", "node_prices", "rule_prices")
+KINDS = (
+    "prices", "limit_prices", "bound_prices", "node_prices", "rule_prices", "limit_on_prices"
+)  # fmt: skip
 
 
 def each_blocked(

@@ -1,8 +1,9 @@
 """What stops a user from getting more where there are groups or modes: resources and rules.
 
-A user is stopped by its limit; by a full resource that one of its ways demands; by a full ceiling
-above it; by a node on its way up the tree that may borrow no more. Using one more unit lowers what
-a node has to pass up, but only where the node did not already have more than it may lend.
+A user is stopped by its limit; on a server, by its limit there; by a full resource that one of its
+ways demands; by a full ceiling above it; by a node on its way up the tree that may borrow no more.
+Using one more unit lowers what a node has to pass up, but only where the node did not already have
+more than it may lend.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ def each_blocked(
     bound_prices: Floats | None = None,
     node_prices: Floats | None = None,
     rule_prices: Floats | None = None,
+    limit_on_prices: Floats | None = None,
 ) -> Iterator[Blocked]:
     """What stops each user, in order; rules by whose they are, as in "org's ceiling".
 
@@ -43,6 +45,7 @@ def each_blocked(
         full &= prices * pool > FULL * (prices * pool).sum(initial=0.0)
     running = ways.running(way_tasks).sum(axis=1)
     at_limit = running >= inst.limit * (1 - FULL)
+    there = _at_limit_on(inst, way_tasks)
     demand = ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :]
     with np.errstate(over="ignore", invalid="ignore"):  # tasks may come from anywhere
         use = way_tasks[:, :, None] * demand
@@ -56,6 +59,9 @@ def each_blocked(
             yield Blocked(user, None, None, _price(limit_prices, n))
             continue
         needs = np.asarray((ways.eligible[own, :, None] & (demand[own] > 0)).any(axis=0))
+        for i in np.flatnonzero(there[n]).tolist():
+            yield Blocked(user, inst.servers[i], None, _price(limit_on_prices, n, i))
+        needs[there[n]] = False  # whatever else is full there
         for i, r in np.argwhere(needs & full).tolist():
             yield Blocked(user, inst.servers[i], inst.resources[r], _price(prices, i, r))
         path = tree.path(int(tree.leaf[n]))
@@ -83,6 +89,7 @@ def free(inst: Instance, way_tasks: Floats) -> Bools:
     full = ways.used(way_tasks) >= inst.pool * (1 - FULL)
     room = ways.eligible & ~(needs & full).any(axis=2)
     room &= (ways.running(way_tasks).sum(axis=1) < inst.limit * (1 - FULL))[ways.owner, None]
+    room &= ~_at_limit_on(inst, way_tasks)[ways.owner]
     with np.errstate(over="ignore", invalid="ignore"):
         use = way_tasks[:, :, None] * demand
     for b in range(len(tree.bounds)):
@@ -120,6 +127,14 @@ def _holds(inst: Instance, way_tasks: Floats, prices: Floats | None) -> Bools:
         if prices is not None:
             stops &= (-1.0 if not row.up else 1.0) * float(prices[j]) * row.value > 0
         found[inst.ways.owner[row.way[stops]], j] = True
+    return found
+
+
+def _at_limit_on(inst: Instance, way_tasks: Floats) -> Bools:
+    """(N, I) where a user runs all that its limit on the server allows."""
+    if inst.limit_on is None:
+        return np.zeros(inst.shape[:2], dtype=bool)
+    found: Bools = inst.ways.running(way_tasks) >= inst.limit_on * (1 - FULL)
     return found
 
 

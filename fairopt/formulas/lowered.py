@@ -5,6 +5,7 @@ Rows are `matrix [x; y] <= rhs`:
 
 * capacity of each resource of each server: sum d x <= count c;
 * limit of each user that has one: the sum of its running tasks <= L;
+* each limit on a server: a user's running tasks there, in whatever mode, <= L[n, i];
 * each ceiling: what the users below a node take of a resource, on the servers of a flavor, <= most;
 * each quota (flavor, resource) at each node v: what v itself takes, and y_v, what it passes up
   (negative if it borrows), is at most its quota and what its children pass up,
@@ -26,7 +27,7 @@ import numpy as np
 
 from fairopt.instance import Bools, Floats, Instance, Ints
 
-CAPACITY, LIMIT, BOUND, QUOTA, RULE = range(5)
+CAPACITY, LIMIT, BOUND, QUOTA, RULE, PLACE = range(6)
 """kinds of rows"""
 UP, DOWN, UP_OF_TWO, DOWN_OF_TWO = range(4)
 """what a row of a rule holds back: what is counted from above, or from below; of `equal` both"""
@@ -58,14 +59,16 @@ class Lending(NamedTuple):
 
 
 class Prices(NamedTuple):
-    """Prices of all rules: of capacity (I, R), limits (N,), ceilings (B,), quotas (Q, K), and own
-    rules (J,), where that of `equal` may be negative."""
+    """Prices of all rules: of capacity (I, R), limits (N,), ceilings (B,), quotas (Q, K), own rules
+    (J,), where that of `equal` may be negative, and of limits on servers (N, I), or (0, 0) where
+    there are none."""
 
     capacity: Floats
     limits: Floats
     bounds: Floats
     nodes: Floats
     rules: Floats
+    places: Floats
 
 
 class Own(NamedTuple):
@@ -90,7 +93,8 @@ class Lowered:
     owner, server, way : (P,) of each eligible column. score : (P,) share of one of its tasks.
     matrix : sparse (M, P + F), per task and per unit of flow. rhs : (M,).
     kind : (M,) of each row; one, two : (M,) what it is about: server and resource, user and -1,
-        ceiling and -1, quota and node, own rule and what it holds back (`UP`, ...).
+        ceiling and -1, quota and node, own rule and what it holds back (`UP`, ...), user and
+        server.
     low, high : (F,) bounds of the flows.
     host : (Q, K) the node whose row a node shares.
     unit : (M,) a typical amount of each row, to scale by.
@@ -175,7 +179,12 @@ class Lowered:
     def named(self, price: Floats) -> Prices:
         """The prices (M,) of the rows, by what they are prices of."""
         n, i, r, b, q, k, j = self.shape
-        found = Prices(np.zeros((i, r)), np.zeros(n), np.zeros(b), np.zeros((q, k)), np.zeros(j))
+        place = self.kind == PLACE
+        on = np.zeros((n, i) if place.any() else (0, 0))
+        on[self.one[place], self.two[place]] = price[place]
+        found = Prices(
+            np.zeros((i, r)), np.zeros(n), np.zeros(b), np.zeros((q, k)), np.zeros(j), on
+        )
         of = [self.kind == kind for kind in range(5)]
         found.capacity[self.one[of[CAPACITY]], self.two[of[CAPACITY]]] = price[of[CAPACITY]]
         found.limits[self.one[of[LIMIT]]] = price[of[LIMIT]]
@@ -221,6 +230,7 @@ def lower(instance: Instance, score: Floats) -> Lowered:
             Own(row.way, row.server, row.value, row.amount, row.up, row.down)
             for row in instance.own_rows
         ]),
+        instance.limit_on,
     )  # fmt: skip
 
 
@@ -236,6 +246,7 @@ def lowered(
     parent: Ints | None = None,
     leaf: Ints | None = None,
     own: tuple[Own, ...] = (),
+    limit_on: Floats | None = None,
 ) -> Lowered:
     """The system of K ways on I servers; see the module.
 
@@ -243,7 +254,7 @@ def lowered(
     ----------
     eligible, score : (K, I) of each way. owner : (K,) user of each way. demand : (K, R) or
         (K, I, R). pool : (I, R). limit : (N,). parent : (nodes,), -1 of the root. leaf : (N,) node
-        of each user.
+        of each user. limit_on : (N, I), or None.
     """
     way, server = np.nonzero(eligible)
     need = demand[way] if demand.ndim == 2 else demand[way, server]
@@ -260,6 +271,12 @@ def lowered(
     most = limit[limited]
     rows.add(LIMIT, limited, np.full(len(limited), -1), most, most, np.ones(len(used)),
              np.searchsorted(limited, user[used]), used)  # fmt: skip
+    if limit_on is not None:
+        used = np.flatnonzero(np.isfinite(limit_on[user, server]))
+        pair, row = np.unique(user[used] * len(pool) + server[used], return_inverse=True)
+        one, two = np.divmod(pair, len(pool))
+        most = limit_on[one, two]
+        rows.add(PLACE, one, two, most, most, np.ones(len(used)), row, used)
     for b, c in enumerate(ceilings):
         if np.isfinite(c.most):
             used = np.flatnonzero(c.members[user] & c.servers[server] & (need[:, c.resource] > 0))

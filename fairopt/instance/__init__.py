@@ -17,6 +17,8 @@ from fairopt.instance.faults import (
     curve_faults,
     eligibility_faults,
     named,
+    on_server,
+    on_server_faults,
     shaped,
     value_faults,
 )
@@ -58,6 +60,7 @@ class Instance(Fields):
         What does not know quotas or modes refuses them by name.
     rules : rows of one's own over the tasks (fo.Rule), of any sign and sense; default none. What
         does not know them refuses them by name (docs/how-to/own-rules.md).
+    limit_on : (N, I), > 0, most tasks of the user on the whole server row; default inf.
     users, servers, resources : names; default those of the labels, or u1.., s1.., r1...
 
     Frames and series of pandas, and dicts by name, are put in order by their labels; plain arrays
@@ -93,21 +96,23 @@ class Instance(Fields):
         quotas: Quotas | None = None,
         modes: Mapping[str, Sequence[Mode]] | None = None,
         rules: Sequence[Rule] | None = None,
+        limit_on: Given | None = None,
     ) -> None:
         faults: list[Fault] = []
         arrays, own = by_name(
             {"demand": demand, "capacity": capacity, "placement": placement, "weight": weight,
              "limit": limit, "count": count, "demand_fixed": demand_fixed,
-             "demand_power": demand_power},
+             "demand_power": demand_power, "limit_on": limit_on},
             {"users": users, "servers": servers, "resources": resources},
         )  # fmt: skip
-        curves = [arrays.pop(name) for name in CURVES]
+        curves, most_on = [arrays.pop(name) for name in CURVES], arrays.pop("limit_on")
         d, c, delta, phi, most, machines = shaped(**arrays, faults=faults)
         fixed, power = (
             _curve(curve(name, given, (d.shape[0], c.shape[1]), faults), default, d, c)
             for (name, default), given in zip(CURVES.items(), curves, strict=True)
         )
         size = d.shape[0], c.shape[0], c.shape[1]
+        most_on = on_server(most_on, size[:2], faults)
         names = [
             named(kind, own[kind], kind[0], size[k], faults)
             for k, kind in enumerate(("users", "servers", "resources"))
@@ -124,10 +129,12 @@ class Instance(Fields):
             "weight": sealed(phi), "limit": sealed(most), "count": sealed(machines), **kinds,
             "demand_fixed": fixed, "demand_power": power, "quotas": promised, "modes": ways,
             "rules": own_rules,
+            "limit_on": most_on,
         }  # fmt: skip
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         faults.extend(value_faults(self))
+        faults.extend(on_server_faults(self))
         bent = list(curve_faults(self))
         if ways and not self.linear:
             bent.append(Fault("modes", f"{self.told_bent()}, and modes", "one or the other"))
@@ -139,6 +146,8 @@ class Instance(Fields):
             faults.extend(idle_faults(own_rules, self.own_rows))
         if faults:
             raise BadInput(faults)
+        if most_on is not None and not (np.isfinite(most_on) & self.eligible).any():
+            object.__setattr__(self, "limit_on", None)  # nobody is held back
 
     @classmethod
     def from_frames(cls, users: Any, servers: Any, placement: Any = None, **more: Any) -> Instance:
@@ -206,6 +215,7 @@ class Instance(Fields):
             self.quotas and restricted(self.quotas, users, servers),
             self.modes and within(self.modes, users, servers),
             own_restricted(self.rules, users, servers, self.quotas or Quotas()),
+            None if self.limit_on is None else self.limit_on[np.ix_(n, i)],
         )  # fmt: skip
 
     def replace(self, **changes: Any) -> Instance:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from fairopt import memory
 from fairopt.errors import BadInput, Fault
 from fairopt.instance.fields import CURVES, Fields
+from fairopt.instance.sealing import frozen
 
 _Floats = NDArray[np.float64]
 _Arrays = tuple[_Floats, _Floats, NDArray[np.bool_], _Floats, _Floats, NDArray[np.int64]]
@@ -93,6 +94,27 @@ def curve(
         return None
     array = _filled(name, given, shape, CURVES[name], faults)
     return array if array.shape == shape else None
+
+
+def on_server(
+    given: ArrayLike | None, shape: tuple[int, int], faults: list[Fault]
+) -> _Floats | None:
+    """The limits on servers (N, I), sealed; None for none, or where they are at fault."""
+    if given is None:
+        return None
+    array = _filled("limit_on", given, shape, np.inf, faults)
+    return frozen(array + 0.0) if array.shape == shape else None
+
+
+def on_server_faults(inst: Fields) -> Iterator[Fault]:
+    """What is wrong with limits on servers."""
+    if inst.limit_on is None:
+        return
+    for n, i in np.argwhere(~(inst.limit_on > 0))[:20]:
+        place = f"users.{inst.users[n]}.limit_on.{inst.servers[i]}"
+        yield Fault(place, f"{inst.limit_on[n, i]:g}", "a number > 0, or no placement there")
+    if not inst.linear:
+        yield Fault("limit_on", f"{inst.told_bent()}, and limits on servers", "one or the other")
 
 
 def curve_faults(inst: Fields) -> Iterator[Fault]:

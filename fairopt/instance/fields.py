@@ -49,6 +49,7 @@ class Fields:
     quotas: Quotas | None
     modes: Table[str, tuple[Mode, ...]] | None
     rules: tuple[Rule, ...] | None
+    limit_on: Floats | None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -83,19 +84,23 @@ class Fields:
 
     @property
     def plain(self) -> bool:
-        """Whether there are neither quotas (or groups, guarantees, ...) nor modes nor rules."""
-        return self.quotas is None and self.modes is None and self.rules is None
+        """Whether there are neither quotas (groups, guarantees, ...), modes, rules, nor limits on
+        servers."""
+        fields = (self.quotas, self.modes, self.rules, self.limit_on)
+        return all(field is None for field in fields)
 
     def only_plain(self, who: str, modes: bool = False) -> None:
-        """Raise UsageError where there are quotas, modes or rules, for a caller `who` that knows
-        none of them.
+        """Raise UsageError where there are quotas, modes, rules or limits on servers, for a caller
+        `who` that knows none of them.
 
-        With `modes`, for one that knows quotas and rules, or does not mind them: modes alone are
+        With `modes`, for one that knows the others, or does not mind them: modes alone are
         refused.
         """
         found = []
         if self.quotas is not None and not modes:
             found.append(self.quotas.told())
+        if self.limit_on is not None and not modes:
+            found.append("limits on servers (limit_on)")
         if self.modes is not None:
             few = list(self.modes)[:4]
             more = f" and {len(self.modes) - 4} more" if len(self.modes) > 4 else ""

@@ -26,16 +26,17 @@ AXES = {
     "tasks": (USERS, SERVERS), "prices": (SERVERS, RESOURCES), "limit_prices": (USERS,),
     "score": (USERS, SERVERS), "demand_fixed": (USERS, RESOURCES),
     "demand_power": (USERS, RESOURCES), "floor_prices": (USERS,),
+    "limit_on": (USERS, SERVERS), "limit_on_prices": (USERS, SERVERS),
 }  # fmt: skip
 """the axes of each argument; the first argument with labels names an axis, others must agree"""
 BY_SERVER = (USERS, SERVERS, RESOURCES)
 DEFAULTS = {
     "placement": 1.0, "weight": 1.0, "limit": np.inf, "count": 1.0,
     "tasks": 0.0, "prices": 0.0, "limit_prices": 0.0, "demand_fixed": 0.0, "demand_power": 1.0,
-    "floor_prices": 0.0,
+    "floor_prices": 0.0, "limit_on": np.inf, "limit_on_prices": 0.0,
 }  # fmt: skip
 """the value of a user or server that a dict leaves out"""
-ENTRY = {"demand_power": 1.0}
+ENTRY = {"demand_power": 1.0, "limit_on": np.inf}
 """the value of an entry that a dict of dicts leaves out, where it is not 0"""
 SHOWN = 8
 

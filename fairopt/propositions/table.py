@@ -18,7 +18,7 @@ _STATING = (
     "khamse2016_lies", "kesidis2016", "kesidis2016_drf", "kesidis2016_jobs", "bonald2015",
     "bonald2015_utility", "bonald2015_lies", "bonald2015_examples", "bonald2015_properties",
     "bonald2015_stability",
-    "bonald2015_dynamics", "bonald2015_events", "over_time", "ours", "ours_prices",
+    "bonald2015_dynamics", "bonald2015_events", "over_time", "ledgers", "ours", "ours_prices",
     "ours_tradeoff",
 )  # fmt: skip
 

@@ -29,6 +29,7 @@ from fairopt.solving.engines.quotas import (
     rounds,
     stated,
 )
+from fairopt.solving.engines.quotas.sharpened import sharpened
 
 NOTHING = 1e-15
 """part of what a user could have alone that is nothing"""
@@ -72,6 +73,8 @@ def _nested(
         unit = np.maximum(question.alone / low.shape[0], asked.floor)
         solver, name = stated.of_rounds(MaxMin(), low, unit, settings), settings.label
     found = rounds.solve(question, solver, how.progress)
+    if instance.quotas is None and instance.modes is None:
+        found = sharpened(found, low, asked.weight)
     told, steps = [], []
     for one in found.rounds:
         users = _named(instance, one.users)

@@ -1,12 +1,12 @@
 r"""An answer beside all rules of its instance: what each row holds, and what prices make of it.
 
-With prices p of capacity, mu of limits, m of ceilings and pi of quotas, all >= 0, a running task of
-way k of user n on server i costs
+With prices p of capacity, mu of limits, nu of limits on a server, m of ceilings and pi of quotas,
+all >= 0, a running task of way k of user n on server i costs
 
 .. math:: c_{k,i} = \sum_r d_{k,i,r} \big( p_{i,r} + \sum_{b \ni (n,i,r)} m_b
-          + \sum_{f \ni (i,r)} \pi_{f,n} \big) + \mu_n + \sum_j (m_j - \nu_j) a_{j,k,i} ,
+          + \sum_{f \ni (i,r)} \pi_{f,n} \big) + \mu_n + \nu_{n,i} + \sum_j (m_j - o_j) a_{j,k,i} ,
 
-with m_j and nu_j >= 0 of what own rules allow and ask; a unit of share at least q_n = min c/u, and
+with m_j and o_j >= 0 of what own rules allow and ask; a unit of share at least q_n = min c/u, and
 sum q_n s_n <= B for every feasible answer, B being the value of all that is priced. The difference
 is a sum of terms that are never negative: what is left of every row (`idle`), and what tasks cost
 above the cheapest (`over`). Where a rule that asks makes a task cost less than nothing, it counts
@@ -82,7 +82,10 @@ class Ruled:
     @cached_property
     def alone(self) -> Floats:
         """(N,) share that each user could have alone, but for ceilings and quotas."""
-        return rows.total(self.alloc.score * self.inst.alone)
+        alone = self.inst.alone
+        if self.inst.limit_on is not None and self.inst.modes is None:
+            alone = np.minimum(alone, self.inst.limit_on)
+        return rows.total(self.alloc.score * alone)
 
     @cached_property
     def most(self) -> Floats:
@@ -107,6 +110,16 @@ class Ruled:
     def use_of(self, r: int) -> Floats:
         """(K, I) use of one resource."""
         found: Floats = self.tasks * self.demand[:, :, r]
+        return found
+
+    @cached_property
+    def placed(self) -> Floats:
+        """(N, I) running tasks of each user on each server."""
+        return self._by_place(self.tasks)
+
+    def _by_place(self, per_way: Floats) -> Floats:
+        found = np.zeros(self.inst.shape[:2])
+        np.add.at(found, self.owner, per_way)
         return found
 
     def members(self, node: int) -> Bools:
@@ -175,6 +188,8 @@ class Ruled:
         found = np.repeat(prices.limits[self.owner][:, None], self.inst.shape[1], axis=1)
         for r in np.flatnonzero(prices.capacity.any(axis=0)).tolist():
             found += self.demand[:, :, r] * prices.capacity[:, r]
+        if prices.places.any():
+            found += prices.places[self.owner]
         bounds = self.tree.bounds
         for b in np.flatnonzero(prices.bounds).tolist():
             inside = self.members(int(bounds.node[b]))
@@ -247,7 +262,14 @@ class Ruled:
             prices.limits * _part_left(self.inst.limit, self.running),
             prices.bounds * _part_left(bounds.amount, self.under_bounds), nodes,
             np.zeros_like(prices.rules),
+            prices.places * self._part_left_on if prices.places.size else prices.places,
         )  # fmt: skip
+
+    @cached_property
+    def _part_left_on(self) -> Floats:
+        """(N, I) the part of limits on servers that is left."""
+        assert self.inst.limit_on is not None
+        return _part_left(self.inst.limit_on, self.placed)
 
     def half_full(self, prices: Prices) -> Floats:
         """(N,) the most of what a user pays that is the price of a row that is not full, at most
@@ -276,6 +298,12 @@ class Ruled:
         for n in np.flatnonzero((prices.limits > 0) & (limit > ROUNDING)).tolist():
             price = np.where(self.owner == n, prices.limits[n], 0.0)[:, None]
             row(np.broadcast_to(price, cost.shape), float(limit[n]))
+        if prices.places.any():  # a column is in one such row alone: all at once
+            part = np.divide(prices.places[self.owner], cost, out=np.zeros_like(cost),
+                             where=(cost > 0) & (self.tasks > 0))  # fmt: skip
+            left = self._part_left_on[self.owner]
+            mine = np.where(left > ROUNDING, np.minimum(part, left), 0.0).max(axis=1)
+            np.maximum.at(worst, self.owner, mine)
         bounds = self.tree.bounds
         most = _part_left(bounds.amount, self.under_bounds)
         for b in np.flatnonzero((prices.bounds > 0) & (most > ROUNDING)).tolist():
@@ -297,6 +325,10 @@ class Ruled:
         limit = np.where(prices.limits > 0, self.inst.limit, 0.0)
         found = float((prices.capacity * self.inst.pool).sum() + prices.limits @ limit)
         found += float(prices.bounds @ np.where(prices.bounds > 0, self.tree.bounds.amount, 0.0))
+        on = prices.places > 0
+        if on.any():
+            assert self.inst.limit_on is not None
+            found += float(prices.places[on] @ self.inst.limit_on[on])
         for row, nodes in zip(self.tree.quotas, prices.nodes, strict=True):
             found += float(lending.value(row, self.tree.parent, nodes).sum())
         for rule, (allowed, asked) in zip(self.inst.own_rows, prices.rules, strict=True):
@@ -310,6 +342,10 @@ class Ruled:
         found += float(prices.limits[on] @ _left(self.inst.limit[on], self.running[on]))
         on = prices.bounds > 0
         found += float(prices.bounds[on] @ _left(self.tree.bounds.amount, self.under_bounds)[on])
+        on = prices.places > 0
+        if on.any():
+            assert self.inst.limit_on is not None
+            found += float(prices.places[on] @ _left(self.inst.limit_on, self.placed)[on])
         for row, nodes, flow in zip(self.tree.quotas, prices.nodes, self.flows, strict=True):
             if nodes.any():
                 part = lending.unspent(row, self.tree.parent, nodes, flow)

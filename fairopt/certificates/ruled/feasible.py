@@ -42,6 +42,9 @@ def checks(ruled: Ruled, floor: Floats) -> tuple[Check, ...]:
         _worst("capacity", _beyond(ruled.used, inst.pool), TOLERANCE, inst.servers, inst.resources),
         _worst("limit", _beyond(ruled.running, inst.limit), TOLERANCE, inst.users),
     ]
+    if inst.limit_on is not None:
+        over = _beyond(ruled.placed, inst.limit_on)
+        found.append(_worst("limit on a server", over, TOLERANCE, inst.users, inst.servers))
     if len(bounds):
         over = _beyond(ruled.under_bounds, bounds.amount)
         found.append(_worst("ceilings", over, TOLERANCE, ceilings))
@@ -82,6 +85,8 @@ def shrink(ruled: Ruled) -> float:
             _beyond(ruled.under_bounds, ruled.tree.bounds.amount)]  # fmt: skip
     used, _ = ruled.counted
     over.append(_beyond(used, np.array([row.amount for row in ruled.inst.own_rows])))
+    if ruled.inst.limit_on is not None:
+        over.append(_beyond(ruled.placed, ruled.inst.limit_on))
     factor = 1.0 / (1.0 + max(0.0, *(float(part.max(initial=0.0)) for part in over)))
     for row, flow in zip(ruled.tree.quotas, ruled.flows, strict=True):
         # what is free at a node is concave in all use: above the line from no use to this one

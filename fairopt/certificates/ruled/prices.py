@@ -18,15 +18,21 @@ TRIFLES = (1e-100, 1e-12, 1e-9)
 """prices of less than this part of all money are left out; each is tried, the first is underflow"""
 
 
+NOWHERE = np.zeros((0, 0))
+"""prices of limits on servers where there are none"""
+
+
 class Prices(NamedTuple):
     """Prices >= 0: capacity (I, R), limits (N,), ceilings (B,), quotas (Q, M) by node, own rules
-    (J, 2): of what is allowed, and of what is asked."""
+    (J, 2): of what is allowed, and of what is asked; of limits on servers (N, I), (0, 0) where
+    there are none."""
 
     capacity: Floats
     limits: Floats
     bounds: Floats
     nodes: Floats
     rules: Floats
+    places: Floats = NOWHERE
 
     def finite(self) -> bool:
         """Whether all are finite numbers >= 0."""
@@ -37,9 +43,10 @@ def none(inst: Instance) -> Prices:
     """No prices."""
     n, i, r = inst.shape
     quotas = len(inst.tree.quotas), len(inst.tree.parent)
+    places = NOWHERE if inst.limit_on is None else np.zeros((n, i))
     return Prices(
         np.zeros((i, r)), np.zeros(n), np.zeros(len(inst.tree.bounds)), np.zeros(quotas),
-        np.zeros((len(inst.own_rows), 2)),
+        np.zeros((len(inst.own_rows), 2)), places,
     )  # fmt: skip
 
 
@@ -79,7 +86,13 @@ def finite(inst: Instance, layers: list[Ints], prices: Prices) -> Prices:
         np.where(np.isfinite(inst.limit), prices.limits, 0.0),
         np.where(np.isfinite(tree.bounds.amount), prices.bounds, 0.0),
         nodes, prices.rules,
+        np.where(np.isfinite(_on(inst)), prices.places, 0.0),
     )  # fmt: skip
+
+
+def _on(inst: Instance) -> Floats:
+    """(N, I) limits on servers; (0, 0) where there are none."""
+    return NOWHERE if inst.limit_on is None else inst.limit_on
 
 
 def worth(inst: Instance) -> Prices:
@@ -98,7 +111,8 @@ def worth(inst: Instance) -> Prices:
         for row in inst.own_rows
     ]  # fmt: skip
     own = np.repeat(np.array(typical).reshape(-1, 1), 2, axis=1)
-    return Prices(whole, np.where(np.isfinite(inst.limit), inst.limit, 0.0), most, nodes, own)
+    limits, places = (np.where(np.isfinite(x), x, 0.0) for x in (inst.limit, _on(inst)))
+    return Prices(whole, limits, most, nodes, own, places)
 
 
 def cleaned(inst: Instance, layers: list[Ints], prices: Prices) -> list[Prices]:

@@ -37,6 +37,10 @@ def rules(inst: Instance, prices: Prices) -> list[str]:
     ]
     limited = np.flatnonzero(_sure(prices.limits))
     found += [f"the limit of {inst.users[n]}" for n in limited.tolist()]
+    found += [
+        f"the limit of {inst.users[n]} on {inst.servers[i]}"
+        for n, i in np.argwhere(_sure(prices.places)).tolist()
+    ]
     for b in np.flatnonzero(_sure(prices.bounds)).tolist():
         what = _of(inst, int(tree.bounds.resource[b]), tree.bounds.flavor[b])
         found.append(f"the ceiling of {tree.nodes[tree.bounds.node[b]] or 'all'}: {what}")

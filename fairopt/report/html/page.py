@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 SCRIPTS = ("words", "dom", "scales", "tables", "servers", "levels", "users", "answer", "frontier",
-           "sweep", "comparison", "start")  # fmt: skip
+           "sweep", "comparison", "replay", "start")  # fmt: skip
 """the parts of the script, in order, in the folder `static`"""
 
 PAGE = """\
@@ -41,7 +41,8 @@ def page(results: list[dict[str, Any]], title: str) -> str:
 
     Parameters
     ----------
-    results : plain data, one a result, each with "kind" "answer", "sweep" or "comparison".
+    results : plain data, one a result, each with "kind" "answer", "sweep", "comparison" or
+        "replay".
     title : of the window.
 
     Returns

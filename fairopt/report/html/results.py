@@ -16,16 +16,18 @@ from fairopt.errors import BadInput, Fault
 from fairopt.files import answers
 from fairopt.instance.reading import FINITE, Faults, listed, number, shown, table, text
 from fairopt.notions import NOTIONS
-from fairopt.report.html import answer_data, compare_data, sweep_data, verdict
+from fairopt.report.html import answer_data, compare_data, replay_data, sweep_data, verdict
 from fairopt.sweeping.reading import sweep_of
 from fairopt.sweeping.result import SCHEMA as SWEEP
 from fairopt.sweeping.result import Sweep
 
 COMPARISON = "fairopt/compare/v1"
+REPLAY = "fairopt/replay/v1"
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The plain data of one result file: an answer, a sweep or a comparison; "-" is stdin.
+    """The plain data of one result file: an answer, a sweep, a comparison or a replay; "-" is
+    stdin.
 
     Raises
     ------
@@ -115,9 +117,14 @@ def checked_rows(data: Mapping[str, Any], source: str) -> Sequence[Any]:
     return rows
 
 
+def _replay(content: str, data: Any, source: str) -> dict[str, Any]:
+    return replay_data.data_of(data, source)
+
+
 KINDS: dict[str, Callable[[str, Any, str], dict[str, Any]]] = {
     ANSWER: _answer,
     SWEEP: _sweep,
     COMPARISON: _comparison,
+    REPLAY: _replay,
 }
 """schema of a result -> its plain data"""

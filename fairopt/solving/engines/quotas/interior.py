@@ -3,6 +3,8 @@ r"""Alpha-fairness over any linear rules with floors: a primal-dual interior met
 .. math:: \max \sum_n W_n g_\alpha(s_n - b_n), \quad S x = s \ge \sigma, \quad A z \le r,
           \quad z = (x, y) \ge 0
 
+A step eliminates the columns, and with them the rows that bound one column alone (`step`).
+
 Unknown are the columns z with their duals (what a column is dearer than the cheapest), the rows'
 slacks and prices p, the shares with their prices q = m + nu, m = W (s - b)^-alpha the marginal
 value and nu the price of the floor. The equation of m is taken in logarithms, so that steep
@@ -43,6 +45,8 @@ FILLING = 15
 """rounds in which a first point is looked for"""
 WIDE = 1e-4
 """part of their mean below which no product may fall"""
+MANY = 500
+"""rows of a large system"""
 SHORT = 0.995
 """part of the way to the border that a step goes"""
 
@@ -88,6 +92,21 @@ def solve(
     )  # fmt: skip
 
 
+def least(matrix: Floats, right: Floats) -> Floats:
+    """What solves a symmetric system, the least of it if that is not one; large ones are tried by a
+    factor first, which is much faster."""
+    from scipy.linalg import cho_factor, cho_solve
+
+    if len(right) > MANY:
+        try:
+            found = np.asarray(cho_solve(cho_factor(matrix), right), dtype=np.float64)
+            if np.isfinite(found).all():
+                return found
+        except np.linalg.LinAlgError:
+            pass
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-13)[0], dtype=np.float64)
+
+
 class _Method(Problem):
     """The path from a first point to the end."""
 
@@ -125,17 +144,22 @@ class _Method(Problem):
         from scipy.sparse import csr_array, diags_array, vstack
 
         full = s.slack <= BINDING
+        z, free = s.z.copy(), np.ones(len(s.z))
+        # a row of one column is met by that column, which then stays
+        met = full[self.alone]
+        z[self.of_alone[met]] = self.form.rhs[self.alone[met]] / self.entry[met]
+        free[self.of_alone[met]] = 0.0
+        full[self.alone] = False
         held = np.flatnonzero(self.floored & (s.above <= BINDING * self.floor))
         rows = csr_array(vstack([self.a[full], self.of.T.tocsr()[held]]))
         wanted = np.concatenate([self.form.rhs[full], self.floor[held]])
-        z = s.z.copy()
         for _ in range(3):
-            scaled = rows @ diags_array(z)
+            scaled = rows @ diags_array(z * free)
             miss = wanted - rows @ z
             if np.abs(miss).max(initial=0.0) <= 1e-13:
                 break
-            answer = np.linalg.lstsq((scaled @ scaled.T).toarray(), miss, rcond=1e-13)[0]
-            z = np.maximum(z + z * (scaled.T @ answer), 0.0)
+            answer = least((scaled @ scaled.T).toarray(), miss)
+            z = np.maximum(z + free * z * (scaled.T @ answer), 0.0)
         before = self.miss(s.z)
         return replace(s, z=z) if self.miss(z) < before else s
 

@@ -1,7 +1,8 @@
 """One HiGHS model kept from round to round: only targets change, and it starts from its last basis.
 
 Unknowns are scaled: a user's share is counted in its own `unit`, every row in a typical amount, so
-that a user of tiny weight is above the solver's tolerances like any other.
+that a user of tiny weight is above the solver's tolerances like any other. A limit on a server
+that bounds one column alone is a bound of that column, met to the last digit.
 """
 
 from __future__ import annotations
@@ -12,12 +13,16 @@ from typing import Any
 import numpy as np
 
 from fairopt.errors import SolverFailure
-from fairopt.formulas.lowered import Lowered
+from fairopt.formulas.lowered import PLACE, Lowered
 from fairopt.instance import Floats
 
 TIGHT = 1e-10
 """tolerance of HiGHS on rows and prices, which are of order 1"""
 
+SHARP = 1e2
+"""the objective's unit with many limits on servers, so that prices are as much finer"""
+ROUNDS = 3
+"""most steps of the simplex method then, for each column and row"""
 KEPT = 1e-9
 """if a program fails, shares that are kept may be lower by this part"""
 
@@ -57,7 +62,14 @@ class Model:
         rows_of_flow = np.abs(low.matrix.tocsc()[:, low.columns :])
         size = (rows_of_flow.T @ low.unit) / np.maximum(rows_of_flow.sum(axis=0), 1.0)
         self.size = np.concatenate([unit[low.owner] / low.score, np.asarray(size).ravel()])
-        body = per_row.multiply(self.size[None, :])
+        # limits on a server with a single way are bounds of columns
+        rows = low.matrix.tocsr()
+        self.alone = np.flatnonzero((low.kind == PLACE) & (np.diff(rows.indptr) == 1))
+        self.at = rows.indices[rows.indptr[self.alone]]
+        self.shared = np.setdiff1d(np.arange(len(low.rhs)), self.alone)
+        most = np.full(low.columns, np.inf)
+        most[self.at] = low.rhs[self.alone] / self.size[self.at]
+        body = per_row.tocsr()[self.shared].multiply(self.size[None, :])
         top = coo_array(per_share.multiply(self.size[None, : low.columns]))
         top.resize((users, self.t))
         # the column of t is filled in by `targets`
@@ -66,13 +78,14 @@ class Model:
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = self.t + 1, whole.shape[0]
         cost = np.zeros(self.t + 1)
-        cost[self.t] = -1.0
+        self.sharp = SHARP if len(self.alone) else 1.0
+        cost[self.t] = -self.sharp
         lp.col_cost_ = cost
         flow = self.size[low.columns :]
         lp.col_lower_ = np.concatenate([np.zeros(low.columns), low.low / flow, [0.0]])
-        lp.col_upper_ = np.concatenate([np.full(low.columns, inf), low.high / flow, [inf]])
-        lp.row_lower_ = np.concatenate([np.zeros(users), np.full(len(low.rhs), -inf)])
-        lp.row_upper_ = np.concatenate([np.full(users, inf), low.rhs / low.unit])
+        lp.col_upper_ = np.concatenate([most, low.high / flow, [inf]])
+        lp.row_lower_ = np.concatenate([np.zeros(users), np.full(len(self.shared), -inf)])
+        lp.row_upper_ = np.concatenate([np.full(users, inf), (low.rhs / low.unit)[self.shared]])
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_ = np.append(whole.indptr, whole.indptr[-1])
         lp.a_matrix_.index_, lp.a_matrix_.value_ = whole.indices, whole.data
@@ -80,9 +93,13 @@ class Model:
         options: dict[str, Any] = {
             "output_flag": False, "threads": 1, "small_matrix_value": 1e-12,
             # primal: the last point stays feasible when targets change, its prices do not
-            "simplex_strategy": 4,
+            # (but where columns have bounds the dual simplex is ten times as fast)
+            "simplex_strategy": 1 if len(self.alone) else 4,
             "primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT,
         }  # fmt: skip
+        if len(self.alone):  # so fine that it might turn in circles
+            self.most = ROUNDS * (self.t + len(self.shared))
+            options["simplex_iteration_limit"] = self.most
         for name, value in options.items():
             self.highs.setOptionValue(name, value)
         self.highs.passModel(lp)
@@ -101,6 +118,12 @@ class Model:
             self.highs.changeRowBounds(n, float(offset[n]), np.inf)
         self.slope, self.offset = slope, offset
 
+    def _coarser(self) -> None:
+        """The objective in its own unit from now on, and more steps."""
+        self.sharp = 1.0
+        self.highs.changeColCost(self.t, -1.0)
+        self.highs.setOptionValue("simplex_iteration_limit", 10 * self.most)
+
     def highest(self, least: float, most: float) -> Found:
         """The optimum for t from least to most.
 
@@ -118,6 +141,8 @@ class Model:
         if self.highs.getModelStatus() != self.optimal:
             # from scratch, as the kept basis may be at fault
             self.highs.clearSolver()
+            if len(self.alone):
+                self._coarser()
             self.highs.run()
         if self.highs.getModelStatus() != self.optimal:
             # with shares kept exactly there may be no room for the solver's own rounding
@@ -131,7 +156,12 @@ class Model:
         self.iterations += self.highs.getInfo().simplex_iteration_count
         found = self.highs.getSolution()
         value = np.asarray(found.col_value)
-        dual = np.asarray(found.row_dual)[len(self.unit) :]
+        dual = np.zeros(len(self.low.rhs))
+        dual[self.shared] = np.asarray(found.row_dual)[len(self.unit) :]
+        if len(self.alone):
+            below = np.minimum(np.asarray(found.col_dual)[self.at], 0.0)
+            dual[self.alone] = below / self.size[self.at] * self.low.unit[self.alone]
+            dual /= self.sharp
         x = np.maximum(value[: self.low.columns] * self.size[: self.low.columns], 0.0)
         return Found(
             float(value[self.t]) * self.scale, x, np.maximum(-dual, 0.0) / self.low.unit

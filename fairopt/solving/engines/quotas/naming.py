@@ -6,7 +6,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairopt.formulas.lowered import BOUND, CAPACITY, DOWN_OF_TWO, LIMIT, RULE, UP_OF_TWO, Lowered
+from fairopt.formulas.lowered import (
+    BOUND,
+    CAPACITY,
+    DOWN_OF_TWO,
+    LIMIT,
+    PLACE,
+    RULE,
+    UP_OF_TWO,
+    Lowered,
+)
 from fairopt.instance import Floats, Instance, Ints
 
 CLOSE = 1e-9
@@ -19,6 +28,8 @@ def priced(low: Lowered, price: Floats) -> dict[str, Floats]:
     found = {"prices": named.capacity, "limit_prices": named.limits}
     if named.bounds.size:
         found["bound_prices"] = named.bounds
+    if named.places.size:
+        found["limit_on_prices"] = named.places
     if named.nodes.size:
         found["node_prices"] = named.nodes
     if named.rules.size:
@@ -40,6 +51,8 @@ def row(instance: Instance, low: Lowered, m: int) -> str:
         return f"the limit of {instance.users[one]}"
     if kind == RULE:
         return f"rule {instance.own_rows[one].name}"
+    if kind == PLACE:
+        return f"the limit of {instance.users[one]} on {instance.servers[two]}"
     tree = instance.tree
     if kind == BOUND:
         bounds = tree.bounds

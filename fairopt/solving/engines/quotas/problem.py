@@ -26,8 +26,21 @@ class State:
     nu: Floats
 
 
+def _alone(a: Any, form: Standard) -> tuple[Ints, Ints, Floats]:
+    """Rows that bound one column of tasks alone, that column, and its entry: most limits on a
+    server. They are taken into the column, so that they cost the system nothing."""
+    one = np.flatnonzero(np.diff(a.indptr) == 1)
+    column, entry = a.indices[a.indptr[one]].astype(np.int64), a.data[a.indptr[one]]
+    keep = (column < len(form.owner)) & (entry > 0) & (form.rhs[one] > 0)
+    return one[keep], column[keep], entry[keep]
+
+
 class Problem:
-    """Names as in `interior`; active (N,): who counts in the objective."""
+    """Names as in `interior`; active (N,): who counts in the objective.
+
+    alone, of_alone, entry: rows of one column, that column, its entry. shared: the other rows, b
+    their matrix.
+    """
 
     def __init__(
         self, form: Standard, log_w: Floats, alpha: float, floor: Floats, added: bool,
@@ -38,6 +51,10 @@ class Problem:
         self.form, self.log_w, self.alpha = form, log_w, alpha
         self.a = form.matrix
         self.at = self.a.T.tocsr()
+        self.alone, self.of_alone, self.entry = _alone(self.a, form)
+        self.shared = np.setdiff1d(np.arange(self.a.shape[0]), self.alone)
+        self.b = self.a[self.shared]
+        self.bt = self.b.T.tocsr()
         self.users, self.count = len(log_w), len(form.owner)
         self.owner = form.owner
         self.active = active
@@ -73,7 +90,7 @@ class Problem:
         other = np.flatnonzero(~self.is_main)
         entries = (np.ones(len(other)), (self.main[self.owner[other]], other))
         size = self.a.shape[1]
-        return self.a - self.a @ csr_array(entries, shape=(size, size))
+        return self.b - self.b @ csr_array(entries, shape=(size, size))
 
     def money(self, s: State) -> tuple[Floats, Floats, Floats]:
         """What products are measured in: of columns, of rows, of floors."""

@@ -1,4 +1,7 @@
-"""One step of the interior method: columns eliminated, a dense system in the prices of rows."""
+"""One step of the interior method: columns eliminated, a dense system in the prices of rows.
+
+A row that bounds one column alone is eliminated with it: its slack makes the column stiffer.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,27 @@ from fairopt.errors import SolverFailure
 from fairopt.instance import Floats
 from fairopt.solving.engines.quotas.problem import Problem, State
 
+DENSE = 0.1
+"""part of entries above which a product is made of full matrices"""
+
 
 class System:
-    """The linear system of one state: columns eliminated, dense in the prices of rows."""
+    """The linear system of one state: columns eliminated, dense in the prices of shared rows."""
 
     def __init__(self, m: Problem, s: State) -> None:
         from scipy.linalg import cho_factor
 
         self.m, self.s = m, s
-        self.d = s.z / s.dear
+        stiff = s.dear / s.z
+        np.add.at(stiff, m.of_alone, m.entry**2 * (s.price / s.slack)[m.alone])
+        self.d = 1.0 / stiff
         m.choose(self.d)
         over = np.where(m.floored, s.above, 1.0)
         self.held = np.where(m.active, s.share, 1.0)
         self.h = m.alpha * s.value / self.held + np.where(m.floored, s.nu / over, 0.0)
         self.spread = m.of.T @ self.d
         matrix = self.stiff() if m.floored.any() else self.soft()
-        matrix[np.diag_indices_from(matrix)] += s.slack / s.price
+        matrix[np.diag_indices_from(matrix)] += (s.slack / s.price)[m.shared]
         scale = 1.0 / np.sqrt(np.maximum(matrix.diagonal(), 1e-300))
         self.scale = scale
         self.matrix = matrix * scale[:, None] * scale[None, :]
@@ -46,10 +54,17 @@ class System:
         from scipy.sparse import diags_array
 
         m = self.m
-        scaled = m.a @ diags_array(self.d)
+        scaled = m.b @ diags_array(self.d)
         mean = (scaled @ m.of).tocsr()
-        pull = diags_array(self.h / (1.0 + self.h * self.spread))
-        return np.asarray((scaled @ m.at - mean @ pull @ mean.T).toarray())
+        pull = self.h / (1.0 + self.h * self.spread)
+        if mean.nnz > DENSE * mean.shape[0] * mean.shape[1]:
+            from scipy.linalg.blas import dsyrk
+
+            full = mean.toarray() * np.sqrt(pull)
+            low = dsyrk(1.0, full, lower=1)  # half of the product, which is symmetric
+            low += np.tril(low, -1).T
+            return np.asarray((scaled @ m.bt).toarray() - low)
+        return np.asarray((scaled @ m.bt - mean @ diags_array(pull) @ mean.T).toarray())
 
     def stiff(self) -> Floats:
         """(M, M) the same where floors make users stiff: exchanges of each user's columns for its
@@ -62,7 +77,7 @@ class System:
                                             self.d[m.count :]]))  # fmt: skip
         exchanged = beside @ loose
         centre = (exchanged @ m.of).tocsr()
-        mean = (m.a @ diags_array(self.d) @ m.of).tocsr()
+        mean = (m.b @ diags_array(self.d) @ m.of).tocsr()
         rest = diags_array(1.0 / (self.spread * (1.0 + self.h * self.spread)))
         within = centre @ diags_array(1.0 / self.spread) @ centre.T
         return np.asarray((exchanged @ beside.T - within + mean @ rest @ mean.T).toarray())
@@ -99,13 +114,21 @@ class System:
         # q moves by -h ds + lift, ds = of' dz + shares
         lift = s.value * values + np.where(m.floored, (vn - s.nu * floors) / over, 0.0)
         right = zd / s.z - columns + m.of @ (lift - self.h * shares)
+        # what rows of one column would pay if it stayed where it is
+        stay = ((wp + s.price * rows) / s.slack)[m.alone]
+        np.subtract.at(right, m.of_alone, m.entry * stay)
         held, _ = self.inverse(right)
-        price = self.solved(m.a @ held + rows + wp / s.price)
-        z, gained = self.inverse(right - m.at @ price)
+        price = np.empty(len(rows))
+        shared = self.solved(m.b @ held + (rows + wp / s.price)[m.shared])
+        z, gained = self.inverse(right - m.bt @ shared)
+        price[m.shared] = shared
+        price[m.alone] = stay + (s.price / s.slack)[m.alone] * m.entry * z[m.of_alone]
+        slack = wp / s.price - s.slack / s.price * price
+        slack[m.alone] = -rows[m.alone] - m.entry * z[m.of_alone]
         share = gained + shares
         above = np.where(m.floored, share + floors, 0.0)
         return State(
-            z, zd / s.z - s.dear / s.z * z, wp / s.price - s.slack / s.price * price, price, share,
+            z, zd / s.z - s.dear / s.z * z, slack, price, share,
             s.value * (values - m.alpha * share / self.held), above,
             np.where(m.floored, (vn - s.nu * above) / over, 0.0),
         )  # fmt: skip

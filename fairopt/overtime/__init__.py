@@ -1,0 +1,1 @@
+"""Fairness over time: horizons (hindsight), ledgers (what a scheduler remembers), replay."""

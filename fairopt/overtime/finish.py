@@ -1,0 +1,59 @@
+r"""Finish-time fairness of jobs: how much longer a job took than with its part of the machines.
+
+.. math:: \rho = \frac{end - arrival}{alone \cdot \max(1, \text{mean of } N / M)}
+
+over the job's life, N jobs present and M machines, `alone` its time with all it asks for. It is a
+measure, no objective: a schedule may be fair by it and leave machines idle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairopt.instance import Floats
+
+ABOVE = 1.05
+"""a job that took longer than this times its part is told"""
+
+
+def finish_time_fairness(
+    arrival: ArrayLike, end: ArrayLike, alone: ArrayLike, machines: float,
+    contention: float | None = None,
+) -> Floats:  # fmt: skip
+    """(J,) rho of each job.
+
+    Parameters
+    ----------
+    arrival, end : (J,) times. alone : (J,) > 0, time with all that the job asks for.
+    machines : M. contention : N/M of the whole trace instead of the mean over each life.
+
+    Examples
+    --------
+    >>> finish_time_fairness([0, 0], [2, 4], [1, 2], 1).tolist()
+    [1.0, 1.3333333333333333]
+    """
+    first, last, own = (np.asarray(x, dtype=np.float64) for x in (arrival, end, alone))
+    if contention is not None:
+        return np.asarray((last - first) / (own * max(1.0, contention)))
+    # present jobs as a step function of time, and its integral
+    times = np.unique(np.concatenate([first, last]))
+    there = np.zeros(len(times))
+    np.add.at(there, np.searchsorted(times, first), 1.0)
+    np.subtract.at(there, np.searchsorted(times, last), 1.0)
+    count = np.cumsum(there)
+    area = np.concatenate([[0.0], np.cumsum(count[:-1] * np.diff(times))])
+    life = last - first
+    whole = area[np.searchsorted(times, last)] - area[np.searchsorted(times, first)]
+    mean = np.divide(whole, life, out=np.ones_like(life), where=life > 0) / machines
+    return np.asarray(life / (own * np.maximum(1.0, mean)))
+
+
+def summary(rho: ArrayLike) -> dict[str, float]:
+    """Worst, percentiles and the part above 1.05."""
+    given = np.asarray(rho, dtype=np.float64)
+    marks = {f"p{p}": float(np.percentile(given, p)) for p in (50, 90, 99)}
+    return {"worst": float(given.max()), **marks, "above": float((given > ABOVE).mean())}
+
+
+__all__ = ["finish_time_fairness", "summary"]

@@ -1,0 +1,193 @@
+"""One scheduler's memory: what it keeps of each user, and what is due by it in the next slice."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from fairopt.errors import UsageError
+from fairopt.instance import Floats, Instance, Ints
+from fairopt.instance.quotas import Quotas
+from fairopt.notions import MaxMin, Notion
+from fairopt.overtime import karma
+from fairopt.overtime.policies import policy
+from fairopt.overtime.rules import RULES, Asked, Change
+from fairopt.overtime.states import KINDS, Memory, State
+from fairopt.overtime.tree import levels_first
+from fairopt.solving import solve
+
+AMPLE = 1e4
+"""slices of everything that users have credits for where no number is given"""
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """What a scheduler remembers, and what follows.
+
+    Parameters
+    ----------
+    name : of a policy. kind, rule : what is remembered, what follows (rows of tables).
+    settings : half (hours), k, of, alpha, credits, length, most, as the policy takes.
+    factor : {user: f} of HTCondor; 1 where left out.
+
+    Examples
+    --------
+    >>> book = Ledger.of("kai:half=1h,k=1")
+    >>> cluster = Instance([[1], [1]], [[1]], weight=[0.6, 0.4], users=["A", "B"])
+    >>> state = book.start(cluster)
+    >>> state = book.after(state, cluster, np.array([1.0, 0.0]))
+    >>> book.due(state, cluster, np.array([np.inf, np.inf])).round(3).ravel().tolist()
+    [0.2, 0.8]
+    """
+
+    name: str
+    kind: str
+    rule: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    factor: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, given: str, factor: Mapping[str, float] | None = None) -> Ledger:
+        """The ledger of a policy, such as "kai:half=7d,k=1", "kueue:half=24h" or "slurm".
+
+        Raises
+        ------
+        UsageError : an unknown policy or setting, a value that makes no sense.
+        """
+        name, row, settings = policy(given)
+        return cls(name, row.kind, row.rule, settings, dict(factor or {}))
+
+    def start(self, instance: Instance) -> State:
+        """The state before the first slice."""
+        users = len(instance.users)
+        if self.rule == "condor":  # a new user is at 0.5, and nobody is ever below
+            return State(np.full(users, 0.5))
+        if self.kind == "credits":
+            most = float(self.settings["credits"])
+            # "as many as anybody can need": more than ten thousand slices use up
+            ample = AMPLE * float(instance.pool.max())
+            return State(np.full(users, most if math.isfinite(most) else ample))
+        if self.kind == "budget":
+            return State(np.full(users, float(self.settings["most"])))
+        return State(np.zeros(users))
+
+    def after(self, state: State, instance: Instance, tasks: Floats, hours: float = 1.0) -> State:
+        """The state after a slice in which users had tasks (N,) or (N, I) at once.
+
+        Of credits, which follow from what was borrowed, see `division`.
+        """
+        if self.kind == "credits":
+            raise UsageError("karma: its credits follow from a division; wanted Ledger.division")
+        totals = tasks if tasks.ndim == 1 else tasks.sum(axis=1)
+        use = totals * self.use_of_one(instance)
+        found = KINDS[self.kind](state, use, hours, self.memory(hours))
+        if self.rule == "condor":
+            found = replace(found, amount=np.maximum(found.amount, 0.5))
+        return found
+
+    def memory(self, hours: float) -> Memory:
+        """How it forgets, for slices of so many hours."""
+        half = float(self.settings.get("half", math.inf))
+        slices = max(1, round(float(self.settings.get("length", hours)) / hours))
+        return Memory(half, slices, all_use=self.name == "slurm")
+
+    def use_of_one(self, instance: Instance) -> Floats:
+        """(N,) what one running task counts as: 1, its part of one resource of the cluster, or of
+        the resource of which it takes the largest part."""
+        measure = self.settings.get("of", "dominant")
+        users = len(instance.users)
+        if measure == "tasks":
+            return np.ones(users)
+        demand = instance.demand if instance.demand.ndim == 2 else instance.demand.max(axis=1)
+        pool = instance.pool.sum(axis=0)
+        part = demand / np.where(pool > 0, pool, np.inf)
+        if measure == "dominant":
+            return np.asarray(part.max(axis=1))
+        if measure not in instance.resources:
+            known = ", ".join(("dominant", "tasks", *instance.resources))
+            raise UsageError(f"policy {self.name}, of: found {measure!r}; wanted one of {known}")
+        return np.asarray(part[:, instance.resources.index(measure)])
+
+    def change(
+        self, state: State, instance: Instance, wants: Floats, hours: float = 1.0
+    ) -> Change:
+        """What changes in a slice in which users want so many tasks (N,) at once."""
+        factor = np.array([float(self.factor.get(user, 1.0)) for user in instance.users])
+        asked = Asked(
+            instance.weight, wants, self.use_of_one(instance), hours,
+            float(self.settings.get("k", 1.0)), factor,
+        )  # fmt: skip
+        found = RULES[self.rule](state, asked)
+        if self.rule == "rank" and not instance.tree.flat:
+            found = replace(found, rank=levels_first(instance, state.amount))
+        return found
+
+    def asks(
+        self, state: State, instance: Instance, wants: Floats, hours: float = 1.0
+    ) -> tuple[Instance | None, Ints]:
+        """The slice's instance with what the ledger changes, and the positions of its users; None
+        where nobody is left."""
+        change = self.change(state, instance, wants, hours)
+        limit = np.minimum(np.minimum(wants, instance.limit), change.limit)
+        there = np.flatnonzero((limit > 0) & ~change.out & instance.eligible.any(axis=1))
+        if not len(there):
+            return None, there
+        small = instance.select(there, np.arange(len(instance.servers)))
+        quotas = small.quotas
+        rank = change.rank[there]
+        if len(np.unique(rank)) > 1:
+            # a higher class is served first
+            order = {small.users[k]: int(rank.max() - rank[k]) for k in range(len(there))}
+            quotas = Quotas(priority=order)
+        elif self.rule == "rank" and not instance.tree.flat:
+            quotas = None
+        return small.replace(weight=change.weight[there], limit=limit[there], quotas=quotas), there
+
+    def due(
+        self, state: State, instance: Instance, wants: Floats, hours: float = 1.0,
+        notion: Notion | None = None,
+    ) -> Floats:  # fmt: skip
+        """(N, I) tasks at once that are due in the next slice.
+
+        Parameters
+        ----------
+        notion : by which the slice is divided; default MaxMin().
+
+        Raises
+        ------
+        NotCertified, SolverFailure, Infeasible : as of `solve`.
+        """
+        return self.division(state, instance, wants, hours, notion)[0]
+
+    def division(
+        self, state: State, instance: Instance, wants: Floats, hours: float = 1.0,
+        notion: Notion | None = None,
+    ) -> tuple[Floats, State]:  # fmt: skip
+        """What is due in the next slice, (N, I), and the state after it if that is what is had."""
+        if self.kind == "credits":
+            return self._karma(state, instance, wants)
+        found = np.zeros(instance.shape[:2])
+        asked, there = self.asks(state, instance, wants, hours)
+        if asked is not None:
+            found[there] = solve(asked, notion or MaxMin()).tasks
+        return found, self.after(state, instance, found, hours)
+
+    def _karma(self, state: State, instance: Instance, wants: Floats) -> tuple[Floats, State]:
+        """Karma divides one resource of one server itself."""
+        if instance.shape[1:] != (1, 1) or np.ptp(instance.demand) > 0:
+            raise UsageError(
+                f"karma: found {instance!r}; wanted one server, one resource, equal tasks"
+            )
+        supply = float(instance.pool[0, 0] / instance.demand.ravel()[0])
+        part = instance.weight / instance.weight.sum()
+        guaranteed = float(self.settings["alpha"]) * part * supply
+        asked = np.minimum(np.minimum(wants, instance.limit), supply)
+        found = karma.divide(asked, state.amount, guaranteed, supply)
+        return found.held[:, None], State(found.credits)
+
+
+__all__ = ["Ledger"]

@@ -1,0 +1,98 @@
+"""What two products compute themselves, number for number: KAI's division, Kueue's use."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Queue(NamedTuple):
+    """A queue of KAI: deserved and request in GPUs, most allowed, over-quota weight, priority,
+    usage U as part of capacity."""
+
+    deserved: float
+    request: float
+    most: float = math.inf
+    weight: float = 1.0
+    priority: int = 0
+    usage: float = 0.0
+
+
+def kai_division(
+    gpus: float, queues: Mapping[str, Queue], k: float = 0.0
+) -> tuple[dict[str, float], float]:
+    """KAI's fair shares in GPUs, rounded down and the rest by largest remainder, and what is left.
+
+    Everybody has what it deserves and asks for, whatever there is. The rest is divided, priority by
+    priority, in ratio of P = max(W + k (W - U), 0), W the parts of the weights of who wants more.
+
+    Examples
+    --------
+    >>> kai_division(16, {"1": Queue(0, 16, usage=0.5), "2": Queue(0, 16)}, k=1)
+    ({'1': 5.0, '2': 11.0}, 0)
+    """
+    wanted = {name: min(q.request, q.most) for name, q in queues.items()}
+    share = {name: float(min(q.deserved, wanted[name])) for name, q in queues.items()}
+    left = max(gpus - sum(share.values()), 0)
+    for priority in sorted({q.priority for q in queues.values()}, reverse=True):
+        mine = [name for name, q in queues.items() if q.priority == priority]
+        while left >= 1:
+            short = [n for n in mine if share[n] < wanted[n] and queues[n].weight > 0]
+            weight = {n: queues[n].weight for n in short}
+            whole = sum(weight.values())
+            if not whole:
+                break
+            part = {n: weight[n] / whole for n in short}
+            right = {n: max(part[n] + k * (part[n] - queues[n].usage), 0.0) for n in short}
+            total = sum(right.values())
+            if not total:
+                break
+            exact = {n: left * right[n] / total for n in short}
+            given = {n: min(float(math.floor(exact[n] + 1e-9)), wanted[n] - share[n])
+                     for n in short}  # fmt: skip
+            if not any(given.values()):  # what is less than one each goes by largest remainder
+                for n in sorted(short, key=lambda n: -(exact[n] % 1)):
+                    if left >= 1 and right[n] > 0:
+                        share[n] += min(1.0, wanted[n] - share[n])
+                        left -= 1
+                break
+            for n in short:
+                share[n] += given[n]
+                left -= given[n]
+            capped = any(share[n] >= wanted[n] for n in short)
+            if not capped:
+                for n in sorted(short, key=lambda n: -((exact[n] + 1e-9) % 1)):
+                    if left >= 1 and right[n] > 0:
+                        share[n] += min(1.0, wanted[n] - share[n])
+                        left -= 1
+                break
+    return share, left
+
+
+def kueue_decay(
+    old: Mapping[str, float], use: Mapping[str, float], elapsed: float, half: float
+) -> dict[str, float]:
+    """Kueue's use of each resource after some seconds: of half-life 0 nothing is kept, and time
+    that runs backwards does not count."""
+    if half == 0:
+        return {}
+    beta = 0.5 ** (max(elapsed, 0.0) / half)
+    names = dict.fromkeys([*old, *use])
+    return {r: old.get(r, 0.0) * beta + use.get(r, 0.0) * (1 - beta) for r in names}
+
+
+def kueue_usage(
+    consumed: Mapping[str, float], penalty: Mapping[str, float], queue_weight: float,
+    resource_weight: Mapping[str, float],
+) -> float:  # fmt: skip
+    """The number by which Kueue compares queues; inf for a queue of weight 0 or less."""
+    if queue_weight <= 0:
+        return math.inf
+    names = dict.fromkeys([*consumed, *penalty])
+    return sum(
+        resource_weight.get(r, 1.0) * (consumed.get(r, 0.0) + penalty.get(r, 0.0)) for r in names
+    ) / queue_weight  # fmt: skip
+
+
+__all__ = ["Queue", "kai_division", "kueue_decay", "kueue_usage"]

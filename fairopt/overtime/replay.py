@@ -1,0 +1,236 @@
+"""A log beside what was due: by each slice alone, by a ledger, and in hindsight."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from fairopt.allocation import Allocation
+from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.instance import Floats, Instance
+from fairopt.notions import MaxMin, Notion
+from fairopt.overtime.durations import hours
+from fairopt.overtime.horizon import Horizon, horizon
+from fairopt.overtime.ledger import Ledger
+from fairopt.overtime.logs import Log, together
+from fairopt.solving import solve
+
+MOST = 100_000
+"""most slices"""
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What was held and due, slice by slice; made by `replay`.
+
+    Parameters
+    ----------
+    instance : the cluster. policy : of the ledger. hours : of a slice. starts : (T,) hours.
+    wants, held, alone, ledger, hindsight : (T, N) tasks at once: wanted, held, due by each slice
+        alone, due by the ledger, due in hindsight. users : (N,) positions of those with any want.
+    whole : the horizon of these users. answer : its certified answer.
+    ratios : of held, alone and ledger to hindsight, proved; None where it is not feasible.
+    said : remarks for a reader.
+    """
+
+    instance: Instance
+    policy: str
+    hours: float
+    starts: Floats
+    wants: Floats
+    held: Floats
+    alone: Floats
+    ledger: Floats
+    hindsight: Floats
+    whole: Horizon
+    answer: Allocation
+    ratios: Mapping[str, float | None]
+    said: tuple[str, ...]
+    origin: str = ""
+
+    @property
+    def debt(self) -> Floats:
+        """(T, N) task-hours due in hindsight so far that were not held; < 0: held more."""
+        return np.asarray(np.cumsum((self.hindsight - self.held) * self.hours, axis=0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, as `fairopt replay -o` writes it."""
+        verdict = self.answer.certificate
+        users = {
+            name: {key: getattr(self, key)[:, n].tolist()
+                   for key in ("wants", "held", "alone", "ledger", "hindsight", "debt")}
+            for n, name in enumerate(self.instance.users)
+        }  # fmt: skip
+        return {
+            "schema": SCHEMA, "policy": self.policy, "notion": self.answer.notion,
+            "hours": self.hours, "starts": self.starts.tolist(), "origin": self.origin,
+            "ratios": dict(self.ratios), "said": list(self.said),
+            "certificate": None if verdict is None else
+            {"verdict": verdict.verdict, "gap": verdict.gap, "residual": verdict.residual},
+            "users": users,
+        }  # fmt: skip
+
+
+SCHEMA = "fairopt/replay/v1"
+
+
+def replay(
+    instance: Instance,
+    log: Log | ArrayLike | None = None,
+    wants: Log | ArrayLike | None = None,
+    slice: str | float = "1h",
+    policy: str | Ledger = "slice",
+    notion: Notion | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Replay:
+    """A log of what was held beside what was due.
+
+    Parameters
+    ----------
+    log : of what was held (`fairopt.overtime.logs.read_log`), or (T, N) or (T, N, I) mean tasks in
+        each slice. None: the policy itself is run, and what it gives is what is held.
+    wants : of what was wanted, or (T, N). None: what was held, so that nothing more can be due.
+    slice : length, such as "1h"; a number is hours.
+    policy : of the ledger, such as "kai:half=7d,k=1". It remembers what was held.
+    notion : by which slices and hindsight are divided; default MaxMin().
+    progress : called with (slices done, of).
+
+    Raises
+    ------
+    BadInput, UsageError : wrong shapes, nothing held or wanted at all. NotCertified and others : as
+        of `solve`.
+    """
+    try:
+        length = hours(slice, "slice")
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    if log is None and wants is None:
+        raise UsageError("replay: found neither a log nor wants; wanted one of them, or both")
+    notion = MaxMin() if notion is None else notion
+    book = policy if isinstance(policy, Ledger) else Ledger.of(policy)
+    said: list[str] = []
+    held, wanted, start, origin = _gridded(instance, log, wants, length)
+    if wanted is None:
+        assert held is not None
+        wanted = held.sum(axis=2)
+        said.append("no wants were given: they are taken to be what was held, so nobody can be "
+                    "due more than it held")  # fmt: skip
+    elif held is not None:
+        more = held.sum(axis=2)
+        over = more > wanted * (1 + 1e-9)
+        if over.any():
+            said.append(f"in {int(over.any(axis=1).sum())} slices somebody held more than it "
+                        "wanted; its want is taken to be what it held")  # fmt: skip
+            wanted = np.maximum(wanted, more)
+    if not (wanted > 0).any():
+        raise BadInput([Fault("wants", "nobody who wants anything", "at least one")])
+    steps = len(wanted)
+    alone, by_ledger, had = _slices(instance, held, wanted, length, book, notion, progress)
+    there = np.flatnonzero((wanted > 0).any(axis=0))
+    small = instance.select(there, np.arange(len(instance.servers)))
+    names = [f"{start + t * length:g}h" for t in range(steps)]
+    whole = horizon(small, wanted[:, there], length, slices=names)
+    answer = solve(whole.instance, notion)
+    due = np.zeros_like(wanted)
+    due[:, there] = whole.split(answer).sum(axis=2)
+    ratios = {
+        name: _ratio(whole, plan[:, there], answer, said, name)
+        for name, plan in (("held", had), ("alone", alone), ("ledger", by_ledger))
+    }
+    return Replay(
+        instance, book.name if isinstance(policy, Ledger) else policy, length,
+        np.asarray(start + length * np.arange(steps), dtype=np.float64), wanted,
+        had.sum(axis=2), alone.sum(axis=2), by_ledger.sum(axis=2), due, whole, answer,
+        ratios, tuple(said), origin,
+    )  # fmt: skip
+
+
+def _gridded(
+    instance: Instance, log: Any, wants: Any, length: float
+) -> tuple[Floats | None, Floats | None, float, str]:
+    """Held (T, N, I) and wanted (T, N) in slices, the hour at which they begin, and its date."""
+    users, servers, _ = instance.shape
+    start, origin = 0.0, ""
+    if isinstance(log, Log) and isinstance(wants, Log):
+        log, wants = together(log, wants)
+    logs = [one for one in (log, wants) if isinstance(one, Log)]
+    if logs:
+        origin = min(one.origin for one in logs) if all(one.origin for one in logs) else ""
+        start = math.floor(min(one.span[0] for one in logs) / length) * length
+        end = max(one.span[1] for one in logs)
+        steps = max(1, math.ceil((end - start) / length - 1e-9))
+        if steps > MOST:
+            raise UsageError(f"slice: found {steps:,} slices of {length:g} h; wanted at most "
+                             f"{MOST:,}")  # fmt: skip
+        log = log.means(start, length, steps, users, servers) if isinstance(log, Log) else log
+        if isinstance(wants, Log):
+            wants = wants.means(start, length, steps, users, 1)[:, :, 0]
+    held = None if log is None else _array("log", log, (users, servers))
+    wanted = None if wants is None else _array("wants", wants, (users,))
+    if held is not None and wanted is not None and len(held) != len(wanted):
+        wrong = Fault("wants", f"{len(wanted)} slices", f"{len(held)}, as in the log")
+        raise BadInput([wrong])
+    return held, wanted, start, origin
+
+
+def _array(name: str, given: Any, shape: tuple[int, ...]) -> Floats:
+    """(T, *shape) of numbers >= 0; (T, N) may stand for (T, N, 1)."""
+    array = np.asarray(given, dtype=np.float64)
+    if array.ndim == 2 and shape[1:] == (1,):
+        array = array[:, :, None]
+    if array.ndim != len(shape) + 1 or array.shape[1:] != shape or not len(array):
+        raise BadInput([Fault(name, f"shape {array.shape}", f"shape (slices, {shape})")])
+    if not ((array >= 0) & np.isfinite(array)).all():
+        raise BadInput([Fault(name, f"{array.min():g}", "finite numbers >= 0")])
+    return array
+
+
+def _slices(
+    instance: Instance, held: Floats | None, wanted: Floats, length: float, book: Ledger,
+    notion: Notion, progress: Callable[[int, int], None] | None,
+) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    """Due by each slice alone, due by the ledger, and what was held, each (T, N, I)."""
+    steps = len(wanted)
+    alone, by_ledger = (np.zeros((steps, *instance.shape[:2])) for _ in range(2))
+    plain, state = Ledger.of("slice"), book.start(instance)
+    known: dict[bytes, Floats] = {}
+    for t in range(steps):
+        key = wanted[t].tobytes()
+        if key not in known:  # slices in which all want the same are divided once
+            nothing = plain.start(instance)
+            known[key] = plain.due(nothing, instance, wanted[t], length, notion)
+        alone[t] = known[key]
+        if book.rule == "none":
+            by_ledger[t] = alone[t]
+        else:
+            by_ledger[t], after = book.division(state, instance, wanted[t], length, notion)
+            had = by_ledger[t] if held is None else held[t]
+            same = held is None or book.kind == "credits"
+            state = after if same else book.after(state, instance, had, length)
+        if progress is not None:
+            progress(t + 1, steps)
+    return alone, by_ledger, (by_ledger if held is None else held)
+
+
+def _ratio(
+    whole: Horizon, plan: Floats, answer: Allocation, said: list[str], name: str
+) -> float | None:
+    """The ratio of a plan that keeps every rule; None, and a remark, of another."""
+    use = np.einsum("tni,nir->tir", plan, _by_server(whole.base))
+    over = float((use / np.where(whole.base.pool > 0, whole.base.pool, np.inf)).max(initial=0.0))
+    if over > 1 + 1e-6:
+        said.append(f"{name}: {over:.4g} times what there is, at the worst; it has no ratio")
+        return None
+    return whole.ratio(plan, answer)
+
+
+def _by_server(instance: Instance) -> Floats:
+    return instance.demand_by_server
+
+
+__all__ = ["SCHEMA", "Replay", "replay"]

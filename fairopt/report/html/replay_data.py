@@ -1,0 +1,63 @@
+"""A replay as plain data of the page, checked: a file may come from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairopt.instance.reading import FINITE, POSITIVE, Faults, listed, number, table, text
+
+AMOUNTS = ("wants", "held", "alone", "ledger", "hindsight", "debt")
+
+
+def checked(data: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """The parts of a replay file that are drawn.
+
+    Raises
+    ------
+    BadInput : with every fault, each with its place.
+    """
+    faults = Faults(source)
+    starts = [number(t, f"starts[{k}]", faults, FINITE)
+              for k, t in enumerate(listed(data.get("starts"), "starts", faults))]  # fmt: skip
+    if not starts and not faults:
+        faults.add("starts", "none", "at least one")
+    users = []
+    for name, given in table(data.get("users"), "users", faults).items():
+        row = table(given, f"users.{name}", faults)
+        amounts = {}
+        for key in AMOUNTS:
+            here = f"users.{name}.{key}"
+            amounts[key] = [
+                number(x, f"{here}[{k}]", faults, FINITE)
+                for k, x in enumerate(listed(row.get(key), here, faults))
+            ]
+            if len(amounts[key]) != len(starts):
+                faults.add(here, f"{len(amounts[key])} numbers", f"{len(starts)}, one a slice")
+        users.append({"name": str(name), **amounts})
+    ratios = {}
+    for key, value in table(data.get("ratios", {}), "ratios", faults).items():
+        ratios[key] = None if value is None else number(value, f"ratios.{key}", faults, FINITE)
+    found = {
+        "starts": starts, "users": users, "ratios": ratios,
+        "hours": number(data.get("hours"), "hours", faults, POSITIVE),
+        "policy": text(data.get("policy"), "policy", faults),
+        "said": [text(line, "said", faults) for line in listed(data.get("said", []), "said",
+                                                               faults)],
+    }  # fmt: skip
+    if not users and not faults:
+        faults.add("users", "none", "at least one")
+    faults.stop()
+    return found
+
+
+def data_of(data: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """The plain data of the page."""
+    found = checked(data, source)
+    notion = data.get("notion")
+    name = notion.get("name", "") if isinstance(notion, Mapping) else ""
+    slices = f"{len(found['starts'])} slices of {found['hours']:g} h; hindsight: {name}"
+    return {"kind": "replay", **found, "subtitle": slices}
+
+
+__all__ = ["AMOUNTS", "checked", "data_of"]

@@ -1,0 +1,91 @@
+"""A replay and a horizon in words: who held what, who was due what, and what is owed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.filling.compared import text
+from fairopt.overtime.horizon import Horizon
+from fairopt.overtime.replay import Replay
+
+MOST = 60
+"""most users in a table"""
+SCARCE = 8
+"""most scarce hours that are told"""
+
+
+def replay_text(found: Replay, title: str) -> str:
+    """The table of users in task-hours, those to whom most is owed first, and the ratios."""
+    by = {name: np.asarray(getattr(found, name)).sum(axis=0) * found.hours
+          for name in ("wants", "held", "alone", "ledger", "hindsight")}  # fmt: skip
+    debt = found.debt
+    order = np.argsort(-debt[-1], kind="stable")
+    rows = [
+        [found.instance.users[n], *(number(by[k][n]) for k in by), number(debt[-1, n]),
+         number(float(debt[:, n].max(initial=0.0)))]
+        for n in order[:MOST].tolist()
+    ]  # fmt: skip
+    head = ["user", "wanted", "held", "due by the slice", f"due by {found.policy}",
+            "due in hindsight", "owed at the end", "at the worst"]  # fmt: skip
+    verdict = found.answer.certificate
+    lines = [
+        title,
+        f"{len(found.starts)} slices of {found.hours:g} h, task-hours; hindsight is "
+        f"{found.answer.notion['name']}, {'not judged' if verdict is None else verdict.verdict}",
+        "", text(head, rows, "terminal"),
+    ]  # fmt: skip
+    if len(order) > MOST:
+        lines.append(f"and {len(order) - MOST} more users")
+    lines += ["", *_ratios(found.ratios, found.policy)]
+    return "\n".join([*lines, *(f"note: {line}" for line in found.said)])
+
+
+def _ratios(ratios: Mapping[str, float | None], policy: str) -> list[str]:
+    words = {"held": "what was held", "alone": "each slice alone", "ledger": policy}
+    return [
+        f"{words[name]} reached {100 * ratio:.4g} % of hindsight (proved)"
+        for name, ratio in ratios.items()
+        if ratio is not None
+    ]
+
+
+def horizon_text(whole: Horizon, answer: Allocation, title: str) -> str:
+    """What every user gets over the horizon, and which hours are scarce."""
+    plan, hours = whole.split(answer).sum(axis=2), whole.hours
+    wanted = np.where(np.isfinite(whole.wants), whole.wants, np.nan) * hours[:, None]
+    rows = [
+        [user, "all" if np.isnan(wanted[:, n]).any() else number(float(wanted[:, n].sum())),
+         number(float(plan[:, n] @ hours)), number(float(answer.shares[n]))]
+        for n, user in enumerate(whole.base.users[:MOST])
+    ]  # fmt: skip
+    verdict = answer.certificate
+    lines = [
+        title,
+        f"{len(hours)} slices, {answer.notion['name']}: "
+        f"{'not judged' if verdict is None else verdict.verdict}", "",
+        text(["user", "wanted", "task-hours", "share"], rows, "terminal"),
+    ]  # fmt: skip
+    if len(whole.base.users) > MOST:
+        lines.append(f"and {len(whole.base.users) - MOST} more users")
+    if answer.prices is not None and answer.prices.any():
+        inst = whole.instance
+        dear = np.argwhere(answer.prices > 1e-9 * answer.prices.max())
+        dear = dear[np.argsort(-answer.prices[dear[:, 0], dear[:, 1]], kind="stable")]
+        lines += ["", "dearest hours:"]
+        lines += [
+            f"  {inst.resources[r]} of {inst.servers[i]}: {answer.prices[i, r]:.6g}"
+            for i, r in dear[:SCARCE].tolist()
+        ]
+    return "\n".join(lines)
+
+
+def number(value: Any) -> str:
+    """Four digits, or 0 for what rounding leaves."""
+    return f"{0.0 if abs(value) < 1e-9 else value:.4g}"
+
+
+__all__ = ["horizon_text", "replay_text"]
