@@ -18,10 +18,10 @@ from fairopt.instance import Bools, Floats, Ints
 
 LEAST = 1e-5
 """part of its share for which a column counts at least, so that it can grow from nothing"""
-TOGETHER, FAINT = 1e-12, 1e-22
-"""R at most, at least"""
-DENSE = 500
-"""unknowns up to which the matrix is formed whole"""
+TOGETHER, FAINT, FAINTER = 1e-12, 1e-22, 1e-30
+"""R at most; at least with two floats, with more"""
+WHOLE, MORE = 160, 500
+"""unknowns up to which the matrix is formed whole: with two floats, with more"""
 SPARE = {2: 2.0**-94, **{k: 2.0 ** (-50 * k) for k in range(3, 13)}}
 """part of full rows and floors left free, so that none is overrun, by the number of floats"""
 FLOOR = 16.0
@@ -80,13 +80,14 @@ def missing(
     )  # fmt: skip
 
 
-def solved(wanted: Missing) -> Step | None:
+def solved(wanted: Missing, floats: int = 2) -> Step | None:
     """The step; None if the system is singular or too large."""
+    least, most = (FAINT, WHOLE) if floats == 2 else (FAINTER, MORE)
     # what keeps amounts where they are goes with the errors: where these do not fall, prices of
     # the columns held contradict each other, and one of the columns has to go
-    pull = float(np.clip(np.abs(wanted.error).max(initial=0.0), FAINT, TOGETHER))
+    pull = float(np.clip(np.abs(wanted.error).max(initial=0.0), least, TOGETHER))
     size = len(wanted.owner) + len(wanted.rows) + len(wanted.miss)
-    found = _whole(wanted, pull) if size <= DENSE else by_rows(wanted)
+    found = _whole(wanted, pull) if size <= most else by_rows(wanted)
     if found is None:
         return None
     dz, dp, dv = found
