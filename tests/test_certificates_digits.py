@@ -81,3 +81,15 @@ def test_what_is_left_of_rows_is_exact_or_within_its_error(
 def test_a_number_below_nothing_is_nothing() -> None:
     number = np.array([[1.0, -1.0, 0.0], [1e-20, 1e-20, 0.0]])
     assert digits.positive(number).tolist() == [[1.0, 0.0, 0.0], [1e-20, 0.0, 0.0]]
+
+
+@pytest.mark.parametrize("parts", [2, 3, 4, 6])
+def test_the_first_float_is_the_number_rounded_even_where_all_before_it_is_gone(parts) -> None:
+    """Decisions are taken by the first float: where the leading one cancels, the next moves up."""
+    number = np.array([[1.0, -3.0, 1.0]] + [[2.0 ** (-60 * k)] * 3 for k in range(1, parts)])
+    found = digits.plus(number, np.array([-1.0, 3.0, -1.0 - 2.0**-52]))
+    exact = value(number)
+    for n, more in enumerate((-1, 3, Fraction(-1) - Fraction(1, 2**52))):
+        whole = exact[n] + Fraction(more)
+        assert value(found)[n] == whole
+        assert found[0, n] == float(whole)

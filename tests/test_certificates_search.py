@@ -91,8 +91,8 @@ def test_steps_at_random_prove_nothing_false(monkeypatch, alpha: float) -> None:
     rng = np.random.default_rng(int(10 * alpha))
     honest = module.solved
 
-    def wild(wanted):
-        step = honest(wanted)
+    def wild(wanted, floats):
+        step = honest(wanted, floats)
         if step is None:
             return None
         return tuple(part * rng.uniform(-2, 3, part.shape) for part in step)
@@ -108,7 +108,7 @@ def test_steps_at_random_prove_nothing_false(monkeypatch, alpha: float) -> None:
 
 
 def test_a_search_that_finds_nothing_proves_little_and_nothing_false(monkeypatch) -> None:
-    monkeypatch.setattr(module, "solved", lambda wanted: None)
+    monkeypatch.setattr(module, "solved", lambda wanted, floats: None)
     alloc, truth = solved(1.0, 1.0, 2), log_truth(1.0, 1.0, 2)
     here = afresh(alloc, alloc.tasks * (1 - 1e-9), alloc.prices)
     found = proof(here)

@@ -28,13 +28,11 @@ RULED = [row.name for row in fo.models() if not fo.read(row.name).instance.plain
 MODELS = [row.name for row in fo.models() if row.name not in (*CURVED, *RULED)]
 SMALL = [name for name in MODELS if name not in LARGE]
 KNOWN_UNCERTIFIED = {
-    ("counterexamples/strategy-proof-5", 100.0, False),
-    ("counterexamples/strategy-proof-5-lied", 50.0, False),
     ("counterexamples/strategy-proof-5-lied", 100.0, False),
 }
 """(model, alpha, weight inside) whose answer is not certified; must match exactly. The fourth user
-of these pays 1e-14 to 1e-22 of all money, and gets less than if the others' tasks, which are not
-unique, were placed so that they leave it most."""
+of this pays e^-75 of all money at the optimum, and gets less than if the others' tasks, which are
+not unique, were placed so that they leave it most."""
 SOLVERS = ("clarabel", "ecos", "scs")
 EXAMPLES = int(os.environ.get("FAIROPT_EXAMPLES", "60"))
 

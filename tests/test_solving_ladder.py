@@ -9,6 +9,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import proof as judge
+from fairopt.certificates import told
 from fairopt.solving.engines.compact import method as compact
 from fairopt.solving.engines.smoothed import method as smoothed
 
@@ -32,13 +33,13 @@ def many(seed: int = 2) -> fo.Instance:
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """One entry for each search for the optimum nearby."""
     asked: list[int] = []
-    search = judge.search
+    search = told.search
 
     def searching(*given: Any, **more: Any) -> Any:
         asked.append(1)
         return search(*given, **more)
 
-    monkeypatch.setattr(judge, "search", searching)
+    monkeypatch.setattr(told, "search", searching)
     return asked
 
 

@@ -16,7 +16,7 @@ from fairopt.instance import Floats, Ints
 
 SPLIT = 2.0**27 + 1
 """a float times this, rounded, separates the upper half of its digits"""
-FEW = 2_000
+FEW = 100
 """entries up to which rows are summed one by one, which is exact"""
 SURE = 2.0**-96
 """part of the sum of all terms by which a sum of more entries of two floats may be wrong; what is

@@ -190,7 +190,7 @@ def certify(
         first = first + one
     if not all(check.holds for check in judge.feasible(first, terms)):
         return judge.verdict(terms, first, np.inf, 0)
-    if sum(sizes) * len(asked.capacity) <= judge.TOGETHER:
+    if judge.fits(sum(sizes) * len(asked.capacity)):
         return judge.together([_shown(source, k, os.fspath(folder)) for k in range(count)], terms)
     second, *others = passed(_second, terms, first)
     for one in others:

@@ -76,13 +76,17 @@ def search(
         here = place_of(question, answer, parts)
         for room in ROOMS:
             point, least, known, error = _begun(question, here, room), np.inf, None, np.inf
-            stalls = 0
-            for _ in range(most):
+            stalls, start = 0, None
+            for step in range(most):
                 if point is None:
                     break
                 place = clean(question, point)
                 whole = place is point.place
                 seen = sums(question, place, known)
+                if step == 0:  # floats are never enough: judged only if nothing better is found
+                    start = place, seen
+                    point, known = _stepped(question, point, seen if whole else None)
+                    continue
                 fitting, place = _within(question, place, seen)
                 proved, eps = bound(question, place, fitting, part)
                 worst, last = _worst(proved), least
@@ -96,6 +100,10 @@ def search(
                 point, known = _stepped(question, point, seen if whole else None)
             if _worst(best.proved) <= max(KNOWN, enough):
                 break
+            if start is not None:
+                fitting, place = _within(question, *start)
+                proved, eps = bound(question, place, fitting, part)
+                best = _better(best, proved, place, eps, _worst(proved) < least)
     return best
 
 
@@ -269,7 +277,7 @@ def _stepped(
     place, tasks, columns = point.place, question.columns.count, question.columns
     seen = sums(question, place) if seen is None else seen
     wanted = missing(question, place, seen, point.moves, point.full, point.end)
-    step = None if wanted is None else solved(wanted)
+    step = None if wanted is None else solved(wanted, len(place.value))
     if step is None:
         return None, None
     more, dearer, value = step

@@ -19,10 +19,10 @@ from fairopt.instance import Bools, Floats, Ints
 
 LEAST = 1e-5
 """part of its share for which a column counts at least, so that it can grow from nothing"""
-TOGETHER, FAINT = 1e-12, 1e-22
-"""R at most, at least"""
-DENSE = 500
-"""unknowns up to which the matrix is formed whole"""
+TOGETHER, FAINT, FAINTER = 1e-12, 1e-22, 1e-30
+"""R at most; at least with two floats, with more"""
+WHOLE, MORE = 160, 500
+"""unknowns up to which the matrix is formed whole: with two floats, with more"""
 SPARE = {2: 2.0**-94, **{k: 2.0 ** (-50 * k) for k in range(3, 13)}}
 """part of full rows and floors left free, so that none is overrun, by the number of floats"""
 FLOOR = 16.0
@@ -115,17 +115,21 @@ def _of_flows(
     return 1.0 / np.sqrt(np.where(found > 0, found, 1.0))
 
 
-def solved(wanted: Missing) -> Step | None:
+def solved(wanted: Missing, floats: int = 2) -> Step | None:
     """The step; None if the system is singular or too large."""
+    least, most = (FAINT, WHOLE) if floats == 2 else (FAINTER, MORE)
     # what keeps amounts where they are goes with the errors: where these do not fall, prices of
     # the columns held contradict each other, and one of the columns has to go
-    pull = float(np.clip(np.abs(wanted.error).max(initial=0.0), FAINT, TOGETHER))
+    pull = float(np.clip(np.abs(wanted.error).max(initial=0.0), least, TOGETHER))
     size = len(wanted.owner) + len(wanted.rows) + len(wanted.miss)
-    small, back = (wanted, None) if size <= DENSE or wanted.give.any() else left_out(wanted)
-    if size <= DENSE:
+    back = None
+    if size <= most:
         found = _whole(wanted, pull)
+    elif wanted.give.any():
+        found = _sparse(wanted, pull)
     else:
-        found = _sparse(wanted, pull) if wanted.give.any() else by_rows(small)
+        small, back = left_out(wanted)
+        found = by_rows(small)
     if found is None:
         return None
     dz, dp, dv = found if back is None else back(found)

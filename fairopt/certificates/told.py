@@ -2,7 +2,8 @@
 
 One search first. If it proves too little and the cluster has parts that share no rule, those that
 are not known yet are searched together, with sums of their own, then by halves, at last one by one;
-a part that is left is searched with more digits, then from other prices.
+a part that is left is searched with more digits, then from what users of next to no money could
+have, and from other prices.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 from fairopt.certificates import parts
 from fairopt.certificates.bound import ROUND, Place, Proved, bound, sums
 from fairopt.certificates.given import Given
+from fairopt.certificates.lighter import lighter, log_spent
 from fairopt.certificates.question import Question
 from fairopt.certificates.search import ENOUGH, Found, place_of, search
 from fairopt.certificates.tolerance import TOLERANCE
@@ -75,11 +77,14 @@ def _alone(
     """What is told of one part: with more digits, then from other prices."""
     best = _more(question, answer, answer, first)
     if few(question):
-        for begin in (partial(_at_prices, question, answer), guess):
+        begins = partial(lighter, question, answer, best.off), partial(_at_prices, question, answer)
+        for begin in (*begins, guess):
             # one who is off is told by how much
             if best.known:
                 break
             start = begin()
+            if start is answer:
+                continue
             again = _more(question, start, answer, _searched(question, start, answer))
             if again.off.max() < best.off.max():
                 best = again
@@ -260,11 +265,6 @@ def _off(proved: Proved, log_share: Floats, floor: Floats) -> tuple[Floats, Floa
     surely = np.maximum(low - log_share, log_share - high) - ROUND * (2 + np.abs(log_share))
     surely = np.maximum(surely, 0.0)
     return np.where(np.isnan(off), np.inf, off), np.where(np.isnan(surely), 0.0, surely)
-
-
-def log_spent(question: Question, answer: Given) -> Floats:
-    """(N,) log of W t^(1 - alpha), what each user pays at the optimum if these are its shares."""
-    return question.log_w + (1 - question.alpha) * np.log(answer.share - question.base)
 
 
 def _digits(question: Question, answer: Given) -> int:
