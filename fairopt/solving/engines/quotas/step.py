@@ -48,8 +48,11 @@ class System:
         m = self.m
         scaled = m.a @ diags_array(self.d)
         mean = (scaled @ m.of).tocsr()
-        pull = diags_array(self.h / (1.0 + self.h * self.spread))
-        return np.asarray((scaled @ m.at - mean @ pull @ mean.T).toarray())
+        pull = self.h / (1.0 + self.h * self.spread)
+        if m.form.crowded:
+            held = mean.toarray() * np.sqrt(pull)
+            return np.asarray((scaled @ m.at).toarray() - held @ held.T)
+        return np.asarray((scaled @ m.at - mean @ diags_array(pull) @ mean.T).toarray())
 
     def stiff(self) -> Floats:
         """(M, M) the same where floors make users stiff: exchanges of each user's columns for its
