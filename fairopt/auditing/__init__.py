@@ -142,6 +142,7 @@ def audit(
     BadInput : faults of `held`; nobody holds or waits for anything.
     NotCertified, SolverFailure : as of `solve`.
     """
+    instance.without_rules("audit")
     notion = MaxMin() if notion is None else notion
     given = held if isinstance(held, Held) else held_of(held, instance)
     instance, way_tasks = _wanted(instance, given)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.ruled.prices import Prices, of_rules
+from fairopt.certificates.ruled.prices import Prices, none, of_rules
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.formulas.lowered import Lowered, lower
 from fairopt.formulas.targets import Jump, Point

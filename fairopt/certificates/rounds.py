@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -245,7 +246,37 @@ def _uses(ruled: Ruled) -> Uses:
     left = np.maximum(1.0 - (ruled.used / pool).ravel(), 0.0)
     entry, r = np.nonzero(part)
     part = part[entry, r]
-    return Uses(user[entry], i[entry] * resources + r, part, held[entry], part, left)
+    found = Uses(user[entry], i[entry] * resources + r, part, held[entry], part, left)
+    return _uses_of_rules(ruled, found) if ruled.inst.own_rows else found
+
+
+def _uses_of_rules(ruled: Ruled, found: Uses) -> Uses:
+    """The same with a row for each side of a rule of one's own: of tasks that bring it nearer to
+    being full, as a part of all that do."""
+    parts: list[list[Any]] = [[each] for each in found]
+    rows = len(found.left)
+    used, _ = ruled.counted
+    for j, rule in enumerate(ruled.inst.own_rows):
+        for holds, sign in ((rule.up, 1.0), (rule.down, -1.0)):
+            on = np.flatnonzero(sign * rule.value > 0) if holds else np.zeros(0, np.int64)
+            k, i = rule.way[on], rule.server[on]
+            tasks = ruled.tasks[k, i]
+            amount = sign * rule.value[on] * tasks
+            whole = float(amount.sum())
+            if not whole > 0:
+                continue
+            user = ruled.owner[k]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                held = tasks * ruled.score[k, i] / ruled.share[user]
+            held = np.where(tasks > 0, held, 0.0)
+            part = amount / whole
+            left = np.array([max(sign * (rule.amount - used[j]), 0.0) / whole])
+            own = (user, np.full(len(on), rows), part, held, part, left)
+            for kept, each in zip(parts, own, strict=True):
+                kept.append(each)
+            rows += 1
+    user, row, part, share, asked, left = (np.concatenate(each) for each in parts)
+    return Uses(user, row, part, share, asked, left)
 
 
 def _at(ruled: Ruled, stop: Stop, bill: Bill) -> tuple[Floats, Floats, Floats]:

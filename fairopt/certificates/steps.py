@@ -123,9 +123,10 @@ def solved(wanted: Missing, floats: int = 2) -> Step | None:
     pull = float(np.clip(np.abs(wanted.error).max(initial=0.0), least, TOGETHER))
     size = len(wanted.owner) + len(wanted.rows) + len(wanted.miss)
     back = None
-    if size <= most:
+    pulled = bool(wanted.give.any())
+    if size <= (MORE if pulled else most):
         found = _whole(wanted, pull)
-    elif wanted.give.any():
+    elif pulled:
         found = _sparse(wanted, pull)
     else:
         small, back = left_out(wanted)

@@ -29,7 +29,7 @@ KINDS = ("frontier", "shares", "utilisation")
               help="What to sweep, the last one fastest. VALUES is START:STOP:COUNT (both ends), "
                    "log:START:STOP:COUNT or a list A,B,C; NAME a parameter of the notion (alpha, "
                    "t_pf, t_drf, ...) or weight.USER, limit.USER, count.SERVER, "
-                   "capacity.SERVER.RESOURCE, demand.USER.RESOURCE.")
+                   "capacity.SERVER.RESOURCE, demand.USER.RESOURCE, rule.NAME.")
 @notion_options.options
 @click.option("--case", type=int, metavar="K",
               help="Sweep the notion of the model's case number K, from 1.")

@@ -13,7 +13,8 @@ from fairopt.commands import notion_options, output
 @click.command("what-if", context_settings={"max_content_width": 100})
 @click.argument("model")
 @click.option("--set", "settings", multiple=True, metavar="FIELD.NAME=X",
-              help="weight.vision=2, capacity.node.gpu=16, nominal.team.gpu=4; repeatable.")
+              help="weight.vision=2, capacity.node.gpu=16, nominal.team.gpu=4, "
+                   "rule.carbon=25; repeatable.")
 @click.option("--add-server", "servers", multiple=True, metavar="SERVER=K",
               help="K more machines like those of a row; repeatable.")
 @click.option("--drop", "dropped", multiple=True, metavar="NAME",

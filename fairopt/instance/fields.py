@@ -106,12 +106,20 @@ class Fields:
             more = f" and {len(self.modes) - 4} more" if len(self.modes) > 4 else ""
             found.append(f"modes of {', '.join(few)}{more}")
         if self.rules is not None and not modes:
-            named = [rule.name for rule in self.rules[:4]]
-            more = f" and {len(self.rules) - 4} more" if len(self.rules) > 4 else ""
-            word = "rule" if len(self.rules) == 1 else "rules"
-            found.append(f"{word} {', '.join(named)}{more}")
+            found.append(self._told_rules())
         if found:
             raise UsageError(f"{who}: found {' and '.join(found)}; wanted an instance without them")
+
+    def without_rules(self, who: str) -> None:
+        """Raise UsageError where there are rules of one's own, for a caller `who` that knows
+        quotas and modes but not them."""
+        if self.rules is not None:
+            raise UsageError(f"{who}: found {self._told_rules()}; wanted an instance without them")
+
+    def _told_rules(self) -> str:
+        named = [rule.name for rule in (self.rules or ())[:4]]
+        more = f" and {len(self.rules or ()) - 4} more" if len(self.rules or ()) > 4 else ""
+        return f"{'rule' if len(self.rules or ()) == 1 else 'rules'} {', '.join(named)}{more}"
 
     @cached_property
     def tree(self) -> Tree:

@@ -1,0 +1,153 @@
+"""Own rules: how much time they take, and how often answers are right.
+
+    python -m benchmarks.rules speed            1,000 users x 100 servers, 50 rules of 1,000 terms
+    python -m benchmarks.rules draws 500        random instances with rules of both signs, half of
+                                                them impossible, against linear programs level by
+                                                level and each conflict member by member
+    python -m benchmarks.rules wan DIR          36 traffic matrices of a network; DIR is a copy of
+                                                the public repository harvard-cns/teal
+
+Times are of one process, with one thread; the median and the largest.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import pickle
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import fairopt as fo
+
+TASKS = {"criterion": "tasks"}
+
+
+def timed(inst: fo.Instance, notion: Any) -> tuple[float, fo.Allocation]:
+    """Seconds of a solve, judged, and the answer."""
+    begin = time.perf_counter()
+    answer = fo.solve(inst, notion, uncertified="return")
+    return time.perf_counter() - begin, answer
+
+
+def speed() -> None:
+    """With 50 rules of 1,000 terms each, beside the same cluster without."""
+    rng = np.random.default_rng(0)
+    users, servers = 1000, 100
+    demand, capacity = rng.uniform(0.1, 2, (users, 3)), rng.uniform(50, 200, (servers, 3))
+    placement = rng.random((users, servers)) < 0.1
+    placement[np.arange(users), rng.integers(0, servers, users)] = True
+    base = fo.Instance(demand, capacity, placement)
+    n, i = base.pairs
+    for notion in (fo.ProportionalFair(), fo.MaxMin()):
+        timed(base, notion)  # imports
+        plain, answer = min((timed(base, notion) for _ in range(3)), key=lambda each: each[0])
+        rules = []
+        for j in range(50):
+            at = rng.choice(len(n), 1000, replace=False)
+            counts = {(base.users[n[k]], base.servers[i[k]]): float(a)
+                      for k, a in zip(at, rng.uniform(0.5, 2, 1000), strict=True)}  # fmt: skip
+            used = sum(a * answer.tasks[n[k], i[k]]
+                       for k, a in zip(at, counts.values(), strict=True))  # fmt: skip
+            rules.append(fo.Rule.of(f"rule {j}", counts, most=float(used * rng.uniform(0.8, 1.3))))
+        begin = time.perf_counter()
+        inst = fo.Instance(demand, capacity, placement, rules=rules)
+        built = time.perf_counter() - begin
+        ruled, found = min((timed(inst, notion) for _ in range(3)), key=lambda each: each[0])
+        verdict = found.certificate
+        assert verdict is not None
+        print(f"{notion.name}: without {plain:.2f} s, with {ruled:.2f} s ({ruled / plain:.1f} "
+              f"times), built in {built:.2f} s; {verdict.verdict}, residual {verdict.residual:.1e}")
+
+
+def draws(count: int) -> None:
+    """Random instances, with the references of the tests."""
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    from rule_draws import draw, fits, levels, rows
+    from test_solving_rules import impossible, members
+
+    said: Counter[str] = Counter()
+    worst = 0.0
+    for seed in range(1000, 1000 + count // 2):
+        inst = draw(seed)
+        for notion in (fo.MaxMin(**TASKS), fo.ProportionalFair(**TASKS), fo.AlphaFair(3, **TASKS),
+                       fo.Throughput()):  # fmt: skip
+            _, answer = timed(inst, notion)
+            assert answer.certificate is not None
+            said[f"{notion.name}: {answer.certificate.verdict}"] += 1
+            if notion.name == "max-min" and answer.certificate.certified:
+                wanted = levels(rows(inst), answer.score[inst.pairs], inst.weight)
+                off = float(np.abs(answer.shares / wanted - 1).max())
+                worst = max(worst, off)
+                said["max-min: certified and more than 3e-6 off"] += off > 3e-6
+    for seed in range(1000, 1000 + count // 2):
+        inst = impossible(seed)
+        try:
+            fo.solve(inst, fo.MaxMin(**TASKS))
+            said["impossible: answered"] += 1
+        except fo.Infeasible as error:
+            proof = error.proof or {}
+            table = rows(inst)
+            each = members(inst, proof["conflict"], table)
+            every = sorted(sum(each.values(), []))
+            right = not fits(table, every) and all(
+                fits(table, [k for k in every if k not in own]) for own in each.values()
+            )
+            said["impossible: irreducible and proved" if right and proof["proved"]
+                 else "impossible: not irreducible, or not proved"] += 1  # fmt: skip
+    for words, number in sorted(said.items()):
+        print(f"{number:6} {words}")
+    print(f"max-min and the programs level by level differ by at most {worst:.1e}")
+
+
+class _Plain(pickle.Unpickler):
+    """Reads lists, dicts, numbers and arrays of NumPy, and nothing else that a file may name."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.startswith("numpy") and name in ("_reconstruct", "ndarray", "dtype", "scalar"):
+            return getattr(__import__(module, fromlist=[name]), name)
+        raise pickle.UnpicklingError(f"{module}.{name}")
+
+
+def wan(folder: str) -> None:
+    """All matrices under max-min and proportional fairness, demand times 4."""
+    top = Path(folder)
+    links = json.loads((top / "topologies/B4.json").read_text(encoding="utf-8"))["links"]
+    paths = _read(next((top / "topologies/paths/path-form").glob("B4.json-4-paths*.pkl")))
+    names = [f"{link['source']}>{link['target']}" for link in links]
+    users = {f"{a}to{b}": (a, b) for a, b in paths}
+    modes = {
+        user: [fo.Mode("-".join(map(str, p)),
+                       demand={f"{x}>{y}": 1.0 for x, y in zip(p, p[1:], strict=False)})
+               for p in paths[pair]]
+        for user, pair in users.items()
+    }  # fmt: skip
+    for notion in (fo.MaxMin(**TASKS), fo.ProportionalFair(**TASKS)):
+        times, certified = [], 0
+        for k in range(36):
+            file = top / f"traffic-matrices/real/B4.json_real_{k}_1.0_traffic-matrix.pkl"
+            matrix = _read(file)
+            inst = fo.Instance(
+                np.zeros((len(users), len(names))), [[link["capacity"] for link in links]],
+                limit=[4 * matrix[pair] for pair in users.values()], users=list(users),
+                servers=["network"], resources=names, modes=modes,
+            )  # fmt: skip
+            seconds, answer = timed(inst, notion)
+            times.append(seconds)
+            certified += answer.certificate is not None and answer.certificate.certified
+        print(f"{notion.name}: {certified} of 36 certified; median {np.median(times):.2f} s, "
+              f"largest {max(times):.2f} s")
+
+
+def _read(path: Path) -> Any:
+    return _Plain(io.BytesIO(path.read_bytes())).load()
+
+
+if __name__ == "__main__":
+    what, *rest = sys.argv[1:] or ["speed"]
+    {"speed": speed, "draws": lambda: draws(int(rest[0])), "wan": lambda: wan(rest[0])}[what]()
