@@ -101,7 +101,8 @@ def _condor_root(inst: Instance, seed: int) -> Check:
 @stated(
     name="ledgers/condor-divides-by-the-factor",
     words="HTCondor's shares tend to f^-1 / sum f^-1: a factor of 4 is a quarter",
-    source="ledgers: HTCondor's manual, user priorities, as it is often read", draw=ONE, reading="printed",
+    source="ledgers: HTCondor's manual, user priorities, as it is often read", draw=ONE,
+    reading="printed",
 )  # fmt: skip
 def _condor_factor(inst: Instance, seed: int) -> Check:
     share, factor = _condor(inst, seed)
