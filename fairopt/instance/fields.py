@@ -101,6 +101,12 @@ class Fields:
         if found:
             raise UsageError(f"{who}: found {' and '.join(found)}; wanted an instance without them")
 
+    def no_limit_on(self, who: str) -> None:
+        """Raise UsageError where users have limits on servers, for a caller that knows none."""
+        if self.limit_on is not None:
+            found = "found limits on servers (limit_on)"
+            raise UsageError(f"{who}: {found}; wanted an instance without them")
+
     @cached_property
     def tree(self) -> Tree:
         """Groups and users as nodes, and the guarantees, ceilings and quotas of each."""

@@ -99,6 +99,7 @@ def asking(
     """What is asked, exactly; equal rows of nodes as one class. See `whole`."""
     if not instance.linear:
         raise UsageError("whole tasks: found demand that is not linear; wanted linear demand")
+    instance.no_limit_on("whole tasks")
     if isinstance(due, Allocation) and due.instance.names != instance.names:
         raise UsageError("whole tasks: found an answer of other users or servers; wanted one of it")
     users = instance.users
