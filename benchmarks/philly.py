@@ -97,6 +97,11 @@ def main(path: str, slices: int | None = None) -> None:
         "certificate proves; the worst user", "is the one that got least of what hindsight gives "
         "it. How hindsight spreads equal card-hours over slices is not", "unique, so what is owed "
         "along the way depends on the one that was found; at the end it does not.", "",
+        "The lowest level is that of a cluster that wanted 3 card-hours and always had them, so "
+        "this ratio is 1 for all: it says", "little where wants differ by five decades, and the "
+        "worst user says more. `kai` with k = 1 leaves out of a slice who has", "used more than "
+        "twice its weight, even if cards stay idle then: it used fewer card-hours than the others.",
+        "",
     ]  # fmt: skip
     if slices is None:
         PAGE.write_text("\n".join(text), encoding="utf-8")

@@ -47,6 +47,18 @@ def test_who_does_not_know_it_refuses_it_by_name():
         fo.solve(cluster(), fo.PerServerDRF())
 
 
+def test_what_would_ignore_it_refuses_it():
+    """Nobody says anything of whole tasks, properties or reasons without knowing these limits."""
+    alloc = fo.solve(cluster(), fo.MaxMin())
+    for ask in (
+        lambda: fo.whole(cluster(), [1, 1]), lambda: alloc.explain("A"),
+        lambda: fo.properties.envy_free(alloc), lambda: fo.fill(cluster(), "drf"),
+        lambda: alloc.kkt(),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match="limit_on"):
+            ask()
+
+
 @pytest.mark.parametrize("where", ["model.toml", "folder"])
 def test_files_come_back(tmp_path, where):
     fo.write(cluster(), tmp_path / where)

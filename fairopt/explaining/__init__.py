@@ -56,6 +56,7 @@ def explain(
     if user not in inst.users:
         raise UsageError(f"user: found {user!r}; wanted {nearest(user, inst.users)}")
     inst.only_plain("explain", modes=True)
+    inst.no_limit_on("explain")
     if alloc.certificate is None or not len(alloc.certificate.intervals):
         alloc = alloc.with_(certificate=certify(alloc))
     n = inst.users.index(user)

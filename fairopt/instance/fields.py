@@ -121,6 +121,12 @@ class Fields:
         more = f" and {len(self.rules or ()) - 4} more" if len(self.rules or ()) > 4 else ""
         return f"{'rule' if len(self.rules or ()) == 1 else 'rules'} {', '.join(named)}{more}"
 
+    def no_limit_on(self, who: str) -> None:
+        """Raise UsageError where users have limits on servers, for a caller that knows none."""
+        if self.limit_on is not None:
+            found = "found limits on servers (limit_on)"
+            raise UsageError(f"{who}: {found}; wanted an instance without them")
+
     @cached_property
     def tree(self) -> Tree:
         """Groups and users as nodes, and the guarantees, ceilings and quotas of each."""

@@ -21,6 +21,7 @@ def of_linear_demand(judge: Property) -> Property:
         name = judge.__name__.replace("_", "-")
         alloc.instance.only_linear(name)
         alloc.instance.only_plain(name, modes=name in GROUPS)
+        alloc.instance.no_limit_on(name)
         return judge(alloc)
 
     return judged

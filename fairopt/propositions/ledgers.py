@@ -19,7 +19,7 @@ from fairopt.propositions import draws
 from fairopt.propositions.statement import Undecided, certified, stated
 
 ONE = draws.Small(users=(2, 5), servers=(1, 1), resources=(1, 1), density=1.0, zero_demand=0.0)
-SOURCE = "docs/maths/over-time.md"
+SOURCE = "ledgers: docs/maths/over-time.md"
 SLICES = 4000
 """slices of a run whose mean is looked at"""
 
@@ -101,7 +101,8 @@ def _condor_root(inst: Instance, seed: int) -> Check:
 @stated(
     name="ledgers/condor-divides-by-the-factor",
     words="HTCondor's shares tend to f^-1 / sum f^-1: a factor of 4 is a quarter",
-    source="HTCondor's manual, user priorities, as it is often read", draw=ONE, reading="printed",
+    source="ledgers: HTCondor's manual, user priorities, as it is often read", draw=ONE,
+    reading="printed",
 )  # fmt: skip
 def _condor_factor(inst: Instance, seed: int) -> Check:
     share, factor = _condor(inst, seed)
@@ -127,7 +128,7 @@ def _condor(inst: Instance, seed: int) -> tuple[Floats, Floats]:
 @stated(
     name="ledgers/least-used-first-meets-weights",
     words="least used first gives everybody its weight, whatever the half-life",
-    source="Kueue's admission fair sharing and Slurm's fair tree, as they are often read",
+    source="ledgers: Kueue's admission fair sharing and Slurm's fair tree, as they are often read",
     draw=ONE, reading="printed",
 )  # fmt: skip
 def _least_used(inst: Instance, seed: int) -> Check:

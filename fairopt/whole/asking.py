@@ -100,6 +100,7 @@ def asking(
     if not instance.linear:
         raise UsageError("whole tasks: found demand that is not linear; wanted linear demand")
     instance.without_rules("whole tasks")
+    instance.no_limit_on("whole tasks")
     if isinstance(due, Allocation) and due.instance.names != instance.names:
         raise UsageError("whole tasks: found an answer of other users or servers; wanted one of it")
     users = instance.users

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.instance import Bools, Floats, Ints
+from fairopt.solving.engines.quotas.blocks import fits
 from fairopt.solving.engines.quotas.scaled import Standard
 
 
@@ -55,6 +56,7 @@ class Problem:
         self.shared = np.setdiff1d(np.arange(self.a.shape[0]), self.alone)
         self.b = self.a[self.shared]
         self.bt = self.b.T.tocsr()
+        self.in_blocks = fits(len(log_w), self.b) and self.a.shape[1] == len(form.owner)
         self.users, self.count = len(log_w), len(form.owner)
         self.owner = form.owner
         self.active = active

@@ -5,10 +5,13 @@ A row that bounds one column alone is eliminated with it: its slack makes the co
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats
+from fairopt.solving.engines.quotas.blocks import Blocks
 from fairopt.solving.engines.quotas.problem import Problem, State
 
 DENSE = 0.1
@@ -30,6 +33,12 @@ class System:
         self.held = np.where(m.active, s.share, 1.0)
         self.h = m.alpha * s.value / self.held + np.where(m.floored, s.nu / over, 0.0)
         self.spread = m.of.T @ self.d
+        self.blocks: Blocks | None = None
+        if m.in_blocks and not m.floored.any():
+            self.wrong = m.residuals(s)
+            with contextlib.suppress(np.linalg.LinAlgError):
+                self.blocks = self.in_blocks()
+                return
         matrix = self.stiff() if m.floored.any() else self.soft()
         matrix[np.diag_indices_from(matrix)] += (s.slack / s.price)[m.shared]
         scale = 1.0 / np.sqrt(np.maximum(matrix.diagonal(), 1e-300))
@@ -48,6 +57,16 @@ class System:
                 regular *= 100
                 if regular > 1e-4:
                     raise SolverFailure("interior: the system has no factor") from None
+
+    def in_blocks(self) -> Blocks:
+        """The same system, user by user (`blocks`)."""
+        from scipy.sparse import diags_array
+
+        m, s = self.m, self.s
+        scaled = m.b @ diags_array(self.d)
+        mean = (scaled @ m.of).toarray()
+        k = scaled @ m.bt + diags_array((s.slack / s.price)[m.shared])
+        return Blocks(k.tocsr(), mean, self.h / (1.0 + self.h * self.spread))
 
     def soft(self) -> Floats:
         """(M, M) what rows take when their prices fall: of columns, less what users hold back."""
@@ -86,6 +105,8 @@ class System:
         """Prices from a right side, refined twice."""
         from scipy.linalg import cho_solve
 
+        if self.blocks is not None:
+            return self.blocks.solved(right)
         b = right * self.scale
         x = cho_solve(self.factor, b)
         for _ in range(2):

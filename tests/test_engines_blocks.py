@@ -1,0 +1,71 @@
+"""A system in blocks, solved user by user, beside the same system in one matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import block_diag, csr_array
+
+import fairopt as fo
+from fairopt.solving.engines.quotas import blocks, interior, sharpened
+
+
+def test_the_solution_is_that_of_the_whole():
+    rng = np.random.default_rng(1)
+    parts = [rng.uniform(0.5, 1, (3, 3)) for _ in range(20)]
+    k = csr_array(block_diag([p @ p.T + np.eye(3) for p in parts]))
+    v, p = rng.uniform(0, 0.05, (60, 8)), rng.uniform(0.1, 1, 8)
+    p[2] = 0.0
+    right = rng.normal(size=60)
+    found = blocks.Blocks(k, v, p).solved(right)
+    whole = k.toarray() - v @ np.diag(p) @ v.T
+    np.testing.assert_allclose(found, np.linalg.solve(whole, right), rtol=1e-10)
+
+
+def horizon(seed, users=6, slices=9):
+    rng = np.random.default_rng(seed)
+    base = fo.Instance(rng.uniform(0.2, 2, (users, 3)), [[users / 2] * 3])
+    wants = rng.uniform(0.1, 2, (slices, users)) * (rng.random((slices, users)) < 0.7)
+    wants[0] += 0.1
+    return fo.horizon(base, wants).instance
+
+
+def test_the_answer_is_the_same_in_blocks(monkeypatch):
+    inst = horizon(2)
+    before = fo.solve(inst, fo.ProportionalFair()).totals
+    asked = []
+    monkeypatch.setattr(blocks, "LARGE", 1)
+    made = blocks.Blocks.__init__
+    monkeypatch.setattr(blocks.Blocks, "__init__",
+                        lambda self, *a: (asked.append(1), made(self, *a))[1])  # fmt: skip
+    found = fo.solve(inst, fo.ProportionalFair())
+    assert asked and found.certificate.certified
+    np.testing.assert_allclose(found.totals, before, rtol=1e-7)
+
+
+def test_few_rows_or_large_blocks_are_left_whole():
+    assert not blocks.fits(5, csr_array(np.ones((30, 40))))
+
+
+def test_levels_are_sharpened():
+    """What is proved of an answer is better than what the simplex method leaves."""
+    for seed in range(4):
+        inst = horizon(seed, 12, 20)
+        assert fo.solve(inst, fo.MaxMin()).certificate.residual < 1e-9
+
+
+def test_what_leads_elsewhere_is_left(monkeypatch):
+    """Tasks that cannot be had at the levels worked out: the rounds stay as they were."""
+    inst = horizon(1)
+    monkeypatch.setattr(sharpened, "_tasks", lambda *given: None)
+    assert fo.solve(inst, fo.MaxMin()).certificate.certified
+
+
+def test_a_large_system_is_solved_by_its_factor(monkeypatch):
+    rng = np.random.default_rng(0)
+    body = rng.normal(size=(9, 9))
+    matrix, right = body @ body.T, rng.normal(size=9)
+    slow = interior.least(matrix, right)
+    monkeypatch.setattr(interior, "MANY", 1)
+    np.testing.assert_allclose(interior.least(matrix, right), slow, rtol=1e-6)
+    singular = np.ones((9, 9))
+    np.testing.assert_allclose(singular @ interior.least(singular, np.ones(9)), 1, rtol=1e-9)
