@@ -17,7 +17,6 @@ class Standard:
 
     matrix : sparse (M, P + F). rhs : (M,). rows : how many are rows of `low`, which come first.
     owner : (P,). score : (P,), of one unit of z. size : (P + F,) tasks or flow in a unit of z.
-    crowded : whether there are rows of one's own, which are of many users each.
     """
 
     matrix: Any
@@ -26,7 +25,6 @@ class Standard:
     owner: Ints
     score: Floats
     size: Floats
-    crowded: bool = False
 
 
 def standard(low: Lowered, unit: Floats) -> Standard:
@@ -49,5 +47,4 @@ def standard(low: Lowered, unit: Floats) -> Standard:
     )
     whole = vstack([body, top]).multiply(size[None, :]).tocsr()
     scaled = np.concatenate([rhs / low.unit, np.ones(len(both))])
-    return Standard(whole, scaled, len(low.rhs), low.owner, np.ones(count), size,
-                    bool(low.shape[6]))  # fmt: skip
+    return Standard(whole, scaled, len(low.rhs), low.owner, np.ones(count), size)
