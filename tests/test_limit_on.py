@@ -59,6 +59,11 @@ def test_what_would_ignore_it_refuses_it():
             ask()
 
 
+def test_an_audit_tells_a_limit_that_is_exceeded():
+    found = fo.audit(cluster(), {"A": {"t1": 2}, "B": {"t2": 0.25}})
+    assert [str(one) for one in found.broken] == ["A on t1: 2 tasks run, 1 allowed"]
+
+
 @pytest.mark.parametrize("where", ["model.toml", "folder"])
 def test_files_come_back(tmp_path, where):
     fo.write(cluster(), tmp_path / where)

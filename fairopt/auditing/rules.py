@@ -67,6 +67,12 @@ def broken(instance: Instance, way_tasks: Floats, share: Floats, floor: Floats) 
         found.append(
             Broken("limit", instance.users[n], float(running[n]), float(instance.limit[n]))
         )
+    if instance.limit_on is not None:
+        placed = ways.running(way_tasks)
+        for n, i in np.argwhere(placed > instance.limit_on * (1 + OVER)):
+            whom = f"{instance.users[n]} on {instance.servers[i]}"
+            allowed = float(instance.limit_on[n, i])
+            found.append(Broken("limit", whom, float(placed[n, i]), allowed))
     found += _quotas(instance, way_tasks)
     for n in np.flatnonzero(share < floor * (1 - OVER)):
         found.append(Broken("guarantee", instance.users[n], float(share[n]), float(floor[n])))
