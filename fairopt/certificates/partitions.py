@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt import memory
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates import fair
@@ -31,9 +30,9 @@ from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, Instance
 
-TOGETHER, SURELY, EACH = 10_000_000, 3_000_000, 700.0
-"""pairs up to which all users are judged together; up to which whatever memory there is; bytes that
-a pair takes at most, where all servers cost all users the same"""
+TOGETHER = 5_000_000
+"""pairs up to which all users are judged together, in 700 bytes a pair at most: the same on every
+machine, as the verdict is"""
 ROUNDING = 2.0**-49
 """part of all money by which the rounding of products and sums may be wrong"""
 AT = 1e-9
@@ -41,8 +40,8 @@ AT = 1e-9
 
 
 def fits(pairs: int) -> bool:
-    """Whether so many pairs are judged together, in half of the memory at most."""
-    return pairs <= SURELY or (pairs <= TOGETHER and EACH * pairs <= memory.limit() / 2)
+    """Whether so many pairs are judged together."""
+    return pairs <= TOGETHER
 
 
 def together(shown: Sequence[Shown], terms: Terms) -> Certificate:
