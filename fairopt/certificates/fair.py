@@ -62,6 +62,8 @@ def judge(
         Check.of("gap", gap, float(np.expm1(tolerance)), "an equal rise of every share"),
         Check.of("residual", float(off[worst]), tolerance, inst.users[worst]),
     ]
+    if not found.question.alpha and inst.rules is not None:
+        checks += feasible.exactly(Ruled(alloc))
     said: list[str] = []
     if inst.quotas is not None and len(np.unique(inst.tree.rank)) > 1:
         said.append("priority classes are judged under max-min only")

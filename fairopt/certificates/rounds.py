@@ -140,7 +140,8 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
     found = prove(Ruled(alloc, factor) if factor < 1 else ruled, stops)
     first = stops[0].users if stops else np.arange(len(ruled.share))
     gap = float((found.room + found.short)[first].max(initial=0.0))
-    order_ = (Check.of("rounds in order", 1.0 if wrong else 0.0, 0.0, wrong),)
+    order_ = (Check.of("rounds in order", 1.0 if wrong else 0.0, 0.0, wrong),
+              *feasible.exactly(ruled))  # fmt: skip
     notes = Told(lambda: words.told(alloc.instance, stops))
     return _verdict(alloc, kept, order_, found, gap, ruled.share, notes, tolerance)
 

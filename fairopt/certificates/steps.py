@@ -21,7 +21,7 @@ LEAST = 1e-5
 """part of its share for which a column counts at least, so that it can grow from nothing"""
 TOGETHER, FAINT, FAINTER = 1e-12, 1e-22, 1e-30
 """R at most; at least with two floats, with more"""
-WHOLE, MORE = 160, 500
+WHOLE, MORE = 500, 500
 """unknowns up to which the matrix is formed whole: with two floats, with more"""
 SPARE = {2: 2.0**-94, **{k: 2.0 ** (-50 * k) for k in range(3, 13)}}
 """part of full rows and floors left free, so that none is overrun, by the number of floats"""
@@ -129,8 +129,10 @@ def solved(wanted: Missing, floats: int = 2) -> Step | None:
     elif pulled:
         found = _sparse(wanted, pull)
     else:
-        small, back = left_out(wanted)
-        found = by_rows(small)
+        found = by_rows(wanted)
+        if found is None:
+            small, back = left_out(wanted)
+            found = by_rows(small)
     if found is None:
         return None
     dz, dp, dv = found if back is None else back(found)

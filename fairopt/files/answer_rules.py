@@ -31,7 +31,7 @@ _PRICES = ("prices", "limit_prices", *KEYS[:5])
 
 def read_rules(inst: Instance, data: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     """The arguments of Allocation for instances with quotas or modes, those that are there."""
-    found: dict[str, Any] = dict(_priced(inst, {k: data.get(k) for k in KEYS[:4]}, "", faults))
+    found: dict[str, Any] = dict(_priced(inst, {k: data.get(k) for k in KEYS[:5]}, "", faults))
     if data.get("rounds") is not None:
         rows = listed(data["rounds"], "rounds", faults)
         found["rounds"] = [_round(inst, row, f"rounds[{k}]", faults) for k, row in enumerate(rows)]

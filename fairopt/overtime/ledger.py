@@ -116,6 +116,7 @@ class Ledger:
         self, state: State, instance: Instance, wants: Floats, hours: float = 1.0
     ) -> Change:
         """What changes in a slice in which users want so many tasks (N,) at once."""
+        wants = np.asarray(wants, dtype=np.float64)
         factor = np.array([float(self.factor.get(user, 1.0)) for user in instance.users])
         asked = Asked(
             instance.weight, wants, self.use_of_one(instance), hours,

@@ -12,6 +12,9 @@ from fairopt.instance import Floats
 TOLERANCE = 1e-9
 """a rule may be missed by one part in 1e9"""
 
+ROUNDING = 2.0**-48
+"""part of a row by which rounding may overrun it"""
+
 
 def checks(ruled: Ruled, floor: Floats) -> tuple[Check, ...]:
     """Tasks >= 0, placement, and every rule; of each the worst place is named.
@@ -99,6 +102,29 @@ def shrink(ruled: Ruled) -> float:
             spare = unused.free[bad] + borrow[bad]
             factor = min(factor, float((spare / (spare + missing[bad])).min()))
     return factor
+
+
+def exactly(ruled: Ruled) -> tuple[Check, ...]:
+    """Beside a rule that less of everything may break, tasks cannot be scaled until all fits. What
+    is proved there of max-min and throughput holds of tasks that fit but for rounding: by the tenth
+    digit that a row is overrun, a rule of large numbers may give somebody all it has."""
+    if all(row.packing for row in ruled.inst.own_rows):
+        return ()
+    return (Check.of("rows kept to rounding", overrun(ruled), ROUNDING),)
+
+
+def overrun(ruled: Ruled) -> float:
+    """The largest part of its amount, and of the sizes of what it counts, by which any row is
+    overrun, or of a rule of one's own missed."""
+    over = [_beyond(ruled.used, ruled.inst.pool), _beyond(ruled.running, ruled.inst.limit),
+            _beyond(ruled.under_bounds, ruled.tree.bounds.amount), broken(ruled)]  # fmt: skip
+    if ruled.inst.limit_on is not None:
+        over.append(_beyond(ruled.placed, ruled.inst.limit_on))
+    for row, flow in zip(ruled.tree.quotas, ruled.flows, strict=True):
+        owed = np.maximum(-flow.free - np.append(0.0, row.borrow[1:]), 0.0)
+        size = np.maximum(flow.taken, 1e-300)
+        over.append(np.where(owed > 0, owed / size, 0.0))
+    return max(0.0, *(float(part.max(initial=0.0)) for part in over))
 
 
 def _beyond(used: Floats, most: Floats) -> Floats:
