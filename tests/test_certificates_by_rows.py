@@ -10,18 +10,13 @@ from fairopt.certificates import by_rows as module
 from fairopt.certificates.by_rows import Missing, by_rows
 
 
-def system(
-    rng: np.random.Generator, users: int, limited: float, flows: int = 0, alike: bool = False
-) -> Missing:
-    """Users with 1 to 4 columns in 5 shared rows, some with a row of their own; `alike`: columns
-    that have a row in common have both, as those of a server."""
+def system(rng: np.random.Generator, users: int, limited: float, flows: int = 0) -> Missing:
+    """Users with 1 to 4 columns in 5 shared rows, some with a row of their own."""
     owner = np.concatenate([np.full(int(rng.integers(1, 5)), n) for n in range(users)])
     owner = np.concatenate([owner, np.full(flows, -1)])
     held = len(owner)
     each = np.repeat(np.arange(held), 2)
     row = np.argsort(rng.random((held, 5)), axis=1)[:, :2].ravel()
-    if alike:
-        row = (2 * rng.integers(0, 2, held)[:, None] + np.arange(2)).ravel()
     entry = rng.uniform(0.1, 1, len(row))
     own = np.flatnonzero(rng.random(users) < limited)
     at = np.full(users, -1)
@@ -51,18 +46,6 @@ def missed(wanted: Missing, step: tuple[np.ndarray, np.ndarray, np.ndarray]) -> 
         module.PULL * dz / wanted.part + paid - value - wanted.error,
         used - module.LOOSE * dp - wanted.left, risen + wanted.bend * dv - wanted.miss,
     ]  # fmt: skip
-
-
-def test_columns_of_servers_are_squared_at_once(monkeypatch) -> None:
-    """The same matrix as two entries of a column at a time."""
-    wanted = system(np.random.default_rng(2), 60, 0.0, 3, alike=True)
-    rows = module._Rows(wanted.row, wanted.each, wanted.entry, 5, len(wanted.owner))
-    factor = np.where(np.arange(rows.held) % 3 > 0, 0.7, 0.0)
-    at = np.flatnonzero(factor[rows.each])
-    assert rows._alike(rows.row[at], rows.each[at], rows.entry[at], factor) is not None
-    at_once = rows.square(factor)
-    monkeypatch.setattr(module._Rows, "_alike", lambda *given: None)
-    np.testing.assert_allclose(at_once, rows.square(factor), rtol=1e-13, atol=1e-15)
 
 
 @pytest.mark.parametrize("chunk", [1 << 20, 64])

@@ -9,7 +9,6 @@ holds columns of one user alone, and is eliminated with it.
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,12 +138,8 @@ class _Rows:
     def square(self, factor: Floats) -> Floats:
         """A diag(factor) A^T: every two entries of a column."""
         at = np.flatnonzero(factor[self.each])
-        if (np.diff(self.each[at]) < 0).any():
-            at = at[np.argsort(self.each[at], kind="stable")]
-        row, each, entry = self.row[at], self.each[at], self.entry[at]
-        alike = self._alike(row, each, entry, factor)
-        if alike is not None:
-            return alike
+        order = at[np.argsort(self.each[at], kind="stable")]
+        row, each, entry = self.row[order], self.each[order], self.entry[order]
         weight, size, apart = entry * factor[each], self.size, 0
         found = np.zeros(size**2)
         while len(one := np.flatnonzero(each[apart:] == each[: len(each) - apart])):
@@ -155,29 +150,6 @@ class _Rows:
                 found += np.bincount(row[two] * size + row[one], product, size**2)
             apart += 1
         return found.reshape(size, size)
-
-    def _alike(self, row: Ints, each: Ints, entry: Floats, factor: Floats) -> Floats | None:
-        """The same where columns of one first row have all rows in common, as those of a server;
-        None where they have not."""
-        count = int(np.count_nonzero(each == each[0])) if len(each) else 0
-        if not count or len(each) % count:
-            return None
-        columns = each.reshape(-1, count)
-        if (columns != columns[:, :1]).any():
-            return None
-        table, order = row.reshape(-1, count), np.argsort(row[::count], kind="stable")
-        first = table[order, 0]
-        ends = [0, *(np.flatnonzero(np.diff(first)) + 1).tolist(), len(first)]
-        found, value = np.zeros((self.size, self.size)), entry.reshape(-1, count)
-        for a, b in itertools.pairwise(ends):
-            some = order[a:b]
-            own = table[some[0]]
-            if (table[some] != own).any():
-                return None
-            each_value = value[some]
-            weighed = each_value * factor[columns[some, 0]][:, None]
-            found[np.ix_(own, own)] += weighed.T @ each_value
-        return found
 
     def by_user(self, ratio: Floats, own: Ints, factor: Floats) -> Floats:
         """V diag(factor) V^T, where V (rows, N) is A with a user's columns added up by ratio."""
