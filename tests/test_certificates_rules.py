@@ -155,3 +155,39 @@ def test_a_conflict_is_proved_in_fractions_and_by_nothing_else() -> None:
     for _ in range(200):
         forged = rng.random(len(low.rhs)) * 10.0 ** rng.integers(-12, 12, len(low.rhs))
         assert not impossible(low, none, forged, none, most)[0]
+
+
+# -- overruns within what is feasible, made large by the numbers of a rule -------------------------
+
+
+@pytest.mark.parametrize("large", [1e4, 1e6, 1e8])
+def test_a_rule_that_binds_nobody_does_not_hide_an_overrun(large):
+    """A = 1, B = 2 by hand; gb overrun by 9e-10 of its capacity brings B up to 4 % more."""
+    inst = fo.Instance(
+        [[1, large], [0, 1]], [[1, large + 2]], users=["A", "B"], resources=["cpu", "gb"],
+        rules=[fo.Rule("idle least", least=0.1, terms=[fo.Term("A")])],
+    )  # fmt: skip
+    right = fo.solve(inst, fo.MaxMin("tasks"))
+    assert right.certificate.certified
+    np.testing.assert_allclose(right.totals, [1, 2], rtol=1e-6)
+    more = 2 + 0.9e-9 * (large + 2)
+    tasks = np.array(right.tasks)
+    tasks[1, 0] = more
+    rounds = [{**r, "t": more} if r["users"] == ("B",) else r for r in right.rounds]
+    assert not fo.certify(right.with_(tasks=tasks, rounds=rounds, certificate=None)).certified
+
+
+@pytest.mark.parametrize("large", [1e4, 1e8])
+@pytest.mark.parametrize("notion", [fo.MaxMin("tasks"), fo.Throughput()])
+def test_a_rule_of_large_numbers_is_kept_to_rounding(large, notion):
+    """C = K (A - B) = 1 by hand; within a part 1e-9 of what the rule counts C is 17 % more."""
+    inst = fo.Instance(
+        [[1], [1], [1]], [[1], [1 - 1 / large], [10]], {"A": ["a"], "B": ["b"], "C": ["c"]},
+        users=["A", "B", "C"], servers=["a", "b", "c"], resources=["cpu"],
+        rules=[fo.Rule.of("diff", {("C", "c"): 1.0, ("A", "a"): -large, ("B", "b"): large}, most=0),
+               fo.Rule("B all", least=1 - 1 / large, terms=[fo.Term("B")])],
+    )  # fmt: skip
+    part = 1 + 1.7e-9 * large
+    tasks = [[1, 0, 0], [0, 1 - 1 / large, 0], [0, 0, part]]
+    forged = fo.Allocation(inst, notion, tasks)
+    assert not fo.certify(forged).certified

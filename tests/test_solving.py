@@ -75,6 +75,10 @@ def test_every_model_at_every_alpha_is_certified_or_listed(name: str) -> None:
     assert uncertified == {case for case in KNOWN_UNCERTIFIED if case[0] == name}
 
 
+RULED_UNCERTIFIED = {("overtime/t4", 0.1), ("real/wan-b4", 5.0)}
+"""told to be uncertified: guarantees that leave nothing to divide, paths of 132 pairs of sites"""
+
+
 @pytest.mark.parametrize("name", RULED)
 def test_every_model_with_rules_is_certified_up_to_alpha_5(name: str) -> None:
     """Beyond, answers beside rules are often not certified (docs/maths/quotas.md); never wrong."""
@@ -86,6 +90,9 @@ def test_every_model_with_rules_is_certified_up_to_alpha_5(name: str) -> None:
                 fo.solve(inst, fo.AlphaFair(alpha))
         elif len(np.unique(inst.tree.rank)) > 1:
             with pytest.raises(fo.UsageError, match="priority classes"):
+                fo.solve(inst, fo.AlphaFair(alpha))
+        elif (name, alpha) in RULED_UNCERTIFIED:
+            with pytest.raises(fo.NotCertified):
                 fo.solve(inst, fo.AlphaFair(alpha))
         else:
             assert fo.solve(inst, fo.AlphaFair(alpha)).certificate.certified
