@@ -65,10 +65,14 @@ def user_arrives(inst: fo.Instance, density: float, rng: np.random.Generator) ->
     allowed = rng.random((1, SERVERS)) < density
     allowed[0, rng.integers(SERVERS)] = True
     return fo.Instance(
-        np.vstack([inst.demand, rng.uniform(0.1, 1, (1, RESOURCES))]), inst.capacity,
-        np.vstack([inst.placement, allowed]), np.append(inst.weight, rng.uniform(0.5, 2)),
-        users=[*inst.users, "new"], servers=inst.servers, resources=inst.resources,
-    )  # fmt: skip
+        np.vstack([inst.demand, rng.uniform(0.1, 1, (1, RESOURCES))]),
+        inst.capacity,
+        np.vstack([inst.placement, allowed]),
+        np.append(inst.weight, rng.uniform(0.5, 2)),
+        users=[*inst.users, "new"],
+        servers=inst.servers,
+        resources=inst.resources,
+    )
 
 
 def user_leaves(inst: fo.Instance, density: float, rng: np.random.Generator) -> fo.Instance:
@@ -77,10 +81,14 @@ def user_leaves(inst: fo.Instance, density: float, rng: np.random.Generator) -> 
 
 def server_arrives(inst: fo.Instance, density: float, rng: np.random.Generator) -> fo.Instance:
     return fo.Instance(
-        inst.demand, np.vstack([inst.capacity, rng.uniform(5, 20, (1, RESOURCES))]),
-        np.hstack([inst.placement, rng.random((USERS, 1)) < density]), inst.weight,
-        users=inst.users, servers=[*inst.servers, "new"], resources=inst.resources,
-    )  # fmt: skip
+        inst.demand,
+        np.vstack([inst.capacity, rng.uniform(5, 20, (1, RESOURCES))]),
+        np.hstack([inst.placement, rng.random((USERS, 1)) < density]),
+        inst.weight,
+        users=inst.users,
+        servers=[*inst.servers, "new"],
+        resources=inst.resources,
+    )
 
 
 def server_leaves(inst: fo.Instance, density: float, rng: np.random.Generator) -> fo.Instance:
@@ -89,8 +97,14 @@ def server_leaves(inst: fo.Instance, density: float, rng: np.random.Generator) -
 
 
 CHANGES: tuple[Change, ...] = (
-    weight, demand, capacity, user_arrives, user_leaves, server_arrives, server_leaves,
-)  # fmt: skip
+    weight,
+    demand,
+    capacity,
+    user_arrives,
+    user_leaves,
+    server_arrives,
+    server_leaves,
+)
 
 
 @dataclass
@@ -110,18 +124,33 @@ class Row:
         warm, cold = float(np.median(self.seconds)), float(np.median(self.cold))
         proved = sum(proof <= CERTIFIED for proof in self.proofs)
         return [
-            f"{self.alpha:g}", f"{self.density:g}", self.kind, f"{sum(self.hits)}/{len(self.hits)}",
-            f"{proved}/{len(self.proofs)}", f"{1e3 * warm:.0f}",
-            f"{1e3 * np.quantile(self.seconds, 0.9):.0f}", f"{1e3 * cold:.0f}",
-            f"{cold / warm:.1f}", "yes" if cold >= WANTED * warm else "**no**",
+            f"{self.alpha:g}",
+            f"{self.density:g}",
+            self.kind,
+            f"{sum(self.hits)}/{len(self.hits)}",
+            f"{proved}/{len(self.proofs)}",
+            f"{1e3 * warm:.0f}",
+            f"{1e3 * np.quantile(self.seconds, 0.9):.0f}",
+            f"{1e3 * cold:.0f}",
+            f"{cold / warm:.1f}",
+            "yes" if cold >= WANTED * warm else "**no**",
             f"{max(self.apart, default=np.nan):.1g}",
-        ]  # fmt: skip
+        ]
 
 
 HEAD = (
-    "alpha", "density", "change", "start used", "certified at 1e-9", "median ms", "9 of 10 within",
-    "without a start", "times faster", "wanted (8)", "shares apart",
-)  # fmt: skip
+    "alpha",
+    "density",
+    "change",
+    "start used",
+    "certified at 1e-9",
+    "median ms",
+    "9 of 10 within",
+    "without a start",
+    "times faster",
+    "wanted (8)",
+    "shares apart",
+)
 
 
 def timed(inst: fo.Instance, notion: fo.AlphaFair, start: object) -> tuple[fo.Allocation, float]:

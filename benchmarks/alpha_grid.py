@@ -75,15 +75,18 @@ def grid() -> list[Row]:
                 judged = alloc.certificate
                 print(
                     f"| {row.model} | {alpha:g} | {row.weighting} | {judged.gap:.1e} "
-                    f"| {judged.residual:.1e} | {row.seconds:.2f} |", flush=True
-                )  # fmt: skip
+                    f"| {judged.residual:.1e} | {row.seconds:.2f} |",
+                    flush=True,
+                )
     return rows
 
 
 def uncertified_lines(rows: list[Row]) -> list[str]:
     """The answers that are not certified, with the users whose share is not pinned."""
-    lines = ["| model | alpha | weighting | verdict | gap | residual | users not pinned |",
-             "|---|---|---|---|---|---|---|"]  # fmt: skip
+    lines = [
+        "| model | alpha | weighting | verdict | gap | residual | users not pinned |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for row in rows:
         judged = row.alloc.certificate
         if not row.certified:
@@ -100,15 +103,18 @@ def grid_page(rows: list[Row]) -> str:
     worst = max(row.error for row in rows if row.certified)
     wide = sum(row.error > 1e-9 for row in rows)
     lines = [
-        "# Every model at every alpha", "",
+        "# Every model at every alpha",
+        "",
         "Made by `python benchmarks/alpha_grid.py --write docs/results`: alpha in "
         f"{', '.join(f'{a:g}' for a in ALPHAS)}, criterion `tasks`, weights outside, and inside "
-        "where that differs.", "",
+        "where that differs.",
+        "",
         f"{many} of {len(rows)} answers are certified (gap and residual at most 1e-6); the worst "
-        f"of these has {worst:.1e}, and {wide} answers are above 1e-9.", "",
+        f"of these has {worst:.1e}, and {wide} answers are above 1e-9.",
+        "",
         "| model | answers | certified | worst gap | worst residual | slowest (s) |",
         "|---|---|---|---|---|---|",
-    ]  # fmt: skip
+    ]
     for name in dict.fromkeys(row.model for row in rows):
         own = [row for row in rows if row.model == name]
         gap = max(row.alloc.certificate.gap for row in own)
@@ -126,17 +132,20 @@ def grid_page(rows: list[Row]) -> str:
 def intervals_page() -> str:
     """How wide the interval of a user's share is, proved from each solver's own answer."""
     lines = [
-        "# Three solvers, one answer", "",
+        "# Three solvers, one answer",
+        "",
         "Clarabel, ECOS and SCS each solve a model alone and without polish. From the prices of "
         "each answer an interval is proved in which the share of each user lies at any optimum "
         "(criterion `tasks`, weights outside). Where the true share is the same, the three "
         "intervals of every user overlap. The width is (high - low)/low of the user with the "
-        "widest; `inf` means that the answer does not pin every user.", "",
+        "widest; `inf` means that the answer does not pin every user.",
+        "",
         "Made by `python benchmarks/alpha_grid.py --write docs/results`; models of at most "
-        f"{SMALL} eligible pairs.", "",
+        f"{SMALL} eligible pairs.",
+        "",
         "| model | alpha | " + " | ".join(SOLVERS) + " | overlap |",
         "|---|---|" + "---|" * (len(SOLVERS) + 1),
-    ]  # fmt: skip
+    ]
     for shipped in fo.models():
         inst = fo.read(shipped.name).instance
         if len(inst.pairs[0]) > SMALL or not inst.linear:

@@ -34,10 +34,12 @@ def node(name: str, labels: dict[str, str], allocatable: dict[str, str], **spec:
     """A node in the form of the API, with the list of images that makes real ones long."""
     images = [{"names": ["registry.example.com/" + "x" * 60], "sizeBytes": 1}] * 20
     return {
-        "apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels},
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
         "spec": spec,
         "status": {"allocatable": allocatable, "conditions": READY, "images": images},
-    }  # fmt: skip
+    }
 
 
 UNITS = {"cpu": 64, "memory": 2**39}
@@ -93,31 +95,40 @@ def pod(k: int, on: str | None) -> Any:
     team, app = f"team{k % 40:02d}", f"app{k // 40 % 25:02d}"
     requests = {"cpu": f"{100 * (1 + k // 40 % 7)}m", "memory": f"{128 * (1 + k // 40 % 5)}Mi"}
     spec: dict[str, Any] = {
-        "containers": [{
-            "name": "main", "image": "registry.example.com/app:1",
-            "env": [{"name": f"VARIABLE_{j}", "value": "some value or other " * 4}
-                    for j in range(25)],
-            "resources": {"requests": requests},
-        }],
+        "containers": [
+            {
+                "name": "main",
+                "image": "registry.example.com/app:1",
+                "env": [
+                    {"name": f"VARIABLE_{j}", "value": "some value or other " * 4}
+                    for j in range(25)
+                ],
+                "resources": {"requests": requests},
+            }
+        ],
         "tolerations": [
             {"effect": "NoExecute", "operator": "Exists", "key": f"node.kubernetes.io/{why}"}
             for why in ("not-ready", "unreachable")
         ],
         "nodeSelector": {"disk": "ssd"} if k // 40 % 3 == 0 else {},
-    }  # fmt: skip
+    }
     if on:
         spec["nodeName"] = on
     owner = {"kind": "ReplicaSet", "name": f"{app}-5d9f8c7b6d", "controller": True, "uid": "x"}
     return {
-        "apiVersion": "v1", "kind": "Pod", "spec": spec,
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "spec": spec,
         "metadata": {
-            "name": f"{app}-5d9f8c7b6d-{k:06d}", "namespace": team, "ownerReferences": [owner],
+            "name": f"{app}-5d9f8c7b6d-{k:06d}",
+            "namespace": team,
+            "ownerReferences": [owner],
             "labels": {"app": app, "pod-template-hash": "5d9f8c7b6d"},
             "annotations": {"description": "lorem ipsum " * 60},
             "managedFields": [{"fieldsV1": {f"f:{j}": {} for j in range(40)}}],
         },
         "status": {"phase": "Running" if on else "Pending", "conditions": READY},
-    }  # fmt: skip
+    }
 
 
 def write(path: Path, objects: Iterator[Any]) -> None:
@@ -148,8 +159,10 @@ def measured(paths: list[str]) -> dict[str, float]:
     step("verify")
     users, shapes, _ = made.instance.shape
     nodes = sum(row.count for row in made.shapes)
-    print(f"{len(found.nodes)} nodes ({nodes} in service, {shapes} shapes), {users} workloads; "
-          f"certified: {judged.certified}")  # fmt: skip
+    print(
+        f"{len(found.nodes)} nodes ({nodes} in service, {shapes} shapes), {users} workloads; "
+        f"certified: {judged.certified}"
+    )
     took["peak MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
     return took
 
@@ -162,7 +175,7 @@ def main() -> None:
     parser.add_argument("--pods", type=int, default=100_000)
     parser.add_argument("--keep", type=Path, help="a folder for the files")
     given = parser.parse_args()
-    with (nullcontext(given.keep) if given.keep else tempfile.TemporaryDirectory()) as folder:
+    with nullcontext(given.keep) if given.keep else tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / "cluster.json"]
         if given.which == "google2011":
             write(paths[0], machines())

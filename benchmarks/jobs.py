@@ -116,7 +116,8 @@ def page(found: list[Row], peer: bool) -> str:
         if peer
         else "The peer resalloc is in no registry and was not installed for this run."
     )
-    return f"""# Jobs on kinds of machines
+    return (
+        f"""# Jobs on kinds of machines
 
 Jobs of several scales on four kinds of machines, log utility of throughput, each job at most all
 its time: the program of Gavel and of price discovery (Agrawal, Boyd, Narayanan, Kazhamiaka and
@@ -137,7 +138,10 @@ beyond 10,000 jobs.
 
 | jobs | side | seconds | beside fairopt | gap | residual | MB |
 |---:|---|---:|---:|---:|---:|---:|
-""" + "\n".join(line(row) for row in found) + "\n"
+"""
+        + "\n".join(line(row) for row in found)
+        + "\n"
+    )
 
 
 def main() -> None:

@@ -51,9 +51,11 @@ def price_discovery(eps: float) -> Callable[..., Callable[[], Arrays]]:
 
         def solve() -> Arrays:
             problem = AllocationProblem(
-                torch.tensor(score), torch.tensor(machines), utilities.Log(),
+                torch.tensor(score),
+                torch.tensor(machines),
+                utilities.Log(),
                 job_demands=torch.tensor(scale),
-            )  # fmt: skip
+            )
             prices, _ = problem.solve(eps=eps, max_iter=50 if eps >= 1e-3 else 500)
             return {"tasks": problem.X[:, 1:].numpy(), "prices": prices.numpy()[-4:, None]}
 

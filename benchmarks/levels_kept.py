@@ -49,9 +49,15 @@ class Case:
 
     def instance(self) -> fo.Instance:
         inst = random_instance(
-            self.users, self.servers, 3, density=self.density, seed=15, limits=self.limits,
-            nested=self.nested, zero_demand=self.zero,
-        )  # fmt: skip
+            self.users,
+            self.servers,
+            3,
+            density=self.density,
+            seed=15,
+            limits=self.limits,
+            nested=self.nested,
+            zero_demand=self.zero,
+        )
         if not self.decades:
             return inst
         rng = np.random.default_rng(15)
@@ -64,20 +70,27 @@ class Case:
 
 
 _KINDS: tuple[tuple[str, dict[str, Any]], ...] = (
-    ("servers over three decades", {"decades": 3.0}), ("limits", {"limits": 0.3}),
-    ("nested", {"nested": True}), ("missing demands", {"zero": 0.4}),
-)  # fmt: skip
+    ("servers over three decades", {"decades": 3.0}),
+    ("limits", {"limits": 0.3}),
+    ("nested", {"nested": True}),
+    ("missing demands", {"zero": 0.4}),
+)
 CASES = (
-    *(Case(20, 8, d) for d in (0.1, 0.3, 0.7)), *(Case(30, 10, d) for d in (0.1, 0.2, 0.7)),
-    *(Case(50, 20, d) for d in (0.05, 0.1, 0.7)), *(Case(100, 20, d) for d in (0.06, 0.2, 0.7)),
+    *(Case(20, 8, d) for d in (0.1, 0.3, 0.7)),
+    *(Case(30, 10, d) for d in (0.1, 0.2, 0.7)),
+    *(Case(50, 20, d) for d in (0.05, 0.1, 0.7)),
+    *(Case(100, 20, d) for d in (0.06, 0.2, 0.7)),
     *(Case(100, 20, 0.1, words, **kind) for words, kind in _KINDS),
-    *(Case(200, 40, d) for d in (0.02, 0.1, 0.3)), *(Case(300, 30, d) for d in (0.05, 0.3)),
+    *(Case(200, 40, d) for d in (0.02, 0.1, 0.3)),
+    *(Case(300, 30, d) for d in (0.05, 0.3)),
     *(Case(300, 30, 0.1, words, **kind) for words, kind in _KINDS),
     *(Case(1000, 100, d) for d in (0.02, 0.06, 0.1)),
     *(Case(1000, 100, 0.06, words, **kind) for words, kind in _KINDS),
-    Case(3000, 12, 0.3), *(Case(3000, 12, 0.3, words, **kind) for words, kind in _KINDS[1:]),
-    Case(3000, 400, 0.005), Case(3000, 400, 0.01),
-)  # fmt: skip
+    Case(3000, 12, 0.3),
+    *(Case(3000, 12, 0.3, words, **kind) for words, kind in _KINDS[1:]),
+    Case(3000, 400, 0.005),
+    Case(3000, 400, 0.01),
+)
 
 
 def model(inst: fo.Instance, score: Floats, method: str) -> tuple[Any, Floats, Floats]:
@@ -100,8 +113,10 @@ def model(inst: fo.Instance, score: Floats, method: str) -> tuple[Any, Floats, F
     down = [n, (users + i[:, None] * resources + np.arange(resources)).ravel(), place[n[mine]]]
     across = [pair, np.repeat(pair, resources), mine]
     entries = [
-        np.ones(pairs), (inst.pair_part * size[:, None]).ravel(), (size / inst.limit[n])[mine],
-    ]  # fmt: skip
+        np.ones(pairs),
+        (inst.pair_part * size[:, None]).ravel(),
+        (size / inst.limit[n])[mine],
+    ]
     whole = (
         np.concatenate([*entries, -w]),
         (
@@ -113,11 +128,14 @@ def model(inst: fo.Instance, score: Floats, method: str) -> tuple[Any, Floats, F
     matrix.eliminate_zeros()
     highs, inf = highspy.Highs(), highspy.kHighsInf
     options = {
-        "output_flag": False, "threads": 1, "time_limit": MOST,
-        "primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9,
+        "output_flag": False,
+        "threads": 1,
+        "time_limit": MOST,
+        "primal_feasibility_tolerance": 1e-9,
+        "dual_feasibility_tolerance": 1e-9,
         "solver": "ipm" if method == "interior" else "simplex",
         "simplex_strategy": 4 if method == "primal" else 1,
-    }  # fmt: skip
+    }
     for name, value in options.items():
         highs.setOptionValue(name, value)
     lp = highspy.HighsLp()
@@ -220,7 +238,8 @@ def page(rows: list[tuple[Case, str, list[float]]]) -> str:
     ended = [r[0] for r in small if np.isfinite(r[0])] or [1.0]
     slower = sum(r < 1 for r in ended)
     versions = ", ".join(f"{name} {version(name)}" for name in ("highspy", "numpy", "scipy"))
-    return f"""# Levels of max-min beside one kept HiGHS model
+    return (
+        f"""# Levels of max-min beside one kept HiGHS model
 
 Milliseconds of the process, medians in one run, one thread. Ours is the whole call of `fo.solve`,
 judging included ([how](../maths/max-min.md#how-it-is-solved)). *Kept* is one HiGHS model, its rows
@@ -241,7 +260,10 @@ ours on {slower}, at most {1 / min([*ended, 1.0]):.1f} times; in the median ours
 | users x servers, density | pairs | levels | ours | gap, residual | by | kept | primal | interior \
 | kept / ours |
 |---|{"---:|" * 4}---|{"---:|" * 4}
-""" + "\n".join(row for _, row, _ in rows) + "\n"
+"""
+        + "\n".join(row for _, row, _ in rows)
+        + "\n"
+    )
 
 
 def main() -> None:

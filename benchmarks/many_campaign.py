@@ -22,14 +22,21 @@ USERS, SEEDS = 50_000, 5
 TITLE = "## How often it does not end by itself"
 DENSITIES = (0.05, 0.1, 0.2, 0.35, 0.5)
 KINDS = (
-    ("plain", 10, (0.5, 1, 2, 5)), ("weights over six decades", 10, (0.5, 1, 2, 5)),
-    ("limits", 10, (0.5, 1, 2, 5)), ("plain", 3, (0.5, 1, 5)), ("plain", 30, (1, 2)),
-)  # fmt: skip
+    ("plain", 10, (0.5, 1, 2, 5)),
+    ("weights over six decades", 10, (0.5, 1, 2, 5)),
+    ("limits", 10, (0.5, 1, 2, 5)),
+    ("plain", 3, (0.5, 1, 5)),
+    ("plain", 30, (1, 2)),
+)
 WAYS = {
-    "small clusters": ("interior, small",), "pool": ("pool",), "prices": ("prices, smoothed",),
-    "prices, closer": ("prices, closer",), "second try": ("prices, smoothed warily",),
-    "nearest point": ("nearby",), "interior": ("interior",),
-}  # fmt: skip
+    "small clusters": ("interior, small",),
+    "pool": ("pool",),
+    "prices": ("prices, smoothed",),
+    "prices, closer": ("prices, closer",),
+    "second try": ("prices, smoothed warily",),
+    "nearest point": ("nearby",),
+    "interior": ("interior",),
+}
 """column -> the steps that end there"""
 
 
@@ -71,30 +78,52 @@ def line(kind: str, servers: int, alpha: float, told: list[Told]) -> str:
     counts.append(sum(count for step, count in ended.items() if step not in known))
     seconds = sorted(own.seconds for own in told)
     cells = [
-        f"{kind}, {servers}", f"{alpha:g}", str(len(told)), str(sum(t.certified for t in told)),
-        *map(str, counts), f"{float(np.median(seconds)):.1f}", f"{seconds[-1]:.1f}",
-    ]  # fmt: skip
+        f"{kind}, {servers}",
+        f"{alpha:g}",
+        str(len(told)),
+        str(sum(t.certified for t in told)),
+        *map(str, counts),
+        f"{float(np.median(seconds)):.1f}",
+        f"{seconds[-1]:.1f}",
+    ]
     return f"| {' | '.join(cells)} |"
 
 
 def section(rows: list[str]) -> str:
     """The section of the page."""
     head = [
-        "kind, servers", "alpha", "instances", "certified", *WAYS, "other", "median s", "slowest s"
+        "kind, servers",
+        "alpha",
+        "instances",
+        "certified",
+        *WAYS,
+        "other",
+        "median s",
+        "slowest s",
     ]
-    return "\n".join([
-        TITLE, "",
-        f"{USERS:,} users, three resources, seeds from 0 on, densities {DENSITIES[0]:g} to",
-        f"{DENSITIES[-1]:g} (three servers: 0.4 to 0.8) in turn: which method gave the answer",
-        "of `fo.solve`, CPU seconds with judging. *Prices* is the path of this page, *closer* the",
-        "path gone on, *second try* a path of smaller steps, *nearest point* what the judge finds",
-        "beside it, *interior* the method that begins anew where the path stalls. Alpha 10 is not",
-        "among them: where its path stalls, minutes go by in the other methods (one of four seeds,",
-        "ten servers). Made by", "",
-        "```sh", "OPENBLAS_NUM_THREADS=1 python benchmarks/many_campaign.py --write "
-        "docs/results/many-users.md", "```", "",
-        f"| {' | '.join(head)} |", "|---|" + "---:|" * (len(head) - 1), *rows, "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            TITLE,
+            "",
+            f"{USERS:,} users, three resources, seeds from 0 on, densities {DENSITIES[0]:g} to",
+            f"{DENSITIES[-1]:g} (three servers: 0.4 to 0.8) in turn: which method gave the answer",
+            "of `fo.solve`, CPU seconds with judging. *Prices* is the path of this page, *closer*",
+            "the path gone on, *second try* a path of smaller steps, *nearest point* what",
+            "the judge finds beside it, *interior* the method that begins anew where the path stalls.",
+            "Alpha 10 is not among them: where its path stalls, minutes go by in the other methods",
+            "(one of four seeds, ten servers). Made by",
+            "",
+            "```sh",
+            "OPENBLAS_NUM_THREADS=1 python benchmarks/many_campaign.py --write "
+            "docs/results/many-users.md",
+            "```",
+            "",
+            f"| {' | '.join(head)} |",
+            "|---|" + "---:|" * (len(head) - 1),
+            *rows,
+            "",
+        ]
+    )
 
 
 def main() -> None:

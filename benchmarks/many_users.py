@@ -42,9 +42,12 @@ WANTED = 60
 
 
 ENGINES = (
-    (compact, "follow"), (pooled, "follow"), (method, "follow"), (method, "closer"),
+    (compact, "follow"),
+    (pooled, "follow"),
+    (method, "follow"),
+    (method, "closer"),
     (interior, "follow"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,16 @@ def solved(kind: str, users: int, density: float, alpha: float, seed: int) -> Ro
     certificate = answer.certificate
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     return Row(
-        f"{name}, {density:g}, {alpha:g}", ", ".join(how), bare(inst, score), total[0], whole,
-        memory, certificate.gap, certificate.residual, certificate.certified,
-    )  # fmt: skip
+        f"{name}, {density:g}, {alpha:g}",
+        ", ".join(how),
+        bare(inst, score),
+        total[0],
+        whole,
+        memory,
+        certificate.gap,
+        certificate.residual,
+        certificate.certified,
+    )
 
 
 def alone(*asked: object) -> Row:

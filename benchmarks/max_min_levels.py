@@ -31,11 +31,13 @@ FAMILIES = {
     "density 0.1": {"density": 0.1},
     "density 0.06, zero demands": {"density": 0.06, "zero_demand": 0.4},
     "density 0.1, zero demands, weights": {
-        "density": 0.1, "zero_demand": 0.4, "weight_decades": 3.0,
+        "density": 0.1,
+        "zero_demand": 0.4,
+        "weight_decades": 3.0,
     },
     "nested, zero demands": {"density": 0.1, "zero_demand": 0.4, "nested": True},
     "density 0.1, limits": {"density": 0.1, "limits": 0.3},
-}  # fmt: skip
+}
 CRITERIA = ("drf", "tsf", "cdrf", "dominant-share", "tasks")
 SIZES = ((20, 10, 2), (50, 20, 3), (80, 30, 3))
 

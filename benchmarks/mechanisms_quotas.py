@@ -43,7 +43,9 @@ NO = {
         (f"guarantees, {over}", name): model
         for over in ("floor", "above", "proportion")
         for name, model in {
-            "SI": "quotas/g1", "EF": "quotas/g1", "GP": "counterexamples/quotas-group-guarantee",
+            "SI": "quotas/g1",
+            "EF": "quotas/g1",
+            "GP": "counterexamples/quotas-group-guarantee",
         }.items()
     },
     ("guarantees, floor", "SP"): "counterexamples/quotas-bundle",
@@ -57,13 +59,16 @@ NO = {
     **{("lending and borrowing", name): "quotas/g7" for name in ("SI", "EF", "GP")},
     ("priority classes", "SI"): "counterexamples/quotas-priority",
     ("priority classes", "GP"): "counterexamples/quotas-priority",
-    **{(label, name): f"counterexamples/{model}" for label in KINDS
-       for name, model in PLAIN.items()},
+    **{
+        (label, name): f"counterexamples/{model}"
+        for label in KINDS
+        for name, model in PLAIN.items()
+    },
     ("tree, sum", "PM"): "quotas/h9",
     ("guarantees, proportion", "RM"): "counterexamples/quotas-proportion",
     ("guarantees, proportion", "PM"): "counterexamples/quotas-proportion",
     ("lending and borrowing", "PM"): "quotas/g5",
-}  # fmt: skip
+}
 """(mechanism, property) -> the model that refutes it"""
 SHOWS = {
     "quotas/h9": "n1 needs cpu and gpu, its sibling is a group of one user of each. By `sum` the "
@@ -134,9 +139,11 @@ def page(count: int) -> str:
     """The results as a page; fails where a search refutes a yes."""
     found = {label: searched(label, count) for label in KINDS}
     refuted = [
-        (label, name) for label, cells in found.items() for name, (_, wrong, _) in cells.items()
+        (label, name)
+        for label, cells in found.items()
+        for name, (_, wrong, _) in cells.items()
         if wrong and (label, name) not in NO
-    ]  # fmt: skip
+    ]
     assert not refuted, refuted
     models = list(dict.fromkeys(NO.values()))
     row = [f"| {' | '.join(['mechanism', *PROPERTIES])} |", "|---" * (len(PROPERTIES) + 1) + "|"]

@@ -99,9 +99,10 @@ def searched(kind: str, count: int) -> tuple[int, int, float]:
         rng = np.random.default_rng(seed)
         inst = draws.one_pool(rng, kind)
         notion = fo.MaxMin(
-            "drf", measure="sum" if "sum" in kind else "dominant",
+            "drf",
+            measure="sum" if "sum" in kind else "dominant",
             over="above" if "above" in kind else "floor",
-        )  # fmt: skip
+        )
         if not lies.fits(inst, notion):
             continue
         user = int(rng.integers(len(inst.users)))
@@ -124,29 +125,53 @@ def page(
     """The results as a page."""
     found, worst, tried, passed = answers
     lines = [
-        "# Nested max-min against its definition", "", *TEXT, "",
-        f"## {count:,} draws in exact fractions", "", "| | |", "|---|---|",
-        *(f"| {name} | {number} |" for name, number in found.items()), "",
+        "# Nested max-min against its definition",
+        "",
+        *TEXT,
+        "",
+        f"## {count:,} draws in exact fractions",
+        "",
+        "| | |",
+        "|---|---|",
+        *(f"| {name} | {number} |" for name, number in found.items()),
+        "",
         "The largest difference of a share from the exact one, relative to the largest share:",
-        f"{worst:.1e}.", "",
-        "## Spoiled answers", "", "| spoiled by | tried | certified all the same |",
+        f"{worst:.1e}.",
+        "",
+        "## Spoiled answers",
+        "",
+        "| spoiled by | tried | certified all the same |",
         "|---|---|---|",
-        *(f"| {name} | {number} | {passed[name]} |" for name, number in tried.items()), "",
-        "## Task by task", "",
+        *(f"| {name} | {number} | {passed[name]} |" for name, number in tried.items()),
+        "",
+        "## Task by task",
+        "",
         "Hierarchical DRF with both cures gives one task after another on one pool. The largest",
         f"difference of a dominant share, over {trees(count)} trees at the first size, for",
-        "the worst of them at the second:", "", "| size of a task | difference |", "|---|---|",
-        *(f"| 1/{round(1 / size)} | {value:.1e} |" for size, value in apart.items()), "",
-        "## Lies about demand", "",
+        "the worst of them at the second:",
+        "",
+        "| size of a task | difference |",
+        "|---|---|",
+        *(f"| 1/{round(1 / size)} | {value:.1e} |" for size, value in apart.items()),
+        "",
+        "## Lies about demand",
+        "",
         "One user of each instance on one pool claims other demands; what it holds then is counted",
-        "in its true tasks.", "",
-        "| guarantees and groups | lies | that paid | largest gain |", "|---|---|---|---|",
-    ]  # fmt: skip
+        "in its true tasks.",
+        "",
+        "| guarantees and groups | lies | that paid | largest gain |",
+        "|---|---|---|---|",
+    ]
     for kind, (told, paid, most) in lied.items():
         largest = 100 * most if most > 1e-9 else 0.0
         lines.append(f"| {kind} | {told} | {paid} | {largest:.3g} % |")
-    truth = fo.Instance([[1], [1]], [[12]], users=["A", "B"], resources=["gpu"],
-                        quotas=fo.Quotas(guarantee_tasks={"A": 4}))  # fmt: skip
+    truth = fo.Instance(
+        [[1], [1]],
+        [[12]],
+        users=["A", "B"],
+        resources=["gpu"],
+        quotas=fo.Quotas(guarantee_tasks={"A": 4}),
+    )
     honest = float(pool.tasks(truth, fo.MaxMin("drf"))[0])
     gain = lies.gain(truth, fo.MaxMin("drf"), 0, np.array([2.5]))
     lines += [
@@ -154,7 +179,7 @@ def page(
         "A guarantee in tasks grows with the demand that is claimed. The known case: 12 GPUs, A",
         f"and B need one each, A is guaranteed 4 tasks. Truthful both hold {honest:g}; claiming",
         f"5/2 A holds {honest * (1 + gain):.4g} GPUs.",
-    ]  # fmt: skip
+    ]
     return "\n".join(lines) + "\n"
 
 

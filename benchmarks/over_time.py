@@ -18,10 +18,13 @@ import fairopt as fo
 PAGE = Path(__file__).parent.parent / "docs" / "results" / "over-time.md"
 PROPORTIONAL, MAXMIN = fo.ProportionalFair(), fo.MaxMin()
 SIZES = (
-    (20, 48, 4, (PROPORTIONAL, MAXMIN), 3), (50, 96, 4, (PROPORTIONAL, MAXMIN), 3),
-    (50, 168, 4, (PROPORTIONAL, MAXMIN), 4), (100, 168, 4, (PROPORTIONAL, MAXMIN), 2),
-    (300, 336, 4, (PROPORTIONAL,), 1), (1000, 720, 4, (PROPORTIONAL,), 1),
-)  # fmt: skip
+    (20, 48, 4, (PROPORTIONAL, MAXMIN), 3),
+    (50, 96, 4, (PROPORTIONAL, MAXMIN), 3),
+    (50, 168, 4, (PROPORTIONAL, MAXMIN), 4),
+    (100, 168, 4, (PROPORTIONAL, MAXMIN), 2),
+    (300, 336, 4, (PROPORTIONAL,), 1),
+    (1000, 720, 4, (PROPORTIONAL,), 1),
+)
 """users, slices, resources, notions, draws"""
 
 
@@ -59,19 +62,29 @@ def main(only_first: bool) -> None:
             )
             print(rows[-1], flush=True)
     text = [
-        "# Horizons: how long until they are certified", "",
+        "# Horizons: how long until they are certified",
+        "",
         "Written by `benchmarks/over_time.py`, on one core. Users who want something in six slices "
-        "of ten, each want", "a limit of its own. Times are of `fo.solve` with its certificate, in "
+        "of ten, each want",
+        "a limit of its own. Times are of `fo.solve` with its certificate, in "
         "seconds of the core: the machine was shared.",
-        "", "| users x slices x resources | notion | certified | worst residual | median s | "
-        "most s |", "|---|---|---|---|---|---|", *rows, "",
+        "",
+        "| users x slices x resources | notion | certified | worst residual | median s | most s |",
+        "|---|---|---|---|---|---|",
+        *rows,
+        "",
         "Wants as ceilings, as they could be written before `limit_on`, took 14 s at 50 x 96, "
-        "proportional, and did", "not end in 3 minutes at 100 x 168.", "",
+        "proportional, and did",
+        "not end in 3 minutes at 100 x 168.",
+        "",
         "What max-min leaves open in one round is multiplied in later ones: a draw that is not "
-        "certified has a bound", "that is proved, a few millionths, and no better one.", "",
+        "certified has a bound",
+        "that is proved, a few millionths, and no better one.",
+        "",
         "A replay solves such a horizon once, and two small instances a slice "
-        "([a public trace](philly.md)).", "",
-    ]  # fmt: skip
+        "([a public trace](philly.md)).",
+        "",
+    ]
     if not only_first:
         PAGE.write_text("\n".join(text), encoding="utf-8")
 

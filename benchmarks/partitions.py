@@ -91,9 +91,13 @@ def one(folder: str, way: str) -> dict[str, Any]:
         timed = Timed(inner)
         start = time.perf_counter()
         found = fo.solve_partitions(
-            source, fo.ProportionalFair(), f"{folder}-answer", timed, uncertified="return",
+            source,
+            fo.ProportionalFair(),
+            f"{folder}-answer",
+            timed,
+            uncertified="return",
             progress=lambda passes, doing: calls.append(passes),
-        )  # fmt: skip
+        )
         seconds, inside = time.perf_counter() - start, timed.seconds
         start = time.perf_counter()
         certificate = fo.certify_partitions(f"{folder}-answer", executor=timed)
@@ -101,11 +105,19 @@ def one(folder: str, way: str) -> dict[str, Any]:
         workers = 0.0 if inner is None else max(inner.map(peak, range(8)))
     assert certificate == found.certificate
     return {
-        "users": found.users, "way": way, "passes": len(calls), "seconds": seconds,
-        "outside": 1 - inside / seconds, "judge": judge, "driver": peak(), "worker": workers,
-        "verdict": certificate.verdict, "gap": certificate.gap, "residual": certificate.residual,
+        "users": found.users,
+        "way": way,
+        "passes": len(calls),
+        "seconds": seconds,
+        "outside": 1 - inside / seconds,
+        "judge": judge,
+        "driver": peak(),
+        "worker": workers,
+        "verdict": certificate.verdict,
+        "gap": certificate.gap,
+        "residual": certificate.residual,
         "errors": certificate.checks[-1].residual,
-    }  # fmt: skip
+    }
 
 
 def run(folder: Path, way: str) -> dict[str, Any]:

@@ -62,8 +62,15 @@ def drawn(seed: int) -> tuple[fo.Instance, fo.Tradeoff]:
 def truth(inst: fo.Instance, notion: fo.Tradeoff) -> np.ndarray | None:
     """The levels of the optimum; None where the reference did not reach it."""
     try:
-        return levels(inst.demand, inst.capacity, inst.weight, inst.eligible, notion.alpha,
-                      notion.t_pf, notion.t_drf)  # fmt: skip
+        return levels(
+            inst.demand,
+            inst.capacity,
+            inst.weight,
+            inst.eligible,
+            notion.alpha,
+            notion.t_pf,
+            notion.t_drf,
+        )
     except AssertionError:
         return None
 
@@ -126,14 +133,22 @@ def main() -> None:
     parser.add_argument("--write", type=Path)
     given = parser.parse_args()
     count, wrong, took = tried(given.draws, given.first)
-    lines = [TITLE.format(**vars(given)), "| answers | | certified | unproved | refuted |",
-             "|---|---|---|---|---|"]  # fmt: skip
+    lines = [
+        TITLE.format(**vars(given)),
+        "| answers | | certified | unproved | refuted |",
+        "|---|---|---|---|---|",
+    ]
     for name, kind in (("own", "right"), ("own", "off"), ("forged", "right"), ("forged", "off")):
         told = [str(count[f"{name} {kind} {v}"]) for v in ("certified", "unproved", "refuted")]
         lines.append(f"| {name} | {kind} | {' | '.join(told)} |")
-    lines += ["", f"Without a reference: {count['no reference']}. Certified and off, or refuted "
-              f"and right: {len(wrong)}. The judge takes {1e3 * float(np.median(took)):.1f} ms in "
-              "the median.", *wrong, ""]  # fmt: skip
+    lines += [
+        "",
+        f"Without a reference: {count['no reference']}. Certified and off, or refuted "
+        f"and right: {len(wrong)}. The judge takes {1e3 * float(np.median(took)):.1f} ms in "
+        "the median.",
+        *wrong,
+        "",
+    ]
     text = "\n".join(lines)
     if given.write:
         given.write.write_text(text)

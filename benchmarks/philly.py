@@ -28,8 +28,15 @@ PAGE = Path(__file__).parent.parent / "docs" / "results" / "philly.md"
 CARDS = 400.0
 """made up: about the median of what ran at once, so that half of the time there is too little"""
 HOURS = 4.0
-POLICIES = ("slice", "kai:half=7d,k=1", "kueue:half=7d", "slurm:half=7d", "condor:half=7d",
-            "karma:alpha=.5", "window:length=7d")  # fmt: skip
+POLICIES = (
+    "slice",
+    "kai:half=7d,k=1",
+    "kueue:half=7d",
+    "slurm:half=7d",
+    "condor:half=7d",
+    "karma:alpha=.5",
+    "window:length=7d",
+)
 
 
 def wants(path: str, slices: int | None) -> tuple[tuple[str, ...], np.ndarray, int]:
@@ -60,8 +67,9 @@ def main(path: str, slices: int | None = None) -> None:
     teams, wanted, jobs = wants(path, slices)
     there = np.flatnonzero(wanted.any(axis=0))
     teams, wanted = tuple(teams[n] for n in there), wanted[:, there]
-    inst = fo.Instance(np.ones((len(teams), 1)), [[CARDS]], users=teams, servers=["philly"],
-                       resources=["gpu"])  # fmt: skip
+    inst = fo.Instance(
+        np.ones((len(teams), 1)), [[CARDS]], users=teams, servers=["philly"], resources=["gpu"]
+    )
     lines, worst = [], None
     for policy in POLICIES:
         begun = time.perf_counter()
@@ -80,29 +88,42 @@ def main(path: str, slices: int | None = None) -> None:
     told = worst.answer.certificate
     short = float((wanted.sum(axis=1) > CARDS).mean())
     text = [
-        "# A public trace beside hindsight", "",
+        "# A public trace beside hindsight",
+        "",
         "Written by `benchmarks/philly.py`. Microsoft's Philly trace (2017) as the artifacts of "
-        "Sia (SOSP 2023) hold", f"it: {jobs:,} jobs of {len(teams)} virtual clusters over "
-        f"{len(wanted)} slices of {HOURS:g} hours.", "",
+        "Sia (SOSP 2023) hold",
+        f"it: {jobs:,} jobs of {len(teams)} virtual clusters over "
+        f"{len(wanted)} slices of {HOURS:g} hours.",
+        "",
         "**What is made up.** The trace says what ran, not what waited: what a virtual cluster ran "
         f"is taken as what it wanted, on a cluster of {CARDS:g} cards, which is fewer than there "
-        f"were, so that in {100 * short:.0f} % of slices not", "all of it fits. Weights are equal, "
-        "cards are alike, and work that is not served is lost, not moved to later.", "",
+        f"were, so that in {100 * short:.0f} % of slices not",
+        "all of it fits. Weights are equal, "
+        "cards are alike, and work that is not served is lost, not moved to later.",
+        "",
         f"Hindsight is max-min fairness of card-hours over the whole trace: {told.verdict}, "
-        f"residual {told.residual:.1g}.", "",
+        f"residual {told.residual:.1g}.",
+        "",
         "| policy, run by itself | ratio to hindsight | worst user, of its due | most owed at the "
-        "end (card-h) | at the worst | card-hours used | s |", "|---|---|---|---|---|---|---|",
-        *lines, "",
+        "end (card-h) | at the worst | card-hours used | s |",
+        "|---|---|---|---|---|---|---|",
+        *lines,
+        "",
         "The ratio is the least level reached over the lowest level of hindsight, which the "
-        "certificate proves; the worst user", "is the one that got least of what hindsight gives "
-        "it. How hindsight spreads equal card-hours over slices is not", "unique, so what is owed "
-        "along the way depends on the one that was found; at the end it does not.", "",
+        "certificate proves; the worst user",
+        "is the one that got least of what hindsight gives "
+        "it. How hindsight spreads equal card-hours over slices is not",
+        "unique, so what is owed "
+        "along the way depends on the one that was found; at the end it does not.",
+        "",
         "The lowest level is that of a cluster that wanted 3 card-hours and always had them, so "
-        "this ratio is 1 for all: it says", "little where wants differ by five decades, and the "
-        "worst user says more. `kai` with k = 1 leaves out of a slice who has", "used more than "
+        "this ratio is 1 for all: it says",
+        "little where wants differ by five decades, and the "
+        "worst user says more. `kai` with k = 1 leaves out of a slice who has",
+        "used more than "
         "twice its weight, even if cards stay idle then: it used fewer card-hours than the others.",
         "",
-    ]  # fmt: skip
+    ]
     if slices is None:
         PAGE.write_text("\n".join(text), encoding="utf-8")
 

@@ -40,9 +40,12 @@ def cluster(users: int, placed: bool, part: int) -> fo.Instance:
     rows = np.repeat(np.arange(len(model.servers)), np.maximum(model.count // part, 1))
     placement = model.placement[np.ix_(who, rows)] if placed else None
     return fo.Instance(
-        model.demand[who], model.capacity[rows], placement, model.weight[who],
+        model.demand[who],
+        model.capacity[rows],
+        placement,
+        model.weight[who],
         model.limit[who] / part,
-    )  # fmt: skip
+    )
 
 
 def seconds(run: Callable[[], Any]) -> tuple[float, Any]:
@@ -64,12 +67,19 @@ def measured(inst: fo.Instance, notion: Any, repeat: int, off_pairs: int) -> dic
     engine, _ = seconds(lambda: fo.solve(small.instance, small.notion, uncertified="return"))
     judging, _ = seconds(lambda: fo.certify(merged))
     row = {
-        "users": inst.shape[0], "servers": inst.shape[1], "pairs": int(inst.eligible.sum()),
+        "users": inst.shape[0],
+        "servers": inst.shape[1],
+        "pairs": int(inst.eligible.sum()),
         "left": f"{small.instance.shape[0]} x {small.instance.shape[1]}",
-        "scores": statistics.median(scoring), "reduce": statistics.median(reducing),
-        "engine": engine, "certificate": judging, "on": statistics.median(solving),
-        "gap": merged.certificate.gap, "residual": merged.certificate.residual, "off": None,
-    }  # fmt: skip
+        "scores": statistics.median(scoring),
+        "reduce": statistics.median(reducing),
+        "engine": engine,
+        "certificate": judging,
+        "on": statistics.median(solving),
+        "gap": merged.certificate.gap,
+        "residual": merged.certificate.residual,
+        "off": None,
+    }
     if row["pairs"] <= off_pairs:
         row["off"], apart = seconds(
             lambda: fo.solve(inst, notion, reduce=False, uncertified="return")
@@ -83,20 +93,40 @@ def measured(inst: fo.Instance, notion: Any, repeat: int, off_pairs: int) -> dic
 def table(rows: list[dict[str, Any]]) -> str:
     """The rows in Markdown."""
     heads = [
-        "users", "servers", "placement", "pairs", "solved as", "reduce s", "engine s",
-        "certificate s", "on s", "gap", "residual", "off s", "off/on", "difference",
-    ]  # fmt: skip
+        "users",
+        "servers",
+        "placement",
+        "pairs",
+        "solved as",
+        "reduce s",
+        "engine s",
+        "certificate s",
+        "on s",
+        "gap",
+        "residual",
+        "off s",
+        "off/on",
+        "difference",
+    ]
     lines = ["| " + " | ".join(heads) + " |", "|" + "---|" * len(heads)]
     for row in rows:
         off = ("-", "-", "-")
         if row["off"] is not None:
             off = (f"{row['off']:.2f}", f"{row['ratio']:.0f}", f"{row['difference']:.1e}")
         cells = [
-            f"{row['users']:,}", f"{row['servers']:,}", "yes" if row["placed"] else "no",
-            f"{row['pairs']:,}", row["left"], f"{row['reduce']:.3f}", f"{row['engine']:.3f}",
-            f"{row['certificate']:.3f}", f"{row['on']:.2f}", f"{row['gap']:.0e}",
-            f"{row['residual']:.0e}", *off,
-        ]  # fmt: skip
+            f"{row['users']:,}",
+            f"{row['servers']:,}",
+            "yes" if row["placed"] else "no",
+            f"{row['pairs']:,}",
+            row["left"],
+            f"{row['reduce']:.3f}",
+            f"{row['engine']:.3f}",
+            f"{row['certificate']:.3f}",
+            f"{row['on']:.2f}",
+            f"{row['gap']:.0e}",
+            f"{row['residual']:.0e}",
+            *off,
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
@@ -115,9 +145,7 @@ def main() -> None:
     for users in asked.users:
         for part in PARTS:
             for placed in (True, False):
-                row = measured(
-                    cluster(users, placed, part), notion, asked.repeat, asked.off_pairs
-                )
+                row = measured(cluster(users, placed, part), notion, asked.repeat, asked.off_pairs)
                 rows.append({"placed": placed, **row})
                 print(table(rows[-1:]).splitlines()[-1], flush=True)
     text = f"Notion: {asked.notion}.\n\n{table(rows)}\n"
@@ -126,8 +154,9 @@ def main() -> None:
         (asked.write / "reduction.md").write_text(
             "# Identical users and servers as one: what it saves\n\n"
             "Made by `benchmarks/reduction.py`; seconds, medians of "
-            f"{asked.repeat} runs, one BLAS thread.\n\n{text}", encoding="utf-8",
-        )  # fmt: skip
+            f"{asked.repeat} runs, one BLAS thread.\n\n{text}",
+            encoding="utf-8",
+        )
         (asked.write / "reduction.json").write_text(
             json.dumps(rows, indent=1) + "\n", encoding="utf-8"
         )

@@ -50,10 +50,13 @@ def speed() -> None:
         rules = []
         for j in range(50):
             at = rng.choice(len(n), 1000, replace=False)
-            counts = {(base.users[n[k]], base.servers[i[k]]): float(a)
-                      for k, a in zip(at, rng.uniform(0.5, 2, 1000), strict=True)}  # fmt: skip
-            used = sum(a * answer.tasks[n[k], i[k]]
-                       for k, a in zip(at, counts.values(), strict=True))  # fmt: skip
+            counts = {
+                (base.users[n[k]], base.servers[i[k]]): float(a)
+                for k, a in zip(at, rng.uniform(0.5, 2, 1000), strict=True)
+            }
+            used = sum(
+                a * answer.tasks[n[k], i[k]] for k, a in zip(at, counts.values(), strict=True)
+            )
             rules.append(fo.Rule.of(f"rule {j}", counts, most=float(used * rng.uniform(0.8, 1.3))))
         begin = time.perf_counter()
         inst = fo.Instance(demand, capacity, placement, rules=rules)
@@ -61,8 +64,10 @@ def speed() -> None:
         ruled, found = min((timed(inst, notion) for _ in range(3)), key=lambda each: each[0])
         verdict = found.certificate
         assert verdict is not None
-        print(f"{notion.name}: without {plain:.2f} s, with {ruled:.2f} s ({ruled / plain:.1f} "
-              f"times), built in {built:.2f} s; {verdict.verdict}, residual {verdict.residual:.1e}")
+        print(
+            f"{notion.name}: without {plain:.2f} s, with {ruled:.2f} s ({ruled / plain:.1f} "
+            f"times), built in {built:.2f} s; {verdict.verdict}, residual {verdict.residual:.1e}"
+        )
 
 
 def draws(count: int) -> None:
@@ -75,8 +80,12 @@ def draws(count: int) -> None:
     worst = 0.0
     for seed in range(1000, 1000 + count // 2):
         inst = draw(seed)
-        for notion in (fo.MaxMin(**TASKS), fo.ProportionalFair(**TASKS), fo.AlphaFair(3, **TASKS),
-                       fo.Throughput()):  # fmt: skip
+        for notion in (
+            fo.MaxMin(**TASKS),
+            fo.ProportionalFair(**TASKS),
+            fo.AlphaFair(3, **TASKS),
+            fo.Throughput(),
+        ):
             _, answer = timed(inst, notion)
             assert answer.certificate is not None
             said[f"{notion.name}: {answer.certificate.verdict}"] += 1
@@ -98,8 +107,11 @@ def draws(count: int) -> None:
             right = not fits(table, every) and all(
                 fits(table, [k for k in every if k not in own]) for own in each.values()
             )
-            said["impossible: irreducible and proved" if right and proof["proved"]
-                 else "impossible: not irreducible, or not proved"] += 1  # fmt: skip
+            said[
+                "impossible: irreducible and proved"
+                if right and proof["proved"]
+                else "impossible: not irreducible, or not proved"
+            ] += 1
     for words, number in sorted(said.items()):
         print(f"{number:6} {words}")
     print(f"max-min and the programs level by level differ by at most {worst:.1e}")
@@ -122,26 +134,36 @@ def wan(folder: str) -> None:
     names = [f"{link['source']}>{link['target']}" for link in links]
     users = {f"{a}to{b}": (a, b) for a, b in paths}
     modes = {
-        user: [fo.Mode("-".join(map(str, p)),
-                       demand={f"{x}>{y}": 1.0 for x, y in zip(p, p[1:], strict=False)})
-               for p in paths[pair]]
+        user: [
+            fo.Mode(
+                "-".join(map(str, p)),
+                demand={f"{x}>{y}": 1.0 for x, y in zip(p, p[1:], strict=False)},
+            )
+            for p in paths[pair]
+        ]
         for user, pair in users.items()
-    }  # fmt: skip
+    }
     for notion in (fo.MaxMin(**TASKS), fo.ProportionalFair(**TASKS)):
         times, certified = [], 0
         for k in range(36):
             file = top / f"traffic-matrices/real/B4.json_real_{k}_1.0_traffic-matrix.pkl"
             matrix = _read(file)
             inst = fo.Instance(
-                np.zeros((len(users), len(names))), [[link["capacity"] for link in links]],
-                limit=[4 * matrix[pair] for pair in users.values()], users=list(users),
-                servers=["network"], resources=names, modes=modes,
-            )  # fmt: skip
+                np.zeros((len(users), len(names))),
+                [[link["capacity"] for link in links]],
+                limit=[4 * matrix[pair] for pair in users.values()],
+                users=list(users),
+                servers=["network"],
+                resources=names,
+                modes=modes,
+            )
             seconds, answer = timed(inst, notion)
             times.append(seconds)
             certified += answer.certificate is not None and answer.certificate.certified
-        print(f"{notion.name}: {certified} of 36 certified; median {np.median(times):.2f} s, "
-              f"largest {max(times):.2f} s")
+        print(
+            f"{notion.name}: {certified} of 36 certified; median {np.median(times):.2f} s, "
+            f"largest {max(times):.2f} s"
+        )
 
 
 def _read(path: Path) -> Any:

@@ -52,15 +52,18 @@ def in_atoms(given: Data) -> None:
     share = given.of_user().multiply((per_pair / size[given.n])[None, :]).tocsr() @ y
     alpha = given.alpha
     gain = (
-        cp.log(share) if alpha == 1 else cp.sqrt(share) if alpha == 0.5
-        else -cp.inv_pos(share) if alpha == 2 else cp.power(share, 1 - alpha) / (1 - alpha)
-    )  # fmt: skip
+        cp.log(share)
+        if alpha == 1
+        else cp.sqrt(share)
+        if alpha == 0.5
+        else -cp.inv_pos(share)
+        if alpha == 2
+        else cp.power(share, 1 - alpha) / (1 - alpha)
+    )
     worth = given.weight * np.exp((1 - alpha) * np.log(size / size.max()))
     capacity = given.usage().multiply(given.unit[None, :]).tocsr() @ y <= 1
     problem = cp.Problem(cp.Maximize((worth / worth.max()) @ gain), [capacity])
-    problem.solve(
-        solver=cp.CLARABEL, warm_start=False, max_threads=1, direct_solve_method="qdldl",
-    )  # fmt: skip
+    problem.solve(solver=cp.CLARABEL, warm_start=False, max_threads=1, direct_solve_method="qdldl")
 
 
 WAYS: dict[str, Callable[[Data], Any]] = {
@@ -127,10 +130,13 @@ def parts(size: tuple[int, int, int]) -> dict[str, float]:
     """Seconds of CPU of merging, solving and judging, and of all, over densities and alphas."""
     taken = dict.fromkeys(("merging", "solving", "judging", "all"), 0.0)
     places: tuple[tuple[Any, str, str], ...] = (
-        (fo.solving, "reducing", "merging"), (compact, "follow", "solving"),
-        (interior, "follow", "solving"), (ladder, "polish", "solving"),
-        (best, "measure", "judging"), (fo.solving, "certify", "judging"),
-    )  # fmt: skip
+        (fo.solving, "reducing", "merging"),
+        (compact, "follow", "solving"),
+        (interior, "follow", "solving"),
+        (ladder, "polish", "solving"),
+        (best, "measure", "judging"),
+        (fo.solving, "certify", "judging"),
+    )
     kept = [getattr(module, name) for module, name, _ in places]
 
     def clocked(function: Any, part: str) -> Any:
@@ -159,21 +165,28 @@ def page(rows: list[Row], shares: dict[tuple[int, int, int], dict[str, float]]) 
     worst = max(rows, key=lambda row: row.ratio)
     kept = sum(row.ratio <= AIM for row in rows)
     lines = [
-        "# Small answers", "",
+        "# Small answers",
+        "",
         "`fo.solve` beside cvxpy with Clarabel on random clusters, one BLAS thread, in turns.",
-        "Made by", "", "```sh",
+        "Made by",
+        "",
+        "```sh",
         "OPENBLAS_NUM_THREADS=1 python benchmarks/small.py --write docs/results/small.md",
-        "```", "",
+        "```",
+        "",
         f"Of {len(rows)} rows {kept} take at most half of cvxpy's CPU time. The worst takes "
         f"{worst.ratio:.2f} of it ({named(worst.size)}, density {worst.density:g}, alpha "
         f"{worst.alpha:g}). All of ours are certified, largest gap or residual "
-        f"{max(row.error for row in rows):.0e}; cvxpy's answers are not judged.", "",
+        f"{max(row.error for row in rows):.0e}; cvxpy's answers are not judged.",
+        "",
         f"Each entry: median ms of CPU of ours / of the fastest of three ways to ask cvxpy, "
-        f"{DRAWS} draws, {ROUNDS} rounds each; in brackets the ratio of CPU and of wall time.", "",
-        "| users x servers x resources, density | " + " | ".join(f"alpha {a:g}" for a in ALPHAS)
+        f"{DRAWS} draws, {ROUNDS} rounds each; in brackets the ratio of CPU and of wall time.",
+        "",
+        "| users x servers x resources, density | "
+        + " | ".join(f"alpha {a:g}" for a in ALPHAS)
         + " |",
         "|---|" + "---|" * len(ALPHAS),
-    ]  # fmt: skip
+    ]
     for size in SIZES:
         for density in DENSITIES:
             own = [row for row in rows if (row.size, row.density) == (size, density)]
@@ -183,11 +196,14 @@ def page(rows: list[Row], shares: dict[tuple[int, int, int], dict[str, float]]) 
     ways = [row.best()[0] for row in rows]
     told = ", ".join(f"{name} {ways.count(name)}" for name in WAYS)
     lines += [
-        "", f"Rows in which each way was cvxpy's fastest: {told}.", "",
-        "## Where the time goes", "",
+        "",
+        f"Rows in which each way was cvxpy's fastest: {told}.",
+        "",
+        "## Where the time goes",
+        "",
         "| users x servers x resources | ms an answer | merging | solving | judging | the rest |",
         "|---|---:|---:|---:|---:|---:|",
-    ]  # fmt: skip
+    ]
     for size, taken in shares.items():
         whole = taken["all"]
         rest = whole - sum(taken[part] for part in ("merging", "solving", "judging"))

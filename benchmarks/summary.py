@@ -54,9 +54,17 @@ def lines(folder: Path) -> list[Line]:
             words = record["words"].replace("proportional fairness, ", "")
             beside, times = _beside(record, mine)
             found.append(
-                Line(page, words, size(record), record["pairs"], mine["wall"], beside, times,
-                     mine.get("peak"))
-            )  # fmt: skip
+                Line(
+                    page,
+                    words,
+                    size(record),
+                    record["pairs"],
+                    mine["wall"],
+                    beside,
+                    times,
+                    mine.get("peak"),
+                )
+            )
     return found
 
 
@@ -92,14 +100,17 @@ def page(folder: Path) -> str:
     """The page as markdown."""
     found = lines(folder)
     text = [
-        "# How fast, where, and where not", "",
+        "# How fast, where, and where not",
+        "",
         "All measurements of time in one place, made by `python -m benchmarks.summary` from the "
         "pages named below; each says what was measured, how, and by which command. One BLAS "
         "thread, certified answers, the whole call with judging. *Times ours*: how many times as "
         "long as ours the fastest peer takes whose answer is close; *a bare pass* and *dense "
-        "algebra alone* are not peers but what no method can go below.", "",
-        "![Seconds over pairs](speed.svg)", "",
-    ]  # fmt: skip
+        "algebra alone* are not peers but what no method can go below.",
+        "",
+        "![Seconds over pairs](speed.svg)",
+        "",
+    ]
     for name, title in TITLES.items():
         own = [line for line in found if line.page == name]
         if own:
@@ -119,14 +130,15 @@ TITLES = {
 def _table(own: list[Line]) -> list[str]:
     head = "| question | users x servers x resources | pairs | s | beside | times ours | peak MB |"
     return [
-        head, "|---|---|---:|---:|---|---:|---:|",
+        head,
+        "|---|---|---:|---:|---|---:|---:|",
         *(
             f"| {line.question} | {line.size} | {line.pairs:,} | {seconds(line.seconds)} "
             f"| {line.beside} | {'-' if line.times is None else f'{line.times:.2g}'} "
             f"| {'-' if line.memory is None else f'{line.memory:,.0f}'} |"
             for line in own
         ),
-    ]  # fmt: skip
+    ]
 
 
 def _many(folder: Path) -> list[str]:
@@ -135,13 +147,16 @@ def _many(folder: Path) -> list[str]:
     if not kept:
         return []
     return [
-        "## Very many users, any placement", "",
+        "## Very many users, any placement",
+        "",
         "From [many-users](many-users.md): the engine alone, in passes over all pairs that "
-        "compute costs, the cheapest, an exponential and sums, and nothing else.", "",
+        "compute costs, the cheapest, an exponential and sums, and nothing else.",
+        "",
         "| users x servers, density, alpha | s | bare passes | gap | residual |",
         "|---|---:|---:|---:|---:|",
-        *(f"| {row[0]} | {row[3]} | {row[5]} | {row[6]} | {row[7]} |" for row in kept), "",
-    ]  # fmt: skip
+        *(f"| {row[0]} | {row[3]} | {row[5]} | {row[6]} | {row[7]} |" for row in kept),
+        "",
+    ]
 
 
 COPIED = {
@@ -174,42 +189,47 @@ def _tail(folder: Path) -> list[str]:
         return []
     kept = json.loads(path.read_text(encoding="utf-8"))["sizes"]
     return [
-        "## The slowest of many", "", "From [tail](tail.md): random clusters of every density.", "",
+        "## The slowest of many",
+        "",
+        "From [tail](tail.md): random clusters of every density.",
+        "",
         "| question | users x servers | tried | certified | median s | slowest s "
-        "| over the median |", "|---|---|---:|---:|---:|---:|---:|",
+        "| over the median |",
+        "|---|---|---:|---:|---:|---:|---:|",
         *(
             f"| {row['family']} | {row['users']:,} x {row['servers']} | {row['tried']} "
             f"| {row['certified']} | {row['median']:.3f} | {row['slowest']:.3f} "
             f"| {row['slowest'] / row['median']:.1f} |"
             for row in kept
-        ), "",
-    ]  # fmt: skip
+        ),
+        "",
+    ]
 
 
 def _not(found: list[Line]) -> list[str]:
     """The cases in which a peer was the faster one."""
     lost = [
-        line for line in found
+        line
+        for line in found
         if line.times is not None and line.times < SLOW and line.beside not in (BARE, DENSE)
-    ]  # fmt: skip
+    ]
     words = [
         f"- {line.question}, {line.size}: {line.beside} takes {line.times:.2g} times ours "
         f"([{line.page}]({line.page}.md))."
         for line in lost
     ]
-    return [
-        "## Where a peer is faster", "",
-        *(words or ["In no case of these pages."]), "",
-    ]  # fmt: skip
+    return ["## Where a peer is faster", "", *(words or ["In no case of these pages."]), ""]
 
 
 WORDS = (
-    "## What is not measured here", "",
+    "## What is not measured here",
+    "",
     "- Other machines: every page names its versions and load; ratios are of one run.",
     "- Imports: the first call of a process pays for NumPy, and for SciPy where it is needed.",
     "- Notions that state a program of their own go to general solvers and take what these take.",
-    "- Which engine answers at which size: [where the engines change](crossovers.md).", "",
-)  # fmt: skip
+    "- Which engine answers at which size: [where the engines change](crossovers.md).",
+    "",
+)
 
 
 def draw(found: list[Line], path: Path) -> None:
@@ -225,14 +245,21 @@ def draw(found: list[Line], path: Path) -> None:
     for name, mark in zip(TITLES, "os^v", strict=True):
         own = [line for line in found if line.page == name]
         axis.scatter(
-            [line.pairs for line in own], [line.seconds for line in own],
-            marker=mark, s=22, label=f"fairopt, {TITLES[name].lower()}",
-        )  # fmt: skip
+            [line.pairs for line in own],
+            [line.seconds for line in own],
+            marker=mark,
+            s=22,
+            label=f"fairopt, {TITLES[name].lower()}",
+        )
     peers = [line for line in found if line.times and line.beside not in (BARE, DENSE)]
     axis.scatter(
-        [line.pairs for line in peers], [line.seconds * (line.times or 0) for line in peers],
-        marker="x", s=22, color="0.5", label="best peer",
-    )  # fmt: skip
+        [line.pairs for line in peers],
+        [line.seconds * (line.times or 0) for line in peers],
+        marker="x",
+        s=22,
+        color="0.5",
+        label="best peer",
+    )
     axis.set(xscale="log", yscale="log", xlabel="pairs", ylabel="seconds")
     axis.grid(alpha=0.3)
     axis.legend(fontsize=7)

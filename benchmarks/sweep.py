@@ -93,17 +93,22 @@ def beside(points: int) -> list[str]:
     n = len(grid)
     aim = "reached" if theirs.cpu >= AIM * ours.cpu else "not reached"
     return [
-        f"## {n:,} points of the three-user model, one process", "",
-        "| | wall s | processor s | processor ms a point |", "|---|---|---|---|",
+        f"## {n:,} points of the three-user model, one process",
+        "",
+        "| | wall s | processor s | processor ms a point |",
+        "|---|---|---|---|",
         f"| a fresh cvxpy problem a point | {theirs.wall:.1f} | {theirs.cpu:.1f} "
         f"| {1000 * theirs.cpu / n:.2f} |",
         f"| `fo.sweep`, judged and measured | {ours.wall:.1f} | {ours.cpu:.1f} "
         f"| {1000 * ours.cpu / n:.2f} |",
-        f"| ratio | {theirs.wall / ours.wall:.1f} | {theirs.cpu / ours.cpu:.1f} | |", "",
-        f"The aim is a ratio of {AIM}; by processor time it was {aim} in this run.", "",
+        f"| ratio | {theirs.wall / ours.wall:.1f} | {theirs.cpu / ours.cpu:.1f} | |",
+        "",
+        f"The aim is a ratio of {AIM}; by processor time it was {aim} in this run.",
+        "",
         f"Certified: {certified} of {n}, largest gap or residual {gap:.1e}. Largest relative "
-        f"difference of a level F_n from the plain way's, which proves nothing: {worst:.1e}.", "",
-    ]  # fmt: skip
+        f"difference of a level F_n from the plain way's, which proves nothing: {worst:.1e}.",
+        "",
+    ]
 
 
 def overhead(points: int = 1000) -> list[str]:
@@ -123,10 +128,12 @@ def overhead(points: int = 1000) -> list[str]:
     finally:
         fo.solving.solve = real
     return [
-        "## What a sweep adds to a solve", "",
+        "## What a sweep adds to a solve",
+        "",
         f"Measures, rows and keys: {1000 * clock.cpu / points:.2f} ms of processor a point; "
-        f"{1000 * kept.cpu / points:.2f} ms with a resume file.", "",
-    ]  # fmt: skip
+        f"{1000 * kept.cpu / points:.2f} ms with a resume file.",
+        "",
+    ]
 
 
 def workers(points: int) -> list[str]:
@@ -138,19 +145,37 @@ def workers(points: int) -> list[str]:
             path = Path(folder) / f"{jobs}.csv"
             start = time.perf_counter()
             subprocess.run(
-                [sys.executable, "-m", "fairopt.cli", "sweep", MODEL, *over, "-j", jobs,
-                 "-o", str(path)], check=True, stderr=subprocess.DEVNULL,
+                [
+                    sys.executable,
+                    "-m",
+                    "fairopt.cli",
+                    "sweep",
+                    MODEL,
+                    *over,
+                    "-j",
+                    jobs,
+                    "-o",
+                    str(path),
+                ],
+                check=True,
+                stderr=subprocess.DEVNULL,
                 env={**os.environ, "PYTHONPATH": str(Path(fo.__file__).parent.parent)},
-            )  # fmt: skip
+            )
             times.append(time.perf_counter() - start)
             files.append(path.read_bytes())
     same = "the same bytes" if files[0] == files[1] else "DIFFERENT BYTES"
     return [
-        f"## Two workers, {points:,} points", "", "| | wall s |", "|---|---|",
-        f"| `-j 1` | {times[0]:.1f} |", f"| `-j 2` | {times[1]:.1f} |",
-        f"| ratio | {times[0] / times[1]:.2f} |", "",
-        f"Whole commands, imports included. Output files: {same} ({len(files[0]):,}).", "",
-    ]  # fmt: skip
+        f"## Two workers, {points:,} points",
+        "",
+        "| | wall s |",
+        "|---|---|",
+        f"| `-j 1` | {times[0]:.1f} |",
+        f"| `-j 2` | {times[1]:.1f} |",
+        f"| ratio | {times[0] / times[1]:.2f} |",
+        "",
+        f"Whole commands, imports included. Output files: {same} ({len(files[0]):,}).",
+        "",
+    ]
 
 
 def main() -> None:
@@ -162,10 +187,12 @@ def main() -> None:
     called = f"python benchmarks/sweep.py --points {options.points} --long {options.long}"
     load, cores = os.getloadavg()[0], os.cpu_count()
     lines = [
-        "# Sweeps: time", "",
+        "# Sweeps: time",
+        "",
         f"Written by `{called}`, one BLAS thread, on {cores}",
-        f"cores with {load:.0f} processes running before it started. Ratios are of one run.", "",
-    ]  # fmt: skip
+        f"cores with {load:.0f} processes running before it started. Ratios are of one run.",
+        "",
+    ]
     lines += beside(options.points) + overhead()
     if options.long:
         lines += workers(options.long)

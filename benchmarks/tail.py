@@ -169,28 +169,37 @@ def page(rows: list[Row], command: str) -> str:
     """The page as markdown."""
     certified = sum(row.certified for row in rows)
     lines = [
-        "# The slowest ordinary clusters", "",
+        "# The slowest ordinary clusters",
+        "",
         f"{len(rows):,} random clusters of {RESOURCES} resources: users large and small, mixes of "
         "demand that differ by a factor of ten, placement of density 0.02 to 1, half of them with "
         "servers that are all alike, half with servers within a factor of four. One BLAS thread, "
-        "seconds of the process, judging included. Made by", "",
-        "```sh", f"OPENBLAS_NUM_THREADS=1 {command}", "```", "",
+        "seconds of the process, judging included. Made by",
+        "",
+        "```sh",
+        f"OPENBLAS_NUM_THREADS=1 {command}",
+        "```",
+        "",
         f"{certified:,} of {len(rows):,} are certified. The slowest of a size takes "
-        f"{over(rows):.1f} times the median of that size (wanted: at most {TIMES}).", "",
-    ]  # fmt: skip
+        f"{over(rows):.1f} times the median of that size (wanted: at most {TIMES}).",
+        "",
+    ]
     for name in dict.fromkeys(row.family for row in rows):
         own = [row for row in rows if row.family == name]
         lines += [f"## {FAMILIES[name].words}", "", *table(own), ""]
     slow = sorted(rows, key=lambda row: -row.seconds)[:10]
     lines += [
-        "## The ten slowest", "", "| notion | users x servers | density | servers | seed | s |",
+        "## The ten slowest",
+        "",
+        "| notion | users x servers | density | servers | seed | s |",
         "|---|---|---|---|---|---:|",
         *(
             f"| {r.family} | {r.users:,} x {r.servers} | {r.density:g} "
             f"| {'alike' if r.alike else 'not alike'} | {r.seed} | {r.seconds:.2f} |"
             for r in slow
-        ), "",
-    ]  # fmt: skip
+        ),
+        "",
+    ]
     return "\n".join(lines)
 
 
@@ -201,14 +210,17 @@ def plain(rows: list[Row], command: str) -> str:
         sizes.setdefault((row.family, row.users, row.servers), []).append(row)
     kept = [
         {
-            "family": family, "users": users, "servers": servers, "tried": len(own),
+            "family": family,
+            "users": users,
+            "servers": servers,
+            "tried": len(own),
             "certified": sum(row.certified for row in own),
             "pairs": max(row.pairs for row in own),
             "median": float(np.median([row.seconds for row in own])),
             "slowest": max(row.seconds for row in own),
         }
         for (family, users, servers), own in sizes.items()
-    ]  # fmt: skip
+    ]
     return json.dumps({"command": command, "sizes": kept}, indent=1) + "\n"
 
 

@@ -22,9 +22,14 @@ RESOURCES = ["cpu", "memory", "gpu"]
 
 
 def cluster(
-    teams: int, shapes: int, seed: int, tree: bool = True, guarantees: bool = False,
-    rules: bool = False, density: float = 0.1,
-) -> fo.Instance:  # fmt: skip
+    teams: int,
+    shapes: int,
+    seed: int,
+    tree: bool = True,
+    guarantees: bool = False,
+    rules: bool = False,
+    density: float = 0.1,
+) -> fo.Instance:
     """Teams on shapes of servers; 8 departments of 5 groups of 5 lots of teams."""
     rng = np.random.default_rng(seed)
     demand = rng.uniform(0.2, 2.0, (teams, 3)) * rng.lognormal(0, 0.5, (teams, 1))
@@ -58,28 +63,37 @@ def cluster(
     if guarantees:
         promised = [
             fo.Guarantee(name, r, float(0.3 / len(middle) * total[k]))
-            for name in middle[::5] for k, r in enumerate(RESOURCES[:2])
-        ]  # fmt: skip
+            for name in middle[::5]
+            for k, r in enumerate(RESOURCES[:2])
+        ]
     if rules:
         bounds = [fo.Bound(name, "cpu", float(1.2 * total[0] / len(middle))) for name in middle]
         quotas = [
-            fo.Quota(name, "gpu", float(total[2] / len(middle)),
-                     borrow=float(total[2] / len(middle)), lend=float(0.5 * total[2] / len(middle)))
+            fo.Quota(
+                name,
+                "gpu",
+                float(total[2] / len(middle)),
+                borrow=float(total[2] / len(middle)),
+                lend=float(0.5 * total[2] / len(middle)),
+            )
             for name in middle
-        ]  # fmt: skip
+        ]
     tied = fo.Quotas(groups, of, guarantees=promised, bounds=bounds, quotas=quotas)
     return plain.replace(quotas=tied)
 
 
 QUESTIONS = {
-    "flat": {"tree": False}, "tree": {}, "tree, guarantees": {"guarantees": True},
+    "flat": {"tree": False},
+    "tree": {},
+    "tree, guarantees": {"guarantees": True},
     "tree, ceilings and lending": {"rules": True},
     "all of it": {"guarantees": True, "rules": True},
-}  # fmt: skip
+}
 NOTIONS = {
-    "max-min drf, sum": fo.MaxMin("drf", measure="sum"), "max-min drf, dominant": fo.MaxMin("drf"),
+    "max-min drf, sum": fo.MaxMin("drf", measure="sum"),
+    "max-min drf, dominant": fo.MaxMin("drf"),
     "proportional": fo.ProportionalFair(),
-}  # fmt: skip
+}
 
 
 def main() -> None:
@@ -103,8 +117,15 @@ def main() -> None:
             judged = time.perf_counter() - start
             c = found.certificate
             rounds = len(found.rounds or ()) or sum(s.get("step") == "level" for s in found.steps)
-            row = (notion_name, name, f"{took - judged:.2f}", f"{judged:.2f}", str(rounds or "-"),
-                   c.verdict, f"{max(c.gap, c.residual):.0e}")  # fmt: skip
+            row = (
+                notion_name,
+                name,
+                f"{took - judged:.2f}",
+                f"{judged:.2f}",
+                str(rounds or "-"),
+                c.verdict,
+                f"{max(c.gap, c.residual):.0e}",
+            )
             print(" | ".join(row), flush=True)
             rows.append(row)
     if given.write:

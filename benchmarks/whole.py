@@ -21,10 +21,17 @@ from fairopt.whole.proof.judging import judge
 from fairopt.whole.proof.problem import Row
 
 GOOGLE = (
-    (0.50, 0.50, 6732), (0.50, 0.25, 3863), (0.50, 0.75, 1001), (1.00, 1.00, 795),
-    (0.25, 0.25, 126), (0.50, 0.12, 52), (0.50, 0.03, 5), (0.50, 0.97, 5), (1.00, 0.50, 3),
+    (0.50, 0.50, 6732),
+    (0.50, 0.25, 3863),
+    (0.50, 0.75, 1001),
+    (1.00, 1.00, 795),
+    (0.25, 0.25, 126),
+    (0.50, 0.12, 52),
+    (0.50, 0.03, 5),
+    (0.50, 0.97, 5),
+    (1.00, 0.50, 3),
     (0.50, 0.06, 1),
-)  # fmt: skip
+)
 """CPU, memory, machines"""
 
 
@@ -50,8 +57,10 @@ def drawn(seed: int) -> Asked:
         room = {key: Fraction(rng.randint(big // 2, big)) for key in resources}
         some = tuple(
             (n, f"mode{k}", way, rng.choice([None, None, None, 2]))
-            for n in range(users) for k, way in enumerate(needs[n]) if rng.random() < 0.7
-        )  # fmt: skip
+            for n in range(users)
+            for k, way in enumerate(needs[n])
+            if rng.random() < 0.7
+        )
         rows.append(Row(f"s{i}", rng.randint(2, 10), room, some))
     nodes = sum(row.count for row in rows)
     alone = [
@@ -62,9 +71,14 @@ def drawn(seed: int) -> Asked:
     due = tuple(Fraction(round(t * 4), 4) for t in total)
     asked = tuple(int(d) + rng.randint(0, 6) for d in due)
     return Asked(
-        tuple(f"u{n}" for n in range(users)), tuple(rows), due, asked, gang, (EXACT,) * users,
+        tuple(f"u{n}" for n in range(users)),
+        tuple(rows),
+        due,
+        asked,
+        gang,
+        (EXACT,) * users,
         tuple({row.name: row.count} for row in rows),
-    )  # fmt: skip
+    )
 
 
 def google(users: int = 40, seed: int = 1) -> Asked:
@@ -74,9 +88,12 @@ def google(users: int = 40, seed: int = 1) -> Asked:
     placement = rng.random((users, len(GOOGLE))) < 0.8
     placement[:, 0] = True
     inst = fo.Instance(
-        demand, [row[:2] for row in GOOGLE], count=[row[2] for row in GOOGLE],
-        placement=placement, weight=np.round(rng.uniform(0.5, 3, users), 2),
-    )  # fmt: skip
+        demand,
+        [row[:2] for row in GOOGLE],
+        count=[row[2] for row in GOOGLE],
+        placement=placement,
+        weight=np.round(rng.uniform(0.5, 3, users), 2),
+    )
     return asking(inst, fo.solve(inst, fo.MaxMin()))
 
 
@@ -108,10 +125,12 @@ def main() -> None:
     told("google2011, fewest short", google(), given.seconds, True)
     told("google2011, levels", google(), given.seconds, False)
     rows = [
-        (told(f"random {k}", drawn(k), given.seconds, True)[0],
-         told(f"random {k}, levels", drawn(k), given.seconds, False)[1])
+        (
+            told(f"random {k}", drawn(k), given.seconds, True)[0],
+            told(f"random {k}, levels", drawn(k), given.seconds, False)[1],
+        )
         for k in range(given.clusters)
-    ]  # fmt: skip
+    ]
     short, levels = (sum(row[k] for row in rows) for k in range(2))
     print(f"fewest short proved in {short} of {len(rows)}, all levels in {levels}")
 

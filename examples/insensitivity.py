@@ -27,10 +27,14 @@ def main() -> None:
         for notion in ("pf", "bmf", "drf"):
             plain = service_rates(PARTS, rho, notion)
             worst = max(
-                float(np.abs(service_rates(PARTS, rho, notion, np.array(m)).rates
-                             / plain.rates - 1).max())
-                for m in product((1.0, 10.0, 100.0), repeat=3) if min(m) == 1 < max(m)
-            )  # fmt: skip
+                float(
+                    np.abs(
+                        service_rates(PARTS, rho, notion, np.array(m)).rates / plain.rates - 1
+                    ).max()
+                )
+                for m in product((1.0, 10.0, 100.0), repeat=3)
+                if min(m) == 1 < max(m)
+            )
             print(f"load {load:g}, {notion}: other means change a rate by {worst:.2%}", flush=True)
             if load > MIXED:
                 continue

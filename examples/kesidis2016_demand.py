@@ -34,8 +34,9 @@ def main() -> None:
         answer = fo.solve(fo.read(f"kesidis2016/{name}").instance, fo.PerServerDRF())
         assert answer.certificate is not None
         level, x = answer.steps[0]["levels"][0], answer.totals
-        print(f"{name}: A = {level:.7f}, x = ({x[0]:.6f}, {x[1]:.6f}), "
-              f"{answer.certificate.verdict}")  # fmt: skip
+        print(
+            f"{name}: A = {level:.7f}, x = ({x[0]:.6f}, {x[1]:.6f}), {answer.certificate.verdict}"
+        )
     weight, time = np.array([1.0, 2.0]), np.array([1.0, 0.5])
     speed = np.array([[4.0, 20.0, 9.0], [10.0, 8.0, 30.0]])  # CPU, disk, network; each user's own
     for words, many in (("(19), CPU and disk", 2), ("(20), CPU, disk and network", 3)):

@@ -23,9 +23,12 @@ RANDOM = {
     "DRF": ("drf", (6.55, 4.69, 4.69, 6.55), (2.31, 0.46, 0.46, 2.31), (62.56, 0, 0, 62.56)),
     "TSF": ("tsf", (6.5, 4.7, 4.7, 6.5), (2.29, 0.46, 0.46, 2.29), (62.8, 0, 0, 62.8)),
     "RRR-PS-DSF": (
-        "rrr-ps-dsf", (19.44, 1.15, 1.07, 19.42), (0.59, 0.99, 1.0, 0.49), (1.8, 4.6, 4.86, 1.92),
+        "rrr-ps-dsf",
+        (19.44, 1.15, 1.07, 19.42),
+        (0.59, 0.99, 1.0, 0.49),
+        (1.8, 4.6, 4.86, 1.92),
     ),
-}  # fmt: skip
+}
 # 24/5 of Table III's 2.31 and 2.29: where one resource is full, what is left of the other is linear
 # in the tasks (unused(11) = 24 x21 - 50, x11 = 30 - 5 x21); the last row is a copy of Table III's
 TABLE_5 = {

@@ -33,8 +33,11 @@ def main() -> None:
                 gamma = found.rates
                 time = found.numbers.sum() / rho.sum()
                 each = ", ".join(f"{g:.4f}" for g in gamma)
-                print(f"| {words} | {time:.4f} | {each} | {gamma.min():.4f} | "
-                      f"{gamma.min() / gamma.max():.4f} |", flush=True)  # fmt: skip
+                print(
+                    f"| {words} | {time:.4f} | {each} | {gamma.min():.4f} | "
+                    f"{gamma.min() / gamma.max():.4f} |",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

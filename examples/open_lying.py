@@ -54,15 +54,21 @@ def main() -> None:
     tried = sorted((gain(z, classes), tuple(z)) for z in rng.normal(0, 2.5, (starts, size)))
     best = []
     for value, z in tried[-4:]:
-        found = minimize(lambda z: -gain(z, classes), np.array(z), method="Nelder-Mead",
-                         options={"maxfev": 900, "xatol": 1e-4, "fatol": 1e-7})  # fmt: skip
+        found = minimize(
+            lambda z: -gain(z, classes),
+            np.array(z),
+            method="Nelder-Mead",
+            options={"maxfev": 900, "xatol": 1e-4, "fatol": 1e-7},
+        )
         best.append((-found.fun, found.x))
         print(f"from {value:.4%} to {-found.fun:.4%}", flush=True)
     value, z = max(best, key=lambda pair: pair[0])
     part, rho, need, claim = unpacked(z, classes)
-    print(f"largest gain {value:.4%}: classes {part.round(4).tolist()}, "
-          f"loads {rho.round(4).tolist()}, liar needs {need.round(4).tolist()}, "
-          f"claims {claim.round(4).tolist()}")  # fmt: skip
+    print(
+        f"largest gain {value:.4%}: classes {part.round(4).tolist()}, "
+        f"loads {rho.round(4).tolist()}, liar needs {need.round(4).tolist()}, "
+        f"claims {claim.round(4).tolist()}"
+    )
 
 
 if __name__ == "__main__":

@@ -45,13 +45,17 @@ def main() -> None:
             if alone <= 3:
                 print(f"cluster {k}: one answer, not Pareto optimal")
     ratios.sort(reverse=True)
-    print(f"{clusters} clusters: {several} with several answers; of those {neither} with no "
-          f"Pareto optimal one among those found; {alone} with one answer found, "
-          "not Pareto optimal")  # fmt: skip
+    print(
+        f"{clusters} clusters: {several} with several answers; of those {neither} with no "
+        f"Pareto optimal one among those found; {alone} with one answer found, "
+        "not Pareto optimal"
+    )
     if ratios:
         middle = float(np.median([ratio for ratio, _ in ratios]))
-        print(f"a user's tasks between two answers: at most {ratios[0][0]:.4f} times "
-              f"(cluster {ratios[0][1]}), in the median cluster {middle:.4f}")  # fmt: skip
+        print(
+            f"a user's tasks between two answers: at most {ratios[0][0]:.4f} times "
+            f"(cluster {ratios[0][1]}), in the median cluster {middle:.4f}"
+        )
 
 
 if __name__ == "__main__":

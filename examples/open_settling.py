@@ -68,9 +68,11 @@ def main() -> None:
             wrong["Algorithm I"] += 1
             print(f"cluster {k}: Algorithm I: {' '.join(str(error).split())[:90]}")
     for name, (taken, k) in slowest.items():
-        print(f"{name}: {len(never[name])} of {clusters} never settled {never[name][:5]}, "
-              f"{late[name]} after more than 300 rounds; slowest {taken} rounds (cluster {k}); "
-              f"{wrong[name]} not PS-DSF")  # fmt: skip
+        print(
+            f"{name}: {len(never[name])} of {clusters} never settled {never[name][:5]}, "
+            f"{late[name]} after more than 300 rounds; slowest {taken} rounds (cluster {k}); "
+            f"{wrong[name]} not PS-DSF"
+        )
     print(f"Algorithm I: {wrong['Algorithm I']} of {clusters} without a certified answer")
 
 

@@ -82,9 +82,7 @@ __version__ = "0.1.0"
 # public name -> module that defines it
 _PUBLIC = {
     "Instance": "instance",
-    **dict.fromkeys(
-        ("Group", "Guarantee", "Bound", "Quota", "Quotas", "Mode"), "instance.quotas"
-    ),
+    **dict.fromkeys(("Group", "Guarantee", "Bound", "Quota", "Quotas", "Mode"), "instance.quotas"),
     "Rule": "instance.rules",
     "Term": "instance.rules",
     "Allocation": "allocation",

@@ -30,29 +30,46 @@ class Comparison(list[dict[str, Any]]):
         except ImportError as error:
             raise MissingExtra("to_frame needs pandas: pip install 'fairopt[frame]'") from error
         flat = [
-            {"name": named(row), "status": row["status"], "verdict": row.get("verdict"),
-             **{key: row.get(key) for key in ("efficiency", "least", "most")},
-             **{f"tasks.{user}": tasks for user, tasks in row.get("totals", {}).items()},
-             **{name: check["holds"] for name, check in row.get("properties", {}).items()}}
+            {
+                "name": named(row),
+                "status": row["status"],
+                "verdict": row.get("verdict"),
+                **{key: row.get(key) for key in ("efficiency", "least", "most")},
+                **{f"tasks.{user}": tasks for user, tasks in row.get("totals", {}).items()},
+                **{name: check["holds"] for name, check in row.get("properties", {}).items()},
+            }
             for row in self
-        ]  # fmt: skip
+        ]
         return pd.DataFrame(flat).set_index("name")
 
     def _repr_html_(self) -> str:
         rows = (
-            [named(row), row.get("efficiency", "-"), row.get("least", "-"), row.get("most", "-"),
-             ", ".join(row.get("fails", ())) or "-", row.get("verdict") or row["status"]]
+            [
+                named(row),
+                row.get("efficiency", "-"),
+                row.get("least", "-"),
+                row.get("most", "-"),
+                ", ".join(row.get("fails", ())) or "-",
+                row.get("verdict") or row["status"],
+            ]
             for row in self
-        )  # fmt: skip
-        head = ["notion or scheduler", "efficiency", "least level", "most level", "fails",
-                "certificate"]  # fmt: skip
+        )
+        head = [
+            "notion or scheduler",
+            "efficiency",
+            "least level",
+            "most level",
+            "fails",
+            "certificate",
+        ]
         return markup.block(markup.table("Comparison", head, rows, len(self)))
 
 
 def named(row: dict[str, Any]) -> str:
     """The name of a row with its parameters."""
-    values = ", ".join(f"{v:g}" if isinstance(v, float) else str(v)
-                       for v in row["parameters"].values())  # fmt: skip
+    values = ", ".join(
+        f"{v:g}" if isinstance(v, float) else str(v) for v in row["parameters"].values()
+    )
     return f"{row['name']} ({values})" if values else str(row["name"])
 
 

@@ -137,9 +137,7 @@ def score(instance: Instance, criterion: Criterion) -> Floats:
         if instance.placement.size > BLOCK:
             return _scored(instance, named)
         # kept with a small instance, as a sweep asks for it several times per point
-        kept: Floats = remembered(
-            instance, f"_score_{criterion}", lambda: _scored(instance, named)
-        )
+        kept: Floats = remembered(instance, f"_score_{criterion}", lambda: _scored(instance, named))
         return kept
     return _scored(instance, criterion)
 
@@ -191,10 +189,13 @@ def _bad_scores(instance: Instance, u: Floats, name: str) -> list[Fault]:
     """The first twenty scores that are not finite and > 0 where the user is eligible."""
     bad = instance.eligible & ~(np.isfinite(u) & (u > 0))
     return [
-        Fault(f"{name}, user {instance.users[n]} on server {instance.servers[i]}",
-              f"{u[n, i]:g}", "a finite score > 0")
+        Fault(
+            f"{name}, user {instance.users[n]} on server {instance.servers[i]}",
+            f"{u[n, i]:g}",
+            "a finite score > 0",
+        )
         for n, i in np.argwhere(bad)[:20]
-    ]  # fmt: skip
+    ]
 
 
 def _largest_ratio(instance: Instance, capacity: Floats) -> Floats:

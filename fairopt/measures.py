@@ -32,49 +32,61 @@ class Measure(NamedTuple):
 
 
 MEASURES: dict[str, Measure] = {
-    "efficiency": Measure(
-        "sum_n phi_n x_n", "kesidis2018 (2), (17)", "weighted tasks", "highest"
-    ),
+    "efficiency": Measure("sum_n phi_n x_n", "kesidis2018 (2), (17)", "weighted tasks", "highest"),
     "sqrt_var_f": Measure(
         "sqrt(sum_n (F_n - mean F)^2 / N), F_n = sum_i u[n,i] x[n,i] / phi_n, "
         "u[n,i] = max_r d[n,r]/c[i,r]",
-        "kesidis2016 (11), (16)", "dominant shares", "lowest",
+        "kesidis2016 (11), (16)",
+        "dominant shares",
+        "lowest",
     ),
     "sqrt_sum_v": Measure(
         "sqrt(sum_i count_i V_i), V_i the variance of u[n,i] x[n,i] / count_i over the users "
         "eligible on i, 0 where nobody is",
-        "kesidis2016 (15), (16)", "dominant shares", "lowest",
+        "kesidis2016 (15), (16)",
+        "dominant shares",
+        "lowest",
     ),
     "utilisation": Measure(
         "sum_i sum_n x[n,i] d[n,r] / sum_i count_i c[i,r]; one key for each resource, "
         "utilisation.NAME",
-        "kesidis2018 (1)", "part of the capacity", "highest",
+        "kesidis2018 (1)",
+        "part of the capacity",
+        "highest",
     ),
     "min_level": Measure(
         "min_n U_n, U_n = s_n / phi_n with the scores of the answer",
-        "kesidis2018 (3)", "shares of the criterion", "highest",
+        "kesidis2018 (3)",
+        "shares of the criterion",
+        "highest",
     ),
-    "max_level": Measure(
-        "max_n U_n", "kesidis2018 (3)", "shares of the criterion", None
-    ),
+    "max_level": Measure("max_n U_n", "kesidis2018 (3)", "shares of the criterion", None),
     "jain": Measure(
-        "(sum_n U_n)^2 / (N sum_n U_n^2)", "Jain, Chiu and Hawe (1984)", "between 1/N and 1",
+        "(sum_n U_n)^2 / (N sum_n U_n^2)",
+        "Jain, Chiu and Hawe (1984)",
+        "between 1/N and 1",
         "highest",
     ),
     "nash_welfare": Measure(
         "(prod_n s_n^phi_n)^(1 / sum phi); 0 when somebody has nothing",
-        "Nash (1950), Kaneko and Nakamura (1979)", "shares of the criterion", "highest",
+        "Nash (1950), Kaneko and Nakamura (1979)",
+        "shares of the criterion",
+        "highest",
     ),
     "price_of_fairness": Measure(
-        "1 - efficiency / efficiency of Throughput()", "Bertsimas, Farias and Trichakis (2011)",
-        "part of the efficiency", "lowest",
+        "1 - efficiency / efficiency of Throughput()",
+        "Bertsimas, Farias and Trichakis (2011)",
+        "part of the efficiency",
+        "lowest",
     ),
     "blocked_users": Measure(
         "number of users at their limit, or with a demanded resource full on every server they "
         "may use",
-        "kesidis2018, Proposition 1", "users", None,
+        "kesidis2018, Proposition 1",
+        "users",
+        None,
     ),
-}  # fmt: skip
+}
 """name -> (formula, source, unit, better); docs/maths/measures.md says what each is good for"""
 
 
@@ -107,9 +119,7 @@ def measure(
 def _measured(allocation: Allocation, best_throughput: float | None) -> dict[str, float | None]:
     inst, levels = allocation.instance, allocation.levels
     total = efficiency(allocation)
-    found: dict[str, float | None] = {
-        "efficiency": total, "sqrt_var_f": None, "sqrt_sum_v": None,
-    }  # fmt: skip
+    found: dict[str, float | None] = {"efficiency": total, "sqrt_var_f": None, "sqrt_sum_v": None}
     if allocation.way_tasks is None:  # with modes there is no one dominant share on a machine
         dominant = criteria.score(inst, "dominant-share") * allocation.tasks
         found["sqrt_var_f"] = sqrt_var_f(inst, dominant)

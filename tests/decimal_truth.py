@@ -44,14 +44,18 @@ def optimal_shares(alloc: fo.Allocation, alpha: float) -> tuple[np.ndarray, np.n
             right: Row = []
             matrix: list[Row] = []
             for n, i in pairs:
-                cost = sum((d[n][i][r] * q for (j, r), q in zip(rows, p, strict=True) if j == i),
-                           Decimal(0))  # fmt: skip
+                cost = sum(
+                    (d[n][i][r] * q for (j, r), q in zip(rows, p, strict=True) if j == i),
+                    Decimal(0),
+                )
                 right.append(1 - cost / value[n])
                 slope = [power / s[n] * (m == n) for m, _ in pairs]
                 matrix.append(slope + [d[n][i][r] * (j == i) / value[n] for j, r in rows])
             for i, r in rows:
-                used = sum((d[n][j][r] * t for (n, j), t in zip(pairs, x, strict=True) if j == i),
-                           Decimal(0))  # fmt: skip
+                used = sum(
+                    (d[n][j][r] * t for (n, j), t in zip(pairs, x, strict=True) if j == i),
+                    Decimal(0),
+                )
                 right.append(1 - used / c[i][r])
                 line = [d[n][i][r] * (j == i) / c[i][r] for n, j in pairs]
                 matrix.append(line + [Decimal(0)] * len(rows))
@@ -70,13 +74,16 @@ def optimal_shares(alloc: fo.Allocation, alpha: float) -> tuple[np.ndarray, np.n
         q = {row: price for row, price in zip(rows, p, strict=True)}
         for i in range(inst.shape[1]):
             for r in range(inst.shape[2]):
-                used = sum((d[n][j][r] * t for (n, j), t in zip(pairs, x, strict=True) if j == i),
-                           Decimal(0))  # fmt: skip
+                used = sum(
+                    (d[n][j][r] * t for (n, j), t in zip(pairs, x, strict=True) if j == i),
+                    Decimal(0),
+                )
                 if used > c[i][r] * (1 + RIGHT):
                     return None
         for n, i in zip(*np.nonzero(inst.eligible), strict=True):
-            cost = sum((d[n][i][r] * q.get((i, r), Decimal(0)) for r in range(inst.shape[2])),
-                       Decimal(0))  # fmt: skip
+            cost = sum(
+                (d[n][i][r] * q.get((i, r), Decimal(0)) for r in range(inst.shape[2])), Decimal(0)
+            )
             if cost < value[n] * (1 - RIGHT):
                 return None
         prices = np.zeros(inst.pool.shape)

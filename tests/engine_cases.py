@@ -26,6 +26,9 @@ def judged(asked: Question, point: Point, inside: bool = False) -> Certificate:
 ONE_RESOURCE = fo.Instance([[1.0], [2.0]], [[12.0]], weight=[1.0, 2.0])
 """W s^-alpha = p d: at alpha = 1 money 1 and 2 of 3, so 4 and 4 tasks"""
 TWO_SERVERS = fo.Instance(
-    [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]], [[9.0, 18.0], [4.0, 2.0]],
-    placement=[[1, 0], [1, 1], [0, 1]], weight=[1.0, 2.0, 1e-3], limit=[np.inf, np.inf, 0.25],
-)  # fmt: skip
+    [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]],
+    [[9.0, 18.0], [4.0, 2.0]],
+    placement=[[1, 0], [1, 1], [0, 1]],
+    weight=[1.0, 2.0, 1e-3],
+    limit=[np.inf, np.inf, 0.25],
+)

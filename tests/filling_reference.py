@@ -57,13 +57,16 @@ class Plain:
 
     def _factor(self, n: int, j: int) -> float:
         have = {
-            "drf": self.capacity.sum(axis=0), "rdrf": self.residual.sum(axis=0),
-            "ps-dsf": self.capacity[j], "rps-dsf": self.residual[j],
-        }[self.criterion]  # fmt: skip
+            "drf": self.capacity.sum(axis=0),
+            "rdrf": self.residual.sum(axis=0),
+            "ps-dsf": self.capacity[j],
+            "rps-dsf": self.residual[j],
+        }[self.criterion]
         return max(
             float(d) / float(c) if c > 0 else np.inf
-            for d, c in zip(self.demand[n], have, strict=True) if d > 0
-        )  # fmt: skip
+            for d, c in zip(self.demand[n], have, strict=True)
+            if d > 0
+        )
 
     def _user_first(self, draw: random.Random) -> tuple[int, int] | None:
         choices = []
@@ -119,9 +122,7 @@ class Plain:
                 if self.selection == "in-order":
                     self._open.sort()
                 continue
-            level = [
-                self.units[n].sum() / self.inst.weight[n] * self._factor(n, j) for n in users
-            ]
+            level = [self.units[n].sum() / self.inst.weight[n] * self._factor(n, j) for n in users]
             near = min(level) * (1 + 2.0**-40)
             return users[next(k for k, v in enumerate(level) if v <= near)], j
         return None

@@ -10,19 +10,29 @@ NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 QUANTITY = {
     "anyOf": [
         {"type": "integer"},
-        {"type": "string", "pattern": r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|"
-         r"[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"},
+        {
+            "type": "string",
+            "pattern": r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))(([KMGTPE]i)|"
+            r"[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$",
+        },
     ]
-}  # fmt: skip
+}
 NAMED = {"type": "string", "maxLength": 253, "pattern": NAME}
 LABEL = {
-    "type": "string", "maxLength": 63, "pattern": r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$",
-}  # fmt: skip
+    "type": "string",
+    "maxLength": 63,
+    "pattern": r"^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$",
+}
 
 
 def table(properties, *required, **more):
-    return {"type": "object", "properties": properties, "required": list(required),
-            "additionalProperties": False, **more}  # fmt: skip
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(required),
+        "additionalProperties": False,
+        **more,
+    }
 
 
 def listed(items, least, most):
@@ -30,22 +40,36 @@ def listed(items, least, most):
 
 
 RESOURCE = table(
-    {"name": {"type": "string"}, "nominalQuota": QUANTITY, "borrowingLimit": QUANTITY,
-     "lendingLimit": QUANTITY}, "name", "nominalQuota",
-)  # fmt: skip
+    {
+        "name": {"type": "string"},
+        "nominalQuota": QUANTITY,
+        "borrowingLimit": QUANTITY,
+        "lendingLimit": QUANTITY,
+    },
+    "name",
+    "nominalQuota",
+)
 FLAVOR = table({"name": NAMED, "resources": listed(RESOURCE, 1, 64)}, "name", "resources")
 GROUP = table(
     {"coveredResources": listed({"type": "string"}, 1, 64), "flavors": listed(FLAVOR, 1, 64)},
-    "coveredResources", "flavors",
-)  # fmt: skip
+    "coveredResources",
+    "flavors",
+)
 
 
 def schema(version, kind, spec):
     return table(
-        {"apiVersion": {"const": f"kueue.x-k8s.io/{version}"}, "kind": {"const": kind},
-         "metadata": table({"name": NAMED}, "name"), "spec": table(spec)},
-        "apiVersion", "kind", "metadata", "spec",
-    )  # fmt: skip
+        {
+            "apiVersion": {"const": f"kueue.x-k8s.io/{version}"},
+            "kind": {"const": kind},
+            "metadata": table({"name": NAMED}, "name"),
+            "spec": table(spec),
+        },
+        "apiVersion",
+        "kind",
+        "metadata",
+        "spec",
+    )
 
 
 SCHEMAS = {
@@ -56,8 +80,9 @@ SCHEMAS = {
             "nodeLabels": {"type": "object", "additionalProperties": LABEL, "maxProperties": 8}
         },
         "ClusterQueue": {
-            cohort: NAMED, "namespaceSelector": {"type": "object"},
+            cohort: NAMED,
+            "namespaceSelector": {"type": "object"},
             "resourceGroups": {"type": "array", "items": GROUP, "maxItems": 16},
         },
     }.items()
-}  # fmt: skip
+}

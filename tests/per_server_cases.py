@@ -45,6 +45,10 @@ def random_instance(seed: int, limits: bool = False, zeros: bool = True) -> Inst
     placement[np.arange(n), rng.integers(0, i, n)] = True
     limit = np.where(rng.random(n) < 0.4, rng.uniform(0.1, 5, n), np.inf) if limits else None
     return Instance(
-        demand, rng.uniform(1, 10, (i, r)), placement, rng.uniform(0.5, 2, n), limit,
+        demand,
+        rng.uniform(1, 10, (i, r)),
+        placement,
+        rng.uniform(0.5, 2, n),
+        limit,
         rng.integers(1, 4, i),
-    )  # fmt: skip
+    )

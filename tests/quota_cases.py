@@ -13,10 +13,14 @@ def story(**changes) -> fo.Instance:
         **changes,
     }
     return fo.Instance(
-        [[1], [1], [1], [1]], [[300]], weight=[1, 1, 3, 1],
-        users=["1A", "1B", "1C", "2A"], servers=["pool"], resources=["gpu"],
+        [[1], [1], [1], [1]],
+        [[300]],
+        weight=[1, 1, 3, 1],
+        users=["1A", "1B", "1C", "2A"],
+        servers=["pool"],
+        resources=["gpu"],
         quotas=fo.Quotas(**quotas),
-    )  # fmt: skip
+    )
 
 
 def cards(**changes) -> fo.Instance:
@@ -26,6 +30,10 @@ def cards(**changes) -> fo.Instance:
         "b": [fo.Mode("A100", [2, 1, 0]), fo.Mode("T4", (1, 0, 1), 0.8)],
     }
     return fo.Instance(
-        [[0, 0, 0], [0, 0, 0]], [[8, 4, 4]], users=["a", "b"], servers=["node"],
-        resources=["cpu", "A100", "T4"], modes={**modes, **changes},
-    )  # fmt: skip
+        [[0, 0, 0], [0, 0, 0]],
+        [[8, 4, 4]],
+        users=["a", "b"],
+        servers=["node"],
+        resources=["cpu", "A100", "T4"],
+        modes={**modes, **changes},
+    )

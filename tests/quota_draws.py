@@ -42,10 +42,15 @@ def drawn(seed: int, what: str = "tree floor bound quota priority limit") -> fo.
         ]
     if "quota" in what and rng.random() < 0.6:
         more["quotas"] = [
-            fo.Quota(m, name, float(rng.integers(3, 12)),
-                     float(rng.choice([0, 2, np.inf])), float(rng.choice([0, 3, np.inf])))
+            fo.Quota(
+                m,
+                name,
+                float(rng.integers(3, 12)),
+                float(rng.choice([0, 2, np.inf])),
+                float(rng.choice([0, 3, np.inf])),
+            )
             for m in some(int(rng.integers(1, 4)))
-        ]  # fmt: skip
+        ]
     if "priority" in what and rng.random() < 0.5:
         more["priority"] = {user: int(rng.integers(0, 2)) for user in users}
     modes = None
@@ -57,6 +62,14 @@ def drawn(seed: int, what: str = "tree floor bound quota priority limit") -> fo.
             ]
         }
     return fo.Instance(
-        demand, capacity, placement, rng.integers(1, 4, n).astype(float), limit, users=users,
-        servers=servers, resources=resources, quotas=fo.Quotas(**more), modes=modes,
-    )  # fmt: skip
+        demand,
+        capacity,
+        placement,
+        rng.integers(1, 4, n).astype(float),
+        limit,
+        users=users,
+        servers=servers,
+        resources=resources,
+        quotas=fo.Quotas(**more),
+        modes=modes,
+    )

@@ -103,10 +103,13 @@ def max_min_levels(
             b.append(-frozen.get(user, Fraction(0)) * (1 - slack))
         for server in range(servers):
             for r in range(resources):
-                a.append([
-                    Fraction(float(inst.pair_demand[k, r])) if i[k] == server else Fraction(0)
-                    for k in range(pairs)
-                ] + [Fraction(0)])  # fmt: skip
+                a.append(
+                    [
+                        Fraction(float(inst.pair_demand[k, r])) if i[k] == server else Fraction(0)
+                        for k in range(pairs)
+                    ]
+                    + [Fraction(0)]
+                )
                 b.append(Fraction(float(inst.pool[server, r])))
         for user in np.flatnonzero(np.isfinite(inst.limit)).tolist():
             a.append([Fraction(int(n[k] == user)) for k in range(pairs)] + [Fraction(0)])
@@ -125,12 +128,13 @@ def filled_levels(inst: fo.Instance, score: np.ndarray) -> list[Fraction]:
     # of resource r, what user n needs for one unit of level
     need = [
         [
-            Fraction(float(inst.weight[k])) / Fraction(float(score[k, 0]))
+            Fraction(float(inst.weight[k]))
+            / Fraction(float(score[k, 0]))
             * Fraction(float(inst.demand_by_server[k, 0, r]))
             for r in range(resources)
         ]
         for k in range(users)
-    ]  # fmt: skip
+    ]
     level: dict[int, Fraction] = {}
     while len(level) < users:
         free = [k for k in range(users) if k not in level]

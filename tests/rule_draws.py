@@ -39,8 +39,11 @@ def draw(seed: int, users: int = 6, servers: int = 4, rules: int = 3) -> fo.Inst
     names = [f"u{n + 1}" for n in range(users)], [f"s{i + 1}" for i in range(servers)]
     found = []
     for j in range(rules):
-        a = np.where(placement & (rng.random((users, servers)) < 0.5),
-                     rng.uniform(0.5, 3.0, (users, servers)).round(1), 0.0)  # fmt: skip
+        a = np.where(
+            placement & (rng.random((users, servers)) < 0.5),
+            rng.uniform(0.5, 3.0, (users, servers)).round(1),
+            0.0,
+        )
         if rng.random() < 0.5:
             a *= rng.choice([-1.0, 1.0], (users, servers))
         if not a.any():
@@ -53,8 +56,9 @@ def draw(seed: int, users: int = 6, servers: int = 4, rules: int = 3) -> fo.Inst
         if sense == "least" and rng.random() < 0.5 and (a >= 0).all():
             amount = at * rng.uniform(1.0, 1.1)  # more than a fair answer would do by itself
         found.append(fo.Rule.of(f"rule {j}", a, **{str(sense): round(amount, 6)}))
-    return fo.Instance(demand, capacity, placement, weight, users=names[0], servers=names[1],
-                       rules=found)  # fmt: skip
+    return fo.Instance(
+        demand, capacity, placement, weight, users=names[0], servers=names[1], rules=found
+    )
 
 
 def rows(inst: fo.Instance) -> Rows:
@@ -113,8 +117,12 @@ def levels(table: Rows, score: Floats, weight: Floats) -> Floats:
         t = float(found.x[-1])
         floor = np.where(frozen, held, weight * t) * (1 - 1e-11)
         for n in np.flatnonzero(~frozen).tolist():
-            more = linprog(-share[n], A_ub=np.vstack([table.left, -share]),
-                           b_ub=np.concatenate([table.right, -floor]), method="highs")
+            more = linprog(
+                -share[n],
+                A_ub=np.vstack([table.left, -share]),
+                b_ub=np.concatenate([table.right, -floor]),
+                method="highs",
+            )
             assert more.status == 0, more.message
             if -more.fun <= weight[n] * t * (1 + 1e-7):
                 frozen[n], held[n] = True, weight[n] * t

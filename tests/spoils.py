@@ -19,29 +19,37 @@ from fairopt.formulas import welfare
 
 VARIANTS: dict[str, tuple[dict, ...]] = {
     "alpha-fair": (
-        {"alpha": 0.5}, {"alpha": 2.0}, {"alpha": 2.0, "weight_inside": True},
+        {"alpha": 0.5},
+        {"alpha": 2.0},
+        {"alpha": 2.0, "weight_inside": True},
         {"alpha": 20.0, "criterion": "drf"},
     ),
     "max-min": ({"criterion": "tasks"}, {"criterion": "drf"}, {"criterion": "dominant-share"}),
     "ps-dsf": ({"division": "rdm"}, {"division": "tdm"}),
     "tradeoff": (
-        {}, {"t_pf": 3.0, "t_drf": 2.0}, {"t_pf": 1.0, "g": 3.0},
-        {"equal_across": True}, {"equal_within": True},
+        {},
+        {"t_pf": 3.0, "t_drf": 2.0},
+        {"t_pf": 1.0, "g": 3.0},
+        {"equal_across": True},
+        {"equal_within": True},
     ),
-}  # fmt: skip
+}
 
 POOL = fo.Instance(
-    [[1, 4, 0], [3, 1, 0], [2, 2, 0], [0, 0, 1], [1, 1, 0]], [[12, 18, 5]],
-    weight=[1, 2, 1e-9, 0.5, 3], limit=[np.inf, np.inf, np.inf, np.inf, 0.25],
+    [[1, 4, 0], [3, 1, 0], [2, 2, 0], [0, 0, 1], [1, 1, 0]],
+    [[12, 18, 5]],
+    weight=[1, 2, 1e-9, 0.5, 3],
+    limit=[np.inf, np.inf, np.inf, np.inf, 0.25],
     users=["first", "heavy", "light", "alone", "limited"],
-)  # fmt: skip
+)
 CLUSTER = fo.Instance(
     [[1, 4, 0], [3, 1, 0], [2, 2, 0], [1, 1, 2], [1, 1, 0], [2, 1, 0]],
     [[9, 18, 0], [12, 6, 8], [4, 3, 0]],
     placement=[[1, 1, 0], [1, 1, 0], [1, 0, 0], [1, 1, 0], [1, 1, 0], [0, 0, 1]],
-    weight=[1, 20, 1e-3, 0.5, 3, 1e-4], limit=[np.inf, np.inf, np.inf, np.inf, 0.25, np.inf],
+    weight=[1, 20, 1e-3, 0.5, 3, 1e-4],
+    limit=[np.inf, np.inf, np.inf, np.inf, 0.25, np.inf],
     users=["first", "heavy", "light", "gpu", "limited", "alone"],
-)  # fmt: skip
+)
 INSTANCES = {"pool": POOL, "cluster": CLUSTER}
 ONE_SERVER = ("bmf",)
 """notions of one pool"""

@@ -16,30 +16,78 @@ import fairopt as fo
 from fairopt import files
 
 JUNK: tuple[Any, ...] = (
-    None, True, False, 0, -1, 3, 0.5, 1e-300, 5e-324, 1e308, -1e308, 10**400, -(10**400), 2**63,
-    float("inf"), float("nan"), "", "1", "inf", "nan", "false", "tdm", "drf", "\x1b[31m", "\ud800",
-    "x" * 1000, [], {}, [1], ["a"], {"a": 1}, [[]], [None], {"": {}},
-)  # fmt: skip
+    None,
+    True,
+    False,
+    0,
+    -1,
+    3,
+    0.5,
+    1e-300,
+    5e-324,
+    1e308,
+    -1e308,
+    10**400,
+    -(10**400),
+    2**63,
+    float("inf"),
+    float("nan"),
+    "",
+    "1",
+    "inf",
+    "nan",
+    "false",
+    "tdm",
+    "drf",
+    "\x1b[31m",
+    "\ud800",
+    "x" * 1000,
+    [],
+    {},
+    [1],
+    ["a"],
+    {"a": 1},
+    [[]],
+    [None],
+    {"": {}},
+)
 
 
 def answers() -> list[dict[str, Any]]:
     """Valid answers of every notion, as plain data."""
     pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"], servers=["s"])
     two = fo.Instance(
-        [[1, 2], [2, 1], [1, 1]], [[4, 6], [8, 3]], placement=[[1, 1], [1, 0], [1, 1]],
-        weight=[1, 2, 1], limit=[float("inf"), float("inf"), 2], count=[1, 2],
-    )  # fmt: skip
+        [[1, 2], [2, 1], [1, 1]],
+        [[4, 6], [8, 3]],
+        placement=[[1, 1], [1, 0], [1, 1]],
+        weight=[1, 2, 1],
+        limit=[float("inf"), float("inf"), 2],
+        count=[1, 2],
+    )
     notions = [
-        fo.Throughput(), fo.ProportionalFair("drf"), fo.AlphaFair(2, weight_inside=True),
-        fo.MaxMin(), fo.Tradeoff(t_pf=1, t_drf=2), fo.PerServerDominantShare(),
-        fo.PerServerDominantShare("tdm"), fo.PerServerDRF(), fo.HandOutDRF(),
-    ]  # fmt: skip
-    found = [fo.solve(inst, notion, uncertified="return") for inst in (pool, two)
-             for notion in notions]  # fmt: skip
-    found += [fo.solve(pool, notion) for notion in (fo.EqualTasks(), fo.CommonTasks(),
-                                                    fo.BottleneckMaxFair())]  # fmt: skip
-    ruled = [("quotas/h4", fo.MaxMin()), ("quotas/g7", fo.ProportionalFair()),
-             ("quotas/m1", fo.MaxMin("tasks")), ("quotas/p1", fo.MaxMin())]  # fmt: skip
+        fo.Throughput(),
+        fo.ProportionalFair("drf"),
+        fo.AlphaFair(2, weight_inside=True),
+        fo.MaxMin(),
+        fo.Tradeoff(t_pf=1, t_drf=2),
+        fo.PerServerDominantShare(),
+        fo.PerServerDominantShare("tdm"),
+        fo.PerServerDRF(),
+        fo.HandOutDRF(),
+    ]
+    found = [
+        fo.solve(inst, notion, uncertified="return") for inst in (pool, two) for notion in notions
+    ]
+    found += [
+        fo.solve(pool, notion)
+        for notion in (fo.EqualTasks(), fo.CommonTasks(), fo.BottleneckMaxFair())
+    ]
+    ruled = [
+        ("quotas/h4", fo.MaxMin()),
+        ("quotas/g7", fo.ProportionalFair()),
+        ("quotas/m1", fo.MaxMin("tasks")),
+        ("quotas/p1", fo.MaxMin()),
+    ]
     found += [fo.solve(fo.read(name).instance, notion) for name, notion in ruled]
     fillings = [fo.fill(inst, "drf") for inst in (pool, two)]
     found += [answer.with_(certificate=fo.certify(answer)) for answer in fillings]
@@ -110,9 +158,10 @@ def believed_wrongly(answer: fo.Allocation) -> str:
         return ""  # any maximal filling is one; the judge of whole tasks has its own tests
     notion = make(name, **answer.notion["parameters"])
     again = fo.solve(answer.instance, notion, uncertified="return")
-    if name in ("throughput", "sum-m", "equal-m", "bmf", "ps-dsf") or answer.notion[
-        "parameters"
-    ].get("alpha") == 0:
+    if (
+        name in ("throughput", "sum-m", "equal-m", "bmf", "ps-dsf")
+        or answer.notion["parameters"].get("alpha") == 0
+    ):
         return ""  # not unique
     assert again.certificate is not None
     if not again.certificate.certified:

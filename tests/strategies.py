@@ -42,12 +42,16 @@ def instances(draw: st.DrawFn) -> fo.Instance:
     names[0][0] = draw(st.one_of(st.just(names[0][0]), reserved))
     demand[..., 0] = np.where((demand > 0).any(axis=-1), demand[..., 0], 0.1)
     return fo.Instance(
-        demand, np.reshape(capacity, (i, r)), placement,
+        demand,
+        np.reshape(capacity, (i, r)),
+        placement,
         weight=draw(st.lists(positive, min_size=n, max_size=n)),
         limit=draw(st.lists(st.one_of(positive, st.just(np.inf)), min_size=n, max_size=n)),
         count=draw(st.lists(st.integers(1, 10**6), min_size=i, max_size=i)),
-        users=names[0], servers=names[1], resources=names[2],
-    )  # fmt: skip
+        users=names[0],
+        servers=names[1],
+        resources=names[2],
+    )
 
 
 @st.composite
@@ -65,8 +69,9 @@ def promised(draw: st.DrawFn) -> fo.Instance:
         for name in draw(st.lists(NAMES, max_size=2, unique=True))
     }
     members = [*(g.name for g in groups), *inst.users]
-    keys = st.tuples(st.sampled_from(members), st.sampled_from(inst.resources),
-                     st.sampled_from([None, *flavors]))  # fmt: skip
+    keys = st.tuples(
+        st.sampled_from(members), st.sampled_from(inst.resources), st.sampled_from([None, *flavors])
+    )
     rows = st.lists(keys, max_size=4, unique=True)
     endless = st.one_of(AMOUNTS, st.just(np.inf))
     some = st.lists(st.sampled_from(inst.users), unique=True)

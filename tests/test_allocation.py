@@ -16,9 +16,14 @@ from fairopt.errors import BadInput, MissingExtra
 
 def inst(limit=None):
     return fo.Instance(
-        [[1, 4], [3, 1]], [[9, 18], [6, 6]], weight=[1, 2], limit=limit,
-        users=["A", "B"], servers=["s", "t"], resources=["cpu", "memory"],
-    )  # fmt: skip
+        [[1, 4], [3, 1]],
+        [[9, 18], [6, 6]],
+        weight=[1, 2],
+        limit=limit,
+        users=["A", "B"],
+        servers=["s", "t"],
+        resources=["cpu", "memory"],
+    )
 
 
 def alloc(tasks=((3, 0), (2, 1)), notion=None, limit=None, **rest):
@@ -85,9 +90,11 @@ def test_all_faults_at_once():
 def test_blocked_without_prices_names_every_full_resource():
     full = alloc(tasks=[[3, 0], [2, 2]])  # s is full of cpu, t of cpu
     assert full.blocked == (
-        Blocked("A", "s", "cpu", None), Blocked("A", "t", "cpu", None),
-        Blocked("B", "s", "cpu", None), Blocked("B", "t", "cpu", None),
-    )  # fmt: skip
+        Blocked("A", "s", "cpu", None),
+        Blocked("A", "t", "cpu", None),
+        Blocked("B", "s", "cpu", None),
+        Blocked("B", "t", "cpu", None),
+    )
     assert alloc(tasks=[[1, 0], [1, 1]]).blocked == ()
 
 
@@ -101,9 +108,11 @@ def test_blocked_by_several_resources_and_not_by_what_is_not_demanded():
     one = fo.Instance([[1, 1, 0], [1, 1, 1]], [[2, 2, 1]])
     a = fo.Allocation(one, fo.ProportionalFair(), [[1], [1]], [[0.5, 0.25, 0.0]])
     assert a.blocked == (
-        Blocked("u1", "s1", "r1", 0.5), Blocked("u1", "s1", "r2", 0.25),
-        Blocked("u2", "s1", "r1", 0.5), Blocked("u2", "s1", "r2", 0.25),
-    )  # fmt: skip
+        Blocked("u1", "s1", "r1", 0.5),
+        Blocked("u1", "s1", "r2", 0.25),
+        Blocked("u2", "s1", "r1", 0.5),
+        Blocked("u2", "s1", "r2", 0.25),
+    )
     bare = a.with_(prices=None)
     assert {b.resource for b in bare.blocked if b.user == "u1"} == {"r1", "r2"}
     assert {b.resource for b in bare.blocked if b.user == "u2"} == {"r1", "r2", "r3"}
@@ -133,11 +142,17 @@ def test_with_changes_one_field_and_judges_nothing():
 
 @pytest.mark.parametrize(
     "changes",
-    [{"tasks": [[3, 0], [2, 0.5]]}, {"prices": np.ones((2, 2)) * 2}, {"limit_prices": [1, 0]},
-     {"level_prices": np.ones((1, 2, 2))}, {"notion": fo.Throughput()},
-     {"score": np.ones((2, 2)) * 2}, {"instance": inst().replace(weight=[1, 3])}],
+    [
+        {"tasks": [[3, 0], [2, 0.5]]},
+        {"prices": np.ones((2, 2)) * 2},
+        {"limit_prices": [1, 0]},
+        {"level_prices": np.ones((1, 2, 2))},
+        {"notion": fo.Throughput()},
+        {"score": np.ones((2, 2)) * 2},
+        {"instance": inst().replace(weight=[1, 3])},
+    ],
     ids=lambda changes: next(iter(changes)),
-)  # fmt: skip
+)
 def test_equal_means_equal_everywhere(changes):
     a = alloc(prices=np.ones((2, 2)))
     assert a == alloc(prices=np.ones((2, 2))) and a != a.with_(**changes)
@@ -149,16 +164,27 @@ def test_no_levels_is_a_shape_too():
 
 
 @pytest.mark.parametrize(
-    "copied", [copy.copy, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))],
+    "copied",
+    [copy.copy, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a))],
     ids=["copy", "deepcopy", "pickle"],
-)  # fmt: skip
+)
 def test_copies_are_equal_and_frozen(copied):
     a = alloc(prices=np.ones((2, 2)), limit_prices=[0, 0], level_prices=np.ones((1, 2, 2)))
     judged = a.with_(certificate=fo.certify(a))
     b = copied(judged)
     assert b == judged and b.certificate == judged.certificate and b.objective == a.objective
-    for name in ("tasks", "prices", "limit_prices", "level_prices", "score", "totals", "shares",
-                 "levels", "used", "utilisation"):  # fmt: skip
+    for name in (
+        "tasks",
+        "prices",
+        "limit_prices",
+        "level_prices",
+        "score",
+        "totals",
+        "shares",
+        "levels",
+        "used",
+        "utilisation",
+    ):
         with pytest.raises(ValueError, match="read-only"):
             getattr(b, name)[...] = 0
         with pytest.raises(ValueError, match="WRITEABLE"):
@@ -181,8 +207,10 @@ def test_to_frame():
     frame = alloc(notion=fo.ProportionalFair("dominant-share")).to_frame()
     assert frame.columns.tolist() == ["user", "server", "tasks", "share"]
     assert frame[["user", "server", "tasks"]].values.tolist() == [
-        ["A", "s", 3.0], ["B", "s", 2.0], ["B", "t", 1.0],
-    ]  # fmt: skip
+        ["A", "s", 3.0],
+        ["B", "s", 2.0],
+        ["B", "t", 1.0],
+    ]
     assert frame["share"].tolist() == pytest.approx([2 / 3, 2 / 3, 1 / 2])
 
 

@@ -30,9 +30,11 @@ def answer(**changes) -> fo.Allocation:
         {"t": 2, "jump": 1, "priority": 1, "users": []},
     ]
     return fo.Allocation(
-        ruled(), TASKS, [[1], [2], [3], [4]],
+        ruled(),
+        TASKS,
+        [[1], [2], [3], [4]],
         **{**prices, "floor_prices": {"1A": 2.0}, "rounds": rounds, **changes},
-    )  # fmt: skip
+    )
 
 
 def faults(inst: fo.Instance, tasks=None, **given) -> dict[str, tuple[str, str]]:
@@ -51,15 +53,22 @@ def test_the_fields_are_kept_sealed_compared_and_pickled():
         first["prices"]["prices"][0, 0] = 7
     assert pickle.loads(pickle.dumps(alloc)) == alloc == alloc.with_(objective=1.0)
     for change in (
-        {"rounds": None}, {"rounds": []}, {"bound_prices": [1]}, {"node_prices": None},
-        {"floor_prices": [1] * 4}, {"rounds": [{"t": 1.5, "users": ["1A", "1C"]}]},
-    ):  # fmt: skip
+        {"rounds": None},
+        {"rounds": []},
+        {"bound_prices": [1]},
+        {"node_prices": None},
+        {"floor_prices": [1] * 4},
+        {"rounds": [{"t": 1.5, "users": ["1A", "1C"]}]},
+    ):
         assert answer(**change) != alloc
 
 
 def test_every_fault_of_prices_and_rounds():
     found = faults(
-        ruled(), np.ones((4, 1)), bound_prices=[-1], node_prices=np.ones((2, 4)),
+        ruled(),
+        np.ones((4, 1)),
+        bound_prices=[-1],
+        node_prices=np.ones((2, 4)),
         floor_prices=[1, np.nan, 1, 1],
         rounds=[
             3,
@@ -67,7 +76,7 @@ def test_every_fault_of_prices_and_rounds():
             {"t": 10**400, "users": [["1A"]]},
             {"users": ["nobody"], "prices": {"price": 1, "prices": [[-1]], "bound_prices": [1, 2]}},
         ],
-    )  # fmt: skip
+    )
     assert found == {
         "bound_prices": ("-1", "numbers >= 0"),
         "node_prices": ("shape (2, 4)", "shape (2, 7)"),
@@ -89,7 +98,7 @@ def test_every_fault_of_prices_and_rounds():
         "rounds[3].t": ("None", "a finite number >= 0"),
         "rounds[3].prices.prices": ("-1", "numbers >= 0"),
         "rounds[3].prices.bound_prices": ("shape (2,)", "shape (1,)"),
-    }  # fmt: skip
+    }
     assert faults(ruled(), np.ones((4, 1)), rounds={"t": 1}) == {
         "rounds": ("a dict", "a list of rounds")
     }

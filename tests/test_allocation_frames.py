@@ -13,9 +13,13 @@ from fairopt.allocation.frames import DUST, FRAMES, ROUNDING, clean
 pd = pytest.importorskip("pandas")
 
 INST = fo.Instance(
-    [[1.0], [1.0]], [[4.0], [1e-3]], weight=[1, 3], users=["a", "b"], servers=["big", "tiny"],
+    [[1.0], [1.0]],
+    [[4.0], [1e-3]],
+    weight=[1, 3],
+    users=["a", "b"],
+    servers=["big", "tiny"],
     resources=["cpu"],
-)  # fmt: skip
+)
 
 
 def answer(tasks: object, inst: fo.Instance = INST) -> fo.Allocation:
@@ -25,9 +29,11 @@ def answer(tasks: object, inst: fo.Instance = INST) -> fo.Allocation:
 def test_every_frame_has_its_labels() -> None:
     alloc = fo.solve(INST, fo.ProportionalFair())
     for what, axes in {
-        "tasks": ("users", "servers"), "prices": ("servers", "resources"),
-        "used": ("servers", "resources"), "utilisation": ("servers", "resources"),
-    }.items():  # fmt: skip
+        "tasks": ("users", "servers"),
+        "prices": ("servers", "resources"),
+        "used": ("servers", "resources"),
+        "utilisation": ("servers", "resources"),
+    }.items():
         frame = alloc.to_frame(what)
         assert tuple(frame.index) == INST.names[axes[0]]
         assert tuple(frame.columns) == INST.names[axes[1]]
@@ -45,8 +51,9 @@ def test_dust_is_nothing_and_what_is_small_is_not() -> None:
     assert clean(answer(tasks)).tolist() == [[1.0, 0.0], [3.0, 0.0]]
     frame = answer(tasks).to_frame()
     assert frame[["user", "server", "tasks"]].values.tolist() == [
-        ["a", "big", 1.0], ["b", "big", 3.0],
-    ]  # fmt: skip
+        ["a", "big", 1.0],
+        ["b", "big", 3.0],
+    ]
     assert answer(tasks).to_frame("tasks").loc["b", "tiny"] == 0.0
     # just above the bound: 1e-3 tasks alone on the tiny server
     above = [[1.0, 1e-3 * DUST * 1.01], [3.0, 0.0]]

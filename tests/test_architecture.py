@@ -30,8 +30,7 @@ LAYERS = (
     ("solving.engines",),
     ("solving",),
     ("properties",),
-    ("sweeping", "compare", "mechanisms", "dynamics", "explaining", "auditing",
-     "overtime"),
+    ("sweeping", "compare", "mechanisms", "dynamics", "explaining", "auditing", "overtime"),
     ("propositions",),
     ("connect", "plan"),
     ("report",),
@@ -45,8 +44,20 @@ JUDGES = {"allocation", "certificates", "filling", "whole.proof"}
 SOLVERS = {"program", "notions", "solving.reduce", "solving.engines"}
 # the search for whole tasks looks for patterns with the judge's own search, never the other way
 SEARCH = {"whole.proof": {"whole"}}
-HEAVY = {"cvxpy", "clarabel", "ecos", "scs", "highspy", "pandas", "pyarrow", "matplotlib", "dask",
-         "numba", "ijson", "yaml"}  # fmt: skip
+HEAVY = {
+    "cvxpy",
+    "clarabel",
+    "ecos",
+    "scs",
+    "highspy",
+    "pandas",
+    "pyarrow",
+    "matplotlib",
+    "dask",
+    "numba",
+    "ijson",
+    "yaml",
+}
 
 
 def modules() -> list[Path]:
@@ -180,8 +191,10 @@ def test_circles_are_found_for_real():
         "fairopt.e": ast.parse("from fairopt.a import thing"),
     }
     assert circles(trees) == {
-        "fairopt.a": {"fairopt.b"}, "fairopt.b": {"fairopt.c"}, "fairopt.c": {"fairopt.a"},
-    }  # fmt: skip
+        "fairopt.a": {"fairopt.b"},
+        "fairopt.b": {"fairopt.c"},
+        "fairopt.c": {"fairopt.a"},
+    }
     del trees["fairopt.c"]
     assert not circles(trees)
 
@@ -202,9 +215,13 @@ def loaded(code: str, tmp_path: Path) -> set[str]:
     """Top-level packages that a fresh interpreter has loaded after `code`."""
     tell = "import sys; print(' '.join(sorted({m.split('.')[0] for m in sys.modules})))"
     run = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{tell}"], capture_output=True, text=True, cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)}, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", f"{code}\n{tell}"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        check=True,
+    )
     return set(run.stdout.splitlines()[-1].split())
 
 

@@ -18,11 +18,14 @@ from fairopt.auditing.reach import Today, bound, reaches
 from fairopt.formulas.lowered import lower
 
 TWO_NODES = fo.Instance(
-    [[1.0], [1.0], [1.0]], [[6.0], [6.0]], placement=[[1, 0], [1, 1], [0, 1]],
-    users=["A", "B", "C"], servers=["x", "y"], resources=["gpu"],
-)  # fmt: skip
+    [[1.0], [1.0], [1.0]],
+    [[6.0], [6.0]],
+    placement=[[1, 0], [1, 1], [0, 1]],
+    users=["A", "B", "C"],
+    servers=["x", "y"],
+    resources=["gpu"],
+)
 HELD = {"A": {"x": 2}, "B": {"x": 4, "y": 4}, "C": {"y": 2}}
-
 
 
 def test_due_and_could_hold_are_two_numbers() -> None:
@@ -55,8 +58,11 @@ def test_gap_of_today() -> None:
 
 
 def test_tasks_that_wait_bound_what_is_due() -> None:
-    rows = [{"user": "A", "server": "x", "tasks": 2}, {"user": "B", "server": "y", "tasks": 1},
-            {"user": "A", "tasks": 1}]  # fmt: skip
+    rows = [
+        {"user": "A", "server": "x", "tasks": 2},
+        {"user": "B", "server": "y", "tasks": 1},
+        {"user": "A", "tasks": 1},
+    ]
     found = fo.audit(TWO_NODES, rows)
     assert {team.user: team.due for team in found.teams} == pytest.approx({"A": 3, "B": 1})
     with pytest.raises(fo.BadInput, match="nobody who holds or waits"):
@@ -79,9 +85,11 @@ def clusters(draw: Callable[..., float]) -> tuple[fo.Instance, np.ndarray]:
     placement = rng.random((users, servers)) < 0.7
     placement[np.arange(users), rng.integers(0, servers, users)] = True
     inst = fo.Instance(
-        rng.uniform(0.1, 2, (users, 2)), rng.uniform(2, 9, (servers, 2)), placement,
+        rng.uniform(0.1, 2, (users, 2)),
+        rng.uniform(2, 9, (servers, 2)),
+        placement,
         rng.uniform(0.5, 2, users),
-    )  # fmt: skip
+    )
     tasks = rng.random((users, servers)) * placement
     over = np.einsum("ni,nr->ir", tasks, inst.demand) / inst.pool
     return inst, tasks / over.max() * rng.uniform(0.3, 1)
@@ -139,8 +147,15 @@ def test_every_fault_of_a_table_is_named(
     held.write_text("user,server,tasks\nA,q,2\nZ,x,1\nB,x,-4\nB,y,x4\nC,y,2\nC,y,nan\nC,y\n")
     code, _, err = run(capsys, "audit", files[0], str(held))
     assert code == 2
-    for words in ("unknown server 'q'", "unknown user 'Z'", "-4", "'x4'", "a second time", "nan",
-                  "2 cells"):  # fmt: skip
+    for words in (
+        "unknown server 'q'",
+        "unknown user 'Z'",
+        "-4",
+        "'x4'",
+        "a second time",
+        "nan",
+        "2 cells",
+    ):
         assert words in err, words
 
 
@@ -161,21 +176,44 @@ def test_what_if_lists_losers_first_and_what_is_promised(
 def test_changes_are_made_or_all_refused(
     capsys: pytest.CaptureFixture[str], files: tuple[str, str]
 ) -> None:
-    code, out, _ = run(capsys, "what-if", files[0], "--notion", "max-min", "--set", "weight.A=2",
-                       "--add-server", "x=1", "--drop", "C")  # fmt: skip
+    code, out, _ = run(
+        capsys,
+        "what-if",
+        files[0],
+        "--notion",
+        "max-min",
+        "--set",
+        "weight.A=2",
+        "--add-server",
+        "x=1",
+        "--drop",
+        "C",
+    )
     assert code == 0 and "gone" in out and "+200 %" in out
-    code, _, err = run(capsys, "what-if", files[0], "--set", "weigth.A=2", "--set", "weight.Q=1",
-                       "--drop", "Z", "--add-server", "x=.5", "--set", "weight.A=two",
-                       "--set", "capacity.x.cpu=2")  # fmt: skip
+    code, _, err = run(
+        capsys,
+        "what-if",
+        files[0],
+        "--set",
+        "weigth.A=2",
+        "--set",
+        "weight.Q=1",
+        "--drop",
+        "Z",
+        "--add-server",
+        "x=.5",
+        "--set",
+        "weight.A=two",
+        "--set",
+        "capacity.x.cpu=2",
+    )
     assert code == 2 and "6 faults" in err
     code, _, err = run(capsys, "what-if", files[0], "--set", "weight.A=-2")
     assert code == 2 and "weight" in err
     assert run(capsys, "what-if", files[0])[0] == 2
 
 
-def test_diff_of_saved_answers(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_diff_of_saved_answers(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     saved = []
     for k, weight in enumerate(([1, 1, 1], [1, 3, 1])):
         answer = fo.solve(TWO_NODES.replace(weight=weight), fo.MaxMin())
@@ -199,20 +237,26 @@ def test_models_say_what_is_held_and_what_changes(capsys: pytest.CaptureFixture[
 
 def test_changes_reach_groups_quotas_and_flavors() -> None:
     inst = fo.Instance(
-        [[1.0], [1.0]], [[50.0], [50.0]], users=["a", "b"], servers=["x", "y"],
+        [[1.0], [1.0]],
+        [[50.0], [50.0]],
+        users=["a", "b"],
+        servers=["x", "y"],
         resources=["gpu"],
         quotas=fo.Quotas(
             groups=(fo.Group("r"), fo.Group("p"), fo.Group("sub", "r")),
-            group={"a": "sub", "b": "p"}, flavors={"big": ["x"]},
+            group={"a": "sub", "b": "p"},
+            flavors={"big": ["x"]},
             quotas=(fo.Quota("r", "gpu", 60, borrow=0), fo.Quota("p", "gpu", 40, lend=10)),
         ),
-    )  # fmt: skip
+    )
     changes = ["nominal.p.gpu=50", "weight.r=3", "nominal.r.big.gpu=7"]
     found = changed(inst, changes, ["x=2"]).quotas
     assert found is not None
     assert {(q.member, q.flavor): q.nominal for q in found.quotas} == {
-        ("r", None): 60, ("r", "big"): 7, ("p", None): 50
-    }  # fmt: skip
+        ("r", None): 60,
+        ("r", "big"): 7,
+        ("p", None): 50,
+    }
     assert {g.name: g.weight for g in found.groups}["r"] == 3
     assert changed(inst, dropped=["r"]).users == ("b",)
     assert changed(inst, dropped=["x"]).servers == ("y",)
@@ -221,12 +265,19 @@ def test_changes_reach_groups_quotas_and_flavors() -> None:
 def test_what_borrowing_rules_are_broken_is_said() -> None:
     """QUOTAS G5: research may not borrow, production may borrow the 20 that research may lend."""
     inst = fo.Instance(
-        [[1.0], [1.0]], [[100.0]], users=["research", "production"], servers=["x"],
+        [[1.0], [1.0]],
+        [[100.0]],
+        users=["research", "production"],
+        servers=["x"],
         resources=["gpu"],
-        quotas=fo.Quotas(quotas=(
-            fo.Quota("research", "gpu", 60, borrow=0), fo.Quota("production", "gpu", 40, lend=10),
-        ), bounds=(fo.Bound("production", "gpu", 75),)),
-    )  # fmt: skip
+        quotas=fo.Quotas(
+            quotas=(
+                fo.Quota("research", "gpu", 60, borrow=0),
+                fo.Quota("production", "gpu", 40, lend=10),
+            ),
+            bounds=(fo.Bound("production", "gpu", 75),),
+        ),
+    )
     fine = fo.audit(inst, {"research": {"x": 20}, "production": {"x": 75}}, fo.MaxMin("tasks"))
     assert fine.broken == ()
     held = {"research": {"x": 65}, "production": {"x": 80}}

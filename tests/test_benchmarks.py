@@ -238,9 +238,13 @@ def test_pages_and_json_are_written_from_the_record(record: dict, tmp_path: Path
 def test_failures_are_on_the_page(record: dict) -> None:
     gone = {"side": "HiGHS", "versions": {}, "failed": "stopped after 3 s"}
     text = pages.markdown(
-        "engine-speed", [record | {"sides": [record["sides"][0], gone]}], "x",
-        pages.surroundings(), False, False,
-    )  # fmt: skip
+        "engine-speed",
+        [record | {"sides": [record["sides"][0], gone]}],
+        "x",
+        pages.surroundings(),
+        False,
+        False,
+    )
     assert "stopped after 3 s" in text and "none reached it" in text and "--quick" not in text
 
 

@@ -69,14 +69,20 @@ def test_the_summary_says_what_the_other_pages_say() -> None:
 
 def test_the_summary_names_where_a_peer_is_faster(tmp_path: Path) -> None:
     case = {
-        "page": "engine-speed", "case": "some", "words": "density 0.7", "users": 3, "servers": 2,
-        "resources": 2, "pairs": 6, "notion": {"name": "alpha-fair"},
+        "page": "engine-speed",
+        "case": "some",
+        "words": "density 0.7",
+        "users": 3,
+        "servers": 2,
+        "resources": 2,
+        "pairs": 6,
+        "notion": {"name": "alpha-fair"},
         "sides": [
             {"side": "fairopt", "wall": 2.0, "peak": 50.0, "gap": 1e-9},
             {"side": "cvxpy plain", "wall": 1.0, "gap": 1e-8},
             {"side": "HiGHS", "wall": 0.1, "gap": 1e-2},
         ],
-    }  # fmt: skip
+    }
     (tmp_path / "engine-speed.json").write_text(json.dumps({"cases": [case]}), encoding="utf-8")
     text = summary.page(tmp_path)
     assert "cvxpy plain takes 0.5 times ours" in text and "HiGHS" not in text

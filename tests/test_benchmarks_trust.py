@@ -91,8 +91,19 @@ def scaled(alloc: fo.Allocation, factor: np.ndarray) -> fo.Allocation:
 
 def test_a_run_is_resumed_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     journal, page = tmp_path / "trust.jsonl", tmp_path / "trust.md"
-    given = ["--each", "1", "--only", "bmf", "per-server", "--kind", "ties", "--journal",
-             str(journal), "--write", str(page)]  # fmt: skip
+    given = [
+        "--each",
+        "1",
+        "--only",
+        "bmf",
+        "per-server",
+        "--kind",
+        "ties",
+        "--journal",
+        str(journal),
+        "--write",
+        str(page),
+    ]
     assert campaign.main(given) == 0
     with pytest.raises(SystemExit):  # the journal is there
         campaign.main(given)
@@ -128,9 +139,12 @@ class _Here:
 
 @pytest.mark.parametrize(
     ("error", "outcome"),
-    [(fo.SolverFailure("nothing"), "crashed"), (RuntimeWarning("0/0"), "crashed"),
-     (fo.NotCertified("not pinned", None), "refused")],
-)  # fmt: skip
+    [
+        (fo.SolverFailure("nothing"), "crashed"),
+        (RuntimeWarning("0/0"), "crashed"),
+        (fo.NotCertified("not pinned", None), "refused"),
+    ],
+)
 def test_errors_are_outcomes(monkeypatch: pytest.MonkeyPatch, error, outcome) -> None:
     def solve(*_: object) -> None:
         raise error
@@ -149,10 +163,13 @@ def test_mutants_are_what_they_say(tmp_path: Path) -> None:
     whole = ast.unparse(ast.parse(path.read_text()))
     found = {(before, after): source for _, before, after, source in mutation.mutants(path)}
     assert set(found) == {
-        ("1e-06", "9.999999999999999e-05"), ("0", "1"), ("a - b", "a + b"), ("a - b", "a"),
+        ("1e-06", "9.999999999999999e-05"),
+        ("0", "1"),
+        ("a - b", "a + b"),
+        ("a - b", "a"),
         ("max(a - b, 0)", "a - b"),
         ("max(a - b, 0) <= TOLERANCE", "max(a - b, 0) > TOLERANCE"),
-    }  # fmt: skip
+    }
     for (before, after), source in found.items():
         bare = whole.replace(f" {before})", f" {after})")
         assert source in (whole.replace(before, after, 1), bare)

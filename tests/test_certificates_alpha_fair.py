@@ -19,9 +19,13 @@ from fairopt.errors import BadInput, UsageError
 from fairopt.formulas import welfare
 
 NOTIONS = [
-    fo.Throughput(), fo.AlphaFair(0.5), fo.ProportionalFair(), fo.AlphaFair(2),
-    fo.AlphaFair(2, weight_inside=True), fo.AlphaFair(50, "drf"),
-]  # fmt: skip
+    fo.Throughput(),
+    fo.AlphaFair(0.5),
+    fo.ProportionalFair(),
+    fo.AlphaFair(2),
+    fo.AlphaFair(2, weight_inside=True),
+    fo.AlphaFair(50, "drf"),
+]
 
 
 def failed(certificate):
@@ -35,9 +39,14 @@ def check(certificate, name):
 def cluster(limit=None):
     """Three users of two resources on two servers; the third may use only one."""
     return fo.Instance(
-        [[1, 4], [3, 1], [2, 2]], [[9, 18], [12, 6]], placement=[[1, 1], [1, 1], [0, 1]],
-        weight=[1, 2, 0.5], limit=limit, users=["a", "b", "c"], resources=["cpu", "memory"],
-    )  # fmt: skip
+        [[1, 4], [3, 1], [2, 2]],
+        [[9, 18], [12, 6]],
+        placement=[[1, 1], [1, 1], [0, 1]],
+        weight=[1, 2, 0.5],
+        limit=limit,
+        users=["a", "b", "c"],
+        resources=["cpu", "memory"],
+    )
 
 
 def spoiled(alloc, **changes):
@@ -365,9 +374,11 @@ def test_forged_prices_of_all_kinds_are_not_believed(right):
     inst = right.instance.replace(
         demand=np.pad(right.instance.demand, ((0, 0), (0, 1))),
         capacity=np.pad(right.instance.capacity, ((0, 1), (0, 1)), constant_values=5.0),
-        placement=np.pad(right.instance.placement, ((0, 0), (0, 1))), count=None,
-        servers=["s1", "s2", "nobody's"], resources=["cpu", "memory", "unwanted"],
-    )  # fmt: skip
+        placement=np.pad(right.instance.placement, ((0, 0), (0, 1))),
+        count=None,
+        servers=["s1", "s2", "nobody's"],
+        resources=["cpu", "memory", "unwanted"],
+    )
     wide = np.pad(right.prices, ((0, 1), (0, 1)))
     more = np.pad(right.tasks, ((0, 0), (0, 1)))
     mine = fo.Allocation(inst, fo.ProportionalFair(), more, wide)
@@ -476,8 +487,9 @@ PRINTED = {
 
 # exact shares: of 4.1 as derived in `test_the_optimum_of_4_1`, of placement all alike
 OPTIMUM = {
-    "kesidis2016/no-penalty": (40 / 51, 10 / 9, 20 / 27), "kesidis2016/placement": (2 / 3,) * 3,
-}  # fmt: skip
+    "kesidis2016/no-penalty": (40 / 51, 10 / 9, 20 / 27),
+    "kesidis2016/placement": (2 / 3,) * 3,
+}
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -571,9 +583,7 @@ def test_any_prices_bound_every_feasible_point(question, data):
     p = np.array(data.draw(st.lists(money, min_size=i * r, max_size=i * r))).reshape(i, r)
     mu = np.array(data.draw(st.lists(money, min_size=n, max_size=n)))
     mu = np.where(np.isfinite(inst.limit), mu, 0)
-    here, there = (
-        fo.Allocation(inst, notion, feasible(data.draw, inst), p, mu) for _ in range(2)
-    )
+    here, there = (fo.Allocation(inst, notion, feasible(data.draw, inst), p, mu) for _ in range(2))
     bound = gap_by_prices(here)
     if np.isfinite(bound):
         assert there.equivalent <= here.equivalent * (1 + bound) * (1 + 1e-9)

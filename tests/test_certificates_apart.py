@@ -31,9 +31,12 @@ def beside(alpha: float, sizes=SIZES, ruled: bool = False) -> tuple[fo.Instance,
     placement = own[:, None] == np.arange(len(sizes))
     bounds = [fo.Bound("u1", "r1", 99.0 * capacity.max())] if ruled else []
     inst = fo.Instance(
-        demand[:, None], capacity[:, None], placement, weight,
+        demand[:, None],
+        capacity[:, None],
+        placement,
+        weight,
         quotas=fo.Quotas(bounds=bounds) if ruled else None,
-    )  # fmt: skip
+    )
     return inst, np.where(placement, share[:, None], 0.0)
 
 

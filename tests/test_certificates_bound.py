@@ -117,9 +117,13 @@ def asked_floor(inst: fo.Instance, alpha: float) -> np.ndarray:
 
 
 def of_one_resource(
-    weight: np.ndarray, demand: np.ndarray, room: float, alpha: float, most: np.ndarray,
+    weight: np.ndarray,
+    demand: np.ndarray,
+    room: float,
+    alpha: float,
+    most: np.ndarray,
     least: np.ndarray,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Shares clip((W / (d price))^(1/alpha), least, most) at the price that fills the resource."""
     low, high = -2000.0, 2000.0
     for _ in range(300):
@@ -144,9 +148,9 @@ def test_one_resource_of_many_users(alpha: float) -> None:
         floor = np.where(rng.random(users) < 0.3, np.minimum(even * 0.5, most * 0.9), 0.0)
         names = [f"u{n + 1}" for n in range(users)]
         amount = floor * demand
-        quotas = fo.Quotas(guarantees=[
-            fo.Guarantee(names[n], "r1", amount[n]) for n in np.flatnonzero(floor)
-        ])  # fmt: skip
+        quotas = fo.Quotas(
+            guarantees=[fo.Guarantee(names[n], "r1", amount[n]) for n in np.flatnonzero(floor)]
+        )
         inst = fo.Instance(demand[:, None], [[10.0]], weight=weight, limit=most, quotas=quotas)
         floor = amount / demand
         right = of_one_resource(weight, demand, 10.0, alpha, most, floor)
@@ -196,8 +200,12 @@ def test_what_is_not_feasible_proves_nothing(spoil: str) -> None:
 
 def test_parts_that_share_no_rule_have_sums_of_their_own() -> None:
     """A light part is not measured by what is lost in a heavy one."""
-    inst = fo.Instance(np.ones((4, 1)), [[2.0], [2.0]], placement=[[1, 0]] * 2 + [[0, 1]] * 2,
-                       weight=[1e6, 1e6, 1, 1])  # fmt: skip
+    inst = fo.Instance(
+        np.ones((4, 1)),
+        [[2.0], [2.0]],
+        placement=[[1, 0]] * 2 + [[0, 1]] * 2,
+        weight=[1e6, 1e6, 1, 1],
+    )
     tasks = np.array([[1 - 1e-6, 0], [1 - 1e-6, 0], [0, 1 - 1e-13], [0, 1 - 1e-13]])
     alloc = fo.Allocation(inst, fo.ProportionalFair(), tasks, [[1e6], [1.0]])
     question = asked(alloc)

@@ -74,8 +74,9 @@ def definition(alloc: fo.Allocation) -> tuple[np.ndarray, np.ndarray, np.ndarray
     ]
     budget = sum(
         p[i, r] * inst.capacity[i, r] * inst.count[i]
-        for i in range(servers) for r in range(resources)
-    ) + sum(mu[n] * inst.limit[n] for n in range(users) if mu[n] > 0)  # fmt: skip
+        for i in range(servers)
+        for r in range(resources)
+    ) + sum(mu[n] * inst.limit[n] for n in range(users) if mu[n] > 0)
     worth = [w**alpha if inside else w for w in inst.weight]
     q, share, paid, idle = (np.zeros(users) for _ in range(4))
     for n in range(users):
@@ -88,10 +89,12 @@ def definition(alloc: fo.Allocation) -> tuple[np.ndarray, np.ndarray, np.ndarray
             share[n] += alloc.score[n, i] * x[n, i]
             paid[n] += cost * x[n, i]
             idle[n] += sum(
-                p[i, r] * inst.demand[n, r] * x[n, i]
+                p[i, r]
+                * inst.demand[n, r]
+                * x[n, i]
                 * (1 - used[i][r] / (inst.capacity[i, r] * inst.count[i]))
                 for r in range(resources)
-            )  # fmt: skip
+            )
         q[n] = min(costs)
         if mu[n] > 0:
             total = x[n].sum()
@@ -152,18 +155,22 @@ HEAVY = 1e4
 def overpaid_alone(notion, alpha: float, t: float) -> fo.Allocation:
     """One user holds half its share on a server that is dearer by t."""
     inst = fo.Instance(
-        [[1.0], [1.0]], [[0.5], [0.5], [HEAVY]], placement=[[1, 1, 0], [0, 0, 1]],
+        [[1.0], [1.0]],
+        [[0.5], [0.5], [HEAVY]],
+        placement=[[1, 1, 0], [0, 0, 1]],
         weight=[1, HEAVY**alpha],
-    )  # fmt: skip
+    )
     return fo.Allocation(inst, notion, [[0.5, 0.5, 0], [0, 0, HEAVY]], [[1.0], [1.0 + t], [1.0]])
 
 
 def idle_alone(notion, alpha: float, t: float) -> fo.Allocation:
     """One user has what it wants at prices that ask t for a resource half full."""
     inst = fo.Instance(
-        [[1.0, 1.0], [1.0, 0.0]], [[1.0, 2.0], [HEAVY, 1.0]], placement=np.eye(2),
+        [[1.0, 1.0], [1.0, 0.0]],
+        [[1.0, 2.0], [HEAVY, 1.0]],
+        placement=np.eye(2),
         weight=[1, HEAVY**alpha],
-    )  # fmt: skip
+    )
     p = np.array([[1.0, t], [1.0, 0.0]])
     first = wanted(inst, alpha, p, np.zeros(2))
     inst = inst.replace(capacity=[[first, 2 * first], [HEAVY, 1.0]])
@@ -173,9 +180,12 @@ def idle_alone(notion, alpha: float, t: float) -> fo.Allocation:
 def unreached_alone(notion, alpha: float, t: float) -> fo.Allocation:
     """One user has what it wants at prices that ask t for a limit it has reached by half."""
     inst = fo.Instance(
-        [[1.0], [1.0]], [[1.0], [HEAVY]], placement=np.eye(2), weight=[1, HEAVY**alpha],
+        [[1.0], [1.0]],
+        [[1.0], [HEAVY]],
+        placement=np.eye(2),
+        weight=[1, HEAVY**alpha],
         limit=[2, INF],
-    )  # fmt: skip
+    )
     mu = np.array([t, 0.0])
     first = wanted(inst, alpha, np.array([[1.0], [1.0]]), mu)
     inst = inst.replace(capacity=[[first], [HEAVY]])
@@ -183,9 +193,11 @@ def unreached_alone(notion, alpha: float, t: float) -> fo.Allocation:
 
 
 BENT = {
-    "error": (error_alone, 0), "overpayment": (overpaid_alone, 1),
-    "money of what is not full": (idle_alone, 2), "money of a limit": (unreached_alone, 2),
-}  # fmt: skip
+    "error": (error_alone, 0),
+    "overpayment": (overpaid_alone, 1),
+    "money of what is not full": (idle_alone, 2),
+    "money of a limit": (unreached_alone, 2),
+}
 PLAIN = {0.5: "alpha-fair", 1.0: "proportional", 2.0: "alpha-fair", 5.0: "alpha-fair"}
 
 
@@ -294,25 +306,22 @@ def idle_at_0(t: float) -> fo.Allocation:
 
 def unreached_at_0(t: float) -> fo.Allocation:
     """A light user alone on a server asks for its worth, t of it for a limit half reached."""
-    inst = fo.Instance(
-        [[1.0], [1.0]], [[1e4], [1.0]], placement=[[1, 0], [0, 1]], limit=[INF, 2.0]
-    )
-    return fo.Allocation(
-        inst, fo.Throughput(), [[1e4, 0], [0, 1]], [[1.0], [1 - t]], [0.0, t]
-    )
+    inst = fo.Instance([[1.0], [1.0]], [[1e4], [1.0]], placement=[[1, 0], [0, 1]], limit=[INF, 2.0])
+    return fo.Allocation(inst, fo.Throughput(), [[1e4, 0], [0, 1]], [[1.0], [1 - t]], [0.0, t])
 
 
 @pytest.mark.parametrize(
-    "bend", [idle_at_0, lambda t: overpaid_alone(fo.Throughput(), 0, t)],
+    "bend",
+    [idle_at_0, lambda t: overpaid_alone(fo.Throughput(), 0, t)],
     ids=["money of what is not full", "overpayment"],
-)  # fmt: skip
+)
 def test_residual_of_throughput(bend: Callable[[float], fo.Allocation]) -> None:
     bracketed(bend, residual, 1e-6)
 
 
 @pytest.mark.parametrize("bend", [price_off, unreached_at_0])
 def test_prices_of_throughput_that_are_wrong_beside_right_tasks(
-    bend: Callable[[float], fo.Allocation]
+    bend: Callable[[float], fo.Allocation],
 ) -> None:
     """Each has all that it could have alone, so whatever its server costs."""
     assert residual(bend(1e-3)) > 1e-4
@@ -344,16 +353,16 @@ def test_capacity_and_limits_of_every_notion(name: str) -> None:
     notion = make(name, **plain(name))
     full = fo.Instance([[0.3]], [[3.0]])
     bracketed(
-        lambda t: fo.Allocation(
-            full, notion, [[10 * (1 + t)]], [[1.0]], level_prices=[[[1.0]]]
-        ),
-        lambda alloc: float(alloc.tasks[0, 0] * 0.3 / 3 - 1), 1e-9,
-    )  # fmt: skip
+        lambda t: fo.Allocation(full, notion, [[10 * (1 + t)]], [[1.0]], level_prices=[[[1.0]]]),
+        lambda alloc: float(alloc.tasks[0, 0] * 0.3 / 3 - 1),
+        1e-9,
+    )
     at = fo.Instance([[0.3]], [[30.0]], limit=[10.0])
     bracketed(
         lambda t: fo.Allocation(at, notion, [[10 * (1 + t)]], [[0.0]], [1.0]),
-        lambda alloc: float(alloc.tasks[0, 0] / 10 - 1), 1e-9,
-    )  # fmt: skip
+        lambda alloc: float(alloc.tasks[0, 0] / 10 - 1),
+        1e-9,
+    )
     for tasks in ([[10.0, 1e-300]], [[10.0, 0.0]]):
         if name != "bmf":
             two = fo.Instance([[0.3]], [[3.0], [3.0]], placement=[[1, 0]])
@@ -368,17 +377,21 @@ def test_time_is_kept_to_one_part_in_a_billion() -> None:
     notion = fo.PerServerDominantShare("tdm")
     good, bad = bracketed(
         lambda t: fo.Allocation(inst, notion, [[0.5 * (1 + t)], [0.5 * (1 + t)]]),
-        lambda alloc: float(alloc.tasks.sum() - 1), 1e-9,
-    )  # fmt: skip
+        lambda alloc: float(alloc.tasks.sum() - 1),
+        1e-9,
+    )
     assert bad.verdict == "refuted"
 
 
 # -- notions by bottlenecks -----------------------------------------------------------------------
 
 BOTTLENECKS = {
-    "rdm": fo.PerServerDominantShare(), "tdm": fo.PerServerDominantShare("tdm"),
-    "per-server-drf": fo.PerServerDRF(), "drf-hug": fo.HandOutDRF(), "bmf": fo.BottleneckMaxFair(),
-}  # fmt: skip
+    "rdm": fo.PerServerDominantShare(),
+    "tdm": fo.PerServerDominantShare("tdm"),
+    "per-server-drf": fo.PerServerDRF(),
+    "drf-hug": fo.HandOutDRF(),
+    "bmf": fo.BottleneckMaxFair(),
+}
 TWO = fo.Instance([[1.0], [1.0]], [[1.0]])
 
 
@@ -388,21 +401,24 @@ def test_residual_of_notions_by_bottlenecks(name: str) -> None:
     # one takes from the other: how far the lower level is below the higher
     good, bad = bracketed(
         lambda t: fo.Allocation(TWO, notion, [[0.5 * (1 - t)], [0.5 * (1 + t)]]),
-        lambda alloc: float(1 - alloc.tasks[0, 0] / alloc.tasks[1, 0]), 1e-6,
-    )  # fmt: skip
+        lambda alloc: float(1 - alloc.tasks[0, 0] / alloc.tasks[1, 0]),
+        1e-6,
+    )
     assert good.residual == pytest.approx(0.5e-6, rel=1e-3) and bad.verdict == "unproved"
     # both leave some: by how much either could grow
     good, bad = bracketed(
         lambda t: fo.Allocation(TWO, notion, [[0.5 * (1 - t)], [0.5 * (1 - t)]]),
-        lambda alloc: float((1 - alloc.tasks.sum()) / alloc.tasks[0, 0]), 1e-6,
-    )  # fmt: skip
+        lambda alloc: float((1 - alloc.tasks.sum()) / alloc.tasks[0, 0]),
+        1e-6,
+    )
     assert good.residual == pytest.approx(0.5e-6, rel=1e-3) and bad.verdict == "unproved"
     # one is short of its limit, and the server far from full
     wide = fo.Instance([[1.0], [1.0]], [[10.0]], limit=[1.0, 2.0])
     bracketed(
         lambda t: fo.Allocation(wide, notion, [[1.0], [2.0 * (1 - t)]]),
-        lambda alloc: float(1 - alloc.tasks[1, 0] / 2), 1e-6,
-    )  # fmt: skip
+        lambda alloc: float(1 - alloc.tasks[1, 0] / 2),
+        1e-6,
+    )
     # what fails by more than a thousandth is refuted
     for t, verdict in ((0.4e-3, "unproved"), (0.6e-3, "refuted")):
         alloc = fo.Allocation(TWO, notion, [[0.5 * (1 - t)], [0.5 * (1 + t)]])
@@ -446,8 +462,9 @@ def test_level_and_residual_of_equal_m() -> None:
     best = answer(0)
     bracketed(
         lambda t: best.with_(tasks=best.tasks + t * np.array([[0], [0], [-0.5], [0.5]])),
-        lambda alloc: float(1 - alloc.tasks[2, 0] / 0.5), 1e-9,
-    )  # fmt: skip
+        lambda alloc: float(1 - alloc.tasks[2, 0] / 0.5),
+        1e-9,
+    )
 
 
 # -- the trade-off --------------------------------------------------------------------------------
@@ -467,9 +484,11 @@ def test_overpayment_in_the_trade_off() -> None:
 
     def answer(t: float) -> fo.Allocation:
         inst = fo.Instance(
-            np.ones((3, 1)), [[1e4 + 0.5], [1e4 + 0.5]], placement=[[1, 1], [1, 0], [0, 1]],
+            np.ones((3, 1)),
+            [[1e4 + 0.5], [1e4 + 0.5]],
+            placement=[[1, 1], [1, 0], [0, 1]],
             weight=[1, 1e4, 1e4 * (1 + t)],
-        )  # fmt: skip
+        )
         tasks = [[0.5, 0.5], [1e4, 0], [0, 1e4]]
         return fo.Allocation(inst, fo.Tradeoff(), tasks, [[1.0], [1.0 + t]])
 
@@ -528,8 +547,9 @@ def test_residual_of_hard_forms(form: str) -> None:
     notion = fo.Tradeoff(**{form: True})
     good, _ = bracketed(
         lambda t: fo.Allocation(TWO, notion, [[0.5 * (1 - t)], [0.5 * (1 - t)]], [[1.0]]),
-        lambda alloc: float(1 - alloc.tasks.sum()), 1e-6,
-    )  # fmt: skip
+        lambda alloc: float(1 - alloc.tasks.sum()),
+        1e-6,
+    )
     assert good.residual == pytest.approx(0.5e-6, rel=1e-2)
 
 
@@ -541,8 +561,9 @@ def test_whole_tasks_are_whole_to_one_part_in_a_billion() -> None:
     inst = fo.Instance([[2.0]], [[3.9]])
     bracketed(
         lambda t: fo.Allocation(inst, filled, [[1.5 * (1 + t)]]),
-        lambda alloc: float((alloc.tasks[0, 0] / 0.5 - 3) / (1 + 3)), 1e-9,
-    )  # fmt: skip
+        lambda alloc: float((alloc.tasks[0, 0] / 0.5 - 3) / (1 + 3)),
+        1e-9,
+    )
 
 
 def test_packings_add_up_and_fit_to_one_part_in_a_billion() -> None:
@@ -631,10 +652,17 @@ def order(alloc: fo.Allocation) -> float:
     level = share / inst.weight
     best = np.full(users, INF)
     for p in alloc.level_prices:
-        price = np.array([
-            [sum(p[i, r] * inst.demand[n, r] for r in range(resources)) / alloc.score[n, i]
-             if inst.eligible[n, i] else INF for i in range(servers)] for n in range(users)
-        ])  # fmt: skip
+        price = np.array(
+            [
+                [
+                    sum(p[i, r] * inst.demand[n, r] for r in range(resources)) / alloc.score[n, i]
+                    if inst.eligible[n, i]
+                    else INF
+                    for i in range(servers)
+                ]
+                for n in range(users)
+            ]
+        )
         q = price.min(axis=1)
         for n in range(users):
             below = sum(q[m] * share[m] for m in range(users) if level[m] <= level[n] * near)
@@ -657,16 +685,20 @@ def test_room_of_levels() -> None:
     """Everybody short; and one short of its limit, far from a server that is full."""
     bracketed(
         lambda t: fo.Allocation(TWO, TASKS, [[0.5 * (1 - t)]] * 2, level_prices=[[[1.0]]]),
-        order, 1e-6,
-    )  # fmt: skip
+        order,
+        1e-6,
+    )
     limited = TWO.replace(limit=[0.25, INF])
     bracketed(
         lambda t: fo.Allocation(
-            limited.replace(capacity=[[2.0]], limit=[0.25, 0.5]), TASKS,
-            [[0.25 * (1 - t)], [0.5]], level_prices=[[[1.0]]],
+            limited.replace(capacity=[[2.0]], limit=[0.25, 0.5]),
+            TASKS,
+            [[0.25 * (1 - t)], [0.5]],
+            level_prices=[[[1.0]]],
         ),
-        order, 1e-6,
-    )  # fmt: skip
+        order,
+        1e-6,
+    )
 
 
 def test_excess_above_a_level() -> None:
@@ -674,8 +706,10 @@ def test_excess_above_a_level() -> None:
     inst = fo.Instance([[1.0], [1.0]], [[1e8 + 1]], weight=[1, 1e8])
     bracketed(
         lambda t: fo.Allocation(inst, TASKS, [[1 + t], [1e8 - t]], level_prices=[[[1.0]]]),
-        order, 1e-6, small=0.1,
-    )  # fmt: skip
+        order,
+        1e-6,
+        small=0.1,
+    )
     # five times its due, and all of what is there
     for tasks in ([[5.0], [1e8 - 4]], [[1e3], [1e8 - 999]]):
         alloc = fo.Allocation(inst, TASKS, tasks, level_prices=[[[1.0]]])
@@ -684,9 +718,7 @@ def test_excess_above_a_level() -> None:
 
 def test_excess_is_the_part_held_where_it_is_missed() -> None:
     """A user with a server of its own holds a little of the other, where a heavy one is stopped."""
-    inst = fo.Instance(
-        [[1.0], [1.0]], [[1e8], [3.0]], placement=[[1, 1], [1, 0]], weight=[1, 1e8]
-    )
+    inst = fo.Instance([[1.0], [1.0]], [[1e8], [3.0]], placement=[[1, 1], [1, 0]], weight=[1, 1e8])
     rows = [[[1.0], [0.0]], [[1.0], [1.0]]]
 
     def answer(t: float) -> fo.Allocation:

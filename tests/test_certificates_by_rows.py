@@ -27,11 +27,22 @@ def system(rng: np.random.Generator, users: int, limited: float, flows: int = 0)
     entry = np.concatenate([entry, rng.uniform(0.5, 2, len(mine))])
     rows = 5 + len(own)
     return Missing(
-        owner, rng.uniform(0.1, 1, held), np.arange(rows), row, each, entry,
-        1e-6 * rng.normal(size=held), 1e-6 * rng.normal(size=rows), 1e-6 * rng.normal(size=users),
-        rng.uniform(0.2, 2, users), np.ones(held), np.ones(rows), np.ones(users), rows,
+        owner,
+        rng.uniform(0.1, 1, held),
+        np.arange(rows),
+        row,
+        each,
+        entry,
+        1e-6 * rng.normal(size=held),
+        1e-6 * rng.normal(size=rows),
+        1e-6 * rng.normal(size=users),
+        rng.uniform(0.2, 2, users),
+        np.ones(held),
+        np.ones(rows),
+        np.ones(users),
+        rows,
         np.zeros(rows),
-    )  # fmt: skip
+    )
 
 
 def missed(wanted: Missing, step: tuple[np.ndarray, np.ndarray, np.ndarray]) -> list[np.ndarray]:
@@ -44,8 +55,9 @@ def missed(wanted: Missing, step: tuple[np.ndarray, np.ndarray, np.ndarray]) -> 
     risen = np.bincount(wanted.owner[tied], dz[tied], len(dv))
     return [
         module.PULL * dz / wanted.part + paid - value - wanted.error,
-        used - module.LOOSE * dp - wanted.left, risen + wanted.bend * dv - wanted.miss,
-    ]  # fmt: skip
+        used - module.LOOSE * dp - wanted.left,
+        risen + wanted.bend * dv - wanted.miss,
+    ]
 
 
 @pytest.mark.parametrize("chunk", [1 << 20, 64])

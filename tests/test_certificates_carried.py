@@ -56,13 +56,15 @@ def test_a_user_at_its_limit_that_must_move_its_tasks_to_rise() -> None:
     the other has a hundredth less, though its row was not full."""
     score = np.array([[3.00009155, 3.00004578], [3.0, 2.0]])
     inst = fo.Instance(
-        [[2.0, 1.0], [2.0, 0.0]], [[2.0, 3.0], [8.0, 3.0]], limit=[0.75, 0.25],
-        weight=[1e5, 1e-7],
-    )  # fmt: skip
+        [[2.0, 1.0], [2.0, 0.0]], [[2.0, 3.0], [8.0, 3.0]], limit=[0.75, 0.25], weight=[1e5, 1e-7]
+    )
     some = fo.Allocation(
-        inst, fo.MaxMin(criterion=lambda _: score), [[0.74, 0.01], [0.25, 0.0]],
-        score=score, level_prices=np.zeros((1, 2, 2)),
-    )  # fmt: skip
+        inst,
+        fo.MaxMin(criterion=lambda _: score),
+        [[0.74, 0.01], [0.25, 0.0]],
+        score=score,
+        level_prices=np.zeros((1, 2, 2)),
+    )
     tight = some.with_(instance=inst.replace(capacity=[[1.99, 3.0], [8.0, 3.0]]))
     assert far(some) < 1e-6 and judged(some).certified  # there is room for both
     assert far(tight) > 1e-3
@@ -109,8 +111,14 @@ def test_sums_by_hand() -> None:
     dropped = carried(stage, np.zeros(2), np.array([1e-4, 0.0]), [second, first], None)
     np.testing.assert_allclose(dropped.up, [0.0, 3 * 1e-4 / 2])
     # a full row of which the first holds 3/4 and the second the rest
-    uses = Uses(np.array([0, 1]), np.array([0, 0]), np.array([0.75, 0.25]), np.ones(2),
-                np.array([0.75, 0.25]), np.zeros(1))  # fmt: skip
+    uses = Uses(
+        np.array([0, 1]),
+        np.array([0, 0]),
+        np.array([0.75, 0.25]),
+        np.ones(2),
+        np.array([0.75, 0.25]),
+        np.zeros(1),
+    )
     np.testing.assert_allclose(crowded(stage, np.array([1e-3, 0.0]), uses), [0, 3e-3])
     half = uses._replace(left=np.array([0.75e-3 / 2]))
     np.testing.assert_allclose(crowded(stage, np.array([1e-3, 0.0]), half), [0, 1.5e-3])

@@ -69,9 +69,11 @@ def test_tasks_beyond_m_n_are_no_use_to_sum_m() -> None:
 def test_nothing_of_equal_m_lies_where_it_is_clearly_dear(part: float, good: bool) -> None:
     """What the third user's server leaves is worth 1e-4 more to the second than to the first."""
     inst = fo.Instance(
-        [[1.0, 1e-4], [1.0, 2e-4], [1.0, 0.0]], [[9.0, 9.0], [1.0, 1.0]],
-        placement=[[1, 0], [1, 0], [0, 1]], limit=[np.inf, np.inf, 0.5],
-    )  # fmt: skip
+        [[1.0, 1e-4], [1.0, 2e-4], [1.0, 0.0]],
+        [[9.0, 9.0], [1.0, 1.0]],
+        placement=[[1, 0], [1, 0], [0, 1]],
+        limit=[np.inf, np.inf, 0.5],
+    )
     best = solved(inst, fo.EqualTasks())
     assert best.tasks == pytest.approx(np.array([[0.5, 0], [8.5, 0], [0, 0.5]]))
     more = part * 0.5
@@ -104,9 +106,12 @@ def test_answers_over_twelve_decades_are_certified(notion) -> None:
         demand[demand.max(axis=1) == 0, 0] = 1.0
         limit = np.where(rng.random(5) < 0.3, 10.0 ** rng.uniform(-6, 0, 5), np.inf)
         inst = fo.Instance(
-            demand, rng.uniform(1, 10, (3, 3)), weight=10.0 ** rng.uniform(-6, 6, 5), limit=limit,
+            demand,
+            rng.uniform(1, 10, (3, 3)),
+            weight=10.0 ** rng.uniform(-6, 6, 5),
+            limit=limit,
             count=rng.integers(1, 4, 3),
-        )  # fmt: skip
+        )
         assert solved(inst, notion).certificate.certified, seed
 
 

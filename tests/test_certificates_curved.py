@@ -87,8 +87,12 @@ def test_a_limit_stops_a_user():
 
 
 def test_users_of_other_resources_go_on():
-    inst = fo.Instance([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [[4.0, 9.0]], weight=[1, 1, 1],
-                       demand_power=[[0.5, 1], [1, 1], [1, 0.5]])  # fmt: skip
+    inst = fo.Instance(
+        [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]],
+        [[4.0, 9.0]],
+        weight=[1, 1, 1],
+        demand_power=[[0.5, 1], [1, 1], [1, 0.5]],
+    )
     answer = fo.solve(inst, DRF)
     assert answer.totals == pytest.approx([4.0, 2.0, 49.0])
     assert len(answer.steps[0]["levels"]) == 2

@@ -37,10 +37,13 @@ def test_use_is_exact_but_for_its_error(monkeypatch, users, piece, spread, secon
         for r in range(2):
             at = np.flatnonzero(columns % 3 == i)
             truth = sum(
-                (Fraction(demand[columns[k] // 3, r])
-                 * (Fraction(amount[0, k]) + Fraction(amount[1, k])) for k in at.tolist()),
+                (
+                    Fraction(demand[columns[k] // 3, r])
+                    * (Fraction(amount[0, k]) + Fraction(amount[1, k]))
+                    for k in at.tolist()
+                ),
                 Fraction(0),
-            )  # fmt: skip
+            )
             off = abs(Fraction(high[i, r]) + Fraction(low[i, r]) - truth)
             assert off <= Fraction(error[i, r])
             if spread < 1:  # next to nothing, and more than the last digits are right
@@ -80,9 +83,11 @@ def test_a_question_answers_alike_in_pieces_and_entry_by_entry(monkeypatch) -> N
     users, servers = 60, 4
     score = rng.uniform(0.5, 2, (users, servers))
     inst = fo.Instance(
-        rng.uniform(0.1, 1, (users, 2)), rng.uniform(5, 9, (servers, 2)),
-        rng.random((users, servers)) < 0.8, limit=rng.uniform(0.2, 2, users),
-    )  # fmt: skip
+        rng.uniform(0.1, 1, (users, 2)),
+        rng.uniform(5, 9, (servers, 2)),
+        rng.random((users, servers)) < 0.8,
+        limit=rng.uniform(0.2, 2, users),
+    )
     notion = fo.AlphaFair(2.0, criterion=lambda _: score)
     alloc = fo.solve(inst, notion)
     question = asked(alloc)

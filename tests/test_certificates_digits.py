@@ -38,8 +38,9 @@ def test_two_floats_hold_a_sum_and_a_product_exactly() -> None:
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(2, 500)) * 10.0 ** rng.integers(-20, 20, (2, 500))
     for function, exact in (
-        (digits.exact_sum, lambda x, y: x + y), (digits.exact_product, lambda x, y: x * y)
-    ):  # fmt: skip
+        (digits.exact_sum, lambda x, y: x + y),
+        (digits.exact_product, lambda x, y: x * y),
+    ):
         high, low = function(a, b)
         for x, y, h, r in zip(a, b, high, low, strict=True):
             whole = exact(Fraction(float(x)), Fraction(float(y)))

@@ -75,9 +75,10 @@ def test_prices_of_nothing_prove_nothing() -> None:
 def test_what_is_lent_is_worth_its_bound() -> None:
     """A quota of 20 of 100 that may not borrow: 20 at its price, and 80 of the others'."""
     quotas = fo.Quotas(
-        [fo.Group("research"), fo.Group("production")], {"r": "research", "p": "production"},
+        [fo.Group("research"), fo.Group("production")],
+        {"r": "research", "p": "production"},
         quotas=[fo.Quota("research", "gpu", 20, borrow=0), fo.Quota("production", "gpu", 80)],
-    )  # fmt: skip
+    )
     inst = fo.Instance([[1], [1]], [[100]], users=["r", "p"], resources=["gpu"], quotas=quotas)
     at = {name: k for k, name in enumerate(inst.tree.nodes)}
     nodes = np.zeros((1, len(at)))

@@ -11,9 +11,13 @@ from fairopt.certificates.due import due
 
 # A1 of the specification: x 6 for A and B, y 6 for B and C
 SHARED = fo.Instance(
-    [[1]] * 3, [[6], [6]], [[1, 0], [1, 1], [0, 1]], users=["A", "B", "C"], servers=["x", "y"],
+    [[1]] * 3,
+    [[6], [6]],
+    [[1, 0], [1, 1], [0, 1]],
+    users=["A", "B", "C"],
+    servers=["x", "y"],
     resources=["gpu"],
-)  # fmt: skip
+)
 HELD = [[2, 0], [4, 4], [0, 2]]
 
 
@@ -23,9 +27,10 @@ def test_an_unfair_division_is_refuted_with_who_is_due_what():
     # A and C at the lowest level could hold 6 where B, above them, gives way: a room of 200 %
     assert certificate.gap == pytest.approx(2, rel=1e-9)
     assert tuple(certificate.notes) == (
-        "A holds a share of 2 and is due 4", "C holds a share of 2 and is due 4",
+        "A holds a share of 2 and is due 4",
+        "C holds a share of 2 and is due 4",
         "B holds a share of 8 and is due 4",
-    )  # fmt: skip
+    )
     assert [low for low, _ in certificate.intervals] == pytest.approx([4, 4, 4])
 
 

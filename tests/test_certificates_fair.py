@@ -97,6 +97,7 @@ def test_a_row_just_full_and_free_beside_many_users(users: int) -> None:
 
 # -- light users beside heavy ones ------------------------------------------------------------
 
+
 def overdone(light: float, part: float) -> fo.Allocation:
     """A part of all money on a resource of which three times the light user's tasks are left."""
     weight = np.array([1.0, light])
@@ -149,9 +150,12 @@ def test_a_limit_whose_price_decides_the_server_has_to_have_one(alpha: float) ->
     limit, heavy = 1e-7, 10.0
     weight = np.array([50 * limit**alpha, 1.0, heavy])
     inst = fo.Instance(
-        np.ones((3, 1)), np.ones((2, 1)), placement=[[1, 1], [1, 0], [0, 1]], weight=weight,
+        np.ones((3, 1)),
+        np.ones((2, 1)),
+        placement=[[1, 1], [1, 0], [0, 1]],
+        weight=weight,
         limit=[limit, INF, INF],
-    )  # fmt: skip
+    )
     score = np.array([[1.0, 3.0], [1.0, 1.0], [1.0, 1.0]])
     notion = fo.AlphaFair(alpha)
     short = 1 - limit
@@ -162,9 +166,13 @@ def test_a_limit_whose_price_decides_the_server_has_to_have_one(alpha: float) ->
     rent = heavy * short**-alpha
     worth = 3 * weight[0] * (3 * limit) ** -alpha
     right = fo.Allocation(
-        inst, notion, [[0, limit], [1, 0], [0, short]], [[1.0], [rent]], [worth - rent, 0, 0],
+        inst,
+        notion,
+        [[0, limit], [1, 0], [0, short]],
+        [[1.0], [rent]],
+        [worth - rent, 0, 0],
         score=score,
-    )  # fmt: skip
+    )
     assert judged(right).certified
 
 
@@ -205,9 +213,7 @@ def test_a_heavy_users_error_that_harms_nobody_is_let_be(light: float) -> None:
 
 @pytest.mark.parametrize("reduce", [True, False])
 def test_the_light_user_beside_two_full_resources_is_never_wrong(reduce: bool) -> None:
-    inst = fo.Instance(
-        [[1, 2], [1, 2], [1, 2], [2, 1]], [[2, 4]], weight=[1e6, 2e-6, 1, 1e-6]
-    )
+    inst = fo.Instance([[1, 2], [1, 2], [1, 2], [2, 1]], [[2, 4]], weight=[1e6, 2e-6, 1, 1e-6])
     alloc = fo.solve(inst, PF, reduce=reduce, uncertified="return")
     right = alloc.totals[3] == pytest.approx(1e-6 / inst.weight.sum(), rel=1e-6)
     assert alloc.certificate is not None and (right or not alloc.certificate.certified)
@@ -232,9 +238,12 @@ TINY = fo.Instance([[1.0], [1.0], [1.0]], [[1.0]], limit=[1e-5, np.inf, np.inf])
 def answer(shares: list[float], alpha: float = 100.0) -> fo.Allocation:
     """Prices of the optimum: 1 for the resource, and a limit dearer than any resource."""
     return fo.Allocation(
-        TINY, fo.AlphaFair(alpha), np.array(shares)[:, None], np.array([[1.0]]),
+        TINY,
+        fo.AlphaFair(alpha),
+        np.array(shares)[:, None],
+        np.array([[1.0]]),
         np.array([1e200, 0.0, 0.0]),
-    )  # fmt: skip
+    )
 
 
 RIGHT = [1e-5, (1 - 1e-5) / 2, (1 - 1e-5) / 2]
@@ -283,16 +292,19 @@ def test_three_limits_of_many_decades() -> None:
 # -- servers ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("notion", [fo.ProportionalFair(), fo.AlphaFair(0.5), fo.AlphaFair(3),
-                                    fo.Tradeoff()], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "notion", [fo.ProportionalFair(), fo.AlphaFair(0.5), fo.AlphaFair(3), fo.Tradeoff()], ids=str
+)
 @pytest.mark.parametrize("heavy", [1.0, 1e9])
 def test_a_price_on_a_server_that_stands_idle_keeps_nobody_away(notion, heavy: float) -> None:
     """Two share a server, one of them could have another for itself: nobody pays the price asked
     there, and beside a heavy third user it is nothing of all money."""
     inst = fo.Instance(
-        np.ones((3, 1)), np.ones((3, 1)), placement=[[1, 0, 0], [1, 1, 0], [0, 0, 1]],
+        np.ones((3, 1)),
+        np.ones((3, 1)),
+        placement=[[1, 0, 0], [1, 1, 0], [0, 0, 1]],
         weight=[1, 1, heavy],
-    )  # fmt: skip
+    )
     worth = 0.5 ** -alpha_of(notion)
     tasks, prices = [[0.5, 0, 0], [0.5, 0, 0], [0, 0, 1]], [[worth], [2 * worth], [heavy]]
     assert not fo.certify(fo.Allocation(inst, notion, tasks, prices)).certified

@@ -72,8 +72,9 @@ def fitting(inst: fo.Instance, tasks: Array, alpha: float, room: float) -> Array
     pairs = np.argwhere(tasks > 0)
     if not len(rows):
         return None
-    matrix = [[inst.demand_by_server[n, i, r] * (i == j) / value[n] for j, r in rows]
-              for n, i in pairs]  # fmt: skip
+    matrix = [
+        [inst.demand_by_server[n, i, r] * (i == j) / value[n] for j, r in rows] for n, i in pairs
+    ]
     prices = np.zeros(inst.pool.shape)
     prices[tuple(rows.T)] = nnls(np.array(matrix), np.ones(len(pairs)))[0]
     return prices if prices.any() else None

@@ -186,8 +186,13 @@ def test_what_a_user_at_its_limit_pays_is_the_best_of_all_prices() -> None:
                 assert limits(cost, u, more, limit).least[0] == pytest.approx(least + money)
 
 
-def two(weight: list[float], demand: list[float], tasks: list[float], price: float = 1.0,
-        capacity: float | None = None) -> fo.Allocation:
+def two(
+    weight: list[float],
+    demand: list[float],
+    tasks: list[float],
+    price: float = 1.0,
+    capacity: float | None = None,
+) -> fo.Allocation:
     """Users on one server; its capacity is what the tasks use, but for what is left."""
     full = float(np.dot(demand, tasks)) if capacity is None else capacity
     inst = fo.Instance([[d] for d in demand], [[full]], weight=weight)
@@ -226,10 +231,11 @@ def test_the_residual_is_bracketed(part: float, holds: bool, side: str) -> None:
         light, free = 1e-9, 10e-9
         inst = fo.Instance(np.ones((2, 1)), [[1.0], [free]], [[1, 1], [1, 0]], weight=[light, 1])
         alloc = fo.Allocation(
-            inst, fo.MaxMin("tasks"),
+            inst,
+            fo.MaxMin("tasks"),
             [[free * part / (1 - part), free], [1 - free * part / (1 - part), 0]],
             level_prices=[[[1.0], [0.0]], [[1.0], [1.0]]],
-        )  # fmt: skip
+        )
         wanted = float(alloc.tasks[0, 0] / alloc.totals[0])
     assert wanted == pytest.approx(part, rel=1e-3)
     certificate = fo.certify(alloc)
@@ -325,19 +331,31 @@ def test_true_answers_pass_and_spoiled_ones_do_not(seed: int) -> None:
     rng = np.random.default_rng(seed)
     for k in range(8):
         inst = random_instance(
-            int(rng.integers(2, 9)), int(rng.integers(1, 5)), int(rng.integers(1, 4)),
-            density=float(rng.choice([0.3, 0.6, 1.0])), seed=100 * seed + k, zero_demand=0.3,
-            limits=0.3 * (k % 2), weight_decades=(0.0, 6.0)[k % 4 // 2], nested=k == 3,
-        )  # fmt: skip
+            int(rng.integers(2, 9)),
+            int(rng.integers(1, 5)),
+            int(rng.integers(1, 4)),
+            density=float(rng.choice([0.3, 0.6, 1.0])),
+            seed=100 * seed + k,
+            zero_demand=0.3,
+            limits=0.3 * (k % 2),
+            weight_decades=(0.0, 6.0)[k % 4 // 2],
+            nested=k == 3,
+        )
         alloc = fo.solve(inst, fo.MaxMin(("tasks", "drf", "dominant-share")[k % 3]))
         assert alloc.certificate is not None and alloc.certificate.certified
         prices = alloc.level_prices
         assert prices is not None
         for what, spoiled in spoils(alloc, rng):
             for forged in (
-                prices, prices[::-1] ** 0.5, np.ones_like(prices), np.zeros_like(prices),
-                prices * 1e300, prices * 1e-300, np.where(prices > 0, 5e-324, 0.0), prices[:1],
-            ):  # fmt: skip
+                prices,
+                prices[::-1] ** 0.5,
+                np.ones_like(prices),
+                np.zeros_like(prices),
+                prices * 1e300,
+                prices * 1e-300,
+                np.where(prices > 0, 5e-324, 0.0),
+                prices[:1],
+            ):
                 certificate = fo.certify(spoiled.with_(level_prices=forged))
                 # proportional changes of those beside it may undo the rise of a tie at a limit
                 assert not certificate.certified, (seed, k, what)
@@ -359,8 +377,11 @@ def test_just_short_of_a_corner_of_its_limit_a_user_gains_no_whole_piece(part: f
         [[1.0], [1.0]], [[1.0], [2.0]], [[True, True], [True, False]], limit=[1.0, 1.0]
     )
     alloc = fo.Allocation(
-        inst, fo.MaxMin(criterion=lambda _: score), [[0.0, 1 - part], [1.0, 0.0]],
-        level_prices=[[[1.0], [0.0]]], score=score,
-    )  # fmt: skip
+        inst,
+        fo.MaxMin(criterion=lambda _: score),
+        [[0.0, 1 - part], [1.0, 0.0]],
+        level_prices=[[[1.0], [0.0]]],
+        score=score,
+    )
     assert rooms(alloc).max() <= 2 * part + 1e-15
     assert judged(alloc).certified

@@ -170,8 +170,12 @@ def test_many_servers_a_little_idle_are_summed() -> None:
     placement[0] = True
     placement[np.arange(1, servers + 1), np.arange(servers)] = True
     total = servers * 1e-3
-    inst = Instance(np.ones((servers + 1, 1)), np.full((servers, 1), 1 + 1e-3), placement,
-                    weight=np.concatenate([[total], np.ones(servers)]))  # fmt: skip
+    inst = Instance(
+        np.ones((servers + 1, 1)),
+        np.full((servers, 1), 1 + 1e-3),
+        placement,
+        weight=np.concatenate([[total], np.ones(servers)]),
+    )
     tasks = np.zeros(inst.shape[:2])
     tasks[0], tasks[np.arange(1, servers + 1), np.arange(servers)] = 1e-3, 1.0
     for notion in (RDM, TDM):

@@ -11,12 +11,25 @@ from fairopt.certificates.question import asked
 from fairopt.errors import UsageError
 
 INF = np.inf
-FIELDS = ("log_w", "log_size", "base", "least", "most", "nothing", "within", "share_unit",
-          "weight", "tasks_unit")  # fmt: skip
+FIELDS = (
+    "log_w",
+    "log_size",
+    "base",
+    "least",
+    "most",
+    "nothing",
+    "within",
+    "share_unit",
+    "weight",
+    "tasks_unit",
+)
 RULES = {
-    "demand": [[1, 4], [3, 1], [2, 2]], "capacity": [[9, 18], [12, 6]],
-    "placement": [[1, 1], [1, 1], [0, 1]], "weight": [1, 2, 0.5], "limit": [1.5, INF, 0.25],
-}  # fmt: skip
+    "demand": [[1, 4], [3, 1], [2, 2]],
+    "capacity": [[9, 18], [12, 6]],
+    "placement": [[1, 1], [1, 1], [0, 1]],
+    "weight": [1, 2, 0.5],
+    "limit": [1.5, INF, 0.25],
+}
 TASKS = np.array([[0.5, 0.5], [1.0, 1.0], [0.0, 0.2]])
 PRICES = np.array([[1.0, 2.0], [3.0, 4.0]])
 

@@ -18,13 +18,15 @@ def cards(users, capacity=12, **changes):
 FLOOR = cards("ABC", quotas=fo.Quotas(guarantees=[fo.Guarantee("A", "gpu", 6)]))
 # two capacity rows of the same price, and one floor: G8 and G9 of the specification
 PROPORTIONAL = fo.Allocation(
-    FLOOR, fo.ProportionalFair("tasks"), [[6], [3], [3]], prices=[[1 / 3]],
+    FLOOR,
+    fo.ProportionalFair("tasks"),
+    [[6], [3], [3]],
+    prices=[[1 / 3]],
     floor_prices=[1 / 6, 0, 0],
-)  # fmt: skip
+)
 STEEP = fo.Allocation(
-    FLOOR, fo.AlphaFair(2, "tasks"), [[6], [3], [3]], prices=[[1 / 9]],
-    floor_prices=[1 / 12, 0, 0],
-)  # fmt: skip
+    FLOOR, fo.AlphaFair(2, "tasks"), [[6], [3], [3]], prices=[[1 / 9]], floor_prices=[1 / 12, 0, 0]
+)
 
 
 @pytest.mark.parametrize("answer", [PROPORTIONAL, STEEP])
@@ -96,9 +98,12 @@ def test_a_ceiling_has_a_price():
     quotas = fo.Quotas(bounds=[fo.Bound("A", "gpu", 2)])
     inst = cards("AB", quotas=quotas)
     answer = fo.Allocation(
-        inst, fo.ProportionalFair("tasks"), [[2], [10]], prices=[[1 / 10]],
+        inst,
+        fo.ProportionalFair("tasks"),
+        [[2], [10]],
+        prices=[[1 / 10]],
         bound_prices=[1 / 2 - 1 / 10],
-    )  # fmt: skip
+    )
     assert fo.certify(answer).certified
     # whatever is said of prices, the tasks are right or they are not
     for prices in ([0.0], [1e9], None):
@@ -113,8 +118,9 @@ def test_a_ceiling_has_a_price():
 def test_a_ceiling_nearly_full_and_nearly_free_is_not_money_alone():
     """In truth 3, 3, 6: the ceiling is just reached, and free. At 3e-5 of either its money is 1e-9
     of all, but A and B are off by 3e-5 of their shares."""
-    quotas = fo.Quotas([fo.Group("org")], {"A": "org", "B": "org"},
-                       bounds=[fo.Bound("org", "gpu", 6)])  # fmt: skip
+    quotas = fo.Quotas(
+        [fo.Group("org")], {"A": "org", "B": "org"}, bounds=[fo.Bound("org", "gpu", 6)]
+    )
     notion = fo.ProportionalFair("tasks")
     for part, holds in ((3e-5, False), (3e-7, True)):
         tasks = [[3 * (1 - part)], [3 * (1 - part)], [6 * (1 + part)]]
@@ -137,17 +143,18 @@ def test_prices_are_guessed_for_a_division_without_any():
 def test_what_borrowing_limits_costs_is_in_the_price():
     """Research may not borrow: its GPU costs the cluster's price and its own."""
     quotas = fo.Quotas(
-        [fo.Group("research"), fo.Group("production")], {"r": "research", "p": "production"},
+        [fo.Group("research"), fo.Group("production")],
+        {"r": "research", "p": "production"},
         quotas=[fo.Quota("research", "gpu", 20, borrow=0), fo.Quota("production", "gpu", 80)],
-    )  # fmt: skip
+    )
     inst = cards("rp", 100, quotas=quotas)
     nodes = np.zeros((1, len(inst.tree.nodes)))
     at = {name: k for k, name in enumerate(inst.tree.nodes)}
     for name in ("research", "r"):
         nodes[0, at[name]] = 1 / 20 - 1 / 80
     answer = fo.Allocation(
-        inst, fo.ProportionalFair("tasks"), [[20], [80]], prices=[[1 / 80]], node_prices=nodes,
-    )  # fmt: skip
+        inst, fo.ProportionalFair("tasks"), [[20], [80]], prices=[[1 / 80]], node_prices=nodes
+    )
     assert fo.certify(answer).certified
     # prices without a finite value are brought to the side that has one, and prove less
     forged = nodes * 0
@@ -179,7 +186,12 @@ def test_guarantees_in_conflict_are_proved_by_prices():
     # any prices prove no more than is true
     rng = np.random.default_rng(0)
     for _ in range(50):
-        forged = Prices(rng.random((2, 1)) * 10.0 ** rng.integers(-300, 300), rng.random(3),
-                        np.zeros(0), np.zeros((0, 4)), own)  # fmt: skip
+        forged = Prices(
+            rng.random((2, 1)) * 10.0 ** rng.integers(-300, 300),
+            rng.random(3),
+            np.zeros(0),
+            np.zeros((0, 4)),
+            own,
+        )
         assert most_of_floors(inst, score, floor, forged) >= 8 / 11 * (1 - 1e-12)
     assert most_of_floors(inst, score, np.array([4.0, 4.0, 4.0]), prices) >= 1

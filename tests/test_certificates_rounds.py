@@ -17,9 +17,12 @@ TEAMS = {"1A": "C1", "1B": "C1", "1C": "C1", "2A": "C2"}
 def kueue(**changes):
     """Kueue's keps/1714 Story 3: 300 GPUs, C1{1A, 1B, 1C of weight 3}, C2{2A}."""
     fields = {
-        "weight": [1, 1, 3, 1], "users": list(TEAMS), "resources": ["gpu"],
-        "quotas": fo.Quotas(GROUPS, TEAMS), **changes,
-    }  # fmt: skip
+        "weight": [1, 1, 3, 1],
+        "users": list(TEAMS),
+        "resources": ["gpu"],
+        "quotas": fo.Quotas(GROUPS, TEAMS),
+        **changes,
+    }
     capacity = fields.pop("capacity", [[300]])
     return fo.Instance([[1]] * 4, capacity, **fields)
 
@@ -37,28 +40,45 @@ def use(demand, users, groups, inside):
 
 
 CPU, GPU = [1, 0], [0, 1]
-STARVED = use([GPU, CPU, GPU], ["n1", "n21", "n22"], ["g1", "g2"],
-              {"n1": "g1", "n21": "g2", "n22": "g2"})  # fmt: skip
-BLOCKED = use([CPU, CPU, CPU, GPU, GPU], ["n1", "n2", "n31", "n32", "n4"], ["n3"],
-              {"n31": "n3", "n32": "n3"})  # fmt: skip
+STARVED = use(
+    [GPU, CPU, GPU], ["n1", "n21", "n22"], ["g1", "g2"], {"n1": "g1", "n21": "g2", "n22": "g2"}
+)
+BLOCKED = use(
+    [CPU, CPU, CPU, GPU, GPU], ["n1", "n2", "n31", "n32", "n4"], ["n3"], {"n31": "n3", "n32": "n3"}
+)
 PAIR = use([[1, 1], CPU, GPU], ["n1", "n21", "n22"], ["n2"], {"n21": "n2", "n22": "n2"})
 DRF = {"criterion": "drf", "measure": "dominant"}
 LENDING = fo.Quotas(
-    [fo.Group("research"), fo.Group("production")], {"r": "research", "p": "production"},
+    [fo.Group("research"), fo.Group("production")],
+    {"r": "research", "p": "production"},
     quotas=[fo.Quota("research", "gpu", 60, borrow=0), fo.Quota("production", "gpu", 40, lend=10)],
-)  # fmt: skip
+)
 MANY = [fo.Guarantee("A", "gpu", 6), fo.Guarantee("B", "gpu", 2), fo.Guarantee("C", "gpu", 1)]
 # the worked examples of the specification, in fractions
 EXAMPLES = {
     "H1": (kueue(), {}, [30, 30, 90, 150]),
     "H2": (kueue(limit=[10, np.inf, np.inf, np.inf]), {}, [10, 35, 105, 150]),
-    "H4": (kueue(quotas=fo.Quotas(GROUPS, TEAMS, [fo.Guarantee("1A", "gpu", 80)])), {},
-           [80, F(35, 2), F(105, 2), 150]),
-    "H5": (kueue(capacity=[[40], [260]], placement=[[1, 0], [1, 0], [1, 1], [1, 1]]), {},
-           [20, 20, 110, 150]),
-    "H6": (cards(["a", "b1", "x", "y"], 120, quotas=fo.Quotas(
-        [fo.Group("b"), fo.Group("b2", "b")], {"b1": "b", "x": "b2", "y": "b2"})), {},
-        [60, 30, 15, 15]),
+    "H4": (
+        kueue(quotas=fo.Quotas(GROUPS, TEAMS, [fo.Guarantee("1A", "gpu", 80)])),
+        {},
+        [80, F(35, 2), F(105, 2), 150],
+    ),
+    "H5": (
+        kueue(capacity=[[40], [260]], placement=[[1, 0], [1, 0], [1, 1], [1, 1]]),
+        {},
+        [20, 20, 110, 150],
+    ),
+    "H6": (
+        cards(
+            ["a", "b1", "x", "y"],
+            120,
+            quotas=fo.Quotas(
+                [fo.Group("b"), fo.Group("b2", "b")], {"b1": "b", "x": "b2", "y": "b2"}
+            ),
+        ),
+        {},
+        [60, 30, 15, 15],
+    ),
     "H7, dominant": (STARVED, DRF, [F(1, 2), 1, F(1, 2)]),
     "H7, sum": (STARVED, {"criterion": "drf"}, [F(2, 3), 1, F(1, 3)]),
     "H8, dominant": (BLOCKED, DRF, [F(1, 3), F(1, 3), F(1, 3), F(1, 2), F(1, 2)]),
@@ -70,11 +90,28 @@ EXAMPLES = {
     "G5, research idle": (cards("rp", 100, limit=[20, np.inf], quotas=LENDING), {}, [20, 80]),
     "G5, production idle": (cards("rp", 100, limit=[np.inf, 10], quotas=LENDING), {}, [60, 10]),
     "G10": (cards("ABC", quotas=fo.Quotas(guarantees=MANY[:1])), {}, [6, 3, 3]),
-    "C1": (cards("ABC", quotas=fo.Quotas([fo.Group("org")], {"A": "org", "B": "org"},
-                                         bounds=[fo.Bound("org", "gpu", 6)])), {}, [3, 3, 6]),
-    "P1": (cards("ABC", [4, 4], limit=[4, np.inf, np.inf], placement=[[1, 1], [1, 0], [0, 1]],
-                 quotas=fo.Quotas(priority={"A": 1})), {}, [4, 2, 2]),
-}  # fmt: skip
+    "C1": (
+        cards(
+            "ABC",
+            quotas=fo.Quotas(
+                [fo.Group("org")], {"A": "org", "B": "org"}, bounds=[fo.Bound("org", "gpu", 6)]
+            ),
+        ),
+        {},
+        [3, 3, 6],
+    ),
+    "P1": (
+        cards(
+            "ABC",
+            [4, 4],
+            limit=[4, np.inf, np.inf],
+            placement=[[1, 1], [1, 0], [0, 1]],
+            quotas=fo.Quotas(priority={"A": 1}),
+        ),
+        {},
+        [4, 2, 2],
+    ),
+}
 
 
 def answered(inst, how):
@@ -159,8 +196,14 @@ def test_forged_node_prices_prove_nothing():
 def test_users_of_tiny_weight_are_judged_by_their_own_share(light):
     """h and l share a group; o is promised 2. To l everything of its own counts."""
     quotas = fo.Quotas([fo.Group("g")], {"h": "g", "l": "g"}, [fo.Guarantee("o", "gpu", 2)])
-    inst = fo.Instance([[1]] * 3, [[12], [5]], weight=[1, light, 1], users=["h", "l", "o"],
-                       resources=["gpu"], quotas=quotas)  # fmt: skip
+    inst = fo.Instance(
+        [[1]] * 3,
+        [[12], [5]],
+        weight=[1, light, 1],
+        users=["h", "l", "o"],
+        resources=["gpu"],
+        quotas=quotas,
+    )
     answer = answered(inst, {})
     assert fo.certify(answer).certified
     place = int(answer.tasks[0].argmax())
@@ -192,8 +235,9 @@ def test_a_flat_tree_agrees_with_the_judge_of_levels():
 def test_what_stops_the_users_of_each_round_is_told():
     inst, how, _ = EXAMPLES["G5, production idle"]
     assert tuple(fo.certify(answered(inst, how)).notes) == (
-        "p is stopped by the limit of p", "r is stopped by the quota of research: gpu",
-    )  # fmt: skip
+        "p is stopped by the limit of p",
+        "r is stopped by the quota of research: gpu",
+    )
 
 
 def test_rounds_that_leave_somebody_out_say_so():

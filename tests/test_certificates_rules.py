@@ -58,8 +58,11 @@ def test_forged_prices_of_levels_prove_nothing(factor: float) -> None:
     rounds = [dict(each) for each in answer.rounds]
     prices = dict(rounds[0]["prices"])
     capacity = np.array(prices["prices"])
-    rounds[0]["prices"] = {**prices, "prices": np.maximum(capacity, 0.02),
-                           "rule_prices": factor * prices["rule_prices"]}  # fmt: skip
+    rounds[0]["prices"] = {
+        **prices,
+        "prices": np.maximum(capacity, 0.02),
+        "rule_prices": factor * prices["rule_prices"],
+    }
     found = fo.certify(answer.with_(rounds=rounds))
     assert not found.certified
 
@@ -72,8 +75,14 @@ def test_paying_somebody_more_than_tasks_cost_proves_nothing(size: float) -> Non
     assert answer.rounds is not None
     wrong = np.array([[6.0], [1.0], [1.0]])
     rounds = [dict(each) for each in answer.rounds]
-    rounds[0] = {**rounds[0], "t": 1.0, "prices": {
-        **rounds[0]["prices"], "rule_prices": rounds[0]["prices"]["rule_prices"] * (1 + size)}}
+    rounds[0] = {
+        **rounds[0],
+        "t": 1.0,
+        "prices": {
+            **rounds[0]["prices"],
+            "rule_prices": rounds[0]["prices"]["rule_prices"] * (1 + size),
+        },
+    }
     rounds[1] = {**rounds[1], "t": 6.0}
     assert not fo.certify(answer.with_(tasks=wrong, rounds=rounds)).certified
     assert not fo.certify(answer.with_(tasks=wrong)).certified
@@ -164,9 +173,12 @@ def test_a_conflict_is_proved_in_fractions_and_by_nothing_else() -> None:
 def test_a_rule_that_binds_nobody_does_not_hide_an_overrun(large):
     """A = 1, B = 2 by hand; gb overrun by 9e-10 of its capacity brings B up to 4 % more."""
     inst = fo.Instance(
-        [[1, large], [0, 1]], [[1, large + 2]], users=["A", "B"], resources=["cpu", "gb"],
+        [[1, large], [0, 1]],
+        [[1, large + 2]],
+        users=["A", "B"],
+        resources=["cpu", "gb"],
         rules=[fo.Rule("idle least", least=0.1, terms=[fo.Term("A")])],
-    )  # fmt: skip
+    )
     right = fo.solve(inst, fo.MaxMin("tasks"))
     assert right.certificate.certified
     np.testing.assert_allclose(right.totals, [1, 2], rtol=1e-6)
@@ -182,11 +194,17 @@ def test_a_rule_that_binds_nobody_does_not_hide_an_overrun(large):
 def test_a_rule_of_large_numbers_is_kept_to_rounding(large, notion):
     """C = K (A - B) = 1 by hand; within a part 1e-9 of what the rule counts C is 17 % more."""
     inst = fo.Instance(
-        [[1], [1], [1]], [[1], [1 - 1 / large], [10]], {"A": ["a"], "B": ["b"], "C": ["c"]},
-        users=["A", "B", "C"], servers=["a", "b", "c"], resources=["cpu"],
-        rules=[fo.Rule.of("diff", {("C", "c"): 1.0, ("A", "a"): -large, ("B", "b"): large}, most=0),
-               fo.Rule("B all", least=1 - 1 / large, terms=[fo.Term("B")])],
-    )  # fmt: skip
+        [[1], [1], [1]],
+        [[1], [1 - 1 / large], [10]],
+        {"A": ["a"], "B": ["b"], "C": ["c"]},
+        users=["A", "B", "C"],
+        servers=["a", "b", "c"],
+        resources=["cpu"],
+        rules=[
+            fo.Rule.of("diff", {("C", "c"): 1.0, ("A", "a"): -large, ("B", "b"): large}, most=0),
+            fo.Rule("B all", least=1 - 1 / large, terms=[fo.Term("B")]),
+        ],
+    )
     part = 1 + 1.7e-9 * large
     tasks = [[1, 0, 0], [0, 1 - 1 / large, 0], [0, 0, part]]
     forged = fo.Allocation(inst, notion, tasks)

@@ -109,8 +109,9 @@ def test_ends_are_those_of_bisection(decades, alpha):
 
     low, high = bracket(of, eps)
     for sign, end in ((-1.0, low), (1.0, high)):
-        z, old = np.abs(np.log(end, where=end > 0, out=np.full_like(end, np.inf))), bisected(
-            of, eps, sign
+        z, old = (
+            np.abs(np.log(end, where=end > 0, out=np.full_like(end, np.inf))),
+            bisected(of, eps, sign),
         )
         known = np.isfinite(old)
         assert (np.isinf(z) | known).all()

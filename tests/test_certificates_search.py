@@ -35,8 +35,9 @@ def log_truth(alpha: float, light: float = 1.0, servers: int = 1) -> np.ndarray:
 
 
 def afresh(alloc: fo.Allocation, tasks: np.ndarray, prices: np.ndarray) -> fo.Allocation:
-    return fo.Allocation(alloc.instance, fo.AlphaFair(alloc.notion["parameters"].get("alpha", 1.0)),
-                         tasks, prices)  # fmt: skip
+    return fo.Allocation(
+        alloc.instance, fo.AlphaFair(alloc.notion["parameters"].get("alpha", 1.0)), tasks, prices
+    )
 
 
 def log_share(found: Proved, alloc: fo.Allocation) -> np.ndarray:

@@ -22,14 +22,21 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks import penalised
 
 SOFT = [
-    fo.Tradeoff(), fo.Tradeoff(t_pf=3), fo.Tradeoff(t_drf=3), fo.Tradeoff(900, 20),
-    fo.Tradeoff(2, 5, g=3), fo.Tradeoff(1, 1, g=0.5), fo.Tradeoff(0.3, 0.2, g=0),
-]  # fmt: skip
+    fo.Tradeoff(),
+    fo.Tradeoff(t_pf=3),
+    fo.Tradeoff(t_drf=3),
+    fo.Tradeoff(900, 20),
+    fo.Tradeoff(2, 5, g=3),
+    fo.Tradeoff(1, 1, g=0.5),
+    fo.Tradeoff(0.3, 0.2, g=0),
+]
 HARD = [
-    fo.Tradeoff(equal_across=True), fo.Tradeoff(t_drf=4, equal_across=True),
-    fo.Tradeoff(equal_within=True), fo.Tradeoff(t_pf=4, equal_within=True, g=2),
+    fo.Tradeoff(equal_across=True),
+    fo.Tradeoff(t_drf=4, equal_across=True),
+    fo.Tradeoff(equal_within=True),
+    fo.Tradeoff(t_pf=4, equal_within=True, g=2),
     fo.Tradeoff(equal_across=True, equal_within=True),
-]  # fmt: skip
+]
 INSTANCES = (
     fo.read("kesidis2016/placement").instance,
     fo.read("kesidis2016/no-penalty").instance.replace(weight=[1, 2, 0.5], count=[1, 3]),
@@ -161,9 +168,12 @@ def test_prices_of_nothing_prove_nothing():
 
 @settings(max_examples=60)
 @given(
-    st.sampled_from(PAIRS), st.lists(st.floats(0.0, 1.0), min_size=30, max_size=30),
-    st.floats(-9.0, 0.0), st.floats(-9.0, 0.5), st.booleans(),
-)  # fmt: skip
+    st.sampled_from(PAIRS),
+    st.lists(st.floats(0.0, 1.0), min_size=30, max_size=30),
+    st.floats(-9.0, 0.0),
+    st.floats(-9.0, 0.5),
+    st.booleans(),
+)
 def test_no_bound_is_below_the_truth(pair, draws, far, bend, whole):
     """Whatever prices say, the gap proved is at least what the optimum gains; so nothing further
     than 1e-6 from the optimum is certified."""

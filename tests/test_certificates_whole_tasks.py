@@ -105,10 +105,11 @@ def drawn(seed: int) -> fo.Instance:
     demand = rng.integers(0, 4, (n, r)).astype(float)
     demand[np.arange(n), rng.integers(0, r, n)] += 1
     return fo.Instance(
-        demand * (0.1 if seed % 3 == 0 else 1), rng.integers(3, 20, (i, r)).astype(float),
+        demand * (0.1 if seed % 3 == 0 else 1),
+        rng.integers(3, 20, (i, r)).astype(float),
         limit=np.where(rng.random(n) < 0.3, rng.integers(1, 5, n), np.inf),
         count=rng.integers(1, 4, i),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -125,10 +126,13 @@ def test_a_user_may_be_passed_over_but_not_where_its_best_match_has_room():
     # of shape (1, 1) is the first machine rather than the second, also when its memory is full
     inst = fo.Instance([[1, 1]], [[3, 2], [3, 12]])
     for tasks, selection, verdict in (
-        ([[2, 0]], "best-fit-any", "certified"), ([[2, 0]], "best-fit", "refuted"),
-        ([[1, 0]], "best-fit-any", "refuted"), ([[0, 0]], "best-fit-any", "refuted"),
-        ([[2, 3]], "best-fit", "certified"), ([[0, 3]], "best-fit-any", "refuted"),
-    ):  # fmt: skip
+        ([[2, 0]], "best-fit-any", "certified"),
+        ([[2, 0]], "best-fit", "refuted"),
+        ([[1, 0]], "best-fit-any", "refuted"),
+        ([[0, 0]], "best-fit-any", "refuted"),
+        ([[2, 3]], "best-fit", "certified"),
+        ([[0, 3]], "best-fit-any", "refuted"),
+    ):
         named = {"name": "fill:bf-drf", "parameters": {"selection": selection}}
         assert fo.certify(fo.Allocation(inst, named, tasks)).verdict == verdict
 

@@ -64,8 +64,12 @@ def program(*arguments, **options):
     environment = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}
     return subprocess.run(
         [sys.executable, "-m", "fairopt.cli", *arguments],
-        capture_output=True, text=True, env=environment, timeout=120, **options,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=120,
+        **options,
+    )
 
 
 # -- solve ------------------------------------------------------------------------------------
@@ -142,12 +146,15 @@ def test_usage_errors(model, arguments, says, capsys):
 @pytest.mark.parametrize(
     ("typed", "name", "parameters"),
     [
-        ("drf", "max-min", {"criterion": "drf"}), ("TSF", "max-min", {"criterion": "tsf"}),
+        ("drf", "max-min", {"criterion": "drf"}),
+        ("TSF", "max-min", {"criterion": "tsf"}),
         ("proportional-fairness", "proportional", {"criterion": "tasks"}),
-        ("ProportionalFair", "proportional", {}), ("max_min", "max-min", {}),
-        ("tdm", "ps-dsf", {"division": "tdm"}), ("utilitarian", "throughput", {}),
+        ("ProportionalFair", "proportional", {}),
+        ("max_min", "max-min", {}),
+        ("tdm", "ps-dsf", {"division": "tdm"}),
+        ("utilitarian", "throughput", {}),
     ],
-)  # fmt: skip
+)
 def test_other_names_lead_to_the_notion_with_a_message(model, typed, name, parameters, capsys):
     assert main("solve", model, "--notion", typed, "--json") == 0
     out = capsys.readouterr()
@@ -201,8 +208,10 @@ def test_a_search_tells_how_far_it_is():
 
 
 def test_the_shell_completes_models_and_notions(monkeypatch, capsys):
-    for words, wanted in (("fairopt solve kesidis2016/t", "plain,kesidis2016/t-drf"),
-                          ("fairopt solve x --notion ps", "plain,ps-dsf")):  # fmt: skip
+    for words, wanted in (
+        ("fairopt solve kesidis2016/t", "plain,kesidis2016/t-drf"),
+        ("fairopt solve x --notion ps", "plain,ps-dsf"),
+    ):
         monkeypatch.setenv("_FAIROPT_COMPLETE", "bash_complete")
         monkeypatch.setenv("COMP_WORDS", words)
         monkeypatch.setenv("COMP_CWORD", str(len(words.split()) - 1))
@@ -319,9 +328,11 @@ def test_output_is_whole_or_not_at_all(model, tmp_path, monkeypatch, capsys):
 def test_closed_pipe_is_quiet(model):
     for arguments in (["solve", model], ["--help"], ["models"]):
         process = subprocess.Popen(
-            [sys.executable, "-m", "fairopt.cli", *arguments], stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
+            [sys.executable, "-m", "fairopt.cli", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+        )
         process.stdout.close()
         complaint = process.stderr.read()
         process.stderr.close()

@@ -38,9 +38,13 @@ def test_every_notion_and_scheduler_has_a_row(capsys):
 
 @pytest.mark.parametrize(
     ("form", "mark"),
-    [("terminal", "NJC no-justified-complaints"), ("markdown", "| --- |"),
-     ("latex", r"\begin{tabular}"), ("csv", "notion or scheduler,A,B,efficiency")],
-)  # fmt: skip
+    [
+        ("terminal", "NJC no-justified-complaints"),
+        ("markdown", "| --- |"),
+        ("latex", r"\begin{tabular}"),
+        ("csv", "notion or scheduler,A,B,efficiency"),
+    ],
+)
 def test_forms(form, mark, capsys):
     assert run(["compare", "ghodsi2011/example", "--format", form]) == 0
     shown, told = capsys.readouterr()

@@ -91,13 +91,15 @@ def test_refused(arguments, said, capsys):
         ('{"kind": "List", "items": []}', "nodes: found none"),
         ('{"kind": "Service", "metadata": {"name": "web"}}', "(web): found the kind 'Service'"),
         ("kind: Node\nmetadata: {name: n}\n", "node n.status.allocatable: found nothing"),
-        ("kind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: 12QB}}\n",
-         "node n.status.allocatable.cpu: found the text '12QB'"),
+        (
+            "kind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: 12QB}}\n",
+            "node n.status.allocatable.cpu: found the text '12QB'",
+        ),
         ("kind: Node\nmetadata: {name: n}\nstatus: {allocatable: {cpu: .nan}}\n", "'.nan'"),
         ("kind: !!python/object/apply:os.abort []\n", "the tag"),
         ("a: &a [x]\nb: [*a, *a]\n", "an alias"),
     ],
-)  # fmt: skip
+)
 def test_hostile_files(content, said, tmp_path, capsys):
     path = tmp_path / "given.yaml"
     path.write_text(content)

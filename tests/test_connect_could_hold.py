@@ -48,13 +48,13 @@ def test_what_does_not_fit_gives_nothing():
     assert of(CHAIN, np.array([[12, 0], [9, 0], [0, 9]]), "A") is None
 
 
-@given(st.lists(st.floats(0, 2), min_size=2, max_size=2), st.lists(st.floats(0, 2), min_size=3,
-       max_size=3))  # fmt: skip
+@given(
+    st.lists(st.floats(0, 2), min_size=2, max_size=2),
+    st.lists(st.floats(0, 2), min_size=3, max_size=3),
+)
 @settings(deadline=None, max_examples=60)
 def test_any_prices_prove_a_bound(prices, keep):
     own, floor = np.array([True, False, False]), np.array([0.0, 0.0, 2.0])
     score = np.where(CHAIN.eligible, 1.0, 0.0)
-    bound = could_hold.bound(
-        CHAIN, score, own, floor, np.array(prices)[:, None], np.array(keep)
-    )
+    bound = could_hold.bound(CHAIN, score, own, floor, np.array(prices)[:, None], np.array(keep))
     assert bound >= 6 - 1e-9

@@ -44,17 +44,24 @@ def test_preferences_bind_nobody():
 @pytest.mark.parametrize(
     ("key", "operator", "values", "holds"),
     [
-        ("zone", "In", ("a", "b"), True), ("zone", "In", ("b",), False),
+        ("zone", "In", ("a", "b"), True),
+        ("zone", "In", ("b",), False),
         ("no", "In", ("a",), False),
-        ("zone", "NotIn", ("b",), True), ("zone", "NotIn", ("a",), False),
+        ("zone", "NotIn", ("b",), True),
+        ("zone", "NotIn", ("a",), False),
         ("no", "NotIn", ("a",), True),
-        ("zone", "Exists", (), True), ("no", "Exists", (), False),
-        ("zone", "DoesNotExist", (), False), ("no", "DoesNotExist", (), True),
-        ("size", "Gt", ("9",), True), ("size", "Gt", ("10",), False), ("size", "Lt", ("11",), True),
-        ("odd", "Gt", ("1",), False), ("no", "Lt", ("1",), False),
+        ("zone", "Exists", (), True),
+        ("no", "Exists", (), False),
+        ("zone", "DoesNotExist", (), False),
+        ("no", "DoesNotExist", (), True),
+        ("size", "Gt", ("9",), True),
+        ("size", "Gt", ("10",), False),
+        ("size", "Lt", ("11",), True),
+        ("odd", "Gt", ("1",), False),
+        ("no", "Lt", ("1",), False),
         ("size", "Gt", ("9" * 30,), False),
     ],
-)  # fmt: skip
+)
 def test_operators(key, operator, values, holds):
     assert Requirement(key, operator, values).holds("n", LABELS) is holds
 

@@ -75,9 +75,11 @@ def test_quotas_are_whole_tasks_in_exact_amounts(plan: Path) -> None:
                     wanted[key] = wanted.get(key, Fraction(0)) + more
     found = {
         (own["metadata"]["name"], flavor["name"], r["name"]): quantity(r["nominalQuota"])
-        for own in exported(plan) if own["kind"] == "ClusterQueue"
-        for flavor in own["spec"]["resourceGroups"][0]["flavors"] for r in flavor["resources"]
-    }  # fmt: skip
+        for own in exported(plan)
+        if own["kind"] == "ClusterQueue"
+        for flavor in own["spec"]["resourceGroups"][0]["flavors"]
+        for r in flavor["resources"]
+    }
     kept = {key: x for key, x in wanted.items() if key[2] != "pods" and x}
     assert {key: x for key, x in found.items() if x} == kept
 
@@ -97,10 +99,14 @@ def test_read_back_everybody_is_due_its_whole_tasks(plan: Path, tmp_path: Path) 
             spaces.add(meta["namespace"])
     known = {own["metadata"]["name"] for own in quotas if own["kind"] == "ClusterQueue"}
     locals_ = [
-        {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "LocalQueue",
-         "metadata": {"name": "all", "namespace": space}, "spec": {"clusterQueue": space}}
+        {
+            "apiVersion": "kueue.x-k8s.io/v1beta2",
+            "kind": "LocalQueue",
+            "metadata": {"name": "all", "namespace": space},
+            "spec": {"clusterQueue": space},
+        }
         for space in sorted(spaces & known)
-    ]  # fmt: skip
+    ]
     assert spaces <= known
     path = tmp_path / "again.json"
     path.write_text(json.dumps({"kind": "List", "items": [*objects, *quotas, *locals_]}))

@@ -14,10 +14,15 @@ FREE = {"quota": -1, "limit": -1, "overQuotaWeight": 1}
 
 def queue(name, gpu, parent=None, **spec):
     return {
-        "apiVersion": "scheduling.run.ai/v2", "kind": "Queue", "metadata": {"name": name},
-        "spec": {**({"parentQueue": parent} if parent else {}), **spec,
-                 "resources": {"gpu": gpu, "cpu": FREE, "memory": FREE}},
-    }  # fmt: skip
+        "apiVersion": "scheduling.run.ai/v2",
+        "kind": "Queue",
+        "metadata": {"name": name},
+        "spec": {
+            **({"parentQueue": parent} if parent else {}),
+            **spec,
+            "resources": {"gpu": gpu, "cpu": FREE, "memory": FREE},
+        },
+    }
 
 
 def gpus(quota=None, limit=-1, weight=1):
@@ -27,20 +32,30 @@ def gpus(quota=None, limit=-1, weight=1):
 
 def pods(name, count):
     return [
-        {"kind": "Pod",
-         "metadata": {"name": f"{name}-{k}", "namespace": "jobs",
-                      "labels": {"kai.scheduler/queue": name},
-                      "ownerReferences": [{"kind": "Job", "name": name, "controller": True}]},
-         "spec": {"containers": [{"resources": {"requests": {GPU: "1", "cpu": "1"}}}]},
-         "status": {"phase": "Pending"}}
+        {
+            "kind": "Pod",
+            "metadata": {
+                "name": f"{name}-{k}",
+                "namespace": "jobs",
+                "labels": {"kai.scheduler/queue": name},
+                "ownerReferences": [{"kind": "Job", "name": name, "controller": True}],
+            },
+            "spec": {"containers": [{"resources": {"requests": {GPU: "1", "cpu": "1"}}}]},
+            "status": {"phase": "Pending"},
+        }
         for k in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def node(gpu):
-    return {"kind": "Node", "metadata": {"name": "n"},
-            "status": {"allocatable": {GPU: str(gpu), "cpu": "400", "pods": "400"},
-                       "conditions": [{"type": "Ready", "status": "True"}]}}  # fmt: skip
+    return {
+        "kind": "Node",
+        "metadata": {"name": "n"},
+        "status": {
+            "allocatable": {GPU: str(gpu), "cpu": "400", "pods": "400"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
 
 
 def due(tmp_path, *objects):
@@ -78,17 +93,27 @@ def test_the_weights_of_its_own_example(tmp_path):
 
 def test_what_is_not_said_is_nothing_beyond_the_quota(tmp_path):
     objects = [
-        node(12), queue("a", gpus(2, limit=None)), *pods("a", 12),
-        queue("b", gpus(2, weight=0)), *pods("b", 12), queue("c", gpus(1)), *pods("c", 12),
-    ]  # fmt: skip
+        node(12),
+        queue("a", gpus(2, limit=None)),
+        *pods("a", 12),
+        queue("b", gpus(2, weight=0)),
+        *pods("b", 12),
+        queue("c", gpus(1)),
+        *pods("c", 12),
+    ]
     assert due(tmp_path, *objects) == near(a=2, b=2, c=8)
 
 
 def test_priority_orders_what_is_over_the_quotas(tmp_path):
     objects = [
-        node(12), queue("a", gpus(2), priority=200), *pods("a", 8),
-        queue("b", gpus(2)), *pods("b", 8), queue("c", gpus(1)), *pods("c", 8),
-    ]  # fmt: skip
+        node(12),
+        queue("a", gpus(2), priority=200),
+        *pods("a", 8),
+        queue("b", gpus(2)),
+        *pods("b", 8),
+        queue("c", gpus(1)),
+        *pods("c", 8),
+    ]
     assert due(tmp_path, *objects) == near(a=8, b=2.5, c=1.5)
 
 
@@ -101,17 +126,32 @@ def test_queues_stand_in_their_parents(tmp_path):
 
 def test_every_fault_is_named(tmp_path, capsys):
     objects = [
-        node(4), queue("a", gpus(-2)), queue("a", gpus("1QB")), queue("b", gpus(1), parent="no"),
-        queue("c", gpus(1), priority="high"), *pods("d", 1),
-        {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue",
-         "metadata": {"name": "v"}, "spec": {}},
-    ]  # fmt: skip
+        node(4),
+        queue("a", gpus(-2)),
+        queue("a", gpus("1QB")),
+        queue("b", gpus(1), parent="no"),
+        queue("c", gpus(1), priority="high"),
+        *pods("d", 1),
+        {
+            "apiVersion": "scheduling.volcano.sh/v1beta1",
+            "kind": "Queue",
+            "metadata": {"name": "v"},
+            "spec": {},
+        },
+    ]
     path = tmp_path / "bad.json"
     path.write_text(json.dumps({"kind": "List", "items": objects}))
     with pytest.raises(SystemExit) as end:
         cli.main(["plan", str(path)])
     said = capsys.readouterr().err
     assert end.value.code == 2
-    for words in ("below 0", "1QB", "a second time", "'no'", "priority", "the queue 'd'",
-                  "one scheduler"):  # fmt: skip
+    for words in (
+        "below 0",
+        "1QB",
+        "a second time",
+        "'no'",
+        "priority",
+        "the queue 'd'",
+        "one scheduler",
+    ):
         assert words in said, words

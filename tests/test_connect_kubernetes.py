@@ -17,10 +17,12 @@ from fairopt.instance.reading import Faults
 def node(name="n1", spec=None, labels=None, ready="True", **allocatable):
     amounts = {"cpu": "4", "memory": "8Gi", "pods": "10", **allocatable}
     return {
-        "apiVersion": "v1", "kind": "Node",
-        "metadata": {"name": name, "labels": labels or {}}, "spec": spec or {},
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels or {}},
+        "spec": spec or {},
         "status": {"allocatable": amounts, "conditions": [{"type": "Ready", "status": ready}]},
-    }  # fmt: skip
+    }
 
 
 def pod(name="p1", on=None, owner=None, phase="Running", status=None, meta=None, **spec):
@@ -29,9 +31,11 @@ def pod(name="p1", on=None, owner=None, phase="Running", status=None, meta=None,
         spec["nodeName"] = on
     own = [{"kind": owner[0], "name": owner[1], "controller": True}] if owner else []
     return {
-        "kind": "Pod", "spec": spec, "status": {"phase": phase, **(status or {})},
+        "kind": "Pod",
+        "spec": spec,
+        "status": {"phase": phase, **(status or {})},
         "metadata": {"name": name, "namespace": "ml", "ownerReferences": own, **(meta or {})},
-    }  # fmt: skip
+    }
 
 
 def box(cpu, name="c", **more):
@@ -95,8 +99,11 @@ def test_overhead_and_pod_level():
 
 def test_resize_in_place():
     def resized(allocated, in_force, *conditions):
-        own = {"name": "c", "allocatedResources": {"cpu": allocated},
-               "resources": {"requests": {"cpu": in_force}}}  # fmt: skip
+        own = {
+            "name": "c",
+            "allocatedResources": {"cpu": allocated},
+            "resources": {"requests": {"cpu": in_force}},
+        }
         return {"containerStatuses": [own], "conditions": list(conditions)}
 
     assert cpu(resized("2", "3"), containers=[box("1")]) == 3
@@ -116,10 +123,12 @@ def test_rounded_once_after_the_sum():
 
 def test_nodes_that_are_out():
     found = cluster(
-        node("a"), node("b", {"unschedulable": True}), node("c", ready="Unknown"),
+        node("a"),
+        node("b", {"unschedulable": True}),
+        node("c", ready="Unknown"),
         node("d", {"taints": [{"key": "x", "effect": "PreferNoSchedule"}]}),
         node("e", {"taints": [{"key": "x", "value": "y", "effect": "NoExecute"}]}),
-    )  # fmt: skip
+    )
     assert [n.out for n in found.nodes] == ["", "cordoned", "not ready", "", ""]
     assert [str(t) for n in found.nodes for t in n.taints] == ["x=y:NoExecute"]
 
@@ -130,13 +139,18 @@ def test_nodes_that_are_out():
 def test_workloads_by_owner():
     meta = {"labels": {"pod-template-hash": "5d9"}}
     found = cluster(
-        node(), pod("a", "n1", ("ReplicaSet", "web-5d9"), meta=meta),
+        node(),
+        pod("a", "n1", ("ReplicaSet", "web-5d9"), meta=meta),
         pod("b", owner=("ReplicaSet", "web-5d9"), phase="Pending", meta=meta),
-        pod("c", "n1", ("Job", "train")), pod("d", "n1", phase="Succeeded"), pod("alone", "n1"),
-    )  # fmt: skip
+        pod("c", "n1", ("Job", "train")),
+        pod("d", "n1", phase="Succeeded"),
+        pod("alone", "n1"),
+    )
     assert [(w.queue, w.name, w.held, w.waiting) for w in found.workloads] == [
-        ("ml", "alone", {"n1": 1}, 0), ("ml", "train", {"n1": 1}, 0), ("ml", "web", {"n1": 1}, 1),
-    ]  # fmt: skip
+        ("ml", "alone", {"n1": 1}, 0),
+        ("ml", "train", {"n1": 1}, 0),
+        ("ml", "web", {"n1": 1}, 1),
+    ]
     assert found.workloads[2].asked == 2
 
 
@@ -153,18 +167,22 @@ def test_workloads_by_namespace_and_label():
 def test_other_requests_and_rules_are_other_workloads():
     own = ("Job", "train")
     found = cluster(
-        node(), pod("a", "n1", own), pod("b", "n1", own, containers=[box("2")]),
+        node(),
+        pod("a", "n1", own),
+        pod("b", "n1", own, containers=[box("2")]),
         pod("c", "n1", own, nodeSelector={"zone": "a"}),
-    )  # fmt: skip
+    )
     assert [w.name for w in found.workloads] == ["train"] * 3
 
 
 def test_what_is_not_divided():
     found = cluster(
-        node(), pod("a", "n1", ("DaemonSet", "agent")), pod("b", "n1", ("Node", "n1")),
+        node(),
+        pod("a", "n1", ("DaemonSet", "agent")),
+        pod("b", "n1", ("Node", "n1")),
         pod("c", "n1", meta={"namespace": "kube-system"}),
         pod("d", "n1", meta={"annotations": {"kubernetes.io/config.mirror": "x"}}),
-    )  # fmt: skip
+    )
     assert [u.why for u in found.undivided] == ["kube-system", "DaemonSet", "static", "static"]
     assert not found.workloads
 
@@ -173,17 +191,30 @@ def test_what_is_not_modelled_is_listed():
     required = {"requiredDuringSchedulingIgnoredDuringExecution": [{}]}
     found = cluster(
         node(),
-        pod("a", "n1", affinity={"podAntiAffinity": required, "podAffinity": required},
+        pod(
+            "a",
+            "n1",
+            affinity={"podAntiAffinity": required, "podAffinity": required},
             topologySpreadConstraints=[{"whenUnsatisfiable": "DoNotSchedule"}],
             volumes=[{"persistentVolumeClaim": {"claimName": "x"}}],
-            schedulingGates=[{"name": "x"}], resourceClaims=[{"name": "x"}],
+            schedulingGates=[{"name": "x"}],
+            resourceClaims=[{"name": "x"}],
             containers=[box("1", ports=[{"hostPort": 80}])],
-            meta={"labels": {"scheduling.x-k8s.io/pod-group": "g"}}),
-    )  # fmt: skip
+            meta={"labels": {"scheduling.x-k8s.io/pod-group": "g"}},
+        ),
+    )
     assert list(found.beyond) == sorted(
-        ["pod affinity", "pod anti-affinity", "topology spread", "volumes", "scheduling gates",
-         "resource claims", "host ports", "gangs"]
-    )  # fmt: skip
+        [
+            "pod affinity",
+            "pod anti-affinity",
+            "topology spread",
+            "volumes",
+            "scheduling gates",
+            "resource claims",
+            "host ports",
+            "gangs",
+        ]
+    )
     assert found.beyond["gangs"] == ["ml/a"]
 
 
@@ -192,13 +223,20 @@ def test_quotas_of_namespaces():
         meta = {"name": name, "namespace": "ml"}
         return {"kind": "ResourceQuota", "metadata": meta, "spec": spec}
 
-    hard = {"requests.cpu": "40", "memory": "1Ti", "requests.nvidia.com/gpu": "8",
-            "limits.cpu": "9", "count/jobs.batch": "5"}  # fmt: skip
+    hard = {
+        "requests.cpu": "40",
+        "memory": "1Ti",
+        "requests.nvidia.com/gpu": "8",
+        "limits.cpu": "9",
+        "count/jobs.batch": "5",
+    }
     quotas = quota("a", hard=hard), quota("b", hard=hard, scopes=["X"])
     found = cluster(node(), pod(on="n1"), *quotas)
     assert [(c.queue, c.name, c.resource, c.most) for c in found.ceilings] == [
-        ("ml", "a", "cpu", 40), ("ml", "a", "memory", 2**40), ("ml", "a", "nvidia.com/gpu", 8),
-    ]  # fmt: skip
+        ("ml", "a", "cpu", 40),
+        ("ml", "a", "memory", 2**40),
+        ("ml", "a", "nvidia.com/gpu", 8),
+    ]
     assert found.beyond["quotas of some pods only"] == ["ml/b"]
     with pytest.raises(BadInput, match=r"quota ml/c.spec.hard.requests.cpu: found the text 'x'"):
         cluster(node(), pod(on="n1"), quota("c", hard={"requests.cpu": "x"}))
@@ -230,14 +268,16 @@ def test_order_does_not_matter():
         ([node(spec={"taints": [{"key": "a", "effect": "No"}]})], "node n1.spec.taints[0].effect"),
         ([node(spec={"unschedulable": "yes"})], "node n1.spec.unschedulable: found the text 'yes'"),
         ([node(), pod(phase="Gone")], "pod ml/p1.status.phase"),
-        ([node(), pod(containers=[box("1e99")])],
-         "pod ml/p1.spec.containers[0].resources.requests.cpu: found the text '1e99'"),
+        (
+            [node(), pod(containers=[box("1e99")])],
+            "pod ml/p1.spec.containers[0].resources.requests.cpu: found the text '1e99'",
+        ),
         ([node(), pod(containers=7)], "pod ml/p1.spec.containers: found 7; wanted a list"),
         ([node(), pod(on="n9")], "spec.nodeName 'n9', which is none of the nodes"),
         ([node(), pod(nodeSelector={"a": 1})], "pod ml/p1.spec.nodeSelector.a: found 1"),
         ([node(), pod(tolerations=[{"operator": "="}])], "pod ml/p1.spec.tolerations[0].operator"),
     ],
-)  # fmt: skip
+)
 def test_refused_by_object_and_field(objects, said):
     with pytest.raises(BadInput) as error:
         cluster(*objects)
@@ -252,9 +292,12 @@ def test_node_affinity_is_checked():
 
     assert asking(operator="Gt", values=["5"]).workloads[0].rules.terms is not None
     for wrong in (
-        {"operator": "Is"}, {"operator": "In"}, {"operator": "Gt", "values": ["x"]},
-        {"operator": "Lt", "values": []}, {"operator": "Exists", "values": ["x"]},
-    ):  # fmt: skip
+        {"operator": "Is"},
+        {"operator": "In"},
+        {"operator": "Gt", "values": ["x"]},
+        {"operator": "Lt", "values": []},
+        {"operator": "Exists", "values": ["x"]},
+    ):
         with pytest.raises(BadInput, match=r"matchExpressions\[0\]"):
             asking(**wrong)
 

@@ -25,14 +25,22 @@ def queue(name, quotas, version="v1beta2", cohort="all", weight=None):
     """A cluster queue with {flavor: {resource: (nominal, borrow, lend)}}."""
     keys = ("nominalQuota", "borrowingLimit", "lendingLimit")
     groups = [
-        {"flavors": [
-            {"name": flavor, "resources": [
-                {"name": r, **{k: v for k, v in zip(keys, limits, strict=False) if v is not None}}
-                for r, limits in own.items()
-            ]}
-            for flavor, own in quotas.items()
-        ]}
-    ]  # fmt: skip
+        {
+            "flavors": [
+                {
+                    "name": flavor,
+                    "resources": [
+                        {
+                            "name": r,
+                            **{k: v for k, v in zip(keys, limits, strict=False) if v is not None},
+                        }
+                        for r, limits in own.items()
+                    ],
+                }
+                for flavor, own in quotas.items()
+            ]
+        }
+    ]
     spec = {"resourceGroups": groups}
     if cohort:
         spec["cohort" if version == "v1beta1" else "cohortName"] = cohort
@@ -54,10 +62,13 @@ def job(name, count, request, **more):
 
 def node(name, labels, **amounts):
     return {
-        "kind": "Node", "metadata": {"name": name, "labels": labels},
-        "status": {"allocatable": {GPU: str(amounts.get("gpu", 0)), "pods": "110"},
-                   "conditions": [{"type": "Ready", "status": "True"}]},
-    }  # fmt: skip
+        "kind": "Node",
+        "metadata": {"name": name, "labels": labels},
+        "status": {
+            "allocatable": {GPU: str(amounts.get("gpu", 0)), "pods": "110"},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
 
 
 def flavor(name, labels=None, **more):
@@ -79,10 +90,13 @@ def totals(tmp_path, *objects):
 
 def two(research, production, version="v1beta2", nodes=()):
     return [
-        flavor("x"), queue("research", {"x": {GPU: research}}, version),
-        queue("production", {"x": {GPU: production}}, version), local("research"),
-        local("production"), *nodes,
-    ]  # fmt: skip
+        flavor("x"),
+        queue("research", {"x": {GPU: research}}, version),
+        queue("production", {"x": {GPU: production}}, version),
+        local("research"),
+        local("production"),
+        *nodes,
+    ]
 
 
 def asked(tmp_path, objects, research, production):
@@ -112,21 +126,31 @@ def test_lending_limits_bind(tmp_path, version):
 
 def test_nothing_passes_between_trees(tmp_path):
     objects = [
-        flavor("x"), queue("a", {"x": {GPU: ("4",)}}, cohort=""), local("a"),
-        queue("b", {"x": {GPU: ("4",)}}, cohort="other"), local("b"),
-        job("a", 9, {GPU: 1}), job("b", 1, {GPU: 1}),
-    ]  # fmt: skip
+        flavor("x"),
+        queue("a", {"x": {GPU: ("4",)}}, cohort=""),
+        local("a"),
+        queue("b", {"x": {GPU: ("4",)}}, cohort="other"),
+        local("b"),
+        job("a", 9, {GPU: 1}),
+        job("b", 1, {GPU: 1}),
+    ]
     assert totals(tmp_path, *objects) == pytest.approx({"a/job": 4, "b/job": 1}, rel=1e-9)
 
 
 def test_a_queue_runs_on_its_flavors_only(tmp_path):
     nodes = [node("n1", {"gpu": "a100"}, gpu=8), node("n2", {"gpu": "t4"}, gpu=8)]
     objects = [
-        flavor("a100", {"gpu": "a100"}), flavor("t4", {"gpu": "t4"}), flavor("none", {"gpu": "h"}),
-        queue("a", {"a100": {GPU: ("6",)}, "none": {GPU: ("5",)}}), local("a"),
-        queue("b", {"t4": {GPU: ("9",)}, "a100": {GPU: ("0",)}}), local("b"),
-        job("a", 20, {GPU: 1}), job("b", 20, {GPU: 1}), *nodes,
-    ]  # fmt: skip
+        flavor("a100", {"gpu": "a100"}),
+        flavor("t4", {"gpu": "t4"}),
+        flavor("none", {"gpu": "h"}),
+        queue("a", {"a100": {GPU: ("6",)}, "none": {GPU: ("5",)}}),
+        local("a"),
+        queue("b", {"t4": {GPU: ("9",)}, "a100": {GPU: ("0",)}}),
+        local("b"),
+        job("a", 20, {GPU: 1}),
+        job("b", 20, {GPU: 1}),
+        *nodes,
+    ]
     found = totals(tmp_path, *objects)
     assert found == pytest.approx({"a/job": 6, "b/job": 8}, rel=1e-9)
     notes = problems.problem(read(tmp_path, *objects))
@@ -138,11 +162,20 @@ def test_a_queue_runs_on_its_flavors_only(tmp_path):
 
 def test_weights_are_quantities_and_zero_comes_last(tmp_path):
     objects = [
-        flavor("x"), obj("Cohort", "all", {"resourceGroups": [{"flavors": [
-            {"name": "x", "resources": [{"name": GPU, "nominalQuota": "12"}]}]}]}),
+        flavor("x"),
+        obj(
+            "Cohort",
+            "all",
+            {
+                "resourceGroups": [
+                    {"flavors": [{"name": "x", "resources": [{"name": GPU, "nominalQuota": "12"}]}]}
+                ]
+            },
+        ),
         *(queue(n, {"x": {GPU: ("0",)}}, weight=w) for n, w in (("a", "500m"), ("b", 1), ("c", 0))),
-        *map(local, "abc"), *(job(n, 9, {GPU: 1}) for n in "abc"),
-    ]  # fmt: skip
+        *map(local, "abc"),
+        *(job(n, 9, {GPU: 1}) for n in "abc"),
+    ]
     found = totals(tmp_path, *objects)
     assert found == pytest.approx({"a/job": 4, "b/job": 8, "c/job": 0}, rel=1e-9, abs=1e-9)
 
@@ -159,11 +192,14 @@ def test_who_has_no_quota_is_told_why(tmp_path):
 def test_pods_stand_in_their_cluster_queue(tmp_path):
     pod = {
         "kind": "Pod",
-        "metadata": {"name": "p", "namespace": "ns-research",
-                     "labels": {"kueue.x-k8s.io/queue-name": "jobs"}},
+        "metadata": {
+            "name": "p",
+            "namespace": "ns-research",
+            "labels": {"kueue.x-k8s.io/queue-name": "jobs"},
+        },
         "spec": {"nodeName": "n", "containers": [{"resources": {"requests": {GPU: "1"}}}]},
         "status": {"phase": "Running"},
-    }  # fmt: skip
+    }
     found = read(tmp_path, *two(("4",), ("4",)), node("n", {}, gpu=9), pod)
     assert [(w.queue, w.name, w.held) for w in found.workloads] == [
         ("research", "ns-research/p", {"n": 1})
@@ -172,19 +208,30 @@ def test_pods_stand_in_their_cluster_queue(tmp_path):
 
 def test_every_fault_is_named(tmp_path, capsys):
     objects = [
-        queue("a", {"x": {GPU: ("12QB",)}}), queue("a", {"y": {GPU: ("-1", "nan")}}),
-        obj("Cohort", "c1", {"parentName": "c2"}), obj("Cohort", "c2", {"parentName": "c1"}),
-        obj("LocalQueue", "l", {"clusterQueue": "nobody"}, namespace="n"), flavor("x"),
+        queue("a", {"x": {GPU: ("12QB",)}}),
+        queue("a", {"y": {GPU: ("-1", "nan")}}),
+        obj("Cohort", "c1", {"parentName": "c2"}),
+        obj("Cohort", "c2", {"parentName": "c1"}),
+        obj("LocalQueue", "l", {"clusterQueue": "nobody"}, namespace="n"),
+        flavor("x"),
         obj("Workload", "w", {"podSets": [{"count": -1}]}, namespace="n"),
-    ]  # fmt: skip
+    ]
     path = tmp_path / "bad.json"
     path.write_text(json.dumps({"kind": "List", "items": objects}))
     with pytest.raises(SystemExit) as end:
         cli.main(["plan", str(path)])
     said = capsys.readouterr().err
     assert end.value.code == 2
-    for words in ("12QB", "below 0", "nan", "a second time", "c1 -> c2 -> c1", "nobody",
-                  "flavor 'y'", "podSets[0].count"):  # fmt: skip
+    for words in (
+        "12QB",
+        "below 0",
+        "nan",
+        "a second time",
+        "c1 -> c2 -> c1",
+        "nobody",
+        "flavor 'y'",
+        "podSets[0].count",
+    ):
         assert words in said, words
 
 
@@ -195,8 +242,14 @@ def test_plan_has_kueues_own_share_beside_ours(tmp_path, capsys):
     assert end.value.code == 0
     plan = json.loads(path.read_text())
     assert {row["name"] for row in plan["kueue"]["shares"]} == {
-        "1a", "1b", "1c", "2a", "C1", "C2", "everybody"
-    }  # fmt: skip
+        "1a",
+        "1b",
+        "1c",
+        "2a",
+        "C1",
+        "C2",
+        "everybody",
+    }
     assert [row["due"] for row in plan["queues"]] == pytest.approx([30, 30, 90, 150])
     capsys.readouterr()
     with pytest.raises(SystemExit) as end:

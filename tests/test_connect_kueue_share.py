@@ -51,19 +51,29 @@ CASES = {
     "with a workload": (pair(*TEN), {"cpu": 1, "gpu": 2}, {CPU: 4, GPU: 4}, 300, "cpu", True),
     "nothing lendable": (
         pair({"cpu": 2, "gpu": (2, None, 0)}, {"cpu": 8, "gpu": (64, None, 0)}),
-        {"cpu": 1, "gpu": 1}, {CPU: 4, GPU: 4}, 300, "cpu", True,
+        {"cpu": 1, "gpu": 1},
+        {CPU: 4, GPU: 4},
+        300,
+        "cpu",
+        True,
     ),
     "weight 0, nobody lends": (pair(*ALONE, "0"), {"gpu": 3}, {}, None, "", True),
     "several flavors": (
-        [node("cq", "test-cohort", **{"on-demand": 20, "spot": 80}),
-         node("lending-cq", "test-cohort", default=100)],
-        {"on-demand": 15, "spot": 5}, {("on-demand", "cpu"): 10}, 25, "cpu", True,
+        [
+            node("cq", "test-cohort", **{"on-demand": 20, "spot": 80}),
+            node("lending-cq", "test-cohort", default=100),
+        ],
+        {"on-demand": 15, "spot": 5},
+        {("on-demand", "cpu"): 10},
+        25,
+        "cpu",
+        True,
     ),
     "whole weight": (pair({"gpu": 5}, {"gpu": 5}, "2"), {"gpu": 7}, {}, 100, GPU[1], True),
     "decimal weight": (pair({"gpu": 5}, {"gpu": 5}, "1/2"), {"gpu": 7}, {}, 400, GPU[1], True),
     "weight 0": (pair({"gpu": 5}, {"gpu": 10}, "0"), {"gpu": 7}, {}, None, GPU[1], True),
     "against 1E": (pair({"cpu": 0}, {"cpu": 10**18}), {"cpu": 1}, {}, 1, "cpu", True),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -99,8 +109,12 @@ def test_of_queues_and_cohorts_in_a_tree(own, child, root, weight, queue, cohort
 
 def test_a_hierarchy_of_ours():
     """300 GPUs, held 30, 30, 90, 150: Kueue shows 100 three times, and 500."""
-    parts = {"1A": ("C1", "1", 30), "1B": ("C1", "1", 30), "1C": ("C1", "3", 90),
-             "2A": ("C2", "1", 150)}  # fmt: skip
+    parts = {
+        "1A": ("C1", "1", 30),
+        "1B": ("C1", "1", 30),
+        "1C": ("C1", "3", 90),
+        "2A": ("C2", "1", 150),
+    }
     queues = {name: node(name, above, w, gpu=0) for name, (above, w, _) in parts.items()}
     built = Tree(
         queues,

@@ -23,12 +23,13 @@ def packed(instance, tasks=None):
         [
             {
                 key: Fraction(repr(float(x)))
-                for key, x in zip(instance.resources, row, strict=True) if x
+                for key, x in zip(instance.resources, row, strict=True)
+                if x
             }
             for row in array
         ]
         for array in (instance.demand, instance.capacity)
-    )  # fmt: skip
+    )
     levels = tasks.sum(axis=1) / instance.weight
     return pack(instance, demand, capacity, tasks, levels), demand, capacity
 
@@ -55,16 +56,21 @@ amounts = st.integers(1, 40).map(lambda k: k / 10)
 
 @given(
     st.lists(st.tuples(amounts, amounts), min_size=1, max_size=5),
-    st.lists(st.tuples(st.integers(4, 30), st.integers(4, 30), st.integers(1, 30)), min_size=1,
-             max_size=3),
+    st.lists(
+        st.tuples(st.integers(4, 30), st.integers(4, 30), st.integers(1, 30)),
+        min_size=1,
+        max_size=3,
+    ),
     st.integers(1, 50),
-)  # fmt: skip
+)
 @settings(deadline=None, max_examples=40)
 def test_what_is_placed_fits(demand, servers, limit):
     instance = fo.Instance(
-        demand, [row[:2] for row in servers], count=[row[2] for row in servers],
+        demand,
+        [row[:2] for row in servers],
+        count=[row[2] for row in servers],
         limit=[limit] * len(demand),
-    )  # fmt: skip
+    )
     found, *exact = packed(instance)
     check(instance, found, *exact)
     due = fo.solve(instance, fo.MaxMin()).totals
@@ -131,24 +137,32 @@ def test_few_machines_are_filled_as_well_as_can_be():
 def _most_even(sizes, room, wanted):
     """By trying all: the best smallest part of what is wanted, on two machines of one resource."""
     one = [
-        y for y in itertools.product(*(range(w + 1) for w in wanted))
+        y
+        for y in itertools.product(*(range(w + 1) for w in wanted))
         if sum(k * s for k, s in zip(y, sizes, strict=True)) <= room
-    ]  # fmt: skip
+    ]
     return max(
         min(min(a + b, w) / w for a, b, w in zip(y, z, wanted, strict=True))
-        for y in one for z in one
-    )  # fmt: skip
+        for y in one
+        for z in one
+    )
 
 
-@given(st.lists(st.integers(1, 6), min_size=2, max_size=3), st.integers(6, 12),
-       st.lists(st.integers(1, 4), min_size=3, max_size=3))  # fmt: skip
+@given(
+    st.lists(st.integers(1, 6), min_size=2, max_size=3),
+    st.integers(6, 12),
+    st.lists(st.integers(1, 4), min_size=3, max_size=3),
+)
 @settings(deadline=None, max_examples=25)
 def test_the_program_finds_the_most_even_placement(sizes, room, wanted):
     wanted = wanted[: len(sizes)]
     found = packing_small.best(
-        np.array(sizes)[:, None], np.array([[room]]), np.array([2]),
-        np.ones((len(sizes), 1), dtype=bool), wanted,
-    )  # fmt: skip
+        np.array(sizes)[:, None],
+        np.array([[room]]),
+        np.array([2]),
+        np.ones((len(sizes), 1), dtype=bool),
+        wanted,
+    )
     total = np.zeros(len(sizes), dtype=int)
     for tasks in found[0]:
         assert sum(k * sizes[n] for n, k in tasks.items()) <= room

@@ -127,8 +127,9 @@ def test_queues_are_groups(data):
 
 def test_held_on_nodes_that_are_out(data):
     assert [(row["node"], row["why"], row["held"]) for row in data["out"]] == [
-        ("cpu-5", "cordoned", 2), ("cpu-6", "not ready", 1),
-    ]  # fmt: skip
+        ("cpu-5", "cordoned", 2),
+        ("cpu-6", "not ready", 1),
+    ]
     front = next(row for row in data["workloads"] if row["workload"] == "web/front")
     assert (front["held"], front["held_out"], front["asked"]) == (10, 2, 12)
 
@@ -293,15 +294,41 @@ def _weight_of_who_is_stuck(data):
 
 
 SPOILS = (
-    _weight_of_a_queue, _asked_by_a_queue, _any_number_asked_by_a_queue, _guaranteed, _no_queue,
-    _held_out, _part_of_a_task, _no_limit, _says, _could_hold_more_tasks,
-    _could_hold_at_infinite_prices, _fewer_nodes, _other_resources, _flat, _weight_of_who_is_stuck,
+    _weight_of_a_queue,
+    _asked_by_a_queue,
+    _any_number_asked_by_a_queue,
+    _guaranteed,
+    _no_queue,
+    _held_out,
+    _part_of_a_task,
+    _no_limit,
+    _says,
+    _could_hold_more_tasks,
+    _could_hold_at_infinite_prices,
+    _fewer_nodes,
+    _other_resources,
+    _flat,
+    _weight_of_who_is_stuck,
     _quota_fits,
-    _slow_cards_count_in_full, _could_hold_more, _could_hold_less, _held,
-    _one_more, _machine_twice, _where_not_allowed, _smaller_demand, _larger_capacity, _other_due,
-    _other_queue, _other_price, _other_use, _more_whole, _less_stranded, _all_is_well, _fluid,
+    _slow_cards_count_in_full,
+    _could_hold_more,
+    _could_hold_less,
+    _held,
+    _one_more,
+    _machine_twice,
+    _where_not_allowed,
+    _smaller_demand,
+    _larger_capacity,
+    _other_due,
+    _other_queue,
+    _other_price,
+    _other_use,
+    _more_whole,
+    _less_stranded,
+    _all_is_well,
+    _fluid,
     _weight,
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("spoil", SPOILS)

@@ -17,9 +17,10 @@ GPU, KIND = "nvidia.com/gpu", "nvidia.com/gpu.product"
 
 def node(draw, k):
     offered = {
-        "cpu": draw.choice(["4", "7900m", "16", ".5", "0"]), "pods": draw.choice(["3", "110"]),
+        "cpu": draw.choice(["4", "7900m", "16", ".5", "0"]),
+        "pods": draw.choice(["3", "110"]),
         "memory": draw.choice(["8Gi", "15e9", "64G", "1Ti"]),
-    }  # fmt: skip
+    }
     labels, spec = {"zone": draw.choice("ab")}, {}
     if draw.random() < 0.3:
         offered[GPU], labels[KIND] = draw.choice("128"), draw.choice(["A100", "T4"])
@@ -29,9 +30,11 @@ def node(draw, k):
         spec["taints"] = [{"key": "t", "effect": "NoSchedule"}]
     ready = [{"type": "Ready", "status": "True" if draw.random() < 0.9 else "False"}]
     return {
-        "kind": "Node", "metadata": {"name": f"n{k}", "labels": labels}, "spec": spec,
+        "kind": "Node",
+        "metadata": {"name": f"n{k}", "labels": labels},
+        "spec": spec,
         "status": {"allocatable": offered if draw.random() < 0.95 else {}, "conditions": ready},
-    }  # fmt: skip
+    }
 
 
 def pod(draw, k, nodes):
@@ -65,8 +68,10 @@ def test_random_clusters(seed):
         made = problem.problem(taken.cluster({"x": 2.0}), cards)
     except BadInput as error:  # nothing in service, or nobody who can run anywhere
         assert {fault.place.partition(" ")[0] for fault in error.faults} <= {
-            "nodes", "pods", "workload",
-        }  # fmt: skip
+            "nodes",
+            "pods",
+            "workload",
+        }
         return
     data = json.loads(plan.dumps(plan.make(made)))
     judged = judging.judge(data)

@@ -38,8 +38,9 @@ def test_yaml_is_the_same_as_json():
     yaml = b'kind: List\nitems:\n- kind: Node\n  cpu: 0.5\n  big: "1"\n  no: false\n---\nkind: Pod'
     assert values(yaml) == [
         {"kind": "Node", "cpu": Decimal("0.5"), "big": "1", "no": False},
-        {"kind": "List", "items": ()}, {"kind": "Pod"},
-    ]  # fmt: skip
+        {"kind": "List", "items": ()},
+        {"kind": "Pod"},
+    ]
 
 
 def test_numbers_keep_their_digits():
@@ -73,7 +74,7 @@ def test_numbers_keep_their_digits():
         (b"\x00\x01\x02", "not YAML"),
         (b"\xff\xfe\xff" * 20, "not YAML"),
     ],
-)  # fmt: skip
+)
 def test_refused(content, said):
     with pytest.raises(BadInput) as error:
         read(content)
@@ -81,9 +82,14 @@ def test_refused(content, said):
 
 
 @pytest.mark.parametrize(
-    "junk", [b"x" * 50_000_000, b"[" * 50_000_000, b"{} " * 10 + b"\x80" * 50_000_000,
-             b"a: b\n" * 100 + b"%" * 50_000_000],
-)  # fmt: skip
+    "junk",
+    [
+        b"x" * 50_000_000,
+        b"[" * 50_000_000,
+        b"{} " * 10 + b"\x80" * 50_000_000,
+        b"a: b\n" * 100 + b"%" * 50_000_000,
+    ],
+)
 def test_junk_ends_soon(junk):
     began = time.perf_counter()
     try:
@@ -121,7 +127,10 @@ def test_files_and_gzip(tmp_path):
 def test_files_that_cannot_be_read(tmp_path):
     broken = tmp_path / "c.gz"
     broken.write_bytes(gzip.compress(b'{"kind": "Node"}' * 100)[:-20])
-    for path, said in ((broken, "damaged gzip"), (tmp_path, "no regular file"),
-                       (tmp_path / "none", "nothing there")):  # fmt: skip
+    for path, said in (
+        (broken, "damaged gzip"),
+        (tmp_path, "no regular file"),
+        (tmp_path / "none", "nothing there"),
+    ):
         with pytest.raises(BadInput, match=said), reading.opened(str(path)) as stream:
             list(reading.objects(stream, "x"))

@@ -36,12 +36,15 @@ def cluster(tmp_path, *texts):
 def test_one_cluster_of_three_tables(tmp_path):
     found = cluster(tmp_path, NODES, TEAMS, HELD)
     assert [(node.name, node.count, node.out) for node in found.nodes] == [
-        ("big", 2, ""), ("old", 1, "down"), ("small", 4, ""),
-    ]  # fmt: skip
+        ("big", 2, ""),
+        ("old", 1, "down"),
+        ("small", 4, ""),
+    ]
     assert [(w.queue, w.name, w.asked, w.held) for w in found.workloads] == [
-        ("c", "c", 5, {"old": 1, "small": 2}), ("left", "a", None, {"big": 3}),
+        ("c", "c", 5, {"old": 1, "small": 2}),
+        ("left", "a", None, {"big": 3}),
         ("left", "b", 3, {}),
-    ]  # fmt: skip
+    ]
     assert found.weights == {"left": 3.0, "c": 1.0}
     made = problem.problem(found)
     assert made.instance.users == ("c", "left/a", "left/b")
@@ -114,21 +117,33 @@ def slurm_node(line):
 def test_a_node_of_slurm():
     node = slurm_node(GPU)
     assert node.allocatable == {
-        "cpu": Fraction(62), "gres/gpu": Fraction(4), "memory": Fraction((515000 - 3000) * 2**20),
-    }  # fmt: skip
+        "cpu": Fraction(62),
+        "gres/gpu": Fraction(4),
+        "memory": Fraction((515000 - 3000) * 2**20),
+    }
     assert node.out == ""  # what a comment says of states counts for nothing
     assert node.labels == {
-        "feature/a100": "yes", "feature/ib": "yes", "partition/gpu": "yes", "partition/all": "yes",
+        "feature/a100": "yes",
+        "feature/ib": "yes",
+        "partition/gpu": "yes",
+        "partition/all": "yes",
         "gres/gpu.type": "a100",
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
     ("state", "out"),
-    [("IDLE", ""), ("MIXED+CLOUD", ""), ("ALLOCATED", ""), ("IDLE+DRAIN", "drain"),
-     ("MIXED*", "not responding"), ("DOWN*+DRAIN", "down, drain, not responding"),
-     ("IDLE+MAINT+RESERVED", "maint, reserved"), ("IDLE~+POWERED_DOWN", "powered_down")],
-)  # fmt: skip
+    [
+        ("IDLE", ""),
+        ("MIXED+CLOUD", ""),
+        ("ALLOCATED", ""),
+        ("IDLE+DRAIN", "drain"),
+        ("MIXED*", "not responding"),
+        ("DOWN*+DRAIN", "down, drain, not responding"),
+        ("IDLE+MAINT+RESERVED", "maint, reserved"),
+        ("IDLE~+POWERED_DOWN", "powered_down"),
+    ],
+)
 def test_states(state, out):
     assert slurm_node(GPU.replace("State=IDLE", f"State={state}", 1)).out == out
 
@@ -160,9 +175,12 @@ def test_slurm_and_teams_make_a_plan(tmp_path, capsys):
     for name, text in (
         ("nodes.txt", "\n".join(GPU.replace("g1", f"g{k}") for k in range(1, 4)) + "\n"),
         ("shares.txt", "Account|User|RawShares\nroot||\n physics||30\n bio||10\n"),
-        ("teams.csv", "team,queue,label:partition/gpu,cpu,memory,gres/gpu\n"
-                      "sim,physics,yes,4,16Gi,1\nfold,bio,,4,32Gi,1\n"),
-    ):  # fmt: skip
+        (
+            "teams.csv",
+            "team,queue,label:partition/gpu,cpu,memory,gres/gpu\n"
+            "sim,physics,yes,4,16Gi,1\nfold,bio,,4,32Gi,1\n",
+        ),
+    ):
         (tmp_path / name).write_text(text)
     paths = [str(tmp_path / name) for name in ("nodes.txt", "shares.txt", "teams.csv")]
     assert run(["plan", *paths]) == 0

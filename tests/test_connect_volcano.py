@@ -22,24 +22,31 @@ def queue(name, **spec):
 def pods(queue, count, request, namespace="jobs", group=None):
     """Pods that wait, in a queue by its annotation, or by their PodGroup."""
     key = "scheduling.k8s.io/group-name" if group else "scheduling.volcano.sh/queue-name"
-    return [{
-        "kind": "Pod",
-        "metadata": {
-            "name": f"{queue}-{k}", "namespace": namespace,
-            **({"annotations": {key: group or queue}} if queue != "none" else {}),
-            "ownerReferences": [{"kind": "Job", "name": f"job-{queue}", "controller": True}],
-        },
-        "spec": {"containers": [{"resources": {"requests": request}}]},
-        "status": {"phase": "Pending"},
-    } for k in range(count)]  # fmt: skip
+    return [
+        {
+            "kind": "Pod",
+            "metadata": {
+                "name": f"{queue}-{k}",
+                "namespace": namespace,
+                **({"annotations": {key: group or queue}} if queue != "none" else {}),
+                "ownerReferences": [{"kind": "Job", "name": f"job-{queue}", "controller": True}],
+            },
+            "spec": {"containers": [{"resources": {"requests": request}}]},
+            "status": {"phase": "Pending"},
+        }
+        for k in range(count)
+    ]
 
 
 def node(name="n", **amounts):
     return {
-        "kind": "Node", "metadata": {"name": name},
-        "status": {"allocatable": {"pods": "110", **amounts},
-                   "conditions": [{"type": "Ready", "status": "True"}]},
-    }  # fmt: skip
+        "kind": "Node",
+        "metadata": {"name": name},
+        "status": {
+            "allocatable": {"pods": "110", **amounts},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
 
 
 def write(tmp_path, *objects):
@@ -84,10 +91,15 @@ def test_what_is_over_the_promises(tmp_path, over, wanted):
 def test_weights_parents_and_ceilings(tmp_path):
     """Half to each organisation, inside by weight; a ceiling moves the rest."""
     objects = [
-        queue("root"), queue("c1"), queue("c2"), *(queue(n, parent="c1") for n in ("a", "b")),
-        queue("c", parent="c1", weight=3), queue("d", parent="c2"), node(**{GPU: "30"}),
+        queue("root"),
+        queue("c1"),
+        queue("c2"),
+        *(queue(n, parent="c1") for n in ("a", "b")),
+        queue("c", parent="c1", weight=3),
+        queue("d", parent="c2"),
+        node(**{GPU: "30"}),
         *(p for n in "abcd" for p in pods(n, 30, {GPU: 1})),
-    ]  # fmt: skip
+    ]
     assert totals(tmp_path, *objects) == near(a=3, b=3, c=9, d=15)
     objects[1] = queue("c1", capability={GPU: "5"})
     assert totals(tmp_path, *objects) == near(a=1, b=1, c=3, d=25)
@@ -108,40 +120,59 @@ def test_a_guarantee_is_kept_while_idle_and_deserved_is_lent(tmp_path):
 
 def test_a_promise_of_nothing_is_no_promise_of_all(tmp_path):
     objects = [
-        queue("a", deserved={"cpu": "9", GPU: "0"}), queue("b"), node(cpu="64", **{GPU: "8"}),
-        *pods("a", 8, {GPU: 1, "cpu": 1}), *pods("b", 8, {GPU: 1, "cpu": 1}),
-    ]  # fmt: skip
+        queue("a", deserved={"cpu": "9", GPU: "0"}),
+        queue("b"),
+        node(cpu="64", **{GPU: "8"}),
+        *pods("a", 8, {GPU: 1, "cpu": 1}),
+        *pods("b", 8, {GPU: 1, "cpu": 1}),
+    ]
     assert totals(tmp_path, *objects) == near(a=4, b=4)
 
 
 def test_a_promise_is_no_more_than_the_ceilings_above_it(tmp_path):
     """4 GPUs deserved, but each task takes a CPU, of which the parent may use 2."""
     objects = [
-        queue("org", capability={"cpu": "2"}), queue("a", parent="org", deserved={GPU: "4"}),
-        queue("b"), node(cpu="9", **{GPU: "8"}), *pods("a", 8, {GPU: 1, "cpu": 1}),
+        queue("org", capability={"cpu": "2"}),
+        queue("a", parent="org", deserved={GPU: "4"}),
+        queue("b"),
+        node(cpu="9", **{GPU: "8"}),
+        *pods("a", 8, {GPU: 1, "cpu": 1}),
         *pods("b", 8, {GPU: 1, "cpu": 1}),
-    ]  # fmt: skip
+    ]
     assert totals(tmp_path, *objects) == near(a=2, b=6)
 
 
 def test_a_higher_priority_is_first_beyond_what_is_promised(tmp_path):
     objects = [
-        queue("a", priority=5), queue("b", deserved={GPU: "3"}), node(**{GPU: "12"}),
-        *pods("a", 7, {GPU: 1}), *pods("b", 12, {GPU: 1}),
-    ]  # fmt: skip
+        queue("a", priority=5),
+        queue("b", deserved={GPU: "3"}),
+        node(**{GPU: "12"}),
+        *pods("a", 7, {GPU: 1}),
+        *pods("b", 12, {GPU: 1}),
+    ]
     assert totals(tmp_path, *objects) == near(a=7, b=5)
     objects[2] = node(**{GPU: "8"})
     assert totals(tmp_path, *objects) == near(a=5, b=3)
 
 
 def test_pods_stand_in_the_queue_of_their_group_and_others_outside(tmp_path):
-    group = {"apiVersion": API, "kind": "PodGroup", "spec": {"queue": "a"},
-             "metadata": {"name": "g", "namespace": "jobs"}}  # fmt: skip
+    group = {
+        "apiVersion": API,
+        "kind": "PodGroup",
+        "spec": {"queue": "a"},
+        "metadata": {"name": "g", "namespace": "jobs"},
+    }
     bare = {**group, "metadata": {"name": "h", "namespace": "jobs"}, "spec": {}}
     objects = [
-        queue("a"), queue("default"), group, bare, node(**{GPU: "6"}), *pods("x", 6, {GPU: 1},
-        group="g"), *pods("y", 6, {GPU: 1}, group="h"), *pods("none", 6, {GPU: 1}, "default"),
-    ]  # fmt: skip
+        queue("a"),
+        queue("default"),
+        group,
+        bare,
+        node(**{GPU: "6"}),
+        *pods("x", 6, {GPU: 1}, group="g"),
+        *pods("y", 6, {GPU: 1}, group="h"),
+        *pods("none", 6, {GPU: 1}, "default"),
+    ]
     found = totals(tmp_path, *objects)
     # what is outside of Volcano is a group beside all of its queues
     assert found == near(**{"a": 1.5, "default": 1.5, "default (namespace)": 3})
@@ -157,29 +188,49 @@ def test_annotations_say_nothing_where_no_queue_is_given(tmp_path):
 
 def test_every_fault_is_named(tmp_path, capsys):
     path = write(
-        tmp_path, node(**{GPU: "6"}), queue("a", weight=0, deserved={GPU: "12QB"}),
-        queue("b", weight=70000), queue("b", priority="high"), queue("c", parent="nobody"),
-        queue("d", parent="e"), queue("e", parent="d"), *pods("lost", 1, {GPU: 1}),
-        queue("f", deserved={GPU: 5}, capability={GPU: 4}), *pods("z", 1, {GPU: 1}, group="gone"),
+        tmp_path,
+        node(**{GPU: "6"}),
+        queue("a", weight=0, deserved={GPU: "12QB"}),
+        queue("b", weight=70000),
+        queue("b", priority="high"),
+        queue("c", parent="nobody"),
+        queue("d", parent="e"),
+        queue("e", parent="d"),
+        *pods("lost", 1, {GPU: 1}),
+        queue("f", deserved={GPU: 5}, capability={GPU: 4}),
+        *pods("z", 1, {GPU: 1}, group="gone"),
         {"apiVersion": "kueue.x-k8s.io/v1beta2", "kind": "Cohort", "metadata": {"name": "k"}},
-    )  # fmt: skip
+    )
     with pytest.raises(SystemExit) as end:
         cli.main(["plan", str(path)])
     said = capsys.readouterr().err
     assert end.value.code == 2
     for words in (
-        "12QB", "Queue a.spec.weight", "70000", "a second time", "priority", "nobody",
-        "d -> e -> d", "'lost'", "at most its capability", "'gone'", "of Kueue and of Volcano",
-    ):  # fmt: skip
+        "12QB",
+        "Queue a.spec.weight",
+        "70000",
+        "a second time",
+        "priority",
+        "nobody",
+        "d -> e -> d",
+        "'lost'",
+        "at most its capability",
+        "'gone'",
+        "of Kueue and of Volcano",
+    ):
         assert words in said, words
 
 
 def test_a_plan_keeps_ceilings_in_whole_tasks_and_is_judged(tmp_path, capsys):
     path = write(
-        tmp_path, queue("a", capability={GPU: "3"}), queue("b", guarantee={"resource": {GPU: "2"}}),
-        node("n1", **{GPU: "4"}), node("n2", **{GPU: "4"}), *pods("a", 8, {GPU: 1}),
+        tmp_path,
+        queue("a", capability={GPU: "3"}),
+        queue("b", guarantee={"resource": {GPU: "2"}}),
+        node("n1", **{GPU: "4"}),
+        node("n2", **{GPU: "4"}),
+        *pods("a", 8, {GPU: 1}),
         *pods("b", 3, {GPU: 1}),
-    )  # fmt: skip
+    )
     plan = tmp_path / "plan.json"
     with pytest.raises(SystemExit) as end:
         cli.main(["plan", str(path), "-o", str(plan)])

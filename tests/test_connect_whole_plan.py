@@ -49,8 +49,9 @@ def test_nobody_is_worse_off_than_with_the_heuristic(made):
     def lowest(own):
         return min(
             min(1, row["whole"] / int(row["due"] + 1e-6))
-            for row in own["workloads"] if row["due"] >= 1
-        )  # fmt: skip
+            for row in own["workloads"]
+            if row["due"] >= 1
+        )
 
     assert "proof" not in plain
     assert lowest(whole) >= lowest(plain)
@@ -69,9 +70,12 @@ def test_what_a_plan_claims_of_its_whole_tasks_is_checked(data):
     proof = data["proof"]
     name = next(iter(proof["due"]))
     for key, value in (
-        ("state", "gap"), ("short", proof["short"] + 1), ("least", proof["least"] + 1),
-        ("due", {**proof["due"], name: "1/7"}), ("due", {}),
-    ):  # fmt: skip
+        ("state", "gap"),
+        ("short", proof["short"] + 1),
+        ("least", proof["least"] + 1),
+        ("due", {**proof["due"], name: "1/7"}),
+        ("due", {}),
+    ):
         other = copy.deepcopy(data)
         other["proof"][key] = value
         found = judged(other)
@@ -141,9 +145,10 @@ def running(own):
 def test_what_stays_is_what_the_plan_leaves_where_it_ran(made, stays):
     stay, now = stays["stay"], running(stays)
     kept = sum(
-        min(k, now[node].get(name, 0)) for node, own in stay["held"].items()
+        min(k, now[node].get(name, 0))
+        for node, own in stay["held"].items()
         for name, k in own.items()
-    )  # fmt: skip
+    )
     assert kept == stay["kept"] == stay["most"]
     assert stay["running"] == sum(sum(row["held_on"].values()) for row in stays["workloads"])
     # and nobody pays for it
@@ -158,8 +163,10 @@ def test_what_stays_is_judged_from_the_plan_alone(stays):
     assert found.certified, found.explain()
     assert "stay, the most that can" in found.explain()
     for key, value in (
-        ("kept", data["stay"]["kept"] + 1), ("most", data["stay"]["most"] - 1), ("running", 0),
-    ):  # fmt: skip
+        ("kept", data["stay"]["kept"] + 1),
+        ("most", data["stay"]["most"] - 1),
+        ("running", 0),
+    ):
         other = copy.deepcopy(data)
         other["stay"][key] = value
         assert not judged(other).certified, key

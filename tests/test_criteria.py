@@ -50,9 +50,7 @@ def test_placement_counts_for_cdrf_and_not_for_tsf():
 @pytest.mark.parametrize("name", criteria.CRITERIA)
 def test_a_row_of_count_k_is_k_rows(name):
     row = cluster(count=(3, 2))
-    written = fo.Instance(
-        row.demand, row.capacity[[0, 0, 0, 1, 1]], users=["a", "b"]
-    )  # fmt: skip
+    written = fo.Instance(row.demand, row.capacity[[0, 0, 0, 1, 1]], users=["a", "b"])
     assert criteria.score(row, name)[:, [0, 0, 0, 1, 1]] == pytest.approx(
         criteria.score(written, name), rel=1e-15
     )
@@ -115,9 +113,11 @@ def test_modes_by_hand():
 
 def test_tsf_with_modes_leaves_placement_out_but_not_the_servers_of_modes():
     inst = fo.Instance(
-        [[0]], [[4], [2]], [[1, 0]],
+        [[0]],
+        [[4], [2]],
+        [[1, 0]],
         modes={"u1": [fo.Mode("fast", [1], 3, ["s1"]), fo.Mode("slow", [1], 1)]},
-    )  # fmt: skip
+    )
     assert criteria.score(inst, "tsf").tolist() == [[1 / 14, 0]]
     assert criteria.score(inst, "cdrf").tolist() == [[1 / 12, 0]]
 

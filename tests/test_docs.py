@@ -124,7 +124,15 @@ def test_docstrings_are_turned_into_those_of_numpydoc():
     moved = module("docstrings").moved
     given = ["Text.", "", "Parameters", "----------", "tasks : (N, I), tasks.", "", "More of it."]
     assert moved(given) == [
-        "Text.", "", "Parameters", "----------", "tasks", "    (N, I), tasks.", "", "Notes",
-        "-----", "More of it.",
-    ]  # fmt: skip
+        "Text.",
+        "",
+        "Parameters",
+        "----------",
+        "tasks",
+        "    (N, I), tasks.",
+        "",
+        "Notes",
+        "-----",
+        "More of it.",
+    ]
     assert moved(["a : b"]) == ["a : b"]

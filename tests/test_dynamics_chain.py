@@ -35,8 +35,10 @@ def direct(birth: list[Floats], death: list[Floats]) -> Floats:
         to += [number[high].ravel(), number[low].ravel()]
         since += [number[low].ravel(), number[high].ravel()]
         rate += [up, down]
-    flow = coo_array((np.concatenate(rate), (np.concatenate(to), np.concatenate(since))),
-                     shape=(number.size, number.size)).tolil()  # fmt: skip
+    flow = coo_array(
+        (np.concatenate(rate), (np.concatenate(to), np.concatenate(since))),
+        shape=(number.size, number.size),
+    ).tolil()
     flow.setdiag(-np.asarray(flow.sum(axis=0)).ravel())
     flow[0] = 1.0
     law = spsolve(flow.tocsr(), np.eye(number.size)[0])

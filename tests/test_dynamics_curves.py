@@ -22,8 +22,11 @@ MIX = {"1": 4.0, "2": 1.0, "3": 1.0}
 def test_rows_are_what_service_rates_says():
     rows = service_curves(POOL, [0.2, 0.3], ["drf", "pf"], MIX)
     assert [(row["load"], row["rule"]) for row in rows] == [
-        (0.2, "drf"), (0.2, "pf"), (0.3, "drf"), (0.3, "pf")
-    ]  # fmt: skip
+        (0.2, "drf"),
+        (0.2, "pf"),
+        (0.3, "drf"),
+        (0.3, "pf"),
+    ]
     alone = service_rates([[0.1, 1], [1, 0.1], [1, 1]], np.array([4, 1, 1]) * 0.3 / 5.1, "pf")
     np.testing.assert_allclose(list(rows[3]["gamma"].values()), alone.rates, rtol=1e-12)
     assert rows[3]["found"]["load"] == pytest.approx(0.3)
@@ -46,8 +49,9 @@ def test_resumed_is_as_solved_at_once_and_damage_is_told(tmp_path):
     path = tmp_path / "rows.jsonl"
     first = service_curves(POOL, [0.2], ["drf"], resume=path)
     told: list[tuple[int, int]] = []
-    both = service_curves(POOL, [0.2, 0.3], ["drf"], resume=path,
-                          progress=lambda done, of: told.append((done, of)))  # fmt: skip
+    both = service_curves(
+        POOL, [0.2, 0.3], ["drf"], resume=path, progress=lambda done, of: told.append((done, of))
+    )
     assert told[0] == (1, 2)
     assert both[0] == first[0]
     assert both == service_curves(POOL, [0.2, 0.3], ["drf"])
@@ -110,9 +114,25 @@ def test_every_class_in_turn_is_the_liar():
 
 def test_the_command_prints_figure_1_at_a_load(capsys, tmp_path):
     picture, out = tmp_path / "a.svg", tmp_path / "a.json"
-    arguments = ["simulate", "markov", "bonald2015/scenario-balanced", "--load", "0.3",
-                 "--load", "0.1", "--rule", "drf", "--rule", "pf", "--rule", "drf",
-                 "--plot", str(picture), "-o", str(out)]  # fmt: skip
+    arguments = [
+        "simulate",
+        "markov",
+        "bonald2015/scenario-balanced",
+        "--load",
+        "0.3",
+        "--load",
+        "0.1",
+        "--rule",
+        "drf",
+        "--rule",
+        "pf",
+        "--rule",
+        "drf",
+        "--plot",
+        str(picture),
+        "-o",
+        str(out),
+    ]
     assert cli(arguments) == 0
     text = capsys.readouterr().out
     assert "0.679855" in text

@@ -62,13 +62,24 @@ def test_mixed_demand():
 
 def test_a_user_that_cannot_be():
     others = Others(OTHER, [0.25], "pf", edge=1e-4)
-    for true, claimed in (((0.0, 0.0), CLAIMED), (TRUE, (1.0,)), (TRUE, (1.0, 0.0)),
-                          ((-1.0, 1.0), CLAIMED)):  # fmt: skip
+    for true, claimed in (
+        ((0.0, 0.0), CLAIMED),
+        (TRUE, (1.0,)),
+        (TRUE, (1.0, 0.0)),
+        ((-1.0, 1.0), CLAIMED),
+    ):
         with pytest.raises(fo.BadInput):
             others.lie(true, claimed)
 
 
 def test_plain_data():
     plain = figure_3(0.25).plain()
-    assert set(plain) == {"claimed", "short_true", "short_lie", "short_gain", "long_true",
-                          "long_lie", "long_gain"}  # fmt: skip
+    assert set(plain) == {
+        "claimed",
+        "short_true",
+        "short_lie",
+        "short_gain",
+        "long_true",
+        "long_lie",
+        "long_gain",
+    }

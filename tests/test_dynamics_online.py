@@ -56,9 +56,13 @@ def test_coarse_offers_give_a_machine_whole():
 
 
 @settings(max_examples=30, deadline=None)
-@given(scheduler=st.sampled_from(sorted(SCHEDULERS)), offers=st.sampled_from(sorted(OFFERS)),
-       seed=st.integers(0, 2**32), gap=st.sampled_from([0.0, 3.0]),
-       times=st.sampled_from(["exponential", "given"]))  # fmt: skip
+@given(
+    scheduler=st.sampled_from(sorted(SCHEDULERS)),
+    offers=st.sampled_from(sorted(OFFERS)),
+    seed=st.integers(0, 2**32),
+    gap=st.sampled_from([0.0, 3.0]),
+    times=st.sampled_from(["exponential", "given"]),
+)
 def test_nothing_is_lost(scheduler, offers, seed, gap, times):
     """Every task started and ended, no machine above its capacity, Little's law, in every run."""
     found = only(TWO, [scheduler], [offers], seed=seed, gap=gap, times=times)
@@ -70,10 +74,17 @@ def test_nothing_is_lost(scheduler, offers, seed, gap, times):
 
 @pytest.mark.parametrize(
     ("where", "value"),
-    [("tasks", {"started": 60, "ended": 59, "running": 1, "asked": 60}), ("least", -0.01),
-     ("tasks", {"started": 59, "ended": 59, "running": 0, "asked": 60}), ("little", 1e-6),
-     ("use", {"r1": 1.01, "r2": 0.5}), ("total", 0.0), ("stay", {"a": None}), ("use", None)],
-)  # fmt: skip
+    [
+        ("tasks", {"started": 60, "ended": 59, "running": 1, "asked": 60}),
+        ("least", -0.01),
+        ("tasks", {"started": 59, "ended": 59, "running": 0, "asked": 60}),
+        ("little", 1e-6),
+        ("use", {"r1": 1.01, "r2": 0.5}),
+        ("total", 0.0),
+        ("stay", {"a": None}),
+        ("use", None),
+    ],
+)
 def test_spoiled_records_are_seen(where, value):
     record = only(TWO, ["drf"]).records[0]
     assert conserved(record)
@@ -108,8 +119,9 @@ def test_serial_or_parallel_same_bytes():
 def test_resume(tmp_path):
     file, told = tmp_path / "kept.jsonl", []
     whole = simulate_online(TWO, ["drf"], resume=file, **SMALL)
-    more = simulate_online(TWO, ["drf", "ps-dsf"], resume=file, **SMALL,
-                  progress=lambda done, of: told.append(done))  # fmt: skip
+    more = simulate_online(
+        TWO, ["drf", "ps-dsf"], resume=file, **SMALL, progress=lambda done, of: told.append(done)
+    )
     assert told == [2, 3, 4]
     assert repr(more[0]) == repr(whole[0])
     file.write_text(file.read_text().replace('"running": 0', '"running": 1'))

@@ -24,10 +24,18 @@ SMALL = {"packets_per_flow": 50, "flows": 40, "warmup": 5, "replications": 2}
 
 def piece(**changed):
     plain = {
-        "users": ["1", "2", "3"], "demand": THREE.demand.tolist(), "capacity": [1.0, 1.0],
-        "rho": [0.47, 0.12, 0.12], "rule": "drf", "number": 0, "seed": 3, "packets_per_flow": 50,
-        "window": 4, "flows": 30, "warmup": 5,
-    }  # fmt: skip
+        "users": ["1", "2", "3"],
+        "demand": THREE.demand.tolist(),
+        "capacity": [1.0, 1.0],
+        "rho": [0.47, 0.12, 0.12],
+        "rule": "drf",
+        "number": 0,
+        "seed": 3,
+        "packets_per_flow": 50,
+        "window": 4,
+        "flows": 30,
+        "warmup": 5,
+    }
     return {**plain, **changed}
 
 
@@ -43,8 +51,11 @@ def test_fluid_rates(rule, population):
 
 
 def test_fluid_rates_printed():
-    printed = {"drf": [0.19608] * 3, "pf": [0.18939, 0.75758, 0.16667],
-               "bmf": [0.18519, 0.74074, 0.18519]}  # fmt: skip
+    printed = {
+        "drf": [0.19608] * 3,
+        "pf": [0.18939, 0.75758, 0.16667],
+        "bmf": [0.18519, 0.74074, 0.18519],
+    }
     for rule, rates in printed.items():
         found = packet_rates(THREE, {"1": 4, "2": 1, "3": 1}, rule)
         assert list(found.values()) == pytest.approx(rates, rel=0.02)
@@ -68,16 +79,21 @@ def straightforward(p):
     times = np.cumsum(draw.standard_exponential(BLOCK) * (p["packets_per_flow"] / sum(p["rho"])))
     kinds = np.searchsorted(parts, draw.random(BLOCK), side="right")
     sizes = draw.geometric(1 / p["packets_per_flow"], BLOCK)
-    coming = [{"at": t, "k": int(k), "todo": int(s), "out": 0, "f": [0.0, 0.0], "n": n}
-              for n, (t, k, s) in enumerate(zip(times, kinds, sizes, strict=True))]  # fmt: skip
+    coming = [
+        {"at": t, "k": int(k), "todo": int(s), "out": 0, "f": [0.0, 0.0], "n": n}
+        for n, (t, k, s) in enumerate(zip(times, kinds, sizes, strict=True))
+    ]
     queue, virtual, busy, left = ([], []), [0.0, 0.0], [None, None], {}
 
     def enqueue(flow, j):
         # (8): packets of the flow that wait here or are served here, and this one
         there = 1 + sum(other is flow for _, _, _, other in queue[j])
         there += busy[j] is not None and busy[j][1] is flow
-        add = {"drf": max(need[flow["k"]]), "bmf": need[flow["k"]][j],
-               "pf": need[flow["k"]][j] / there}[p["rule"]]  # fmt: skip
+        add = {
+            "drf": max(need[flow["k"]]),
+            "bmf": need[flow["k"]][j],
+            "pf": need[flow["k"]][j] / there,
+        }[p["rule"]]
         start = max(virtual[j], flow["f"][j] + add)
         flow["f"][j] = start
         flow["e"] = flow.get("e", 0) + 1
@@ -172,15 +188,21 @@ def test_in_parallel_the_rule_of_8_is_bmf(population):
 @pytest.mark.parametrize(
     ("window", "delay", "parallel", "rate"),
     [
-        (1, 5.0, False, 1 / 6.5), (3, 5.0, False, 3 / 6.5), (1, 5.0, True, 1 / 6),
-        (3, 5.0, True, 0.5), (30, 5.0, True, 1.0), (1, 0.0, True, 1.0), (1, 0.0, False, 1 / 1.5),
+        (1, 5.0, False, 1 / 6.5),
+        (3, 5.0, False, 3 / 6.5),
+        (1, 5.0, True, 1 / 6),
+        (3, 5.0, True, 0.5),
+        (30, 5.0, True, 1.0),
+        (1, 0.0, True, 1.0),
+        (1, 0.0, False, 1 / 1.5),
     ],
-)  # fmt: skip
+)
 def test_one_flow_alone(window, delay, parallel, rate):
     """A window of W packets that take 1 and .5, in turn or at once, and T to come back."""
     one = Instance([[1, 0.5]], [[1, 1]], users=["1"])
-    found = packet_rates(one, {"1": 1}, "bmf", window=window, propagation={"1": delay},
-                         parallel=parallel)  # fmt: skip
+    found = packet_rates(
+        one, {"1": 1}, "bmf", window=window, propagation={"1": delay}, parallel=parallel
+    )
     assert found["1"] == pytest.approx(rate, rel=1e-3)
 
 
@@ -195,8 +217,9 @@ def test_many_flows_with_propagation(parallel):
     assert found["parts"]["started"] == found["parts"]["ended"] + found["parts"]["running"]
     # a flow of several packets waits at least for one of them to come back
     assert found["time"]["3"] > 700
-    runs = simulate_packets(THREE, [0.5], ["pf"], propagation={"3": 700.0}, parallel=parallel,
-                            **SMALL)  # fmt: skip
+    runs = simulate_packets(
+        THREE, [0.5], ["pf"], propagation={"3": 700.0}, parallel=parallel, **SMALL
+    )
     assert all(conserved(record) for record in runs.rows[0].records)
 
 
@@ -224,8 +247,12 @@ def test_a_resource_not_needed_is_skipped():
 
 
 @settings(max_examples=20, deadline=None)
-@given(rule=st.sampled_from(["drf", "pf", "bmf"]), seed=st.integers(0, 2**32),
-       load=st.floats(0.1, 0.95), window=st.integers(1, 30))  # fmt: skip
+@given(
+    rule=st.sampled_from(["drf", "pf", "bmf"]),
+    seed=st.integers(0, 2**32),
+    load=st.floats(0.1, 0.95),
+    window=st.integers(1, 30),
+)
 def test_nothing_is_lost(rule, seed, load, window):
     found = simulate_packets(THREE, [load], [rule], seed=seed, window=window, **SMALL)
     for record in found.rows[0].records:
@@ -245,8 +272,9 @@ def test_resume(tmp_path):
     file = tmp_path / "kept.jsonl"
     whole = simulate_packets(THREE, [0.6], ["drf"], resume=file, **SMALL)
     told = []
-    again = simulate_packets(THREE, [0.6], ["drf"], resume=file, **SMALL,
-                    progress=lambda done, of: told.append(done))  # fmt: skip
+    again = simulate_packets(
+        THREE, [0.6], ["drf"], resume=file, **SMALL, progress=lambda done, of: told.append(done)
+    )
     assert told == [2]
     assert repr(again) == repr(whole)
 

@@ -53,14 +53,21 @@ def test_steps_that_are_too_large_find_everything_free():
 @given(st.integers(0, 2**32 - 1), st.integers(1, 5), st.integers(1, 3))
 def test_where_it_settles_it_is_proportionally_fair(seed, users, resources):
     rng = np.random.default_rng(seed)
-    inst = fo.Instance(rng.uniform(0.2, 1, (users, resources)), rng.uniform(1, 9, (1, resources)),
-                       weight=rng.uniform(0.5, 4, users))  # fmt: skip
+    inst = fo.Instance(
+        rng.uniform(0.2, 1, (users, resources)),
+        rng.uniform(1, 9, (1, resources)),
+        weight=rng.uniform(0.5, 4, users),
+    )
     exact = fo.solve(inst, fo.ProportionalFair())
     run = by_prices(exact, 0.5 * edge(exact), 20_000)
     if run.ended == SETTLED:  # from the start at 1 a few do not: far from the answer H is larger
         assert run.off <= WITHIN
-        assert fo.certify(fo.Allocation(inst, fo.ProportionalFair(), run.tasks[:, None] / 1.000002)
-                          ).gap <= 1e-5  # fmt: skip
+        assert (
+            fo.certify(
+                fo.Allocation(inst, fo.ProportionalFair(), run.tasks[:, None] / 1.000002)
+            ).gap
+            <= 1e-5
+        )
 
 
 def test_several_servers_never_settle_but_stay_near():

@@ -28,8 +28,10 @@ def in_turn():
 def test_figure_6(in_turn):
     """SYSTEMS and DYNAMICS 5: use of the CPU of D while user 4 is away, of C when it is back."""
     assert [(p.begin, p.end, p.away) for p in in_turn.phases] == [
-        (0, 10, ()), (10, 30, ("n4",)), (30, 46, ()),
-    ]  # fmt: skip
+        (0, 10, ()),
+        (10, 30, ("n4",)),
+        (30, 46, ()),
+    ]
     d = in_turn.used[10:30, D, CPU]
     assert d[:4] == pytest.approx([1, 0.82305, 0.78470, 0.77991], abs=5e-6)
     assert d[-1] == pytest.approx(60 / 77, abs=1e-12)
@@ -107,9 +109,11 @@ def test_what_settles_it(how):
 
 
 @given(
-    instances(), st.sampled_from(["in-turn", "at-once", "random"]), st.integers(0, 3),
+    instances(),
+    st.sampled_from(["in-turn", "at-once", "random"]),
+    st.integers(0, 3),
     st.floats(0, 0.9),
-)  # fmt: skip
+)
 def test_no_capacity_is_exceeded_at_any_time(inst, order, delay, damping):
     away = {inst.users[0]: (2, 4)} if len(inst.users) > 1 else {}
     run = by_themselves(inst, 6, away, order, delay, damping)
@@ -138,8 +142,15 @@ def test_every_wrong_argument_is_named():
         )
     places = {fault.place for fault in refused.value.faults}
     assert places == {
-        "rounds", "delay", "seed", "order", "damping", "away.n9", "away.n1", "away.n2"
-    }  # fmt: skip
+        "rounds",
+        "delay",
+        "seed",
+        "order",
+        "damping",
+        "away.n9",
+        "away.n1",
+        "away.n2",
+    }
     everybody = dict.fromkeys(FIGURE.users, (1, 3))
     with pytest.raises(fo.BadInput, match="all users at the same time"):
         by_themselves(FIGURE, 5, everybody)
@@ -169,8 +180,7 @@ def test_the_command_writes_json(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [["--away", "n4"], ["--resource", "gpu"], ["--plot", "x.txt"], ["--rounds", "0"]],
+    "wrong", [["--away", "n4"], ["--resource", "gpu"], ["--plot", "x.txt"], ["--rounds", "0"]]
 )
 def test_the_command_refuses(wrong, capsys):
     assert command(["simulate", "servers", "khamse2016/section-v", *wrong]) == 2
@@ -179,9 +189,20 @@ def test_the_command_refuses(wrong, capsys):
 
 def test_the_picture_has_a_line_for_each_scheduler(tmp_path):
     path = tmp_path / "figure.svg"
-    assert command(
-        ["simulate", "servers", "khamse2016/section-v", "--resource", "ram", "--plot", str(path)]
-    ) == 0  # fmt: skip
+    assert (
+        command(
+            [
+                "simulate",
+                "servers",
+                "khamse2016/section-v",
+                "--resource",
+                "ram",
+                "--plot",
+                str(path),
+            ]
+        )
+        == 0
+    )
     drawn = path.read_text()
     for words in ("server D", "PS-DSF", "TSF", "C-DRFH", "CDRF", "ram used"):
         assert words in drawn

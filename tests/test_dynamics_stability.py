@@ -18,9 +18,13 @@ def test_the_load_of_one_pool_is_that_of_its_fullest_resource():
 
 def test_the_dual_names_what_is_overloaded():
     inst = fo.Instance(
-        [[1.0], [1.0]], [[1.0], [2.0]], placement=[[True, False], [True, True]],
-        users=["a", "b"], servers=["A", "B"], resources=["cpu"],
-    )  # fmt: skip
+        [[1.0], [1.0]],
+        [[1.0], [2.0]],
+        placement=[[True, False], [True, True]],
+        users=["a", "b"],
+        servers=["A", "B"],
+        resources=["cpu"],
+    )
     load, named = load_on_servers(inst, [0.9, 0.9])
     assert load == pytest.approx(0.9)  # a has A alone
     assert named == {"A": {"cpu": pytest.approx(1.0)}}

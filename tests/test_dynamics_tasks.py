@@ -23,16 +23,25 @@ from fairopt.storage import JournalWarning
 
 THREE = Instance([[0.1, 1], [1, 0.1], [1, 1]], [[1, 1]], users=["1", "2", "3"])
 MIX = {"1": 4.0, "2": 1.0, "3": 1.0}
-SMALL = {"mix": MIX, "units": 10, "tasks_per_job": 20, "jobs": 60, "warmup": 10,
-         "replications": 2}  # fmt: skip
+SMALL = {"mix": MIX, "units": 10, "tasks_per_job": 20, "jobs": 60, "warmup": 10, "replications": 2}
 
 
 def piece(**changed):
     plain = {
-        "users": ["1", "2", "3"], "demand": THREE.demand.tolist(), "capacity": [1.0, 1.0],
-        "rho": [0.55, 0.14, 0.14], "rule": "drf", "number": 0, "seed": 3, "units": 10,
-        "tasks_per_job": 20, "jobs": 40, "warmup": 5, "freeze": True, "bottleneck": "<=",
-    }  # fmt: skip
+        "users": ["1", "2", "3"],
+        "demand": THREE.demand.tolist(),
+        "capacity": [1.0, 1.0],
+        "rho": [0.55, 0.14, 0.14],
+        "rule": "drf",
+        "number": 0,
+        "seed": 3,
+        "units": 10,
+        "tasks_per_job": 20,
+        "jobs": 40,
+        "warmup": 5,
+        "freeze": True,
+        "bottleneck": "<=",
+    }
     return {**plain, **changed}
 
 
@@ -49,8 +58,15 @@ def straightforward(p):
         times = draw.standard_exponential((BLOCK, p["tasks_per_job"]))
         for gap, u, work in zip(gaps, kinds, times, strict=True):
             last += gap
-            jobs.append({"at": last, "k": sum(u >= q for q in parts[:2]), "left": list(work),
-                         "running": 0, "number": len(jobs)})  # fmt: skip
+            jobs.append(
+                {
+                    "at": last,
+                    "k": sum(u >= q for q in parts[:2]),
+                    "left": list(work),
+                    "running": 0,
+                    "number": len(jobs),
+                }
+            )
     coming, here, heap, gone = jobs[::-1], [], [], {}
     wanted = range(p["warmup"], p["warmup"] + p["jobs"])
 
@@ -79,12 +95,12 @@ def straightforward(p):
             assert min(room) >= 0
             most = [max((need[o["k"]][j] for o in here), default=0) for j in (0, 1)]
             strict = p["bottleneck"] == "<"
-            tight = [j for j in (0, 1)
-                     if room[j] < most[j] or (room[j] == most[j] and not strict)]  # fmt: skip
+            tight = [j for j in (0, 1) if room[j] < most[j] or (room[j] == most[j] and not strict)]
             waiting = [job for job in here if job["left"]]
             if not p["freeze"]:
-                waiting = [job for job in waiting
-                           if all(need[job["k"]][j] <= room[j] for j in (0, 1))]  # fmt: skip
+                waiting = [
+                    job for job in waiting if all(need[job["k"]][j] <= room[j] for j in (0, 1))
+                ]
             if not waiting:
                 break
             job = min(waiting, key=lambda job: key(job, tight))
@@ -127,9 +143,11 @@ def test_vanishing_load():
 @settings(max_examples=25, deadline=None)
 @given(
     rule=st.sampled_from(["drf", "pf", "bmf", "tsf", "rps-dsf", "rrr-ps-dsf"]),
-    freeze=st.booleans(), bottleneck=st.sampled_from(["<", "<="]),
-    seed=st.integers(0, 2**32), load=st.floats(0.1, 0.95),
-)  # fmt: skip
+    freeze=st.booleans(),
+    bottleneck=st.sampled_from(["<", "<="]),
+    seed=st.integers(0, 2**32),
+    load=st.floats(0.1, 0.95),
+)
 def test_nothing_is_lost(rule, freeze, bottleneck, seed, load):
     """Started = ended + running, capacity at every launch, Little's law, in every run."""
     asked = {"freeze": freeze, "bottleneck": bottleneck, "seed": seed, **SMALL}
@@ -145,10 +163,17 @@ def test_nothing_is_lost(rule, freeze, bottleneck, seed, load):
 
 @pytest.mark.parametrize(
     ("where", "value"),
-    [("parts", {"started": 9, "ended": 5, "running": 3}), ("peak", [1.1, 0.5]), ("little", 1e-6),
-     ("whole", {"arrived": 9, "left": 9, "present": 1}), ("use", [-0.1, 0.2]), ("lost", 1e-3),
-     ("little", float("nan")), ("peak", None)],
-)  # fmt: skip
+    [
+        ("parts", {"started": 9, "ended": 5, "running": 3}),
+        ("peak", [1.1, 0.5]),
+        ("little", 1e-6),
+        ("whole", {"arrived": 9, "left": 9, "present": 1}),
+        ("use", [-0.1, 0.2]),
+        ("lost", 1e-3),
+        ("little", float("nan")),
+        ("peak", None),
+    ],
+)
 def test_spoiled_records_are_seen(where, value):
     record = replicate(piece())
     assert conserved(record)
@@ -170,8 +195,10 @@ def test_bottleneck_is_named():
         (rule, freeze, mark): json.dumps(
             replicate(piece(rule=rule, freeze=freeze, bottleneck=mark, jobs=300, **large))
         )
-        for rule in ("drf", "bmf") for freeze in (True, False) for mark in ("<", "<=")
-    }  # fmt: skip
+        for rule in ("drf", "bmf")
+        for freeze in (True, False)
+        for mark in ("<", "<=")
+    }
     assert by["bmf", True, "<"] != by["bmf", True, "<="]
     assert by["drf", True, "<"] == by["drf", True, "<="]
     assert by["bmf", False, "<"] == by["drf", False, "<"]
@@ -207,8 +234,14 @@ def test_resume(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         simulate_tasks(THREE, [0.6], ["drf", "bmf"], resume=file, progress=stop, **SMALL)
     told = []
-    again = simulate_tasks(THREE, [0.6], ["drf", "bmf"], resume=file, **SMALL,
-                  progress=lambda done, of: told.append(done))  # fmt: skip
+    again = simulate_tasks(
+        THREE,
+        [0.6],
+        ["drf", "bmf"],
+        resume=file,
+        **SMALL,
+        progress=lambda done, of: told.append(done),
+    )
     assert told == [2, 3, 4]
     assert repr(again) == repr(whole)
     spoiled = file.read_text().replace('"running": ', '"running": 9')

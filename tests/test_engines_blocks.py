@@ -35,8 +35,9 @@ def test_the_answer_is_the_same_in_blocks(monkeypatch):
     asked = []
     monkeypatch.setattr(blocks, "LARGE", 1)
     made = blocks.Blocks.__init__
-    monkeypatch.setattr(blocks.Blocks, "__init__",
-                        lambda self, *a: (asked.append(1), made(self, *a))[1])  # fmt: skip
+    monkeypatch.setattr(
+        blocks.Blocks, "__init__", lambda self, *a: (asked.append(1), made(self, *a))[1]
+    )
     found = fo.solve(inst, fo.ProportionalFair())
     assert asked and found.certificate.certified
     np.testing.assert_allclose(found.totals, before, rtol=1e-7)

@@ -94,9 +94,10 @@ def test_limits_and_demand_by_server(limits):
 def test_parts_are_solved_together_and_servers_nobody_uses_cost_nothing():
     one = random_instance(4, 2, 2, seed=1)
     apart = fo.Instance(
-        np.tile(one.demand, (2, 1)), np.vstack([one.capacity, 3 * one.capacity, [[5, 5]]]),
+        np.tile(one.demand, (2, 1)),
+        np.vstack([one.capacity, 3 * one.capacity, [[5, 5]]]),
         np.hstack([np.kron(np.eye(2), np.ones((4, 2))), np.zeros((8, 1))]).astype(bool),
-    )  # fmt: skip
+    )
     both = fo.solve(apart, fo.ProportionalFair(criterion="tasks"), reduce=False)
     assert [step["step"] for step in both.steps] == ["interior, small"]
     alone = fo.solve(one, fo.ProportionalFair(criterion="tasks"), reduce=False)
@@ -164,8 +165,9 @@ def test_a_wrong_point_is_not_believed(monkeypatch):
 
     def spoiled(asked):
         point = right(asked)
-        return type(point)(point.x * np.linspace(0.5, 1, len(point.x))[:, None], point.rows,
-                           point.limits)  # fmt: skip
+        return type(point)(
+            point.x * np.linspace(0.5, 1, len(point.x))[:, None], point.rows, point.limits
+        )
 
     monkeypatch.setattr(method, "follow", spoiled)
     alloc = fo.solve(inst, fo.ProportionalFair())

@@ -21,10 +21,9 @@ def by_program(inst: Instance) -> float:
     usage, most = usage_matrix(inst)[0], limit_matrix(inst)[0]
     rows = vstack([usage, most])
     of_user = coo_array((-np.ones(len(n)), (n, np.arange(len(n)))), (inst.shape[0], len(n)))
-    matrix = vstack([
-        hstack([rows, coo_array((rows.shape[0], 1))]),
-        hstack([of_user, inst.weight[:, None]]),
-    ])  # fmt: skip
+    matrix = vstack(
+        [hstack([rows, coo_array((rows.shape[0], 1))]), hstack([of_user, inst.weight[:, None]])]
+    )
     right = np.concatenate([np.ones(rows.shape[0]), np.zeros(inst.shape[0])])
     goal = np.zeros(len(n) + 1)
     goal[-1] = -1
@@ -76,8 +75,9 @@ def test_levels_peeled_are_levels_of_programs(seed):
     ours = fo.solve(inst, fo.MaxMin(), solver="interior", uncertified="return")
     theirs = fo.solve(inst, fo.MaxMin(), solver="highs")
     assert {step["status"] for step in ours.steps if step["step"] == "level"} <= {
-        "interior", "filled",
-    }  # fmt: skip
+        "interior",
+        "filled",
+    }
     if ours.certificate.certified:  # prices of several levels multiply their rounding
         np.testing.assert_allclose(ours.levels, theirs.levels, rtol=1e-6)
     best = fo.solve(inst, fo.MaxMin())

@@ -41,10 +41,16 @@ def family(seed: int, limits: float, decades: float = 2) -> Instance:
     rng = np.random.default_rng(seed)
     users, servers = int(rng.choice([2, 5, 20])), int(rng.choice([1, 3, 6]))
     inst = random_instance(
-        users, servers, int(rng.integers(1, 5)), density=float(rng.choice([0.3, 0.6, 1.0])),
-        seed=seed, weight_decades=float(rng.choice([0, decades])),
-        zero_demand=float(rng.choice([0, 0.3])), limits=limits, nested=bool(rng.random() < 0.2),
-    )  # fmt: skip
+        users,
+        servers,
+        int(rng.integers(1, 5)),
+        density=float(rng.choice([0.3, 0.6, 1.0])),
+        seed=seed,
+        weight_decades=float(rng.choice([0, decades])),
+        zero_demand=float(rng.choice([0, 0.3])),
+        limits=limits,
+        nested=bool(rng.random() < 0.2),
+    )
     return inst.select(*max(inst.parts(), key=lambda part: len(part[0])))
 
 
@@ -155,9 +161,7 @@ def test_both_layouts_do_the_same(shape):
     np.testing.assert_allclose(grid.of_user(full), pairs.of_user(y))
     np.testing.assert_allclose(grid.least(full), pairs.least(y))
     inverse, root = rng.random((servers, resources, resources)), rng.random(users)
-    np.testing.assert_allclose(
-        grid.coupling(full, inverse, root), pairs.coupling(y, inverse, root)
-    )
+    np.testing.assert_allclose(grid.coupling(full, inverse, root), pairs.coupling(y, inverse, root))
 
 
 def test_sparse_coupling_is_the_dense_one(monkeypatch):

@@ -33,9 +33,10 @@ def jobs(
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0, 5.0, 20.0])
-@pytest.mark.parametrize("users, kinds, decades, density", [
-    (10, 2, 6, 1.0), (100, 4, 0, 1.0), (60, 4, 2, 0.3), (40, 12, 2, 1.0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "users, kinds, decades, density",
+    [(10, 2, 6, 1.0), (100, 4, 0, 1.0), (60, 4, 2, 0.3), (40, 12, 2, 1.0)],
+)
 def test_proved_by_the_interior_method_alone(alpha, users, kinds, decades, density):
     inst, score = jobs(users, kinds, decades, 5, density)
     point = interior.follow(Question.of(inst, score, alpha, False))
@@ -54,9 +55,14 @@ def test_six_decades_of_weights_need_no_general_solver(alpha, users, kinds, dens
     answer = fo.solve(inst, fo.AlphaFair(alpha, criterion=lambda _: score))
     assert fo.certify(answer).certified
     own = {
-        "interior, small", "interior", "nearby", "prices, smoothed", "prices, closer",
-        "prices, smoothed warily", "polish",
-    }  # fmt: skip
+        "interior, small",
+        "interior",
+        "nearby",
+        "prices, smoothed",
+        "prices, closer",
+        "prices, smoothed warily",
+        "polish",
+    }
     assert {step["step"] for step in answer.steps} <= own
 
 

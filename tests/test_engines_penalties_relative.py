@@ -13,11 +13,17 @@ from fairopt.instance.generate import random_instance
 from fairopt.solving.engines.penalties import relative
 
 NOTIONS = [
-    fo.Tradeoff(), fo.Tradeoff(t_pf=3), fo.Tradeoff(t_drf=3), fo.Tradeoff(1e4, 1e4),
-    fo.Tradeoff(1, 1, g=0.5), fo.Tradeoff(1, 1, g=5), fo.Tradeoff(1, 1, g=20),
+    fo.Tradeoff(),
+    fo.Tradeoff(t_pf=3),
+    fo.Tradeoff(t_drf=3),
+    fo.Tradeoff(1e4, 1e4),
+    fo.Tradeoff(1, 1, g=0.5),
+    fo.Tradeoff(1, 1, g=5),
+    fo.Tradeoff(1, 1, g=20),
     fo.Tradeoff(t_pf=1e-3, g=50),
-    fo.Tradeoff(t_drf=4, equal_across=True), fo.Tradeoff(equal_within=True),
-]  # fmt: skip
+    fo.Tradeoff(t_drf=4, equal_across=True),
+    fo.Tradeoff(equal_within=True),
+]
 
 
 def best(inst, notion):

@@ -27,9 +27,15 @@ def program(notion: fo.Tradeoff, inst: fo.Instance | None = None) -> compiled.Co
 
 @pytest.mark.parametrize(
     "notion",
-    [fo.Tradeoff(1, 2), fo.Tradeoff(1, 0), fo.Tradeoff(0, 2), fo.Tradeoff(1, 2, g=2),
-     fo.Tradeoff(1, 2, g=0.5), fo.Tradeoff(0, 2, equal_across=True)],
-)  # fmt: skip
+    [
+        fo.Tradeoff(1, 2),
+        fo.Tradeoff(1, 0),
+        fo.Tradeoff(0, 2),
+        fo.Tradeoff(1, 2, g=2),
+        fo.Tradeoff(1, 2, g=0.5),
+        fo.Tradeoff(0, 2, equal_across=True),
+    ],
+)
 def test_programs_are_dpp(notion: fo.Tradeoff, fresh: None) -> None:
     problem = program(notion).problem()
     assert problem.is_dcp(dpp=True)
@@ -40,9 +46,10 @@ def test_one_program_a_shape(fresh: None) -> None:
     first = program(fo.Tradeoff(1, 2)).problem()
     assert program(fo.Tradeoff(3, 4)).problem() is first
     others = [
-        program(fo.Tradeoff(3, 0)), program(fo.Tradeoff(1, 2, g=2)),
+        program(fo.Tradeoff(3, 0)),
+        program(fo.Tradeoff(1, 2, g=2)),
         program(fo.Tradeoff(1, 2), three_users().replace(weight=[1, 2, 1])),
-    ]  # fmt: skip
+    ]
     assert all(other.problem() is not first for other in others)
     assert sorted(p.value for p in program(fo.Tradeoff(5, 6)).problem().parameters()) == [5, 6]
 

@@ -28,9 +28,12 @@ def answer(inst: fo.Instance, criterion: str = "tasks") -> fo.Allocation:
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.integers(0, 10**6), st.integers(2, 8), st.integers(2, 5), st.sampled_from([0.0, 0.5]),
+    st.integers(0, 10**6),
+    st.integers(2, 8),
+    st.integers(2, 5),
+    st.sampled_from([0.0, 0.5]),
     st.sampled_from(CRITERIA),
-)  # fmt: skip
+)
 def test_equals_one_program_a_level(
     seed: int, users: int, servers: int, limits: float, criterion: str
 ) -> None:
@@ -47,9 +50,11 @@ def test_equals_one_program_a_level(
 def test_equals_fractions_where_limits_stop_most_levels() -> None:
     """Limits alone stop a level: prices of rows are noise there, and noise stops nobody."""
     inst = fo.Instance(
-        [[1, 2], [2, 1], [1, 1], [3, 1]], [[8, 8], [4, 16], [2, 2]],
-        [[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]], limit=[0.5, 0.25, np.inf, 0.75],
-    )  # fmt: skip
+        [[1, 2], [2, 1], [1, 1], [3, 1]],
+        [[8, 8], [4, 16], [2, 2]],
+        [[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1]],
+        limit=[0.5, 0.25, np.inf, 0.75],
+    )
     found = answer(inst)
     exact = [float(level) for level in max_min_levels(inst, found.score)]
     np.testing.assert_allclose(found.levels, exact, rtol=1e-12)

@@ -56,7 +56,10 @@ def test_throughput_over_twelve_decades_with_tiny_limits() -> None:
     for _ in range(20):
         limit = np.where(rng.random(6) < 0.5, 10.0 ** rng.uniform(-10, 1, 6), np.inf)
         inst = fo.Instance(
-            rng.uniform(0.1, 1, (6, 2)), rng.uniform(1, 10, (3, 2)), rng.random((6, 3)) < 0.9,
-            10.0 ** rng.uniform(-6, 6, 6), limit,
-        )  # fmt: skip
+            rng.uniform(0.1, 1, (6, 2)),
+            rng.uniform(1, 10, (3, 2)),
+            rng.random((6, 3)) < 0.9,
+            10.0 ** rng.uniform(-6, 6, 6),
+            limit,
+        )
         assert fo.solve(inst, fo.Throughput()).certificate.certified

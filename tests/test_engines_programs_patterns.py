@@ -62,8 +62,10 @@ def test_two_answers_of_one_instance_are_told() -> None:
         for point in by_refill:
             value = (point.tasks.sum(axis=1) / alone).sum()
             assert worst * (1 - 1e-6) <= value <= best * (1 + 1e-6)
-        chosen = [fo.solve(inst, fo.PerServerDominantShare(objective=word))
-                  for word in ("most-tasks", "fewest-tasks", inst.users[0])]  # fmt: skip
+        chosen = [
+            fo.solve(inst, fo.PerServerDominantShare(objective=word))
+            for word in ("most-tasks", "fewest-tasks", inst.users[0])
+        ]
         assert chosen[0].totals.sum() >= chosen[1].totals.sum() * (1 - 1e-9)
         assert chosen[2].totals[0] >= max(a.totals[0] for a in chosen) * (1 - 1e-9)
     assert several

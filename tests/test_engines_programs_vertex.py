@@ -33,9 +33,12 @@ def test_equals_fractions(seed: int) -> None:
     exact = np.array([float(level) for level in max_min_levels(inst, score)])
     np.testing.assert_allclose(found.level, exact, rtol=1e-14)
     alloc = fo.Allocation(
-        inst, fo.MaxMin(criterion=lambda _: score), found.tasks,
-        level_prices=found.level_prices, score=score,
-    )  # fmt: skip
+        inst,
+        fo.MaxMin(criterion=lambda _: score),
+        found.tasks,
+        level_prices=found.level_prices,
+        score=score,
+    )
     verdict = judged(alloc)
     assert verdict.certified and verdict.residual <= 1e-9
     assert {step["status"] for step in found.steps} == {"refined"}
@@ -53,9 +56,9 @@ def test_jobs_whose_limits_bind_are_certified(seed: int, users: int) -> None:
         tasks = alloc.tasks.copy()
         tasks[low] *= 1 - 2e-6
         tasks[high] *= 1 + 2e-6
-        assert not judged(fo.Allocation(
-            inst, alloc.notion, tasks, level_prices=alloc.level_prices, score=score
-        )).certified  # fmt: skip
+        assert not judged(
+            fo.Allocation(inst, alloc.notion, tasks, level_prices=alloc.level_prices, score=score)
+        ).certified
 
 
 def test_a_basis_that_is_wrong_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,10 +84,10 @@ def test_what_is_left_of_rows_is_exact() -> None:
         found = Rows(down, across, value, rows).short_of(whole, x)
         for row in range(rows):
             exact = Fraction(float(whole.high[row])) - sum(
-                Fraction(float(value[k])) * (Fraction(float(x.high[across[k]]))
-                                             + Fraction(float(x.low[across[k]])))
+                Fraction(float(value[k]))
+                * (Fraction(float(x.high[across[k]])) + Fraction(float(x.low[across[k]])))
                 for k in np.flatnonzero(down == row).tolist()
-            )  # fmt: skip
+            )
             assert abs(Fraction(float(found[row])) - exact) <= Fraction(1, 2**52) * abs(
                 exact
             ) + Fraction(1, 2**96)
@@ -103,9 +106,12 @@ def test_the_price_of_a_limit_is_not_forgotten() -> None:
     """Of a user at its limit the dearer server of the higher score stays."""
     score = np.array([[4.0, 3.0], [2.0, 1.0]])
     inst = fo.Instance(
-        [[1.0], [1.0]], [[1.0], [2.0]], [[True, True], [True, False]], limit=[1.0, 1.0],
+        [[1.0], [1.0]],
+        [[1.0], [2.0]],
+        [[True, True], [True, False]],
+        limit=[1.0, 1.0],
         weight=[1.0, 0.5],
-    )  # fmt: skip
+    )
     alloc = fo.solve(inst, fo.MaxMin(criterion=lambda _: score))
     assert alloc.certificate.certified
     money = alloc.level_prices[0] * inst.pool

@@ -109,9 +109,10 @@ def jobs(users: int, kinds: int, seed: int) -> tuple[fo.Instance, Floats]:
     """Jobs on kinds of machines: each at most all the time, throughput by kind."""
     rng = np.random.default_rng(seed)
     inst = fo.Instance(
-        rng.choice([1.0, 2.0, 4.0], (users, 1)), rng.uniform(0.15, 0.5, (kinds, 1)) * users,
+        rng.choice([1.0, 2.0, 4.0], (users, 1)),
+        rng.uniform(0.15, 0.5, (kinds, 1)) * users,
         limit=np.ones(users),
-    )  # fmt: skip
+    )
     return inst, rng.lognormal(0, 1, (users, kinds))
 
 
@@ -131,7 +132,6 @@ def test_many_jobs_need_no_other_engine() -> None:
     found = fo.solve(inst, fo.AlphaFair(1.0, criterion=lambda _: score))
     assert [step["step"] for step in found.steps] == ["prices, smoothed"]
     assert found.certificate.certified
-
 
 
 def test_a_sample_gives_the_first_prices() -> None:

@@ -50,9 +50,14 @@ def test_family_of_section_2_5_is_accepted(t: float) -> None:
 
 @pytest.mark.parametrize(
     "tasks",
-    [family(-0.1), family(1.1), family(0.5) * 0.99, family(0.5) * 1.01,
-     family(0.5) + [[0.0], [-0.01], [0.01]]],
-)  # fmt: skip
+    [
+        family(-0.1),
+        family(1.1),
+        family(0.5) * 0.99,
+        family(0.5) * 1.01,
+        family(0.5) + [[0.0], [-0.01], [0.01]],
+    ],
+)
 def test_points_outside_the_family_are_refused(tasks: np.ndarray) -> None:
     certificate = certify(Allocation(FAMILY, BMF, tasks))
     assert not certificate.certified

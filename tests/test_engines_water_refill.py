@@ -233,9 +233,7 @@ def test_a_pair_that_may_but_need_not_be_used_leaves_no_error(reduce: bool) -> N
 
 def test_closing_keeps_what_it_cannot_mend(monkeypatch: pytest.MonkeyPatch) -> None:
     inst = random_instance(4)
-    settled, _ = refill.refill(
-        inst, inst.part_of_time(), list(range(len(inst.servers)))
-    )
+    settled, _ = refill.refill(inst, inst.part_of_time(), list(range(len(inst.servers))))
     closed, step = ps_dsf.close(inst, settled * (1 + 1e-9))
     assert closed.sum(axis=1) == pytest.approx(settled.sum(axis=1), rel=1e-12)
     assert step["rounds"] >= 1
@@ -253,9 +251,10 @@ def test_weights_over_twelve_decades(notion: PerServerDominantShare | PerServerD
         rng = np.random.default_rng(seed)
         users, servers = int(rng.integers(3, 30)), 1 + seed % 3
         inst = Instance(
-            rng.uniform(0.1, 1, (users, 1 + seed % 2)), rng.uniform(1, 10, (servers, 1 + seed % 2)),
+            rng.uniform(0.1, 1, (users, 1 + seed % 2)),
+            rng.uniform(1, 10, (servers, 1 + seed % 2)),
             weight=10.0 ** rng.integers(-6, 7, users),
-        )  # fmt: skip
+        )
         found = fo.solve(inst, notion)
         assert found.certificate is not None
         assert found.certificate.residual <= 1e-10

@@ -11,17 +11,24 @@ from fairopt import errors
 from fairopt.errors import BadInput, FairoptError, Fault, NotCertified
 
 CODES = {
-    "FairoptError": 1, "BadInput": 2, "UsageError": 2, "MissingExtra": 2, "Infeasible": 3,
-    "NotCertified": 4, "SolverFailure": 5,
-}  # fmt: skip
+    "FairoptError": 1,
+    "BadInput": 2,
+    "UsageError": 2,
+    "MissingExtra": 2,
+    "Infeasible": 3,
+    "NotCertified": 4,
+    "SolverFailure": 5,
+}
 
 
 def test_the_tree_is_complete():
     tree = {
-        name: value for name, value in vars(errors).items()
-        if isinstance(value, type) and issubclass(value, Exception)
+        name: value
+        for name, value in vars(errors).items()
+        if isinstance(value, type)
+        and issubclass(value, Exception)
         and not issubclass(value, Warning)
-    }  # fmt: skip
+    }
     assert {name: kind.exit_code for name, kind in tree.items()} == CODES
     assert all(issubclass(kind, FairoptError) for kind in tree.values())
 

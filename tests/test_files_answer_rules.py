@@ -31,11 +31,15 @@ def test_answers_come_back_bit_for_bit(inst: fo.Instance, data: Any) -> None:
         return {kind: array(shapes(inst)[kind]) for kind in sorted(kinds)}
 
     rounds = [
-        {"t": data.draw(AMOUNTS), "jump": data.draw(st.sampled_from([0.0, 0.5, 1.0])),
-         "priority": data.draw(st.integers(0, 2)), "prices": prices(),
-         "users": data.draw(st.lists(st.sampled_from(inst.users), unique=True))}
+        {
+            "t": data.draw(AMOUNTS),
+            "jump": data.draw(st.sampled_from([0.0, 0.5, 1.0])),
+            "priority": data.draw(st.integers(0, 2)),
+            "prices": prices(),
+            "users": data.draw(st.lists(st.sampled_from(inst.users), unique=True)),
+        }
         for _ in range(data.draw(st.integers(0, 2)))
-    ]  # fmt: skip
+    ]
     ways = array((len(inst.ways), len(inst.servers)))
     tasks = {"tasks": None, "way_tasks": ways} if inst.modes else {"tasks": ways}
     alloc = fo.Allocation(inst, TASKS, **tasks, **prices(), rounds=rounds or None)
@@ -48,26 +52,28 @@ def test_the_form_of_what_groups_and_modes_bring() -> None:
     plain = json.loads(files.dumps(answer()))
     assert plain["instance"]["groups"]["C1"] == {"nominal": {"gpu": 150}, "most": {"gpu": 200}}
     assert plain["instance"]["quotas"]["2A"] == {
-        "group": "C2", "on": {"f": {"nominal": {"gpu": 100}}}
+        "group": "C2",
+        "on": {"f": {"nominal": {"gpu": 100}}},
     }
     assert plain["bound_prices"] == [{"member": "C1", "resource": "gpu", "price": 0.25}]
     nodes = dict.fromkeys(["", "C2", "C1", "1A", "1B", "1C", "2A"], 1.0)
     assert plain["node_prices"] == [
-        {"resource": "gpu", "prices": nodes}, {"resource": "gpu", "flavor": "f", "prices": nodes},
-    ]  # fmt: skip
+        {"resource": "gpu", "prices": nodes},
+        {"resource": "gpu", "flavor": "f", "prices": nodes},
+    ]
     assert plain["floor_prices"] == {"1A": 2}
     first, second = plain["rounds"]
     assert (first["t"], first["users"]) == (1.5, ["1A", "1C"]) and "jump" not in first
     assert first["prices"]["prices"] == {"pool": {"gpu": 0.5}}
     assert second == {"t": 2, "jump": 1, "priority": 1, "users": [], "prices": {}}
-    mixed = cards().replace(
-        demand=[[0, 0, 0], [1, 0, 0]], modes={"a": cards().modes["a"]}
-    )  # fmt: skip
+    mixed = cards().replace(demand=[[0, 0, 0], [1, 0, 0]], modes={"a": cards().modes["a"]})
     alloc = fo.Allocation(mixed, TASKS, None, way_tasks=[[4.0], [1], [3]])
     plain = json.loads(files.dumps(alloc))
     assert plain["tasks"] == {"a": {"node": {"A100": 4, "T4": 1}}, "b": {"node": 3}}
     assert plain["instance"]["modes"]["a"][1] == {
-        "name": "T4", "speed": 0.4, "demand": {"cpu": 1, "T4": 1}
+        "name": "T4",
+        "speed": 0.4,
+        "demand": {"cpu": 1, "T4": 1},
     }
 
 
@@ -90,16 +96,18 @@ def test_forged_answers_are_refused_with_their_place() -> None:
     assert forged(plain, "bound_prices", [row, row, {**row, "member": "C3"}, 3]) == [
         "bound_prices[1]: the text 'C1', the text 'gpu', no name a second time",
         "bound_prices[2]: the text 'C3', the text 'gpu', no name",
-        "bound_prices[3]: 3", "bound_prices[3].price: nothing",
+        "bound_prices[3]: 3",
+        "bound_prices[3].price: nothing",
         "bound_prices[3]: no name, no name, no name",
-    ]  # fmt: skip
+    ]
     assert forged(plain, "bound_prices", 0, "price", -1) == ["bound_prices[0].price: -1"]
     assert forged(plain, "bound_prices", 0, "member", ["C1"]) == [
         "bound_prices[0]: a list, the text 'gpu', no name"
     ]
     assert forged(plain, "node_prices", 1, "prices", {"C4": 1, "C1": -2}) == [
-        "node_prices[1].prices.C4: an unknown group or user", "node_prices[1].prices.C1: -2",
-    ]  # fmt: skip
+        "node_prices[1].prices.C4: an unknown group or user",
+        "node_prices[1].prices.C1: -2",
+    ]
     assert forged(plain, "node_prices", 1, "flavor", "g") == [
         "node_prices[1]: the text 'gpu', the text 'g'"
     ]

@@ -23,11 +23,14 @@ def test_answers_come_back_bit_for_bit(inst: fo.Instance, data: Any) -> None:
     numbers = st.lists(st.floats(0, 1e300), min_size=64, max_size=64)
     x, p, mu = (np.array(data.draw(numbers)) for _ in range(3))
     alloc = fo.Allocation(
-        inst, {"name": "max-min", "parameters": {"criterion": "tasks"}},
-        x[: n * i].reshape(n, i), prices=p[: i * r].reshape(i, r), limit_prices=mu[:n],
+        inst,
+        {"name": "max-min", "parameters": {"criterion": "tasks"}},
+        x[: n * i].reshape(n, i),
+        prices=p[: i * r].reshape(i, r),
+        limit_prices=mu[:n],
         level_prices=x[: 2 * i * r].reshape(2, i, r),
         steps=({"solver": "none", "gap": np.float64(np.inf)},),
-    )  # fmt: skip
+    )
     text = files.dumps(alloc)
     again = files.loads(text)
     assert again == alloc
@@ -49,9 +52,17 @@ QUOTAS = fo.Quotas(guarantees=[fo.Guarantee("b", "cpu", 2)])
 @pytest.mark.parametrize("quotas", [None, QUOTAS])
 @pytest.mark.parametrize(
     "notion",
-    [fo.ProportionalFair(), fo.AlphaFair(2, over="above"), fo.AlphaFair(0.5), fo.Throughput(),
-     fo.AlphaFair(0, over="above"), fo.AlphaFair(50), fo.Tradeoff(t_pf=1), fo.Tradeoff(1, 1, g=2)],
-)  # fmt: skip
+    [
+        fo.ProportionalFair(),
+        fo.AlphaFair(2, over="above"),
+        fo.AlphaFair(0.5),
+        fo.Throughput(),
+        fo.AlphaFair(0, over="above"),
+        fo.AlphaFair(50),
+        fo.Tradeoff(t_pf=1),
+        fo.Tradeoff(1, 1, g=2),
+    ],
+)
 def test_an_objective_that_is_not_of_the_tasks_is_refused(notion: Any, quotas: Any) -> None:
     inst = fo.Instance([[1], [2]], [[7]], users=["a", "b"], resources=["cpu"], quotas=quotas)
     if quotas is not None and notion.name in ("tradeoff", "throughput"):
@@ -78,11 +89,14 @@ def test_an_objective_that_nothing_gives_is_not_repeated() -> None:
 def test_answer_has_the_stated_form_and_no_more() -> None:
     text = files.dumps(
         fo.Allocation(
-            fo.Instance([[1.0], [1.0]], [[2.0], [1.0]], limit=[np.inf, 3],
-                        placement=[[1, 0], [1, 1]]),
-            {"name": "proportional"}, [[1, 0], [0.5, 0]], prices=[[1.0], [0.0]],
+            fo.Instance(
+                [[1.0], [1.0]], [[2.0], [1.0]], limit=[np.inf, 3], placement=[[1, 0], [1, 1]]
+            ),
+            {"name": "proportional"},
+            [[1, 0], [0.5, 0]],
+            prices=[[1.0], [0.0]],
         )
-    )  # fmt: skip
+    )
     plain = json.loads(text)
     assert plain["schema"] == "fairopt/allocation/v1"
     assert plain["tasks"] == {"u1": {"s1": 1.0}, "u2": {"s1": 0.5}}
@@ -198,7 +212,7 @@ BAD_NOTIONS = [
     ("fill:drf", {"seed": "1"}, "seed: found the text '1'"),
     ("fill:drf", {"user_tie": "first"}, "user_tie: found the text 'first'"),
     ("fill:optimum", {"selection": "joint"}, "selection: found an unknown parameter"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "given", "message"), BAD_NOTIONS)
@@ -221,19 +235,27 @@ def test_all_faults_of_a_notion_are_told_with_those_of_the_rest() -> None:
     with pytest.raises(fo.BadInput) as caught:
         files.loads(json.dumps(_answer(notion=notion, objective=10**400, tasks={"n2": {}})))
     assert {fault.place for fault in caught.value.faults} == {
-        "notion.parameters.t_pf", "notion.parameters.equal_across", "notion.parameters.x",
-        "objective", "tasks.n2",
-    }  # fmt: skip
+        "notion.parameters.t_pf",
+        "notion.parameters.equal_across",
+        "notion.parameters.x",
+        "objective",
+        "tasks.n2",
+    }
 
 
 @pytest.mark.parametrize(
     "machines",
     [
-        3, {"B": []}, {"A": {}}, {"A": [3]}, {"A": [{"count": 1}]},
-        {"A": [{"count": 0.5, "tasks": {}}]}, {"A": [{"count": 1, "tasks": {"n2": 1}}]},
+        3,
+        {"B": []},
+        {"A": {}},
+        {"A": [3]},
+        {"A": [{"count": 1}]},
+        {"A": [{"count": 0.5, "tasks": {}}]},
+        {"A": [{"count": 1, "tasks": {"n2": 1}}]},
         {"A": [{"count": 1, "tasks": {"n1": "1"}}]},
     ],
-)  # fmt: skip
+)
 def test_packings_in_files_are_checked(machines: Any) -> None:
     answer = _answer(notion={"name": "fill:drf"}, steps=[{"machines": machines}])
     with pytest.raises(fo.BadInput, match=r"steps\[0\].machines"):
@@ -295,8 +317,11 @@ def test_instance_of_an_answer_has_the_places_of_a_model() -> None:
         files.loads(json.dumps(plain))
     places = {fault.place for fault in caught.value.faults}
     assert places == {
-        "instance.colour", "instance.demand.n2", "servers.A.count", "users.n1.demand.cpu",
-    }  # fmt: skip
+        "instance.colour",
+        "instance.demand.n2",
+        "servers.A.count",
+        "users.n1.demand.cpu",
+    }
 
 
 @pytest.mark.parametrize(

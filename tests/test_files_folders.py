@@ -19,9 +19,13 @@ def cluster(tmp_path):
     placement[:, 0] = True
     limit = np.where(rng.random(60) < 0.3, rng.uniform(1, 9, 60), np.inf)
     inst = fo.Instance(
-        rng.uniform(0, 1, (60, 7, 3)) + 0.1, rng.uniform(1, 3, (7, 3)), placement,
-        rng.uniform(1, 2, 60), limit, rng.integers(1, 9, 7),
-    )  # fmt: skip
+        rng.uniform(0, 1, (60, 7, 3)) + 0.1,
+        rng.uniform(1, 3, (7, 3)),
+        placement,
+        rng.uniform(1, 2, 60),
+        limit,
+        rng.integers(1, 9, 7),
+    )
     files.write(inst, tmp_path / "cluster")
     return inst, tmp_path / "cluster"
 
@@ -46,19 +50,21 @@ def test_nothing_unusual_is_read_quickly(cluster, monkeypatch):
 
 @pytest.mark.parametrize(
     ("file", "old", "new", "said"),
-    [("users.csv", "u7,", "u8,", "the name 'u8' a second time"),
-     ("users.csv", "u7,", ",", "the name ''"),
-     ("users.csv", "u7,", "u7,-", "a finite number > 0"),
-     ("users.csv", "u7,", "u7,1_0", "1_0"),
-     ("users.csv", "u7,", "u7,nan", "nan"),
-     ("users.csv", "u7,", "u7,1,", "cells"),
-     ("users.csv", "name,", "name,name,", "twice"),
-     ("users.csv", "name,", "\"name,", "not in CSV"),
-     ("servers.csv", "s2,", "s2,0.5", "a whole number >= 1"),
-     ("placement.csv", "\nu9,s1\n", "\nu9,s1\nu9,s1\n", "u9 on s1 a second time"),
-     ("placement.csv", "\nu9,s1\n", "\nu9,s77\n", "the unknown server 's77'"),
-     ("demand.csv", "\nu1,s1,", "\nnobody,s1,", "the unknown user 'nobody'")],
-)  # fmt: skip
+    [
+        ("users.csv", "u7,", "u8,", "the name 'u8' a second time"),
+        ("users.csv", "u7,", ",", "the name ''"),
+        ("users.csv", "u7,", "u7,-", "a finite number > 0"),
+        ("users.csv", "u7,", "u7,1_0", "1_0"),
+        ("users.csv", "u7,", "u7,nan", "nan"),
+        ("users.csv", "u7,", "u7,1,", "cells"),
+        ("users.csv", "name,", "name,name,", "twice"),
+        ("users.csv", "name,", '"name,', "not in CSV"),
+        ("servers.csv", "s2,", "s2,0.5", "a whole number >= 1"),
+        ("placement.csv", "\nu9,s1\n", "\nu9,s1\nu9,s1\n", "u9 on s1 a second time"),
+        ("placement.csv", "\nu9,s1\n", "\nu9,s77\n", "the unknown server 's77'"),
+        ("demand.csv", "\nu1,s1,", "\nnobody,s1,", "the unknown user 'nobody'"),
+    ],
+)
 def test_every_fault_is_named(cluster, file, old, new, said):
     path = cluster[1] / file
     text = path.read_text()

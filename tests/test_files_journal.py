@@ -21,8 +21,9 @@ def test_entries_come_back_by_their_key(tmp_path: Path) -> None:
         journal.add("b", result=None, seconds=0.5, note="not asked for")
     with Journal(path, SCHEMA, ("result", "seconds")) as journal:
         assert journal.known == {
-            "a": {"result": [1, 2], "seconds": 3.0}, "b": {"result": None, "seconds": 0.5},
-        }  # fmt: skip
+            "a": {"result": [1, 2], "seconds": 3.0},
+            "b": {"result": None, "seconds": 0.5},
+        }
         with pytest.warns(JournalWarning, match="line 2: too slow; done again"):
             journal.refuse("a", "too slow")
         journal.add("a", result=[1], seconds=1.0)

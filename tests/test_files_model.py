@@ -33,12 +33,14 @@ demand = { cpu = 1.0 }
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_models_come_back_bit_for_bit(inst: fo.Instance, tmp_path: Path) -> None:
     case = Case(
-        "notion", "alpha-fair", {"alpha": 0.1 + 0.2, "weight_inside": True, "order": ["a", "b"]},
+        "notion",
+        "alpha-fair",
+        {"alpha": 0.1 + 0.2, "weight_inside": True, "order": ["a", "b"]},
         expect={"totals": {inst.users[0]: 1 / 3}, "tolerance": 1e-9, "source": "a 'text'\n\"2\""},
         printed={"objective": -1e-300, "why": "é"},
         accepts=({"tasks": {inst.users[0]: {inst.servers[0]: 0.1}}},),
         refuses=({"tasks": {inst.users[0]: {inst.servers[0]: -0.1}}, "gap": 0.5},),
-    )  # fmt: skip
+    )
     dynamics = {
         "loads": [0.1, 0.9],
         "mix": {inst.users[0]: 2},
@@ -56,13 +58,23 @@ def test_models_come_back_bit_for_bit(inst: fo.Instance, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     "text",
     [
-        "", "=", "resources = [", "a = " + "[" * 100_000, "a = " + "9" * 5000, "\x00\x01",
-        'resources = "cpu"', "users = 3", "resources = [1, true]", "resources = [[]]", "case = 3",
+        "",
+        "=",
+        "resources = [",
+        "a = " + "[" * 100_000,
+        "a = " + "9" * 5000,
+        "\x00\x01",
+        'resources = "cpu"',
+        "users = 3",
+        "resources = [1, true]",
+        "resources = [[]]",
+        "case = 3",
         "case = [3]",
-        "servers = []\nusers = []\nresources = []\ndynamics = 3", "title = 3",
+        "servers = []\nusers = []\nresources = []\ndynamics = 3",
+        "title = 3",
         '[servers.""]\n[users.""]',
     ],
-)  # fmt: skip
+)
 def test_junk_is_no_model(text: str, tmp_path: Path) -> None:
     path = tmp_path / "junk.toml"
     path.write_text(text)
@@ -321,7 +333,7 @@ DOTS = "a." * 100
     "fine",
     [
         f'title = "{DOTS}"',
-        f"title = \'\'\'\n{DOTS}\'\'\'",
+        f"title = '''\n{DOTS}'''",
         f"# {DOTS}",
         f"[users.'{DOTS}x']",
         f'title = """\\"""{DOTS}"""',

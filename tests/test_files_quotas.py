@@ -65,12 +65,20 @@ def read(tmp_path: Path, text: str) -> fo.Instance:
 def test_every_key_says_what_it_should(tmp_path: Path) -> None:
     inst = read(tmp_path, MODEL)
     assert inst.quotas == fo.Quotas(
-        [fo.Group("org", weight=2), fo.Group("team", "org")], {"A": "team", "B": "org"},
-        [fo.Guarantee("org", "gpu", 6.0)], [fo.Bound("team", "gpu", 2.0)],
-        [fo.Quota("org", "gpu", 5.0, lend=1.0), fo.Quota("A", "gpu", 1.0, flavor="fast"),
-         fo.Quota("team", "gpu", 0.0, borrow=2.0, flavor="fast")],
-        {"fast": ("x",)}, {"A": 2.0}, {"A": 1}, ["team", "B"],
-    )  # fmt: skip
+        [fo.Group("org", weight=2), fo.Group("team", "org")],
+        {"A": "team", "B": "org"},
+        [fo.Guarantee("org", "gpu", 6.0)],
+        [fo.Bound("team", "gpu", 2.0)],
+        [
+            fo.Quota("org", "gpu", 5.0, lend=1.0),
+            fo.Quota("A", "gpu", 1.0, flavor="fast"),
+            fo.Quota("team", "gpu", 0.0, borrow=2.0, flavor="fast"),
+        ],
+        {"fast": ("x",)},
+        {"A": 2.0},
+        {"A": 1},
+        ["team", "B"],
+    )
     assert inst.weight.tolist() == [1, 1] and inst.tree.last.all()
     assert inst.modes == {
         "B": (fo.Mode("one", (1.0, 1.0)), fo.Mode("two", (1.0, 0.0), 0.5, ("x",)))

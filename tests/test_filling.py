@@ -68,9 +68,12 @@ def test_rps_dsf_row_holds_under_every_tie_rule(kesidis, user_tie, server_tie):
 
 @pytest.mark.parametrize(
     ("scheduler", "mean"),
-    [("drf", [6.55, 4.69, 4.69, 6.55]), ("tsf", [6.5, 4.7, 4.7, 6.5]),
-     ("rrr-ps-dsf", [19.44, 1.15, 1.07, 19.42])],
-)  # fmt: skip
+    [
+        ("drf", [6.55, 4.69, 4.69, 6.55]),
+        ("tsf", [6.5, 4.7, 4.7, 6.5]),
+        ("rrr-ps-dsf", [19.44, 1.15, 1.07, 19.42]),
+    ],
+)
 def test_random_rows_come_from_a_random_server_per_task(kesidis, scheduler, mean):
     trials = 2000
     ours = run_trials(kesidis, scheduler, "random-server", trials=trials, seed=7)

@@ -46,8 +46,12 @@ def test_without_revocation_a_late_user_finds_what_is_left():
 
 
 @settings(max_examples=40)
-@given(inst=clusters(), seed=st.integers(0, 9), policy=st.sampled_from(["keep", "reallocate"]),
-       scheduler=st.sampled_from(["drf", "ps-dsf", "rps-dsf", "bf-drf"]))  # fmt: skip
+@given(
+    inst=clusters(),
+    seed=st.integers(0, 9),
+    policy=st.sampled_from(["keep", "reallocate"]),
+    scheduler=st.sampled_from(["drf", "ps-dsf", "rps-dsf", "bf-drf"]),
+)
 def test_churn_never_exceeds_a_machine(inst, seed, policy, scheduler):
     from fairopt.certificates import certify
 

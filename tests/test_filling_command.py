@@ -29,9 +29,13 @@ def test_trials_as_json(capsys):
 
 @pytest.mark.parametrize(
     ("form", "mark"),
-    [("terminal", "integer optimum"), ("markdown", "| --- |"), ("latex", r"\begin{tabular}"),
-     ("csv", "scheduler,selection")],
-)  # fmt: skip
+    [
+        ("terminal", "integer optimum"),
+        ("markdown", "| --- |"),
+        ("latex", r"\begin{tabular}"),
+        ("csv", "scheduler,selection"),
+    ],
+)
 def test_all_schedulers_side_by_side(form, mark, capsys):
     code = run(["fill", "kesidis2018/example", "--all", "--trials", "3", "--format", form])
     shown = capsys.readouterr().out

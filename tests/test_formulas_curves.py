@@ -32,8 +32,14 @@ def pools(draw, affine=False):
     power = np.where((demand > 0) & (rng.random((n, r)) < 0.7), rng.uniform(0.3, 1, (n, r)), 1.0)
     fixed = part * rng.uniform(0, 0.5, (n, r)) * (demand > 0) * (rng.random((n, r)) < 0.7)
     limit = np.where(rng.random(n) < 0.3, 10.0 ** rng.uniform(-2, 2, n), np.inf)
-    return fo.Instance(demand * pool, pool, weight=weight, limit=limit, demand_fixed=fixed,
-                       demand_power=np.ones((n, r)) if affine else power)  # fmt: skip
+    return fo.Instance(
+        demand * pool,
+        pool,
+        weight=weight,
+        limit=limit,
+        demand_fixed=fixed,
+        demand_power=np.ones((n, r)) if affine else power,
+    )
 
 
 # -- the data -----------------------------------------------------------------------------------
@@ -52,10 +58,16 @@ def test_equal_only_with_the_same_curves():
     assert plain.linear
     assert plain != AFFINE
     assert plain.digest() != AFFINE.digest()
-    assert plain.digest() == fo.Instance(
-        plain.demand, plain.capacity, users=plain.users, servers=plain.servers,
-        resources=plain.resources,
-    ).digest()  # fmt: skip
+    assert (
+        plain.digest()
+        == fo.Instance(
+            plain.demand,
+            plain.capacity,
+            users=plain.users,
+            servers=plain.servers,
+            resources=plain.resources,
+        ).digest()
+    )
     assert pickle.loads(pickle.dumps(POWER)) == POWER
     chosen = POWER.select([1], [0])
     assert np.array_equal(chosen.demand_power, POWER.demand_power[1:])
@@ -63,9 +75,11 @@ def test_equal_only_with_the_same_curves():
 
 def test_by_name():
     named = fo.Instance(
-        {"a": {"cpu": 1.0, "ram": 2.0}, "b": {"cpu": 1.0}}, {"s": {"cpu": 9.0, "ram": 9.0}},
-        demand_fixed={"b": {"cpu": 0.5}}, demand_power={"a": {"ram": 0.5}},
-    )  # fmt: skip
+        {"a": {"cpu": 1.0, "ram": 2.0}, "b": {"cpu": 1.0}},
+        {"s": {"cpu": 9.0, "ram": 9.0}},
+        demand_fixed={"b": {"cpu": 0.5}},
+        demand_power={"a": {"ram": 0.5}},
+    )
     assert np.array_equal(named.demand_fixed, [[0, 0], [0.5, 0]])
     assert np.array_equal(named.demand_power, [[1, 0.5], [1, 1]])
 
@@ -82,13 +96,20 @@ def test_files_round_trip(model, name, tmp_path):
 
 def test_every_fault_is_named():
     with pytest.raises(fo.BadInput) as refused:
-        fo.Instance([[1, 0], [1, 1]], [[9, 9]], demand_fixed=[[-1, 0], [0, np.inf]],
-                    demand_power=[[2, 0.5], [0, 1]])  # fmt: skip
+        fo.Instance(
+            [[1, 0], [1, 1]],
+            [[9, 9]],
+            demand_fixed=[[-1, 0], [0, np.inf]],
+            demand_power=[[2, 0.5], [0, 1]],
+        )
     places = {fault.place for fault in refused.value.faults}
     assert places == {
-        "users.u1.demand_fixed.r1", "users.u2.demand_fixed.r2", "users.u1.demand_power.r1",
-        "users.u2.demand_power.r1", "users.u1.demand_power.r2",
-    }  # fmt: skip
+        "users.u1.demand_fixed.r1",
+        "users.u2.demand_fixed.r2",
+        "users.u1.demand_power.r1",
+        "users.u2.demand_power.r1",
+        "users.u1.demand_power.r2",
+    }
     for demand, capacity in (([[1.0]], [[9], [9]]), ([[[1.0], [1.0]]], [[9], [9]])):
         with pytest.raises(fo.BadInput, match="demand_fixed of u1"):
             fo.Instance(demand, capacity, demand_fixed=[[1.0]])
@@ -106,8 +127,9 @@ def test_every_fault_is_named():
 def test_checked_numbers():
     """DYNAMICS 6: the level A and the tasks of both."""
     for inst, level, totals in (
-        (AFFINE, 37 / 60, (17 / 6, 179 / 90)), (POWER, 0.6, (4.0, 2.4**1.25)),
-    ):  # fmt: skip
+        (AFFINE, 37 / 60, (17 / 6, 179 / 90)),
+        (POWER, 0.6, (4.0, 2.4**1.25)),
+    ):
         answer = fo.solve(inst, DRF)
         assert answer.steps[0]["levels"] == pytest.approx([level], rel=1e-14)
         assert answer.totals == pytest.approx(totals, rel=1e-13)
@@ -133,8 +155,10 @@ def test_a_set_up_is_a_smaller_pool_once_all_are_served(inst, alpha):
         assert "demand_fixed" in str(error)
         return
     left = inst.pool - inst.demand_fixed.sum(axis=0)
-    other = fo.solve(fo.Instance(inst.demand, left, weight=inst.weight, limit=inst.limit),
-                     fo.AlphaFair(alpha=alpha))  # fmt: skip
+    other = fo.solve(
+        fo.Instance(inst.demand, left, weight=inst.weight, limit=inst.limit),
+        fo.AlphaFair(alpha=alpha),
+    )
     assert answer.totals == pytest.approx(other.totals, rel=1e-5)
 
 
@@ -150,10 +174,18 @@ def test_who_is_too_dear_is_named():
 # -- everything else ----------------------------------------------------------------------------
 
 REFUSED = [
-    fo.Throughput(), fo.AlphaFair(alpha=0.5), fo.ProportionalFair("drf"), fo.MaxMin(),
-    fo.Tradeoff(), fo.HandOutDRF(), fo.BottleneckMaxFair(), fo.PerServerDominantShare(),
-    fo.PerServerDominantShare("tdm"), fo.EqualTasks(), fo.CommonTasks(),
-]  # fmt: skip
+    fo.Throughput(),
+    fo.AlphaFair(alpha=0.5),
+    fo.ProportionalFair("drf"),
+    fo.MaxMin(),
+    fo.Tradeoff(),
+    fo.HandOutDRF(),
+    fo.BottleneckMaxFair(),
+    fo.PerServerDominantShare(),
+    fo.PerServerDominantShare("tdm"),
+    fo.EqualTasks(),
+    fo.CommonTasks(),
+]
 
 
 @pytest.mark.parametrize("notion", REFUSED, ids=lambda notion: f"{notion.name}-{notion.criterion}")
@@ -203,9 +235,10 @@ DOORS = {
     },
     **{
         f"criterion {name}": lambda score=score: score(AFFINE)
-        for name, score in fo.criteria.CRITERIA.items() if name != "tasks"
+        for name, score in fo.criteria.CRITERIA.items()
+        if name != "tasks"
     },
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("door", DOORS)

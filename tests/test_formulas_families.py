@@ -59,8 +59,11 @@ def test_a_file_may_name_a_family(tmp_path) -> None:  # type: ignore[no-untyped-
     path.write_text(json.dumps(data))
     found = fo.load(path)
     assert fo.certify(found).certified and found.notion["name"] == "mine"
-    for spoiled, word in (("yes", "family"), ({"name": "alpha-fair", "alpha": 2}, "alpha"),
-                          ({"name": "alpha-fair", "parameters": {"alpha": "two"}}, "alpha")):
+    for spoiled, word in (
+        ("yes", "family"),
+        ({"name": "alpha-fair", "alpha": 2}, "alpha"),
+        ({"name": "alpha-fair", "parameters": {"alpha": "two"}}, "alpha"),
+    ):
         data["notion"]["family"] = spoiled
         path.write_text(json.dumps(data))
         with pytest.raises(fo.BadInput, match=word):

@@ -14,10 +14,14 @@ FAIR = {"name": "alpha-fair", "parameters": {"alpha": 1.0}}
 
 def floors(kind=TASKS, demand=((1, 1), (1, 2), (1, 0)), capacity=((20, 20),), **quotas):
     inst = fo.Instance(
-        np.array(demand, float), np.array(capacity, float), users=["A", "B", "C"],
-        resources=["cpu", "gpu"], limit=quotas.pop("limit", None),
-        servers=[f"s{k}" for k in range(len(capacity))], quotas=fo.Quotas(**quotas),
-    )  # fmt: skip
+        np.array(demand, float),
+        np.array(capacity, float),
+        users=["A", "B", "C"],
+        resources=["cpu", "gpu"],
+        limit=quotas.pop("limit", None),
+        servers=[f"s{k}" for k in range(len(capacity))],
+        quotas=fo.Quotas(**quotas),
+    )
     return entitled(inst, np.ones(inst.shape[:2]), kind).floor.tolist()
 
 
@@ -64,18 +68,23 @@ def test_flavors_add_up_and_a_bundle_on_all_servers_is_another_promise():
 
 def test_two_resources_of_a_bundle_clear_at_once():
     found = floors(
-        FAIR, ((1, 2), (2, 1), (1, 1)), **ORG,
+        FAIR,
+        ((1, 2), (2, 1), (1, 1)),
+        **ORG,
         guarantees=[fo.Guarantee("org", "cpu", 9), fo.Guarantee("org", "gpu", 9)],
-    )  # fmt: skip
+    )
     assert found == pytest.approx([3, 3, 0], rel=1e-9)
 
 
 def test_proportion_takes_guarantees_as_weights():
     given = [fo.Guarantee("A", "gpu", 6), fo.Guarantee("B", "gpu", 4)]
     inst = fo.Instance(
-        [[1, 1], [1, 2], [1, 0]], [[20, 20]], users=["A", "B", "C"], resources=["cpu", "gpu"],
+        [[1, 1], [1, 2], [1, 0]],
+        [[20, 20]],
+        users=["A", "B", "C"],
+        resources=["cpu", "gpu"],
         quotas=fo.Quotas(guarantees=given),
-    )  # fmt: skip
+    )
     kind = {"name": "max-min", "parameters": {"criterion": "tasks", "over": "proportion"}}
     asked = entitled(inst, np.ones((3, 1)), kind)
     assert asked.weight.tolist() == [6, 2, 1] and asked.rank.tolist() == [0, 0, 1]

@@ -54,8 +54,11 @@ def test_lending_is_the_rule_of_each_node(seed):
         left = (low.rhs - low.matrix[:, : low.columns] @ x)[rows]
         flows = low.matrix[rows][:, low.columns :]
         bounds = list(zip(low.low, low.high, strict=True))
-        fits = linprog(np.zeros(len(bounds)), flows, left, bounds=bounds).status == 0 \
-            if bounds else bool((left >= 0).all())  # fmt: skip
+        fits = (
+            linprog(np.zeros(len(bounds)), flows, left, bounds=bounds).status == 0
+            if bounds
+            else bool((left >= 0).all())
+        )
         answers.add(fits == admitted(inst, low.tasks(x, len(inst.ways)), tree))
     assert answers == {True}
 
@@ -77,9 +80,12 @@ def admitted(inst, tasks, tree) -> bool:
 
 def test_a_node_that_borrows_and_lends_at_will_has_its_parent_s_price():
     inst = fo.Instance(
-        [[1], [1]], [[9]], users=["A", "B"], resources=["gpu"],
+        [[1], [1]],
+        [[9]],
+        users=["A", "B"],
+        resources=["gpu"],
         quotas=fo.Quotas([fo.Group("g")], {"A": "g"}, quotas=[fo.Quota("g", "gpu", 5, borrow=0)]),
-    )  # fmt: skip
+    )
     low = system(inst)
     price = np.where(low.kind == QUOTA, 1.0 + np.arange(len(low.rhs)), 0.0)
     nodes = low.named(price).nodes[0]

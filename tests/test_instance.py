@@ -78,9 +78,7 @@ def test_demand_that_is_wrong_on_one_server_and_capacity():
 
 
 def test_every_wrong_shape_is_reported():
-    found = faults(
-        [[1, 2, 3]], [[1, 2]], placement=[1], weight=[1, 2], limit=[[1]], count=[1, 1]
-    )
+    found = faults([[1, 2, 3]], [[1, 2]], placement=[1], weight=[1, 2], limit=[[1]], count=[1, 1])
     assert found == {
         "demand": ("3 resources", "2, as in capacity"),
         "placement": ("shape (1,)", "shape (1, 1)"),
@@ -162,18 +160,33 @@ def test_numbers_beyond_floating_point():
 
 
 def arrays(instance):
-    names = ("demand", "capacity", "placement", "weight", "limit", "count",
-             "pool", "alone", "eligible", "pair_demand")  # fmt: skip
+    names = (
+        "demand",
+        "capacity",
+        "placement",
+        "weight",
+        "limit",
+        "count",
+        "pool",
+        "alone",
+        "eligible",
+        "pair_demand",
+    )
     yield from ((name, getattr(instance, name)) for name in names)
     yield from (("pairs", half) for half in instance.pairs)
 
 
 @pytest.mark.parametrize(
     "copied",
-    [lambda a: a, copy.copy, copy.deepcopy, lambda a: pickle.loads(pickle.dumps(a)),
-     lambda a: a.select([0, 1], [0, 1])],
+    [
+        lambda a: a,
+        copy.copy,
+        copy.deepcopy,
+        lambda a: pickle.loads(pickle.dumps(a)),
+        lambda a: a.select([0, 1], [0, 1]),
+    ],
     ids=["itself", "copy", "deepcopy", "pickle", "select"],
-)  # fmt: skip
+)
 def test_frozen_for_real(copied):
     instance = copied(small())
     assert instance == small()
@@ -230,9 +243,10 @@ def test_missing_resources_decide_who_is_eligible():
 
 def test_parts_share_no_server():
     instance = fo.Instance(
-        [[1]] * 4, [[1]] * 5,
+        [[1]] * 4,
+        [[1]] * 5,
         placement=[[0, 0, 0, 1, 0], [1, 1, 0, 0, 0], [0, 0, 0, 1, 0], [0, 1, 0, 0, 1]],
-    )  # fmt: skip
+    )
     found = [(users.tolist(), servers.tolist()) for users, servers in instance.parts()]
     # server 2 is nobody's
     assert found == [([0, 2], [3]), ([1, 3], [0, 1, 4])]
@@ -262,12 +276,18 @@ def test_equal_content_has_an_equal_digest():
 @pytest.mark.parametrize(
     "change",
     [
-        {"demand": [[1, 4], [3, 2]]}, {"capacity": [[9, 18], [6, 7]]}, {"weight": [2, 1]},
-        {"limit": [1, INF]}, {"count": [1, 2]}, {"placement": [[1, 1], [0, 1]]},
-        {"users": ["A", "C"]}, {"servers": ["a", "b"]}, {"resources": ["cpu", "memory "]},
+        {"demand": [[1, 4], [3, 2]]},
+        {"capacity": [[9, 18], [6, 7]]},
+        {"weight": [2, 1]},
+        {"limit": [1, INF]},
+        {"count": [1, 2]},
+        {"placement": [[1, 1], [0, 1]]},
+        {"users": ["A", "C"]},
+        {"servers": ["a", "b"]},
+        {"resources": ["cpu", "memory "]},
     ],
     ids=lambda change: next(iter(change)),
-)  # fmt: skip
+)
 def test_a_change_anywhere_makes_another_instance(change):
     assert small(**change) != small()
     assert small(**change).digest() != small().digest()

@@ -9,8 +9,9 @@ import pytest
 import fairopt as fo
 
 pd = pytest.importorskip("pandas")
-USERS = pd.DataFrame({"cpu": [1, 3], "memory": [4, 1], "weight": [2.0, None], "limit": [None, 5]},
-                     index=["A", "B"])  # fmt: skip
+USERS = pd.DataFrame(
+    {"cpu": [1, 3], "memory": [4, 1], "weight": [2.0, None], "limit": [None, 5]}, index=["A", "B"]
+)
 SERVERS = pd.DataFrame({"memory": [18, 7], "cpu": [9, 2], "count": [1, 4]}, index=["s", "t"])
 
 
@@ -55,7 +56,12 @@ def test_every_fault_is_named():
 
 
 def test_the_same_as_by_hand():
-    by_hand = fo.Instance(USERS[["cpu", "memory"]], SERVERS[["cpu", "memory"]], weight=[2, 1],
-                          limit=[math.inf, 5], count=[1, 4])  # fmt: skip
+    by_hand = fo.Instance(
+        USERS[["cpu", "memory"]],
+        SERVERS[["cpu", "memory"]],
+        weight=[2, 1],
+        limit=[math.inf, 5],
+        count=[1, 4],
+    )
     tables = fo.Instance.from_frames(USERS, SERVERS[["cpu", "memory", "count"]])
     assert tables == by_hand

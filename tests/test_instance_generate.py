@@ -22,9 +22,15 @@ from fairopt.instance.generate import random_instance
     nested=st.booleans(),
 )
 def test_every_user_is_eligible_somewhere(
-    users: int, servers: int, resources: int, density: float, seed: int,
-    zero_demand: float, limits: float, nested: bool,
-) -> None:  # fmt: skip
+    users: int,
+    servers: int,
+    resources: int,
+    density: float,
+    seed: int,
+    zero_demand: float,
+    limits: float,
+    nested: bool,
+) -> None:
     arguments = (users, servers, resources, density, seed, 6.0, zero_demand, limits, nested)
     inst = random_instance(*arguments)
     assert inst.shape == (users, servers, resources)

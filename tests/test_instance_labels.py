@@ -34,18 +34,23 @@ def faults(*arguments: Any, **more: Any) -> list[str]:
 def test_names_are_taken_from_the_labels() -> None:
     inst = fo.Instance(DEMAND, CAPACITY)
     assert inst == fo.Instance(
-        [[1, 4], [3, 1]], [[9, 18], [4, 2]],
-        users=["a", "b"], servers=["big", "small"], resources=["cpu", "memory"],
-    )  # fmt: skip
+        [[1, 4], [3, 1]],
+        [[9, 18], [4, 2]],
+        users=["a", "b"],
+        servers=["big", "small"],
+        resources=["cpu", "memory"],
+    )
 
 
 def test_permuted_columns_and_reordered_weights_change_nothing() -> None:
     """The numbers of the issue: both used to be read by position, without a word."""
     inst = fo.Instance(DEMAND, CAPACITY, weight=[2, 1], count=[1, 3])
     assert inst == fo.Instance(
-        DEMAND, CAPACITY.loc[["small", "big"], ["memory", "cpu"]].loc[["big", "small"]],
-        weight=pd.Series({"b": 1, "a": 2}), count=pd.Series({"small": 3, "big": 1}),
-    )  # fmt: skip
+        DEMAND,
+        CAPACITY.loc[["small", "big"], ["memory", "cpu"]].loc[["big", "small"]],
+        weight=pd.Series({"b": 1, "a": 2}),
+        count=pd.Series({"small": 3, "big": 1}),
+    )
 
 
 def frames(inst: fo.Instance, rng: np.random.Generator) -> dict[str, Any]:
@@ -66,9 +71,10 @@ def frames(inst: fo.Instance, rng: np.random.Generator) -> dict[str, Any]:
         "demand": mixed(demand, rows, resources),
         "capacity": mixed(inst.capacity, servers, resources),
         "placement": mixed(inst.placement, users, servers),
-        "weight": mixed(inst.weight, users), "limit": mixed(inst.limit, users),
+        "weight": mixed(inst.weight, users),
+        "limit": mixed(inst.limit, users),
         "count": mixed(inst.count, servers),
-    }  # fmt: skip
+    }
 
 
 def dicts(given: dict[str, Any]) -> dict[str, Any]:
@@ -78,8 +84,9 @@ def dicts(given: dict[str, Any]) -> dict[str, Any]:
         if key == "placement":
             found[key] = {
                 user: [s for s, on in row.items() if on]
-                for user, row in each.T.to_dict().items() if not all(row.values())
-            } or None  # fmt: skip
+                for user, row in each.T.to_dict().items()
+                if not all(row.values())
+            } or None
         elif each.ndim == 1:
             found[key] = {name: x for name, x in each.to_dict().items() if x not in (1, np.inf)}
             if key == "limit":
@@ -105,8 +112,10 @@ def test_any_order_gives_the_same_instance(inst: fo.Instance, seed: int) -> None
     assert {key: sorted(names) for key, names in found.names.items()} == {
         key: sorted(names) for key, names in inst.names.items()
     }
-    at = [[mine.index(name) for name in names] for mine, names in zip(
-        found.names.values(), inst.names.values(), strict=True)]  # fmt: skip
+    at = [
+        [mine.index(name) for name in names]
+        for mine, names in zip(found.names.values(), inst.names.values(), strict=True)
+    ]
     again = found.select(at[0], at[1])
     np.testing.assert_array_equal(again.demand[..., at[2]], inst.demand)
     np.testing.assert_array_equal(again.capacity[:, at[2]], inst.capacity)
@@ -117,20 +126,32 @@ def test_any_order_gives_the_same_instance(inst: fo.Instance, seed: int) -> None
 def test_answers_do_not_depend_on_the_order() -> None:
     inst = fo.Instance(DEMAND, CAPACITY, weight=pd.Series({"b": 1, "a": 3}))
     turned = fo.Instance(DEMAND.iloc[::-1, ::-1], CAPACITY.iloc[::-1], weight={"a": 3})
-    one, two = (fo.solve(i, fo.ProportionalFair()).to_frame("tasks").sum(axis=1)
-                for i in (inst, turned))  # fmt: skip
+    one, two = (
+        fo.solve(i, fo.ProportionalFair()).to_frame("tasks").sum(axis=1) for i in (inst, turned)
+    )
     pd.testing.assert_series_equal(one, two[["a", "b"]], rtol=1e-9)
 
 
 def test_dicts_leave_out_what_is_the_default() -> None:
     inst = fo.Instance(
-        {"a": {"cpu": 1}, "b": {"cpu": 3, "gpu": 1}}, {"x": {"cpu": 9, "gpu": 2}, "y": {"cpu": 4}},
-        placement={"a": ["y"]}, weight={"b": 2}, limit={"a": 5}, count={"y": 3},
-    )  # fmt: skip
+        {"a": {"cpu": 1}, "b": {"cpu": 3, "gpu": 1}},
+        {"x": {"cpu": 9, "gpu": 2}, "y": {"cpu": 4}},
+        placement={"a": ["y"]},
+        weight={"b": 2},
+        limit={"a": 5},
+        count={"y": 3},
+    )
     assert inst == fo.Instance(
-        [[1, 0], [3, 1]], [[9, 2], [4, 0]], [[False, True], [True, True]], [1, 2], [5, np.inf],
-        [1, 3], ["a", "b"], ["x", "y"], ["cpu", "gpu"],
-    )  # fmt: skip
+        [[1, 0], [3, 1]],
+        [[9, 2], [4, 0]],
+        [[False, True], [True, True]],
+        [1, 2],
+        [5, np.inf],
+        [1, 3],
+        ["a", "b"],
+        ["x", "y"],
+        ["cpu", "gpu"],
+    )
     assert "is not allowed" in faults(**PLAIN, placement={"a": []})[0]
 
 
@@ -146,46 +167,94 @@ def test_arrays_have_no_labels_and_numbering_is_none() -> None:
 @pytest.mark.parametrize(
     ("changes", "wanted"),
     [
-        ({"weight": pd.Series({"b": 1, "c": 2})},
-         ["weight.users: found the unknown c; wanted a, b",
-          "weight.users: found nothing for a; wanted a, b"]),
+        (
+            {"weight": pd.Series({"b": 1, "c": 2})},
+            [
+                "weight.users: found the unknown c; wanted a, b",
+                "weight.users: found nothing for a; wanted a, b",
+            ],
+        ),
         ({"weight": {"c": 2}}, ["weight.users: found the unknown c; wanted a, b"]),
-        ({"weight": pd.Series([1, 2, 3], ["a", "b", "a"])},
-         ["weight.users: found a a second time; wanted every label once"]),
-        ({"weight": pd.Series([1, 2], [1, 0])},
-         ["weight.users: found labels like 1; wanted texts, as names are"]),
-        ({"weight": {"a": {"b": 1}}},
-         ["weight: found a dict of another form; wanted a dict by name"]),
-        ({"placement": {"a": ["bug"]}},
-         ["placement.servers: found the unknown bug; wanted big, small"]),
-        ({"placement": {"a": "big", "b": 3}},
-         ["placement.a: found 'big'; wanted a list of servers",
-          "placement.b: found 3; wanted a list of servers"]),
-        ({"users": ["b", "x"]},
-         ["demand.users: found the unknown a; wanted b, x",
-          "demand.users: found nothing for x; wanted b, x"]),
-        ({"capacity": CAPACITY.rename(columns={"cpu": "gpu"}), "count": pd.Series({"big": 1})},
-         ["capacity.resources: found the unknown gpu; wanted cpu, memory",
-          "capacity.resources: found nothing for cpu; wanted cpu, memory",
-          "count.servers: found nothing for small; wanted big, small"]),
-        ({"demand": pd.DataFrame([[1, 2]] * 3, pd.MultiIndex.from_tuples(
-            [("a", "big"), ("a", "small"), ("b", "big")]), ["cpu", "memory"])},
-         ["demand: found no row for b/small; wanted every user and server"]),
-        ({"demand": pd.DataFrame([[1, 2]] * 2, pd.MultiIndex.from_tuples(
-            [("a", "big"), ("a", "big")]), ["cpu", "memory"])},
-         ["demand: found a user and server a second time; wanted every pair once"]),
-        ({"demand": {"a": 1}},
-         ["demand: found a dict of another form; wanted a dict by name of dicts by name"]),
-        ({"weight": {"a": "x"}},
-         ["weight: found something that is no array of numbers (text among the numbers); "
-          "wanted numbers"]),
-        ({"demand": pd.Series({"a": 1})},
-         ["demand: found shape (1,); wanted (users, resources) or (users, servers, resources)"]),
-        ({"weight": pd.Series({"a": np.nan, "b": 1})},
-         ["users.a.weight: found nan; wanted a finite number > 0"]),
+        (
+            {"weight": pd.Series([1, 2, 3], ["a", "b", "a"])},
+            ["weight.users: found a a second time; wanted every label once"],
+        ),
+        (
+            {"weight": pd.Series([1, 2], [1, 0])},
+            ["weight.users: found labels like 1; wanted texts, as names are"],
+        ),
+        (
+            {"weight": {"a": {"b": 1}}},
+            ["weight: found a dict of another form; wanted a dict by name"],
+        ),
+        (
+            {"placement": {"a": ["bug"]}},
+            ["placement.servers: found the unknown bug; wanted big, small"],
+        ),
+        (
+            {"placement": {"a": "big", "b": 3}},
+            [
+                "placement.a: found 'big'; wanted a list of servers",
+                "placement.b: found 3; wanted a list of servers",
+            ],
+        ),
+        (
+            {"users": ["b", "x"]},
+            [
+                "demand.users: found the unknown a; wanted b, x",
+                "demand.users: found nothing for x; wanted b, x",
+            ],
+        ),
+        (
+            {"capacity": CAPACITY.rename(columns={"cpu": "gpu"}), "count": pd.Series({"big": 1})},
+            [
+                "capacity.resources: found the unknown gpu; wanted cpu, memory",
+                "capacity.resources: found nothing for cpu; wanted cpu, memory",
+                "count.servers: found nothing for small; wanted big, small",
+            ],
+        ),
+        (
+            {
+                "demand": pd.DataFrame(
+                    [[1, 2]] * 3,
+                    pd.MultiIndex.from_tuples([("a", "big"), ("a", "small"), ("b", "big")]),
+                    ["cpu", "memory"],
+                )
+            },
+            ["demand: found no row for b/small; wanted every user and server"],
+        ),
+        (
+            {
+                "demand": pd.DataFrame(
+                    [[1, 2]] * 2,
+                    pd.MultiIndex.from_tuples([("a", "big"), ("a", "big")]),
+                    ["cpu", "memory"],
+                )
+            },
+            ["demand: found a user and server a second time; wanted every pair once"],
+        ),
+        (
+            {"demand": {"a": 1}},
+            ["demand: found a dict of another form; wanted a dict by name of dicts by name"],
+        ),
+        (
+            {"weight": {"a": "x"}},
+            [
+                "weight: found something that is no array of numbers (text among the numbers); "
+                "wanted numbers"
+            ],
+        ),
+        (
+            {"demand": pd.Series({"a": 1})},
+            ["demand: found shape (1,); wanted (users, resources) or (users, servers, resources)"],
+        ),
+        (
+            {"weight": pd.Series({"a": np.nan, "b": 1})},
+            ["users.a.weight: found nan; wanted a finite number > 0"],
+        ),
         ({"users": 3}, ["users: found 3; wanted a list of names"]),
     ],
-)  # fmt: skip
+)
 def test_faults_are_named_all_at_once(changes: dict[str, Any], wanted: list[str]) -> None:
     assert faults(**{"demand": DEMAND, "capacity": CAPACITY, **changes}) == wanted
 
@@ -194,10 +263,13 @@ def test_answers_from_anywhere_are_put_in_order() -> None:
     inst = fo.Instance(DEMAND, CAPACITY)
     alloc = fo.solve(inst, fo.ProportionalFair())
     again = fo.Allocation(
-        inst, alloc.notion, alloc.to_frame("tasks").iloc[::-1, ::-1],
-        alloc.to_frame("prices").iloc[::-1, ::-1], pd.Series({"b": 0.0, "a": 0.0}),
+        inst,
+        alloc.notion,
+        alloc.to_frame("tasks").iloc[::-1, ::-1],
+        alloc.to_frame("prices").iloc[::-1, ::-1],
+        pd.Series({"b": 0.0, "a": 0.0}),
         score=pd.DataFrame(1.0, ["b", "a"], ["small", "big"]),
-    )  # fmt: skip
+    )
     np.testing.assert_array_equal(again.tasks, alloc.tasks)
     np.testing.assert_array_equal(again.prices, alloc.prices)
     assert fo.certify(again).certified

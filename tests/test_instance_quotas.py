@@ -31,9 +31,15 @@ def faults(**given):
 
 def test_every_fault_of_groups_and_members():
     groups = [
-        fo.Group("x", "z"), fo.Group("z", "x"), fo.Group("a"), fo.Group(""), fo.Group("y", "w"),
-        fo.Group("y", weight=0), fo.Group("v", "v"), fo.Group("u", weight=float("nan")),
-    ]  # fmt: skip
+        fo.Group("x", "z"),
+        fo.Group("z", "x"),
+        fo.Group("a"),
+        fo.Group(""),
+        fo.Group("y", "w"),
+        fo.Group("y", weight=0),
+        fo.Group("v", "v"),
+        fo.Group("u", weight=float("nan")),
+    ]
     found = faults(quotas=fo.Quotas(groups, {"a": "xx", "c": "x"}))
     assert found == {
         "groups[3]": ("the name ''", "a printable text"),
@@ -54,14 +60,20 @@ def test_every_fault_of_promises():
         quotas=fo.Quotas(
             [fo.Group("g"), fo.Group("heavy", weight=2)],
             guarantees=[fo.Guarantee("g", "gpu", -1), fo.Guarantee("h", "gpu", 1)],
-            bounds=[fo.Bound("a", "gpus", 1), fo.Bound("b", "cpu", 1, "f"), fo.Bound("g", "cpu", 1),
-                    fo.Bound("g", "cpu", 2), fo.Bound("b", "gpu", True)],
+            bounds=[
+                fo.Bound("a", "gpus", 1),
+                fo.Bound("b", "cpu", 1, "f"),
+                fo.Bound("g", "cpu", 1),
+                fo.Bound("g", "cpu", 2),
+                fo.Bound("b", "gpu", True),
+            ],
             quotas=[fo.Quota("g", "cpu", float("inf"), -1, "3", flavor="fast")],
             flavors={"fast": ["s1", "s1", "s3"]},
-            guarantee_tasks={"a": -2, "z": 1}, priority={"a": 1.5, "b": True, "y": 0},
+            guarantee_tasks={"a": -2, "z": 1},
+            priority={"a": 1.5, "b": True, "y": 0},
             last=["heavy", "nobody", "g", "g"],
         )
-    )  # fmt: skip
+    )
     assert found == {
         "groups.g.guarantee.gpu": ("-1", "a finite number >= 0"),
         "users.h.guarantee.gpu": ("of the unknown group or user 'h'", "one of: a, b, g, heavy"),
@@ -88,16 +100,18 @@ def test_every_fault_of_promises():
 def test_amounts_beyond_floating_point():
     found = faults(
         quotas=fo.Quotas(
-            quotas=[fo.Quota("a", "cpu", 1e308, 1e300)], guarantee_tasks={"b": 1e300},
+            quotas=[fo.Quota("a", "cpu", 1e308, 1e300)],
+            guarantee_tasks={"b": 1e300},
             bounds=[fo.Bound("b", "cpu", 10**400)],
         )
-    )  # fmt: skip
+    )
     unit = "less than 1e+250 (choose a larger unit)"
     assert found == {
-        "users.a.nominal.cpu": ("1e+308", unit), "users.a.borrow.cpu": ("1e+300", unit),
+        "users.a.nominal.cpu": ("1e+308", unit),
+        "users.a.borrow.cpu": ("1e+300", unit),
         "users.b.most.cpu": ("a whole number of 1329 bits", unit),
         "users.b.guarantee_tasks": ("1e+300", "a finite number >= 0"),
-    }  # fmt: skip
+    }
 
 
 def test_modes_beyond_floating_point():
@@ -113,24 +127,32 @@ def test_what_is_no_record_is_refused_at_once():
     with pytest.raises(fo.BadInput) as error:
         fo.Quotas(["x"], ["y"], bounds=fo.Bound("a", "cpu", 1), flavors={"f": "s1"}, last="g")
     assert {f.place: f.wanted for f in error.value.faults} == {
-        "quotas.groups[0]": "a Group", "quotas.group": "a dict by name",
-        "quotas.bounds": "a list of Bound", "quotas.last": "a list of name",
+        "quotas.groups[0]": "a Group",
+        "quotas.group": "a dict by name",
+        "quotas.bounds": "a list of Bound",
+        "quotas.last": "a list of name",
         "flavors.f.servers": "a list of name",
-    }  # fmt: skip
+    }
     assert faults(quotas={"groups": []}, modes=[]) == {
-        "quotas": ("a dict", "fo.Quotas"), "modes": ("a list", "a dict of lists by user"),
-    }  # fmt: skip
+        "quotas": ("a dict", "fo.Quotas"),
+        "modes": ("a list", "a dict of lists by user"),
+    }
 
 
 def test_every_fault_of_modes():
     found = faults(
         modes={
             "z": [],
-            "a": [fo.Mode("", {"x": 1}, 0, ["s3"]), fo.Mode("v", [1]), fo.Mode("v", {"cpu": -1}),
-                  fo.Mode("w", {"cpu": 0}, float("nan"), "s1"), 3],
+            "a": [
+                fo.Mode("", {"x": 1}, 0, ["s3"]),
+                fo.Mode("v", [1]),
+                fo.Mode("v", {"cpu": -1}),
+                fo.Mode("w", {"cpu": 0}, float("nan"), "s1"),
+                3,
+            ],
             "b": fo.Mode("m", [1, 1]),
         }
-    )  # fmt: skip
+    )
     assert found == {
         "modes.z": ("an unknown user", "one of: a, b"),
         "users.a.modes[0].name": ("the name ''", "a printable text"),
@@ -144,9 +166,11 @@ def test_every_fault_of_modes():
         "users.a.modes[3].servers": ("the text 's1'", "a list of servers"),
         "users.a.modes[3].demand": ("nothing demanded", "at least one resource > 0"),
         "users.a.modes[4]": ("a int", "a Mode"),
-        "users.b.modes": ("Mode(name='m', demand=(1, 1), speed=1.0, servers=None)",
-                          "a list of modes, at least one"),
-    }  # fmt: skip
+        "users.b.modes": (
+            "Mode(name='m', demand=(1, 1), speed=1.0, servers=None)",
+            "a list of modes, at least one",
+        ),
+    }
 
 
 def test_a_demand_counts_for_modes_without_one_and_else_must_not_be_given():
@@ -198,15 +222,21 @@ def test_plain_instances_stay_what_they_were():
 
 
 def test_records_have_one_order_whatever_was_given():
-    bounds = [fo.Bound("1B", "gpu", 3), fo.Bound("C2", "gpu", 4, "f"), fo.Bound("C2", "gpu", 5),
-              fo.Bound("C1", "gpu", float("inf"))]  # fmt: skip
+    bounds = [
+        fo.Bound("1B", "gpu", 3),
+        fo.Bound("C2", "gpu", 4, "f"),
+        fo.Bound("C2", "gpu", 5),
+        fo.Bound("C1", "gpu", float("inf")),
+    ]
     flavors = {"f": ["pool"]}
     one = story(bounds=bounds, flavors=flavors, priority={"2A": 0, "1A": 1})
     two = story(bounds=bounds[::-1], flavors=flavors, priority={"1A": 1})
     assert one == two and one.digest() == two.digest()
     assert [(b.member, b.flavor) for b in one.quotas.bounds] == [
-        ("C2", None), ("C2", "f"), ("1B", None),
-    ]  # fmt: skip
+        ("C2", None),
+        ("C2", "f"),
+        ("1B", None),
+    ]
 
 
 def test_the_tree_by_hand():
@@ -217,17 +247,17 @@ def test_the_tree_by_hand():
         bounds=[fo.Bound("deep", "gpu", 5, "none")],
         quotas=[fo.Quota("C2", "gpu", 3, 0, 1), fo.Quota("1A", "gpu", 2, flavor="some")],
         flavors={"some": ["pool"], "none": []},
-        priority={"1B": 2, "1A": 5}, last=["C1"], guarantee_tasks={"1B": 1},
-    )  # fmt: skip
+        priority={"1B": 2, "1A": 5},
+        last=["C1"],
+        guarantee_tasks={"1B": 1},
+    )
     tree = inst.tree
     assert tree.nodes == ("", "org", "C2", "C1", "deep", "1A", "1B", "1C", "2A")
     assert tree.parent.tolist() == [-1, 0, 0, 1, 3, 4, 3, 0, 2]
     assert tree.weight.tolist() == [1, 1, 1, 1, 2, 1, 1, 3, 1]
     assert tree.leaf.tolist() == [5, 6, 7, 8] and not tree.flat
     assert tree.children(0).tolist() == [1, 2, 7] and tree.path(5) == [5, 4, 3, 1, 0]
-    assert [tree.below(k).tolist() for k in range(5)] == [
-        [0, 1, 2, 3], [0, 1], [3], [0, 1], [0],
-    ]  # fmt: skip
+    assert [tree.below(k).tolist() for k in range(5)] == [[0, 1, 2, 3], [0, 1], [3], [0, 1], [0]]
     assert tree.priority.tolist() == [5, 2, 0, 0]
     assert tree.last.tolist() == [True, True, False, False]
     assert tree.rank.tolist() == [1, 2, 0, 0] and tree.own_tasks.tolist() == [0, 1, 0, 0]
@@ -249,14 +279,20 @@ def test_weights_multiplied_down():
 
 def test_select_keeps_what_is_said_of_those_selected():
     inst = story(
-        bounds=[fo.Bound("1A", "gpu", 1), fo.Bound("C2", "gpu", 5)], priority={"1A": 1, "2A": 2},
-        flavors={"f": ["pool"]}, last=["1B"], guarantee_tasks={"1A": 1},
-    )  # fmt: skip
+        bounds=[fo.Bound("1A", "gpu", 1), fo.Bound("C2", "gpu", 5)],
+        priority={"1A": 1, "2A": 2},
+        flavors={"f": ["pool"]},
+        last=["1B"],
+        guarantee_tasks={"1A": 1},
+    )
     part = inst.select([3], [0])
     assert part.quotas == fo.Quotas(
-        inst.quotas.groups, {"2A": "C2"}, bounds=[fo.Bound("C2", "gpu", 5)], priority={"2A": 2},
+        inst.quotas.groups,
+        {"2A": "C2"},
+        bounds=[fo.Bound("C2", "gpu", 5)],
+        priority={"2A": 2},
         flavors={"f": ["pool"]},
-    )  # fmt: skip
+    )
     assert part.tree.below(2).tolist() == []
     modes = fo.Instance([[1]], [[1], [1]], modes={"u1": [fo.Mode("m", None, 2, ["s1", "s2"])]})
     assert modes.select([0], [1]).modes == {"u1": (fo.Mode("m", None, 2, ["s2"]),)}
@@ -286,9 +322,11 @@ def test_ways_by_hand():
 
 def test_a_user_without_modes_has_one_way_and_demand_by_server_stays():
     inst = fo.Instance(
-        [[[1], [2]], [[3], [4]]], [[6], [0]], [[1, 1], [1, 0]],
+        [[[1], [2]], [[3], [4]]],
+        [[6], [0]],
+        [[1, 1], [1, 0]],
         modes={"u2": [fo.Mode("own", speed=2), fo.Mode("less", [1], servers=["s2"])]},
-    )  # fmt: skip
+    )
     assert inst.ways.demand.tolist() == [[[1], [2]], [[3], [4]], [[1], [1]]]
     assert inst.ways.name == ("", "own", "less") and inst.ways.owner.tolist() == [0, 1, 1]
     assert inst.ways.placement.tolist() == [[True, True], [True, False], [False, False]]
@@ -303,8 +341,16 @@ def test_most_output_is_that_of_the_linear_program(data):
     """Against a simplex in fractions."""
     modes, resources = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
     whole = st.integers(0, 4)
-    d = np.array(data.draw(st.lists(st.lists(whole, min_size=resources, max_size=resources),
-                                    min_size=modes, max_size=modes)), dtype=float)  # fmt: skip
+    d = np.array(
+        data.draw(
+            st.lists(
+                st.lists(whole, min_size=resources, max_size=resources),
+                min_size=modes,
+                max_size=modes,
+            )
+        ),
+        dtype=float,
+    )
     d[np.arange(modes), data.draw(st.integers(0, resources - 1))] += 1
     a = np.array(data.draw(st.lists(st.integers(1, 5), min_size=modes, max_size=modes))) / 4
     c = np.array(data.draw(st.lists(st.integers(1, 9), min_size=resources, max_size=resources)))
@@ -316,6 +362,7 @@ def test_most_output_is_that_of_the_linear_program(data):
 
 def in_fractions(d, a, c) -> Fraction:
     """max a x, D' x <= c, x >= 0."""
+
     def exact(row):
         return [Fraction(float(x)) for x in row]
 
@@ -331,9 +378,11 @@ def refusing(inst: fo.Instance):
 
     zero = np.zeros((len(inst.ways), 1))
     alloc = fo.Allocation(
-        inst, {"name": "max-min", "parameters": {"criterion": "tasks"}}, zero[: len(inst.users)],
+        inst,
+        {"name": "max-min", "parameters": {"criterion": "tasks"}},
+        zero[: len(inst.users)],
         way_tasks=zero if inst.modes else None,
-    )  # fmt: skip
+    )
     return {
         "bmf": lambda: fo.solve(inst, fo.BottleneckMaxFair()),
         "ps-dsf": lambda: fo.solve(inst, fo.PerServerDominantShare()),
@@ -365,19 +414,27 @@ def test_properties_that_know_groups_refuse_modes():
 
     inst = cards()
     alloc = fo.Allocation(
-        inst, {"name": "max-min", "parameters": {"criterion": "tasks"}}, None,
+        inst,
+        {"name": "max-min", "parameters": {"criterion": "tasks"}},
+        None,
         way_tasks=np.zeros((4, 1)),
-    )  # fmt: skip
-    for call in (lambda: properties.envy_free(alloc), lambda: properties.sharing_incentive(alloc),
-                 lambda: properties.strategy_proof(inst, fo.MaxMin())):  # fmt: skip
+    )
+    for call in (
+        lambda: properties.envy_free(alloc),
+        lambda: properties.sharing_incentive(alloc),
+        lambda: properties.strategy_proof(inst, fo.MaxMin()),
+    ):
         with pytest.raises(fo.UsageError, match="found modes of a, b"):
             call()
 
 
 def test_what_needs_one_demand_a_user_refuses_modes_alone():
     for inst, refused in ((story(), False), (cards(), True)):
-        for call in (lambda i=inst: i.pair_demand, lambda i=inst: i.used(np.ones(i.shape[:2])),
-                     lambda i=inst: i.demand_by_server):  # fmt: skip
+        for call in (
+            lambda i=inst: i.pair_demand,
+            lambda i=inst: i.used(np.ones(i.shape[:2])),
+            lambda i=inst: i.demand_by_server,
+        ):
             if refused:
                 with pytest.raises(fo.UsageError, match="modes of a, b"):
                     call()

@@ -16,23 +16,37 @@ from fairopt.errors import RuleWarning
 def cluster(*rules: fo.Rule, **more: object) -> fo.Instance:
     """Two users on two servers of 4 and 8 CPUs; B on y only, where its task takes 3."""
     demand = [[[1.0], [1.0]], [[3.0], [3.0]]]
-    return fo.Instance(demand, [[4], [8]], {"A": ["x", "y"], "B": ["y"]}, users=["A", "B"],
-                       servers=["x", "y"], resources=["cpu"], rules=rules, **more)  # fmt: skip
+    return fo.Instance(
+        demand,
+        [[4], [8]],
+        {"A": ["x", "y"], "B": ["y"]},
+        users=["A", "B"],
+        servers=["x", "y"],
+        resources=["cpu"],
+        rules=rules,
+        **more,
+    )
 
 
 def counted(inst: fo.Instance) -> list[dict[tuple[str, str, str], float]]:
     """What each rule counts, by user, mode and server."""
     ways = inst.ways
     return [
-        {(inst.users[ways.owner[k]], ways.name[k], inst.servers[i]): float(value)
-         for k, i, value in zip(row.way, row.server, row.value, strict=True)}
+        {
+            (inst.users[ways.owner[k]], ways.name[k], inst.servers[i]): float(value)
+            for k, i, value in zip(row.way, row.server, row.value, strict=True)
+        }
         for row in inst.own_rows
-    ]  # fmt: skip
+    ]
 
 
 def test_terms_that_meet_add_up_and_count_where_eligible_only() -> None:
-    terms = [fo.Term(), fo.Term("A", times=2), fo.Term(servers="y", resource="cpu", times=-0.5),
-             fo.Term("A", "x", times=-3)]  # fmt: skip
+    terms = [
+        fo.Term(),
+        fo.Term("A", times=2),
+        fo.Term(servers="y", resource="cpu", times=-0.5),
+        fo.Term("A", "x", times=-3),
+    ]
     [found] = counted(cluster(fo.Rule("r", most=1, terms=terms)))
     # A on x: 1 + 2 - 3 = 0 is left out
     assert found == {("A", "", "y"): 2.5, ("B", "", "y"): -0.5}
@@ -41,9 +55,11 @@ def test_terms_that_meet_add_up_and_count_where_eligible_only() -> None:
 def test_groups_flavors_modes_and_output() -> None:
     quotas = fo.Quotas([fo.Group("org")], {"A": "org"}, flavors={"big": ["y"]})
     modes = {"A": [fo.Mode("slow", speed=0.5), fo.Mode("fast")]}
-    rules = [fo.Rule("g", most=1, terms=[fo.Term("org", "big")]),
-             fo.Rule("o", least=0, terms=[fo.Term("A", "x", resource="output", times=2)]),
-             fo.Rule("m", equal=0, terms=[fo.Term(modes="fast")])]  # fmt: skip
+    rules = [
+        fo.Rule("g", most=1, terms=[fo.Term("org", "big")]),
+        fo.Rule("o", least=0, terms=[fo.Term("A", "x", resource="output", times=2)]),
+        fo.Rule("m", equal=0, terms=[fo.Term(modes="fast")]),
+    ]
     group, output, mode = counted(cluster(*rules, quotas=quotas, modes=modes))
     assert group == {("A", "slow", "y"): 1.0, ("A", "fast", "y"): 1.0}
     assert output == {("A", "slow", "x"): 1.0, ("A", "fast", "x"): 2.0}
@@ -52,8 +68,9 @@ def test_groups_flavors_modes_and_output() -> None:
 
 def test_a_rule_of_one_mode_a_user_counts_each_mode() -> None:
     modes = {"A": [fo.Mode("slow", speed=0.5), fo.Mode("fast")]}
-    [found] = counted(cluster(fo.Rule.of("r", {("A", "x"): 2.0, ("B", "y"): 3.0}, most=1),
-                              modes=modes))  # fmt: skip
+    [found] = counted(
+        cluster(fo.Rule.of("r", {("A", "x"): 2.0, ("B", "y"): 3.0}, most=1), modes=modes)
+    )
     assert found == {("A", "slow", "x"): 2.0, ("A", "fast", "x"): 2.0, ("B", "", "y"): 3.0}
 
 
@@ -71,18 +88,23 @@ def test_every_fault_at_once() -> None:
     rules = [
         fo.Rule("a", most=1, least=0, terms=[fo.Term("Z"), fo.Term(servers="q")]),
         fo.Rule("a", terms=[fo.Term(resource="gpu", times=float("inf"))]),
-        fo.Rule("", most=float("nan"), terms=[fo.Term(modes="fast")]), "carbon",
-    ]  # fmt: skip
+        fo.Rule("", most=float("nan"), terms=[fo.Term(modes="fast")]),
+        "carbon",
+    ]
     with pytest.raises(fo.BadInput) as error:
         cluster(*rules)
     assert {fault.place: fault.found for fault in error.value.faults} == {
-        "rules.a": "no amount", "rules.a.terms[0].users": "the unknown user or group 'Z'",
+        "rules.a": "no amount",
+        "rules.a.terms[0].users": "the unknown user or group 'Z'",
         "rules.a.terms[1].servers": "the unknown server or flavor 'q'",
-        "rules[1]": "the name 'a' a second time", "rules.a.terms[0].times": "inf",
+        "rules[1]": "the name 'a' a second time",
+        "rules.a.terms[0].times": "inf",
         "rules.a.terms[0].resource": "the unknown resource 'gpu'",
-        "rules[2]": "the name ''", "rules..most": "nan",
-        "rules..terms[0].modes": "the unknown mode 'fast'", "rules[3]": "a str",
-    }  # fmt: skip
+        "rules[2]": "the name ''",
+        "rules..most": "nan",
+        "rules..terms[0].modes": "the unknown mode 'fast'",
+        "rules[3]": "a str",
+    }
     assert "most and least" in str(error.value)
 
 
@@ -100,8 +122,12 @@ def test_a_rule_of_nothing_that_holds_is_a_warning(sense: str, amount: float) ->
 
 def test_demand_that_is_not_linear_is_refused() -> None:
     with pytest.raises(fo.BadInput, match="and rules; wanted one or the other"):
-        fo.Instance([[1], [1]], [[9]], demand_fixed=[[1], [0]], rules=[
-            fo.Rule("r", most=1, terms=[fo.Term()])])  # fmt: skip
+        fo.Instance(
+            [[1], [1]],
+            [[9]],
+            demand_fixed=[[1], [0]],
+            rules=[fo.Rule("r", most=1, terms=[fo.Term()])],
+        )
 
 
 def test_content_is_kept(tmp_path: object) -> None:
@@ -116,8 +142,10 @@ def test_content_is_kept(tmp_path: object) -> None:
 
 
 def test_a_part_keeps_what_is_said_of_it() -> None:
-    inst = cluster(fo.Rule("r", most=1, terms=[fo.Term("A", ["x", "y"]), fo.Term("B")]),
-                   fo.Rule("only B", most=1, terms=[fo.Term("B")]))  # fmt: skip
+    inst = cluster(
+        fo.Rule("r", most=1, terms=[fo.Term("A", ["x", "y"]), fo.Term("B")]),
+        fo.Rule("only B", most=1, terms=[fo.Term("B")]),
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         part = inst.select([0], [0])
@@ -132,10 +160,17 @@ def test_rules_join_parts_and_make_an_instance_other_than_plain() -> None:
     assert len(tied.parts()) == 1
 
 
-@pytest.mark.parametrize("notion", [
-    fo.Tradeoff(), fo.EqualTasks(), fo.CommonTasks(), fo.PerServerDRF(), fo.HandOutDRF(),
-    fo.PerServerDominantShare(),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "notion",
+    [
+        fo.Tradeoff(),
+        fo.EqualTasks(),
+        fo.CommonTasks(),
+        fo.PerServerDRF(),
+        fo.HandOutDRF(),
+        fo.PerServerDominantShare(),
+    ],
+)
 def test_notions_that_know_no_rules_refuse_them_by_name(notion: object) -> None:
     inst = cluster(fo.Rule("carbon", most=1, terms=[fo.Term()]))
     with pytest.raises(fo.UsageError, match="found rule carbon; wanted an instance without"):
@@ -144,7 +179,10 @@ def test_notions_that_know_no_rules_refuse_them_by_name(notion: object) -> None:
 
 def test_what_knows_quotas_but_no_rules_refuses_them_by_name() -> None:
     inst = cluster(fo.Rule("carbon", most=9, terms=[fo.Term()]))
-    for call in (lambda: fo.whole(inst, [1, 1]), lambda: fo.audit(inst, [[1, 0], [0, 1]]),
-                 lambda: fo.fill(inst, "drf")):  # fmt: skip
+    for call in (
+        lambda: fo.whole(inst, [1, 1]),
+        lambda: fo.audit(inst, [[1, 0], [0, 1]]),
+        lambda: fo.fill(inst, "drf"),
+    ):
         with pytest.raises(fo.UsageError, match="rule carbon; wanted an instance without"):
             call()

@@ -37,8 +37,14 @@ def test_what_penalties_take_whole_gains_nothing():
     assert (column(table, "gain")[~free] > 0).all() and (column(table, "x") > 0).all()
 
 
-SMOOTH = [fo.Throughput(), fo.ProportionalFair(), fo.AlphaFair(0.5), fo.AlphaFair(3),
-          fo.AlphaFair(2, weight_inside=True), fo.ProportionalFair("dominant-share")]  # fmt: skip
+SMOOTH = [
+    fo.Throughput(),
+    fo.ProportionalFair(),
+    fo.AlphaFair(0.5),
+    fo.AlphaFair(3),
+    fo.AlphaFair(2, weight_inside=True),
+    fo.ProportionalFair("dominant-share"),
+]
 
 
 def drawn(seed):
@@ -162,8 +168,13 @@ def test_theorem_1_of_ps_dsf_can_be_followed():
     """Figure 2: shares .6, .6, 2/3, 8/9 at server 1, 2/3 and 2/3 at server 2 (khamse2016)."""
     answer = fo.solve(fo.read("khamse2016/figure-2").instance, fo.PerServerDominantShare())
     (table,) = kkt.tables(answer)
-    share = dict(zip(zip(table.pairs["user"], table.pairs["server"], strict=True),
-                     table.pairs["s"], strict=True))  # fmt: skip
+    share = dict(
+        zip(
+            zip(table.pairs["user"], table.pairs["server"], strict=True),
+            table.pairs["s"],
+            strict=True,
+        )
+    )
     assert [share[f"n{k}", "s1"] for k in (1, 2, 3, 4)] == pytest.approx([0.6, 0.6, 2 / 3, 8 / 9])
     assert [share[f"n{k}", "s2"] for k in (3, 4)] == pytest.approx([2 / 3, 2 / 3])
     assert "none" not in table.pairs["bottleneck"]

@@ -15,9 +15,13 @@ NOTIONS = (fo.MaxMin(criterion="tasks"), fo.ProportionalFair(), fo.AlphaFair(2))
 def cluster(**more) -> fo.Instance:
     given = {"limit_on": {"A": {"t1": 1}, "B": {"t2": 0.5}}, **more}
     return fo.Instance(
-        [[1, 4], [3, 1]], [[9, 18], [9, 18]], users=["A", "B"], servers=["t1", "t2"],
-        resources=["cpu", "memory"], **given,
-    )  # fmt: skip
+        [[1, 4], [3, 1]],
+        [[9, 18], [9, 18]],
+        users=["A", "B"],
+        servers=["t1", "t2"],
+        resources=["cpu", "memory"],
+        **given,
+    )
 
 
 def test_a_dict_names_users_and_servers():
@@ -37,7 +41,9 @@ def test_faults_are_named():
     with pytest.raises(BadInput) as error:
         cluster(limit_on={"A": {"t1": 0}, "B": {"t2": -1}})
     assert [fault.place for fault in error.value.faults] == [
-        "users.A.limit_on.t1", "users.B.limit_on.t2"]  # fmt: skip
+        "users.A.limit_on.t1",
+        "users.B.limit_on.t2",
+    ]
     with pytest.raises(BadInput, match="shape"):
         cluster(limit_on=[1, 2])
 
@@ -51,10 +57,12 @@ def test_what_would_ignore_it_refuses_it():
     """Nobody says anything of whole tasks, properties or reasons without knowing these limits."""
     alloc = fo.solve(cluster(), fo.MaxMin())
     for ask in (
-        lambda: fo.whole(cluster(), [1, 1]), lambda: alloc.explain("A"),
-        lambda: fo.properties.envy_free(alloc), lambda: fo.fill(cluster(), "drf"),
+        lambda: fo.whole(cluster(), [1, 1]),
+        lambda: alloc.explain("A"),
+        lambda: fo.properties.envy_free(alloc),
+        lambda: fo.fill(cluster(), "drf"),
         lambda: alloc.kkt(),
-    ):  # fmt: skip
+    ):
         with pytest.raises(UsageError, match="limit_on"):
             ask()
 
@@ -75,8 +83,11 @@ def test_files_come_back(tmp_path, where):
 def test_files_tell_faults(tmp_path, text):
     path = tmp_path / "model.toml"
     fo.write(cluster(limit_on=None), path)
-    path.write_text(path.read_text().replace("[users.A.demand]",
-                                             f"[users.A.limit_on]\n{text}\n[users.A.demand]"))
+    path.write_text(
+        path.read_text().replace(
+            "[users.A.demand]", f"[users.A.limit_on]\n{text}\n[users.A.demand]"
+        )
+    )
     with pytest.raises(BadInput, match=r"users\.A\.limit_on\.t"):
         fo.read(path)
 
@@ -116,8 +127,13 @@ def draw(rng) -> fo.Instance:
     place = rng.random((n, i)) < 0.8
     place[~place.any(axis=1), 0] = True
     limits = np.where(rng.random((n, i)) < 0.7, rng.uniform(0.05, 3, (n, i)), np.inf)
-    return fo.Instance(demand, rng.uniform(0.5, 4, (i, r)), placement=place, limit_on=limits,
-                       weight=rng.choice([1.0, 2, 3], n))  # fmt: skip
+    return fo.Instance(
+        demand,
+        rng.uniform(0.5, 4, (i, r)),
+        placement=place,
+        limit_on=limits,
+        weight=rng.choice([1.0, 2, 3], n),
+    )
 
 
 def lowest(inst: fo.Instance, score) -> float:
@@ -135,8 +151,12 @@ def lowest(inst: fo.Instance, score) -> float:
         row[u] = -score[u]
         rows.append((np.append(row.ravel(), inst.weight[u]), 0.0))
     bounds = [(0, None if np.isinf(m) else m) for m in np.where(inst.eligible, most, 0).ravel()]
-    found = linprog(np.append(np.zeros(n * i), -1), [row for row, _ in rows],
-                    [b for _, b in rows], bounds=[*bounds, (0, None)])  # fmt: skip
+    found = linprog(
+        np.append(np.zeros(n * i), -1),
+        [row for row, _ in rows],
+        [b for _, b in rows],
+        bounds=[*bounds, (0, None)],
+    )
     return float(found.x[-1])
 
 
@@ -154,8 +174,11 @@ def test_many_limits_are_no_burden():
     """Rows of one column are eliminated: the system is that of the shared rows alone."""
     rng = np.random.default_rng(2)
     n, i = 30, 60
-    inst = fo.Instance(rng.uniform(0.1, 2, (n, 3)), rng.uniform(5, 9, (i, 3)),
-                       limit_on=rng.uniform(0.1, 1.5, (n, i)))  # fmt: skip
+    inst = fo.Instance(
+        rng.uniform(0.1, 2, (n, 3)),
+        rng.uniform(5, 9, (i, 3)),
+        limit_on=rng.uniform(0.1, 1.5, (n, i)),
+    )
     for notion in NOTIONS:
         assert fo.solve(inst, notion).certificate.certified
 
@@ -178,9 +201,14 @@ def test_spoilt_answers_are_not_certified(notion):
     for most in (1.1, 0.9, 0.3):
         other = cluster(limit_on={"A": {"t1": most}, "B": {"t2": most / 2}})
         asked = fo.Allocation(
-            other, alloc.notion, alloc.tasks, alloc.prices, alloc.limit_prices,
-            limit_on_prices=alloc.limit_on_prices, rounds=alloc.rounds,
-        )  # fmt: skip
+            other,
+            alloc.notion,
+            alloc.tasks,
+            alloc.prices,
+            alloc.limit_prices,
+            limit_on_prices=alloc.limit_on_prices,
+            rounds=alloc.rounds,
+        )
         due = fo.solve(other, notion).totals
         fits = bool((alloc.tasks <= other.limit_on * (1 + 1e-9)).all())
         right = fits and np.allclose(alloc.totals, due, rtol=1e-6)
@@ -204,7 +232,8 @@ def test_wrong_prices_prove_nothing_wrong():
 
 
 def test_stopped_by_its_limit_there():
-    alloc = fo.solve(fo.Instance([[1], [1]], [[4]], users=["A", "B"], limit_on=[[1], [9]]),
-                     fo.MaxMin())  # fmt: skip
+    alloc = fo.solve(
+        fo.Instance([[1], [1]], [[4]], users=["A", "B"], limit_on=[[1], [9]]), fo.MaxMin()
+    )
     stops = {stop.user: (stop.server, stop.resource) for stop in alloc.blocked}
     assert stops["A"] == ("s1", None) and stops["B"] == ("s1", "r1")

@@ -34,15 +34,24 @@ class Read(HTMLParser):
 
 @pytest.fixture(scope="module")
 def objects():
-    inst = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=[AWFUL, "b"], servers=[f"s{AWFUL}"],
-                       resources=[f"r{AWFUL}", "memory"], limit=[1, 5], weight=[1, 2])  # fmt: skip
+    inst = fo.Instance(
+        [[1, 4], [3, 1]],
+        [[9, 18]],
+        users=[AWFUL, "b"],
+        servers=[f"s{AWFUL}"],
+        resources=[f"r{AWFUL}", "memory"],
+        limit=[1, 5],
+        weight=[1, 2],
+    )
     answer = fo.solve(inst, fo.ProportionalFair())
     return {
-        "instance": inst, "answer": answer, "certificate": answer.certificate,
+        "instance": inst,
+        "answer": answer,
+        "certificate": answer.certificate,
         "explanation": answer.explain(AWFUL, again=False),
         "sweep": fo.sweep(inst, [fo.AlphaFair(1), fo.AlphaFair(2)]),
         "comparison": compare.rows(inst),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -50,8 +59,20 @@ def objects():
 )
 def test_names_are_escaped(kind, objects):
     found = Read(objects[kind]._repr_html_())
-    assert found.seen <= {"div", "p", "b", "ul", "li", "table", "caption", "thead", "tbody", "tr",
-                          "th", "td"}  # fmt: skip
+    assert found.seen <= {
+        "div",
+        "p",
+        "b",
+        "ul",
+        "li",
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+    }
     if kind in ("instance", "answer", "explanation"):
         assert any(AWFUL in words for words in found.words)
 

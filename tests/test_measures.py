@@ -30,13 +30,17 @@ def slow(alloc):
     d = inst.demand_by_server
     held = [
         [
-            max(x[n, i] / inst.count[i] * d[n, i, r] / inst.capacity[i, r]
-                for r in range(resources) if d[n, i, r] > 0)
-            if inst.eligible[n, i] else None
+            max(
+                x[n, i] / inst.count[i] * d[n, i, r] / inst.capacity[i, r]
+                for r in range(resources)
+                if d[n, i, r] > 0
+            )
+            if inst.eligible[n, i]
+            else None
             for i in machines(inst)
         ]
         for n in range(users)
-    ]  # fmt: skip
+    ]
     f = [sum(a for a in held[n] if a is not None) / inst.weight[n] for n in range(users)]
     v = []
     for k in range(len(machines(inst))):
@@ -82,9 +86,11 @@ def test_a_row_of_count_k_is_k_rows(inst, seed):
     rows = machines(inst)
     apart = inst.replace(
         demand=inst.demand if inst.demand.ndim == 2 else inst.demand[:, rows],
-        capacity=inst.capacity[rows], placement=inst.placement[:, rows], count=None,
+        capacity=inst.capacity[rows],
+        placement=inst.placement[:, rows],
+        count=None,
         servers=[f"m{k}" for k in range(len(rows))],
-    )  # fmt: skip
+    )
     x = inst.alone / inst.shape[0] * np.random.default_rng(seed).uniform(0, 1, inst.shape[:2])
     one = measure(fo.Allocation(inst, TASKS, x))
     many = measure(fo.Allocation(apart, TASKS, x[:, rows] / inst.count[rows]))
@@ -117,8 +123,10 @@ def test_the_trade_off_maximises_these_very_variances():
 
 
 def test_every_measure_is_described_and_in_order():
-    names = ["utilisation" if k.startswith("utilisation.") else k
-             for k in measure(fo.solve(NO_PENALTY, fo.ProportionalFair()), 20.0)]  # fmt: skip
+    names = [
+        "utilisation" if k.startswith("utilisation.") else k
+        for k in measure(fo.solve(NO_PENALTY, fo.ProportionalFair()), 20.0)
+    ]
     assert list(dict.fromkeys(names)) == list(MEASURES)
     for name, entry in MEASURES.items():
         assert entry.better in ("highest", "lowest", None)
@@ -176,14 +184,19 @@ ROWS = st.lists(st.fixed_dictionaries({"efficiency": VALUES, "sqrt_var_f": VALUE
 def test_frontier_is_what_nothing_dominates(rows, lowest):
     less = ["sqrt_var_f"] if lowest is None else lowest
     names = ("efficiency", "sqrt_var_f")
-    cost = [tuple(None if row[k] is None else row[k] * (1 if k in less else -1) for k in names)
-            for row in rows]  # fmt: skip
+    cost = [
+        tuple(None if row[k] is None else row[k] * (1 if k in less else -1) for k in names)
+        for row in rows
+    ]
     points = [k for k, c in enumerate(cost) if None not in c]
     wanted = [
-        k for k in points
-        if not any(all(a <= b for a, b in zip(cost[j], cost[k], strict=True))
-                   and cost[j] != cost[k] for j in points)
-    ]  # fmt: skip
+        k
+        for k in points
+        if not any(
+            all(a <= b for a, b in zip(cost[j], cost[k], strict=True)) and cost[j] != cost[k]
+            for j in points
+        )
+    ]
     nested = [{"measures": row, "certified": True} for row in rows]
     for given_rows in (rows, nested):
         found = frontier(given_rows, *names, lowest=lowest)

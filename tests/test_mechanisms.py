@@ -30,8 +30,9 @@ POOL = fo.Instance([[0.5, 1], [1, 0.5]], [[1, 1]])
 def cases() -> list[object]:
     return [
         pytest.param(name, k, id=f"{name.partition('/')[2]}[{k}]")
-        for name in KNOWN for k in range(len(fo.read(name).cases))
-    ]  # fmt: skip
+        for name in KNOWN
+        for k in range(len(fo.read(name).cases))
+    ]
 
 
 @pytest.mark.parametrize(("name", "k"), cases())
@@ -100,14 +101,21 @@ def test_the_page_agrees_with_table_1_of_khamse2016():
 
 
 def test_every_no_of_the_page_has_a_case():
-    nos = {(label, column) for label, row in table().items()
-           for column, mark in row.items() if mark == "no" and column != "PO"}  # fmt: skip
+    nos = {
+        (label, column)
+        for label, row in table().items()
+        for column, mark in row.items()
+        if mark == "no" and column != "PO"
+    }
     found = set()
     for name in KNOWN:
         column = SHORT[name.partition("/")[2].rpartition("-")[0]]
         for case in fo.read(name).cases:
-            found |= {(m.label, column) for m in mechanisms.MECHANISMS
-                      if (m.name, m.parameters) == (case.name, case.parameters)}  # fmt: skip
+            found |= {
+                (m.label, column)
+                for m in mechanisms.MECHANISMS
+                if (m.name, m.parameters) == (case.name, case.parameters)
+            }
     assert found == nos
 
 
@@ -170,8 +178,9 @@ def test_changes_by_name_survive_leaving_out_others():
 
 def test_what_a_change_does():
     truth = fo.solve(POOL, fo.ProportionalFair())
-    lie = Change("strategy-proof", {"user": "u1", "demand": {"r1": 0.6667, "r2": 1.0001},
-                                    "servers": ["s1"]})  # fmt: skip
+    lie = Change(
+        "strategy-proof", {"user": "u1", "demand": {"r1": 0.6667, "r2": 1.0001}, "servers": ["s1"]}
+    )
     after = fo.solve(lie.made(POOL), fo.ProportionalFair())
     residual, words = lie.residual(truth, after)
     assert residual == pytest.approx(1 - (2 / 3) / 0.75, abs=1e-3) and "(12.5% more)" in words

@@ -97,7 +97,7 @@ def test_the_numbers_in_the_words_of_the_page() -> None:
     told = [
         totals("counterexamples/quotas-group-guarantee", over=over)[1]
         for over in ("floor", "above", "proportion")
-    ]  # fmt: skip
+    ]
     assert told == near([3, 3 / 2, 0])
     assert totals("quotas/g4") == near([6, 6]) and totals("quotas/g4-lie")[0] * 2.5 == near(10)
     h2 = fo.read("quotas/h2").instance

@@ -16,9 +16,12 @@ from fairopt.notions.way import Procedure
 from fairopt.program import Program, feasible_set
 
 INST = fo.Instance(
-    [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]], [[9.0, 18.0], [4.0, 2.0]],
-    placement=[[1, 0], [1, 1], [0, 1]], limit=[np.inf, np.inf, 1.5], users=["A", "B", "C"],
-)  # fmt: skip
+    [[1.0, 4.0], [3.0, 1.0], [1.0, 1.0]],
+    [[9.0, 18.0], [4.0, 2.0]],
+    placement=[[1, 0], [1, 1], [0, 1]],
+    limit=[np.inf, np.inf, 1.5],
+    users=["A", "B", "C"],
+)
 
 
 class LogOfOneMore(Notion):

@@ -18,8 +18,11 @@ def test_one_pool_is_filled_to_the_exact_answer(seed):
     rng = np.random.default_rng(seed)
     kind = draws.HONEST[seed % (len(draws.HONEST))]
     inst = draws.one_pool(rng, kind)
-    how = {"criterion": "drf", "measure": "sum" if "sum" in kind else "dominant",
-           "above": "above" in kind}  # fmt: skip
+    how = {
+        "criterion": "drf",
+        "measure": "sum" if "sum" in kind else "dominant",
+        "above": "above" in kind,
+    }
     if not lies.fits(inst, draws.notion(how)):
         return
     exact = nested.shares(nested.of_instance(inst, **how))[0].astype(float)
@@ -76,8 +79,14 @@ def test_what_must_not_change_an_answer(seed):
     weight[[n, -1]] /= 2
     group = {**inside, **({"half": inside[user]} if user in inside else {})}
     quotas = fo.Quotas(inst.quotas.groups, group)
-    split = fo.Instance(inst.demand[rows], inst.capacity, weight=weight, users=users,
-                        resources=inst.resources, quotas=quotas)  # fmt: skip
+    split = fo.Instance(
+        inst.demand[rows],
+        inst.capacity,
+        weight=weight,
+        users=users,
+        resources=inst.resources,
+        quotas=quotas,
+    )
     found = nested.shares(nested.of_instance(split, **DOMINANT))[0].tolist()
     assert found[-1] == found[n]
     found[n] += found.pop()
@@ -102,8 +111,13 @@ def test_who_is_promised_only_what_it_does_not_need_gains_by_claiming_to_need_it
     """A bundle holds nobody back by a resource that it does not name (here cpu). A needs cpu alone
     and is promised 6 GPUs: of no use, until it claims a little of each."""
     quotas = fo.Quotas(guarantees=[fo.Guarantee("A", "gpu", 6)])
-    inst = fo.Instance([[1, 0], [1, 0], [1, 0]], [[12, 12]], users=["A", "B", "C"],
-                       resources=["cpu", "gpu"], quotas=quotas)  # fmt: skip
+    inst = fo.Instance(
+        [[1, 0], [1, 0], [1, 0]],
+        [[12, 12]],
+        users=["A", "B", "C"],
+        resources=["cpu", "gpu"],
+        quotas=quotas,
+    )
     notion = fo.MaxMin("drf")
     assert pool.tasks(inst, notion).tolist() == [4, 4, 4]
     assert lies.gain(inst, notion, 0, np.array([1.0, 1.0])) == pytest.approx(6 / 4 - 1)
@@ -111,8 +125,13 @@ def test_who_is_promised_only_what_it_does_not_need_gains_by_claiming_to_need_it
 
 def test_the_known_lie_pays_where_guarantees_are_tasks():
     """12 GPUs, one a task, A guaranteed 4 tasks: truth 6, 6; claiming 5/2 it holds 10 GPUs (G4)."""
-    inst = fo.Instance([[1], [1]], [[12]], users=["A", "B"], resources=["gpu"],
-                       quotas=fo.Quotas(guarantee_tasks={"A": 4}))  # fmt: skip
+    inst = fo.Instance(
+        [[1], [1]],
+        [[12]],
+        users=["A", "B"],
+        resources=["gpu"],
+        quotas=fo.Quotas(guarantee_tasks={"A": 4}),
+    )
     notion = fo.MaxMin("drf")
     assert pool.tasks(inst, notion).tolist() == [6, 6]
     assert lies.gain(inst, notion, 0, np.array([2.5])) == pytest.approx(10 / 6 - 1)

@@ -50,17 +50,39 @@ def test_limits_ceilings_floors_and_offsets(alpha: float) -> None:
     three, four = [[1], [1], [1]], [[4]]
     cases = [
         (fo.Instance(three, four, limit=[1, np.inf, np.inf], **names), "floor", [1, 1.5, 1.5]),
-        (fo.Instance(three, four, quotas=fo.Quotas(bounds=[fo.Bound("a", "r", 1)]), **names),
-         "floor", [1, 1.5, 1.5]),
-        (fo.Instance(three, four, quotas=fo.Quotas(guarantee_tasks={"a": 2}), **names),
-         "floor", [2, 1, 1]),
-        (fo.Instance(three, four, quotas=fo.Quotas(guarantee_tasks={"a": 1}), **names),
-         "above", [2, 1, 1]),
+        (
+            fo.Instance(three, four, quotas=fo.Quotas(bounds=[fo.Bound("a", "r", 1)]), **names),
+            "floor",
+            [1, 1.5, 1.5],
+        ),
+        (
+            fo.Instance(three, four, quotas=fo.Quotas(guarantee_tasks={"a": 2}), **names),
+            "floor",
+            [2, 1, 1],
+        ),
+        (
+            fo.Instance(three, four, quotas=fo.Quotas(guarantee_tasks={"a": 1}), **names),
+            "above",
+            [2, 1, 1],
+        ),
         # what is lent: a brings 3 and lends 1, the others bring 1/2 each and borrow at will
-        (fo.Instance(three, four, quotas=fo.Quotas(quotas=[
-            fo.Quota("a", "r", 3, lend=1), fo.Quota("b", "r", 0.5), fo.Quota("c", "r", 0.5)
-        ]), **names), "floor", [2, 1, 1]),
-    ]  # fmt: skip
+        (
+            fo.Instance(
+                three,
+                four,
+                quotas=fo.Quotas(
+                    quotas=[
+                        fo.Quota("a", "r", 3, lend=1),
+                        fo.Quota("b", "r", 0.5),
+                        fo.Quota("c", "r", 0.5),
+                    ]
+                ),
+                **names,
+            ),
+            "floor",
+            [2, 1, 1],
+        ),
+    ]
     for inst, over, truth in cases:
         found = proved(inst, alpha, over=over)
         assert found is not None

@@ -13,8 +13,9 @@ from fairopt.errors import BadInput, Infeasible, UsageError
 
 TASKS = fo.MaxMin(criterion="tasks")
 ONE = fo.Instance([[1], [1]], [[1]], users=["A", "B"], servers=["pool"], resources=["gpu"])
-TWO = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"], servers=["pool"],
-                  resources=["cpu", "memory"])  # fmt: skip
+TWO = fo.Instance(
+    [[1, 4], [3, 1]], [[9, 18]], users=["A", "B"], servers=["pool"], resources=["cpu", "memory"]
+)
 MODELS = [m.name for m in fo.models() if m.name.startswith("overtime/")]
 
 
@@ -23,14 +24,16 @@ def test_the_shipped_models_are_there():
     assert keys >= {f"t{k}" for k in range(1, 11)}
 
 
-@pytest.mark.parametrize("notion", [fo.MaxMin(), fo.ProportionalFair(), fo.AlphaFair(2)],
-                         ids=lambda notion: notion.name)  # fmt: skip
+@pytest.mark.parametrize(
+    "notion", [fo.MaxMin(), fo.ProportionalFair(), fo.AlphaFair(2)], ids=lambda notion: notion.name
+)
 def test_one_slice_is_the_notion_bit_for_bit(notion):
     rng = np.random.default_rng(7)
     for _ in range(10):
         n, i = int(rng.integers(1, 5)), int(rng.integers(1, 4))
-        base = fo.Instance(rng.uniform(0.1, 2, (n, 2)), rng.uniform(1, 4, (i, 2)),
-                           weight=rng.uniform(0.5, 2, n))  # fmt: skip
+        base = fo.Instance(
+            rng.uniform(0.1, 2, (n, 2)), rng.uniform(1, 4, (i, 2)), weight=rng.uniform(0.5, 2, n)
+        )
         whole = fo.horizon(base, np.full((1, n), np.inf))
         tasks = fo.solve(base, notion).tasks
         assert np.array_equal(fo.solve(whole.instance, notion).tasks, tasks)
@@ -131,12 +134,18 @@ def test_a_server_that_is_away():
     np.testing.assert_allclose(fo.solve(whole.instance, fo.MaxMin()).totals, [1, 1], rtol=1e-9)
 
 
-@pytest.mark.parametrize(("change", "match"), [
-    ({"wants": [[1, 1, 1]]}, "shape"), ({"wants": [[1, -1]]}, "wants.B in slice 1"),
-    ({"wants": [[1, 0]]}, "wants.B"), ({"wants": {"C": [1]}}, "wants.C"),
-    ({"hours": 0}, "hours"), ({"capacity": [[[1]], [[1]]]}, "capacity"),
-    ({"budgets": [fo.Budget("A", "gpu", 1, ["t9"])]}, "budgets"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"wants": [[1, 1, 1]]}, "shape"),
+        ({"wants": [[1, -1]]}, "wants.B in slice 1"),
+        ({"wants": [[1, 0]]}, "wants.B"),
+        ({"wants": {"C": [1]}}, "wants.C"),
+        ({"hours": 0}, "hours"),
+        ({"capacity": [[[1]], [[1]]]}, "capacity"),
+        ({"budgets": [fo.Budget("A", "gpu", 1, ["t9"])]}, "budgets"),
+    ],
+)
 def test_faults_are_named(change, match):
     given = {"wants": [[1, 1]], **change}
     with pytest.raises(BadInput, match=match):

@@ -27,8 +27,14 @@ def vectors(name):
 
 
 def pool(capacity, weight, users="AB"):
-    return fo.Instance([[1]] * len(users), [[capacity]], weight=weight, users=list(users),
-                       servers=["pool"], resources=["gpu"])  # fmt: skip
+    return fo.Instance(
+        [[1]] * len(users),
+        [[capacity]],
+        weight=weight,
+        users=list(users),
+        servers=["pool"],
+        resources=["gpu"],
+    )
 
 
 EVERYTHING = np.array([np.inf, np.inf])
@@ -36,8 +42,9 @@ EVERYTHING = np.array([np.inf, np.inf])
 # -- vectors -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("run", vectors("karma")["vectors"],
-                         ids=lambda run: f"g{run['guaranteed']}-{run['total']}")  # fmt: skip
+@pytest.mark.parametrize(
+    "run", vectors("karma")["vectors"], ids=lambda run: f"g{run['guaranteed']}-{run['total']}"
+)
 def test_karma_is_floor_or_ceiling_of_the_fluid(run):
     users = list(run["demand"])
     supply = run["public"] + run["guaranteed"] * len(users)
@@ -54,16 +61,18 @@ def test_karma_is_floor_or_ceiling_of_the_fluid(run):
         assert whole.sum() == theirs.sum() and (np.abs(whole - found) < 1).all()
 
 
-@pytest.mark.parametrize("case", vectors("kueue_usage")["facts"][0]["decay"],
-                         ids=lambda case: case["name"])  # fmt: skip
+@pytest.mark.parametrize(
+    "case", vectors("kueue_usage")["facts"][0]["decay"], ids=lambda case: case["name"]
+)
 def test_kueue_decays(case):
     found = kueue_decay(case["old"], case["use"], case["elapsed"], case["half"])
     assert found == pytest.approx(case["want"], rel=1e-9)
     if case["half"] and case["elapsed"] > 0:  # the ledger's own rule
         for r, old in case["old"].items():
             use = np.array([case["use"].get(r, 0.0)])
-            state = KINDS["average"](State(np.array([float(old)])), use, case["elapsed"],
-                                     Memory(case["half"]))  # fmt: skip
+            state = KINDS["average"](
+                State(np.array([float(old)])), use, case["elapsed"], Memory(case["half"])
+            )
             assert state.amount[0] == pytest.approx(case["want"].get(r, 0.0), rel=1e-9)
 
 
@@ -81,8 +90,9 @@ def test_kueue_converges():
 
 def test_kueue_weighted_use():
     for case in vectors("kueue_usage")["facts"][2]["usage"]:
-        found = kueue_usage(case["consumed"], case["penalty"], case["queue_weight"],
-                            case["resource_weight"])  # fmt: skip
+        found = kueue_usage(
+            case["consumed"], case["penalty"], case["queue_weight"], case["resource_weight"]
+        )
         assert found == float(case["want"])
 
 
@@ -90,8 +100,9 @@ def test_kueue_penalty_is_one_step_of_the_average():
     for case in vectors("kueue_usage")["facts"][3]["penalty"]:
         for r, want in case["by_formula"].items():
             use = np.array([float(case["requested"][r])])
-            found = KINDS["average"](State(np.zeros(1)), use, case["sampling"],
-                                     Memory(case["half"]))  # fmt: skip
+            found = KINDS["average"](
+                State(np.zeros(1)), use, case["sampling"], Memory(case["half"])
+            )
             assert found.amount[0] == pytest.approx(want, rel=1e-12)
 
 
@@ -120,11 +131,15 @@ def test_slurm_levels_order_an_instance_with_groups():
     """The same tree as groups of an instance: who is first is served first."""
     data = vectors("slurm")["classic"]
     users = [name for name in data["tree"] if name.startswith("user")]
-    groups = [fo.Group(name, parent, float(share))
-              for name, (parent, share) in data["tree"].items() if name not in users]  # fmt: skip
+    groups = [
+        fo.Group(name, parent, float(share))
+        for name, (parent, share) in data["tree"].items()
+        if name not in users
+    ]
     group = {u: data["tree"][u][0] for u in users}
-    inst = fo.Instance([[1]] * 5, [[1.5]], users=users, resources=["cpu"],
-                       quotas=fo.Quotas(groups, group))  # fmt: skip
+    inst = fo.Instance(
+        [[1]] * 5, [[1.5]], users=users, resources=["cpu"], quotas=fo.Quotas(groups, group)
+    )
     book = fo.Ledger.of("slurm")
     state = State(np.array([float(data["usage"][u]) for u in users]), every=0.7)
     due = book.due(state, inst, np.ones(5)).ravel()
@@ -135,8 +150,9 @@ def test_slurm_levels_order_an_instance_with_groups():
 def test_htcondor():
     data = vectors("htcondor")
     for fact in data["facts"][:2]:
-        found = KINDS["average"](State(np.array([float(fact["real"])])), np.zeros(1), fact["dt"],
-                                 Memory(fact["h"]))  # fmt: skip
+        found = KINDS["average"](
+            State(np.array([float(fact["real"])])), np.zeros(1), fact["dt"], Memory(fact["h"])
+        )
         assert found.amount[0] == pytest.approx(fact["want"], rel=1e-12)
     steady = State(np.array([0.5]))
     for _ in range(200):
@@ -152,8 +168,9 @@ def test_htcondor():
 @pytest.mark.parametrize("case", vectors("kai")["vectors"], ids=lambda case: case["name"])
 def test_kai_divides(case):
     queues = {
-        name: Queue(q["deserved"], q["request"], float(q["max"]), q["weight"], q["priority"],
-                    q["usage"])  # fmt: skip
+        name: Queue(
+            q["deserved"], q["request"], float(q["max"]), q["weight"], q["priority"], q["usage"]
+        )
         for name, q in case["queues"].items()
     }
     share, left = kai_division(case["gpus"], queues, case["k"])
@@ -175,8 +192,9 @@ def test_finish_time_fairness_of_a_published_simulation():
     checked = 0
     for policy in data["policies"].values():
         jct = np.array(policy["jct"])
-        found = finish_time_fairness(np.zeros(len(jct)), jct, data["alone"], data["gpus"],
-                                     contention=data["contention"])  # fmt: skip
+        found = finish_time_fairness(
+            np.zeros(len(jct)), jct, data["alone"], data["gpus"], contention=data["contention"]
+        )
         np.testing.assert_allclose(found, policy["rho"], rtol=3e-5)
         checked += len(jct)
     assert checked == 1080
@@ -274,10 +292,17 @@ def test_every_policy_divides(name):
         assert np.isfinite(state.amount).all() or name == "budget"
 
 
-@pytest.mark.parametrize(("given", "match"), [
-    ("kia", "nearest"), ("kai:q=1", "wanted half="), ("kai:k=-1", "k"), ("kueue:half=0", "Kueue"),
-    ("kueue:half=soon", "length of time"), ("kai:half", "wanted half="),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ("kia", "nearest"),
+        ("kai:q=1", "wanted half="),
+        ("kai:k=-1", "k"),
+        ("kueue:half=0", "Kueue"),
+        ("kueue:half=soon", "length of time"),
+        ("kai:half", "wanted half="),
+    ],
+)
 def test_wrong_policies_are_told(given, match):
     with pytest.raises(UsageError, match=match):
         fo.Ledger.of(given)

@@ -51,13 +51,18 @@ def test_dates_count_from_the_first(tmp_path):
     assert log.time.tolist() == [0, 1] and log.origin.startswith("2026-01-01T08")
 
 
-@pytest.mark.parametrize(("text", "places"), [
-    ("time,user,tasks\nx,A,1\n0,C,1\n0,A,-1\n0,A\n",
-     ["line 2, time", "line 3, user", "line 4, tasks", "line 5"]),
-    ("when,user,tasks\n", ["line 1", "line 1"]),
-    ("time,user,tasks\n", ["file"]),
-    ("time,user,tasks\n0,A,1\n2026-01-01,A,2\n", ["time"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        (
+            "time,user,tasks\nx,A,1\n0,C,1\n0,A,-1\n0,A\n",
+            ["line 2, time", "line 3, user", "line 4, tasks", "line 5"],
+        ),
+        ("when,user,tasks\n", ["line 1", "line 1"]),
+        ("time,user,tasks\n", ["file"]),
+        ("time,user,tasks\n0,A,1\n2026-01-01,A,2\n", ["time"]),
+    ],
+)
 def test_faults_are_told_at_once(tmp_path, text, places):
     with pytest.raises(BadInput) as error:
         read_log(write(tmp_path, text), INST, wants=True)
@@ -96,8 +101,7 @@ def test_sacct_faults(tmp_path):
     with pytest.raises(BadInput, match="no column"):
         read_jobs(write(tmp_path, "a|b\n"), INST, "sacct")
     with pytest.raises(BadInput, match="of a user of the model"):
-        read_jobs(write(tmp_path, SACCT.replace("|A|", "|Q|").replace("|B|", "|Q|")), INST,
-                  "sacct")  # fmt: skip
+        read_jobs(write(tmp_path, SACCT.replace("|A|", "|Q|").replace("|B|", "|Q|")), INST, "sacct")
 
 
 def workload(queue, created, admitted, finished, cards, count=1):
@@ -106,9 +110,14 @@ def workload(queue, created, admitted, finished, cards, count=1):
     return {
         "metadata": {"creationTimestamp": created, "namespace": "lab"},
         "spec": {"queueName": queue, "podSets": [{"count": count, "template": {"spec": pod}}]},
-        "status": {"conditions": [{"type": k, "status": "True", "lastTransitionTime": t}
-                                  for k, t in times.items() if t]},
-    }  # fmt: skip
+        "status": {
+            "conditions": [
+                {"type": k, "status": "True", "lastTransitionTime": t}
+                for k, t in times.items()
+                if t
+            ]
+        },
+    }
 
 
 def test_kueue(tmp_path):

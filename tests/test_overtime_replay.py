@@ -62,10 +62,16 @@ def test_several_servers_and_a_user_who_never_comes():
     assert not found.hindsight[:, 2].any() and 0 < found.ratios["held"] <= 1
 
 
-@pytest.mark.parametrize(("arguments", "error"), [
-    ((None, None), UsageError), (([[1, 1]], [[1, 1], [1, 1]]), BadInput),
-    (([[1]], None), BadInput), (([[0, 0]], None), BadInput), (([[-1, 0]], None), BadInput),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ((None, None), UsageError),
+        (([[1, 1]], [[1, 1], [1, 1]]), BadInput),
+        (([[1]], None), BadInput),
+        (([[0, 0]], None), BadInput),
+        (([[-1, 0]], None), BadInput),
+    ],
+)
 def test_faults(arguments, error):
     with pytest.raises(error):
         fo.replay(ONE, *arguments)
@@ -79,8 +85,10 @@ def test_a_slice_must_be_a_length():
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    fo.write(fo.Instance([[1], [1]], [[8]], users=["A", "B"], servers=["pool"],
-                         resources=["gpu"]), "m.toml")  # fmt: skip
+    fo.write(
+        fo.Instance([[1], [1]], [[8]], users=["A", "B"], servers=["pool"], resources=["gpu"]),
+        "m.toml",
+    )
     (tmp_path / "w.csv").write_text("time,user,tasks\n0,A,8\n2,B,8\n3,A,0\n4,B,0\n")
     (tmp_path / "l.csv").write_text(
         "time,user,server,tasks\n0,A,pool,8\n2,A,pool,4\n2,B,pool,4\n3,A,pool,0\n3,B,pool,8\n"
@@ -101,14 +109,17 @@ def test_the_commands(folder, capfd):
     assert "certified" in capfd.readouterr().out and run(["verify", "h.json"]) == 0
 
 
-@pytest.mark.parametrize(("asked", "code", "match"), [
-    (["replay", "m.toml", "--log", "w.csv", "--policy", "kia"], 2, "nearest"),
-    (["replay", "m.toml"], 2, "neither a log nor wants"),
-    (["replay", "m.toml", "--log", "m.toml"], 2, "line 1"),
-    (["horizon", "m.toml", "--wants", "w.csv", "--promise", "B:gpu=20"], 3, "4/5"),
-    (["horizon", "m.toml", "--wants", "w.csv", "--budget", "B"], 2, "WHO:RESOURCE"),
-    (["horizon", "m.toml", "--wants", "w.csv", "--slice", "0"], 2, "length of time"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("asked", "code", "match"),
+    [
+        (["replay", "m.toml", "--log", "w.csv", "--policy", "kia"], 2, "nearest"),
+        (["replay", "m.toml"], 2, "neither a log nor wants"),
+        (["replay", "m.toml", "--log", "m.toml"], 2, "line 1"),
+        (["horizon", "m.toml", "--wants", "w.csv", "--promise", "B:gpu=20"], 3, "4/5"),
+        (["horizon", "m.toml", "--wants", "w.csv", "--budget", "B"], 2, "WHO:RESOURCE"),
+        (["horizon", "m.toml", "--wants", "w.csv", "--slice", "0"], 2, "length of time"),
+    ],
+)
 def test_exit_codes(folder, capfd, asked, code, match):
     assert run(asked) == code
     assert match in capfd.readouterr().err

@@ -31,9 +31,13 @@ def whole() -> fo.Instance:
     placement = [[1, 1, 0], [0, 1, 0], [1, 1, 1], [0, 0, 1]]
     inf = np.inf
     return fo.Instance(
-        [[4, 8], [8, 128], [1, 1], [3, 0]], [[8, 32], [64, 512], [16, 0]],
-        np.array(placement, bool), [1, 3, 1, 1], [inf, 20, inf, 2], [10, 2, 1],
-    )  # fmt: skip
+        [[4, 8], [8, 128], [1, 1], [3, 0]],
+        [[8, 32], [64, 512], [16, 0]],
+        np.array(placement, bool),
+        [1, 3, 1, 1],
+        [inf, 20, inf, 2],
+        [10, 2, 1],
+    )
 
 
 def written(folder: Path) -> None:
@@ -67,13 +71,17 @@ def test_parquet_with_lists_or_a_column_a_server(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     written(tmp_path)
     base = {
-        "cpu": [4, 8, 1, 3], "memory": [8.0, 128.0, 1.0, None], "weight": [1.0, 3.0, None, 1.0],
+        "cpu": [4, 8, 1, 3],
+        "memory": [8.0, 128.0, 1.0, None],
+        "weight": [1.0, 3.0, None, 1.0],
         "limit": [None, 20.0, None, 2.0],
-    }  # fmt: skip
+    }
     lists = {"servers": [["small", "large"], ["large"], None, ["bare"]]}
     inst = whole()
-    each = {f"placement.{name}": inst.placement[:, i].tolist()
-            for i, name in enumerate(("small", "large", "bare"))}  # fmt: skip
+    each = {
+        f"placement.{name}": inst.placement[:, i].tolist()
+        for i, name in enumerate(("small", "large", "bare"))
+    }
     (tmp_path / "tables").mkdir()
     for name, more in (("a", lists), ("b", each)):
         parquet.write_table(pa.table({**base, **more}), tmp_path / "tables" / f"{name}.parquet")
@@ -106,8 +114,10 @@ def test_faults_of_tables_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[
         "one.csv, wieght: found an unknown column; wanted weight",
         "two.csv, user 1, cpu: found the text 'x'; wanted a number",
         "two.csv, user 2, servers: found the unknown server 'smal'; wanted small",
-        "two.csv, user 2, demand: found [-1.0, 2.0]", "two.csv, user 3, demand: found [nan, 1.0]",
-        "three.csv: found no column placement.bare", "four.csv: found no whole table",
+        "two.csv, user 2, demand: found [-1.0, 2.0]",
+        "two.csv, user 3, demand: found [nan, 1.0]",
+        "three.csv: found no column placement.bare",
+        "four.csv: found no whole table",
         "five.parquet: found no whole table",
     ):
         assert line in said
@@ -126,8 +136,12 @@ def test_what_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert run(["solve-partitions", str(tmp_path), "-o", out]) == 2
     assert run(["verify", parts]) == 2
     said = capsys.readouterr().err
-    for line in ("criterion: found 'dominant-share'", "alpha: found 0; wanted at least 0.1",
-                 "capacity.npy: found no such file", "answer.json: 1 fault"):  # fmt: skip
+    for line in (
+        "criterion: found 'dominant-share'",
+        "alpha: found 0; wanted at least 0.1",
+        "capacity.npy: found no such file",
+        "answer.json: 1 fault",
+    ):
         assert line in said
     assert run(["partition", "kesidis2018/example", "-o", parts]) == 2
     assert "files of partitions in it" in capsys.readouterr().err
@@ -141,8 +155,10 @@ def test_killed_on_the_way_it_goes_on_to_the_same_bytes(tmp_path: Path, how: int
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
         [sys.executable, "-m", "fairopt.cli", *command, str(out)],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment,
-    ) as process:  # fmt: skip
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    ) as process:
         end = time.monotonic() + 60
         while not state.exists() and process.poll() is None and time.monotonic() < end:
             time.sleep(0.002)
@@ -162,9 +178,8 @@ def test_a_dask_cluster_writes_the_same_bytes(tmp_path: Path) -> None:
     command = ["solve-partitions", str(tmp_path / "in"), "-o"]
     assert run([*command, str(tmp_path / "one")]) == 0
     cluster_ = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp",
-        dashboard_address=None,
-    )  # fmt: skip
+        n_workers=2, threads_per_worker=1, processes=False, protocol="tcp", dashboard_address=None
+    )
     with cluster_:
         address = cluster_.scheduler_address
         assert run([*command, str(tmp_path / "two"), "--dask", address]) == 0

@@ -32,11 +32,14 @@ def row(alpha, **more):
     tasks = (EFFICIENT + alpha * EQUAL) / (1 + alpha)
     answer = fo.Allocation(INST, {"name": "alpha-fair", "parameters": {"alpha": alpha}}, tasks)
     return {
-        "parameters": {"alpha": alpha}, "certified": True, "reason": "",
+        "parameters": {"alpha": alpha},
+        "certified": True,
+        "reason": "",
         "notion": {"name": "alpha-fair", "parameters": {"alpha": alpha, "criterion": "tasks"}},
         "shares": dict(zip(INST.users, answer.shares.tolist(), strict=True)),
-        "measures": measure(answer), **more,
-    }  # fmt: skip
+        "measures": measure(answer),
+        **more,
+    }
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +48,10 @@ def rows():
 
 
 def failed(rows, *which):
-    return [{**r, "certified": False, "shares": {}, "measures": {}, "reason": "no"}
-            if k in which else r for k, r in enumerate(rows)]  # fmt: skip
+    return [
+        {**r, "certified": False, "shares": {}, "measures": {}, "reason": "no"} if k in which else r
+        for k, r in enumerate(rows)
+    ]
 
 
 def uncertified(rows, *which):
@@ -127,8 +132,14 @@ def test_frontier_has_every_point_and_says_what_is_better(rows, tmp_path):
     assert markers(svg, "points-0-frontier") + markers(svg, "points-0") == len(rows)
     _, texts, _ = drawn(tmp_path, rows, kind="frontier")
     assert {"better ↖", "√var F over users (dominant shares)"} <= texts
-    _, texts, _ = drawn(tmp_path, rows, kind="frontier", x="max_level", lowest=["max_level"],
-                        labels={"max_level": "$highest"})  # fmt: skip
+    _, texts, _ = drawn(
+        tmp_path,
+        rows,
+        kind="frontier",
+        x="max_level",
+        lowest=["max_level"],
+        labels={"max_level": "$highest"},
+    )
     assert {"better ↖", "$highest"} <= texts
 
 
@@ -174,8 +185,10 @@ def test_rows_of_other_parameters_are_not_lost(rows, tmp_path):
 
 
 def test_a_share_beyond_floating_point_is_no_answer(rows, tmp_path):
-    huge = [{**r, "shares": dict.fromkeys(INST.users, math.inf)} if k == 2 else r
-            for k, r in enumerate(rows)]  # fmt: skip
+    huge = [
+        {**r, "shares": dict.fromkeys(INST.users, math.inf)} if k == 2 else r
+        for k, r in enumerate(rows)
+    ]
     _, texts, _ = drawn(tmp_path, huge)
     assert "no answer" in texts
     with pytest.raises(fo.UsageError, match="found no row with an answer"):
@@ -185,8 +198,10 @@ def test_a_share_beyond_floating_point_is_no_answer(rows, tmp_path):
 @pytest.mark.parametrize(("users", "named"), [(8, "ends"), (9, "legend"), (40, "two")])
 def test_many_users_are_all_drawn(rows, tmp_path, users, named):
     names = [f"user {k:02d}" for k in range(users)]
-    many = [{**r, "shares": {name: k + r["parameters"]["alpha"] for k, name in enumerate(names)}}
-            for r in rows]  # fmt: skip
+    many = [
+        {**r, "shares": {name: k + r["parameters"]["alpha"] for k, name in enumerate(names)}}
+        for r in rows
+    ]
     _, texts, ids = drawn(tmp_path, many)
     assert len([i for i in ids if i.startswith("line-0-")]) == users
     assert len(texts & set(names)) == (2 if named == "two" else users)

@@ -38,7 +38,7 @@ def test_the_matrix_of_envy_agrees_with_the_property():
     inst = FIGURE
     need = inst.demand[1]
     with np.errstate(divide="ignore"):
-        runs = (3 * inst.demand[0] / np.where(need > 0, need, np.nan))
+        runs = 3 * inst.demand[0] / np.where(need > 0, need, np.nan)
     assert matrix[1, 0] == pytest.approx(np.nanmin(runs))
 
 
@@ -48,9 +48,10 @@ def test_every_kind_names_what_it_shows(answer, kind, tmp_path):
     assert text == drawn(answer, kind, tmp_path)
     words = {
         "allocation": ["n1", "s2  ram", "used (part of the capacity)"],
-        "prices": ["s1", "network", "price per unit"], "levels": ["n3", "share / weight"],
+        "prices": ["s1", "network", "price per unit"],
+        "levels": ["n3", "share / weight"],
         "envy": ["n3", "above 1 is envy"],
-    }  # fmt: skip
+    }
     for word in words[kind]:
         assert word in text
 
@@ -96,8 +97,10 @@ def test_size_and_style(answer, tmp_path):
 
 def test_the_command_draws_every_result(tmp_path, capsys):
     results = {
-        "answer": ["solve"], "comparison": ["compare"], "sweep": ["sweep", "--over", "alpha=1,2"],
-    }  # fmt: skip
+        "answer": ["solve"],
+        "comparison": ["compare"],
+        "sweep": ["sweep", "--over", "alpha=1,2"],
+    }
     for name, (command, *more) in results.items():
         out = str(tmp_path / f"{name}.json")
         assert run([command, "ghodsi2011/example", *more, "-o", out]) == 0
@@ -109,9 +112,10 @@ def test_the_command_draws_every_result(tmp_path, capsys):
     assert "max-min (drf)" in text and "efficiency" in text and len(rows) > 20
     capsys.readouterr()
     for wrong, said in (
-        (["--kind", "frontier"], "for an answer"), (["--size", "big"], "such as 5.2x3.4"),
+        (["--kind", "frontier"], "for an answer"),
+        (["--size", "big"], "such as 5.2x3.4"),
         (["-o", str(tmp_path / "x.gif")], ".png"),
-    ):  # fmt: skip
+    ):
         line = ["plot", str(tmp_path / "answer.json"), "-o", str(tmp_path / "y.svg"), *wrong]
         assert run(line) == 2
         assert said in capsys.readouterr().err
@@ -127,8 +131,11 @@ def test_compare_draws(tmp_path):
 def test_whole_numbers_have_whole_ticks(tmp_path):
     path = tmp_path / "counts.svg"
     inst = fo.read("ghodsi2011/example").instance
-    found = fo.sweep(None, [(inst.replace(count=[k]), fo.MaxMin()) for k in (1, 2, 3)],
-                     parameters=[{"count.pool": k} for k in (1, 2, 3)])  # fmt: skip
+    found = fo.sweep(
+        None,
+        [(inst.replace(count=[k]), fo.MaxMin()) for k in (1, 2, 3)],
+        parameters=[{"count.pool": k} for k in (1, 2, 3)],
+    )
     from fairopt.report.plots import plot
 
     plot(found, path, kind="shares")

@@ -147,8 +147,11 @@ def test_limits_excuse():
     assert not failing(given(inst, [[1], [3]]))
     # what the limited user cannot use is not given on: waste, and nobody's sharing incentive
     assert failing(given(inst, [[1], [2]])) == {
-        "pareto-optimal", "bottleneck-fair", "single-resource-fair", "no-justified-complaints",
-    }  # fmt: skip
+        "pareto-optimal",
+        "bottleneck-fair",
+        "single-resource-fair",
+        "no-justified-complaints",
+    }
 
 
 def test_pareto_states_a_gain_that_exists():

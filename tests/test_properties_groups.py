@@ -42,12 +42,12 @@ def test_the_answers_of_nested_max_min_are_free_of_both_faults():
     for k in range(5):
         rng = np.random.default_rng(k)
         inst = fo.Instance(
-            rng.uniform(0.5, 2, (6, 2)), rng.uniform(5, 9, (1, 2)),
+            rng.uniform(0.5, 2, (6, 2)),
+            rng.uniform(5, 9, (1, 2)),
             quotas=fo.Quotas(
-                [fo.Group("g"), fo.Group("h", "g", 2)],
-                {"u1": "g", "u2": "g", "u3": "h", "u4": "h"},
+                [fo.Group("g"), fo.Group("h", "g", 2)], {"u1": "g", "u2": "g", "u3": "h", "u4": "h"}
             ),
-        )  # fmt: skip
+        )
         answer = fo.solve(inst, fo.MaxMin())
         assert properties.sharing_incentive(answer).holds
         assert properties.envy_free(answer).holds

@@ -38,17 +38,21 @@ def test_drf_on_a_pool_is_strategy_proof():
 
 
 def test_same_seed_same_search():
-    runs = [properties.strategy_proof(FIGURE_1, fo.PerServerDominantShare(), 40, seed)
-            for seed in (1, 1, 2)]  # fmt: skip
+    runs = [
+        properties.strategy_proof(FIGURE_1, fo.PerServerDominantShare(), 40, seed)
+        for seed in (1, 1, 2)
+    ]
     assert runs[0] == runs[1] and runs[0].found != runs[2].found
 
 
 def test_what_a_liar_truly_runs():
     """(46): the scarcest of what it needs, only where it may run, at most its limit."""
     inst = fo.Instance(
-        [[1, 2], [1, 1]], [[9, 9], [9, 9], [9, 0]], placement=[[1, 0, 1], [1, 1, 1]],
+        [[1, 2], [1, 1]],
+        [[9, 9], [9, 9], [9, 0]],
+        placement=[[1, 0, 1], [1, 1, 1]],
         limit=[5, np.inf],
-    )  # fmt: skip
+    )
     claims = Lie(0, np.array([2.0, 3.0]), np.array([True, True, False]))
     tasks = np.array([[2.0, 7.0, 4.0], [0, 0, 0]])
     assert truly_runs(inst, claims, tasks) == pytest.approx(2 * min(2 / 1, 3 / 2))
@@ -83,8 +87,10 @@ def test_all_lies_about_servers_are_tried():
     inst = fo.Instance([[1], [1]], [[6], [6], [6]], [[1, 1, 0], [1, 1, 1]])
     # both dropped one at a time, each alone, the third claimed, all claimed
     assert set(_other_servers(inst, 0)) == {
-        (False, True, False), (True, False, False), (True, True, True),
-    }  # fmt: skip
+        (False, True, False),
+        (True, False, False),
+        (True, True, True),
+    }
 
 
 def test_demand_by_server_can_be_lied_about():
@@ -103,10 +109,14 @@ def test_scale():
     assert not counts.holds and counts.tried == 15
     assert counts.found["factor"] != 1 and "times as large" in counts.witness
     replay = fo.solve(
-        POOL.replace(demand=POOL.demand * np.where(
-            np.array(POOL.users) == counts.found["user"], counts.found["factor"], 1.0)[:, None]),
+        POOL.replace(
+            demand=POOL.demand
+            * np.where(np.array(POOL.users) == counts.found["user"], counts.found["factor"], 1.0)[
+                :, None
+            ]
+        ),
         fo.MaxMin("tasks"),
-    )  # fmt: skip
+    )
     loser = POOL.users.index(counts.found["loser"])
     assert replay.totals[loser] == pytest.approx(counts.found["got"])
 

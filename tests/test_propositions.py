@@ -36,10 +36,13 @@ def heavy(inst):
 
 
 FEW = Statement(
-    "test/few", "at most two users", "nobody", draws.Small(users=(1, 4), weight_decades=0),
+    "test/few",
+    "at most two users",
+    "nobody",
+    draws.Small(users=(1, 4), weight_decades=0),
     few_users,
     (Hypothesis("light", heavy, draws.Small(users=(3, 4), weight_decades=2)),),
-)  # fmt: skip
+)
 TRUE = Statement(
     "test/true", "a user is a user", "nobody", draws.Small(), lambda i, s: Check.of("", 0, 1)
 )
@@ -155,12 +158,19 @@ def test_resume_skips_what_is_done(tmp_path):
 @pytest.mark.parametrize(
     ("number", "edit"),
     [
-        (1, {"held": 1000}), (1, {"undecided": 3}), (1, {"worst": None}), (1, {"smallest": [1]}),
-        (1, {"smallest": [1, 10**6]}), (2, {"worst": ["a", 1, "b"]}), (-1, {"margin": -1e9}),
-        (-1, {"witness": "nobody"}), (-1, {"instance": 3}), (-1, {"seed": "x"}),
+        (1, {"held": 1000}),
+        (1, {"undecided": 3}),
+        (1, {"worst": None}),
+        (1, {"smallest": [1]}),
+        (1, {"smallest": [1, 10**6]}),
+        (2, {"worst": ["a", 1, "b"]}),
+        (-1, {"margin": -1e9}),
+        (-1, {"witness": "nobody"}),
+        (-1, {"instance": 3}),
+        (-1, {"seed": "x"}),
         (-1, {"trial": -1}),
     ],
-)  # fmt: skip
+)
 def test_resume_believes_only_what_adds_up_and_counterexamples_that_are_some(
     number, edit, tmp_path
 ):

@@ -45,7 +45,8 @@ def test_drf_is_moved_more(monkeypatch):
     assert min(statement.check(inst, seed).margin for seed in seeds) > 0.0195
     whole = dynamics.service_rates
     monkeypatch.setattr(
-        dynamics, "service_rates",
+        dynamics,
+        "service_rates",
         lambda part, loads, rule, *rest, **named: whole(part, loads, "drf", *rest, **named),
-    )  # fmt: skip
+    )
     assert min(statement.check(inst, seed).margin for seed in seeds) < 0.015

@@ -134,9 +134,16 @@ def test_section_4_has_33_where_users_are_kept_off_pool_1():
 
 @pytest.mark.parametrize(
     "name",
-    ["claim-1", "claim-4-fills", "claim-4-max-min", "claim-5", "corollary-2-fills",
-     "corollary-2-max-min", "corollary-3"],
-)  # fmt: skip
+    [
+        "claim-1",
+        "claim-4-fills",
+        "claim-4-max-min",
+        "claim-5",
+        "corollary-2-fills",
+        "corollary-2-max-min",
+        "corollary-3",
+    ],
+)
 def test_spoiled_maximisers(monkeypatch, name):
     honest = kesidis2016.certified
 
@@ -160,16 +167,18 @@ def test_a_wrong_condition_is_refuted(monkeypatch, name):
 def test_max_min_a_little_off_is_seen(monkeypatch):
     honest = kesidis2016_drf.best
     monkeypatch.setattr(
-        kesidis2016_drf, "best",
+        kesidis2016_drf,
+        "best",
         lambda inst, notion: honest(inst, notion).with_(tasks=0.999 * honest(inst, notion).tasks),
-    )  # fmt: skip
+    )
     assert chunk(find("kesidis2016/claim-3"), "", 0, 0, 4)["violated"] == 4
     monkeypatch.setattr(
-        kesidis2016_drf, "solve",
+        kesidis2016_drf,
+        "solve",
         lambda inst, notion: fo.solve(inst, notion).with_(
             tasks=0.999 * fo.solve(inst, notion).tasks
         ),
-    )  # fmt: skip
+    )
     assert chunk(find("kesidis2016/corollary-1"), "", 0, 0, 4)["violated"] == 4
 
 

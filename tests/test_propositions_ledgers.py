@@ -25,9 +25,10 @@ def test_the_table(row):
     try_row(row, FOUND, HELD)
 
 
-@pytest.mark.parametrize(("half", "shares"), [
-    (1, (9 / 22, 17 / 44, 9 / 44)), (10, (0.578, 0.302, 0.121)), (100, (0.598, 0.300, 0.102)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("half", "shares"),
+    [(1, (9 / 22, 17 / 44, 9 / 44)), (10, (0.578, 0.302, 0.121)), (100, (0.598, 0.300, 0.102))],
+)
 def test_least_used_first_as_measured(half, shares):
     """Weights .6, .3, .1 are met only for long half-lives; with one slice the orbit repeats."""
     w = np.array([0.6, 0.3, 0.1])

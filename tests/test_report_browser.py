@@ -31,23 +31,34 @@ def files(tmp_path_factory):
     fo.solve(many, fo.ProportionalFair()).save(folder / "many.json")
     some = fo.generate.random_instance(30, 11, 1, seed=1)  # enough for the controls of all tables
     fo.solve(some, fo.ProportionalFair()).save(folder / "some.json")
-    awful = fo.Instance([[1, 2], [2, 1]], [[3, 4]], users=[AWFUL, "<img src=x>"],
-                        servers=["<b>bold</b>"])  # fmt: skip
+    awful = fo.Instance(
+        [[1, 2], [2, 1]], [[3, 4]], users=[AWFUL, "<img src=x>"], servers=["<b>bold</b>"]
+    )
     fo.solve(awful, fo.ProportionalFair()).save(folder / "awful.json")
     pool = fo.read("ghodsi2011/example").instance
     fo.Allocation(pool, fo.ProportionalFair(), [[9.0], [1.0]]).save(folder / "refuted.json")
-    fo.Allocation(pool, {"name": "mine", "family": {"name": "own"}}, [[2.0], [1.0]],
-                  score=[[1.0], [1.0]]).save(folder / "own.json")  # fmt: skip
+    fo.Allocation(
+        pool, {"name": "mine", "family": {"name": "own"}}, [[2.0], [1.0]], score=[[1.0], [1.0]]
+    ).save(folder / "own.json")
     fo.fill(fo.read("kesidis2018/example").instance, "rps-dsf").save(folder / "whole.json")
     two = fo.read("kesidis2016/placement").instance
     fo.sweep(None, [(pool, fo.MaxMin()), (two, fo.BottleneckMaxFair())]).save(folder / "mixed.json")
     for arguments in (
         ["solve", "kesidis2016/no-penalty", "-o", "answer.json"],
         ["compare", "khamse2016/figure-1", "-o", "comparison.json"],
-        ["sweep", "kesidis2016/placement", "--over", "t_drf=0,10,100,1000", "--over", "t_pf=0,1,10",
-         "--answers", "-o", "sweep.json"],
+        [
+            "sweep",
+            "kesidis2016/placement",
+            "--over",
+            "t_drf=0,10,100,1000",
+            "--over",
+            "t_pf=0,1,10",
+            "--answers",
+            "-o",
+            "sweep.json",
+        ],
         ["sweep", "ghodsi2011/example", "--over", "alpha=0.5,1,2", "-o", "totals.json"],
-    ):  # fmt: skip
+    ):
         assert run([*arguments[:-1], str(folder / arguments[-1])]) == 0
     return folder
 
@@ -64,8 +75,10 @@ class Shown:
         self.page = page = chromium.new_page()
         page.on("console", lambda message: self.said.append(message.text))
         page.on("pageerror", lambda error: self.said.append(str(error)))
-        page.on("request", lambda asked: self.said.append(asked.url)
-                if asked.url != out.as_uri() else None)  # fmt: skip
+        page.on(
+            "request",
+            lambda asked: self.said.append(asked.url) if asked.url != out.as_uri() else None,
+        )
         page.emulate_media(color_scheme=scheme)
         page.goto(out.as_uri())
         page.wait_for_selector("html[data-ready=yes]")
@@ -104,12 +117,16 @@ def test_an_answer_is_shown_as_it_is(chromium, files):
     prices = numbers(shown.column("Servers", "Price of r2"))
     assert prices == pytest.approx(answer.prices[:, 1], rel=1e-5)
     bars = shown.page.locator("svg.fill").evaluate_all("all => all.map(s => s.ariaLabel)")
-    used = [f"{100 * part:.0f}%" if part > 0.9995 else f"{100 * part:.1f}%"
-            for part in answer.utilisation.ravel()]  # fmt: skip
+    used = [
+        f"{100 * part:.0f}%" if part > 0.9995 else f"{100 * part:.1f}%"
+        for part in answer.utilisation.ravel()
+    ]
     assert [f"{part} used" in label for part, label in zip(used, bars, strict=True)] == [True] * 4
     # the widths of the pieces are the parts of the users
-    widths = shown.page.locator("svg.fill").first.locator("svg.piece").evaluate_all(
-        "all => all.map(s => parseFloat(s.getAttribute('width')))"
+    widths = (
+        shown.page.locator("svg.fill")
+        .first.locator("svg.piece")
+        .evaluate_all("all => all.map(s => parseFloat(s.getAttribute('width')))")
     )
     parts = 100 * answer.tasks[:, 0] * answer.instance.demand[:, 0] / answer.instance.pool[0, 0]
     assert sorted(widths) == pytest.approx(sorted(part for part in parts if part > 1e-9), rel=1e-5)

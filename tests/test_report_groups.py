@@ -10,8 +10,10 @@ from fairopt.report.tables import allocation_text
 
 
 def test_groups_stand_below_their_parents():
-    inst = story(groups=[fo.Group("C2"), fo.Group("C1"), fo.Group("lab", "C2", 2.0)],
-                 group={"1A": "C1", "1B": "C1", "1C": "C1", "2A": "lab"})  # fmt: skip
+    inst = story(
+        groups=[fo.Group("C2"), fo.Group("C1"), fo.Group("lab", "C2", 2.0)],
+        group={"1A": "C1", "1B": "C1", "1C": "C1", "2A": "lab"},
+    )
     answer = fo.solve(inst, fo.MaxMin("tasks"))
     heads, rows, more = groups.table(answer, 12)
     assert heads[0] == "group" and more == 0

@@ -72,8 +72,10 @@ def test_the_data_are_the_answer(answer, capsys):
     assert found["kind"] == "answer" and found["title"] == "answer"
     assert point["totals"] == pytest.approx(alloc.totals, rel=1e-6)
     assert np.array(point["used"]) == pytest.approx(alloc.utilisation, rel=1e-6)
-    assert all(low <= share * (1 + 1e-6) and share <= high * (1 + 1e-6) for low, share, high
-               in zip(point["low"], point["shares"], point["high"], strict=True))  # fmt: skip
+    assert all(
+        low <= share * (1 + 1e-6) and share <= high * (1 + 1e-6)
+        for low, share, high in zip(point["low"], point["shares"], point["high"], strict=True)
+    )
     for i, server in enumerate(point["fill"]):
         assert np.sum([parts for _, *parts in server], axis=0) == pytest.approx(point["used"][i])
 
@@ -170,13 +172,18 @@ def test_rows_that_fill_no_grid_have_one_axis():
         ("[]", "a list"),
         ('{"schema": "fairopt/check/v1"}', "fairopt/sweep/v1"),
         ('{"schema": "fairopt/sweep/v1", "rows": []}', "rows: found none"),
-        ('{"schema": "fairopt/sweep/v1", "rows": [{"status": 1, "totals": {"A": "x"}}]}',
-         "rows[0].totals.A"),
-        ('{"schema": "fairopt/compare/v1", "rows": [{"name": "x", "parameters": {}, '
-         '"status": "answered"}]}', "rows[0].properties"),
+        (
+            '{"schema": "fairopt/sweep/v1", "rows": [{"status": 1, "totals": {"A": "x"}}]}',
+            "rows[0].totals.A",
+        ),
+        (
+            '{"schema": "fairopt/compare/v1", "rows": [{"name": "x", "parameters": {}, '
+            '"status": "answered"}]}',
+            "rows[0].properties",
+        ),
         ('{"instance": {"users": []}}', "users: found none"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_result_is_refused(text, said, tmp_path, capsys):
     path = tmp_path / "bad.json"
     path.write_text(text)

@@ -44,10 +44,16 @@ def test_the_picture_has_one_kind(saved, tmp_path, capfd):
     assert "a replay" in capfd.readouterr().err
 
 
-@pytest.mark.parametrize(("change", "match"), [
-    ({"users": {}}, "users"), ({"starts": []}, "starts"), ({"hours": 0}, "hours"),
-    ({"users": {"A": {"held": [1]}}}, "users.A.held"), ({"ratios": {"held": "all"}}, "ratios"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"users": {}}, "users"),
+        ({"starts": []}, "starts"),
+        ({"hours": 0}, "hours"),
+        ({"users": {"A": {"held": [1]}}}, "users.A.held"),
+        ({"ratios": {"held": "all"}}, "ratios"),
+    ],
+)
 def test_faults_are_told(saved, change, match):
     saved.write_text(json.dumps({**json.loads(saved.read_text()), **change}))
     with pytest.raises(BadInput, match=match):

@@ -8,12 +8,45 @@ import pytest
 
 from fairopt.cli import run as command
 
-TASKS = ["simulate", "tasks", "bonald2015/scenario-unbalanced", "--count", "20", "--warmup", "5",
-         "--replications", "2", "--tasks-per-job", "50", "--units", "10"]  # fmt: skip
-PACKETS = ["simulate", "packets", "bonald2015/scenario-unbalanced", "--count", "20", "--warmup",
-           "5", "--replications", "2", "--packets-per-flow", "50"]  # fmt: skip
-ONLINE = ["simulate", "online", "kesidis2018/online", "--replications", "2", "--frameworks", "1",
-          "--tasks-per-job", "4"]  # fmt: skip
+TASKS = [
+    "simulate",
+    "tasks",
+    "bonald2015/scenario-unbalanced",
+    "--count",
+    "20",
+    "--warmup",
+    "5",
+    "--replications",
+    "2",
+    "--tasks-per-job",
+    "50",
+    "--units",
+    "10",
+]
+PACKETS = [
+    "simulate",
+    "packets",
+    "bonald2015/scenario-unbalanced",
+    "--count",
+    "20",
+    "--warmup",
+    "5",
+    "--replications",
+    "2",
+    "--packets-per-flow",
+    "50",
+]
+ONLINE = [
+    "simulate",
+    "online",
+    "kesidis2018/online",
+    "--replications",
+    "2",
+    "--frameworks",
+    "1",
+    "--tasks-per-job",
+    "4",
+]
 
 
 @pytest.mark.parametrize("kind", [TASKS, PACKETS])
@@ -45,8 +78,9 @@ def test_packets_with_propagation_and_in_parallel(capsys):
         assert command([*fixed, "--rule", "pf", "--rule", "pf-normalised", *more]) == 0
         data = json.loads(capsys.readouterr().out)
         assert (data["propagation"], data["parallel"]) == (
-            {"3": 40.0} if "--propagation" in more else {}, "--parallel" in more
-        )  # fmt: skip
+            {"3": 40.0} if "--propagation" in more else {},
+            "--parallel" in more,
+        )
         first, second = data["rows"]
         found[(*more, "")[0]] = first["packets"]["3"]
         assert second["packets"]["3"] == pytest.approx(second["fluid"]["3"], rel=0.02)
@@ -72,8 +106,17 @@ def test_the_load_is_the_models(capsys):
 
 
 def test_fixed_population(capsys):
-    asked = ["simulate", "packets", "bonald2015/scenario-unbalanced", "--fixed", "1=4", "--fixed",
-             "2=1", "--fixed", "3=1"]  # fmt: skip
+    asked = [
+        "simulate",
+        "packets",
+        "bonald2015/scenario-unbalanced",
+        "--fixed",
+        "1=4",
+        "--fixed",
+        "2=1",
+        "--fixed",
+        "3=1",
+    ]
     assert command([*asked, "--json"]) == 0
     for row in json.loads(capsys.readouterr().out)["rows"]:
         assert list(row["packets"].values()) == pytest.approx(list(row["fluid"].values()), rel=0.02)

@@ -27,9 +27,7 @@ RULED = [row.name for row in fo.models() if not fo.read(row.name).instance.plain
 """models with groups, quotas or modes, which have engines and a test of their own below"""
 MODELS = [row.name for row in fo.models() if row.name not in (*CURVED, *RULED)]
 SMALL = [name for name in MODELS if name not in LARGE]
-KNOWN_UNCERTIFIED = {
-    ("counterexamples/strategy-proof-5-lied", 100.0, False),
-}
+KNOWN_UNCERTIFIED = {("counterexamples/strategy-proof-5-lied", 100.0, False)}
 """(model, alpha, weight inside) whose answer is not certified; must match exactly. The fourth user
 of this pays e^-75 of all money at the optimum, and gets less than if the others' tasks, which are
 not unique, were placed so that they leave it most."""
@@ -142,21 +140,24 @@ def test_a_row_of_k_machines_is_k_rows(alpha: float, criterion: str) -> None:
     extra = np.minimum(inst.count, 3) - 1
     rows = np.concatenate([np.arange(inst.shape[1]), np.repeat(np.arange(inst.shape[1]), extra)])
     written = fo.Instance(
-        inst.demand if inst.demand.ndim == 2 else inst.demand[:, rows], inst.capacity[rows],
-        inst.placement[:, rows], inst.weight, inst.limit,
-        np.concatenate([inst.count - extra, np.ones(extra.sum(), int)]), inst.users,
+        inst.demand if inst.demand.ndim == 2 else inst.demand[:, rows],
+        inst.capacity[rows],
+        inst.placement[:, rows],
+        inst.weight,
+        inst.limit,
+        np.concatenate([inst.count - extra, np.ones(extra.sum(), int)]),
+        inst.users,
         resources=inst.resources,
-    )  # fmt: skip
+    )
     assert written.pool.sum() == inst.pool.sum() and written.shape[1] > inst.shape[1]
     np.testing.assert_allclose(
-        totals(written, alpha, criterion=criterion), totals(inst, alpha, criterion=criterion),
+        totals(written, alpha, criterion=criterion),
+        totals(inst, alpha, criterion=criterion),
         rtol=1e-7,
-    )  # fmt: skip
+    )
 
 
-@pytest.mark.parametrize(
-    ("alpha", "inside"), [(1.0, False), *((a, True) for a in ALPHAS if a > 0)]
-)
+@pytest.mark.parametrize(("alpha", "inside"), [(1.0, False), *((a, True) for a in ALPHAS if a > 0)])
 @pytest.mark.parametrize("name", ["ghodsi2011/example", "khamse2016/figure-1"])
 def test_a_user_split_in_two_of_half_the_weight(name: str, alpha: float, inside: bool) -> None:
     inst = model(name)
@@ -327,35 +328,52 @@ def test_every_step_is_recorded() -> None:
 def clusters(draw: st.DrawFn) -> fo.Instance | None:
     """Small instances with zeros, ties, weights over twelve decades, missing resources, limits."""
     n, i, r = draw(st.integers(1, 5)), draw(st.integers(1, 4)), draw(st.integers(1, 3))
-    amount: Any = draw(st.sampled_from([
-        st.sampled_from([0.0, 1.0, 2.0]), st.floats(1e-3, 1e3), st.sampled_from([0.0, 0.1, 7.5]),
-    ]))  # fmt: skip
+    amount: Any = draw(
+        st.sampled_from(
+            [
+                st.sampled_from([0.0, 1.0, 2.0]),
+                st.floats(1e-3, 1e3),
+                st.sampled_from([0.0, 0.1, 7.5]),
+            ]
+        )
+    )
 
     def table(entry: Any, *shape: int) -> Any:
         size = int(np.prod(shape))
         return np.array(draw(st.lists(entry, min_size=size, max_size=size))).reshape(shape)
 
-    weight = draw(st.sampled_from([
-        st.just(1.0), st.floats(0.5, 3.0), st.floats(-6, 6).map(lambda e: 10.0**e),
-        st.sampled_from([1e-6, 1.0, 1e6]),
-    ]))  # fmt: skip
+    weight = draw(
+        st.sampled_from(
+            [
+                st.just(1.0),
+                st.floats(0.5, 3.0),
+                st.floats(-6, 6).map(lambda e: 10.0**e),
+                st.sampled_from([1e-6, 1.0, 1e6]),
+            ]
+        )
+    )
     limit = draw(st.sampled_from([st.just(np.inf), st.sampled_from([np.inf, 0.1, 1.0, 10.0])]))
     placed = draw(st.sampled_from([st.just(True), st.booleans()]))
     try:
         return fo.Instance(
-            table(amount, n, r), table(amount, i, r), table(placed, n, i),
-            weight=table(weight, n), limit=table(limit, n),
+            table(amount, n, r),
+            table(amount, i, r),
+            table(placed, n, i),
+            weight=table(weight, n),
+            limit=table(limit, n),
             count=table(st.sampled_from([1, 2, 100]), i),
-        )  # fmt: skip
+        )
     except fo.BadInput:  # a user that demands nothing or may run nowhere
         return None
 
 
 @settings(max_examples=EXAMPLES)
 @given(
-    clusters(), st.sampled_from(ALPHAS), st.booleans(),
+    clusters(),
+    st.sampled_from(ALPHAS),
+    st.booleans(),
     st.sampled_from(["tasks", "drf", "dominant-share"]),
-)  # fmt: skip
+)
 def test_random_instances_are_certified_or_refused(
     inst: fo.Instance | None, alpha: float, inside: bool, criterion: str
 ) -> None:

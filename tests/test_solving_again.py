@@ -65,23 +65,40 @@ def user_arrives(inst, rng):
     allowed = rng.random((1, servers)) < 0.5
     allowed[0, 0] = True
     return fo.Instance(
-        np.vstack([rng.uniform(0.1, 1, (1, resources)), inst.demand]), inst.capacity,
-        np.vstack([allowed, inst.placement]), np.append(1.5, inst.weight),
-        users=["new", *inst.users], servers=inst.servers, resources=inst.resources,
-    )  # fmt: skip
+        np.vstack([rng.uniform(0.1, 1, (1, resources)), inst.demand]),
+        inst.capacity,
+        np.vstack([allowed, inst.placement]),
+        np.append(1.5, inst.weight),
+        users=["new", *inst.users],
+        servers=inst.servers,
+        resources=inst.resources,
+    )
 
 
 def server_arrives(inst, rng):
     users, _, resources = inst.shape
     return fo.Instance(
-        inst.demand, np.vstack([rng.uniform(5, 20, (1, resources)), inst.capacity]),
-        np.hstack([rng.random((users, 1)) < 0.5, inst.placement]), inst.weight,
-        users=inst.users, servers=["new", *inst.servers], resources=inst.resources,
-    )  # fmt: skip
+        inst.demand,
+        np.vstack([rng.uniform(5, 20, (1, resources)), inst.capacity]),
+        np.hstack([rng.random((users, 1)) < 0.5, inst.placement]),
+        inst.weight,
+        users=inst.users,
+        servers=["new", *inst.servers],
+        resources=inst.resources,
+    )
 
 
-CHANGES = (weight, demand, capacity, placement, limit, user_leaves, server_leaves, user_arrives,
-           server_arrives)  # fmt: skip
+CHANGES = (
+    weight,
+    demand,
+    capacity,
+    placement,
+    limit,
+    user_leaves,
+    server_leaves,
+    user_arrives,
+    server_arrives,
+)
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
@@ -170,8 +187,9 @@ def test_what_cannot_be_a_start_is_refused_by_name():
     with pytest.raises(fo.BadInput) as caught:
         fo.solve(other, fo.AlphaFair(2), start=last)
     assert [fault.place for fault in caught.value.faults] == [
-        "start.notion", "start.instance.resources",
-    ]  # fmt: skip
+        "start.notion",
+        "start.instance.resources",
+    ]
 
 
 @pytest.mark.parametrize("notion", [fo.MaxMin(), fo.AlphaFair(0), fo.PerServerDRF()])
@@ -211,9 +229,19 @@ def forged(last, kind):
 
 @pytest.mark.parametrize(
     "kind",
-    ["random tasks", "negative tasks", "no tasks", "far too much", "no prices", "prices of 0",
-     "tiny prices", "random prices", "one price", "huge prices"],
-)  # fmt: skip
+    [
+        "random tasks",
+        "negative tasks",
+        "no tasks",
+        "far too much",
+        "no prices",
+        "prices of 0",
+        "tiny prices",
+        "random prices",
+        "one price",
+        "huge prices",
+    ],
+)
 def test_a_forged_start_changes_no_answer(kind):
     inst, notion = cluster(30, 5, 2, 0.5), fo.AlphaFair(1)
     cold = fo.solve(inst, notion)
@@ -239,9 +267,11 @@ def test_users_of_tiny_weight_and_a_server_without_capacity():
     weights = weights.copy()
     weights[:5] *= 3
     changed = fo.Instance(
-        inst.demand, np.vstack([inst.capacity, np.zeros((1, 2))]),
-        np.hstack([inst.placement, np.ones((30, 1), bool)]), weights,
-    )  # fmt: skip
+        inst.demand,
+        np.vstack([inst.capacity, np.zeros((1, 2))]),
+        np.hstack([inst.placement, np.ones((30, 1), bool)]),
+        weights,
+    )
     found = fo.solve(changed, notion, start=last)
     assert found.certificate.certified
     assert found.shares == pytest.approx(fo.solve(changed, notion).shares, rel=1e-7)

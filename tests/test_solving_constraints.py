@@ -13,8 +13,9 @@ from fairopt.solving.constraints import certify_with
 
 cp = pytest.importorskip("cvxpy")
 TASKS = {"criterion": "tasks"}
-R10 = fo.Instance([[1], [1]], [[100], [100]], [[1, 0], [0, 1]], users=["A", "B"],
-                  servers=["x", "y"])  # fmt: skip
+R10 = fo.Instance(
+    [[1], [1]], [[100], [100]], [[1, 0], [0, 1]], users=["A", "B"], servers=["x", "y"]
+)
 
 
 def circle(space):
@@ -38,13 +39,18 @@ def test_affine_constraints_are_rules_exactly() -> None:
 
 def test_entries_of_vectors_equalities_and_shares() -> None:
     def many(space):
-        return {"per": space.share <= np.array([25, 9.0]),
-                "tied": space.tasks[0, 0] == 2 * space.tasks[1, 1]}  # fmt: skip
+        return {
+            "per": space.share <= np.array([25, 9.0]),
+            "tied": space.tasks[0, 0] == 2 * space.tasks[1, 1],
+        }
 
     answer = fo.solve(R10, fo.ProportionalFair(**TASKS), constraints=many)
     np.testing.assert_allclose(answer.shares, [18, 9], rtol=1e-9)
     assert [(r.name, r.sense, r.amount) for r in answer.instance.rules] == [
-        ("per 1", "most", 25), ("per 2", "most", 9), ("tied", "equal", 0)]
+        ("per 1", "most", 25),
+        ("per 2", "most", 9),
+        ("tied", "equal", 0),
+    ]
 
 
 def test_r10_a_circle_is_proved_by_its_tangent() -> None:
@@ -77,8 +83,10 @@ def test_random_curves_against_the_general_program(seed: int) -> None:
     answer = fo.solve(inst, fo.ProportionalFair(**TASKS), constraints=curves)
     x = cp.Variable((4, 3), nonneg=True)
     used = [x.T @ inst.demand <= inst.capacity]
-    problem = cp.Problem(cp.Maximize(cp.sum(cp.log(cp.sum(x, axis=1)))),
-                         [*used, cp.sum(cp.multiply(weights, cp.square(x))) <= most])  # fmt: skip
+    problem = cp.Problem(
+        cp.Maximize(cp.sum(cp.log(cp.sum(x, axis=1)))),
+        [*used, cp.sum(cp.multiply(weights, cp.square(x))) <= most],
+    )
     problem.solve(solver="CLARABEL")
     assert answer.objective == pytest.approx(problem.value, abs=1e-6)
     assert (weights * answer.tasks**2).sum() <= most * (1 + 1e-8)
@@ -94,18 +102,21 @@ def test_a_forged_tangent_is_seen(tmp_path: Path) -> None:
     [rule] = data["instance"]["rules"].values()
     # further out: the answer that is best beside it leaves the circle
     rule["most"] = 60.0
-    inst = R10.replace(rules=[fo.Rule.of("circle (tangent)", {
-        ("A", "x"): 50**0.5, ("B", "y"): 50**0.5}, most=60)])
+    inst = R10.replace(
+        rules=[fo.Rule.of("circle (tangent)", {("A", "x"): 50**0.5, ("B", "y"): 50**0.5}, most=60)]
+    )
     out = fo.solve(inst, fo.ProportionalFair(**TASKS)).with_(steps=answer.steps)
     assert fo.certify(out).certified  # beside that rule it is best
     assert certify_with(out, circle).verdict == "refuted"
     # further in: the answer keeps the circle, but the rule is no tangent
-    inst = R10.replace(rules=[fo.Rule.of("circle (tangent)", {
-        ("A", "x"): 50**0.5, ("B", "y"): 50**0.5}, most=40)])
+    inst = R10.replace(
+        rules=[fo.Rule.of("circle (tangent)", {("A", "x"): 50**0.5, ("B", "y"): 50**0.5}, most=40)]
+    )
     low = fo.solve(inst, fo.ProportionalFair(**TASKS)).with_(steps=answer.steps)
     found = certify_with(low, circle)
     assert found.verdict == "unproved"
     assert not found.checks[-1].holds and found.checks[-1].witness == "circle (tangent)"
+
     # a rule of an affine constraint that is left out
     def both(space):
         return {**circle(space), "few": space.tasks[0, 0] <= 3}
@@ -116,16 +127,18 @@ def test_a_forged_tangent_is_seen(tmp_path: Path) -> None:
 def test_what_is_refused_is_named() -> None:
     own = cp.Variable(name="helper")
     wrong = {
-        "hole": lambda s: cp.sum_squares(s.tasks) >= 3, "mine": lambda s: s.tasks[0, 0] <= own,
+        "hole": lambda s: cp.sum_squares(s.tasks) >= 3,
+        "mine": lambda s: s.tasks[0, 0] <= own,
         "cone": lambda s: cp.SOC(s.share[0], s.tasks[0]),
-    }  # fmt: skip
+    }
     with pytest.raises(fo.BadInput) as error:
         fo.solve(R10, fo.MaxMin(), constraints=lambda s: {k: f(s) for k, f in wrong.items()})
     found = {fault.place: fault.found for fault in error.value.faults}
     assert found == {
         "constraints.hole": "a constraint that is not convex by cvxpy's rules (DCP)",
-        "constraints.mine": "the variable helper of its own", "constraints.cone": "a SOC",
-    }  # fmt: skip
+        "constraints.mine": "the variable helper of its own",
+        "constraints.cone": "a SOC",
+    }
     with pytest.raises(fo.BadInput, match="a dict of cvxpy constraints by name"):
         fo.solve(R10, fo.MaxMin(), constraints=lambda s: [s.tasks[0, 0] <= 1])
     with pytest.raises(fo.UsageError, match="found constraints; wanted a notion that knows rules"):

@@ -62,10 +62,12 @@ def test_the_two_exact_references_agree() -> None:
 
 def test_random_instances_have_many_levels_and_no_room() -> None:
     families = (
-        {"density": 0.06}, {"density": 0.1, "zero_demand": 0.4},
+        {"density": 0.06},
+        {"density": 0.1, "zero_demand": 0.4},
         {"density": 0.1, "nested": True, "zero_demand": 0.4},
-        {"density": 0.06, "weight_decades": 3.0}, {"density": 0.1, "limits": 0.3},
-    )  # fmt: skip
+        {"density": 0.06, "weight_decades": 3.0},
+        {"density": 0.1, "limits": 0.3},
+    )
     several = 0
     for seed in range(60):
         inst = random_instance(30, 12, 3, seed=seed, **families[seed % 5])
@@ -174,9 +176,15 @@ def test_one_server_over_decades_of_weights_and_demands(decades: int) -> None:
 def test_several_servers_over_decades_of_weights() -> None:
     for seed in range(40):
         inst = random_instance(
-            2 + seed % 7, 2 + seed % 4, 2, density=0.5, seed=seed, zero_demand=0.3,
-            limits=0.3 * (seed % 2), weight_decades=(6.0, 9.0)[seed % 4 // 2],
-        )  # fmt: skip
+            2 + seed % 7,
+            2 + seed % 4,
+            2,
+            density=0.5,
+            seed=seed,
+            zero_demand=0.3,
+            limits=0.3 * (seed % 2),
+            weight_decades=(6.0, 9.0)[seed % 4 // 2],
+        )
         assert fo.solve(inst, fo.MaxMin(CRITERIA[seed % 3])).certificate.certified
 
 

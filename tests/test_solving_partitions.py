@@ -71,9 +71,7 @@ def test_criteria_that_count_a_task_alike_on_all_servers(tmp_path: Path, criteri
     demand, capacity = base.demand.copy(), base.capacity.copy()
     demand[::3, 1], capacity[2, 1] = 0.0, 0.0
     everywhere = np.ones_like(base.placement)
-    inst = base.replace(
-        demand=demand, capacity=capacity, count=[1, 3, 2, 1], placement=everywhere
-    )
+    inst = base.replace(demand=demand, capacity=capacity, count=[1, 3, 2, 1], placement=everywhere)
     notion = fo.AlphaFair(2.0, criterion=criterion)
     source = fo.write_partitions(inst, tmp_path / "in", 150)
     found = fo.solve_partitions(source, notion, tmp_path / "out")
@@ -98,9 +96,11 @@ def test_workers_write_the_same_bytes(tmp_path: Path) -> None:
     fo.write_partitions(cluster(300), tmp_path / "in", 80)
     notion, calls = fo.ProportionalFair(), []
     fo.solve_partitions(
-        tmp_path / "in", notion, tmp_path / "one",
+        tmp_path / "in",
+        notion,
+        tmp_path / "one",
         progress=lambda passes, doing: calls.append((passes, doing)),
-    )  # fmt: skip
+    )
     assert calls[0] == (1, "check") and calls[-1][1] == "judge"
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
         fo.solve_partitions(tmp_path / "in", notion, tmp_path / "two", executor)
@@ -125,9 +125,12 @@ def test_a_call_that_was_stopped_goes_on_to_the_same_bytes(tmp_path: Path) -> No
     assert (tmp_path / "two" / "state.npz").is_file()
     again: list[int] = []
     fo.solve_partitions(
-        source, notion, tmp_path / "two", progress=lambda passes, _: again.append(passes),
+        source,
+        notion,
+        tmp_path / "two",
+        progress=lambda passes, _: again.append(passes),
         sample=100,
-    )  # fmt: skip
+    )
     assert len(again) < one.passes > 20
     same_files(tmp_path / "one", tmp_path / "two")
     assert not (tmp_path / "two" / "state.npz").exists()
@@ -201,9 +204,11 @@ def test_files_of_an_answer_that_are_no_answer(tmp_path: Path) -> None:
     with pytest.raises(fo.BadInput) as caught:
         fo.certify_partitions(out)
     assert [(fault.place, fault.found.split(" (mmap")[0]) for fault in caught.value.faults] == [
-        ("prices.npy", "float64 (2, 2)"), ("tasks-00000.npy", "no whole NumPy array"),
-        ("tasks-00001.npy", "no such file"), ("limit_prices-00001.npy", "<U1"),
-    ]  # fmt: skip
+        ("prices.npy", "float64 (2, 2)"),
+        ("tasks-00000.npy", "no whole NumPy array"),
+        ("tasks-00001.npy", "no such file"),
+        ("limit_prices-00001.npy", "<U1"),
+    ]
     (out / "answer.json").unlink()
     with pytest.raises(fo.BadInput, match="answer.json"):
         fo.certify_partitions(out)
@@ -349,9 +354,10 @@ def test_all_faults_of_all_partitions_at_once(tmp_path: Path) -> None:
         fo.solve_partitions(source, fo.ProportionalFair(), tmp_path / "out")
     places = [fault.place for fault in caught.value.faults]
     assert places == [
-        "partition 00000, user 5, demand", "partition 00000, user 5, demand",
+        "partition 00000, user 5, demand",
+        "partition 00000, user 5, demand",
         "partition 00002, user 5, weight",
-    ]  # fmt: skip
+    ]
     assert not (tmp_path / "out").exists()  # nothing was begun
 
 
@@ -368,9 +374,11 @@ def test_faults_of_files(tmp_path: Path) -> None:
         fo.solve_partitions(folder, fo.ProportionalFair(), tmp_path / "out")
     said = str(caught.value)
     for line in (
-        "demand-00000.npy: found no whole NumPy array", "weight-00001.npy: found <U5",
+        "demand-00000.npy: found no whole NumPy array",
+        "weight-00001.npy: found <U5",
         "placement-00001.npy, user 1: found [0.5, 0.5, 0.5, 0.5]; wanted true or false",
-        "partition 00004, limit: found shape (9,)", "partition 00005, user 1, weight: found nan",
+        "partition 00004, limit: found shape (9,)",
+        "partition 00005, user 1, weight: found nan",
     ):
         assert line in said
     (folder / "demand-00003.npy").unlink()
@@ -378,8 +386,9 @@ def test_faults_of_files(tmp_path: Path) -> None:
     with pytest.raises(fo.BadInput) as caught:
         fo.Partitions(folder)
     assert [(fault.place, fault.found) for fault in caught.value.faults] == [
-        ("partition 00002", "both"), ("partition 00003", "no such file")
-    ]  # fmt: skip
+        ("partition 00002", "both"),
+        ("partition 00003", "no such file"),
+    ]
     np.save(folder / "count.npy", np.full(4, 1.5))
     with pytest.raises(fo.BadInput, match="count.npy"):
         fo.Partitions(folder)
@@ -394,7 +403,8 @@ def test_faults_of_parquet(tmp_path: Path) -> None:
     np.save(tmp_path / "capacity.npy", np.ones((2, 2)))
     good = {"demand.1": [1.0, 2.0], "demand.2": [1, 1], "weight": [1.0, None]}
     tables = (
-        good, {"demand.1": [1.0, 1.0], "wieght": [1.0, 1.0]},
+        good,
+        {"demand.1": [1.0, 1.0], "wieght": [1.0, 1.0]},
         {**good, "demand.2": ["one", "two"], "placement.1": [1, 2], "placement.2": [True, False]},
         {**good, "demand.1": [1.0, None]},
     )
@@ -419,9 +429,11 @@ def test_what_is_not_answered_is_refused(tmp_path: Path) -> None:
         fo.Partitions(tmp_path)
     source = fo.write_partitions(cluster(30), tmp_path / "in", 10)
     refused = {
-        "notion": fo.MaxMin(), "alpha": fo.AlphaFair(0), "over": fo.AlphaFair(1, over="proportion"),
+        "notion": fo.MaxMin(),
+        "alpha": fo.AlphaFair(0),
+        "over": fo.AlphaFair(1, over="proportion"),
         "criterion": fo.AlphaFair(0.05, criterion="dominant-share"),
-    }  # fmt: skip
+    }
     for name, notion in refused.items():
         with pytest.raises(fo.UsageError, match=f"partitions: .*{name}: found"):
             fo.solve_partitions(source, notion, tmp_path / "out")
@@ -479,9 +491,10 @@ def test_nor_is_a_part_of_an_answer(tmp_path: Path, name: str, kind: str) -> Non
 def test_arrays_of_other_shapes(tmp_path: Path) -> None:
     fo.write_partitions(cluster(30, limits=True), tmp_path / "in", 10)
     for name, array in (
-        ("demand-00000", np.float64(1)), ("placement-00001", np.zeros((0, 4))),
+        ("demand-00000", np.float64(1)),
+        ("placement-00001", np.zeros((0, 4))),
         ("limit-00002", np.float64(2)),
-    ):  # fmt: skip
+    ):
         np.save(tmp_path / "in" / f"{name}.npy", array)
     with pytest.raises(fo.BadInput) as caught:
         fo.solve_partitions(tmp_path / "in", fo.ProportionalFair(), tmp_path / "out")
@@ -489,7 +502,7 @@ def test_arrays_of_other_shapes(tmp_path: Path) -> None:
         ("demand-00000.npy", "a single number"),
         ("partition 00001, placement", "shape (0, 4)"),
         ("limit-00002.npy", "a single number"),
-    ]  # fmt: skip
+    ]
     for count in (np.nan, np.inf, 0.0, 1.5, 1e300):
         np.save(tmp_path / "in" / "count.npy", np.full(4, count))
         with pytest.raises(fo.BadInput, match="count.npy: found other numbers"):

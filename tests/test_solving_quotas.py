@@ -30,8 +30,14 @@ def gpus(amount, users="A B C", **more):
     """Users of one GPU a task on one pool."""
     names = users.split()
     limit = more.pop("limit", None)
-    return fo.Instance([[1]] * len(names), [[amount]], users=names, resources=["gpu"],
-                       limit=limit, quotas=fo.Quotas(**more))  # fmt: skip
+    return fo.Instance(
+        [[1]] * len(names),
+        [[amount]],
+        users=names,
+        resources=["gpu"],
+        limit=limit,
+        quotas=fo.Quotas(**more),
+    )
 
 
 CPU, GPU, BOTH = [1, 0], [0, 1], [1, 1]
@@ -40,8 +46,13 @@ CPU, GPU, BOTH = [1, 0], [0, 1], [1, 1]
 def units(demand, users, **of):
     """One CPU and one GPU, divided among users in groups."""
     groups = [fo.Group(name) for name in dict.fromkeys(of.values())]
-    return fo.Instance(demand, [[1, 1]], users=users.split(), resources=["cpu", "gpu"],
-                       quotas=fo.Quotas(groups, of))  # fmt: skip
+    return fo.Instance(
+        demand,
+        [[1, 1]],
+        users=users.split(),
+        resources=["cpu", "gpu"],
+        quotas=fo.Quotas(groups, of),
+    )
 
 
 STARVING = units([GPU, CPU, GPU], "n1 n21 n22", n21="n2", n22="n2")
@@ -53,35 +64,56 @@ G1 = [fo.Guarantee("A", "gpu", 6), fo.Guarantee("B", "gpu", 2), fo.Guarantee("C"
 
 def lending(limit, borrow=0):
     given = [fo.Quota("research", "gpu", 60, borrow), fo.Quota("production", "gpu", 40, lend=10)]
-    return gpus(100, "r p", limit=limit, quotas=given,
-                groups=[fo.Group("research"), fo.Group("production")],
-                group={"r": "research", "p": "production"})  # fmt: skip
+    return gpus(
+        100,
+        "r p",
+        limit=limit,
+        quotas=given,
+        groups=[fo.Group("research"), fo.Group("production")],
+        group={"r": "research", "p": "production"},
+    )
 
 
 P1 = fo.Instance(
-    [[1]] * 3, [[4], [4]], [[1, 1], [1, 0], [0, 1]], limit=[4, INF, INF], users=["A", "B", "C"],
+    [[1]] * 3,
+    [[4], [4]],
+    [[1, 1], [1, 0], [0, 1]],
+    limit=[4, INF, INF],
+    users=["A", "B", "C"],
     quotas=fo.Quotas(priority={"A": 1}),
-)  # fmt: skip
+)
 H5 = story().replace(
-    capacity=[[40], [260]], count=None, servers=["x", "y"],
+    capacity=[[40], [260]],
+    count=None,
+    servers=["x", "y"],
     placement=[[True, False], [True, False], [True, True], [True, True]],
-)  # fmt: skip
-H6 = gpus(120, "a b1 x y", groups=[fo.Group("b"), fo.Group("b2", "b")],
-          group={"b1": "b", "x": "b2", "y": "b2"})  # fmt: skip
+)
+H6 = gpus(
+    120,
+    "a b1 x y",
+    groups=[fo.Group("b"), fo.Group("b2", "b")],
+    group={"b1": "b", "x": "b2", "y": "b2"},
+)
 SUM, ABOVE = fo.MaxMin(measure="sum"), fo.MaxMin("tasks", over="above")
 KNOWN = [
     ("H1", story(), TASKS, "30 30 90 150"),
     ("H1 fair", story(), fo.ProportionalFair(), "30 30 90 150"),
     ("H2", story().replace(limit=[10, INF, INF, INF]), TASKS, "10 35 105 150"),
-    ("H2 fair", story().replace(limit=[10, INF, INF, INF]), fo.ProportionalFair(),
-     "10 290/9 290/3 1450/9"),
+    (
+        "H2 fair",
+        story().replace(limit=[10, INF, INF, INF]),
+        fo.ProportionalFair(),
+        "10 290/9 290/3 1450/9",
+    ),
     ("H4", story(guarantees=[fo.Guarantee("1A", "gpu", 80)]), TASKS, "80 35/2 105/2 150"),
     ("H5", H5, TASKS, "20 20 110 150"),
     ("H6", H6, TASKS, "60 30 15 15"),
-    ("H7", STARVING, fo.MaxMin(), "1/2 1 1/2"), ("H7 sum", STARVING, SUM, "2/3 1 1/3"),
+    ("H7", STARVING, fo.MaxMin(), "1/2 1 1/2"),
+    ("H7 sum", STARVING, SUM, "2/3 1 1/3"),
     ("H8", BLOCKING, fo.MaxMin(), "1/3 1/3 1/3 1/2 1/2"),
     ("H8 sum", BLOCKING, SUM, "2/5 2/5 1/5 2/5 3/5"),
-    ("H9", MATCHING, fo.MaxMin(), "1/2 1/2 1/2"), ("H9 sum", MATCHING, SUM, "2/3 1/3 1/3"),
+    ("H9", MATCHING, fo.MaxMin(), "1/2 1/2 1/2"),
+    ("H9 sum", MATCHING, SUM, "2/3 1/3 1/3"),
     ("G1 floor", gpus(12, guarantees=G1), TASKS, "6 3 3"),
     ("G1 above", gpus(12, guarantees=G1), ABOVE, "7 3 2"),
     ("G1 proportion", gpus(12, guarantees=G1), fo.MaxMin("tasks", over="proportion"), "8 8/3 4/3"),
@@ -97,17 +129,26 @@ KNOWN = [
     ("G9", gpus(12, guarantees=G1[:1]), fo.AlphaFair(2), "6 3 3"),
     ("G10", gpus(12, guarantees=G1[:1]), TASKS, "6 3 3"),
     ("C1", gpus(12, **ORG, bounds=[fo.Bound("org", "gpu", 6)]), TASKS, "3 3 6"),
-    ("C1 fair", gpus(12, **ORG, bounds=[fo.Bound("org", "gpu", 5)]), fo.ProportionalFair(),
-     "5/2 5/2 7"),
+    (
+        "C1 fair",
+        gpus(12, **ORG, bounds=[fo.Bound("org", "gpu", 5)]),
+        fo.ProportionalFair(),
+        "5/2 5/2 7",
+    ),
     ("P1", P1, TASKS, "4 2 2"),
     ("M1", cards(), TASKS, "52/15 52/15"),
-    ("most", gpus(12, **ORG, guarantees=G1[:1], bounds=[fo.Bound("org", "gpu", 6)]),
-     fo.Throughput(), "6 0 6"),
-]  # fmt: skip
+    (
+        "most",
+        gpus(12, **ORG, guarantees=G1[:1], bounds=[fo.Bound("org", "gpu", 6)]),
+        fo.Throughput(),
+        "6 0 6",
+    ),
+]
 
 
-@pytest.mark.parametrize(("inst", "notion", "wanted"), [k[1:] for k in KNOWN],
-                         ids=[k[0] for k in KNOWN])  # fmt: skip
+@pytest.mark.parametrize(
+    ("inst", "notion", "wanted"), [k[1:] for k in KNOWN], ids=[k[0] for k in KNOWN]
+)
 def test_known_answers(inst, notion, wanted):
     exact = [float(Fraction(part)) for part in wanted.split()]
     found = fo.solve(inst, notion)
@@ -144,9 +185,14 @@ def test_prices_of_a_floor():
 def test_guarantees_that_do_not_fit_name_who_stands_against_whom():
     given = [fo.Guarantee("A", "gpu", 6), fo.Guarantee("B", "gpu", 5), fo.Guarantee("C", "gpu", 4)]
     inst = fo.Instance(
-        [[1]] * 3, [[8], [8]], [[1, 0], [1, 0], [0, 1]], users=["A", "B", "C"],
-        servers=["x", "y"], resources=["gpu"], quotas=fo.Quotas(guarantees=given),
-    )  # fmt: skip
+        [[1]] * 3,
+        [[8], [8]],
+        [[1, 0], [1, 0], [0, 1]],
+        users=["A", "B", "C"],
+        servers=["x", "y"],
+        resources=["gpu"],
+        quotas=fo.Quotas(guarantees=given),
+    )
     with pytest.raises(fo.Infeasible) as caught:
         answer(inst, TASKS)
     words = "A and B together need 11 gpu on x, which has 8; all guarantees would fit if every one"
@@ -156,8 +202,13 @@ def test_guarantees_that_do_not_fit_name_who_stands_against_whom():
     assert proof["prices"]["prices"][0, 0] > 0 == proof["prices"]["prices"][1, 0]
     # pool sums do not prove that a guarantee fits (G3)
     both = [fo.Guarantee("A", "cpu", 5), fo.Guarantee("A", "gpu", 5)]
-    split = fo.Instance([[1, 1]], [[9, 1], [1, 9]], users=["A"], resources=["cpu", "gpu"],
-                        quotas=fo.Quotas(guarantees=both))  # fmt: skip
+    split = fo.Instance(
+        [[1, 1]],
+        [[9, 1], [1, 9]],
+        users=["A"],
+        resources=["cpu", "gpu"],
+        quotas=fo.Quotas(guarantees=both),
+    )
     with pytest.raises(fo.Infeasible, match="5/2 times what there is .* cut to 2/5"):
         answer(split, fo.ProportionalFair())
 
@@ -227,15 +278,19 @@ def test_a_quota_of_nothing_keeps_tasks_at_nothing(notion):
         for team, nominal in (("data", 0), ("ml", 4.74e11), ("web", 0))
     )
     inst = fo.Instance(
-        [[1, 6e9], [2, 31e9], [0.5, 11e9], [1.5, 9e9]], [[48, 5e11], [30, 6e10], [26, 7e10]],
-        users=["a", "b", "c", "d"], servers=["x", "y", "z"], resources=["cpu", "memory"],
+        [[1, 6e9], [2, 31e9], [0.5, 11e9], [1.5, 9e9]],
+        [[48, 5e11], [30, 6e10], [26, 7e10]],
+        users=["a", "b", "c", "d"],
+        servers=["x", "y", "z"],
+        resources=["cpu", "memory"],
         limit=[30, 40, 8, 12],
         quotas=fo.Quotas(
             groups=tuple(fo.Group(name) for name in ("data", "ml", "web")),
-            group={"a": "data", "b": "ml", "c": "web", "d": "web"}, quotas=quotas,
+            group={"a": "data", "b": "ml", "c": "web", "d": "web"},
+            quotas=quotas,
             flavors={"big": ["x"]},
         ),
-    )  # fmt: skip
+    )
     answer = fo.solve(inst, notion)
     assert answer.certificate.certified
     assert not answer.tasks[[0, 2, 3], 0].any()
@@ -257,9 +312,12 @@ def test_a_ceiling_that_binds_nobody_at_steep_alpha(seed, alpha, proved):
 def test_at_alpha_0_what_is_above_a_guarantee_does_not_come_out_of_it():
     # a task of b takes twice the memory of one of a: all beyond 5 GiB of b's are a's, 5 and 5/2
     inst = fo.Instance(
-        [[1, 1], [1, 2]], [[10, 10]], users=["a", "b"], resources=["cpu", "memory"],
+        [[1, 1], [1, 2]],
+        [[10, 10]],
+        users=["a", "b"],
+        resources=["cpu", "memory"],
         quotas=fo.Quotas(guarantees=[fo.Guarantee("b", "memory", 5)]),
-    )  # fmt: skip
+    )
     for solver in ("auto", "clarabel", "scs"):
         found = fo.solve(inst, fo.AlphaFair(0, over="above"), solver=solver)
         assert found.totals == pytest.approx([5, 2.5], rel=1e-6)

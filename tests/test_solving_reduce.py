@@ -21,17 +21,28 @@ from fairopt.solving.reduce import reduce
 
 EXAMPLES = int(os.environ.get("FAIROPT_EXAMPLES", "60"))
 UNIQUE: list[Notion] = [
-    fo.ProportionalFair(), fo.ProportionalFair("dominant-share"), fo.AlphaFair(0.5),
-    fo.AlphaFair(2.0), fo.AlphaFair(5.0, "drf"), fo.AlphaFair(0.5, weight_inside=True),
-    fo.AlphaFair(3.0, weight_inside=True), fo.MaxMin(), fo.MaxMin("tasks"), fo.MaxMin("tsf"),
-    fo.MaxMin("cdrf"), fo.MaxMin("ps-dsf-sum"),
-    fo.PerServerDominantShare("tdm"), fo.PerServerDRF(),
-]  # fmt: skip
+    fo.ProportionalFair(),
+    fo.ProportionalFair("dominant-share"),
+    fo.AlphaFair(0.5),
+    fo.AlphaFair(2.0),
+    fo.AlphaFair(5.0, "drf"),
+    fo.AlphaFair(0.5, weight_inside=True),
+    fo.AlphaFair(3.0, weight_inside=True),
+    fo.MaxMin(),
+    fo.MaxMin("tasks"),
+    fo.MaxMin("tsf"),
+    fo.MaxMin("cdrf"),
+    fo.MaxMin("ps-dsf-sum"),
+    fo.PerServerDominantShare("tdm"),
+    fo.PerServerDRF(),
+]
 """notions whose totals (shares, levels) are unique"""
 OTHER: list[Notion] = [
-    fo.Throughput(), fo.AlphaFair(0.0, "drf"), fo.AlphaFair(0.0, weight_inside=True),
+    fo.Throughput(),
+    fo.AlphaFair(0.0, "drf"),
+    fo.AlphaFair(0.0, weight_inside=True),
     fo.PerServerDominantShare(),
-]  # fmt: skip
+]
 GPU_MODELS = ["real/ec2-gpu", "edge/kinds-of-gpu", "edge/gpu-of-either-kind"]
 
 
@@ -57,10 +68,16 @@ def crowds(draw: st.DrawFn, servers: int = 5) -> fo.Instance:
     demand = np.array(draw(st.lists(amount, min_size=size, max_size=size)))
     demand = demand.reshape((kinds, shapes, r) if by_server else (kinds, r))
     demand[..., 0] = np.where((demand > 0).any(axis=-1), demand[..., 0], 1.0)
-    capacity = np.array(draw(st.lists(st.sampled_from([0.0, 2.0, 5.0, 9.0]), min_size=shapes * r,
-                                      max_size=shapes * r))).reshape(shapes, r)  # fmt: skip
-    allowed = np.array(draw(st.lists(st.booleans(), min_size=kinds * shapes,
-                                     max_size=kinds * shapes))).reshape(kinds, shapes)  # fmt: skip
+    capacity = np.array(
+        draw(
+            st.lists(
+                st.sampled_from([0.0, 2.0, 5.0, 9.0]), min_size=shapes * r, max_size=shapes * r
+            )
+        )
+    ).reshape(shapes, r)
+    allowed = np.array(
+        draw(st.lists(st.booleans(), min_size=kinds * shapes, max_size=kinds * shapes))
+    ).reshape(kinds, shapes)
     allowed[:, 0] = True
     who = np.array(draw(st.lists(st.integers(0, kinds - 1), min_size=2, max_size=7)))
     where = np.array(draw(st.lists(st.integers(0, shapes - 1), min_size=1, max_size=servers)))
@@ -70,14 +87,16 @@ def crowds(draw: st.DrawFn, servers: int = 5) -> fo.Instance:
     assume(len(who))
     users, servers = len(who), len(where)
     weight = draw(st.lists(st.sampled_from([1.0, 2.0, 0.3]), min_size=users, max_size=users))
-    scale = np.array(draw(st.lists(st.sampled_from([1.0, 2.0, 3.0]), min_size=servers,
-                                   max_size=servers)))  # fmt: skip
+    scale = np.array(
+        draw(st.lists(st.sampled_from([1.0, 2.0, 3.0]), min_size=servers, max_size=servers))
+    )
     limit = draw(st.sampled_from(["none", "by weight", "equal", "some"]))
     most = {
-        "none": np.full(users, np.inf), "by weight": np.array(weight) * 1.5,
+        "none": np.full(users, np.inf),
+        "by weight": np.array(weight) * 1.5,
         "equal": np.full(users, 1.25),
         "some": np.where(np.arange(users) % 2, 0.75, np.inf),
-    }[limit]  # fmt: skip
+    }[limit]
     count = draw(st.lists(st.integers(1, 3), min_size=servers, max_size=servers))
     own = demand[who][:, where] if by_server else demand[who]
     return fo.Instance(
@@ -141,9 +160,10 @@ def test_every_rule_is_tried() -> None:
     tried = {notion.name for notion in (*UNIQUE, *OTHER)} | {"bmf"}
     alpha = {"alpha-fair": {"alpha": 2.0}}
     ruled = {
-        name for name, notion in NOTIONS.items()
+        name
+        for name, notion in NOTIONS.items()
         if notion(**alpha.get(name, {})).merging is not None
-    }  # fmt: skip
+    }
     assert ruled <= tried and len(ruled) == 7
 
 
@@ -163,9 +183,11 @@ def test_tasks_split_and_merged_again_are_the_same(inst: fo.Instance, notion: No
     rng = np.random.default_rng(0)
     x = np.where(small.instance.eligible, rng.random(small.instance.shape[:2]), 0.0)
     tasks, p, mu, levels = small.expand(
-        x, rng.random(small.instance.pool.shape), rng.random(len(x)),
+        x,
+        rng.random(small.instance.pool.shape),
+        rng.random(len(x)),
         rng.random((2, *small.instance.pool.shape)),
-    )  # fmt: skip
+    )
     assert p is not None and mu is not None and levels is not None
     assert tasks.shape == inst.shape[:2] and (tasks[~inst.eligible] == 0).all()
     back = np.zeros_like(x)
@@ -202,9 +224,11 @@ def gpu_cluster(seed: int) -> fo.Instance:
     gpus = np.where(has[:, None] == np.arange(kinds), rng.choice([4, 8], machines)[:, None], 0)
     asked = np.where(wants[:, None] == np.arange(kinds), rng.choice([1, 2], users)[:, None], 0)
     return fo.Instance(
-        np.hstack([demand, asked]), np.hstack([capacity, gpus]),
-        weight=rng.choice([1.0, 2.0], users), count=rng.integers(1, 4, machines),
-    )  # fmt: skip
+        np.hstack([demand, asked]),
+        np.hstack([capacity, gpus]),
+        weight=rng.choice([1.0, 2.0], users),
+        count=rng.integers(1, 4, machines),
+    )
 
 
 @pytest.mark.parametrize("notion", [*UNIQUE, *OTHER], ids=label)
@@ -230,9 +254,11 @@ def test_models_with_gpus_are_solved_under_every_notion(model: str, name: str) -
         return
     alloc = fo.solve(inst, notion)
     assert alloc.certificate is not None and alloc.certificate.certified
-    assert fo.certify(fo.Allocation(
-        inst, notion, alloc.tasks, alloc.prices, alloc.limit_prices, alloc.level_prices
-    )).certified  # fmt: skip
+    assert fo.certify(
+        fo.Allocation(
+            inst, notion, alloc.tasks, alloc.prices, alloc.limit_prices, alloc.level_prices
+        )
+    ).certified
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -342,8 +368,13 @@ def servers_of(inst: fo.Instance, notion: Notion) -> list[int]:
 def test_servers_of_equal_and_of_proportional_capacity() -> None:
     capacity = [[1.0, 2.0], [0.1, 0.2], [1.0, 2.0], [0.3, 0.6], [0.3, 0.6000000000000001]]
     inst = fo.Instance([[1, 1], [1, 3]], capacity, count=[1, 2, 3, 1, 1])
-    for notion in (fo.ProportionalFair(), fo.MaxMin(), fo.PerServerDominantShare("tdm"),
-                   fo.PerServerDRF(), fo.Throughput()):  # fmt: skip
+    for notion in (
+        fo.ProportionalFair(),
+        fo.MaxMin(),
+        fo.PerServerDominantShare("tdm"),
+        fo.PerServerDRF(),
+        fo.Throughput(),
+    ):
         assert servers_of(inst, notion) == [0, 0, 0, 0, 1], notion
     # a task's share is of one machine here: larger where the machine is smaller
     assert servers_of(inst, fo.ProportionalFair("dominant-share")) == [0, 1, 0, 2, 3]
@@ -371,8 +402,9 @@ def test_servers_that_users_tell_apart_stay_apart() -> None:
     inst = fo.Instance([[1, 1], [1, 3]], equal)
     assert reduce(inst, fo.MaxMin(), scores).servers.of.tolist() == [0, 0, 1]
     assert reduce(inst.replace(demand=np.ones((2, 2))), fo.MaxMin(), scores).users.of.tolist() == [
-        0, 1,
-    ]  # fmt: skip
+        0,
+        1,
+    ]
 
 
 def test_scores_are_those_of_the_original() -> None:
@@ -404,8 +436,11 @@ def test_levels_name_all_users_and_servers() -> None:
     inst = crowd()
     merged, apart = (fo.solve(inst, fo.MaxMin(), reduce=on) for on in (True, False))
     assert merged.steps[0] == {
-        "step": "reduce", "users": [12, 4], "servers": [6, 2], "never binding": ["r3"],
-    }  # fmt: skip
+        "step": "reduce",
+        "users": [12, 4],
+        "servers": [6, 2],
+        "never binding": ["r3"],
+    }
     assert merged.level_prices is not None and merged.level_prices.shape[1:] == inst.pool.shape
     named = [name for step in merged.steps[1:] for name in step["users"]]
     assert sorted(named) == sorted(inst.users)
@@ -442,8 +477,11 @@ def test_nothing_to_merge_changes_nothing() -> None:
 
 def test_notions_without_a_rule_are_left_alone() -> None:
     inst = crowd()
-    without = {name for name, notion in NOTIONS.items()
-               if name != "alpha-fair" and notion().merging is None}  # fmt: skip
+    without = {
+        name
+        for name, notion in NOTIONS.items()
+        if name != "alpha-fair" and notion().merging is None
+    }
     assert {"drf-hug", "equal-m", "sum-m"} <= without
     assert fo.BottleneckMaxFair("enumeration").merging is None
     assert fo.BottleneckMaxFair(objective="u1").merging is None

@@ -39,9 +39,13 @@ def clusters(draw: st.DrawFn) -> fo.Instance:
     demand = np.array(draw(st.lists(amount, min_size=size, max_size=size))).reshape(shape)
     demand[..., 0] = np.where((demand > 0).any(axis=-1), demand[..., 0], 0.3)
     capacity = np.reshape(
-        draw(st.lists(st.sampled_from([0.0, 0.3, 1.0, 2.0, 5.0, 50.0]), min_size=i * r,
-                      max_size=i * r)), (i, r),
-    )  # fmt: skip
+        draw(
+            st.lists(
+                st.sampled_from([0.0, 0.3, 1.0, 2.0, 5.0, 50.0]), min_size=i * r, max_size=i * r
+            )
+        ),
+        (i, r),
+    )
     # whoever is eligible somewhere
     there = ((capacity > 0) | (demand.reshape(n, -1, r) == 0)).all(axis=2).any(axis=1)
     demand, n = demand[there], int(there.sum())
@@ -62,9 +66,11 @@ def test_what_is_dropped_never_binds(inst: fo.Instance, alone_matters: bool) -> 
                 assert most_used(inst, i, r, kept) <= 1 + 1e-9
     if gone and alone_matters:
         fewer = inst.replace(
-            demand=inst.demand[..., kept], capacity=inst.capacity[:, kept],
-            placement=inst.eligible, resources=[inst.resources[r] for r in kept],
-        )  # fmt: skip
+            demand=inst.demand[..., kept],
+            capacity=inst.capacity[:, kept],
+            placement=inst.eligible,
+            resources=[inst.resources[r] for r in kept],
+        )
         np.testing.assert_array_equal(fewer.alone, inst.alone)
 
 
@@ -121,8 +127,11 @@ def test_the_answer_has_price_zero_there_and_is_certified() -> None:
     assert alloc.certificate is not None and alloc.certificate.certified
     assert alloc.prices is not None and alloc.prices[0, 2] == 0
     assert alloc.steps[0] == {
-        "step": "reduce", "users": [2, 2], "servers": [1, 1], "never binding": ["disk"],
-    }  # fmt: skip
+        "step": "reduce",
+        "users": [2, 2],
+        "servers": [1, 1],
+        "never binding": ["disk"],
+    }
 
 
 @pytest.mark.parametrize("notion", [fo.PerServerDominantShare(), fo.PerServerDRF()])

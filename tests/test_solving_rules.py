@@ -1,5 +1,4 @@
-"""Answers beside own rules: worked examples in fractions, other solvers, restated rules, conflicts.
-"""
+"""Answers beside own rules: worked examples, other solvers, restated rules, conflicts."""
 
 from __future__ import annotations
 
@@ -22,10 +21,12 @@ TASKS = {"criterion": "tasks"}
 
 LEVELS: dict[str, list[tuple[list[str], dict[str, Fraction]]]] = {
     "rules/r2": [(["B"], {"y": Fraction(1, 3)}), (["A", "C"], {"power": Fraction(1, 10)})],
-    "rules/r7b": [(["B", "C"], {"pool": Fraction(1, 3), "least A": Fraction(1, 3)}),
-                  (["A"], {"pool": Fraction(1, 8)})],
+    "rules/r7b": [
+        (["B", "C"], {"pool": Fraction(1, 3), "least A": Fraction(1, 3)}),
+        (["A"], {"pool": Fraction(1, 8)}),
+    ],
     "rules/r8c": [(["A", "B"], {"conduit": Fraction(4, 5)})],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LEVELS)
@@ -36,8 +37,9 @@ def test_prices_of_each_level(name: str) -> None:
     assert answer.rounds is not None
     for each, (users, prices) in zip(answer.rounds, LEVELS[name], strict=False):
         assert sorted(each["users"]) == users
-        own = {row.name: p for row, p in zip(inst.own_rows, each["prices"]["rule_prices"],
-                                             strict=True)}  # fmt: skip
+        own = {
+            row.name: p for row, p in zip(inst.own_rows, each["prices"]["rule_prices"], strict=True)
+        }
         at = {**dict(zip(inst.servers, each["prices"]["prices"].max(axis=1), strict=True)), **own}
         found = {key: value for key, value in at.items() if value > 1e-9}
         assert found == pytest.approx({k: float(v) for k, v in prices.items()}, rel=1e-9)
@@ -82,8 +84,12 @@ def test_every_notion_is_certified(seed: int) -> None:
     table = rows(inst)
     from scipy.optimize import linprog
 
-    best = linprog(-(inst.weight[table.owner] * answer.score[inst.pairs]), A_ub=table.left,
-                   b_ub=table.right, method="highs")  # fmt: skip
+    best = linprog(
+        -(inst.weight[table.owner] * answer.score[inst.pairs]),
+        A_ub=table.left,
+        b_ub=table.right,
+        method="highs",
+    )
     assert answer.objective == pytest.approx(-best.fun, rel=1e-9)
 
 
@@ -104,11 +110,17 @@ def restated(seed: int) -> tuple[fo.Instance, fo.Instance]:
     least = round(float(free.totals[3] * rng.uniform(1.02, 1.1)), 3)
     limits = np.full(users, np.inf)
     limits[2] = limit
-    quotas = fo.Quotas([fo.Group("g", weight=2)], {"u1": "g", "u2": "g"},
-                       bounds=[fo.Bound("g", "r1", most)], guarantee_tasks={"u4": least})
-    own = [fo.Rule("ceiling", most=most, terms=[fo.Term(["u1", "u2"], resource="r1")]),
-           fo.Rule("limit", most=limit, terms=[fo.Term("u3")]),
-           fo.Rule("guarantee", least=least, terms=[fo.Term("u4")])]  # fmt: skip
+    quotas = fo.Quotas(
+        [fo.Group("g", weight=2)],
+        {"u1": "g", "u2": "g"},
+        bounds=[fo.Bound("g", "r1", most)],
+        guarantee_tasks={"u4": least},
+    )
+    own = [
+        fo.Rule("ceiling", most=most, terms=[fo.Term(["u1", "u2"], resource="r1")]),
+        fo.Rule("limit", most=limit, terms=[fo.Term("u3")]),
+        fo.Rule("guarantee", least=least, terms=[fo.Term("u4")]),
+    ]
     return plain.replace(limit=limits, quotas=quotas), plain.replace(rules=own)
 
 

@@ -147,7 +147,7 @@ def test_the_rest_is_handed_out_the_same_way() -> None:
         (fo.PerServerDominantShare(division="tdm"), "another notion on another instance"),
         (fo.EqualTasks("free"), "another notion on another instance"),
     ],
-)  # fmt: skip
+)
 def test_without_one_program_it_says_which_way_it_has(notion: fo.Notion, says: str) -> None:
     inst = fo.read("kesidis2016/no-penalty").instance
     score = fo.criteria.score(inst, notion.criterion)
@@ -158,10 +158,15 @@ def test_without_one_program_it_says_which_way_it_has(notion: fo.Notion, says: s
 @pytest.mark.parametrize(
     ("notion", "factor"),
     [
-        (fo.Throughput(), 1), (fo.CommonTasks(), 1), (fo.AlphaFair(2), 1), (fo.AlphaFair(0.5), 1),
-        (fo.EqualTasks(), 11 / 18), (fo.Tradeoff(), 3), (fo.Tradeoff(t_pf=900), 3),
+        (fo.Throughput(), 1),
+        (fo.CommonTasks(), 1),
+        (fo.AlphaFair(2), 1),
+        (fo.AlphaFair(0.5), 1),
+        (fo.EqualTasks(), 11 / 18),
+        (fo.Tradeoff(), 3),
+        (fo.Tradeoff(t_pf=900), 3),
     ],
-)  # fmt: skip
+)
 def test_the_problem_has_the_objective_as_stated(notion: fo.Notion, factor: float) -> None:
     """Or times the factor that its page names: sum phi, the largest gain of a task."""
     inst = fo.read("kesidis2016/no-penalty").instance
@@ -181,8 +186,12 @@ def test_any_mix_of_the_rest_kesidis2016_section_4_1() -> None:
     capped = fo.solve(inst.replace(limit=free.totals * [0.9, 1.0, 2.0]), fo.EqualTasks("free"))
     assert capped.totals == pytest.approx(free.totals * [0.9, 1.0, 1.0])
     given = free.steps[-1]["resources"]
-    amount = np.array([[[given[u][s].get(r, 0.0) for r in inst.resources] for s in inst.servers]
-                       for u in inst.users])  # fmt: skip
+    amount = np.array(
+        [
+            [[given[u][s].get(r, 0.0) for r in inst.resources] for s in inst.servers]
+            for u in inst.users
+        ]
+    )
     assert (amount / inst.pool).sum() == pytest.approx(4)
     # everybody's tasks are those its shares allow, and nobody's are below the equal level
     assert free.tasks == pytest.approx((amount / inst.demand[:, None, :]).min(axis=2))
@@ -208,10 +217,13 @@ def test_steps_name_the_engine_that_ran() -> None:
     """Two users are answered by the method of small questions, and that is what the step says."""
     two = fo.Instance([[1.0, 4.0], [3.0, 1.0]], [[9.0, 18.0]])
     ran = {
-        fo.ProportionalFair(): "interior, small", fo.Tradeoff(1, 1): "interior, small",
-        fo.MaxMin(): "level", fo.PerServerDominantShare(): "refill",
-        fo.PerServerDRF(): "per-server water filling", fo.BottleneckMaxFair(): "water-levels",
-    }  # fmt: skip
+        fo.ProportionalFair(): "interior, small",
+        fo.Tradeoff(1, 1): "interior, small",
+        fo.MaxMin(): "level",
+        fo.PerServerDominantShare(): "refill",
+        fo.PerServerDRF(): "per-server water filling",
+        fo.BottleneckMaxFair(): "water-levels",
+    }
     for notion, engine in ran.items():
         steps = fo.solve(two, notion).steps
         assert engine in {step.get("engine", step.get("step")) for step in steps}, steps

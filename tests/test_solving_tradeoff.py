@@ -30,18 +30,21 @@ def terms(alloc):
     """Omega, var F, sum V of an answer."""
     inst, dominant = alloc.instance, alloc.score * alloc.tasks
     return (
-        penalties.omega(inst, alloc.levels, 1.0), penalties.across(alloc.levels),
+        penalties.omega(inst, alloc.levels, 1.0),
+        penalties.across(alloc.levels),
         float(penalties.within(inst, dominant).sum()),
-    )  # fmt: skip
+    )
 
 
 def written_out(inst):
     """Counts (1, 3) as four servers."""
     rows = [0, 1, 1, 1]
     return inst.replace(
-        capacity=inst.capacity[rows], placement=inst.placement[:, rows], count=[1] * 4,
+        capacity=inst.capacity[rows],
+        placement=inst.placement[:, rows],
+        count=[1] * 4,
         servers=list("abcd"),
-    )  # fmt: skip
+    )
 
 
 # -- the notion -------------------------------------------------------------------------------
@@ -65,9 +68,12 @@ def test_g_ends_where_worths_can_no_longer_be_told_apart():
 
 def test_objective_is_the_formula_written_out():
     inst = fo.Instance(
-        [[1, 4], [3, 1], [3, 4]], [[9, 18], [18, 9]], placement=[[1, 1], [0, 1], [1, 1]],
-        weight=[1, 2, 0.5], count=[1, 3],
-    )  # fmt: skip
+        [[1, 4], [3, 1], [3, 4]],
+        [[9, 18], [18, 9]],
+        placement=[[1, 1], [0, 1], [1, 1]],
+        weight=[1, 2, 0.5],
+        count=[1, 3],
+    )
     x = np.array([[1.0, 0.3], [0.0, 2.0], [0.5, 0.6]])
     alloc = fo.Allocation(inst, fo.Tradeoff(t_pf=2, t_drf=3, g=2), x)
     # each row of count k written out as k servers
@@ -98,8 +104,9 @@ def test_a_server_nobody_may_use_has_no_variance():
     more = inst.replace(
         capacity=np.vstack([inst.capacity, [5.0, 5.0]]),
         placement=np.column_stack([inst.placement, np.zeros(3, bool)]),
-        count=[1, 1, 1], servers=["pool1", "pool2", "empty"],
-    )  # fmt: skip
+        count=[1, 1, 1],
+        servers=["pool1", "pool2", "empty"],
+    )
     notion = fo.Tradeoff(t_drf=10)
     a, b = fo.solve(inst, notion), fo.solve(more, notion)
     assert a.objective == pytest.approx(b.objective, rel=1e-10)
@@ -114,8 +121,10 @@ def test_a_server_nobody_may_use_has_no_variance():
 def test_own_method_and_program_agree(g, weights):
     inst = generate.random_instance(4, 2, 2, density=0.8, seed=3, weight_decades=1.0)
     notion = fo.Tradeoff(*weights, g=g)
-    own, program = fo.solve(inst, notion), fo.solve(inst, notion, solver="clarabel",
-                                                    uncertified="return")  # fmt: skip
+    own, program = (
+        fo.solve(inst, notion),
+        fo.solve(inst, notion, solver="clarabel", uncertified="return"),
+    )
     assert [step["step"] for step in own.steps] == ["interior, small"]
     assert own.certificate.gap <= 1e-9 and own.certificate.residual <= 1e-9
     assert own.objective >= program.objective - 1e-9 * abs(program.objective)
@@ -233,9 +242,13 @@ def test_both_hard_forms_may_empty_a_server():
 
 def test_hard_forms_that_leave_nothing_say_who():
     inst = fo.Instance(
-        [[1.0], [1.0], [1.0]], [[2.0], [2.0]], placement=[[1, 0], [1, 0], [0, 1]],
-        weight=[1, 2, 1], users=["a", "b", "c"], servers=["s", "t"],
-    )  # fmt: skip
+        [[1.0], [1.0], [1.0]],
+        [[2.0], [2.0]],
+        placement=[[1, 0], [1, 0], [0, 1]],
+        weight=[1, 2, 1],
+        users=["a", "b", "c"],
+        servers=["s", "t"],
+    )
     with pytest.raises(fo.Infeasible) as caught:
         fo.solve(inst, fo.Tradeoff(equal_across=True, equal_within=True))
     text = str(caught.value)

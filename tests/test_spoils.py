@@ -13,9 +13,7 @@ from fairopt.notions import NOTIONS
 @pytest.fixture(autouse=True)
 def no_witness(monkeypatch):
     """Whether a better answer is searched decides between refuted and unproved, not here."""
-    monkeypatch.setattr(
-        "fairopt.certificates.witness.better", lambda alloc, *_: (alloc.tasks, 0.0)
-    )
+    monkeypatch.setattr("fairopt.certificates.witness.better", lambda alloc, *_: (alloc.tasks, 0.0))
 
 
 @pytest.mark.parametrize("case", cases(), ids=str)

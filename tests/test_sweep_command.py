@@ -38,16 +38,17 @@ def test_the_grid_is_in_order_and_deduced(capsys: pytest.CaptureFixture[str]) ->
     assert run(["sweep", MODEL, *over]) == 0
     rows = table(capsys)
     assert [(r["t_drf"], r["weight.n1"]) for r in rows] == [
-        ("0.0", "1.0"), ("0.0", "2.0"), ("10.0", "1.0"), ("10.0", "2.0")
-    ]  # fmt: skip
+        ("0.0", "1.0"),
+        ("0.0", "2.0"),
+        ("10.0", "1.0"),
+        ("10.0", "2.0"),
+    ]
     assert {r["notion"] for r in rows} == {"tradeoff"}
     answer = fo.solve(three_users().replace(weight=[2, 1, 1]), fo.Tradeoff(0, 10))
     assert float(rows[3]["share.n1"]) == answer.shares[0]
 
 
-def test_the_models_own_notion_where_it_takes_the_names(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_models_own_notion_where_it_takes_the_names(capsys: pytest.CaptureFixture[str]) -> None:
     cases = fo.read("kesidis2016/t-drf").cases
     case = next(k for k, c in enumerate(cases) if c.parameters.get("t_drf") == 900)
     over = ["--over", "t_pf=0,5", "--json"]
@@ -74,8 +75,9 @@ def test_files_are_those_of_python(
         pytest.importorskip("pandas")
         pytest.importorskip("pyarrow")
     path = tmp_path / f"out.{ending}"
-    assert run(["sweep", MODEL, "--over", "alpha=1,2", "--notion", "alpha-fair",
-                "-o", str(path)]) == 0  # fmt: skip
+    assert (
+        run(["sweep", MODEL, "--over", "alpha=1,2", "--notion", "alpha-fair", "-o", str(path)]) == 0
+    )
     out = capsys.readouterr()
     assert out.out == "" and out.err == f"2 points, 2 certified: {path}\n"
     pairs, labels = fo.sweeping.grid(three_users(), fo.AlphaFair(1), {"alpha": [1.0, 2.0]})
@@ -133,8 +135,14 @@ def test_every_fault_in_one_message(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["sweep", MODEL, *(word for each in bad for word in ("--over", each))]) == 2
     said = capsys.readouterr().err
     assert said.startswith("fairopt: 6 faults\n")
-    for place in ("alpha: found -0.5", "alpha: found -1;", "t_dfr: found", "weight.n9: found 'n9'",
-                  "capacity.pool1.r1: found '9:18'", "limit.n1: found 0"):  # fmt: skip
+    for place in (
+        "alpha: found -0.5",
+        "alpha: found -1;",
+        "t_dfr: found",
+        "weight.n9: found 'n9'",
+        "capacity.pool1.r1: found '9:18'",
+        "limit.n1: found 0",
+    ):
         assert f"  --over {place}" in said
 
 
@@ -170,8 +178,11 @@ def test_a_missing_extra_says_what_to_install(
     for module in (sweep_table, sweep_workers, fo.sweeping.result):
         monkeypatch.setattr(module, "find_spec", lambda name: None)
     over = ["sweep", MODEL, "--over", "alpha=1,2"]
-    for option, value, extra in (("-o", "a.parquet", "frame"), ("--dask", "x:1", "dask"),
-                                 ("--plot", "a.png", "plot")):  # fmt: skip
+    for option, value, extra in (
+        ("-o", "a.parquet", "frame"),
+        ("--dask", "x:1", "dask"),
+        ("--plot", "a.png", "plot"),
+    ):
         value = str(tmp_path / value) if option != "--dask" else value
         assert run([*over, option, value]) == 2
         assert f"pip install 'fairopt[{extra}]'" in capsys.readouterr().err

@@ -115,9 +115,7 @@ def test_nothing_to_do_is_no_error(inst: fo.Instance) -> None:
     assert json.loads(found.to_json())["rows"] == []
 
 
-def test_equal_points_are_solved_once(
-    inst: fo.Instance, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_equal_points_are_solved_once(inst: fo.Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     real = worker.row_of
     monkeypatch.setattr(worker, "row_of", lambda *asked: seen.append(asked) or real(*asked))

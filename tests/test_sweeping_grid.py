@@ -54,14 +54,23 @@ def test_a_logarithmic_range_is_even_in_ratios(start: float, stop: float, count:
 @pytest.mark.parametrize(
     "text, said",
     [
-        ("a", "NAME=VALUES"), ("=1", "NAME=VALUES"), ("a=", "NAME=VALUES"),
-        ("a=0:1", "START:STOP:COUNT"), ("a=x:1:3", "START:STOP:COUNT"),
-        ("a=0:1:2:3", "START:STOP:COUNT"), ("a=lin:0:1:3", "START:STOP:COUNT"),
-        ("a=0:1:1", "count of 1"), ("a=0:1:2.5", "count of 2.5"), ("a=0:1:nan", "count of nan"),
-        ("a=0:1:99999999", "count of 99999999"), ("a=0:inf:3", "finite ends"),
-        ("a=log:0:1:3", "> 0"), ("a=1,,2", "every two commas"), ("a=1,nan", "not nan"),
+        ("a", "NAME=VALUES"),
+        ("=1", "NAME=VALUES"),
+        ("a=", "NAME=VALUES"),
+        ("a=0:1", "START:STOP:COUNT"),
+        ("a=x:1:3", "START:STOP:COUNT"),
+        ("a=0:1:2:3", "START:STOP:COUNT"),
+        ("a=lin:0:1:3", "START:STOP:COUNT"),
+        ("a=0:1:1", "count of 1"),
+        ("a=0:1:2.5", "count of 2.5"),
+        ("a=0:1:nan", "count of nan"),
+        ("a=0:1:99999999", "count of 99999999"),
+        ("a=0:inf:3", "finite ends"),
+        ("a=log:0:1:3", "> 0"),
+        ("a=1,,2", "every two commas"),
+        ("a=1,nan", "not nan"),
     ],
-)  # fmt: skip
+)
 def test_every_bad_text_is_told_at_once(text: str, said: str) -> None:
     axes, faults = axes_of([text, "b=1,2", "b=0", text])
     assert said in str(faults[0]) and said in str(faults[-1])
@@ -80,15 +89,29 @@ def test_a_grid_is_every_combination_last_name_fastest() -> None:
 
 
 def test_every_number_of_an_instance_can_be_swept() -> None:
-    inst = fo.Instance([[1, 4], [3, 1]], [[9, 18], [1, 1]], users=["a.b", "a"],
-                       servers=["s.1", "s"], resources=["r", "x.y"])  # fmt: skip
-    over = {"weight.a.b": [2], "limit.a": [math.inf, 3], "count.s": [4], "capacity.s.1.r": [5],
-            "capacity.s.1.x.y": [6], "demand.a.x.y": [7]}  # fmt: skip
+    inst = fo.Instance(
+        [[1, 4], [3, 1]],
+        [[9, 18], [1, 1]],
+        users=["a.b", "a"],
+        servers=["s.1", "s"],
+        resources=["r", "x.y"],
+    )
+    over = {
+        "weight.a.b": [2],
+        "limit.a": [math.inf, 3],
+        "count.s": [4],
+        "capacity.s.1.r": [5],
+        "capacity.s.1.x.y": [6],
+        "demand.a.x.y": [7],
+    }
     found = grid(inst, fo.ProportionalFair(), over)[0][1][0]
     assert found == inst.replace(
-        weight=[2, 1], limit=[math.inf, 3], count=[1, 4], capacity=[[5, 6], [1, 1]],
+        weight=[2, 1],
+        limit=[math.inf, 3],
+        count=[1, 4],
+        capacity=[[5, 6], [1, 1]],
         demand=[[1, 4], [3, 7]],
-    )  # fmt: skip
+    )
     by_server = inst.replace(demand=inst.demand_by_server)
     twice = grid(by_server, fo.ProportionalFair(), {"demand.a.r": [5]})[0][0][0]
     assert twice.demand[1].tolist() == [[5, 1], [5, 1]]
@@ -99,17 +122,29 @@ def test_every_number_of_an_instance_can_be_swept() -> None:
 
 def test_every_fault_of_a_grid_is_told_at_once() -> None:
     over = {
-        "alpha": [1, -1], "t_dfr": [1], "weight.n4": [1], "weight.n1": [0, "x"], "color.n1": [1],
-        "capacity.pool1": [1], "count.pool1": [1.5], "capacity.pool1.r1": [-1],
-    }  # fmt: skip
+        "alpha": [1, -1],
+        "t_dfr": [1],
+        "weight.n4": [1],
+        "weight.n1": [0, "x"],
+        "color.n1": [1],
+        "capacity.pool1": [1],
+        "count.pool1": [1.5],
+        "capacity.pool1.r1": [-1],
+    }
     with pytest.raises(BadInput) as caught:
         grid(three_users(), fo.AlphaFair(1), over)
     told = {(fault.place.removeprefix("--over "), fault.found) for fault in caught.value.faults}
     assert told == {
-        ("alpha", "-1"), ("t_dfr", "an unknown name"), ("weight.n4", "'n4'"),
-        ("weight.n1", "0"), ("weight.n1", "'x'"), ("color.n1", "'color'"),
-        ("capacity.pool1", "'pool1'"), ("count.pool1", "1.5"), ("capacity.pool1.r1", "-1"),
-    }  # fmt: skip
+        ("alpha", "-1"),
+        ("t_dfr", "an unknown name"),
+        ("weight.n4", "'n4'"),
+        ("weight.n1", "0"),
+        ("weight.n1", "'x'"),
+        ("color.n1", "'color'"),
+        ("capacity.pool1", "'pool1'"),
+        ("count.pool1", "1.5"),
+        ("capacity.pool1.r1", "-1"),
+    }
     assert "t_drf of tradeoff" in str(caught.value) and "n3" in str(caught.value)
 
 
@@ -128,13 +163,20 @@ def test_names_mean_a_notion() -> None:
 def ruled() -> fo.Instance:
     """Groups with dots in their names, a flavor, quotas of the flavor alone."""
     return fo.Instance(
-        [[1, 1], [1, 0]], [[9, 9]], users=["A", "B"], servers=["s"], resources=["gpu", "a.gpu"],
+        [[1, 1], [1, 0]],
+        [[9, 9]],
+        users=["A", "B"],
+        servers=["s"],
+        resources=["gpu", "a.gpu"],
         quotas=fo.Quotas(
-            [fo.Group("org"), fo.Group("org.a", "org")], {"A": "org.a"},
-            [fo.Guarantee("org", "gpu", 2)], [fo.Bound("B", "gpu", 5)],
-            [fo.Quota("org", "gpu", 4, 1, flavor="fast")], {"fast": ["s"]},
+            [fo.Group("org"), fo.Group("org.a", "org")],
+            {"A": "org.a"},
+            [fo.Guarantee("org", "gpu", 2)],
+            [fo.Bound("B", "gpu", 5)],
+            [fo.Quota("org", "gpu", 4, 1, flavor="fast")],
+            {"fast": ["s"]},
         ),
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,16 @@ def inst() -> fo.Instance:
 
 
 KEYED = st.sampled_from(
-    [*alphas(0.0, 1.0, 1.5), fo.AlphaFair(1.5, "dominant-share", True), fo.ProportionalFair(),
-     fo.Throughput(), fo.MaxMin("tsf"), fo.PerServerDominantShare("tdm"),
-     fo.PerServerDominantShare("rdm", order=("s1", "s2"))]
-)  # fmt: skip
+    [
+        *alphas(0.0, 1.0, 1.5),
+        fo.AlphaFair(1.5, "dominant-share", True),
+        fo.ProportionalFair(),
+        fo.Throughput(),
+        fo.MaxMin("tsf"),
+        fo.PerServerDominantShare("tdm"),
+        fo.PerServerDominantShare("rdm", order=("s1", "s2")),
+    ]
+)
 
 
 @given(KEYED, KEYED)
@@ -42,8 +48,11 @@ def test_keys_hold_instance_settings_and_versions(
     def key(instance: fo.Instance, **given: Any) -> str | None:
         return points.points_of(instance, alphas(1), None, given)[0].key
 
-    keys = {key(inst, solver="auto"), key(inst, solver="scs"),
-            key(inst.replace(weight=[1.0, 1.0, 2.0]), solver="auto")}  # fmt: skip
+    keys = {
+        key(inst, solver="auto"),
+        key(inst, solver="scs"),
+        key(inst.replace(weight=[1.0, 1.0, 2.0]), solver="auto"),
+    }
     assert len(keys) == 3
     for name in ("fairopt", "numpy", "cvxpy", "clarabel"):
         other = {**points.versions(), name: "9.9"}

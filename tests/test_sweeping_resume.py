@@ -143,9 +143,14 @@ EDITS: tuple[tuple[tuple[Any, ...], Any, str], ...] = (
 
 @pytest.mark.parametrize(("places", "value", "says"), EDITS, ids=range(len(EDITS)))
 def test_an_edited_line_is_found_named_and_solved_again(
-    places: tuple[Any, ...], value: Any, says: str,
-    inst: fo.Instance, tmp_path: Path, whole: tuple[str, bytes], solved: list[Any],
-) -> None:  # fmt: skip
+    places: tuple[Any, ...],
+    value: Any,
+    says: str,
+    inst: fo.Instance,
+    tmp_path: Path,
+    whole: tuple[str, bytes],
+    solved: list[Any],
+) -> None:
     path = tmp_path / "points.jsonl"
     path.write_bytes(_edited(whole[1], *places, value=value))
     with pytest.warns(JournalWarning) as told:
@@ -313,9 +318,13 @@ def started(*arguments: str) -> subprocess.Popen[str]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "fairopt.cli", *GRID, *arguments], env=ENVIRONMENT, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "fairopt.cli", *GRID, *arguments],
+            env=ENVIRONMENT,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
     finally:
         signal.signal(signal.SIGINT, before)
 
@@ -420,8 +429,17 @@ def test_a_full_disk_ends_with_2_and_what_was_kept_goes_on(
 
 def test_the_command_names_a_damaged_line(tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
-    short = [sys.executable, "-m", "fairopt.cli", "sweep", "kesidis2016/no-penalty", "--over",
-             "alpha=1,2", "--resume", str(path)]  # fmt: skip
+    short = [
+        sys.executable,
+        "-m",
+        "fairopt.cli",
+        "sweep",
+        "kesidis2016/no-penalty",
+        "--over",
+        "alpha=1,2",
+        "--resume",
+        str(path),
+    ]
     first = subprocess.run(short, env=ENVIRONMENT, capture_output=True, text=True, check=True)
     path.write_text(path.read_text().replace('"verdict": "certified"', '"verdict": "refuted"', 1))
     again = subprocess.run(short, env=ENVIRONMENT, capture_output=True, text=True, check=True)

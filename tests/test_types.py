@@ -43,11 +43,22 @@ def told(tmp_path_factory):
     root = Path(fo.__file__).parents[1]
     run = subprocess.run(
         [
-            sys.executable, "-m", "mypy", "--strict", "--config-file", str(root / "pyproject.toml"),
-            "--cache-dir", str(root / ".mypy_cache"), f"{RIGHT}.py", f"{WRONG}.py",
+            sys.executable,
+            "-m",
+            "mypy",
+            "--strict",
+            "--config-file",
+            str(root / "pyproject.toml"),
+            "--cache-dir",
+            str(root / ".mypy_cache"),
+            f"{RIGHT}.py",
+            f"{WRONG}.py",
         ],
-        capture_output=True, text=True, cwd=folder, env=None,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=None,
+    )
     assert not run.stderr, run.stderr
     return run.stdout.splitlines()
 

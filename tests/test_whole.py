@@ -141,8 +141,9 @@ def test_nodes_alike_are_one_kind():
     inst = fo.Instance([[1]], [[2], [2], [3]], count=[1, 4, 1])
     asked = asking(inst, [7])
     assert [(row.count, dict(own)) for row, own in zip(asked.rows, asked.servers, strict=True)] == [
-        (5, {"s1": 1, "s2": 4}), (1, {"s3": 1}),
-    ]  # fmt: skip
+        (5, {"s1": 1, "s2": 4}),
+        (1, {"s3": 1}),
+    ]
     found = whole(inst, [13])
     assert found.tasks() == {"u1": {"s1": 2, "s2": 8, "s3": 3}}
 

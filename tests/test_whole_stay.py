@@ -26,8 +26,9 @@ def drawn(seed):
         rows.append(
             Row(f"s{i}", rng.randint(1, 2), room, tuple((n, "", need[n], None) for n in some))
         )
-    own = problem([f"u{n}" for n in range(users)], rows, [Fraction(0)] * users, [None] * users,
-                  [1] * users)  # fmt: skip
+    own = problem(
+        [f"u{n}" for n in range(users)], rows, [Fraction(0)] * users, [None] * users, [1] * users
+    )
     held = [
         [
             {k.user: m for k, m in zip(c.kinds, rng.choice(patterns(c)), strict=True) if m}
@@ -101,9 +102,11 @@ def test_spoiled_bounds_are_not_believed():
         sigma[j] = max(0, sigma[j] - rng.choice([1, 1, 500, 1000]))
         price = [max(0, p + rng.choice([-1000, 0, 0, 1, 1000])) for p in prices.price]
         for change in (
-            {"sigma": tuple(sigma)}, {"price": tuple(price)}, {"unit": prices.unit * 2},
+            {"sigma": tuple(sigma)},
+            {"price": tuple(price)},
+            {"unit": prices.unit * 2},
             {"unit": 0},
-        ):  # fmt: skip
+        ):
             spoiled = replace(prices, **change)
             found = staying.judge(question, nodes, spoiled)
             assert found.wrong or found.most >= most_kept(own, held, floor, cost)

@@ -15,8 +15,10 @@ def most_of_second(
     first: float, demand: Array, capacity: Array, limit: float
 ) -> tuple[float, float]:
     """The most that the second user can have, and how much of it a unit of the first takes."""
-    left = [(c - a * first) / b if b > 0 else np.inf
-            for (a, b), c in zip(demand.T, capacity, strict=True)]  # fmt: skip
+    left = [
+        (c - a * first) / b if b > 0 else np.inf
+        for (a, b), c in zip(demand.T, capacity, strict=True)
+    ]
     r = int(np.argmin(left))
     if left[r] >= limit:
         return limit, 0.0

@@ -36,8 +36,10 @@ def drawn(seed: int, users: int = 5, nodes: int = 3) -> Asked:
         room = {key: Fraction(rng.randint(2, 10)) for key in resources}
         kinds = tuple(
             (n, f"mode{k}", way, rng.choice([None, None, None, 1, 2]))
-            for n in range(size) for k, way in enumerate(needs[n]) if rng.random() < 0.8
-        )  # fmt: skip
+            for n in range(size)
+            for k, way in enumerate(needs[n])
+            if rng.random() < 0.8
+        )
         rows.append(Row(f"s{i}", rng.randint(1, 3), room, kinds))
     gang = tuple(rng.choice([1, 1, 1, 2, 3]) for _ in range(size))
     asked = tuple(rng.randint(0, 9) for _ in range(size))
@@ -46,9 +48,14 @@ def drawn(seed: int, users: int = 5, nodes: int = 3) -> Asked:
         d = Fraction(rng.randint(0, 4 * max(a, 1)), rng.choice([1, 2, 3, 4]))
         due.append(min(d, Fraction(a)) if rng.random() < 0.9 else d)
     return Asked(
-        tuple(f"u{n}" for n in range(size)), tuple(rows), tuple(due), asked, gang,
-        (EXACT,) * size, tuple({row.name: row.count} for row in rows),
-    )  # fmt: skip
+        tuple(f"u{n}" for n in range(size)),
+        tuple(rows),
+        tuple(due),
+        asked,
+        gang,
+        (EXACT,) * size,
+        tuple({row.name: row.count} for row in rows),
+    )
 
 
 def totals(problem: Problem) -> set[tuple[int, ...]]:
@@ -68,10 +75,13 @@ def totals(problem: Problem) -> set[tuple[int, ...]]:
                 node.add(tuple(one))
         node = _front(node)
         for _ in range(own.count):
-            reached = _front({
-                tuple(min(x + y, a) for x, y, a in zip(s, t, asked, strict=True))
-                for s in reached for t in node
-            })  # fmt: skip
+            reached = _front(
+                {
+                    tuple(min(x + y, a) for x, y, a in zip(s, t, asked, strict=True))
+                    for s in reached
+                    for t in node
+                }
+            )
     return {tuple(m - m % k for m, k in zip(s, problem.gang, strict=True)) for s in reached}
 
 

@@ -67,16 +67,22 @@ def section(line: Crossover, rows: list[Row]) -> list[str]:
     named = ", ".join(f"`{place} = {constant(place)!r}`" for place in line.constants)
     below, above = line.below[0], line.above[0]
     return [
-        f"## {line.words}", "", f"{named}. Up to {line.value:,g} {line.of}: {below}; beyond: "
-        f"{above}.{' ' + line.why if line.why else ''}", "",
+        f"## {line.words}",
+        "",
+        f"{named}. Up to {line.value:,g} {line.of}: {below}; beyond: "
+        f"{above}.{' ' + line.why if line.why else ''}",
+        "",
         f"| {line.of} | {below}, s | {above}, s | {above} / {below} | taken |",
         "|---:|---:|---:|---:|---|",
         *(
             f"| {row.at:,g} | {_told(row.below)} | {_told(row.above)} "
             f"| {row.above / row.below:.2f} | {below if row.at <= line.value else above} |"
             for row in rows
-        ), "", stands(line, rows), "",
-    ]  # fmt: skip
+        ),
+        "",
+        stands(line, rows),
+        "",
+    ]
 
 
 def _told(seconds: float) -> str:
@@ -86,14 +92,18 @@ def _told(seconds: float) -> str:
 def page(found: dict[str, list[Row]]) -> str:
     """The page as markdown."""
     lines = [
-        "# Where the engines change", "",
-        "`solver=\"auto\"` takes the engine that is fastest for the size. These are the constants "
+        "# Where the engines change",
+        "",
+        '`solver="auto"` takes the engine that is fastest for the size. These are the constants '
         "that say so, as they stand in the code, and times on either side of each: both ways "
         "answer the same instances of proportional fairness (servers of sizes over a decade) in "
-        "turns, one BLAS thread, seconds of the process without judging. Made by", "",
+        "turns, one BLAS thread, seconds of the process without judging. Made by",
+        "",
         "```sh",
-        "OPENBLAS_NUM_THREADS=1 python -m benchmarks.crossovers --write docs/results", "```", "",
-    ]  # fmt: skip
+        "OPENBLAS_NUM_THREADS=1 python -m benchmarks.crossovers --write docs/results",
+        "```",
+        "",
+    ]
     for line in CROSSOVERS:
         if line.name in found:
             lines += section(line, found[line.name])
@@ -101,14 +111,16 @@ def page(found: dict[str, list[Row]]) -> str:
 
 
 OTHERS = (
-    "## Constants that are not about speed", "",
+    "## Constants that are not about speed",
+    "",
     "`fairopt.solving.ladder:STEEPEST = 10.0`: alpha above which general solvers are known to "
     "report wrong answers as optimal; the central path goes first. "
     "`fairopt.solving.ladder:SMALL = 3000`: pairs up to which an interior answer is polished "
     "to rounding even where the judge is content. "
     "`fairopt.solving.engines.smoothed.method:FLATTEST = 0.1`: smallest alpha of prices smoothed; "
-    "below it the interior method answers.", "",
-)  # fmt: skip
+    "below it the interior method answers.",
+    "",
+)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -35,8 +35,18 @@ NEARLY = 0.99e-6
 """off by less is right, so that it must not be refuted"""
 EACH = {"parallel": 2000, "just full": 500, "light": 300, "steep": 300, "rules": 300}
 """questions of each source"""
-TURNS = ("whole", "ceiling", "partitions", "group", "whole", "ceiling", "partitions", "lending",
-         "whole", "trade-off")  # fmt: skip
+TURNS = (
+    "whole",
+    "ceiling",
+    "partitions",
+    "group",
+    "whole",
+    "ceiling",
+    "partitions",
+    "lending",
+    "whole",
+    "trade-off",
+)
 """how questions are asked, by turns of their seeds"""
 FORGED = 4
 """ways to forge each question, with up to five prices each"""
@@ -78,9 +88,14 @@ def outcome(source: str, how: str, seed: int) -> dict[str, Any]:
                 wrong.append([f"refuted, {word}", off])
     own_said = list(own[:2]) if own else ["none", None]
     return {
-        **row, "asked": True, "own": own_said, "truth": list(truth), "forged": dict(counts),
-        "wrong": wrong, "milliseconds": round(1e3 * float(np.median(seconds or [0])), 2),
-    }  # fmt: skip
+        **row,
+        "asked": True,
+        "own": own_said,
+        "truth": list(truth),
+        "forged": dict(counts),
+        "wrong": wrong,
+        "milliseconds": round(1e3 * float(np.median(seconds or [0])), 2),
+    }
 
 
 def fits(forger: Forger, x: np.ndarray) -> bool:
@@ -92,7 +107,7 @@ def off(forger: Forger, alloc: fo.Allocation) -> float:
     """How far the worst user is from the truth; shares of next to nothing count as nothing."""
     log_due = forger.log_w / forger.alpha
     due = np.exp(log_due - np.logaddexp.reduce(log_due))
-    alone = (alloc.score * np.minimum(forger.case.inst.alone, forger.case.inst.limit[:, None]))
+    alone = alloc.score * np.minimum(forger.case.inst.alone, forger.case.inst.limit[:, None])
     floor = np.maximum(NOTHING * due * alone.max(axis=1), 1e-300)
     ours, truth = (np.maximum(s, floor) for s in (alloc.shares, forger.case.truth.share))
     return float(np.abs(np.log(ours / truth)).max())
@@ -149,8 +164,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--each", type=int, help="questions of every source")
     parser.add_argument("--seed", type=int, help="this one alone, shown")
     parser.add_argument("--journal", type=Path, default=Path("forged.jsonl"))
-    parser.add_argument("--resume", action="store_true",
-                        help="go on where the journal ends; else it must not be there")  # fmt: skip
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on where the journal ends; else it must not be there",
+    )
     parser.add_argument("--write", type=Path, help="the page")
     given = parser.parse_args(arguments)
     if given.seed is not None:

@@ -56,9 +56,10 @@ def light(rng: np.random.Generator) -> tuple[fo.Instance, Notion]:
     some = rng.choice(users, int(rng.integers(1, users)), replace=False)
     weight[some] *= 10.0 ** (-rng.uniform(5, 13, len(some)) * alpha)
     inst = fo.Instance(
-        rng.uniform(0.1, 1.0, (users, rows)), rng.uniform(0.5, 2.0, (servers, rows)) * users,
+        rng.uniform(0.1, 1.0, (users, rows)),
+        rng.uniform(0.5, 2.0, (servers, rows)) * users,
         weight=weight,
-    )  # fmt: skip
+    )
     return inst, fo.AlphaFair(alpha)
 
 
@@ -76,15 +77,21 @@ def ruled(rng: np.random.Generator) -> tuple[fo.Instance, Notion]:
     """Groups, ceilings, lending, guarantees."""
     kinds = (*trust.PLAIN, *trust.HARD)
     one = trust.Asked(
-        "alpha-fair, rules", str(rng.choice(kinds)), int(rng.choice([0, 6])),
+        "alpha-fair, rules",
+        str(rng.choice(kinds)),
+        int(rng.choice([0, 6])),
         int(rng.integers(10**6)),
-    )  # fmt: skip
+    )
     return one.drawn()
 
 
 SOURCES: dict[str, Callable[[np.random.Generator], tuple[fo.Instance, Notion]]] = {
-    "parallel": parallel, "just full": just_full, "light": light, "steep": steep, "rules": ruled,
-}  # fmt: skip
+    "parallel": parallel,
+    "just full": just_full,
+    "light": light,
+    "steep": steep,
+    "rules": ruled,
+}
 
 
 def ceiling(inst: fo.Instance, notion: Notion) -> tuple[fo.Instance, Notion]:
@@ -109,10 +116,13 @@ def trade_off(inst: fo.Instance, notion: Notion) -> tuple[fo.Instance, Notion]:
 
 
 HOWS: dict[str, Callable[[fo.Instance, Notion], tuple[fo.Instance, Notion]]] = {
-    "whole": lambda inst, notion: (inst, notion), "ceiling": ceiling, "group": group,
-    "lending": lending, "partitions": lambda inst, notion: (inst, notion),
+    "whole": lambda inst, notion: (inst, notion),
+    "ceiling": ceiling,
+    "group": group,
+    "lending": lending,
+    "partitions": lambda inst, notion: (inst, notion),
     "trade-off": trade_off,
-}  # fmt: skip
+}
 """ways to ask the same, all but the last with the same optimum"""
 
 
@@ -137,6 +147,9 @@ def case(source: str, how: str, seed: int) -> Case | None:
 def _parts(inst: fo.Instance, notion: Notion) -> bool:
     """Whether it can be asked in partitions."""
     return (
-        inst.demand.ndim == 2 and inst.plain and notion.criterion == "tasks"
-        and notion.alpha >= 0.1 and bool((inst.capacity > 0).any(axis=0).all())
-    )  # fmt: skip
+        inst.demand.ndim == 2
+        and inst.plain
+        and notion.criterion == "tasks"
+        and notion.alpha >= 0.1
+        and bool((inst.capacity > 0).any(axis=0).all())
+    )

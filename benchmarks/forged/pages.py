@@ -59,10 +59,15 @@ def page(rows: list[dict[str, Any]], options: tuple[str, ...] = ("",)) -> str:
         lines.append(_line("**all**", some) + "\n")
     lines.append("## Certified and wrong, or refuted and right\n\n")
     bad = [(row, word, off) for row in some for word, off in row["wrong"]]
-    lines += ["None.\n"] if not bad else [
-        f"- {word}: {off:.2g} (`--source '{row['source']}' --how '{row['how']}' --seed "
-        f"{row['seed']}`)\n" for row, word, off in bad[:40]
-    ]  # fmt: skip
+    lines += (
+        ["None.\n"]
+        if not bad
+        else [
+            f"- {word}: {off:.2g} (`--source '{row['source']}' --how '{row['how']}' --seed "
+            f"{row['seed']}`)\n"
+            for row, word, off in bad[:40]
+        ]
+    )
     if len(bad) > 40:
         lines.append(f"- and {len(bad) - 40} more\n")
     return "".join(lines)
@@ -82,11 +87,17 @@ def _line(name: str, rows: list[dict[str, Any]]) -> str:
     own_wrong = sum(any(word == "own answer" for word, _ in row["wrong"]) for row in rows)
     truth = Counter(row["truth"][0] for row in rows)
     cells = (
-        f"{len(rows):,}", _part(own["certified"], len(rows)), str(own_wrong),
-        _part(truth["certified"], len(rows)), str(truth["refuted"]), f"{count:,}",
-        str(forged["certified"]), _part(forged["refuted"], count), _part(forged["unproved"], count),
+        f"{len(rows):,}",
+        _part(own["certified"], len(rows)),
+        str(own_wrong),
+        _part(truth["certified"], len(rows)),
+        str(truth["refuted"]),
+        f"{count:,}",
+        str(forged["certified"]),
+        _part(forged["refuted"], count),
+        _part(forged["unproved"], count),
         f"{sorted(row['milliseconds'] for row in rows)[len(rows) // 2]:.1f}",
-    )  # fmt: skip
+    )
     return f"| {name} | {' | '.join(cells)} |\n"
 
 

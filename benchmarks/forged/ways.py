@@ -43,8 +43,11 @@ class Forger:
         for i in range(inst.shape[1]):
             for r in range(inst.shape[2]):
                 here = self.q.server == i
-                own = inst.ways.demand[self.q.way] if inst.ways.demand.ndim == 2 else (
-                    inst.ways.demand[self.q.way, self.q.server])  # fmt: skip
+                own = (
+                    inst.ways.demand[self.q.way]
+                    if inst.ways.demand.ndim == 2
+                    else (inst.ways.demand[self.q.way, self.q.server])
+                )
                 if (own[here, r] > 0).any():
                     found[i, r] = price[k]
                     k += 1
@@ -102,10 +105,12 @@ class Forger:
         if not len(rows) or not len(held) or not (value > 0).all():
             return None
         worth = (value[self.q.owner] * self.u)[held]
-        matrix = np.array([
-            [need[c, r] * (self.q.server[c] == i) / w for i, r in rows]
-            for c, w in zip(held, worth, strict=True)
-        ])  # fmt: skip
+        matrix = np.array(
+            [
+                [need[c, r] * (self.q.server[c] == i) / w for i, r in rows]
+                for c, w in zip(held, worth, strict=True)
+            ]
+        )
         try:
             found = nnls(matrix, np.ones(len(held)))[0]
         except RuntimeError:

@@ -22,9 +22,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, help="calls of each side instead of each case's own")
     parser.add_argument("--write", type=Path, metavar="FOLDER", help="write pages and JSON there")
     parser.add_argument(
-        "--python", action="append", default=[], metavar="PATH",
+        "--python",
+        action="append",
+        default=[],
+        metavar="PATH",
         help="interpreter of another environment, for peers that this one lacks; repeatable",
-    )  # fmt: skip
+    )
     asked = parser.parse_args(arguments)
     chosen = cases()
     if asked.list:

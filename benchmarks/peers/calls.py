@@ -20,9 +20,14 @@ from benchmarks.peers.sides import Side
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = (
-    "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS",
-)  # fmt: skip
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "RAYON_NUM_THREADS",
+)
 START = 60.0
 """seconds a side may take to import and to answer the toy"""
 _FIND = """
@@ -53,8 +58,12 @@ def found(
     """Modules that the interpreter lacks, and the versions of what it has."""
     done = subprocess.run(
         [python, "-c", _FIND, json.dumps([needs, distributions])],
-        capture_output=True, text=True, env=environment(), cwd=ROOT, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env=environment(),
+        cwd=ROOT,
+        timeout=60,
+    )
     if done.returncode:
         return list(needs), {}
     missing, versions = json.loads(done.stdout)
@@ -73,8 +82,7 @@ def interpreter(side: Side, pythons: Sequence[str]) -> tuple[str | None, dict[st
 
 
 class Callers:
-    """Processes by side: a peer's is used for case after case, ours is new in each, for its memory.
-    """
+    """Processes by side: a peer's serves case after case, ours is new in each, for its memory."""
 
     def __init__(self) -> None:
         self.kept: dict[str, Caller] = {}
@@ -106,8 +114,11 @@ class Caller:
         self.line, theirs = Pipe()
         self.process = subprocess.Popen(
             [python, "-m", "benchmarks.peers.worker", str(theirs.fileno())],
-            pass_fds=[theirs.fileno()], env=environment(), cwd=ROOT, start_new_session=True,
-        )  # fmt: skip
+            pass_fds=[theirs.fileno()],
+            env=environment(),
+            cwd=ROOT,
+            start_new_session=True,
+        )
         theirs.close()
         self.line.send((side.module, side.options))
         first = self._wait(START)

@@ -90,9 +90,13 @@ def _certified(
     inst: fo.Instance, notion: Any, tasks: Floats, whose: str, source: Answer, over: float
 ) -> Verdict:
     alloc = fo.Allocation(
-        inst, notion, tasks, _per_unit(inst, source.rows), source.notes.get("limit prices"),
+        inst,
+        notion,
+        tasks,
+        _per_unit(inst, source.rows),
+        source.notes.get("limit prices"),
         _per_unit(inst, source.levels),
-    )  # fmt: skip
+    )
     judged = fo.certify(alloc)
     return Verdict(float(judged.gap), float(judged.residual), judged.verdict, whose, over)
 

@@ -10,17 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.peers import calls, placement, plot
-from benchmarks.peers.cells import (
-    Record,
-    capital,
-    cell,
-    kind,
-    ratio,
-    seconds,
-    side,
-    size,
-    small,
-)
+from benchmarks.peers.cells import Record, capital, cell, kind, ratio, seconds, side, size, small
 from benchmarks.peers.registry import PAGES
 from benchmarks.peers.running import TIGHT, best_peer
 from benchmarks.peers.sides import BARE, DENSE, OURS
@@ -83,13 +73,18 @@ def surroundings() -> dict[str, Any]:
     """What the numbers depend on, without naming the machine."""
     from threadpoolctl import threadpool_info
 
-    libraries = {f"{lib['internal_api']} {lib['version']}" for lib in threadpool_info()
-                 if lib["user_api"] == "blas"}  # fmt: skip
+    libraries = {
+        f"{lib['internal_api']} {lib['version']}"
+        for lib in threadpool_info()
+        if lib["user_api"] == "blas"
+    }
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
     return {
-        "python": platform.python_version(), "blas": sorted(libraries), "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "blas": sorted(libraries),
+        "cores": os.cpu_count(),
         "load": round(load, 1),
-    }  # fmt: skip
+    }
 
 
 def markdown(
@@ -137,8 +132,9 @@ def _short(records: list[Record]) -> list[str]:
         f"*Best peer*: the fastest whose gap is at most {TIGHT:g}; of max-min, gap and residual.",
         "",
         "| case | users x servers x resources | pairs | fairopt s | gap | residual | best peer "
-        "| its time / ours | its solver alone / ours |", "|---" * 9 + "|",
-    ]  # fmt: skip
+        "| its time / ours | its solver alone / ours |",
+        "|---" * 9 + "|",
+    ]
     for record in records:
         mine = side(record, OURS)
         best = best_peer(record)
@@ -155,8 +151,9 @@ def _short(records: list[Record]) -> list[str]:
         )
         lines.append(
             f"| {record['case']} | {size(record)} | {record['pairs']:,} | "
-            + " | ".join([*ours, *peer]) + " |"
-        )  # fmt: skip
+            + " | ".join([*ours, *peer])
+            + " |"
+        )
     for record in records:
         lines += _floor(record)
     return lines
@@ -187,16 +184,19 @@ def _floor(record: Record) -> list[str]:
 
 def _case(record: Record) -> list[str]:
     lines = [
-        f"## {record['case']}", "",
+        f"## {record['case']}",
+        "",
         f"{capital(record['words'])}: {size(record)}, {record['pairs']:,} pairs; time limit "
-        f"{record['limit']:g} s a call.", "",
-    ]  # fmt: skip
+        f"{record['limit']:g} s a call.",
+        "",
+    ]
     if "busy" in record:
         return lines + _busy(record)
     lines += [
         "| side | runs | s | times ours | own s | gap | residual | prices | overrun | apart "
-        "| remark |", "|---" * 11 + "|",
-    ]  # fmt: skip
+        "| remark |",
+        "|---" * 11 + "|",
+    ]
     for row in record["sides"]:
         if "wall" not in row:
             lines.append(f"| {row['side']} |" + " - |" * 9 + f" {cell(row['failed'])} |")
@@ -215,9 +215,12 @@ def _case(record: Record) -> list[str]:
         )
     mine = side(record, OURS)
     if "wall" in mine:
-        lines += ["", f"fairopt: {seconds(mine['cpu'])} s of processor; peak memory of its "
-                  f"process {mine['peak']:,.0f} MB ({mine['before']:,.0f} MB before the first "
-                  "call)."]  # fmt: skip
+        lines += [
+            "",
+            f"fairopt: {seconds(mine['cpu'])} s of processor; peak memory of its "
+            f"process {mine['peak']:,.0f} MB ({mine['before']:,.0f} MB before the first "
+            "call).",
+        ]
     return [*lines, ""]
 
 
@@ -233,10 +236,12 @@ def _busy(record: Record) -> list[str]:
         f"| ratio | {beside['wall'] / alone['wall']:.2f} | {beside['cpu'] / alone['cpu']:.2f} |"
     )
     return [
-        *lines, "",
+        *lines,
+        "",
         f"With {busy['cores']} cores the other process takes one of them: its part of the machine "
-        f"alone would make the ratio {busy['share']:.2f}.", "",
-    ]  # fmt: skip
+        f"alone would make the ratio {busy['share']:.2f}.",
+        "",
+    ]
 
 
 def _growth(records: list[Record], drawn: bool) -> list[str]:
@@ -245,15 +250,21 @@ def _growth(records: list[Record], drawn: bool) -> list[str]:
         own = [record for record in records if record["series"] == series]
         names = list(dict.fromkeys(row["side"] for record in own for row in record["sides"]))
         heads = ["pairs", *names, "gap", "residual", "peak MB"]
-        lines += [f"## More {series}", "", f"{capital(own[0]['words'])}.", "",
-                  f"| {series} | " + " | ".join(heads) + " |",
-                  "|---" * (len(heads) + 1) + "|"]  # fmt: skip
+        lines += [
+            f"## More {series}",
+            "",
+            f"{capital(own[0]['words'])}.",
+            "",
+            f"| {series} | " + " | ".join(heads) + " |",
+            "|---" * (len(heads) + 1) + "|",
+        ]
         for record in own:
             cells = [f"{record[series]:,}", f"{record['pairs']:,}"]
             for name in names:
                 row = side(record, name)
-                cells.append(seconds(row["wall"]) + " s" if "wall" in row else cell(
-                    row.get("failed", "-")))  # fmt: skip
+                cells.append(
+                    seconds(row["wall"]) + " s" if "wall" in row else cell(row.get("failed", "-"))
+                )
             mine = side(record, OURS)
             cells += [small(mine.get("gap")), small(mine.get("residual"))]
             cells.append(f"{mine['peak']:,.0f}" if "peak" in mine else "-")

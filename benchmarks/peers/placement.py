@@ -26,17 +26,23 @@ def table(records: list[Record]) -> list[str]:
         "*Over the dense algebra*: our whole call in times of the factorisations and products of "
         "its linear algebra alone; below 300 users these are lost in the calls, and not shown. "
         f"Peers whose gap is above {TIGHT:g} are in brackets. *Servers not alike*: their sizes "
-        "spread over a decade, each resource by a factor of two beside.", "",
-        f"| {' | '.join(heads)} |", "|---" * len(heads) + "|",
-    ]  # fmt: skip
+        "spread over a decade, each resource by a factor of two beside.",
+        "",
+        f"| {' | '.join(heads)} |",
+        "|---" * len(heads) + "|",
+    ]
     for record in records:
         mine, dense = side(record, OURS), side(record, DENSE)
         cells = [size(record), record["words"], f"{record['pairs']:,}"]
         if "wall" not in mine:
             lines.append("| " + " | ".join([*cells, cell(mine.get("failed", "-"))]) + " |")
             continue
-        cells += [seconds(mine["wall"]), small(mine.get("gap")), small(mine.get("residual")),
-                  f"{mine['peak']:,.0f}"]  # fmt: skip
+        cells += [
+            seconds(mine["wall"]),
+            small(mine.get("gap")),
+            small(mine.get("residual")),
+            f"{mine['peak']:,.0f}",
+        ]
         cells.append(f"{mine['wall'] / dense['wall']:.2f}" if "wall" in dense else "-")
         cells += [_beside(side(record, name)) for name in peers]
         lines.append("| " + " | ".join(cells) + " |")

@@ -9,9 +9,21 @@ from typing import Any
 
 PAGES = ("engine-speed", "placement", "lexicographic-speed", "growth")
 _FILES = (
-    "toy", "main", "medium", "sparse", "nested", "steep", "throughput", "million", "trace", "busy",
-    "placement", "levels", "levels_small", "growing",
-)  # fmt: skip
+    "toy",
+    "main",
+    "medium",
+    "sparse",
+    "nested",
+    "steep",
+    "throughput",
+    "million",
+    "trace",
+    "busy",
+    "placement",
+    "levels",
+    "levels_small",
+    "growing",
+)
 
 
 @dataclass(frozen=True)

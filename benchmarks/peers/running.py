@@ -111,12 +111,7 @@ def run(
 
 
 def _start(
-    runs: Runs,
-    case: Case,
-    inst: Any,
-    notion: Any,
-    pythons: Sequence[str],
-    pool: calls.Callers,
+    runs: Runs, case: Case, inst: Any, notion: Any, pythons: Sequence[str], pool: calls.Callers
 ) -> None:
     python, runs.versions, runs.failed = calls.interpreter(runs.side, pythons)
     if python is None:
@@ -166,10 +161,18 @@ def _busy(runs: Runs, rounds: int) -> dict[str, Any]:
 def _head(case: Case, inst: Any, notion: Any) -> dict[str, Any]:
     users, servers, resources = inst.shape
     return {
-        "case": case.name, "words": case.words, "page": case.page, "series": case.series,
-        "size": case.size, "notion": notion.plain(), "users": users, "servers": servers,
-        "resources": resources, "pairs": len(inst.pairs[0]), "limit": case.limit,
-    }  # fmt: skip
+        "case": case.name,
+        "words": case.words,
+        "page": case.page,
+        "series": case.series,
+        "size": case.size,
+        "notion": notion.plain(),
+        "users": users,
+        "servers": servers,
+        "resources": resources,
+        "pairs": len(inst.pairs[0]),
+        "limit": case.limit,
+    }
 
 
 def _judged(inst: Any, notion: Any, sides: list[Runs]) -> list[dict[str, Any]]:
@@ -189,9 +192,13 @@ def _judged(inst: Any, notion: Any, sides: list[Runs]) -> list[dict[str, Any]]:
             continue
         verdict = judging.judge(inst, notion, answer, ours)
         row |= {
-            "gap": verdict.gap, "residual": verdict.residual, "verdict": verdict.verdict,
-            "prices": verdict.prices, "overrun": verdict.overrun, "status": answer.status,
-        }  # fmt: skip
+            "gap": verdict.gap,
+            "residual": verdict.residual,
+            "verdict": verdict.verdict,
+            "prices": verdict.prices,
+            "overrun": verdict.overrun,
+            "status": answer.status,
+        }
         # for alpha = 0 shares are not unique
         if ours is not None and answer is not ours and welfare.alpha_of(notion.plain()) != 0:
             row["apart"] = judging.apart(inst, notion, answer, ours)
@@ -208,12 +215,16 @@ def _figures(runs: Runs) -> dict[str, Any]:
     inner = [r.answer.inner for r in replies if r.answer is not None and r.answer.inner is not None]
     notes = {key: value for key, value in answer.notes.items() if key != "limit prices"}
     return {
-        "runs": len(replies), "wall": statistics.median(runs.seconds),
-        "all": runs.seconds, "cpu": statistics.median(r.cpu for r in replies),
+        "runs": len(replies),
+        "wall": statistics.median(runs.seconds),
+        "all": runs.seconds,
+        "cpu": statistics.median(r.cpu for r in replies),
         "inner": statistics.median(inner) if inner else None,
-        "peak": max(r.peak for r in replies), "before": replies[0].before, "notes": notes,
+        "peak": max(r.peak for r in replies),
+        "before": replies[0].before,
+        "notes": notes,
         **({"failed": runs.failed} if runs.failed else {}),
-    }  # fmt: skip
+    }
 
 
 def best_peer(record: dict[str, Any]) -> dict[str, Any] | None:
@@ -223,7 +234,8 @@ def best_peer(record: dict[str, Any]) -> dict[str, Any] | None:
     """
     wanted = ("gap", "residual") if record["notion"]["name"] == "max-min" else ("gap",)
     reached = [
-        row for row in record["sides"]
+        row
+        for row in record["sides"]
         if not SIDES[row["side"]].ours and all(row.get(key, 1.0) <= TIGHT for key in wanted)
-    ]  # fmt: skip
+    ]
     return min(reached, key=lambda row: row["wall"], default=None)

@@ -38,31 +38,41 @@ def one(ten: bool, normal: bool, jobs: int, seed: int) -> dict[str, Any]:
     else:
         assert answer.certificate is not None
         found = {
-            "verdict": answer.certificate.verdict, "residual": answer.certificate.residual,
+            "verdict": answer.certificate.verdict,
+            "residual": answer.certificate.residual,
             "levels": len({round(v, 9) for v in answer.levels.tolist()}),
-        }  # fmt: skip
-    return {"ten": ten, "normal": normal, "jobs": jobs, "seed": seed,
-            "seconds": time.perf_counter() - begin, **found}  # fmt: skip
+        }
+    return {
+        "ten": ten,
+        "normal": normal,
+        "jobs": jobs,
+        "seed": seed,
+        "seconds": time.perf_counter() - begin,
+        **found,
+    }
 
 
 def page(done: list[dict[str, Any]]) -> str:
     """The page of results."""
     lines = [
-        "# Max-min of real throughputs", "",
+        "# Max-min of real throughputs",
+        "",
         "Written by `python -m benchmarks.throughputs`. Jobs on kinds of machines: a job of $s$",
         "GPUs takes $s$ machines of one kind at a time and at most all its time; its score on a",
         "kind is its throughput there, as Narayanan et al. measured it on three kinds (OSDI 2020,",
         "MIT licence), or as drawn for ten kinds and 2,588 jobs that look like it",
         "(`benchmarks/throughputs/matrix.py` says how). Normalised: relative to what an equal",
-        "part of every kind would give, the policy of that paper.", "",
+        "part of every kind would give, the policy of that paper.",
+        "",
         "Limits bind and throughputs are nearly in one ratio, so the prices of one level span many",
         "decades, and errors of one level are multiplied in the next. What is not certified has",
         "the proved bound shown. Levels count as one within nine decimals. Seconds are of one core",
-        "of a machine that others used too.", "",
+        "of a machine that others used too.",
+        "",
         "| kinds | scores | jobs | draws | certified | largest bound of the others | levels | "
         "median s | slowest s |",
         "|---|---|---:|---:|---:|---:|---:|---:|---:|",
-    ]  # fmt: skip
+    ]
     for ten, normal in ROWS:
         for jobs, _ in SIZES:
             mine = [d for d in done if (d["ten"], d["normal"], d["jobs"]) == (ten, normal, jobs)]

@@ -27,8 +27,18 @@ MEASURED = Path(__file__).parent / "gavel.csv"
 JOBS = 2588
 COUNTS = (8, 24, 32, 8, 64, 64, 56, 8, 40, 48)
 """machines of each of ten kinds"""
-MIX = ((0.0, 0.0), (0.5, 0.0), (1.0, 0.0), (1.0, 0.35), (1.0, 0.7), (1.0, 1.0), (1.05, 1.3),
-       (1.1, 1.6), (0.3, 0.1), (0.8, 0.9))  # fmt: skip
+MIX = (
+    (0.0, 0.0),
+    (0.5, 0.0),
+    (1.0, 0.0),
+    (1.0, 0.35),
+    (1.0, 0.7),
+    (1.0, 1.0),
+    (1.05, 1.3),
+    (1.1, 1.6),
+    (0.3, 0.1),
+    (0.8, 0.9),
+)
 """each kind in log throughput: a step from K80 towards P100 and one from P100 towards V100"""
 
 Floats = NDArray[np.float64]

@@ -124,8 +124,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="this seed alone, the instance and answer shown")
     parser.add_argument("-j", type=int, default=1, help="processes")
     parser.add_argument("--journal", type=Path, default=Path("trust.jsonl"))
-    parser.add_argument("--resume", action="store_true",
-                        help="go on where the journal ends; else it must not be there")  # fmt: skip
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on where the journal ends; else it must not be there",
+    )
     parser.add_argument("--truths", type=Path, help="proved optima, kept for later campaigns")
     parser.add_argument("--write", type=Path, help="the page")
     given = parser.parse_args(arguments)
@@ -142,8 +145,15 @@ def main(arguments: list[str] | None = None) -> int:
     if given.seed is not None:
         for one in asked:
             inst, notion = one.drawn()
-            print(notion, *(f"{k} = {v.tolist()!r}" for k, v in inst._fields().items()
-                            if hasattr(v, "tolist")), sep="\n")  # fmt: skip
+            print(
+                notion,
+                *(
+                    f"{k} = {v.tolist()!r}"
+                    for k, v in inst._fields().items()
+                    if hasattr(v, "tolist")
+                ),
+                sep="\n",
+            )
             print(outcome(one))
         return 0
     if given.journal.exists() and not given.resume:

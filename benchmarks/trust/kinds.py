@@ -64,8 +64,11 @@ def ruled(rng: np.random.Generator, inst: fo.Instance) -> fo.Instance:
     groups = [
         fo.Group(f"g{k}", weight=float(rng.uniform(0.5, 3))) for k in range(int(rng.integers(3)))
     ]
-    inside = {user: f"g{int(rng.integers(len(groups)))}" for user in users
-              if groups and rng.random() < 0.7}  # fmt: skip
+    inside = {
+        user: f"g{int(rng.integers(len(groups)))}"
+        for user in users
+        if groups and rng.random() < 0.7
+    }
     members = [*users, *(g.name for g in groups)]
 
     def part() -> float:
@@ -73,21 +76,27 @@ def ruled(rng: np.random.Generator, inst: fo.Instance) -> fo.Instance:
 
     bounds = [
         fo.Bound(m, resources[r], part() * float(total[r]))
-        for m in members for r in range(len(resources)) if rng.random() < 0.2
-    ]  # fmt: skip
+        for m in members
+        for r in range(len(resources))
+        if rng.random() < 0.2
+    ]
     lent = []
     if rng.random() < 0.4:
         r = int(rng.integers(len(resources)))
         ends = lambda: part() * float(total[r]) if rng.random() < 0.4 else np.inf  # noqa: E731
         lent = [
             fo.Quota(m, resources[r], float(total[r]) / len(members), ends(), ends())
-            for m in members if rng.random() < 0.8
-        ]  # fmt: skip
+            for m in members
+            if rng.random() < 0.8
+        ]
     held = {}
     if rng.random() < 0.3 and not bounds and not lent:
         alone = np.minimum(inst.alone.max(axis=1), inst.limit)
-        held = {user: part() * float(alone[n]) / len(users) for n, user in enumerate(users)
-                if rng.random() < 0.5}  # fmt: skip
+        held = {
+            user: part() * float(alone[n]) / len(users)
+            for n, user in enumerate(users)
+            if rng.random() < 0.5
+        }
     rules = fo.Quotas(groups, inside, bounds=bounds, quotas=lent, guarantee_tasks=held)
     return inst.replace(quotas=rules or None)
 

@@ -48,8 +48,11 @@ WORDS = {
 def page(rows: list[dict[str, Any]]) -> str:
     """Markdown: by family and decades, by kind, and every wrong or crashed instance."""
     lines = [HEAD.format(tried=len(rows)), "## By family and decades\n\n"]
-    lines.append("| family | tried |" + "".join(
-        f" wrong {d} | refused {d} | crashed {d} |" for d in DECADES) + "\n")  # fmt: skip
+    lines.append(
+        "| family | tried |"
+        + "".join(f" wrong {d} | refused {d} | crashed {d} |" for d in DECADES)
+        + "\n"
+    )
     lines.append("|---|" + "---:|" * (1 + 3 * len(DECADES)) + "\n")
     found = Counter((r["family"], r["decades"], r["outcome"]) for r in rows)
     tried = Counter((r["family"], r["decades"]) for r in rows)

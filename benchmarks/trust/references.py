@@ -34,9 +34,13 @@ OFTEN = 4
 
 
 def fault(
-    inst: fo.Instance, notion: Notion, alloc: fo.Allocation, seed: int,
-    truths: Truths | None = None, key: str = "",
-) -> tuple[str, str]:  # fmt: skip
+    inst: fo.Instance,
+    notion: Notion,
+    alloc: fo.Allocation,
+    seed: int,
+    truths: Truths | None = None,
+    key: str = "",
+) -> tuple[str, str]:
     """What is wrong with a certified answer, in words, empty where nothing is; and by which
     reference that is known."""
     over = unfit(inst, alloc)
@@ -149,9 +153,7 @@ def broken(inst: fo.Instance, alloc: fo.Allocation) -> float:
     return max((float(-r / s) for r, s in zip(left, size, strict=True) if s > 0), default=0.0)
 
 
-def other(
-    inst: fo.Instance, notion: Notion, solver: str, reduce: bool
-) -> fo.Allocation | None:
+def other(inst: fo.Instance, notion: Notion, solver: str, reduce: bool) -> fo.Allocation | None:
     """A certified answer by another way; None where it finds none."""
     try:
         return fo.solve(inst, notion, solver=solver, reduce=reduce)
@@ -189,9 +191,12 @@ def throughput(inst: fo.Instance, alloc: fo.Allocation) -> Fraction:
     rows, right = [], []
     for server in range(inst.shape[1]):
         for r in range(inst.shape[2]):
-            rows.append([
-                _f(inst.pair_demand[k, r]) if i[k] == server else Fraction(0) for k in range(len(n))
-            ])  # fmt: skip
+            rows.append(
+                [
+                    _f(inst.pair_demand[k, r]) if i[k] == server else Fraction(0)
+                    for k in range(len(n))
+                ]
+            )
             right.append(_f(inst.pool[server, r]))
     for user in np.flatnonzero(np.isfinite(inst.limit)).tolist():
         rows.append([Fraction(int(a == user)) for a in n])
@@ -205,8 +210,9 @@ def common(inst: fo.Instance, alloc: fo.Allocation) -> Fraction:
     machines = inst.eligible * inst.count
     rows = [
         [_f(inst.demand_by_server[n, i, r]) * int(machines[n, i]) for n in range(users)]
-        for i in range(servers) for r in range(resources)
-    ]  # fmt: skip
+        for i in range(servers)
+        for r in range(resources)
+    ]
     right = [_f(c) for c in inst.pool.ravel()]
     for n in np.flatnonzero(np.isfinite(inst.limit)).tolist():
         rows.append([Fraction(int(m == n) * int(machines[n].sum())) for m in range(users)])
@@ -217,8 +223,10 @@ def common(inst: fo.Instance, alloc: fo.Allocation) -> Fraction:
 def equal(inst: fo.Instance, alloc: fo.Allocation) -> Fraction:
     """The equal level exactly, then the most that can be made of what it leaves."""
     users, servers, resources = inst.shape
-    base = [[_f(inst.weight[n]) * int(inst.eligible[n, i] * inst.count[i]) for i in range(servers)]
-            for n in range(users)]  # fmt: skip
+    base = [
+        [_f(inst.weight[n]) * int(inst.eligible[n, i] * inst.count[i]) for i in range(servers)]
+        for n in range(users)
+    ]
     demand = inst.demand_by_server
     use = [
         [sum(base[n][i] * _f(demand[n, i, r]) for n in range(users)) for r in range(resources)]
@@ -226,18 +234,19 @@ def equal(inst: fo.Instance, alloc: fo.Allocation) -> Fraction:
     ]
     reach = [
         _f(inst.pool[i, r]) / use[i][r]
-        for i in range(servers) for r in range(resources) if use[i][r]
-    ] + [
-        _f(inst.limit[n]) / sum(base[n]) for n in range(users) if np.isfinite(inst.limit[n])
-    ]  # fmt: skip
+        for i in range(servers)
+        for r in range(resources)
+        if use[i][r]
+    ] + [_f(inst.limit[n]) / sum(base[n]) for n in range(users) if np.isfinite(inst.limit[n])]
     level = min(reach)
     n, i = (side.tolist() for side in inst.pairs)
     gain = [_gain(inst, a, b) for a, b in zip(n, i, strict=True)]
     rows, right = [], []
     for b in range(servers):
         for r in range(resources):
-            rows.append([_f(demand[a, b, r]) if c == b else Fraction(0)
-                         for a, c in zip(n, i, strict=True)])  # fmt: skip
+            rows.append(
+                [_f(demand[a, b, r]) if c == b else Fraction(0) for a, c in zip(n, i, strict=True)]
+            )
             right.append(_f(inst.pool[b, r]) - level * use[b][r])
     for a in np.flatnonzero(np.isfinite(inst.limit)).tolist():
         rows.append([Fraction(int(c == a)) for c in n])
@@ -291,8 +300,9 @@ def no_bottleneck(inst: fo.Instance, alloc: fo.Allocation, notion: Notion) -> st
         else:
             part = [
                 {n: inst.demand_by_server[n, i, r] / inst.pool[i, r] for n in members}
-                for r in range(inst.shape[2]) if inst.pool[i, r] > 0
-            ]  # fmt: skip
+                for r in range(inst.shape[2])
+                if inst.pool[i, r] > 0
+            ]
         for n in members:
             if x[n].sum() >= inst.limit[n] * (1 - WRONG):
                 continue

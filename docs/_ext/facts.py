@@ -35,15 +35,32 @@ def facts() -> dict[str, str]:
 
 
 COLUMNS = {
-    "SI": "sharing-incentive", "PSI": "pool-sharing-incentive", "EF": "envy-free",
-    "PO": "pareto-optimal", "POR": "pareto-optimal", "BF": "bottleneck-fair",
-    "SRF": "single-resource-fair", "SBF": "single-bottleneck-fair",
-    "NJC": "no-justified-complaints", "SP": "strategy-proof", "SC": "scale-invariant",
-    "RM": "resource-monotone", "PM": "population-monotone",
-}  # fmt: skip
+    "SI": "sharing-incentive",
+    "PSI": "pool-sharing-incentive",
+    "EF": "envy-free",
+    "PO": "pareto-optimal",
+    "POR": "pareto-optimal",
+    "BF": "bottleneck-fair",
+    "SRF": "single-resource-fair",
+    "SBF": "single-bottleneck-fair",
+    "NJC": "no-justified-complaints",
+    "SP": "strategy-proof",
+    "SC": "scale-invariant",
+    "RM": "resource-monotone",
+    "PM": "population-monotone",
+}
 """column of the table of mechanisms -> the model family of its counterexamples"""
-PAGES = ("throughput", "proportional", "alpha-fair", "max-min", "ps-dsf", "per-server-drf",
-         "tradeoff", "bmf", "drf-hug")  # fmt: skip
+PAGES = (
+    "throughput",
+    "proportional",
+    "alpha-fair",
+    "max-min",
+    "ps-dsf",
+    "per-server-drf",
+    "tradeoff",
+    "bmf",
+    "drf-hug",
+)
 
 
 def mechanisms() -> str:

@@ -17,9 +17,9 @@ cluster = fo.Instance(
 )
 rng = np.random.default_rng(8)
 slices = 63  # of eight hours
-wants = np.array([
-    [6, 0 if t < 21 else 8, 6 if t % 3 == 0 else 0] for t in range(slices)
-]) * rng.uniform(0.8, 1.2, (slices, 3))  # fmt: skip
+wants = np.array(
+    [[6, 0 if t < 21 else 8, 6 if t % 3 == 0 else 0] for t in range(slices)]
+) * rng.uniform(0.8, 1.2, (slices, 3))
 
 # %%
 # Without a log the policy itself is run, and what it gives is what is held.

@@ -106,24 +106,36 @@ class Allocation(Amounts):
         faults: list[Fault] = []
         plain = _plain(notion, score is not None, faults)
         given, _ = by_name(
-            {"tasks": tasks, "prices": prices, "limit_prices": limit_prices, "score": score,
-             "floor_prices": floor_prices, "limit_on_prices": limit_on_prices},
+            {
+                "tasks": tasks,
+                "prices": prices,
+                "limit_prices": limit_prices,
+                "score": score,
+                "floor_prices": floor_prices,
+                "limit_on_prices": limit_on_prices,
+            },
             instance.names,
-        )  # fmt: skip
+        )
         ways = None
         if way_tasks is not None:
             ways = checked("way_tasks", way_tasks, (len(instance.ways), i), faults, signed=True)
         x = checked("tasks", given["tasks"], (n, i), faults, signed=True)
         x = running(instance, x, ways, faults)
-        own = {"prices": given["prices"], "limit_prices": given["limit_prices"],
-               "bound_prices": bound_prices, "node_prices": node_prices,
-               "floor_prices": given["floor_prices"], "rule_prices": rule_prices,
-               "limit_on_prices": given["limit_on_prices"]}  # fmt: skip
+        own = {
+            "prices": given["prices"],
+            "limit_prices": given["limit_prices"],
+            "bound_prices": bound_prices,
+            "node_prices": node_prices,
+            "floor_prices": given["floor_prices"],
+            "rule_prices": rule_prices,
+            "limit_on_prices": given["limit_on_prices"],
+        }
         priced = {
-            name: None if own[name] is None
+            name: None
+            if own[name] is None
             else checked(name, own[name], shape, faults, name == "rule_prices")
             for name, shape in shapes(instance).items()
-        }  # fmt: skip
+        }
         if priced["rule_prices"] is not None and not faults:
             signs("rule_prices", instance, priced["rule_prices"], faults)
         levels = None
@@ -140,11 +152,19 @@ class Allocation(Amounts):
             u = criteria.score(instance, named or parameters.criterion_of(plain))
         assert x is not None
         for name, value in {
-            "instance": instance, "notion": plain, "tasks": x, **priced,
-            "level_prices": levels, "score": frozen(u), "objective": objective,
-            "equivalent": equivalent, "certificate": certificate, "steps": tuple(steps),
-            "way_tasks": ways, "rounds": path,
-        }.items():  # fmt: skip
+            "instance": instance,
+            "notion": plain,
+            "tasks": x,
+            **priced,
+            "level_prices": levels,
+            "score": frozen(u),
+            "objective": objective,
+            "equivalent": equivalent,
+            "certificate": certificate,
+            "steps": tuple(steps),
+            "way_tasks": ways,
+            "rounds": path,
+        }.items():
             object.__setattr__(self, name, value)
         # where groups or guarantees count this is more work, and left to who wants to know
         if objective is None and (instance.plain or plain["name"] == penalties.NAME):
@@ -210,9 +230,15 @@ class Allocation(Amounts):
             if self.rounds:
                 return blocked_rounds.each_blocked(self.instance, ways, self.rounds)
             return blocked_rules.each_blocked(
-                self.instance, ways, self.prices, self.limit_prices, self.bound_prices,
-                self.node_prices, self.rule_prices, self.limit_on_prices,
-            )  # fmt: skip
+                self.instance,
+                ways,
+                self.prices,
+                self.limit_prices,
+                self.bound_prices,
+                self.node_prices,
+                self.rule_prices,
+                self.limit_on_prices,
+            )
         return each_blocked(self.instance, self.each_stopped(), self.prices, self.limit_prices)
 
     def explain(self, user: str, again: bool = True) -> Explanation:

@@ -77,8 +77,7 @@ class Amounts:
         if self.way_tasks is not None:
             return bool(((self.way_tasks != 0) & ~inst.ways.eligible).any())
         return not inst.everywhere and any(
-            bool(((self.tasks[users] != 0) > inst.eligible[users]).any())
-            for users in inst.blocks()
+            bool(((self.tasks[users] != 0) > inst.eligible[users]).any()) for users in inst.blocks()
         )
 
     @cached_property

@@ -209,13 +209,25 @@ class Certificate:
 
     def _repr_html_(self) -> str:
         head = self.head
-        rows = ([c.name, "yes" if c.holds else "NO", f"{c.residual:.2g}", f"{c.tolerance:.0e}",
-                 c.witness] for c in self.checks)  # fmt: skip
+        rows = (
+            [
+                c.name,
+                "yes" if c.holds else "NO",
+                f"{c.residual:.2g}",
+                f"{c.tolerance:.0e}",
+                c.witness,
+            ]
+            for c in self.checks
+        )
         return markup.block(
             markup.line(head),
-            markup.table("Checks", ["check", "holds", "off by", "allowed", "worst at"], rows,
-                         len(self.checks)),
-        )  # fmt: skip
+            markup.table(
+                "Checks",
+                ["check", "holds", "off by", "allowed", "worst at"],
+                rows,
+                len(self.checks),
+            ),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for files, without `intervals` and `notes`, which are recomputed when read."""
@@ -225,8 +237,13 @@ class Certificate:
             "residual": self.residual,
             "undetermined": list(self.undetermined),
             "checks": [
-                {"name": c.name, "holds": c.holds, "residual": c.residual,
-                 "tolerance": c.tolerance, "witness": c.witness}
+                {
+                    "name": c.name,
+                    "holds": c.holds,
+                    "residual": c.residual,
+                    "tolerance": c.tolerance,
+                    "witness": c.witness,
+                }
                 for c in self.checks
             ],
         }

@@ -124,10 +124,14 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        return asdict(self) | {
-            key: [each._asdict() for each in getattr(self, key)]
-            for key in ("held", "stops", "changes")
-        } | {"due": self.due._asdict()}  # fmt: skip
+        return (
+            asdict(self)
+            | {
+                key: [each._asdict() for each in getattr(self, key)]
+                for key in ("held", "stops", "changes")
+            }
+            | {"due": self.due._asdict()}
+        )
 
     def __str__(self) -> str:
         parts = []
@@ -144,17 +148,27 @@ class Explanation:
 def _paragraphs(why: Explanation) -> list[tuple[str, list[str]]]:
     """(heading, lines) in order; the last only if something was solved again."""
     found = [
-        (f"{why.user} gets {_n(why.tasks)} tasks (share {_n(why.share)}, level {_n(why.level)}, "
-         f"weight {_n(why.weight)}{_limit(why.limit)})", _held(why)),
+        (
+            f"{why.user} gets {_n(why.tasks)} tasks (share {_n(why.share)}, level {_n(why.level)}, "
+            f"weight {_n(why.weight)}{_limit(why.limit)})",
+            _held(why),
+        ),
         ("What it is due", _due(why)),
-        ("What stops it", [_stop(stop) for stop in why.stops[:STOPS]]
-         + ([f"and {len(why.stops) - STOPS} more"] if len(why.stops) > STOPS else [])
-         or ["nothing that is known: no resource that it demands is full everywhere"]),
+        (
+            "What stops it",
+            [_stop(stop) for stop in why.stops[:STOPS]]
+            + ([f"and {len(why.stops) - STOPS} more"] if len(why.stops) > STOPS else [])
+            or ["nothing that is known: no resource that it demands is full everywhere"],
+        ),
         ("Equal users", _peers(why)),
-    ]  # fmt: skip
+    ]
     if why.changes:
-        found.append(("What a little more would bring (solved again)",
-                      [_change(change, why.tasks) for change in why.changes]))  # fmt: skip
+        found.append(
+            (
+                "What a little more would bring (solved again)",
+                [_change(change, why.tasks) for change in why.changes],
+            )
+        )
     return found
 
 

@@ -27,10 +27,14 @@ def shapes(instance: Instance) -> dict[str, tuple[int, ...]]:
         bounds = (len(instance.tree.bounds),)
         nodes = (len(instance.tree.quotas), len(instance.tree.nodes))
     return {
-        "prices": (i, r), "limit_prices": (n,), "bound_prices": bounds, "node_prices": nodes,
-        "floor_prices": (n,), "rule_prices": (len(instance.own_rows),),
+        "prices": (i, r),
+        "limit_prices": (n,),
+        "bound_prices": bounds,
+        "node_prices": nodes,
+        "floor_prices": (n,),
+        "rule_prices": (len(instance.own_rows),),
         "limit_on_prices": (0, 0) if instance.limit_on is None else (n, i),
-    }  # fmt: skip
+    }
 
 
 def checked(
@@ -137,13 +141,17 @@ def _round(instance: Instance, given: Any, place: str, faults: list[Fault]) -> R
     own = arrays.get("rule_prices")
     if own is not None and own.shape == shape["rule_prices"]:
         signs(f"{place}.prices.rule_prices", instance, own, faults)
-    return Table({
-        "t": _number(given.get("t"), f"{place}.t", math.inf, faults),
-        "jump": _number(given.get("jump", 0.0), f"{place}.jump", 1.0, faults),
-        "priority": int(_number(given.get("priority", 0), f"{place}.priority", 2.0**53, faults)),
-        "users": tuple(users),
-        "prices": Table(arrays),
-    })  # fmt: skip
+    return Table(
+        {
+            "t": _number(given.get("t"), f"{place}.t", math.inf, faults),
+            "jump": _number(given.get("jump", 0.0), f"{place}.jump", 1.0, faults),
+            "priority": int(
+                _number(given.get("priority", 0), f"{place}.priority", 2.0**53, faults)
+            ),
+            "users": tuple(users),
+            "prices": Table(arrays),
+        }
+    )
 
 
 def _known(given: Round, known: tuple[str, ...], place: str, faults: list[Fault]) -> None:

@@ -33,9 +33,10 @@ def frame(alloc: Amounts, what: str) -> DataFrame:
     if what in ("prices", "used", "utilisation"):
         values = clean_prices(alloc) if what == "prices" else getattr(alloc, what)
         return pd.DataFrame(
-            np.array(values), pd.Index(inst.servers, name="server"),
+            np.array(values),
+            pd.Index(inst.servers, name="server"),
             pd.Index(inst.resources, name="resource"),
-        )  # fmt: skip
+        )
     tasks = clean(alloc)
     users = pd.Index(inst.users, name="user")
     if what == "tasks":
@@ -49,10 +50,14 @@ def frame(alloc: Amounts, what: str) -> DataFrame:
     if alloc.way_tasks is not None:
         return pd.DataFrame(_by_mode(alloc))
     n, i = np.nonzero(tasks)
-    return pd.DataFrame({
-        "user": [inst.users[k] for k in n], "server": [inst.servers[k] for k in i],
-        "tasks": tasks[n, i], "share": (alloc.score * tasks)[n, i],
-    })  # fmt: skip
+    return pd.DataFrame(
+        {
+            "user": [inst.users[k] for k in n],
+            "server": [inst.servers[k] for k in i],
+            "tasks": tasks[n, i],
+            "share": (alloc.score * tasks)[n, i],
+        }
+    )
 
 
 def _by_mode(alloc: Amounts) -> dict[str, Any]:
@@ -62,10 +67,13 @@ def _by_mode(alloc: Amounts) -> dict[str, Any]:
     k, i = np.nonzero(np.abs(alloc.way_tasks) > DUST * np.abs(alloc.totals)[ways.owner, None])
     n, x = ways.owner[k], alloc.way_tasks[k, i]
     return {
-        "user": [inst.users[j] for j in n], "server": [inst.servers[j] for j in i],
-        "mode": [ways.name[j] for j in k], "tasks": x,
-        "output": ways.speed[k] * x, "share": alloc.score[n, i] * ways.speed[k] * x,
-    }  # fmt: skip
+        "user": [inst.users[j] for j in n],
+        "server": [inst.servers[j] for j in i],
+        "mode": [ways.name[j] for j in k],
+        "tasks": x,
+        "output": ways.speed[k] * x,
+        "share": alloc.score[n, i] * ways.speed[k] * x,
+    }
 
 
 def clean(alloc: Amounts) -> Floats:

@@ -15,14 +15,22 @@ def html(alloc: Amounts, title: str) -> str:
     inst, some = alloc.instance, (clean(alloc) != 0).any(axis=1)
     users, servers, _ = inst.shape
     rows = (
-        [name, *(float(each[n]) if some[n] else 0.0
-                 for each in (alloc.totals, alloc.shares, alloc.levels))]
+        [
+            name,
+            *(
+                float(each[n]) if some[n] else 0.0
+                for each in (alloc.totals, alloc.shares, alloc.levels)
+            ),
+        ]
         for n, name in enumerate(inst.users)
-    )  # fmt: skip
+    )
     prices = None if alloc.prices is None else clean_prices(alloc)
     shown = inst.resources[:RESOURCES]
-    head = [word for name in shown
-            for word in (f"{name} used", *(["price"] if prices is not None else []))]  # fmt: skip
+    head = [
+        word
+        for name in shown
+        for word in (f"{name} used", *(["price"] if prices is not None else []))
+    ]
     lines = []
     for i, name in enumerate(inst.servers[: markup.ROWS + 1]):
         cells: list[object] = [name]
@@ -33,9 +41,11 @@ def html(alloc: Amounts, title: str) -> str:
                 cells.append("-" if missing else float(prices[i, r]))
         lines.append(cells)
     found = alloc.certificate
-    verdict = "not judged" if found is None else (
-        f"{found.said}: gap {found.gap:.2g}, residual {found.residual:.2g}"
-    )  # fmt: skip
+    verdict = (
+        "not judged"
+        if found is None
+        else (f"{found.said}: gap {found.gap:.2g}, residual {found.residual:.2g}")
+    )
     return markup.block(
         markup.line(title),
         markup.table("Users", ["user", "tasks", "share", "level"], rows, users),

@@ -140,9 +140,14 @@ def instance_plain(inst: Instance) -> dict[str, Any]:
         plain["limit_on"] = _rows(most, inst.users, inst.servers)
     for key, usual in CURVES.items():
         bent = getattr(inst, key)
-        rows = [
-            {inst.resources[r]: float(row[r]) for r in np.flatnonzero(row != usual)} for row in bent
-        ] if not inst.linear else []  # fmt: skip
+        rows = (
+            [
+                {inst.resources[r]: float(row[r]) for r in np.flatnonzero(row != usual)}
+                for row in bent
+            ]
+            if not inst.linear
+            else []
+        )
         if any(rows):
             plain[key] = {name: row for name, row in zip(inst.users, rows, strict=True) if row}
     return {**plain, **instance_rules(inst)}

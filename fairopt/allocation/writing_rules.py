@@ -22,8 +22,12 @@ def instance_rules(inst: Instance) -> dict[str, Any]:
         user: [mode_table(mode, inst.resources) for mode in own]
         for user, own in (inst.modes or {}).items()
     }
-    found = {**group_tables(inst.quotas), "quotas": user_tables(inst.quotas, inst.users),
-             "modes": modes, "rules": rule_tables(inst.rules)}  # fmt: skip
+    found = {
+        **group_tables(inst.quotas),
+        "quotas": user_tables(inst.quotas, inst.users),
+        "modes": modes,
+        "rules": rule_tables(inst.rules),
+    }
     return {key: value for key, value in found.items() if value}
 
 

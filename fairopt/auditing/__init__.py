@@ -55,14 +55,21 @@ class Team:
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
         return {
-            "user": self.user, "held": self.held, "due": self.due,
-            "difference": self.due - self.held, "level": self.level,
-            "could_hold": self.could_hold, "proved": self.proved,
-            "guaranteed": self.guaranteed, "short": self.short,
-            "amounts": {name: {"held": h, "due": d, "difference": d - h}
-                        for name, (h, d) in self.amounts.items()},
+            "user": self.user,
+            "held": self.held,
+            "due": self.due,
+            "difference": self.due - self.held,
+            "level": self.level,
+            "could_hold": self.could_hold,
+            "proved": self.proved,
+            "guaranteed": self.guaranteed,
+            "short": self.short,
+            "amounts": {
+                name: {"held": h, "due": d, "difference": d - h}
+                for name, (h, d) in self.amounts.items()
+            },
             "holders": [holder.to_dict() for holder in self.holders],
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True)
@@ -113,11 +120,17 @@ class Audit:
             "teams": [team.to_dict() for team in self.teams],
             "moved": self.moved,
             "broken": [rule.to_dict() for rule in self.broken],
-            "today": {"verdict": self.judged.verdict, "gap": self.judged.gap,
-                      "residual": self.judged.residual},
-            "due": {"verdict": certificate.verdict, "gap": certificate.gap,
-                    "residual": certificate.residual},
-        }  # fmt: skip
+            "today": {
+                "verdict": self.judged.verdict,
+                "gap": self.judged.gap,
+                "residual": self.judged.residual,
+            },
+            "due": {
+                "verdict": certificate.verdict,
+                "gap": certificate.gap,
+                "residual": certificate.residual,
+            },
+        }
 
 
 def audit(
@@ -167,23 +180,38 @@ def audit(
             r: (float(use[0][n, :, k].sum()), float(use[1][n, :, k].sum()))
             for k, r in enumerate(instance.resources)
         }
-        teams.append(Team(
-            name, float(output[n]), float(due[n]), float(today.level[n]),
-            None if reach is None else _output(system, reach, instance, n),
-            reach is not None and reach.proved,
-            float(floor[n]), float(max(0.0, floor[n] - share[n])), amounts,
-            () if reach is None else tuple(_holders(today, n, reach, use[0], instance)),
-        ))  # fmt: skip
+        teams.append(
+            Team(
+                name,
+                float(output[n]),
+                float(due[n]),
+                float(today.level[n]),
+                None if reach is None else _output(system, reach, instance, n),
+                reach is not None and reach.proved,
+                float(floor[n]),
+                float(max(0.0, floor[n] - share[n])),
+                amounts,
+                () if reach is None else tuple(_holders(today, n, reach, use[0], instance)),
+            )
+        )
     with np.errstate(divide="ignore", invalid="ignore"):
         order = np.argsort(np.where(due > 0, output / due, np.inf), kind="stable")
     moved = fewest(system, inside[system.way, system.server], answer.shares)
     strays = float((way_tasks - inside).sum())
     mine = Allocation(
-        instance, notion, ways.running(way_tasks), answer.prices, answer.limit_prices,
-        answer.level_prices, **_proof(answer, way_tasks),
-    )  # fmt: skip
+        instance,
+        notion,
+        ways.running(way_tasks),
+        answer.prices,
+        answer.limit_prices,
+        answer.level_prices,
+        **_proof(answer, way_tasks),
+    )
     return Audit(
-        instance, tuple([teams[n] for n in order]), answer, certify(mine),
+        instance,
+        tuple([teams[n] for n in order]),
+        answer,
+        certify(mine),
         None if moved is None else moved[0] + strays / 2,
         tuple(broken(instance, way_tasks, share, floor)),
     )
@@ -245,11 +273,15 @@ def _holders(
     entries: Ints = np.argwhere(money > 1e-9 * total)
     holders = [
         Holder(
-            instance.users[above[m]], instance.servers[i], instance.resources[r],
-            float(use[above[m], i, r]), float(instance.pool[i, r]), float(money[m, i, r]) / total,
+            instance.users[above[m]],
+            instance.servers[i],
+            instance.resources[r],
+            float(use[above[m], i, r]),
+            float(instance.pool[i, r]),
+            float(money[m, i, r]) / total,
         )
         for m, i, r in entries.tolist()
-    ]  # fmt: skip
+    ]
     return sorted(holders, key=lambda h: -h.part)
 
 

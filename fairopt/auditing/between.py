@@ -74,8 +74,9 @@ class Differences:
             "users": [{**vars(u), "relative": u.relative} for u in self.users],
             "filled": [list(place) for place in self.filled],
             "freed": [list(place) for place in self.freed],
-            "whole": self.whole, "promised": self.promised,
-        }  # fmt: skip
+            "whole": self.whole,
+            "promised": self.promised,
+        }
 
 
 def differences(before: Allocation, after: Allocation) -> Differences:

@@ -12,14 +12,18 @@ from fairopt.instance.reading import Faults, build
 from fairopt.instance.rules.records import SENSES
 
 NUMBERS = {
-    "weight": ("users", "groups"), "limit": ("users",), "priority": ("users",),
-    "guarantee_tasks": ("users",), "count": ("servers",),
-}  # fmt: skip
+    "weight": ("users", "groups"),
+    "limit": ("users",),
+    "priority": ("users",),
+    "guarantee_tasks": ("users",),
+    "count": ("servers",),
+}
 """fields with one number, and the tables whose rows have them"""
 AMOUNTS = {
-    "demand": ("users",), "capacity": ("servers",),
+    "demand": ("users",),
+    "capacity": ("servers",),
     **dict.fromkeys(("guarantee", "nominal", "borrow", "lend", "most"), ("groups", "users")),
-}  # fmt: skip
+}
 """fields with an amount for each resource"""
 WANTED = "FIELD.NAME=NUMBER or FIELD.NAME.RESOURCE=NUMBER, such as weight.vision=2"
 
@@ -124,9 +128,7 @@ def _set(data: dict[str, Any], text: str, gone: set[str], faults: Faults) -> Non
     faults.add(text, f"the unknown name {rest!r}", nearest(rest.partition(".")[0], names))
 
 
-def _set_rule(
-    data: dict[str, Any], name: str, given: str, text: str, faults: Faults
-) -> None:
+def _set_rule(data: dict[str, Any], name: str, given: str, text: str, faults: Faults) -> None:
     """Set the amount of a rule of one's own."""
     value = _number(given)
     if name not in data.get("rules", {}):
@@ -167,9 +169,7 @@ def _drop(data: dict[str, Any], name: str, faults: Faults) -> None:
         for each in [*gone, *(k for k, row in data["users"].items() if row.get("group") in gone)]:
             _drop_from_rules(data, each)
         data["groups"] = {k: v for k, v in data["groups"].items() if k not in gone}
-        data["users"] = {
-            k: row for k, row in data["users"].items() if row.get("group") not in gone
-        }
+        data["users"] = {k: row for k, row in data["users"].items() if row.get("group") not in gone}
         return
     _drop_from_rules(data, name)
     del data[tables[0]][name]
@@ -188,8 +188,10 @@ def _drop_from_rules(data: dict[str, Any], name: str) -> None:
     for rule in list(data.get("rules", {})):
         kept = []
         for term in data["rules"][rule]["terms"]:
-            own = {k: [n for n in v if n != name] if k in ("users", "servers") else v
-                   for k, v in term.items()}  # fmt: skip
+            own = {
+                k: [n for n in v if n != name] if k in ("users", "servers") else v
+                for k, v in term.items()
+            }
             if all(own.get(k) != [] for k in ("users", "servers")):
                 kept.append(own)
         data["rules"][rule]["terms"] = kept

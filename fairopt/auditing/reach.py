@@ -75,9 +75,7 @@ class Reach:
         return self.most <= self.share * (1 + PROVED)
 
 
-def reaches(
-    today: Today, progress: Callable[[int, int], None] | None = None
-) -> list[Reach | None]:
+def reaches(today: Today, progress: Callable[[int, int], None] | None = None) -> list[Reach | None]:
     """What each user could hold; None where what is held today does not fit the cluster."""
     program = _Program(today)
     found = []

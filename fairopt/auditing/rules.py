@@ -29,8 +29,13 @@ class Broken:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, with the sentence."""
-        return {"rule": self.rule, "whom": self.whom, "found": self.found,
-                "allowed": self.allowed, "words": str(self)}  # fmt: skip
+        return {
+            "rule": self.rule,
+            "whom": self.whom,
+            "found": self.found,
+            "allowed": self.allowed,
+            "words": str(self),
+        }
 
 
 WORDS = {

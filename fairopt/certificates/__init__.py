@@ -78,8 +78,11 @@ def certify(
         where = criteria.departure(alloc.instance, alloc.score, criterion)
         if where is not None:
             user, server = alloc.instance.users[where[0]], alloc.instance.servers[where[1]]
-            return _unjudged(alloc, f"the score of {user} on {server} is not that of the "
-                                    f"criterion {criterion!r}, so its shares are not")  # fmt: skip
+            return _unjudged(
+                alloc,
+                f"the score of {user} on {server} is not that of the "
+                f"criterion {criterion!r}, so its shares are not",
+            )
     if not alloc.instance.linear:
         return _bent(alloc)
     if _family(alloc) not in RULED:

@@ -120,10 +120,11 @@ def rest(question: Question, place: Place) -> Rest:
     else:  # of their rows e q - z
         row, each, entry = columns.entries(place.columns)
         left, error = digits.remainders(
-            question.rhs, np.concatenate([row, pulls.rows]),
+            question.rhs,
+            np.concatenate([row, pulls.rows]),
             np.concatenate([entry, -pulls.give(place.log_unit)]),
             np.concatenate([place.amount[:, each], place.price[:, pulls.rows]], axis=1),
-        )  # fmt: skip
+        )
     own = np.flatnonzero(place.columns < columns.count)
     owner, worth = columns.owner(place.columns[own]), columns.worth(place.columns[own])
     amount = place.amount[:, own]
@@ -213,9 +214,14 @@ def bound(
     low, high = question.base + t0 * np.exp(-below), question.base + t0 * np.exp(above)
     if (pulls := question.pulls) is not None:
         low, high = pulled.levels(
-            pulls, place.price[0][pulls.rows], float(each.max()), low, high, place.log_unit,
+            pulls,
+            place.price[0][pulls.rows],
+            float(each.max()),
+            low,
+            high,
+            place.log_unit,
             question.share_unit,
-        )  # fmt: skip
+        )
     below, above = -np.log(low / share), np.log(high / share)
     fixed = question.least >= question.most
     below = np.where((end < 0) | fixed, 0.0, below)
@@ -257,16 +263,29 @@ def _pulled(question: Question, place: Place, here: Rest) -> tuple[Floats, Float
     money = np.exp(question.log_w - unit + (1 - question.alpha) * np.log(here.share))
     flows = place.amount[0][place.columns >= question.columns.count]
     users, more = pulled.smaller(
-        pulls, price, left, error, flows, here.share * question.share_unit, money, question.alpha,
+        pulls,
+        price,
+        left,
+        error,
+        flows,
+        here.share * question.share_unit,
+        money,
+        question.alpha,
         unit,
-    )  # fmt: skip
+    )
     return users, found + more
 
 
 def _users(
-    question: Question, place: Place, here: Rest, value: Floats, less: Floats, log_t: Floats,
-    end: Floats, m: Floats,
-) -> tuple[Floats, Floats]:  # fmt: skip
+    question: Question,
+    place: Place,
+    here: Rest,
+    value: Floats,
+    less: Floats,
+    log_t: Floats,
+    end: Floats,
+    m: Floats,
+) -> tuple[Floats, Floats]:
     """(N,) the largest |log t/t0| that rounding allows, and what distance from a bound costs."""
     t = _counted(question, place, here)
     log_share = np.log(t)
@@ -323,9 +342,7 @@ def exactly(question: Question, place: Place) -> Floats:
     return found
 
 
-def _flows(
-    question: Question, place: Place, seen: Sums, tasks: int, mine: Bools
-) -> Floats:
+def _flows(question: Question, place: Place, seen: Sums, tasks: int, mine: Bools) -> Floats:
     """(F,) what money would flow where there is room for it."""
     y, drift = place.amount[0][~mine], seen.profit[tasks:]
     room = np.where(drift > 0, question.high - y, y - question.low)
@@ -357,6 +374,15 @@ def ends(eps: Floats, alpha: float) -> tuple[Floats, Floats]:
 
 
 __all__ = [
-    "Place", "Proved", "Rest", "Sums", "bound", "ends", "exactly", "loss_above", "nothing", "rest",
+    "Place",
+    "Proved",
+    "Rest",
+    "Sums",
+    "bound",
+    "ends",
+    "exactly",
+    "loss_above",
+    "nothing",
+    "rest",
     "sums",
-]  # fmt: skip
+]

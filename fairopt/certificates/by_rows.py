@@ -25,6 +25,7 @@ OWN = 100
 CHUNK = 1 << 20
 """numbers of rows times users spread out at once"""
 
+
 @dataclass(frozen=True)
 class Missing:
     """The system of a step, in its own units.

@@ -104,9 +104,14 @@ class Bounds:
 
 
 def carried(
-    stage: Ints, room: Floats, drop: Floats, proofs: Sequence[Paid], uses: Uses | None,
-    level: Floats | None = None, turns: Sequence[Turn] = (),
-) -> Bounds:  # fmt: skip
+    stage: Ints,
+    room: Floats,
+    drop: Floats,
+    proofs: Sequence[Paid],
+    uses: Uses | None,
+    level: Floats | None = None,
+    turns: Sequence[Turn] = (),
+) -> Bounds:
     """The bounds of all users once errors of earlier rounds are counted.
 
     Parameters
@@ -161,9 +166,7 @@ def carried(
     return Bounds(np.where(moved, np.inf, up), np.where(moved, 1.0, down), rounding)
 
 
-def _above_the_last(
-    stage: Ints, level: Floats, less: Floats, held: Floats, rounds: int
-) -> Floats:
+def _above_the_last(stage: Ints, level: Floats, less: Floats, held: Floats, rounds: int) -> Floats:
     """(N,) the part by which each is above all levels of earlier rounds, as these are proved.
 
     A level is no higher than what anybody stopped then or later is left with (`held`) when those
@@ -188,9 +191,7 @@ def _earlier(stage: Ints, money: Floats, part: Floats, rounds: int) -> Floats:
     return np.concatenate([[0.0], total[:-1]])
 
 
-def crowded(
-    stage: Ints, error: Floats, uses: Uses, turns: Sequence[Turn] = ()
-) -> Floats:
+def crowded(stage: Ints, error: Floats, uses: Uses, turns: Sequence[Turn] = ()) -> Floats:
     """(N,) the part of its share that each loses if all that are stopped earlier take `error` more
     of the rows they use: whoever is stopped later gives up the same part of its tasks there."""
     found = np.zeros(len(stage))

@@ -45,11 +45,18 @@ class Grid:
 
     @classmethod
     def of(
-        cls, inst: Instance, score: Floats, tasks_unit: Floats, share_unit: Floats, same: Bools,
-        row_unit: Floats, limited: Ints,
-    ) -> Grid:  # fmt: skip
-        demand = inst.demand * (tasks_unit[:, None] if inst.demand.ndim == 2
-                                else tasks_unit[:, None, None])  # fmt: skip
+        cls,
+        inst: Instance,
+        score: Floats,
+        tasks_unit: Floats,
+        share_unit: Floats,
+        same: Bools,
+        row_unit: Floats,
+        limited: Ints,
+    ) -> Grid:
+        demand = inst.demand * (
+            tasks_unit[:, None] if inst.demand.ndim == 2 else tasks_unit[:, None, None]
+        )
         worth = None
         if not same.all():
             scale = np.where(same, 0.0, tasks_unit / share_unit)
@@ -112,14 +119,10 @@ class Grid:
         at[self.limited] = np.arange(len(self.limited))
         own = np.flatnonzero(at[owner] >= 0)
         k, unit = at[owner[own]], self.tasks_unit[owner[own]]
-        own_rows = digits.remainders(
-            rhs[rows:], k, unit / self.row_unit[rows + k], amount[:, own]
-        )
+        own_rows = digits.remainders(rhs[rows:], k, unit / self.row_unit[rows + k], amount[:, own])
         return (np.concatenate([shared[0], own_rows[0]]), np.concatenate([shared[1], own_rows[1]]))
 
-    def profit(
-        self, columns: Ints, price: Floats, value: Floats
-    ) -> tuple[Floats, Floats]:
+    def profit(self, columns: Ints, price: Floats, value: Floats) -> tuple[Floats, Floats]:
         """(K,) what tasks are worth at values (k, N) less their cost at prices (k, M), and its
         error."""
         servers, resources = self.shape[1:]
@@ -150,11 +153,13 @@ class Grid:
         at = np.concatenate([at, self.shape[1] * resources + own])
         found = Grid(
             (len(n), len(i), resources),
-            self.demand[n] if self.demand.ndim == 2 else self.demand[both], self.row_unit[at],
+            self.demand[n] if self.demand.ndim == 2 else self.demand[both],
+            self.row_unit[at],
             None if self.score is None else self.score[both],
             None if open_ is None else open_[:, i],
-            np.searchsorted(n, self.limited[own]), self.tasks_unit[n],
-        )  # fmt: skip
+            np.searchsorted(n, self.limited[own]),
+            self.tasks_unit[n],
+        )
         return (n[:, None] * self.shape[1] + i).ravel(), found, at
 
     def cost(self, price: Floats) -> Floats:
@@ -210,9 +215,15 @@ class Listed:
 
     @classmethod
     def of(
-        cls, matrix: Any, low: Lowered, tasks_unit: Floats, share_unit: Floats, same: Bools,
-        row_unit: Floats, shut: Bools,
-    ) -> Listed:  # fmt: skip
+        cls,
+        matrix: Any,
+        low: Lowered,
+        tasks_unit: Floats,
+        share_unit: Floats,
+        same: Bools,
+        row_unit: Floats,
+        shut: Bools,
+    ) -> Listed:
         matrix = matrix.copy()
         column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
         first = matrix.indices[matrix.indptr[low.columns : -1]]
@@ -250,9 +261,7 @@ class Listed:
         row, each, entry = self.entries(columns)
         return digits.remainders(rhs, row, entry, amount[:, each])
 
-    def profit(
-        self, columns: Ints, price: Floats, value: Floats
-    ) -> tuple[Floats, Floats]:
+    def profit(self, columns: Ints, price: Floats, value: Floats) -> tuple[Floats, Floats]:
         """(K,) what tasks are worth at values (k, N) less their cost at prices (k, M), of flows
         what they cost less, and its error; columns in order."""
         return _profit(self, columns, int(np.searchsorted(columns, self.count)), price, value)
@@ -294,10 +303,11 @@ def _profit(
     row, each, entry = columns.entries(near)
     minus = -value[:, columns.owner(near[:tasks])]
     return digits.remainders(
-        np.zeros(len(near)), np.concatenate([each, np.arange(tasks)]),
+        np.zeros(len(near)),
+        np.concatenate([each, np.arange(tasks)]),
         np.concatenate([entry, columns.worth(near[:tasks])]),
         np.concatenate([price[:, row], minus], axis=1),
-    )  # fmt: skip
+    )
 
 
 Columns = Grid | Listed

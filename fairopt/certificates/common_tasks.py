@@ -40,13 +40,19 @@ def everywhere(alloc: Allocation) -> Allocation:
     part = inst.part_of_row() * machines[:, :, None]
     gain = 1.0 / inst.weight
     one = Instance(
-        part.reshape(len(part), -1), np.ones((1, inst.pool.size)),
-        weight=gain / gain.max(), limit=inst.limit / machines.sum(axis=1), users=inst.users,
-    )  # fmt: skip
+        part.reshape(len(part), -1),
+        np.ones((1, inst.pool.size)),
+        weight=gain / gain.max(),
+        limit=inst.limit / machines.sum(axis=1),
+        users=inst.users,
+    )
     return Allocation(
-        one, {"name": "throughput"}, np.maximum(least, 0.0)[:, None],
-        (price * inst.pool).reshape(1, -1), mu * machines.sum(axis=1),
-    )  # fmt: skip
+        one,
+        {"name": "throughput"},
+        np.maximum(least, 0.0)[:, None],
+        (price * inst.pool).reshape(1, -1),
+        mu * machines.sum(axis=1),
+    )
 
 
 def judge_equal(alloc: Allocation) -> Certificate:
@@ -132,9 +138,7 @@ def _prices(alloc: Allocation) -> tuple[Floats, Floats]:
     return alloc.prices, np.where(np.isfinite(inst.limit), mu, 0.0)
 
 
-def _verdict(
-    alloc: Allocation, checks: list[Check], gap: float, residual: float
-) -> Certificate:
+def _verdict(alloc: Allocation, checks: list[Check], gap: float, residual: float) -> Certificate:
     gap = max(0.0, gap) if np.isfinite(gap) else float("inf")
     feasible = all(check.holds for check in checks)
     checks.append(Check.of("optimal, by prices", gap, TOLERANCE))

@@ -32,9 +32,12 @@ def most_of_floors(instance: Instance, score: Floats, floor: Floats, prices: Pri
     """
     ways = None if instance.modes is None else np.zeros((len(instance.ways), instance.shape[1]))
     nobody = Allocation(
-        instance, {"name": "max-min", "parameters": {}}, np.zeros(instance.shape[:2]),
-        score=score, way_tasks=ways,
-    )  # fmt: skip
+        instance,
+        {"name": "max-min", "parameters": {}},
+        np.zeros(instance.shape[:2]),
+        score=score,
+        way_tasks=ways,
+    )
     ruled, least = Ruled(nobody), np.inf
     with np.errstate(all="ignore"):
         for cleaned in ruled.cleaned(prices):

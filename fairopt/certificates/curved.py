@@ -97,9 +97,10 @@ def judge_after_setup(
     except Infeasible as error:  # what fits is within the tolerance of capacity alone
         return Certificate(REFUTED, np.inf, np.inf, checks=checks, notes=(str(error),))
     found = judged(
-        Allocation(rest, alloc.notion, alloc.tasks, alloc.prices, alloc.limit_prices,
-                   alloc.level_prices)
-    )  # fmt: skip
+        Allocation(
+            rest, alloc.notion, alloc.tasks, alloc.prices, alloc.limit_prices, alloc.level_prices
+        )
+    )
     note = "judged on what is left once everybody's demand_fixed is taken"
     return replace(found, checks=(served, *found.checks), notes=(note, *found.notes))
 

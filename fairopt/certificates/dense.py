@@ -81,9 +81,8 @@ def _slices(table: Floats) -> tuple[list[Floats], Floats]:
 
 
 def profits(
-    demand: Floats, price: Floats, worth: Floats, value: Floats, more: Floats | None,
-    columns: Ints,
-) -> tuple[Floats, Floats]:  # fmt: skip
+    demand: Floats, price: Floats, worth: Floats, value: Floats, more: Floats | None, columns: Ints
+) -> tuple[Floats, Floats]:
     """(K,) what tasks are worth less what they cost, and (K,) how wrong it may be.
 
     Parameters

@@ -86,16 +86,16 @@ def rise_to(question: Question, answer: Given, place: Place) -> float:
     columns, alpha = question.columns, question.alpha
     mine = place.columns < columns.count
     held, amount = place.columns[mine], place.amount[0]
-    share = np.bincount(
-        columns.owner(held), columns.worth(held) * amount[mine], question.users
-    )
+    share = np.bincount(columns.owner(held), columns.worth(held) * amount[mine], question.users)
     flows = columns.count + np.arange(len(question.low))
     theirs = np.concatenate([answer.held, flows]), np.concatenate([answer.x, answer.y])
     here, there = (
         np.bincount(row, entry * x[each], len(question.rhs))[pulls.rows]
         for x, (row, each, entry) in (
-            (amount, columns.entries(place.columns)), (theirs[1], columns.entries(theirs[0])))
-    )  # fmt: skip
+            (amount, columns.entries(place.columns)),
+            (theirs[1], columns.entries(theirs[0])),
+        )
+    )
     own = np.maximum(answer.share, question.within * LEAST)
     log_r, power = np.log(share / own), 1 - alpha
     money = np.exp(question.log_w - unit + power * np.log(own))

@@ -54,8 +54,8 @@ class _Program:
         low = self.low
         size = np.concatenate([self.unit[low.owner] / low.score, np.ones(len(low.low))])
         rules = low.matrix.multiply(1.0 / low.unit[:, None]).multiply(size[None, :])
-        shares = low.of_user().multiply(1.0 / self.unit[:, None]).multiply(
-            size[None, : low.columns]
+        shares = (
+            low.of_user().multiply(1.0 / self.unit[:, None]).multiply(size[None, : low.columns])
         )
         scale = float(np.max(slope / self.unit, initial=0.0)) or 1.0
         pace = csr_array((slope / self.unit / scale)[:, None])
@@ -68,14 +68,14 @@ class _Program:
         else:
             worth = value * self.unit
             goal[: low.columns] = -(worth / worth.max())[low.owner]
-        bounds = np.column_stack([
-            np.concatenate([np.zeros(low.columns), low.low, [0.0]]),
-            np.concatenate([np.full(low.columns, np.inf), low.high, [most * scale]]),
-        ])  # fmt: skip
-        exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-        found = linprog(
-            goal, A_ub=left, b_ub=right, bounds=bounds, method="highs", options=exact
+        bounds = np.column_stack(
+            [
+                np.concatenate([np.zeros(low.columns), low.low, [0.0]]),
+                np.concatenate([np.full(low.columns, np.inf), low.high, [most * scale]]),
+            ]
         )
+        exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+        found = linprog(goal, A_ub=left, b_ub=right, bounds=bounds, method="highs", options=exact)
         if found.x is None:
             raise _NoneError
         price = np.maximum(-found.ineqlin.marginals[len(self.unit) :], 0.0) / low.unit
@@ -118,10 +118,19 @@ def due(alloc: Allocation) -> Allocation | None:
         users = [inst.users[n] for n in np.flatnonzero(stopped).tolist()]
         told.append({"t": t, "jump": jump, "users": users, "prices": prices})
     return alloc.with_(
-        **own, rounds=told, prices=None, limit_prices=None, level_prices=None, bound_prices=None,
-        node_prices=None, floor_prices=None, rule_prices=None, limit_on_prices=None,
-        certificate=None, steps=(),
-    )  # fmt: skip
+        **own,
+        rounds=told,
+        prices=None,
+        limit_prices=None,
+        level_prices=None,
+        bound_prices=None,
+        node_prices=None,
+        floor_prices=None,
+        rule_prices=None,
+        limit_on_prices=None,
+        certificate=None,
+        steps=(),
+    )
 
 
 def lowest(alloc: Allocation) -> Floats:

@@ -196,9 +196,14 @@ class _Case:
 
     def budget(self, prices: _Prices) -> Fraction:
         return sum(
-            (p * c for row, have in zip(prices, self.pool, strict=True)
-             for p, c in zip(row, have, strict=True) if p), _ZERO,
-        )  # fmt: skip
+            (
+                p * c
+                for row, have in zip(prices, self.pool, strict=True)
+                for p, c in zip(row, have, strict=True)
+                if p
+            ),
+            _ZERO,
+        )
 
     def costs(self, prices: _Prices, n: int) -> dict[int, Fraction]:
         """Price of one task of user n on each of its servers."""

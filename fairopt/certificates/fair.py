@@ -87,9 +87,16 @@ def judge(
     told = Told(lambda: (*said, *_notes(alloc)))
     ends = Intervals(len(off), found.ends)
     return Certificate(
-        verdict, gap, float(off[worst]), loose, tuple(checks), ends, told, tolerance,
+        verdict,
+        gap,
+        float(off[worst]),
+        loose,
+        tuple(checks),
+        ends,
+        told,
+        tolerance,
         bool(found.question.alpha),
-    )  # fmt: skip
+    )
 
 
 def _kept(alloc: Allocation) -> tuple[tuple[Check, ...], float]:
@@ -152,7 +159,13 @@ def _notes(alloc: Allocation) -> list[str]:
         return notes(alloc)
     ruled = Ruled(alloc)
     none = ruled.none()
-    own = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices,
-           of_rules(alloc.instance, alloc.rule_prices), alloc.limit_on_prices)  # fmt: skip
+    own = (
+        alloc.prices,
+        alloc.limit_prices,
+        alloc.bound_prices,
+        alloc.node_prices,
+        of_rules(alloc.instance, alloc.rule_prices),
+        alloc.limit_on_prices,
+    )
     prices = Prices(*[a if a is not None else b for a, b in zip(own, none, strict=True)])
     return [f"with a price: {name}" for name in words.rules(alloc.instance, prices)[: words.MOST]]

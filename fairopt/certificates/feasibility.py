@@ -49,9 +49,7 @@ def _stray(alloc: Allocation, users: slice) -> Floats:
     return np.where(alloc.instance.eligible[users], 0.0, np.abs(alloc.tasks[users]))
 
 
-def _worst(
-    alloc: Allocation, amount: Callable[[Allocation, slice], Floats]
-) -> tuple[float, str]:
+def _worst(alloc: Allocation, amount: Callable[[Allocation, slice], Floats]) -> tuple[float, str]:
     """The largest amount of any user on any server, at least 0, and its place in words."""
     inst = alloc.instance
     worst, place = 0.0, ""

@@ -71,16 +71,14 @@ def fitted(question: Question, held: Ints, x: Floats, value: Floats, price: Floa
     pull = solution[first : size[1]] - solution[size[1] + above.shape[1] :]
     found = soft.copy()
     if len(own):
-        found[own] = (solution[:first] / unit[:first])
+        found[own] = solution[:first] / unit[:first]
     else:
         found += stated * max(float(solution[0] / unit[0]), 1e-12)
     found[pulls.rows[hard]] = pull / unit[first:]
     return found
 
 
-def _fill(
-    matrix: Floats, rows: Ints, start: int, row: Ints, each: Ints, entry: Floats
-) -> None:
+def _fill(matrix: Floats, rows: Ints, start: int, row: Ints, each: Ints, entry: Floats) -> None:
     """Entries of these rows into columns from `start` on."""
     at = np.full(int(max(row.max(initial=0), rows.max(initial=0))) + 1, -1)
     at[rows] = np.arange(len(rows))

@@ -51,10 +51,12 @@ def given(alloc: Allocation, question: Question) -> Given:
     if isinstance(columns, Grid):
         tasks = alloc.held.ravel()
         held = np.flatnonzero(tasks)
-        price = np.concatenate([
-            _numbers(alloc.prices, alloc.instance.pool.size),
-            _numbers(alloc.limit_prices, len(alloc.tasks))[columns.limited],
-        ])  # fmt: skip
+        price = np.concatenate(
+            [
+                _numbers(alloc.prices, alloc.instance.pool.size),
+                _numbers(alloc.limit_prices, len(alloc.tasks))[columns.limited],
+            ]
+        )
     else:
         low = columns.low
         by_way = alloc.way_tasks
@@ -118,8 +120,13 @@ def _numbers(prices: Floats | None, size: int) -> Floats:
 def listed_prices(alloc: Allocation, low: Lowered) -> Floats:
     """(M,) the prices of an answer, by the rows of its lowered system."""
     found = np.zeros(len(low.rhs))
-    for kind, name in ((CAPACITY, "prices"), (LIMIT, "limit_prices"), (BOUND, "bound_prices"),
-                       (QUOTA, "node_prices"), (PLACE, "limit_on_prices")):  # fmt: skip
+    for kind, name in (
+        (CAPACITY, "prices"),
+        (LIMIT, "limit_prices"),
+        (BOUND, "bound_prices"),
+        (QUOTA, "node_prices"),
+        (PLACE, "limit_on_prices"),
+    ):
         own, at = getattr(alloc, name), low.kind == kind
         if own is not None and at.any():
             one = own[low.one[at]] if own.ndim == 1 else own[low.one[at], low.two[at]]
@@ -159,9 +166,14 @@ def named(question: Question, price: Floats, alloc: Allocation) -> dict[str, Flo
     whole, kept = np.zeros(len(low.rhs)), kept_rows(low, columns.same)
     whole[kept] = price[: int(kept.sum())]
     found = low.named(whole)
-    return {"prices": found.capacity, "limit_prices": found.limits, "bound_prices": found.bounds,
-            "node_prices": found.nodes, "rule_prices": found.rules,
-            **({"limit_on_prices": found.places} if found.places.size else {})}  # fmt: skip
+    return {
+        "prices": found.capacity,
+        "limit_prices": found.limits,
+        "bound_prices": found.bounds,
+        "node_prices": found.nodes,
+        "rule_prices": found.rules,
+        **({"limit_on_prices": found.places} if found.places.size else {}),
+    }
 
 
 __all__ = ["Given", "given", "listed_prices", "named"]

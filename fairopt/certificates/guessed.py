@@ -18,8 +18,14 @@ from fairopt.instance import Floats, Ints
 LEAST = -600.0
 LEAST_SLOPE = 1e-12
 """part of the largest slope that others have at least"""
-NO_PRICES = {"prices": None, "limit_prices": None, "bound_prices": None, "node_prices": None,
-             "rule_prices": None, "limit_on_prices": None}  # fmt: skip
+NO_PRICES = {
+    "prices": None,
+    "limit_prices": None,
+    "bound_prices": None,
+    "node_prices": None,
+    "rule_prices": None,
+    "limit_on_prices": None,
+}
 """fields of an answer without prices"""
 
 
@@ -31,8 +37,14 @@ def with_prices(alloc: Allocation, label: Ints | None = None) -> Allocation:
     ----------
     label : (N,) the part of each user; parts that share no rule get prices in money of their own.
     """
-    given = (alloc.prices, alloc.limit_prices, alloc.bound_prices, alloc.node_prices,
-             alloc.rule_prices, alloc.limit_on_prices)  # fmt: skip
+    given = (
+        alloc.prices,
+        alloc.limit_prices,
+        alloc.bound_prices,
+        alloc.node_prices,
+        alloc.rule_prices,
+        alloc.limit_on_prices,
+    )
     if any(part is not None and part.any() for part in given):
         return alloc
     if pulls.penalised(alloc):
@@ -59,10 +71,13 @@ def with_prices(alloc: Allocation, label: Ints | None = None) -> Allocation:
     value = np.exp(np.clip(np.nan_to_num(log_value, nan=top) - top, LEAST, 0.0))
     found = tangent(alloc, asked.floor, value)
     return alloc.with_(
-        prices=found.capacity, limit_prices=found.limits, bound_prices=found.bounds,
-        node_prices=found.nodes, rule_prices=as_told(alloc.instance, found.rules),
+        prices=found.capacity,
+        limit_prices=found.limits,
+        bound_prices=found.bounds,
+        node_prices=found.nodes,
+        rule_prices=as_told(alloc.instance, found.rules),
         limit_on_prices=found.places if found.places.size else None,
-    )  # fmt: skip
+    )
 
 
 def _largest(log_value: Floats, label: Ints) -> Floats:

@@ -104,9 +104,11 @@ class Bills:
         first, place = np.unique(self._like, return_inverse=True)
         dear = prices[first].any(axis=1)
         columns = _Columns(
-            prices[first[dear]], first[dear], first[~dear],
+            prices[first[dear]],
+            first[dear],
+            first[~dear],
             [np.flatnonzero(place == h) for h in np.flatnonzero(dear)],
-        )  # fmt: skip
+        )
         found = np.empty((4, len(self.share)))
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
             for users in inst.blocks():
@@ -144,9 +146,12 @@ class Bills:
                 cost = self._cost(users, at)
                 demand = inst.demand[users]
                 demand = demand[:, dear] if demand.ndim == 3 else demand[:, None, :]
-                per = np.where(
-                    (cost > 0) & inst.eligible[users][:, dear], money / cost, 0.0
-                )[:, :, None] * demand  # fmt: skip
+                per = (
+                    np.where((cost > 0) & inst.eligible[users][:, dear], money / cost, 0.0)[
+                        :, :, None
+                    ]
+                    * demand
+                )
                 asked[dear] = np.maximum(asked[dear], per.max(axis=0, initial=0.0) / pool[dear])
         # of a row with a price, others give way
         asked[prices > 0] = 0.0
@@ -233,9 +238,7 @@ def _alike(alloc: Allocation) -> Ints:
         np.ascontiguousarray(by_server.reshape(len(servers), -1)).view(np.uint8),
     ]
     seen: dict[bytes, int] = {}
-    like = np.array([
-        seen.setdefault(key.tobytes(), k) for k, key in enumerate(np.hstack(keys))
-    ])  # fmt: skip
+    like = np.array([seen.setdefault(key.tobytes(), k) for k, key in enumerate(np.hstack(keys))])
     for users in inst.blocks():
         score = alloc.score[users]
         if not np.array_equal(score[:, like], score):

@@ -81,9 +81,14 @@ class Order:
                 who = np.flatnonzero(money > 0)
                 dear = np.flatnonzero(bill.priced > 0)
                 paid[k] = _Bill(
-                    room, who, money[who], bill.cheapest[who], dear, bill.priced[dear],
+                    room,
+                    who,
+                    money[who],
+                    bill.cheapest[who],
+                    dear,
+                    bill.priced[dear],
                     *self._turn(k, bill),
-                )  # fmt: skip
+                )
         paid = {k: bill for k, bill in paid.items() if (self._best == k).any()}
         self.excess = self._excess(paid)
         self.bounds = self._carried(paid)
@@ -110,11 +115,10 @@ class Order:
             return carried(self.stage, room, self.excess, proofs, None, self.level)
         turns = [
             Turn(int(self.stage[self._best == k].min()), bill.row, bill.asked)
-            for k, bill in paid.items() if len(bill.row)
-        ]  # fmt: skip
-        return carried(
-            self.stage, room, self.excess, proofs, self._uses(), self.level, turns
-        )
+            for k, bill in paid.items()
+            if len(bill.row)
+        ]
+        return carried(self.stage, room, self.excess, proofs, self._uses(), self.level, turns)
 
     def _excess(self, paid: dict[int, _Bill]) -> Floats:
         """(N,) what each holds of what stops users below it, at the prices best for them."""

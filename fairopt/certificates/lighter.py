@@ -47,24 +47,38 @@ def lighter(question: Question, answer: Given, off: Floats) -> Given:
     size, rows, users = len(every), len(question.rhs), question.users
     owner, worth = columns.owner(tasks), columns.worth(tasks)
     rules = csr_array((entry / question.unit[row], (row, each)), shape=(rows, size + 1))
-    shares = csr_array((
-        np.concatenate([-worth / share[owner], np.ones(int(light.sum()))]),
-        (np.concatenate([owner, np.flatnonzero(light)]),
-         np.concatenate([np.arange(len(tasks)), np.full(int(light.sum()), size)])),
-    ), shape=(users, size + 1))  # fmt: skip
+    shares = csr_array(
+        (
+            np.concatenate([-worth / share[owner], np.ones(int(light.sum()))]),
+            (
+                np.concatenate([owner, np.flatnonzero(light)]),
+                np.concatenate([np.arange(len(tasks)), np.full(int(light.sum()), size)]),
+            ),
+        ),
+        shape=(users, size + 1),
+    )
     right = [question.rhs / question.unit, np.where(light, 0.0, KEPT - 1)]
     most = np.where(np.isfinite(question.most), question.most / share, np.inf)
-    bounds = np.stack([
-        np.concatenate([np.zeros(len(tasks)), question.low, [0.0]]),
-        np.concatenate([np.full(len(tasks), np.inf), question.high, [float(most[light].min())]]),
-    ], axis=1)  # fmt: skip
+    bounds = np.stack(
+        [
+            np.concatenate([np.zeros(len(tasks)), question.low, [0.0]]),
+            np.concatenate(
+                [np.full(len(tasks), np.inf), question.high, [float(most[light].min())]]
+            ),
+        ],
+        axis=1,
+    )
     goal = np.zeros(size + 1)
     goal[-1] = -1.0
     exact = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     found = linprog(
-        goal, A_ub=vstack([rules, shares]), b_ub=np.concatenate(right), bounds=bounds,
-        method="highs", options=exact,
-    )  # fmt: skip
+        goal,
+        A_ub=vstack([rules, shares]),
+        b_ub=np.concatenate(right),
+        bounds=bounds,
+        method="highs",
+        options=exact,
+    )
     if found.x is None or not np.isfinite(found.x).all():
         return answer
     x = np.maximum(found.x[: len(tasks)], 0.0)

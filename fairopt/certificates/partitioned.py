@@ -38,11 +38,14 @@ class Source(Protocol):
     @property
     def capacity(self) -> Floats:
         """(I, R)."""
+
     @property
     def count(self) -> Ints:
         """(I,)."""
+
     def read(self, k: int) -> Partition:
         """The users of a partition."""
+
     def __len__(self) -> int: ...
 
 
@@ -69,8 +72,11 @@ def head(folder: str | os.PathLike[str]) -> dict[str, Any]:
     faults = []
     if given.get("schema") != SCHEMA:
         faults.append(Fault("schema", repr(given.get("schema")), SCHEMA))
-    if not (isinstance(notion, dict) and isinstance(notion.get("name"), str)
-            and isinstance(notion.get("parameters", {}), dict)):  # fmt: skip
+    if not (
+        isinstance(notion, dict)
+        and isinstance(notion.get("name"), str)
+        and isinstance(notion.get("parameters", {}), dict)
+    ):
         faults.append(Fault("notion", repr(notion), 'an object {"name", "parameters"}'))
     else:
         faults.extend(asking.faults(notion))
@@ -230,7 +236,12 @@ def _third(
 
 
 def _fourth(
-    source: Source, k: int, folder: str, terms: Terms, first: judge.Used, second: judge.Spent,
+    source: Source,
+    k: int,
+    folder: str,
+    terms: Terms,
+    first: judge.Used,
+    second: judge.Spent,
     eps: float,
-) -> tuple[float, int]:  # fmt: skip
+) -> tuple[float, int]:
     return judge.farthest(_shown(source, k, folder), terms, first, second, eps)

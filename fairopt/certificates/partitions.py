@@ -53,9 +53,14 @@ def together(shown: Sequence[Shown], terms: Terms) -> Certificate:
         for name in ("demand", "placement", "weight", "limit")
     )
     inst = Instance(demand, asked.capacity, placement, weight, limit, asked.count)
-    notion = {"name": "alpha-fair", "parameters": {
-        "alpha": asked.alpha, "weight_inside": asked.inside, "criterion": asked.criterion,
-    }}  # fmt: skip
+    notion = {
+        "name": "alpha-fair",
+        "parameters": {
+            "alpha": asked.alpha,
+            "weight_inside": asked.inside,
+            "criterion": asked.criterion,
+        },
+    }
     tasks, mu = (np.concatenate([getattr(one, name) for one in shown]) for name in ("tasks", "mu"))
     return fair.judge(Allocation(inst, notion, tasks, terms.prices, mu))
 
@@ -74,9 +79,13 @@ class Used:
 
     def __add__(self, other: Used) -> Used:
         return Used(
-            self.used + other.used, max(self.below, other.below), max(self.stray, other.stray),
-            max(self.beyond, other.beyond), max(self.top, other.top), self.finite and other.finite,
-        )  # fmt: skip
+            self.used + other.used,
+            max(self.below, other.below),
+            max(self.stray, other.stray),
+            max(self.beyond, other.beyond),
+            max(self.top, other.top),
+            self.finite and other.finite,
+        )
 
     def over(self, pool: Floats) -> float:
         """The largest excess of a capacity."""
@@ -92,14 +101,17 @@ def used(shown: Shown, terms: Terms) -> Used:
     x, users = shown.tasks, shown.users
     finite = bool(
         all(np.isfinite(given).all() for given in (x, shown.mu, terms.prices))
-        and (shown.mu >= 0).all() and (terms.prices >= 0).all()
-    )  # fmt: skip
+        and (shown.mu >= 0).all()
+        and (terms.prices >= 0).all()
+    )
     return Used(
-        x.T @ users.demand, float(np.maximum(-x, 0.0).max()),
+        x.T @ users.demand,
+        float(np.maximum(-x, 0.0).max()),
         float(np.abs(np.where(users.placement, 0.0, x)).max()),
         float(np.maximum(x.sum(axis=1) / users.limit - 1.0, 0.0).max()),
-        float((terms.log_w(users) / terms.alpha).max()), finite,
-    )  # fmt: skip
+        float((terms.log_w(users) / terms.alpha).max()),
+        finite,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -94,26 +94,35 @@ def part(question: Question, label: Ints, names: Ints) -> Part:
     columns, kept, rows = question.columns.of_users(own[:users], own[users : users + size], flows)
     mine = own[users + rows]
     small = replace(
-        question, columns=kept,
+        question,
+        columns=kept,
         **{name: getattr(question, name)[rows] for name in ("rhs", "unit", "row_unit")},
         **{name: getattr(question, name)[flows] for name in ("low", "high")},
         **{name: getattr(question, name)[n] for name in BY_USER},
-    )  # fmt: skip
+    )
     if question.paid is not None:
         paid, owner = question.paid[n], kept.owner(np.arange(kept.count))
         small = replace(small, paid=paid, signed=np.flatnonzero(paid[owner]))
     if question.further is not None:
         small = replace(small, further=question.further[rows])
-    within = np.concatenate([
-        label[n], np.where(mine, label[users + rows], -1), label[users + size + flows]
-    ])  # fmt: skip
+    within = np.concatenate(
+        [label[n], np.where(mine, label[users + rows], -1), label[users + size + flows]]
+    )
     within = np.unique(within, return_inverse=True)[1]
     return Part(small, within, n, rows, flows, columns, mine, count)
 
 
 BY_USER = (
-    "log_w", "log_size", "base", "least", "most", "nothing", "within", "share_unit", "weight",
+    "log_w",
+    "log_size",
+    "base",
+    "least",
+    "most",
+    "nothing",
+    "within",
+    "share_unit",
+    "weight",
     "tasks_unit",
-)  # fmt: skip
+)
 
 __all__ = ["Part", "labels", "part"]

@@ -53,9 +53,7 @@ def judge(alloc: Allocation) -> Certificate:
         part = inst.part_of_time()
         over = (part[:, :, 0] * alloc.tasks).sum(axis=0) - 1.0
         worst = int(np.argmax(over))
-        checks.append(
-            Check.of("time", max(0.0, float(over[worst])), 1e-9, inst.servers[worst])
-        )
+        checks.append(Check.of("time", max(0.0, float(over[worst])), 1e-9, inst.servers[worst]))
         names: tuple[str, ...] = ("time",)
         theorem = "Theorem 2: time is full and goes to the lowest levels"
     else:
@@ -95,9 +93,11 @@ def by_bottlenecks(
         members = np.flatnonzero(inst.eligible[:, i])
         if len(members):
             distance, rise, lack, apart = bottleneck_distance(
-                part[members, i], np.maximum(alloc.tasks[members, i], 0.0), amount[members, i],
+                part[members, i],
+                np.maximum(alloc.tasks[members, i], 0.0),
+                amount[members, i],
                 amount[members, i] / size[members, i],
-            )  # fmt: skip
+            )
             where[members, i] = np.argmin(distance, axis=1)
             residual[members, i] = distance.min(axis=1)
             least = np.arange(len(members)), rise.argmin(axis=1)

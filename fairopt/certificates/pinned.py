@@ -48,11 +48,20 @@ def left_out(wanted: M) -> tuple[M, Callable[[Step], Step]]:
     miss = np.where((left == 0) & (wanted.bend == 0), 0.0, miss)
     on = stays[wanted.each] & shared[wanted.row]
     small = replace(
-        wanted, owner=wanted.owner[stays], part=wanted.part[stays], rows=wanted.rows[shared],
-        row=(np.cumsum(shared) - 1)[wanted.row[on]], each=(np.cumsum(stays) - 1)[wanted.each[on]],
-        entry=wanted.entry[on], error=wanted.error[stays], left=(wanted.left - taken)[shared],
-        miss=miss, unit=wanted.unit[stays], norm=wanted.norm[shared], give=wanted.give[shared],
-    )  # fmt: skip
+        wanted,
+        owner=wanted.owner[stays],
+        part=wanted.part[stays],
+        rows=wanted.rows[shared],
+        row=(np.cumsum(shared) - 1)[wanted.row[on]],
+        each=(np.cumsum(stays) - 1)[wanted.each[on]],
+        entry=wanted.entry[on],
+        error=wanted.error[stays],
+        left=(wanted.left - taken)[shared],
+        miss=miss,
+        unit=wanted.unit[stays],
+        norm=wanted.norm[shared],
+        give=wanted.give[shared],
+    )
 
     def back(step: Step) -> Step:
         dz, dp, dv = moved.copy(), np.zeros(rows), step[2]

@@ -111,6 +111,7 @@ def _rise(question: Question, share: Floats, best: Floats) -> float:
 
 def proof(alloc: Allocation) -> Proof:
     """What is proved of an answer, kept with it."""
+
     def prove() -> Proof:
         with np.errstate(all="ignore"):
             return _proof(alloc)
@@ -192,6 +193,7 @@ def sight(alloc: Allocation) -> float:
 def sights(alloc: Allocation) -> Floats:
     """(N,) how far each user is from what is best for it at the answer's own prices: an estimate,
     by which answers are put in order, or not looked at closely. It never makes one certified."""
+
     def look() -> Floats:
         with np.errstate(all="ignore"):
             question = asked(alloc)
@@ -260,6 +262,13 @@ def nearer(alloc: Allocation) -> dict[str, Floats] | None:
 
 
 __all__ = [
-    "Proof", "ends_by_prices", "gap_by_prices", "log_scale", "measure", "nearer", "proof", "sight",
+    "Proof",
+    "ends_by_prices",
+    "gap_by_prices",
+    "log_scale",
+    "measure",
+    "nearer",
+    "proof",
+    "sight",
     "sights",
-]  # fmt: skip
+]

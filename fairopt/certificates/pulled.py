@@ -13,9 +13,7 @@ STEEP = 0.1
 """alpha times the part by which a point is made smaller, beyond which nothing is proved of it"""
 
 
-def terms(
-    pulls: Pulls, price: Floats, left: Floats, error: Floats, log_unit: float
-) -> Floats:
+def terms(pulls: Pulls, price: Floats, left: Floats, error: Floats, log_unit: float) -> Floats:
     """(K,) the term of each row: of a hard one what its pull would pay for what is not 0.
 
     Parameters
@@ -31,9 +29,16 @@ def terms(
 
 
 def smaller(
-    pulls: Pulls, price: Floats, left: Floats, error: Floats, flows: Floats, share: Floats,
-    money: Floats, alpha: float, log_unit: float,
-) -> tuple[Floats, Floats]:  # fmt: skip
+    pulls: Pulls,
+    price: Floats,
+    left: Floats,
+    error: Floats,
+    flows: Floats,
+    share: Floats,
+    money: Floats,
+    alpha: float,
+    log_unit: float,
+) -> tuple[Floats, Floats]:
     """(N,) and (K,) what it costs at most, by users and by rows, to make tasks smaller until the
     hard forms hold exactly.
 
@@ -71,9 +76,14 @@ def smaller(
 
 
 def levels(
-    pulls: Pulls, price: Floats, eps: float, low: Floats, high: Floats, log_unit: float,
+    pulls: Pulls,
+    price: Floats,
+    eps: float,
+    low: Floats,
+    high: Floats,
+    log_unit: float,
     share_unit: Floats,
-) -> tuple[Floats, Floats]:  # fmt: skip
+) -> tuple[Floats, Floats]:
     """(N,) ends of shares at any optimum, nearer where the variance of levels ties them together.
 
     At an optimum z* is 0, or within sqrt(2 e eps) of e q, and one m* is below all levels: so it is

@@ -123,9 +123,14 @@ def of(more: Rows, row_unit: Floats, flow_unit: Floats) -> Pulls:
     with np.errstate(divide="ignore"):
         log_give = np.log(more.give) - 2 * np.log(unit)
     return Pulls(
-        np.arange(len(row_unit) - count, len(row_unit)), log_give, more.across, flow,
-        more.times * flow_unit[flow] / unit, more.owner, unit,
-    )  # fmt: skip
+        np.arange(len(row_unit) - count, len(row_unit)),
+        log_give,
+        more.across,
+        flow,
+        more.times * flow_unit[flow] / unit,
+        more.owner,
+        unit,
+    )
 
 
 def rows(alloc: Allocation, low: Lowered, alone: Floats) -> Rows | None:
@@ -153,16 +158,22 @@ def rows(alloc: Allocation, low: Lowered, alone: Floats) -> Rows | None:
     width = low.columns + len(low.low)
     here = np.arange(count[-1])
     matrix = coo_array(
-        (np.concatenate([value, -times]),
-         (np.concatenate([row, here]), np.concatenate([column, width + each]))),
+        (
+            np.concatenate([value, -times]),
+            (np.concatenate([row, here]), np.concatenate([column, width + each])),
+        ),
         shape=(count[-1], width + flows),
-    )  # fmt: skip
+    )
     return Rows(
-        matrix.tocsc(), np.concatenate([part.unit for part in made]),
-        np.array([part.most for part in made]), np.concatenate([part.give for part in made]),
+        matrix.tocsc(),
+        np.concatenate([part.unit for part in made]),
+        np.array([part.most for part in made]),
+        np.concatenate([part.give for part in made]),
         np.concatenate([np.full(len(part.unit), part.flow == ACROSS) for part in made]),
-        each, times, np.concatenate([part.owner for part in made]),
-    )  # fmt: skip
+        each,
+        times,
+        np.concatenate([part.owner for part in made]),
+    )
 
 
 ACROSS = -1
@@ -209,10 +220,19 @@ def _servers(alloc: Allocation, low: Lowered, alone: Floats, terms: Terms) -> li
         share, one = low.score[on] * alone[on], np.ones(len(on))
         force = 2 * terms.t_drf / (float(alloc.instance.count[i]) * len(on))
         give = np.zeros(len(on)) if terms.equal_within else one / force
-        made.append(_Part(
-            i, np.arange(len(on)), on, low.score[on], share, give, one, low.owner[on],
-            float(share.max()),
-        ))  # fmt: skip
+        made.append(
+            _Part(
+                i,
+                np.arange(len(on)),
+                on,
+                low.score[on],
+                share,
+                give,
+                one,
+                low.owner[on],
+                float(share.max()),
+            )
+        )
     return made
 
 

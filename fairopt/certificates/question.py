@@ -176,9 +176,16 @@ class _Users:
     paid: Bools | None = None
 
     def question(
-        self, columns: Any, rhs: Floats, unit: Floats, low: Floats, high: Floats, row_unit: Floats,
-        pulled: Pulls | None = None, further: Floats | None = None,
-    ) -> Question:  # fmt: skip
+        self,
+        columns: Any,
+        rhs: Floats,
+        unit: Floats,
+        low: Floats,
+        high: Floats,
+        row_unit: Floats,
+        pulled: Pulls | None = None,
+        further: Floats | None = None,
+    ) -> Question:
         given = self.kind["parameters"]
         alpha, inside = float(given["alpha"]), bool(given.get("weight_inside", False))
         terms, share_unit = self.terms, self.share_unit
@@ -199,13 +206,29 @@ class _Users:
             base, most = np.where(out, 0.0, base), np.where(out, least, most)
             log_w = np.where(out, NOBODY, log_w)
         return Question(
-            columns, rhs, unit, low, high, alpha, log_w + more, np.abs(log_w) + np.abs(more),
-            base, least, np.maximum(most, least), (0.0 if alpha else nothing) / share_unit,
+            columns,
+            rhs,
+            unit,
+            low,
+            high,
+            alpha,
+            log_w + more,
+            np.abs(log_w) + np.abs(more),
+            base,
+            least,
+            np.maximum(most, least),
+            (0.0 if alpha else nothing) / share_unit,
             np.minimum(self.every, self.top * limit) / share_unit,
-            share_unit, terms.weight, inside, self.tasks_unit, row_unit, pulled, self.paid,
+            share_unit,
+            terms.weight,
+            inside,
+            self.tasks_unit,
+            row_unit,
+            pulled,
+            self.paid,
             None if self.paid is None else np.flatnonzero(self.paid[columns.of_column]),
             further,
-        )  # fmt: skip
+        )
 
     @property
     def same(self) -> Bools:
@@ -262,9 +285,13 @@ def _plain(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question
         inst, score, known.tasks_unit, known.share_unit, known.same, row_unit, limited
     )
     return known.question(
-        columns, rhs / row_unit, np.where(rhs > 0, rhs / row_unit, 1.0), np.zeros(0), np.zeros(0),
+        columns,
+        rhs / row_unit,
+        np.where(rhs > 0, rhs / row_unit, 1.0),
+        np.zeros(0),
+        np.zeros(0),
         row_unit,
-    )  # fmt: skip
+    )
 
 
 def _ruled(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question:
@@ -317,13 +344,17 @@ def _ruled(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question
         lowest = np.concatenate([lowest, np.zeros(len(more.most))])
         highest = np.concatenate([highest, more.most])
     row_unit = _power(unit)
-    columns = Listed.of(
-        matrix, low, known.tasks_unit, known.share_unit, known.same, row_unit, shut
-    )
+    columns = Listed.of(matrix, low, known.tasks_unit, known.share_unit, known.same, row_unit, shut)
     flow = row_unit[first]
     pulled = None if more is None else pulls.of(more, row_unit, flow)
     return known.question(
-        columns, rhs / row_unit, unit / row_unit, lowest / flow, highest / flow, row_unit, pulled,
+        columns,
+        rhs / row_unit,
+        unit / row_unit,
+        lowest / flow,
+        highest / flow,
+        row_unit,
+        pulled,
         further,
     )
 

@@ -95,9 +95,11 @@ def judge(alloc: Allocation, *, tolerance: float = TOLERANCE) -> Certificate:
 
 
 def against(
-    alloc: Allocation, verdict: Certificate, found: Allocation | None = None,
+    alloc: Allocation,
+    verdict: Certificate,
+    found: Allocation | None = None,
     tolerance: float = TOLERANCE,
-) -> Certificate:  # fmt: skip
+) -> Certificate:
     """The verdict, refuted if what everybody is due can be worked out and proved, and differs.
 
     Parameters
@@ -140,26 +142,35 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
     found = prove(Ruled(alloc, factor) if factor < 1 else ruled, stops)
     first = stops[0].users if stops else np.arange(len(ruled.share))
     gap = float((found.room + found.short)[first].max(initial=0.0))
-    order_ = (Check.of("rounds in order", 1.0 if wrong else 0.0, 0.0, wrong),
-              *feasible.exactly(ruled))  # fmt: skip
+    order_ = (
+        Check.of("rounds in order", 1.0 if wrong else 0.0, 0.0, wrong),
+        *feasible.exactly(ruled),
+    )
     notes = Told(lambda: words.told(alloc.instance, stops))
     return _verdict(alloc, kept, order_, found, gap, ruled.share, notes, tolerance)
 
 
 def _verdict(
-    alloc: Allocation, kept: Sequence[Check], order: Sequence[Check], found: Proof, gap: float,
-    share: Floats, notes: Sequence[str], tolerance: float,
-) -> Certificate:  # fmt: skip
+    alloc: Allocation,
+    kept: Sequence[Check],
+    order: Sequence[Check],
+    found: Proof,
+    gap: float,
+    share: Floats,
+    notes: Sequence[str],
+    tolerance: float,
+) -> Certificate:
     """The certificate of what was proved."""
     users = alloc.instance.users
     residual = found.residual
     checks = (
-        *kept, *order,
+        *kept,
+        *order,
         _worst("everybody holds what it is due", found.off, users, tolerance),
         _worst("room of every user", found.room, users, tolerance),
         _worst("excess of those stopped later", found.excess, users, tolerance),
         _worst("all rounds together", residual, users, tolerance),
-    )  # fmt: skip
+    )
     verdict = CERTIFIED if all(c.holds for c in checks) else UNPROVED
     if not all(c.holds for c in kept):
         verdict = REFUTED
@@ -169,8 +180,10 @@ def _verdict(
         low, top = found.bounds.ends(share)
         known = np.isfinite(found.off)
         with np.errstate(invalid="ignore"):
-            return (np.where(known, low * np.maximum(1 - found.off, 0.0), 0.0),
-                    np.where(known, top * (1 + found.short), np.inf))  # fmt: skip
+            return (
+                np.where(known, low * np.maximum(1 - found.off, 0.0), 0.0),
+                np.where(known, top * (1 + found.short), np.inf),
+            )
 
     spans = Intervals(len(users), ends)
     worst = float(residual.max())

@@ -60,9 +60,12 @@ class Found:
 
 
 def search(
-    question: Question, answer: Given, parts: int = 2, part: Ints | None = None,
+    question: Question,
+    answer: Given,
+    parts: int = 2,
+    part: Ints | None = None,
     enough: float = ENOUGH,
-) -> Found:  # fmt: skip
+) -> Found:
     """Newton's method from an answer, while it proves more.
 
     Parameters
@@ -118,8 +121,9 @@ def _better(best: Found, proved: Proved, place: Place, eps: float, nearer: bool)
     better = width < before
     known = Proved(
         np.where(better | np.isinf(before), proved.log_share, old.log_share),
-        np.where(better, proved.below, old.below), np.where(better, proved.above, old.above),
-    )  # fmt: skip
+        np.where(better, proved.below, old.below),
+        np.where(better, proved.above, old.above),
+    )
     if better.any() and nearer:
         return Found(known, place, eps)
     return replace(best, proved=known)
@@ -142,9 +146,12 @@ def place_of(question: Question, answer: Given, parts: int = 2) -> Place:
     held = np.concatenate([answer.held, tasks + np.arange(len(answer.y))])
     amount = np.concatenate([answer.x, answer.y])
     return Place(
-        held, digits.of(amount, parts), digits.of(answer.price * factor, parts),
-        digits.of(q * factor, parts), unit,
-    )  # fmt: skip
+        held,
+        digits.of(amount, parts),
+        digits.of(answer.price * factor, parts),
+        digits.of(q * factor, parts),
+        unit,
+    )
 
 
 def scale(question: Question, answer: Given, log_q: Floats) -> float:
@@ -207,8 +214,11 @@ def _begun(question: Question, place: Place, room: float) -> Point | None:
     own_value = np.where(np.isfinite(question.most), np.exp(log_own), 0.0)
     c = each[task]
     value = np.maximum(dear, own_value[n] * worth)[c]
-    np.maximum.at(paid, row[task], np.where(
-        value > 0, np.abs(entry[task]) * p[row[task]] / value, 0.0) * part[c])
+    np.maximum.at(
+        paid,
+        row[task],
+        np.where(value > 0, np.abs(entry[task]) * p[row[task]] / value, 0.0) * part[c],
+    )
     full = (p > 0) & (paid > left) & (left <= room)
     if pulls is not None:
         full[pulls.rows] = ~pulls.void(place.log_unit)
@@ -217,9 +227,12 @@ def _begun(question: Question, place: Place, room: float) -> Point | None:
     value_of = np.where((status == 0) & np.isfinite(log_own), np.exp(log_own), q)
     keep = np.concatenate([stays, np.ones(len(y), bool)])
     at = Place(
-        every[keep], digits.of(np.concatenate([x, y])[keep], parts),
-        digits.of(np.where(full, p, 0.0), parts), digits.of(value_of, parts), place.log_unit,
-    )  # fmt: skip
+        every[keep],
+        digits.of(np.concatenate([x, y])[keep], parts),
+        digits.of(np.where(full, p, 0.0), parts),
+        digits.of(value_of, parts),
+        place.log_unit,
+    )
     return Point(at, np.concatenate([np.ones(int(stays.sum()), bool), moves]), full, status)
 
 
@@ -372,9 +385,7 @@ def _flows_freed(question: Question, place: Place, moves: Bools, flow: Bools) ->
     return moves
 
 
-def _ends(
-    question: Question, place: Place, known: Rest, end: Ints, log_unit: float
-) -> Ints:
+def _ends(question: Question, place: Place, known: Rest, end: Ints, log_unit: float) -> Ints:
     """Who is at a bound after a step: who would not want to be there leaves it, who is beyond one
     comes to it."""
     if not question.bounded:

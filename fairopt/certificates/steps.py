@@ -58,9 +58,7 @@ def missing(
     row, each, entry = columns.entries(held)
     unit, part = np.ones(len(held)), np.ones(len(held))
     unit[task] = share[n[task]] / worth[task] / root[n[task]]
-    part[task] = np.maximum(
-        worth[task] * place.amount[0][move][task] / share[n[task]], LEAST
-    )
+    part[task] = np.maximum(worth[task] * place.amount[0][move][task] / share[n[task]], LEAST)
     give = np.zeros(len(full))
     if question.pulls is not None:
         give[question.pulls.rows] = question.pulls.give(place.log_unit)
@@ -84,10 +82,22 @@ def missing(
     miss = np.where(fixed, gone, t * short)  # by how much s must rise
     bend = np.where(fixed, 0.0, t / share / question.alpha) * (money / (value * share))
     return Missing(
-        n, part, active, at, each, entry / norm[at], seen.profit[here] * unit, left,
-        miss * root / share, bend, unit, norm, root / share, len(question.rhs),
+        n,
+        part,
+        active,
+        at,
+        each,
+        entry / norm[at],
+        seen.profit[here] * unit,
+        left,
+        miss * root / share,
+        bend,
+        unit,
+        norm,
+        root / share,
+        len(question.rhs),
         give[active] / norm**2,
-    )  # fmt: skip
+    )
 
 
 def _stiff(question: Question, place: Place, share: Floats) -> Floats:
@@ -181,12 +191,19 @@ def _system(wanted: Missing, pull: float) -> tuple[Ints, Ints, Floats, Floats]:
     return (
         np.concatenate([held + wanted.row, wanted.each, mine, at, every]),
         np.concatenate([wanted.each, held + wanted.row, at, mine, every]),
-        np.concatenate([
-            wanted.entry, wanted.entry, minus, minus, pull / wanted.part, -LOOSE - wanted.give,
-            -bend,
-        ]),
+        np.concatenate(
+            [
+                wanted.entry,
+                wanted.entry,
+                minus,
+                minus,
+                pull / wanted.part,
+                -LOOSE - wanted.give,
+                -bend,
+            ]
+        ),
         np.concatenate([wanted.error, wanted.left, -wanted.miss]),
-    )  # fmt: skip
+    )
 
 
 __all__ = ["SPARE", "Missing", "missing", "solved"]

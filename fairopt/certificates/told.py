@@ -71,9 +71,7 @@ def few(question: Question) -> bool:
     return question.users + int(question.rules.sum()) <= FEW
 
 
-def _alone(
-    question: Question, answer: Given, guess: Callable[[], Given], first: Told
-) -> Told:
+def _alone(question: Question, answer: Given, guess: Callable[[], Given], first: Told) -> Told:
     """What is told of one part: with more digits, then from other prices."""
     best = _more(question, answer, answer, first)
     if few(question):
@@ -92,9 +90,12 @@ def _alone(
 
 
 def _searched(
-    question: Question, answer: Given, judged: Given | None = None, floats: int = 2,
+    question: Question,
+    answer: Given,
+    judged: Given | None = None,
+    floats: int = 2,
     label: Ints | None = None,
-) -> Told:  # fmt: skip
+) -> Told:
     """What one search from an answer tells of the answer that is judged (the same, if it is not
     given)."""
     enough = ENOUGH
@@ -133,9 +134,7 @@ def _closer(question: Question, judged: Given, a: Told, b: Told) -> Told:
     return of(question, judged, Found(both, at.place, at.eps))
 
 
-def _apart(
-    question: Question, answer: Given, guess: Guess, label: Ints, first: Told
-) -> Told:
+def _apart(question: Question, answer: Given, guess: Guess, label: Ints, first: Told) -> Told:
     """What is told of parts that share no rule; `first`: of all together."""
     guessed: list[Given] = []
 
@@ -220,9 +219,12 @@ def _joined(
     top = float(unit.max())
     less = np.maximum(unit - top, -LIGHTEST)
     both = Place(
-        columns[order], x[None, order], (price * np.exp(less[users:]))[None],
-        (value * np.exp(less[:users]))[None], (unit - less)[:users],
-    )  # fmt: skip
+        columns[order],
+        x[None, order],
+        (price * np.exp(less[users:]))[None],
+        (value * np.exp(less[:users]))[None],
+        (unit - less)[:users],
+    )
     return of(question, answer, Found(Proved(log_share, below, above), both))
 
 

@@ -78,11 +78,7 @@ def _blocks(
 
 
 def _raised(
-    instance: Instance,
-    slope: Gradient,
-    prices: Floats,
-    limit_prices: Floats | None,
-    scale: float,
+    instance: Instance, slope: Gradient, prices: Floats, limit_prices: Floats | None, scale: float
 ) -> Floats:
     """(I, R) what it costs to raise scaled prices until every task costs at least its gradient.
 

@@ -79,13 +79,16 @@ def better(alloc: Allocation, goal: Goal, rounds: int = 60) -> tuple[Floats, flo
         return alloc.tasks, 0.0
     pair = np.arange(len(n))
     use = coo_array(
-        (inst.pair_part.ravel(),
-         ((i[:, None] * resources + np.arange(resources)).ravel(), np.repeat(pair, resources))),
+        (
+            inst.pair_part.ravel(),
+            ((i[:, None] * resources + np.arange(resources)).ravel(), np.repeat(pair, resources)),
+        ),
         shape=(servers * resources, len(n)),
-    )  # fmt: skip
+    )
     limited = np.isfinite(inst.limit)
-    cap = coo_array((1.0 / inst.limit[n[limited[n]]], (n[limited[n]], pair[limited[n]])),
-                    shape=(users, len(n)))  # fmt: skip
+    cap = coo_array(
+        (1.0 / inst.limit[n[limited[n]]], (n[limited[n]], pair[limited[n]])), shape=(users, len(n))
+    )
     left = vstack([use, cap]).tocsr()
     start = np.maximum(alloc.tasks[n, i], 0.0)
     over = float((left @ start).max())
@@ -130,6 +133,7 @@ def better(alloc: Allocation, goal: Goal, rounds: int = 60) -> tuple[Floats, flo
 
 def best_step(value: Callable[[Floats], float], x: Floats, target: Floats) -> float:
     """The step in [0, 1] from x to target with the largest value, by golden section search."""
+
     def at(step: float) -> float:
         return value(x + step * (target - x))
 

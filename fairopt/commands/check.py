@@ -50,8 +50,9 @@ _KNOWN = (*PROPERTIES, *NOTION_PROPERTIES)
     show_default=True,
     help="Lies or changes tried for each property of the notion, one solve each.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Seed of the search.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of the search."
+)
 @click.option(
     "--expect-violation",
     "expected",
@@ -59,7 +60,7 @@ _KNOWN = (*PROPERTIES, *NOTION_PROPERTIES)
     help="Exit code 0 if a property is violated, 4 if none is.",
 )
 @output.as_json
-@output.out  # fmt: skip
+@output.out
 def command(
     file: str,
     names: tuple[str, ...],
@@ -80,12 +81,15 @@ def command(
     if unknown:
         raise UsageError(f"--property: found {unknown[0]!r}; wanted one of {', '.join(_KNOWN)}")
     answer = files.load(file)
-    checks = _checks(answer, names or (*PROPERTIES, *(NOTION_PROPERTIES if deeper else ())),
-                     trials, seed)  # fmt: skip
+    checks = _checks(
+        answer, names or (*PROPERTIES, *(NOTION_PROPERTIES if deeper else ())), trials, seed
+    )
     dump = json.dumps(
         {"schema": SCHEMA, "notion": answer.notion, "checks": [_plain(c) for c in checks]},
-        indent=2, allow_nan=False, default=str,
-    )  # fmt: skip
+        indent=2,
+        allow_nan=False,
+        default=str,
+    )
     if path is not None:
         from fairopt import storage
 

@@ -17,30 +17,43 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option(
-        "--group-by", default="owner", show_default=True, metavar="HOW",
+        "--group-by",
+        default="owner",
+        show_default=True,
+        metavar="HOW",
         help="What is one workload: the pods of an owner, of a namespace, or of one value of a "
         "label (label=KEY).",
     ),
     click.option(
-        "--undivided", multiple=True, metavar="NAMESPACE",
+        "--undivided",
+        multiple=True,
+        metavar="NAMESPACE",
         help="Pods of this namespace are taken off their nodes, as those of DaemonSets are; may "
         "be given several times.  [default: kube-system]",
     ),
     click.option(
-        "--gpu-kind", "gpu_kinds", multiple=True, metavar="LABEL=KIND:SPEED,...",
+        "--gpu-kind",
+        "gpu_kinds",
+        multiple=True,
+        metavar="LABEL=KIND:SPEED,...",
         help="Kinds of cards and how fast tasks run on them, such as "
         "nvidia.com/gpu.product=A100:1,T4:.4.",
     ),
     click.option(
-        "--weight", "weights", multiple=True, metavar="QUEUE=WEIGHT",
+        "--weight",
+        "weights",
+        multiple=True,
+        metavar="QUEUE=WEIGHT",
         help="Weight of a queue; may be given several times.  [default: 1]",
     ),
     click.option(
-        "--see", multiple=True, metavar="LABEL",
+        "--see",
+        multiple=True,
+        metavar="LABEL",
         help="A label that tells nodes apart although no pod asks for it; may be given several "
         "times.",
     ),
-)  # fmt: skip
+)
 
 
 def options(command: F) -> F:

@@ -18,12 +18,23 @@ USERS = 4
 @click.command("compare", context_settings={"max_content_width": 100})
 @completion.model_argument
 @click.option("--seed", type=int, default=0, show_default=True, help="For random schedulers.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal",
-              show_default=True, help="Format of the table.")
-@click.option("--plot", "picture", metavar="FILE", callback=output.early,
-              help="Draw into FILE (.png, .pdf or .svg).")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="terminal",
+    show_default=True,
+    help="Format of the table.",
+)
+@click.option(
+    "--plot",
+    "picture",
+    metavar="FILE",
+    callback=output.early,
+    help="Draw into FILE (.png, .pdf or .svg).",
+)
 @output.as_json
-@output.out  # fmt: skip
+@output.out
 def command(
     model: str, seed: int, form: str, picture: str | None, as_json: bool, path: str | None
 ) -> int:
@@ -44,9 +55,14 @@ def command(
     problem = files.read(model)
     table = compare.rows(problem.instance, seed)
     dump = json.dumps(
-        {"schema": "fairopt/compare/v1", "model": problem.name, "seed": seed,
-         "rows": [_finite(row) for row in table]}, indent=2,
-    )  # fmt: skip
+        {
+            "schema": "fairopt/compare/v1",
+            "model": problem.name,
+            "seed": seed,
+            "rows": [_finite(row) for row in table],
+        },
+        indent=2,
+    )
     if path is not None:
         from fairopt import storage
 
@@ -75,8 +91,16 @@ def _lines(inst: Any, table: list[dict[str, Any]]) -> tuple[list[list[str]], lis
     from fairopt.report.words import number
 
     users = inst.users if len(inst.users) <= USERS else ()
-    head = ["notion or scheduler", *users, "efficiency", "used", "least", "most", "fails",
-            "certificate"]  # fmt: skip
+    head = [
+        "notion or scheduler",
+        *users,
+        "efficiency",
+        "used",
+        "least",
+        "most",
+        "fails",
+        "certificate",
+    ]
     lines, notes = [head], []
     for row in table:
         values = ", ".join(_plain(v) for v in row["parameters"].values())
@@ -88,10 +112,17 @@ def _lines(inst: Any, table: list[dict[str, Any]]) -> tuple[list[list[str]], lis
             continue
         used = list(row["utilisation"].values())
         lines.append(
-            [name, *(number(row["totals"][user]) for user in users), number(row["efficiency"]),
-             f"{100 * sum(used) / len(used):.1f}%", f"{row['least']:.4g}", f"{row['most']:.4g}",
-             " ".join(SHORT.get(name, name) for name in row["fails"]) or "-", row["verdict"]]
-        )  # fmt: skip
+            [
+                name,
+                *(number(row["totals"][user]) for user in users),
+                number(row["efficiency"]),
+                f"{100 * sum(used) / len(used):.1f}%",
+                f"{row['least']:.4g}",
+                f"{row['most']:.4g}",
+                " ".join(SHORT.get(name, name) for name in row["fails"]) or "-",
+                row["verdict"],
+            ]
+        )
     failing = {name for row in table for name in row.get("fails", ())}
     if failing:
         notes.insert(0, ", ".join(f"{v} {k}" for k, v in SHORT.items() if k in failing))

@@ -12,8 +12,9 @@ def models(context: click.Context, option: click.Parameter, given: str) -> list[
     """Shipped models that begin with what was typed, then files."""
     from fairopt import files
 
-    found = [CompletionItem(m.name, help=m.title) for m in files.models()
-             if m.name.startswith(given)]  # fmt: skip
+    found = [
+        CompletionItem(m.name, help=m.title) for m in files.models() if m.name.startswith(given)
+    ]
     return [*found, CompletionItem(given, type="file")]
 
 
@@ -21,8 +22,11 @@ def notions(context: click.Context, option: click.Parameter, given: str) -> list
     """Names of notions that begin with what was typed."""
     from fairopt.notions import NOTIONS
 
-    return [CompletionItem(name, help=notion.summary) for name, notion in NOTIONS.items()
-            if name.startswith(given)]  # fmt: skip
+    return [
+        CompletionItem(name, help=notion.summary)
+        for name, notion in NOTIONS.items()
+        if name.startswith(given)
+    ]
 
 
 def model_argument(command: Any) -> Any:

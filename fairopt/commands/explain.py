@@ -24,13 +24,22 @@ SCHEMA = "fairopt/explain/v1"
 @click.argument("user")
 @notion_options.options
 @click.option("--case", type=int, metavar="K", help="Solve the model's case number K, from 1.")
-@click.option("--again/--no-again", default=True, show_default=True,
-              help="Solve again with a little more of what stops USER, and with more weight.")
-@output.as_json  # fmt: skip
+@click.option(
+    "--again/--no-again",
+    default=True,
+    show_default=True,
+    help="Solve again with a little more of what stops USER, and with more weight.",
+)
+@output.as_json
 def command(
-    model: str, user: str, notion: str | None, case: int | None, again: bool, as_json: bool,
+    model: str,
+    user: str,
+    notion: str | None,
+    case: int | None,
+    again: bool,
+    as_json: bool,
     **parameters: Any,
-) -> int:  # fmt: skip
+) -> int:
     """Say why USER gets what it gets under a notion on MODEL.
 
     What it holds of each resource, what it is due, what stops it and who holds that, users like it,

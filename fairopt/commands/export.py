@@ -12,12 +12,29 @@ from fairopt.files.answers import LARGEST
 @click.command("export", context_settings={"max_content_width": 100})
 @click.argument("kind", type=click.Choice(("kueue",)))
 @click.argument("plan")
-@click.option("--api", "version", default="v1beta2", show_default=True, metavar="VERSION",
-              help="Version of Kueue's API: v1beta1 or v1beta2.")
-@click.option("--cohort", default="", metavar="NAME",
-              help="A cohort for all queues, in which what one leaves is lent to the others.")
-@click.option("-o", "--output", "path", default=storage.STDIN, metavar="FILE",
-              callback=output.early, help="Where the YAML goes; default stdout.")  # fmt: skip
+@click.option(
+    "--api",
+    "version",
+    default="v1beta2",
+    show_default=True,
+    metavar="VERSION",
+    help="Version of Kueue's API: v1beta1 or v1beta2.",
+)
+@click.option(
+    "--cohort",
+    default="",
+    metavar="NAME",
+    help="A cohort for all queues, in which what one leaves is lent to the others.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    default=storage.STDIN,
+    metavar="FILE",
+    callback=output.early,
+    help="Where the YAML goes; default stdout.",
+)
 def command(kind: str, plan: str, version: str, cohort: str, path: str) -> int:
     """Write the quotas of PLAN, as `fairopt plan -o` left it, as YAML.
 

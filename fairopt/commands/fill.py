@@ -15,20 +15,42 @@ FORMATS = ("terminal", "markdown", "latex", "csv")
 
 @click.command("fill", context_settings={"max_content_width": 100})
 @completion.model_argument
-@click.option("--scheduler", default="rps-dsf", show_default=True, metavar="NAME",
-              help="drf, tsf, cdrf, bf-drf, ps-dsf, rps-dsf, rrr-ps-dsf, rrr-rps-dsf, ...")
-@click.option("--selection", metavar="NAME",
-              help="joint, first-fit, best-fit, best-fit-any, random-server, rrr, in-order; "
-                   "the default depends on the scheduler.")
+@click.option(
+    "--scheduler",
+    default="rps-dsf",
+    show_default=True,
+    metavar="NAME",
+    help="drf, tsf, cdrf, bf-drf, ps-dsf, rps-dsf, rrr-ps-dsf, rrr-rps-dsf, ...",
+)
+@click.option(
+    "--selection",
+    metavar="NAME",
+    help="joint, first-fit, best-fit, best-fit-any, random-server, rrr, in-order; "
+    "the default depends on the scheduler.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random draws.")
-@click.option("--trials", type=click.IntRange(min=1), metavar="T",
-              help="Show statistics over T runs; the default with --all is 200.")
-@click.option("--all", "everyone", is_flag=True,
-              help="Show every scheduler, the fluid notions and the integer optimum.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal",
-              show_default=True, help="Format of the tables.")
+@click.option(
+    "--trials",
+    type=click.IntRange(min=1),
+    metavar="T",
+    help="Show statistics over T runs; the default with --all is 200.",
+)
+@click.option(
+    "--all",
+    "everyone",
+    is_flag=True,
+    help="Show every scheduler, the fluid notions and the integer optimum.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="terminal",
+    show_default=True,
+    help="Format of the tables.",
+)
 @output.as_json
-@output.out  # fmt: skip
+@output.out
 def command(
     model: str,
     scheduler: str,
@@ -69,9 +91,14 @@ def command(
 
 
 def _one(
-    problem: Any, scheduler: str, selection: str | None, seed: int, form: str, as_json: bool,
+    problem: Any,
+    scheduler: str,
+    selection: str | None,
+    seed: int,
+    form: str,
+    as_json: bool,
     path: str | None,
-) -> int:  # fmt: skip
+) -> int:
     from fairopt.certificates import certify
     from fairopt.filling import fill
     from fairopt.filling.compared import text
@@ -107,9 +134,13 @@ def _statistics(
     stats = run_trials(inst, scheduler, selection, trials, seed)
     tasks, unused = statistics(inst, stats)
     data = {
-        "scheduler": scheduler, "selection": find(scheduler, selection)[1], "trials": trials,
-        "tasks": tasks, "unused": unused, "total": {"mean": stats.total, "sd": stats.total_sd},
-    }  # fmt: skip
+        "scheduler": scheduler,
+        "selection": find(scheduler, selection)[1],
+        "trials": trials,
+        "tasks": tasks,
+        "unused": unused,
+        "total": {"mean": stats.total, "sd": stats.total_sd},
+    }
     numbers = ("mean", "sd", "low", "high")
     heads = ["tasks of", "on"], ["unused on", "of"]
     tables = []
@@ -161,7 +192,12 @@ def _fluid(inst: Any) -> list[dict[str, Any]]:
         certified = answer.certificate is not None and answer.certificate.certified
         tasks = dict(zip(inst.users, answer.totals.tolist(), strict=True))
         table.append(
-            {**row, "selection": "fluid" if certified else "fluid, not certified",
-             "tasks": tasks, "total": float(answer.totals.sum()), "certified": certified}
-        )  # fmt: skip
+            {
+                **row,
+                "selection": "fluid" if certified else "fluid, not certified",
+                "tasks": tasks,
+                "total": float(answer.totals.sum()),
+                "certified": certified,
+            }
+        )
     return table

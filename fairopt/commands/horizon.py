@@ -15,16 +15,32 @@ from fairopt.errors import UsageError
 @click.command("horizon", context_settings={"max_content_width": 100})
 @click.argument("model")
 @click.option("--wants", metavar="W", required=True, help="CSV of time, user, tasks.")
-@click.option("--slice", "length", metavar="TIME", default="1h", show_default=True,
-              help="Length of a slice, such as 30m, 1h, 1d.")
-@click.option("--budget", "budgets", multiple=True, metavar="WHO:RESOURCE=HOURS",
-              help="At most so many hours of a resource, such as A:gpu=60. May be repeated.")
-@click.option("--promise", "promises", multiple=True, metavar="WHO:RESOURCE=HOURS",
-              help="At least so many. May be repeated.")
+@click.option(
+    "--slice",
+    "length",
+    metavar="TIME",
+    default="1h",
+    show_default=True,
+    help="Length of a slice, such as 30m, 1h, 1d.",
+)
+@click.option(
+    "--budget",
+    "budgets",
+    multiple=True,
+    metavar="WHO:RESOURCE=HOURS",
+    help="At most so many hours of a resource, such as A:gpu=60. May be repeated.",
+)
+@click.option(
+    "--promise",
+    "promises",
+    multiple=True,
+    metavar="WHO:RESOURCE=HOURS",
+    help="At least so many. May be repeated.",
+)
 @click.option("--carry", is_flag=True, help="What was not served may be served later.")
 @notion_options.options
 @output.as_json
-@output.out  # fmt: skip
+@output.out
 def command(
     model: str,
     wants: str,
@@ -68,8 +84,10 @@ def command(
     if not len(there):
         raise UsageError(f"wants: found nobody who wants anything in {wants}; wanted somebody")
     small = inst.select(there, np.arange(len(inst.servers)))
-    periods: list[Budget | Promise] = [*(Budget(*_record(one)) for one in budgets),
-               *(Promise(*_record(one)) for one in promises)]  # fmt: skip
+    periods: list[Budget | Promise] = [
+        *(Budget(*_record(one)) for one in budgets),
+        *(Promise(*_record(one)) for one in promises),
+    ]
     names = [f"{start + t * step:g}h" for t in range(steps)]
     whole = horizon(small, amount[:, there], step, periods, None, carry, names)
     answer = solve(whole.instance, asked)

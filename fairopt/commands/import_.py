@@ -25,7 +25,7 @@ KINDS = ("kubernetes", "kueue", "volcano", "kai", "tables", "slurm")
     help="Where the model goes: a folder of CSV files, NAME.toml, or - for stdout.",
 )
 @click.option("--title", default="", help="Title of the model.")
-@cluster_options.options  # fmt: skip
+@cluster_options.options
 def command(kind: str, files: tuple[str, ...], path: str, title: str, **given: Any) -> int:
     """Read FILES as those of `fairopt plan` are read, and write the model they make.
 

@@ -17,10 +17,14 @@ APART = "counterexamples"
 
 
 @click.command("models", context_settings={"max_content_width": 100})
-@click.option("--filter", "words", metavar="WORDS",
-              help="Only models with all these words in name, title or source.")
+@click.option(
+    "--filter",
+    "words",
+    metavar="WORDS",
+    help="Only models with all these words in name, title or source.",
+)
 @click.option("--all", "every", is_flag=True, help="Also the counterexamples.")
-@as_json  # fmt: skip
+@as_json
 def command(words: str | None, every: bool, as_json: bool) -> int:
     """List the models shipped with fairopt, by the paper or the place they come from.
 
@@ -30,8 +34,9 @@ def command(words: str | None, every: bool, as_json: bool) -> int:
     shipped = files.models()
     if words:
         wanted = words.lower().split()
-        shipped = [model for model in shipped
-                   if all(word in " ".join(model).lower() for word in wanted)]  # fmt: skip
+        shipped = [
+            model for model in shipped if all(word in " ".join(model).lower() for word in wanted)
+        ]
         if not shipped:
             raise UsageError(f"--filter: no model has {words!r} in name, title or source")
     if as_json:

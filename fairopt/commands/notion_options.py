@@ -48,7 +48,9 @@ def options(command: Callable[..., Any]) -> Callable[..., Any]:
     for key in reversed(takers):
         command = _option(key, kinds[key], takers[key])(command)
     return click.option(
-        "--notion", metavar="NAME", shell_complete=completion.notions,
+        "--notion",
+        metavar="NAME",
+        shell_complete=completion.notions,
         help="A notion of the list below; default the model's own.",
     )(command)
 
@@ -121,14 +123,20 @@ def chosen(model: Model, name: str | None, case: int | None, given: Mapping[str,
         base = next((c for c in model.cases if c.kind == "notion"), DEFAULT)
         if base.name in NOTIONS and set(given) - set(parameters_of(NOTIONS[base.name])):
             # --alpha 2 needs no --notion
-            meant = [n for n, notion in NOTIONS.items() if notion.deduced
-                     and set(given) <= set(parameters_of(notion))]  # fmt: skip
+            meant = [
+                n
+                for n, notion in NOTIONS.items()
+                if notion.deduced and set(given) <= set(parameters_of(notion))
+            ]
             base = Case("notion", meant[0]) if meant else base
     if base.name in NOTIONS:
         takes = parameters_of(NOTIONS[base.name])
         wrong = [flag(key) for key in given if key not in takes]
-        needed = [flag(k) for k, f in takes.items()
-                  if f.default is MISSING and k not in {**base.parameters, **given}]  # fmt: skip
+        needed = [
+            flag(k)
+            for k, f in takes.items()
+            if f.default is MISSING and k not in {**base.parameters, **given}
+        ]
         if wrong:
             known = ", ".join(map(flag, takes)) or "no option of its own"
             raise UsageError(f"{', '.join(wrong)}: {base.name} does not take it; it takes {known}")

@@ -24,9 +24,13 @@ def early(context: click.Context, option: click.Parameter, value: str | None) ->
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 out = click.option(
-    "-o", "--output", "path", metavar="FILE", callback=early,
+    "-o",
+    "--output",
+    "path",
+    metavar="FILE",
+    callback=early,
     help="Write the JSON object to FILE, whole or not at all.",
-)  # fmt: skip
+)
 
 
 def to_stderr(line: str) -> None:

@@ -10,12 +10,28 @@ from fairopt.errors import UsageError
 
 @click.command("partition", context_settings={"max_content_width": 100})
 @click.argument("source", nargs=-1, required=True)
-@click.option("--servers", metavar="FILE",
-              help="A CSV file of servers: name, count, resources. SOURCE are tables of users.")
-@click.option("-o", "--output", "path", metavar="DIR", required=True,
-              help="The folder for the partitions, with none in it.")
-@click.option("--users-per-part", "size", type=click.IntRange(min=1), default=100_000,
-              show_default=True, metavar="N", help="Users of a partition.")  # fmt: skip
+@click.option(
+    "--servers",
+    metavar="FILE",
+    help="A CSV file of servers: name, count, resources. SOURCE are tables of users.",
+)
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    metavar="DIR",
+    required=True,
+    help="The folder for the partitions, with none in it.",
+)
+@click.option(
+    "--users-per-part",
+    "size",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    metavar="N",
+    help="Users of a partition.",
+)
 def command(source: tuple[str, ...], servers: str | None, path: str, size: int) -> int:
     """Write users in partitions, for `fairopt solve-partitions`.
 

@@ -23,20 +23,44 @@ if TYPE_CHECKING:
 @click.option("--notion", metavar="NAME", help="What is fair.  [default: max-min]")
 @click.option("--alpha", type=float, help="For --notion alpha-fair.")
 @click.option("--criterion", metavar="NAME", help="What shares are measured in.")
-@click.option("--rows", type=click.IntRange(min=2), default=12, show_default=True,
-              help="Most rows of each table.")  # fmt: skip
-@click.option("--whole", is_flag=True,
-              help="Whole tasks as near to what is due as they go, with a proof or the gap.")
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S",
-              help="With --whole or --stay: end the search then, with the best so far.")
-@click.option("--stay", is_flag=True,
-              help="Keep as many running tasks where they are as these totals allow, proved.")
-@click.option("--within", metavar="EPS",
-              help="With --stay: everybody may have this part less, such as .02.")
-@click.option("--most-moves", type=click.IntRange(min=0), metavar="K",
-              help="With --stay: the smallest such part at which K moves are enough.")
-@click.option("--cost", "costs", metavar="FILE",
-              help="With --stay: costs of moves, CSV with the columns workload, cost.")  # fmt: skip
+@click.option(
+    "--rows",
+    type=click.IntRange(min=2),
+    default=12,
+    show_default=True,
+    help="Most rows of each table.",
+)
+@click.option(
+    "--whole",
+    is_flag=True,
+    help="Whole tasks as near to what is due as they go, with a proof or the gap.",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="With --whole or --stay: end the search then, with the best so far.",
+)
+@click.option(
+    "--stay",
+    is_flag=True,
+    help="Keep as many running tasks where they are as these totals allow, proved.",
+)
+@click.option(
+    "--within", metavar="EPS", help="With --stay: everybody may have this part less, such as .02."
+)
+@click.option(
+    "--most-moves",
+    type=click.IntRange(min=0),
+    metavar="K",
+    help="With --stay: the smallest such part at which K moves are enough.",
+)
+@click.option(
+    "--cost",
+    "costs",
+    metavar="FILE",
+    help="With --stay: costs of moves, CSV with the columns workload, cost.",
+)
 @output.as_json
 @output.out
 def command(
@@ -89,9 +113,7 @@ def command(
     return 0 if certified and good else NotCertified.exit_code
 
 
-def _moving(
-    stay: bool, within: str | None, most: int | None, costs: str | None
-) -> Moving | None:
+def _moving(stay: bool, within: str | None, most: int | None, costs: str | None) -> Moving | None:
     """How much may be moved; None without --stay."""
     from fairopt.connect.stay_plan import Moving, read_costs
 

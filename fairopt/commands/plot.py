@@ -33,15 +33,31 @@ class Size(click.ParamType[tuple[float, float]]):
 
 @click.command("plot", context_settings={"max_content_width": 100})
 @click.argument("result")
-@click.option("-o", "--output", "path", metavar="FILE", required=True, callback=output.early,
-              help="Draw into FILE (.png, .pdf or .svg), whole or not at all.")
-@click.option("--kind", type=click.Choice([*ANSWER, *SWEEP]),
-              help=f"Of an answer: {', '.join(ANSWER)}; of a sweep: {', '.join(SWEEP)}. "
-                   "Default the first that fits.")
-@click.option("--style", type=click.Choice(STYLES), default="paper", show_default=True,
-              help="slides has larger letters and thicker lines.")
-@click.option("--size", type=Size(), metavar="WxH",
-              help="Width and height in inches, such as 5.2x3.4.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    metavar="FILE",
+    required=True,
+    callback=output.early,
+    help="Draw into FILE (.png, .pdf or .svg), whole or not at all.",
+)
+@click.option(
+    "--kind",
+    type=click.Choice([*ANSWER, *SWEEP]),
+    help=f"Of an answer: {', '.join(ANSWER)}; of a sweep: {', '.join(SWEEP)}. "
+    "Default the first that fits.",
+)
+@click.option(
+    "--style",
+    type=click.Choice(STYLES),
+    default="paper",
+    show_default=True,
+    help="slides has larger letters and thicker lines.",
+)
+@click.option(
+    "--size", type=Size(), metavar="WxH", help="Width and height in inches, such as 5.2x3.4."
+)
 def command(
     result: str, path: str, kind: str | None, style: str, size: tuple[float, float] | None
 ) -> int:

@@ -35,9 +35,15 @@ def shown(
 
     remaining = [TextColumn("left"), TimeRemainingColumn()] if left else []
     bar = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(unit),
-        TimeElapsedColumn(), *remaining, console=Console(stderr=True), transient=True,
-    )  # fmt: skip
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn(unit),
+        TimeElapsedColumn(),
+        *remaining,
+        console=Console(stderr=True),
+        transient=True,
+    )
 
     def told(done: int, of: int) -> None:
         if not bar.task_ids:

@@ -23,26 +23,61 @@ FORMATS = ("terminal", "markdown", "latex", "csv")
 @click.command("propositions", context_settings={"max_content_width": 100})
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--list", "listed", is_flag=True, help="List the statements in words, and stop.")
-@click.option("--trials", type=click.IntRange(min=1), default=1000, show_default=True, metavar="N",
-              help="Number of random instances for each row.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-              help="Seed of the instances; the same seed gives the same table.")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-              metavar="N", help="Number of local processes. The output does not depend on it.")
-@click.option("--dask", metavar="ADDRESS",
-              help="Work on the Dask cluster with the scheduler at ADDRESS.")
-@click.option("--resume", metavar="FILE",
-              help="Keep finished work in FILE; skip work that FILE already holds.")
-@click.option("--save-counterexamples", "folder", metavar="DIR",
-              help="Write each counterexample as a model file into DIR.")
-@click.option("--replay", metavar="FILE",
-              help="Only judge the counterexample in FILE again.")
-@click.option("--expect-violation", "expected", is_flag=True,
-              help="Exit code 0 if a violation is found, 4 if none is.")
-@click.option("--format", "form", type=click.Choice(FORMATS), default="terminal",
-              show_default=True, help="Format of the table.")
+@click.option(
+    "--trials",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Number of random instances for each row.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Seed of the instances; the same seed gives the same table.",
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Number of local processes. The output does not depend on it.",
+)
+@click.option(
+    "--dask", metavar="ADDRESS", help="Work on the Dask cluster with the scheduler at ADDRESS."
+)
+@click.option(
+    "--resume",
+    metavar="FILE",
+    help="Keep finished work in FILE; skip work that FILE already holds.",
+)
+@click.option(
+    "--save-counterexamples",
+    "folder",
+    metavar="DIR",
+    help="Write each counterexample as a model file into DIR.",
+)
+@click.option("--replay", metavar="FILE", help="Only judge the counterexample in FILE again.")
+@click.option(
+    "--expect-violation",
+    "expected",
+    is_flag=True,
+    help="Exit code 0 if a violation is found, 4 if none is.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="terminal",
+    show_default=True,
+    help="Format of the table.",
+)
 @output.as_json
-@output.out  # fmt: skip
+@output.out
 def command(
     names: tuple[str, ...],
     listed: bool,
@@ -146,11 +181,15 @@ def _table(rows: list[Row], saved: dict[str, Path], form: str) -> str:
         work = row.name.partition("/")[0]
         margin = "-" if row.margin is None else f"{row.margin:.2g}"
         lines.append(
-            [f"  without {row.without}" if row.without else row.name,
-             "" if row.without else row.source.removeprefix(work).strip(" ,;"),
-             f"{row.held}/{row.trials}", str(sum(row.undecided.values()) or "-"), margin,
-             _verdict(row, saved.get(row.label))]
-        )  # fmt: skip
+            [
+                f"  without {row.without}" if row.without else row.name,
+                "" if row.without else row.source.removeprefix(work).strip(" ,;"),
+                f"{row.held}/{row.trials}",
+                str(sum(row.undecided.values()) or "-"),
+                margin,
+                _verdict(row, saved.get(row.label)),
+            ]
+        )
     if form != "terminal":
         return text(head, lines, form)
     width = [max(len(line[k]) for line in [head, *lines]) for k in range(len(head))]
@@ -181,19 +220,28 @@ def _plain(row: Row, file: Path | None) -> dict[str, Any]:
     from fairopt.files.tables import tables_of
 
     found: dict[str, Any] = {
-        "name": row.name, "without": row.without or None, "words": row.words,
-        "source": row.source, "reading": row.reading or None, "trials": row.trials,
-        "held": row.held, "violated": row.violated, "undecided": row.undecided,
+        "name": row.name,
+        "without": row.without or None,
+        "words": row.words,
+        "source": row.source,
+        "reading": row.reading or None,
+        "trials": row.trials,
+        "held": row.held,
+        "violated": row.violated,
+        "undecided": row.undecided,
         "worst_margin": None if row.margin is None else _finite(row.margin),
-        "witness": row.witness, "counterexample": None,
-    }  # fmt: skip
+        "witness": row.witness,
+        "counterexample": None,
+    }
     if row.counterexample is not None:
         model = row.counterexample
         found["counterexample"] = {
-            "file": None if file is None else str(file), "source": model.source,
-            "resources": list(model.instance.resources), **tables_of(model.instance),
+            "file": None if file is None else str(file),
+            "source": model.source,
+            "resources": list(model.instance.resources),
+            **tables_of(model.instance),
             "case": [case.to_dict() for case in model.cases],
-        }  # fmt: skip
+        }
     return found
 
 

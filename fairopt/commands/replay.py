@@ -14,19 +14,40 @@ FORMS = ("csv", "sacct", "kueue")
 
 @click.command("replay", context_settings={"max_content_width": 100})
 @click.argument("model")
-@click.option("--log", "log", metavar="LOG",
-              help="What was held: CSV of time, user, server, tasks, or jobs (--format).")
+@click.option(
+    "--log",
+    "log",
+    metavar="LOG",
+    help="What was held: CSV of time, user, server, tasks, or jobs (--format).",
+)
 @click.option("--wants", metavar="W", help="What was wanted: CSV of time, user, tasks.")
-@click.option("--policy", metavar="P", default="slice", show_default=True,
-              help="A ledger: kai:half=7d,k=1, kueue:half=24h, slurm, condor, karma:alpha=.5, "
-                   "window:length=7d, budget:most=100, or slice for none.")
-@click.option("--slice", "length", metavar="TIME", default="1h", show_default=True,
-              help="Length of a slice, such as 30m, 1h, 1d.")
-@click.option("--format", "form", type=click.Choice(FORMS), default="csv", show_default=True,
-              help="Of LOG; sacct and kueue say what was wanted too.")
+@click.option(
+    "--policy",
+    metavar="P",
+    default="slice",
+    show_default=True,
+    help="A ledger: kai:half=7d,k=1, kueue:half=24h, slurm, condor, karma:alpha=.5, "
+    "window:length=7d, budget:most=100, or slice for none.",
+)
+@click.option(
+    "--slice",
+    "length",
+    metavar="TIME",
+    default="1h",
+    show_default=True,
+    help="Length of a slice, such as 30m, 1h, 1d.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    default="csv",
+    show_default=True,
+    help="Of LOG; sacct and kueue say what was wanted too.",
+)
 @notion_options.options
 @output.as_json
-@output.out  # fmt: skip
+@output.out
 def command(
     model: str,
     log: str | None,
@@ -55,8 +76,11 @@ def command(
 
     problem = files.read(model)
     given = {key: value for key, value in parameters.items() if value is not None}
-    asked = MaxMin() if notion is None and not given else notion_options.chosen(
-        problem, notion, None, given)  # fmt: skip
+    asked = (
+        MaxMin()
+        if notion is None and not given
+        else notion_options.chosen(problem, notion, None, given)
+    )
     inst = problem.instance
     held: Any = None
     wanted: Any = None

@@ -9,9 +9,16 @@ from fairopt.commands import output
 
 @click.command("report", context_settings={"max_content_width": 100})
 @click.argument("results", nargs=-1, required=True, metavar="RESULT...")
-@click.option("-o", "--output", "path", metavar="FILE", required=True, callback=output.early,
-              help="Write the page to FILE, whole or not at all; - is stdout.")
-@click.option("--title", help="Of the window and, with one RESULT, of the page.")  # fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    metavar="FILE",
+    required=True,
+    callback=output.early,
+    help="Write the page to FILE, whole or not at all; - is stdout.",
+)
+@click.option("--title", help="Of the window and, with one RESULT, of the page.")
 def command(results: tuple[str, ...], path: str, title: str | None) -> int:
     """Draw results into one HTML page that opens from disk and needs no network.
 

@@ -14,23 +14,55 @@ from fairopt.errors import UsageError
 
 def options(function: Callable[..., int]) -> Callable[..., int]:
     """How exact, who works, and where the results go."""
-    for option in reversed((
-        click.option("--edge", type=float, default=1e-8, show_default=True,
-                     help="The box grows until a class is at its edge with at most this chance."),
-        click.option("--flow", type=float, default=1e-8, show_default=True,
-                     help="What goes out is what comes in, to this part of it; at most 1e-6."),
-        click.option("--states", "most", type=click.IntRange(min=2), metavar="N",
-                     help="Most states of a box, 250 bytes each; default 8,000,000."),
-        click.option("-j", "--jobs", "workers", type=click.IntRange(min=1), default=1,
-                     show_default=True, metavar="N",
-                     help="Processes here. The output does not depend on it."),
-        click.option("--resume", metavar="FILE",
-                     help="Keep finished rows in FILE; skip those it holds already."),
-        click.option("--plot", "picture", metavar="FILE", callback=output.early,
-                     help="Draw into FILE (.png, .pdf or .svg)."),
-        output.as_json,
-        output.out,
-    )):  # fmt: skip
+    for option in reversed(
+        (
+            click.option(
+                "--edge",
+                type=float,
+                default=1e-8,
+                show_default=True,
+                help="The box grows until a class is at its edge with at most this chance.",
+            ),
+            click.option(
+                "--flow",
+                type=float,
+                default=1e-8,
+                show_default=True,
+                help="What goes out is what comes in, to this part of it; at most 1e-6.",
+            ),
+            click.option(
+                "--states",
+                "most",
+                type=click.IntRange(min=2),
+                metavar="N",
+                help="Most states of a box, 250 bytes each; default 8,000,000.",
+            ),
+            click.option(
+                "-j",
+                "--jobs",
+                "workers",
+                type=click.IntRange(min=1),
+                default=1,
+                show_default=True,
+                metavar="N",
+                help="Processes here. The output does not depend on it.",
+            ),
+            click.option(
+                "--resume",
+                metavar="FILE",
+                help="Keep finished rows in FILE; skip those it holds already.",
+            ),
+            click.option(
+                "--plot",
+                "picture",
+                metavar="FILE",
+                callback=output.early,
+                help="Draw into FILE (.png, .pdf or .svg).",
+            ),
+            output.as_json,
+            output.out,
+        )
+    ):
         function = option(function)
     return function
 
@@ -44,9 +76,13 @@ def picture_of(picture: str | None) -> None:
 
 
 def leave(
-    kind: str, problem: files.Model, rows: list[dict[str, Any]], table: str, as_json: bool,
+    kind: str,
+    problem: files.Model,
+    rows: list[dict[str, Any]],
+    table: str,
+    as_json: bool,
     path: str | None,
-) -> int:  # fmt: skip
+) -> int:
     """Leave the rows in the file, as JSON or as a table with the reasons of rows without answer.
 
     Raises

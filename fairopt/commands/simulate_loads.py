@@ -20,21 +20,49 @@ EXIT_INTERRUPTED = 130
 
 def options(function: Callable[..., int]) -> Callable[..., int]:
     """The options that every simulation of many replications has."""
-    for option in reversed((
-        click.option("--replications", type=click.IntRange(min=1), default=10, show_default=True,
-                     metavar="N", help="Independent runs; intervals are Student's over them."),
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
-                     help="Seed of all that is random; the same seed gives the same bytes."),
-        click.option("-j", "--jobs", "workers", type=click.IntRange(min=1), default=1,
-                     show_default=True, metavar="N",
-                     help="Number of local processes. The output does not depend on it."),
-        click.option("--resume", metavar="FILE",
-                     help="Keep finished runs in FILE; skip runs that FILE already holds."),
-        click.option("--plot", "picture", metavar="FILE", callback=output.early,
-                     help="Draw into FILE (.png, .pdf or .svg)."),
-        output.as_json,
-        output.out,
-    )):  # fmt: skip
+    for option in reversed(
+        (
+            click.option(
+                "--replications",
+                type=click.IntRange(min=1),
+                default=10,
+                show_default=True,
+                metavar="N",
+                help="Independent runs; intervals are Student's over them.",
+            ),
+            click.option(
+                "--seed",
+                type=click.IntRange(min=0),
+                default=0,
+                show_default=True,
+                help="Seed of all that is random; the same seed gives the same bytes.",
+            ),
+            click.option(
+                "-j",
+                "--jobs",
+                "workers",
+                type=click.IntRange(min=1),
+                default=1,
+                show_default=True,
+                metavar="N",
+                help="Number of local processes. The output does not depend on it.",
+            ),
+            click.option(
+                "--resume",
+                metavar="FILE",
+                help="Keep finished runs in FILE; skip runs that FILE already holds.",
+            ),
+            click.option(
+                "--plot",
+                "picture",
+                metavar="FILE",
+                callback=output.early,
+                help="Draw into FILE (.png, .pdf or .svg).",
+            ),
+            output.as_json,
+            output.out,
+        )
+    ):
         function = option(function)
     return function
 
@@ -43,11 +71,18 @@ def loads_and_rules(rules: str) -> Callable[[Callable[..., int]], Callable[..., 
     """The options --load and --rule."""
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
-        function = click.option("--rule", "rules", multiple=True, metavar="NAME",
-                                help=f"{rules} May be repeated.")(function)  # fmt: skip
-        return click.option("--load", "loads", multiple=True, type=float, metavar="L",
-                            help="L = max_j sum_k rho_k a_kj, above 0 and below 1; default the "
-                                 "model's [dynamics]. May be repeated.")(function)  # fmt: skip
+        function = click.option(
+            "--rule", "rules", multiple=True, metavar="NAME", help=f"{rules} May be repeated."
+        )(function)
+        return click.option(
+            "--load",
+            "loads",
+            multiple=True,
+            type=float,
+            metavar="L",
+            help="L = max_j sum_k rho_k a_kj, above 0 and below 1; default the "
+            "model's [dynamics]. May be repeated.",
+        )(function)
 
     return decorate
 
@@ -87,8 +122,14 @@ def carried_out(
         return None
 
 
-def out(runs: Runs, problem: files.Model, kind: str, picture: str | None, as_json: bool,
-        path: str | None) -> int:  # fmt: skip
+def out(
+    runs: Runs,
+    problem: files.Model,
+    kind: str,
+    picture: str | None,
+    as_json: bool,
+    path: str | None,
+) -> int:
     """Write the picture and the file, and print the table or JSON."""
     from fairopt.storage import encoded
 
@@ -108,18 +149,31 @@ def plain(runs: Runs, model: str, kind: str) -> dict[str, Any]:
     from fairopt.commands.simulate import SCHEMA
 
     rows = [
-        {"load": row.load, "rule": row.rule, "rho": row.rho, "measured": row.measured,
-         "gamma": {user: list(e) for user, e in row.gamma.items()},
-         "use": {name: list(e) for name, e in row.use.items()}, "runs": list(row.records)}
+        {
+            "load": row.load,
+            "rule": row.rule,
+            "rho": row.rho,
+            "measured": row.measured,
+            "gamma": {user: list(e) for user, e in row.gamma.items()},
+            "use": {name: list(e) for name, e in row.use.items()},
+            "runs": list(row.records),
+        }
         for row in runs.rows
-    ]  # fmt: skip
+    ]
     apart = [
         {"load": load, "of": second, "less": first, "gamma": {u: list(e) for u, e in each.items()}}
         for load, first, second, each in differences(runs)
     ]
-    return {"schema": SCHEMA, "kind": kind, "model": model, "work": runs.work,
-            "interval": "95%, Student's t over replications", **runs.settings, "rows": rows,
-            "differences": apart}  # fmt: skip
+    return {
+        "schema": SCHEMA,
+        "kind": kind,
+        "model": model,
+        "work": runs.work,
+        "interval": "95%, Student's t over replications",
+        **runs.settings,
+        "rows": rows,
+        "differences": apart,
+    }
 
 
 def differences(runs: Runs) -> list[tuple[float, str, str, dict[str, Estimate]]]:
@@ -140,20 +194,37 @@ def shown(runs: Runs, title: str) -> str:
     from fairopt.filling.compared import text
 
     users, resources = list(runs.rows[0].gamma), list(runs.rows[0].use)
-    head = ["load", "rule", *(f"gamma {user}" for user in users),
-            *(f"{name} used" for name in resources), "measured"]  # fmt: skip
+    head = [
+        "load",
+        "rule",
+        *(f"gamma {user}" for user in users),
+        *(f"{name} used" for name in resources),
+        "measured",
+    ]
     lines = [
-        [f"{row.load:g}", row.rule, *(interval(row.gamma[user]) for user in users),
-         *(f"{row.use[name].mean:.4f}" for name in resources), str(row.measured)]
+        [
+            f"{row.load:g}",
+            row.rule,
+            *(interval(row.gamma[user]) for user in users),
+            *(f"{row.use[name].mean:.4f}" for name in resources),
+            str(row.measured),
+        ]
         for row in runs.rows
-    ]  # fmt: skip
-    told = [title, "mean service rates, 95% intervals over replications", "",
-            text(head, lines, "terminal")]  # fmt: skip
+    ]
+    told = [
+        title,
+        "mean service rates, 95% intervals over replications",
+        "",
+        text(head, lines, "terminal"),
+    ]
     pairs = [
-        [f"{load:g}", f"{second} - {first}", *(f"{interval(each[user])} {verdict(each[user])}"
-                                               for user in users)]
+        [
+            f"{load:g}",
+            f"{second} - {first}",
+            *(f"{interval(each[user])} {verdict(each[user])}" for user in users),
+        ]
         for load, first, second, each in differences(runs)
-    ]  # fmt: skip
+    ]
     if pairs:
         head = ["load", "rules", *(f"gamma {user}" for user in users)]
         told += ["", "paired differences (the same arrivals)", "", text(head, pairs, "terminal")]

@@ -32,12 +32,20 @@ def amounts(context: click.Context, option: click.Parameter, value: str | None) 
 
 @click.command("lying", context_settings={"max_content_width": 100})
 @click.argument("model")
-@click.option("--needs", callback=amounts, metavar="RESOURCE=AMOUNT,...",
-              help="What the liar needs; default the model's [dynamics], or each class in turn.")
-@click.option("--claims", callback=amounts, metavar="RESOURCE=AMOUNT,...",
-              help='What it claims; "best" looks for the best lie; default the model or "best".')
+@click.option(
+    "--needs",
+    callback=amounts,
+    metavar="RESOURCE=AMOUNT,...",
+    help="What the liar needs; default the model's [dynamics], or each class in turn.",
+)
+@click.option(
+    "--claims",
+    callback=amounts,
+    metavar="RESOURCE=AMOUNT,...",
+    help='What it claims; "best" looks for the best lie; default the model or "best".',
+)
 @common.loads_and_rules("drf, pf, bmf, alpha=A or a notion without parameters; default pf.")
-@exact.options  # fmt: skip
+@exact.options
 def command(
     model: str,
     needs: dict[str, float] | None,
@@ -69,12 +77,25 @@ def command(
     claimed = given.get("claims") if claims is None else claims
     rows = common.carried_out(
         lambda executor, told: lying_curves(
-            problem.instance, asked, named, given.get("mix"), given.get("means"),
-            given.get("needs") if needs is None else needs, claimed or None, edge=edge,
-            flow=flow, most=most or STATES, executor=executor, resume=resume, progress=told,
+            problem.instance,
+            asked,
+            named,
+            given.get("mix"),
+            given.get("means"),
+            given.get("needs") if needs is None else needs,
+            claimed or None,
+            edge=edge,
+            flow=flow,
+            most=most or STATES,
+            executor=executor,
+            resume=resume,
+            progress=told,
         ),
-        len(asked) * len(named), workers, resume, "lying",
-    )  # fmt: skip
+        len(asked) * len(named),
+        workers,
+        resume,
+        "lying",
+    )
     if rows is None:
         return common.EXIT_INTERRUPTED
     if picture is not None:
@@ -88,15 +109,26 @@ def command(
                 for told in ("true", "lie"):
                     lines.setdefault(f"{kind}, {told}", []).append(row.get(f"{kind}_{told}"))
         plot(asked, curves, ("load (part of the fullest resource)", "mean service rate"), picture)
-    return exact.leave("lying", problem, rows, _text(rows, problem.instance.resources), as_json,
-                        path)  # fmt: skip
+    return exact.leave(
+        "lying", problem, rows, _text(rows, problem.instance.resources), as_json, path
+    )
 
 
 def _text(rows: list[dict[str, Any]], resources: tuple[str, ...]) -> str:
     from fairopt.filling.compared import text
 
-    head = ["load", "rule", "liar", *(f"claims {r}" for r in resources), "short true", "short lie",
-            "gain", "long true", "long lie", "gain"]  # fmt: skip
+    head = [
+        "load",
+        "rule",
+        "liar",
+        *(f"claims {r}" for r in resources),
+        "short true",
+        "short lie",
+        "gain",
+        "long true",
+        "long lie",
+        "gain",
+    ]
     lines = []
     for row in rows:
         begin = [f"{row['load']:g}", row["rule"], row["liar"] or "-"]
@@ -104,8 +136,15 @@ def _text(rows: list[dict[str, Any]], resources: tuple[str, ...]) -> str:
             lines.append([*begin, *("-" for _ in range(len(head) - len(begin)))])
             continue
         lines.append(
-            [*begin, *(f"{c:.4g}" for c in row["claimed"]),
-             f"{row['short_true']:.6f}", f"{row['short_lie']:.6f}", f"{row['short_gain']:+.4%}",
-             f"{row['long_true']:.6f}", f"{row['long_lie']:.6f}", f"{row['long_gain']:+.4%}"]
-        )  # fmt: skip
+            [
+                *begin,
+                *(f"{c:.4g}" for c in row["claimed"]),
+                f"{row['short_true']:.6f}",
+                f"{row['short_lie']:.6f}",
+                f"{row['short_gain']:+.4%}",
+                f"{row['long_true']:.6f}",
+                f"{row['long_lie']:.6f}",
+                f"{row['long_gain']:+.4%}",
+            ]
+        )
     return text(head, lines, "terminal")

@@ -14,7 +14,7 @@ from fairopt.commands import simulate_loads as common
 @click.command("markov", context_settings={"max_content_width": 100})
 @click.argument("model")
 @common.loads_and_rules("drf, pf, bmf (default all), alpha=A, or a notion without parameters.")
-@exact.options  # fmt: skip
+@exact.options
 def command(
     model: str,
     loads: tuple[float, ...],
@@ -43,12 +43,23 @@ def command(
     named = tuple(dict.fromkeys(named))
     rows = common.carried_out(
         lambda executor, told: service_curves(
-            problem.instance, asked, named, problem.dynamics.get("mix"),
-            problem.dynamics.get("means"), edge=edge, flow=flow, most=most or STATES,
-            executor=executor, resume=resume, progress=told,
+            problem.instance,
+            asked,
+            named,
+            problem.dynamics.get("mix"),
+            problem.dynamics.get("means"),
+            edge=edge,
+            flow=flow,
+            most=most or STATES,
+            executor=executor,
+            resume=resume,
+            progress=told,
         ),
-        len(asked) * len(named), workers, resume, "markov",
-    )  # fmt: skip
+        len(asked) * len(named),
+        workers,
+        resume,
+        "markov",
+    )
     if rows is None:
         return common.EXIT_INTERRUPTED
     users = list(rows[0]["rho"])
@@ -74,13 +85,20 @@ def _text(rows: list[dict[str, Any]], users: list[str]) -> str:
     for row in rows:
         found = row["found"]
         if row["reason"]:
-            lines.append([f"{row['load']:g}", row["rule"], *("-" for _ in users), "-", "-", "-",
-                          "no answer"])  # fmt: skip
+            lines.append(
+                [f"{row['load']:g}", row["rule"], *("-" for _ in users), "-", "-", "-", "no answer"]
+            )
             continue
         stable = "" if found["stable"] == "proved" else "not known to be stable"
         lines.append(
-            [f"{row['load']:g}", row["rule"], *(f"{row['gamma'][u]:.6f}" for u in users),
-             f"{found['states']:,}", f"{max(found['edge']):.1g}",
-             f"{max(map(abs, found['flow'])):.1g}", stable]
-        )  # fmt: skip
+            [
+                f"{row['load']:g}",
+                row["rule"],
+                *(f"{row['gamma'][u]:.6f}" for u in users),
+                f"{found['states']:,}",
+                f"{max(found['edge']):.1g}",
+                f"{max(map(abs, found['flow'])):.1g}",
+                stable,
+            ]
+        )
     return text(head, lines, "terminal")

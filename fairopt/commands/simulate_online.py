@@ -17,20 +17,46 @@ if TYPE_CHECKING:
 
 @click.command("online", context_settings={"max_content_width": 100})
 @click.argument("model")
-@click.option("--scheduler", "schedulers", multiple=True, metavar="NAME",
-              help="A scheduler of `fairopt fill`; default those of Table II. May be repeated.")
-@click.option("--offers", multiple=True, type=click.Choice(["characterised", "coarse"]),
-              help="Offer room for one task, or all that is left of a machine; default both.")
-@click.option("--frameworks", type=click.IntRange(min=1), metavar="N",
-              help="Frameworks of each user; default the model's [dynamics], or 5.")
-@click.option("--tasks-per-job", type=click.IntRange(min=1), metavar="N",
-              help="Tasks of a framework; default the model's, or 20.")
-@click.option("--times", type=click.Choice(["exponential", "given"]), default="exponential",
-              show_default=True, help="Whether task times are drawn, or all equal their mean.")
-@click.option("--gap", type=float, metavar="T",
-              help="Mean time between arrivals of a user's frameworks; default the model's, or 0: "
-                   "all are present from the start.")
-@common.options  # fmt: skip
+@click.option(
+    "--scheduler",
+    "schedulers",
+    multiple=True,
+    metavar="NAME",
+    help="A scheduler of `fairopt fill`; default those of Table II. May be repeated.",
+)
+@click.option(
+    "--offers",
+    multiple=True,
+    type=click.Choice(["characterised", "coarse"]),
+    help="Offer room for one task, or all that is left of a machine; default both.",
+)
+@click.option(
+    "--frameworks",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Frameworks of each user; default the model's [dynamics], or 5.",
+)
+@click.option(
+    "--tasks-per-job",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Tasks of a framework; default the model's, or 20.",
+)
+@click.option(
+    "--times",
+    type=click.Choice(["exponential", "given"]),
+    default="exponential",
+    show_default=True,
+    help="Whether task times are drawn, or all equal their mean.",
+)
+@click.option(
+    "--gap",
+    type=float,
+    metavar="T",
+    help="Mean time between arrivals of a user's frameworks; default the model's, or 0: "
+    "all are present from the start.",
+)
+@common.options
 def command(
     model: str,
     schedulers: tuple[str, ...],
@@ -60,15 +86,25 @@ def command(
     kinds, named = offers or tuple(OFFERS), schedulers or SCHEDULERS
     found = common.carried_out(
         lambda executor, told: simulate_online(
-            problem.instance, named, kinds,
+            problem.instance,
+            named,
+            kinds,
             frameworks=common.setting(problem, "frameworks", frameworks, 5),
             tasks_per_job=common.setting(problem, "tasks_per_job", tasks_per_job, 20),
-            means=problem.dynamics.get("means"), times=times,
-            gap=common.setting(problem, "gap", gap, 0.0), replications=replications, seed=seed,
-            executor=executor, resume=resume, progress=told,
+            means=problem.dynamics.get("means"),
+            times=times,
+            gap=common.setting(problem, "gap", gap, 0.0),
+            replications=replications,
+            seed=seed,
+            executor=executor,
+            resume=resume,
+            progress=told,
         ),
-        len(kinds) * len(named) * replications, workers, resume, "online",
-    )  # fmt: skip
+        len(kinds) * len(named) * replications,
+        workers,
+        resume,
+        "online",
+    )
     if found is None:
         return common.EXIT_INTERRUPTED
     from fairopt.storage import encoded
@@ -91,17 +127,27 @@ def _plain(ranked: list[Online], model: str, seed: int) -> dict[str, Any]:
     from fairopt.commands.simulate import SCHEMA
 
     rows = [
-        {"scheduler": one.scheduler, "offers": one.offers, "total": list(one.total),
-         "use": {name: list(e) for name, e in one.use.items()},
-         "stay": {name: list(e) for name, e in one.stay.items()},
-         "faster_than": _beside(one, ranked).scheduler,
-         "by": list(one.faster_by(_beside(one, ranked))), "runs": list(one.records)}
+        {
+            "scheduler": one.scheduler,
+            "offers": one.offers,
+            "total": list(one.total),
+            "use": {name: list(e) for name, e in one.use.items()},
+            "stay": {name: list(e) for name, e in one.stay.items()},
+            "faster_than": _beside(one, ranked).scheduler,
+            "by": list(one.faster_by(_beside(one, ranked))),
+            "runs": list(one.records),
+        }
         for one in ranked
-    ]  # fmt: skip
-    return {"schema": SCHEMA, "kind": "online", "model": model, "seed": seed,
-            "interval": "95%, Student's t over replications", "rows": rows,
-            "characterised_faster_than_coarse": {
-                name: list(e) for name, e in _offers(ranked).items()}}  # fmt: skip
+    ]
+    return {
+        "schema": SCHEMA,
+        "kind": "online",
+        "model": model,
+        "seed": seed,
+        "interval": "95%, Student's t over replications",
+        "rows": rows,
+        "characterised_faster_than_coarse": {name: list(e) for name, e in _offers(ranked).items()},
+    }
 
 
 def _offers(ranked: list[Online]) -> dict[str, Any]:
@@ -109,8 +155,9 @@ def _offers(ranked: list[Online]) -> dict[str, Any]:
     by = {(one.scheduler, one.offers): one for one in ranked}
     return {
         name: by[name, "characterised"].faster_by(by[name, "coarse"])
-        for name, kind in by if kind == "coarse" and (name, "characterised") in by
-    }  # fmt: skip
+        for name, kind in by
+        if kind == "coarse" and (name, "characterised") in by
+    }
 
 
 def _text(ranked: list[Online], title: str) -> str:
@@ -123,15 +170,26 @@ def _text(ranked: list[Online], title: str) -> str:
         total = f"{one.total.mean:.2f} [{one.total.low:.2f}, {one.total.high:.2f}]"
         used = [f"{one.use[name].mean:.3f}" for name in resources]
         lines.append([str(k), one.scheduler, one.offers, total, *used, _saved(saved)])
-    head = ["rank", "scheduler", "offers", "total time", *(f"{name} used" for name in resources),
-            f"saved against {_beside(ranked[0], ranked).scheduler}"]  # fmt: skip
-    told = [title, "total execution time, 95% intervals over replications; compared in pairs", "",
-            text(head, lines, "terminal")]  # fmt: skip
+    head = [
+        "rank",
+        "scheduler",
+        "offers",
+        "total time",
+        *(f"{name} used" for name in resources),
+        f"saved against {_beside(ranked[0], ranked).scheduler}",
+    ]
+    told = [
+        title,
+        "total execution time, 95% intervals over replications; compared in pairs",
+        "",
+        text(head, lines, "terminal"),
+    ]
     pairs = _offers(ranked)
     if pairs:
         told += ["", "saved by characterised against coarse offers", ""]
-        told.append(text(["scheduler", "saved"], [[n, _saved(e)] for n, e in pairs.items()],
-                         "terminal"))  # fmt: skip
+        told.append(
+            text(["scheduler", "saved"], [[n, _saved(e)] for n, e in pairs.items()], "terminal")
+        )
     return "\n".join(told)
 
 

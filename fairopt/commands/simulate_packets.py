@@ -39,23 +39,57 @@ def times(context: click.Context, option: click.Parameter, value: tuple[str, ...
 @click.command("packets", context_settings={"max_content_width": 100})
 @click.argument("model")
 @common.loads_and_rules("drf (DRFQ), pf, bmf or pf-normalised; default the first three.")
-@click.option("--fixed", multiple=True, callback=population, metavar="CLASS=N",
-              help="Simulate N flows of CLASS that never end, and compare their rates with the "
-                   "fluid ones. May be repeated.")
-@click.option("--count", "number", type=click.IntRange(min=1), default=1000, show_default=True,
-              metavar="N", help="Flows measured in each run.")
-@click.option("--warmup", type=click.IntRange(min=0), default=100, show_default=True, metavar="N",
-              help="Flows before the measured ones.")
-@click.option("--packets-per-flow", type=click.IntRange(min=1), metavar="N",
-              help="Mean of a flow's geometric size; default the model's [dynamics], or 2000.")
-@click.option("--window", type=click.IntRange(min=1), metavar="N",
-              help="Most packets of a flow in service or in queues; default the model's, or 30.")
-@click.option("--propagation", multiple=True, callback=times, metavar="CLASS=T",
-              help="Time from a packet's last service until the flow may send another in its "
-                   "place. May be repeated; default 0.")
-@click.option("--parallel", is_flag=True,
-              help="A packet asks all its resources at once instead of one after the other.")
-@common.options  # fmt: skip
+@click.option(
+    "--fixed",
+    multiple=True,
+    callback=population,
+    metavar="CLASS=N",
+    help="Simulate N flows of CLASS that never end, and compare their rates with the "
+    "fluid ones. May be repeated.",
+)
+@click.option(
+    "--count",
+    "number",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    metavar="N",
+    help="Flows measured in each run.",
+)
+@click.option(
+    "--warmup",
+    type=click.IntRange(min=0),
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="Flows before the measured ones.",
+)
+@click.option(
+    "--packets-per-flow",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Mean of a flow's geometric size; default the model's [dynamics], or 2000.",
+)
+@click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Most packets of a flow in service or in queues; default the model's, or 30.",
+)
+@click.option(
+    "--propagation",
+    multiple=True,
+    callback=times,
+    metavar="CLASS=T",
+    help="Time from a packet's last service until the flow may send another in its "
+    "place. May be repeated; default 0.",
+)
+@click.option(
+    "--parallel",
+    is_flag=True,
+    help="A packet asks all its resources at once instead of one after the other.",
+)
+@common.options
 def command(
     model: str,
     loads: tuple[float, ...],
@@ -90,20 +124,42 @@ def command(
     mean = common.setting(problem, "packets_per_flow", packets_per_flow, 2000)
     runs = common.carried_out(
         lambda executor, told: simulate_packets(
-            problem.instance, asked, named, mix=problem.dynamics.get("mix"), packets_per_flow=mean,
-            window=wide, flows=number, warmup=warmup, propagation=propagation, parallel=parallel,
-            replications=replications, seed=seed, executor=executor, resume=resume, progress=told,
+            problem.instance,
+            asked,
+            named,
+            mix=problem.dynamics.get("mix"),
+            packets_per_flow=mean,
+            window=wide,
+            flows=number,
+            warmup=warmup,
+            propagation=propagation,
+            parallel=parallel,
+            replications=replications,
+            seed=seed,
+            executor=executor,
+            resume=resume,
+            progress=told,
         ),
-        len(asked) * len(named) * replications, workers, resume, "packets",
-    )  # fmt: skip
+        len(asked) * len(named) * replications,
+        workers,
+        resume,
+        "packets",
+    )
     if runs is None:
         return common.EXIT_INTERRUPTED
     return common.out(runs, problem, "packets", picture, as_json, path)
 
 
-def _fixed(problem: files.Model, numbers: dict[str, int], rules: tuple[str, ...], window: int,
-           propagation: dict[str, float], parallel: bool, as_json: bool, path: str | None,
-           ) -> int:  # fmt: skip
+def _fixed(
+    problem: files.Model,
+    numbers: dict[str, int],
+    rules: tuple[str, ...],
+    window: int,
+    propagation: dict[str, float],
+    parallel: bool,
+    as_json: bool,
+    path: str | None,
+) -> int:
     """Packets and fluid of a population that does not change, side by side."""
     import json
 
@@ -118,23 +174,42 @@ def _fixed(problem: files.Model, numbers: dict[str, int], rules: tuple[str, ...]
     state = [numbers.get(user, 0) for user in users]
     rows: list[Any] = []
     for rule in rules:
-        found = packet_rates(problem.instance, numbers, rule, window=window,
-                             propagation=propagation, parallel=parallel)  # fmt: skip
+        found = packet_rates(
+            problem.instance,
+            numbers,
+            rule,
+            window=window,
+            propagation=propagation,
+            parallel=parallel,
+        )
         notion = rule.partition("-")[0]
         whole = class_rates(pool_parts(problem.instance), [state], notion)[0].tolist()
         fluid = {u: r / n for u, r, n in zip(users, whole, state, strict=True) if n}
         rows.append({"rule": rule, "packets": found, "fluid": fluid})
-    data = {"schema": SCHEMA, "kind": "packets", "model": problem.name, "window": window,
-            "propagation": propagation, "parallel": parallel, "fixed": numbers,
-            "rows": rows}  # fmt: skip
+    data = {
+        "schema": SCHEMA,
+        "kind": "packets",
+        "model": problem.name,
+        "window": window,
+        "propagation": propagation,
+        "parallel": parallel,
+        "fixed": numbers,
+        "rows": rows,
+    }
     dump = json.dumps(data, allow_nan=False)
     if path is not None:
         storage.write_text(path, dump + "\n")
     lines = [
-        [row["rule"], user, f"{rate:.5f}", f"{row['fluid'][user]:.5f}",
-         f"{rate / row['fluid'][user] - 1:+.2%}"]
-        for row in rows for user, rate in row["packets"].items()
-    ]  # fmt: skip
+        [
+            row["rule"],
+            user,
+            f"{rate:.5f}",
+            f"{row['fluid'][user]:.5f}",
+            f"{rate / row['fluid'][user] - 1:+.2%}",
+        ]
+        for row in rows
+        for user, rate in row["packets"].items()
+    ]
     head = ["rule", "class", "packets", "fluid", "apart"]
     output.to_stdout(dump if as_json else text(head, lines, "terminal"))
     return 0

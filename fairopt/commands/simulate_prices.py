@@ -28,15 +28,30 @@ def sizes(context: click.Context, option: click.Parameter, value: str | None) ->
 
 @click.command("prices", context_settings={"max_content_width": 100})
 @click.argument("model")
-@click.option("--theta", "span", callback=sizes, metavar="FROM:TO:COUNT",
-              help="Step sizes, spaced by ratios; default three decades up to twice the largest "
-                   "that settles on a pool, 0.001:1:13 on several servers.")
-@click.option("--steps", type=click.IntRange(min=400), default=100_000, show_default=True,
-              help="Most steps for each.")
-@click.option("--plot", "picture", metavar="FILE", callback=output.early,
-              help="Draw steps (or what is missing) against theta (.png, .pdf or .svg).")
+@click.option(
+    "--theta",
+    "span",
+    callback=sizes,
+    metavar="FROM:TO:COUNT",
+    help="Step sizes, spaced by ratios; default three decades up to twice the largest "
+    "that settles on a pool, 0.001:1:13 on several servers.",
+)
+@click.option(
+    "--steps",
+    type=click.IntRange(min=400),
+    default=100_000,
+    show_default=True,
+    help="Most steps for each.",
+)
+@click.option(
+    "--plot",
+    "picture",
+    metavar="FILE",
+    callback=output.early,
+    help="Draw steps (or what is missing) against theta (.png, .pdf or .svg).",
+)
 @output.as_json
-@output.out  # fmt: skip
+@output.out
 def command(
     model: str,
     span: tuple[float, float, int] | None,
@@ -72,16 +87,29 @@ def command(
     if picture is not None:
         plot_prices.plot(runs, most, picture)
     rows = [
-        {"theta": r.theta, "ended": r.ended, "steps": r.steps, "off": _finite(r.off),
-         "mean_off": _finite(r.mean_off)} for r in runs
-    ]  # fmt: skip
+        {
+            "theta": r.theta,
+            "ended": r.ended,
+            "steps": r.steps,
+            "off": _finite(r.off),
+            "mean_off": _finite(r.mean_off),
+        }
+        for r in runs
+    ]
     from fairopt.commands.simulate import SCHEMA
 
-    dump = json.dumps({
-        "schema": SCHEMA, "kind": "prices", "model": problem.name, "steps": steps, "edge": most,
-        "exact": dict(zip(problem.instance.users, exact.totals.tolist(), strict=True)),
-        "rows": rows,
-    }, indent=1)  # fmt: skip
+    dump = json.dumps(
+        {
+            "schema": SCHEMA,
+            "kind": "prices",
+            "model": problem.name,
+            "steps": steps,
+            "edge": most,
+            "exact": dict(zip(problem.instance.users, exact.totals.tolist(), strict=True)),
+            "rows": rows,
+        },
+        indent=1,
+    )
     if path is not None:
         from fairopt import storage
 
@@ -94,10 +122,16 @@ def _text(title: str, rows: list[dict[str, Any]], most: float | None) -> str:
     from fairopt.filling.compared import text
 
     lines = [
-        [f"{row['theta']:.4g}", row["ended"], *("-" if row[key] is None else f"{row[key]:.3g}"
-         if key != "steps" else str(row[key]) for key in ("steps", "off", "mean_off"))]
+        [
+            f"{row['theta']:.4g}",
+            row["ended"],
+            *(
+                "-" if row[key] is None else f"{row[key]:.3g}" if key != "steps" else str(row[key])
+                for key in ("steps", "off", "mean_off")
+            ),
+        ]
         for row in rows
-    ]  # fmt: skip
+    ]
     head = ["theta", "ended", "steps", "off", "mean off"]
     last = [] if most is None else ["", f"settles below theta = {most:.4g} once it is near"]
     what = "Prices of resources by steps of theta"

@@ -34,22 +34,50 @@ def times(context: click.Context, option: click.Parameter, value: tuple[str, ...
 
 @click.command("servers", context_settings={"max_content_width": 100})
 @click.argument("model")
-@click.option("--away", multiple=True, callback=times, metavar="USER=LEAVES:RETURNS",
-              help="When a user is away, in rounds; default as in the model's [dynamics].")
-@click.option("--rounds", type=int, metavar="T",
-              help="Number of rounds; default the model's horizon, or 30.")
-@click.option("--order", type=click.Choice(["in-turn", "at-once", "random"]), default="in-turn",
-              show_default=True, help="The order in which servers act within a round.")
-@click.option("--delay", type=int, default=0, show_default=True, metavar="D",
-              help="A server knows the others as of up to D rounds ago, drawn every time it acts.")
-@click.option("--damping", type=float, default=0.0, show_default=True, metavar="PART",
-              help="The part of each step towards the refilled state that is left out.")
+@click.option(
+    "--away",
+    multiple=True,
+    callback=times,
+    metavar="USER=LEAVES:RETURNS",
+    help="When a user is away, in rounds; default as in the model's [dynamics].",
+)
+@click.option(
+    "--rounds", type=int, metavar="T", help="Number of rounds; default the model's horizon, or 30."
+)
+@click.option(
+    "--order",
+    type=click.Choice(["in-turn", "at-once", "random"]),
+    default="in-turn",
+    show_default=True,
+    help="The order in which servers act within a round.",
+)
+@click.option(
+    "--delay",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="D",
+    help="A server knows the others as of up to D rounds ago, drawn every time it acts.",
+)
+@click.option(
+    "--damping",
+    type=float,
+    default=0.0,
+    show_default=True,
+    metavar="PART",
+    help="The part of each step towards the refilled state that is left out.",
+)
 @click.option("--resource", metavar="NAME", help="The resource shown; default the first.")
 @click.option("--seed", type=int, default=0, show_default=True, help="For random draws.")
-@click.option("--plot", "picture", metavar="FILE", callback=output.early,
-              help="Draw the use over time into FILE (.png, .pdf or .svg).")
+@click.option(
+    "--plot",
+    "picture",
+    metavar="FILE",
+    callback=output.early,
+    help="Draw the use over time into FILE (.png, .pdf or .svg).",
+)
 @output.as_json
-@output.out  # fmt: skip
+@output.out
 def command(
     model: str,
     away: dict[str, tuple[int, int]],
@@ -82,14 +110,21 @@ def command(
     given: dict[str, Any] = {
         "rounds": int(problem.dynamics.get("horizon", 30)) if rounds is None else rounds,
         "away": away or problem.dynamics.get("away", {}),
-        "order": order, "delay": delay, "damping": damping, "seed": seed,
-    }  # fmt: skip
+        "order": order,
+        "delay": delay,
+        "damping": damping,
+        "seed": seed,
+    }
     run = by_themselves(inst, **given)
     beside = {name: run.exactly(MaxMin(criterion)) for criterion, name in BESIDE.items()}
     r = 0 if resource is None else inst.resources.index(resource)
     if picture is not None:
-        plot_over_time.plot(run, {name: [a.utilisation for a in found]
-                                  for name, found in beside.items()}, r, picture)  # fmt: skip
+        plot_over_time.plot(
+            run,
+            {name: [a.utilisation for a in found] for name, found in beside.items()},
+            r,
+            picture,
+        )
     dump = json.dumps(_plain(run, beside, problem.name, given), indent=1)
     if path is not None:
         from fairopt import storage
@@ -104,20 +139,38 @@ def _plain(run: OverTime, beside: Any, model: str, given: dict[str, Any]) -> dic
 
     inst = run.instance
     phases = [
-        {"begin": p.begin, "end": p.end, "away": list(p.away), "settled": p.settled,
-         "period": p.period, "verdict": p.certificate.verdict, "gap": p.certificate.gap,
-         "beside": {
-             name: {"totals": dict(zip(found[k].instance.users, found[k].totals.tolist(),
-                                       strict=True)),
-                    "used": found[k].utilisation.tolist()}
-             for name, found in beside.items()}}
+        {
+            "begin": p.begin,
+            "end": p.end,
+            "away": list(p.away),
+            "settled": p.settled,
+            "period": p.period,
+            "verdict": p.certificate.verdict,
+            "gap": p.certificate.gap,
+            "beside": {
+                name: {
+                    "totals": dict(
+                        zip(found[k].instance.users, found[k].totals.tolist(), strict=True)
+                    ),
+                    "used": found[k].utilisation.tolist(),
+                }
+                for name, found in beside.items()
+            },
+        }
         for k, p in enumerate(run.phases)
-    ]  # fmt: skip
+    ]
     return {
-        "schema": SCHEMA, "kind": "servers", "model": model, **given,
-        "users": inst.users, "servers": inst.servers, "resources": inst.resources,
-        "totals": run.totals.tolist(), "used": run.used.tolist(), "phases": phases,
-    }  # fmt: skip
+        "schema": SCHEMA,
+        "kind": "servers",
+        "model": model,
+        **given,
+        "users": inst.users,
+        "servers": inst.servers,
+        "resources": inst.resources,
+        "totals": run.totals.tolist(),
+        "used": run.used.tolist(),
+        "phases": phases,
+    }
 
 
 def _text(run: OverTime, beside: Any, title: str, r: int) -> str:
@@ -132,15 +185,22 @@ def _text(run: OverTime, beside: Any, title: str, r: int) -> str:
         last = phase.end - 1 if phase.settled is None else phase.settled
         first = range(phase.begin, min(last, phase.begin + SHOWN - 1) + 1)
         for t in dict.fromkeys([*first, phase.end - 1]):
-            lines.append([str(t), *(f"{x:.5g}" for x in run.totals[t, : len(users)]),
-                          *(f"{u:.5f}" for u in run.used[t, : len(servers), r])])  # fmt: skip
+            lines.append(
+                [
+                    str(t),
+                    *(f"{x:.5g}" for x in run.totals[t, : len(users)]),
+                    *(f"{u:.5f}" for u in run.used[t, : len(servers), r]),
+                ]
+            )
         told.append(_became(phase))
         told += [
-            f"  {name}: " + ", ".join(
-                f"{server} {u:.4f}" for server, u in
-                zip(servers, found[k].utilisation[: len(servers), r], strict=True))
+            f"  {name}: "
+            + ", ".join(
+                f"{server} {u:.4f}"
+                for server, u in zip(servers, found[k].utilisation[: len(servers), r], strict=True)
+            )
             for name, found in beside.items()
-        ]  # fmt: skip
+        ]
     what = f"Use of {inst.resources[r]}, each server keeping PS-DSF by itself"
     return "\n".join([title, what, "", text(head, lines, "terminal"), "", *told])
 

@@ -11,21 +11,57 @@ from fairopt.commands import simulate_loads as common
 @click.command("tasks", context_settings={"max_content_width": 100})
 @click.argument("model")
 @common.loads_and_rules("drf, pf, bmf (all three by default), or a scheduler of `fairopt fill`.")
-@click.option("--count", "number", type=click.IntRange(min=1), default=2000, show_default=True,
-              metavar="N", help="Jobs measured in each run.")
-@click.option("--warmup", type=click.IntRange(min=0), default=200, show_default=True, metavar="N",
-              help="Jobs before the measured ones.")
-@click.option("--tasks-per-job", type=click.IntRange(min=1), metavar="N",
-              help="Tasks of a job; default the model's [dynamics], or 500.")
-@click.option("--units", type=click.IntRange(min=1), metavar="N",
-              help="Multiply the pool's capacity by N; default the model's, or 100.")
-@click.option("--freeze/--no-freeze", default=True, show_default=True,
-              help="Serve no job while a task of the most deprived job does not fit.")
-@click.option("--bottleneck", type=click.Choice(["<=", "<"]), default="<=", show_default=True,
-              help="For bmf: how what is left of a bottleneck compares with the largest demand.")
-@click.option("--shape", type=click.IntRange(min=1), default=1, show_default=True, metavar="K",
-              help="Stages of the Erlang task times; 1 is exponential, more are less variable.")
-@common.options  # fmt: skip
+@click.option(
+    "--count",
+    "number",
+    type=click.IntRange(min=1),
+    default=2000,
+    show_default=True,
+    metavar="N",
+    help="Jobs measured in each run.",
+)
+@click.option(
+    "--warmup",
+    type=click.IntRange(min=0),
+    default=200,
+    show_default=True,
+    metavar="N",
+    help="Jobs before the measured ones.",
+)
+@click.option(
+    "--tasks-per-job",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Tasks of a job; default the model's [dynamics], or 500.",
+)
+@click.option(
+    "--units",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Multiply the pool's capacity by N; default the model's, or 100.",
+)
+@click.option(
+    "--freeze/--no-freeze",
+    default=True,
+    show_default=True,
+    help="Serve no job while a task of the most deprived job does not fit.",
+)
+@click.option(
+    "--bottleneck",
+    type=click.Choice(["<=", "<"]),
+    default="<=",
+    show_default=True,
+    help="For bmf: how what is left of a bottleneck compares with the largest demand.",
+)
+@click.option(
+    "--shape",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="K",
+    help="Stages of the Erlang task times; 1 is exponential, more are less variable.",
+)
+@common.options
 def command(
     model: str,
     loads: tuple[float, ...],
@@ -57,14 +93,28 @@ def command(
     asked, named = common.loads_of(problem, loads), rules or ("drf", "pf", "bmf")
     runs = common.carried_out(
         lambda executor, told: simulate_tasks(
-            problem.instance, asked, named, mix=problem.dynamics.get("mix"),
+            problem.instance,
+            asked,
+            named,
+            mix=problem.dynamics.get("mix"),
             units=common.setting(problem, "units", units, 100),
             tasks_per_job=common.setting(problem, "tasks_per_job", tasks_per_job, 500),
-            jobs=number, warmup=warmup, replications=replications, seed=seed, freeze=freeze,
-            bottleneck=bottleneck, shape=shape, executor=executor, resume=resume, progress=told,
+            jobs=number,
+            warmup=warmup,
+            replications=replications,
+            seed=seed,
+            freeze=freeze,
+            bottleneck=bottleneck,
+            shape=shape,
+            executor=executor,
+            resume=resume,
+            progress=told,
         ),
-        len(asked) * len(named) * replications, workers, resume, "tasks",
-    )  # fmt: skip
+        len(asked) * len(named) * replications,
+        workers,
+        resume,
+        "tasks",
+    )
     if runs is None:
         return common.EXIT_INTERRUPTED
     return common.out(runs, problem, "tasks", picture, as_json, path)

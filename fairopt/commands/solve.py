@@ -21,22 +21,49 @@ from fairopt.errors import NotCertified
 @completion.model_argument
 @notion_options.options
 @click.option("--case", type=int, metavar="K", help="Solve the model's case number K, from 1.")
-@click.option("--solver", default="auto", show_default=True, metavar="NAME",
-              help="auto, clarabel, ecos, scs or highs; a named one is tried alone.")  # fmt: skip
-@click.option("--tolerance", "--gap", "tolerance", type=float, default=1e-6, show_default=True,
-              help="Accept when every share is proved to be within this part.")  # fmt: skip
-@click.option("--reduce/--no-reduce", default=True, show_default=True,
-              help="Merge identical users and servers before solving, which is exact.")  # fmt: skip
-@click.option("--start", "begin", metavar="FILE",
-              help="Begin from the answer before a change, saved with -o.")  # fmt: skip
-@click.option("--explain", "told", is_flag=True,
-              help="Also print every check, what stops each user, and what that is worth.")
-@click.option("--kkt", is_flag=True,
-              help="Print the conditions of optimality instead, pair by pair and row by row.")
-@click.option("--whole", is_flag=True,
-              help="Print every user, server and level, on lines as long as they need.")
+@click.option(
+    "--solver",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="auto, clarabel, ecos, scs or highs; a named one is tried alone.",
+)
+@click.option(
+    "--tolerance",
+    "--gap",
+    "tolerance",
+    type=float,
+    default=1e-6,
+    show_default=True,
+    help="Accept when every share is proved to be within this part.",
+)
+@click.option(
+    "--reduce/--no-reduce",
+    default=True,
+    show_default=True,
+    help="Merge identical users and servers before solving, which is exact.",
+)
+@click.option(
+    "--start", "begin", metavar="FILE", help="Begin from the answer before a change, saved with -o."
+)
+@click.option(
+    "--explain",
+    "told",
+    is_flag=True,
+    help="Also print every check, what stops each user, and what that is worth.",
+)
+@click.option(
+    "--kkt",
+    is_flag=True,
+    help="Print the conditions of optimality instead, pair by pair and row by row.",
+)
+@click.option(
+    "--whole",
+    is_flag=True,
+    help="Print every user, server and level, on lines as long as they need.",
+)
 @output.as_json
-@output.out  # fmt: skip
+@output.out
 def command(
     model: str,
     notion: str | None,
@@ -70,8 +97,15 @@ def command(
     complaint = None
     try:
         with progress.shown(wanted.name) as moved:
-            answer = solve(problem.instance, wanted, solver=solver, tolerance=tolerance,
-                           progress=moved, reduce=reduce, start=last)  # fmt: skip
+            answer = solve(
+                problem.instance,
+                wanted,
+                solver=solver,
+                tolerance=tolerance,
+                progress=moved,
+                reduce=reduce,
+                start=last,
+            )
     except NotCertified as error:
         if error.allocation is None:
             raise

@@ -13,23 +13,53 @@ EXIT_INTERRUPTED = 130
 
 @click.command("solve-partitions", context_settings={"max_content_width": 100})
 @click.argument("folder", metavar="DIR")
-@click.option("-o", "--output", "path", metavar="DIR", required=True,
-              help="The folder for the answer; files of the same names are replaced.")
-@click.option("--alpha", type=float, default=1.0, show_default=True, metavar="ALPHA",
-              help=">= 0.1; 1 is proportional fairness, large alpha nears max-min.")
-@click.option("--criterion", default="tasks", show_default=True, metavar="NAME",
-              help="What a share is: a criterion that counts a task alike on all servers.")
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    metavar="DIR",
+    required=True,
+    help="The folder for the answer; files of the same names are replaced.",
+)
+@click.option(
+    "--alpha",
+    type=float,
+    default=1.0,
+    show_default=True,
+    metavar="ALPHA",
+    help=">= 0.1; 1 is proportional fairness, large alpha nears max-min.",
+)
+@click.option(
+    "--criterion",
+    default="tasks",
+    show_default=True,
+    metavar="NAME",
+    help="What a share is: a criterion that counts a task alike on all servers.",
+)
 @click.option("--weight-inside", is_flag=True, help="Maximise sum phi_n g(s_n / phi_n) instead.")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-              metavar="N", help="Number of local processes. The answer does not depend on it.")
-@click.option("--dask", metavar="ADDRESS",
-              help="Compute on the Dask cluster with the scheduler at ADDRESS.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Number of local processes. The answer does not depend on it.",
+)
+@click.option(
+    "--dask", metavar="ADDRESS", help="Compute on the Dask cluster with the scheduler at ADDRESS."
+)
 @output.as_json
-# fmt: skip
 def command(
-    folder: str, path: str, alpha: float, criterion: str, weight_inside: bool, jobs: int,
-    dask: str | None, as_json: bool,
-) -> int:  # fmt: skip
+    folder: str,
+    path: str,
+    alpha: float,
+    criterion: str,
+    weight_inside: bool,
+    jobs: int,
+    dask: str | None,
+    as_json: bool,
+) -> int:
     """Allocate fairly among the users in the partitions of DIR, and prove it.
 
     DIR is what `fairopt partition` writes. The answer is written in partitions too, and judged by
@@ -48,18 +78,22 @@ def command(
             sweep_workers.executor(jobs, dask, len(source)) as executor,
             progress.counted("passes") as moved,
         ):
-            found = solve_partitions(
-                source, notion, path, executor, moved, uncertified="return"
-            )
+            found = solve_partitions(source, notion, path, executor, moved, uncertified="return")
     except KeyboardInterrupt:
         output.to_stderr("fairopt: interrupted: the same command goes on from here")
         return EXIT_INTERRUPTED
     said = found.certificate
     if as_json:
-        output.to_stdout(storage.encoded({
-            "folder": path, "users": found.users, "passes": found.passes,
-            "certificate": said.to_dict(),
-        }))  # fmt: skip
+        output.to_stdout(
+            storage.encoded(
+                {
+                    "folder": path,
+                    "users": found.users,
+                    "passes": found.passes,
+                    "certificate": said.to_dict(),
+                }
+            )
+        )
     else:
         parts = f"{len(source)} partition{'s' if len(source) != 1 else ''}"
         head = f"{notion.name}: {found.users} users in {parts}"

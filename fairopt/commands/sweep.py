@@ -25,34 +25,75 @@ KINDS = ("frontier", "shares", "utilisation")
 
 @click.command("sweep", cls=Grouped, context_settings={"max_content_width": 100})
 @completion.model_argument
-@click.option("--over", "axes", multiple=True, metavar="NAME=VALUES",
-              help="What to sweep, the last one fastest. VALUES is START:STOP:COUNT (both ends), "
-                   "log:START:STOP:COUNT or a list A,B,C; NAME a parameter of the notion (alpha, "
-                   "t_pf, t_drf, ...) or weight.USER, limit.USER, count.SERVER, "
-                   "capacity.SERVER.RESOURCE, demand.USER.RESOURCE, rule.NAME.")
+@click.option(
+    "--over",
+    "axes",
+    multiple=True,
+    metavar="NAME=VALUES",
+    help="What to sweep, the last one fastest. VALUES is START:STOP:COUNT (both ends), "
+    "log:START:STOP:COUNT or a list A,B,C; NAME a parameter of the notion (alpha, "
+    "t_pf, t_drf, ...) or weight.USER, limit.USER, count.SERVER, "
+    "capacity.SERVER.RESOURCE, demand.USER.RESOURCE, rule.NAME.",
+)
 @notion_options.options
-@click.option("--case", type=int, metavar="K",
-              help="Sweep the notion of the model's case number K, from 1.")
-@click.option("-j", "--jobs", type=click.IntRange(min=1), default=1, show_default=True,
-              metavar="N", help="Number of local processes. The output does not depend on it.")
-@click.option("--dask", metavar="ADDRESS",
-              help="Solve on the Dask cluster with the scheduler at ADDRESS.")
-@click.option("--resume", metavar="FILE",
-              help="Keep finished points in FILE; skip points that FILE already holds.")
-@click.option("--answers", is_flag=True,
-              help="Keep tasks and prices of every point, for the servers of `fairopt report`.")
+@click.option(
+    "--case", type=int, metavar="K", help="Sweep the notion of the model's case number K, from 1."
+)
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Number of local processes. The output does not depend on it.",
+)
+@click.option(
+    "--dask", metavar="ADDRESS", help="Solve on the Dask cluster with the scheduler at ADDRESS."
+)
+@click.option(
+    "--resume",
+    metavar="FILE",
+    help="Keep finished points in FILE; skip points that FILE already holds.",
+)
+@click.option(
+    "--answers",
+    is_flag=True,
+    help="Keep tasks and prices of every point, for the servers of `fairopt report`.",
+)
 @click.option("--plot", "picture", metavar="FILE", help="Draw into FILE (.png, .pdf or .svg).")
 @click.option("--plot-kind", "kind", type=click.Choice(KINDS), help="What to draw.")
-@click.option("--solver", default="auto", show_default=True, metavar="NAME",
-              help="auto, clarabel, ecos, scs or highs; a named one is tried alone.")
-@click.option("--gap", type=float, default=1e-6, show_default=True,
-              help="Certify when gap and residual are at most this.")
-@click.option("--format", "form", type=click.Choice(sweep_table.FORMATS), default="terminal",
-              show_default=True, help="Format of the table on stdout; csv has every column.")
+@click.option(
+    "--solver",
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="auto, clarabel, ecos, scs or highs; a named one is tried alone.",
+)
+@click.option(
+    "--gap",
+    type=float,
+    default=1e-6,
+    show_default=True,
+    help="Certify when gap and residual are at most this.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(sweep_table.FORMATS),
+    default="terminal",
+    show_default=True,
+    help="Format of the table on stdout; csv has every column.",
+)
 @output.as_json
-@click.option("-o", "--output", "path", metavar="FILE", callback=output.early,
-              help="Write every row to FILE (.csv, .json or .parquet), whole or not at all.")
-# fmt: skip
+@click.option(
+    "-o",
+    "--output",
+    "path",
+    metavar="FILE",
+    callback=output.early,
+    help="Write every row to FILE (.csv, .json or .parquet), whole or not at all.",
+)
 def command(
     model: str,
     axes: tuple[str, ...],
@@ -94,9 +135,16 @@ def command(
             output.journal_told(),
         ):
             found = sweep(
-                None, pairs, executor, resume, done.then(told),
-                solver=solver, gap=gap, parameters=labels, answers=answers,
-            )  # fmt: skip
+                None,
+                pairs,
+                executor,
+                resume,
+                done.then(told),
+                solver=solver,
+                gap=gap,
+                parameters=labels,
+                answers=answers,
+            )
     except KeyboardInterrupt:
         output.to_stderr(f"fairopt: interrupted: {done.said(resume)}")
         return EXIT_INTERRUPTED
@@ -123,7 +171,11 @@ class _Done:
 
     def said(self, resume: str | None) -> str:
         if resume is None:
-            return (f"{self.done} of {self.of} points were done and are lost; "
-                    "--resume FILE keeps them next time")  # fmt: skip
-        return (f"{self.done} of {self.of} points are done and kept in {resume}; "
-                "the same command goes on from there")  # fmt: skip
+            return (
+                f"{self.done} of {self.of} points were done and are lost; "
+                "--resume FILE keeps them next time"
+            )
+        return (
+            f"{self.done} of {self.of} points are done and kept in {resume}; "
+            "the same command goes on from there"
+        )

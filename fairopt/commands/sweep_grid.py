@@ -18,11 +18,7 @@ TRIED = 50
 
 
 def points(
-    model: Model,
-    over: Sequence[str],
-    name: str | None,
-    case: int | None,
-    given: Mapping[str, Any],
+    model: Model, over: Sequence[str], name: str | None, case: int | None, given: Mapping[str, Any]
 ) -> tuple[list[tuple[Instance, Notion]], list[dict[str, Any]]]:
     """The points of the grid, and for each the swept values by name.
 
@@ -97,6 +93,7 @@ def _meant(
         return None
     meant = deduced(names)
     if meant is None and swept:
-        faults.append(Fault("--over", ", ".join(names), "parameters of one notion; name it with "
-                            "--notion"))  # fmt: skip
+        faults.append(
+            Fault("--over", ", ".join(names), "parameters of one notion; name it with --notion")
+        )
     return meant

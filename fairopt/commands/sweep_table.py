@@ -39,9 +39,14 @@ def check(path: str | None, picture: str | None) -> None:
 
 
 def out(
-    found: Any, model: Any, path: str | None, picture: str | None, kind: str | None, form: str,
+    found: Any,
+    model: Any,
+    path: str | None,
+    picture: str | None,
+    kind: str | None,
+    form: str,
     as_json: bool,
-) -> None:  # fmt: skip
+) -> None:
     """Write the rows to the file or stdout, draw the picture, and report what is not certified."""
     if path == storage.STDIN:
         as_json = as_json or form == "terminal"

@@ -17,16 +17,25 @@ from fairopt.files.answers import LARGEST
 
 @click.command("verify")
 @click.argument("file")
-@click.option("--partitions", metavar="DIR",
-              help="Of an answer in partitions: where its users are, if they were moved.")
-@click.option("--kkt", is_flag=True,
-              help="Of an allocation: print the conditions of optimality, pair by pair.")
-@click.option("--tolerance", type=float, default=1e-6, show_default=True,
-              help="Certify when every share is proved to be within this part.")  # fmt: skip
+@click.option(
+    "--partitions",
+    metavar="DIR",
+    help="Of an answer in partitions: where its users are, if they were moved.",
+)
+@click.option(
+    "--kkt",
+    is_flag=True,
+    help="Of an allocation: print the conditions of optimality, pair by pair.",
+)
+@click.option(
+    "--tolerance",
+    type=float,
+    default=1e-6,
+    show_default=True,
+    help="Certify when every share is proved to be within this part.",
+)
 @as_json
-def command(
-    file: str, partitions: str | None, kkt: bool, tolerance: float, as_json: bool
-) -> int:  # fmt: skip
+def command(file: str, partitions: str | None, kkt: bool, tolerance: float, as_json: bool) -> int:
     """Judge the allocation in FILE (fairopt/allocation/v1, or "-" for stdin), or the plan.
 
     Of an allocation only instance, notion and tasks are needed; a verdict in the file is not

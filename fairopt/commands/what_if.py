@@ -12,17 +12,31 @@ from fairopt.commands import notion_options, output
 
 @click.command("what-if", context_settings={"max_content_width": 100})
 @click.argument("model")
-@click.option("--set", "settings", multiple=True, metavar="FIELD.NAME=X",
-              help="weight.vision=2, capacity.node.gpu=16, nominal.team.gpu=4, "
-                   "rule.carbon=25; repeatable.")
-@click.option("--add-server", "servers", multiple=True, metavar="SERVER=K",
-              help="K more machines like those of a row; repeatable.")
-@click.option("--drop", "dropped", multiple=True, metavar="NAME",
-              help="Leave out a user, a server or a group with everybody in it; repeatable.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="FIELD.NAME=X",
+    help="weight.vision=2, capacity.node.gpu=16, nominal.team.gpu=4, rule.carbon=25; repeatable.",
+)
+@click.option(
+    "--add-server",
+    "servers",
+    multiple=True,
+    metavar="SERVER=K",
+    help="K more machines like those of a row; repeatable.",
+)
+@click.option(
+    "--drop",
+    "dropped",
+    multiple=True,
+    metavar="NAME",
+    help="Leave out a user, a server or a group with everybody in it; repeatable.",
+)
 @notion_options.options
 @click.option("--case", type=int, metavar="K", help="The notion of the model's case number K.")
 @output.as_json
-@output.out  # fmt: skip
+@output.out
 def command(
     model: str,
     settings: tuple[str, ...],

@@ -21,14 +21,20 @@ from fairopt.errors import NotCertified, UsageError
 @completion.model_argument
 @notion_options.options
 @click.option("--case", type=int, metavar="K", help="What is due in the model's case number K.")
-@click.option("--fewest", is_flag=True,
-              help="Only as few tasks short as can be, whoever misses them.")
-@click.option("--seconds", type=click.FloatRange(min=0, min_open=True), metavar="S",
-              help="End the search then, with the best so far and its gap.")
-@click.option("--rows", type=click.IntRange(min=2), default=12, show_default=True,
-              help="Most users shown.")
+@click.option(
+    "--fewest", is_flag=True, help="Only as few tasks short as can be, whoever misses them."
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="S",
+    help="End the search then, with the best so far and its gap.",
+)
+@click.option(
+    "--rows", type=click.IntRange(min=2), default=12, show_default=True, help="Most users shown."
+)
 @output.as_json
-@output.out  # fmt: skip
+@output.out
 def command(
     model: str,
     notion: str | None,
@@ -57,9 +63,14 @@ def command(
     due = _due(problem, notion, case, given)
     with progress.worded("steps") as told:
         found = whole(
-            problem.instance, due, gang=problem.whole.gang or None,
-            per_node=problem.whole.per_node, fewest=fewest, seconds=seconds, told=told,
-        )  # fmt: skip
+            problem.instance,
+            due,
+            gang=problem.whole.gang or None,
+            per_node=problem.whole.per_node,
+            fewest=fewest,
+            seconds=seconds,
+            told=told,
+        )
     text = dumps(found)
     if path is not None:
         from fairopt import storage

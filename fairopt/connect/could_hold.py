@@ -81,9 +81,13 @@ def bound(
 
 
 def of_queue(
-    inst: Instance, scores: Floats, owner: list[str], weight: dict[str, float], held: Any,
+    inst: Instance,
+    scores: Floats,
+    owner: list[str],
+    weight: dict[str, float],
+    held: Any,
     queue: str,
-) -> Could | None:  # fmt: skip
+) -> Could | None:
     """The most that a queue could hold; None where what the others hold does not fit.
 
     Parameters
@@ -118,8 +122,9 @@ def of_queue(
     floors = coo_array(
         (-score[some] / share[n[some]], (at[n[some]], some)), shape=(len(stay), len(n))
     )
-    high = np.concatenate([(inst.pool > 0).astype(float).ravel(), inst.limit[limited],
-                           -np.ones(len(stay))])  # fmt: skip
+    high = np.concatenate(
+        [(inst.pool > 0).astype(float).ravel(), inst.limit[limited], -np.ones(len(stay))]
+    )
     gain = np.where(own[n], score, 0.0)
     unit = gain.max()
     found = linprog(

@@ -59,9 +59,9 @@ class Requirement:
 
     def holds(self, name: str, labels: Mapping[str, str]) -> bool:
         """Whether the node of that name and labels is as required."""
-        value = (name if self.key == "metadata.name" else None) if self.field else labels.get(
-            self.key
-        )  # fmt: skip
+        value = (
+            (name if self.key == "metadata.name" else None) if self.field else labels.get(self.key)
+        )
         if self.operator == "In":
             return value is not None and value in self.values
         if self.operator == "NotIn":

@@ -54,31 +54,41 @@ def objects(plan: Mapping[str, Any], version: str = "v1beta2", cohort: str = "")
     flavors, names = _dns(shapes), _dns(queues)
     api = {"apiVersion": f"kueue.x-k8s.io/{version}"}
     found: Objects = [
-        {**api, "kind": "ResourceFlavor", "metadata": {"name": flavors[shape]},
-         "spec": {"nodeLabels": {SHAPE: flavors[shape]}}}
+        {
+            **api,
+            "kind": "ResourceFlavor",
+            "metadata": {"name": flavors[shape]},
+            "spec": {"nodeLabels": {SHAPE: flavors[shape]}},
+        }
         for shape in shapes
-    ]  # fmt: skip
+    ]
     for queue in queues:
         own = [shape for shape in shapes if (queue, shape) in use]
         asked = [r for r in resources if any(use[queue, s].get(r) for s in own)]
         if len(own) > MOST or len(asked) > MOST:
-            raise UsageError(f"queue {queue}: found {len(own)} flavors and {len(asked)} resources; "
-                             f"wanted at most {MOST} of each, as Kueue takes them")  # fmt: skip
+            raise UsageError(
+                f"queue {queue}: found {len(own)} flavors and {len(asked)} resources; "
+                f"wanted at most {MOST} of each, as Kueue takes them"
+            )
         rows = [
-            {"name": flavors[shape], "resources": [
-                {"name": r, "nominalQuota": written(use[queue, shape].get(r, Fraction(0)))}
-                for r in asked
-            ]}
+            {
+                "name": flavors[shape],
+                "resources": [
+                    {"name": r, "nominalQuota": written(use[queue, shape].get(r, Fraction(0)))}
+                    for r in asked
+                ],
+            }
             for shape in own
-        ]  # fmt: skip
+        ]
         spec: dict[str, Any] = {
             "namespaceSelector": {},
             "resourceGroups": [{"coveredResources": asked, "flavors": rows}],
-        }  # fmt: skip
+        }
         if cohort:
             spec["cohort" if version == "v1beta1" else "cohortName"] = cohort
-        found.append({**api, "kind": "ClusterQueue", "metadata": {"name": names[queue]},
-                      "spec": spec})  # fmt: skip
+        found.append(
+            {**api, "kind": "ClusterQueue", "metadata": {"name": names[queue]}, "spec": spec}
+        )
     return found
 
 
@@ -96,8 +106,10 @@ def text(plan: Mapping[str, Any], made: Objects) -> str:
     nodes = {row["shape"]: row.get("nodes", []) for row in plan["shapes"]}
     flavors = _dns(sorted(nodes))
     labelled = {own["metadata"]["name"] for own in made if own["kind"] == "ResourceFlavor"}
-    lines = ["# Quotas of a plan of fairopt: whole tasks times what one takes, by shape of node.",
-             "# The nodes of each flavor are told by a label:"]  # fmt: skip
+    lines = [
+        "# Quotas of a plan of fairopt: whole tasks times what one takes, by shape of node.",
+        "# The nodes of each flavor are told by a label:",
+    ]
     for shape, own in sorted(nodes.items()):
         if flavors[shape] in labelled:
             some = " ".join(own) or "NODES"
@@ -135,10 +147,14 @@ def _use(
         for resource, amount in total.items():
             there = machines * capacity.get(resource, Fraction(0))
             if amount > there:
-                faults.add(f"{shape}, {resource}", f"{written(amount)} in whole tasks",
-                           f"at most {written(there)}, what its nodes have")  # fmt: skip
-    return {key: own for key, own in found.items() if own}, sorted({r for d in demand.values()
-                                                                    for r in d})  # fmt: skip
+                faults.add(
+                    f"{shape}, {resource}",
+                    f"{written(amount)} in whole tasks",
+                    f"at most {written(there)}, what its nodes have",
+                )
+    return {key: own for key, own in found.items() if own}, sorted(
+        {r for d in demand.values() for r in d}
+    )
 
 
 def _dns(names: list[str]) -> dict[str, str]:
@@ -154,5 +170,3 @@ def _dns(names: list[str]) -> dict[str, str]:
             own = f"{base[:58]}-{k}"
         found[name] = own
     return found
-
-

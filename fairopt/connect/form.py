@@ -16,20 +16,47 @@ from typing import Any
 from fairopt.instance.reading import Faults, nearest, shown
 
 _TYPES: dict[str, tuple[type, ...]] = {
-    "object": (Mapping,), "array": (list, tuple), "string": (str,), "boolean": (bool,),
-    "integer": (int,), "number": (int, float), "null": (type(None),),
-}  # fmt: skip
+    "object": (Mapping,),
+    "array": (list, tuple),
+    "string": (str,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "null": (type(None),),
+}
 _WORDS = {
-    "object": "a table", "array": "a list", "string": "a text", "boolean": "true or false",
-    "integer": "a whole number", "number": "a number", "null": "null",
-}  # fmt: skip
+    "object": "a table",
+    "array": "a list",
+    "string": "a text",
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "null": "null",
+}
 LARGEST = 1e300
 """no number is larger, so that sums of products are numbers too"""
-KNOWN = frozenset({
-    "$schema", "$defs", "$ref", "title", "description", "type", "properties", "required",
-    "additionalProperties", "items", "const", "enum", "pattern", "minimum", "exclusiveMinimum",
-    "minItems", "minLength", "uniqueItems",
-})  # fmt: skip
+KNOWN = frozenset(
+    {
+        "$schema",
+        "$defs",
+        "$ref",
+        "title",
+        "description",
+        "type",
+        "properties",
+        "required",
+        "additionalProperties",
+        "items",
+        "const",
+        "enum",
+        "pattern",
+        "minimum",
+        "exclusiveMinimum",
+        "minItems",
+        "minLength",
+        "uniqueItems",
+    }
+)
 """the words of JSON Schema that are checked; a test holds the schema to them"""
 
 

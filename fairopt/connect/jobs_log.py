@@ -98,8 +98,11 @@ def levels(jobs: list[Job], instance: Instance, faults: Faults) -> Logs:
             held += [(_hour(job.start, origin), n, i, tasks), (end, n, i, -tasks)]
     if not wants:
         known = ", ".join(instance.users[:4])
-        faults.add("file", f"no job of a user of the model ({len(jobs)} of others)",
-                   f"jobs of {known}, which take what the model counts")  # fmt: skip
+        faults.add(
+            "file",
+            f"no job of a user of the model ({len(jobs)} of others)",
+            f"jobs of {known}, which take what the model counts",
+        )
         faults.stop()
     return Logs(_log(held, origin), _log(wants, origin), len(jobs), left)
 
@@ -115,9 +118,12 @@ def _log(changes: list[tuple[float, int, int, float]], origin: datetime) -> Log:
         rows.append((time, n, i, level[n, i]))
     columns = np.array(rows, dtype=np.float64).reshape(-1, 4)
     return Log(
-        columns[:, 0], columns[:, 1].astype(np.int64), columns[:, 2].astype(np.int64),
-        columns[:, 3], origin.isoformat(),
-    )  # fmt: skip
+        columns[:, 0],
+        columns[:, 1].astype(np.int64),
+        columns[:, 2].astype(np.int64),
+        columns[:, 3],
+        origin.isoformat(),
+    )
 
 
 def _tasks(amounts: Mapping[str, float], instance: Instance, n: int) -> float:
@@ -161,8 +167,9 @@ def _sacct(content: str, instance: Instance, faults: Faults) -> Iterable[Job]:
         row = dict(zip(header, cells, strict=False))
         here = f"line {reader.line_num}"
         # steps of a job (12.batch) have no user of their own
-        user = next((row[c] for c in ("User", "Account") if row.get(c) in people),
-                    row.get("User", ""))  # fmt: skip
+        user = next(
+            (row[c] for c in ("User", "Account") if row.get(c) in people), row.get("User", "")
+        )
         if not row.get("User", user) or "." in row.get("JobID", ""):
             continue
         submit = _when(row["Submit"], f"{here}, Submit", faults)
@@ -210,15 +217,19 @@ def _kueue(content: str, instance: Instance, faults: Faults) -> Iterable[Job]:
             faults.add(here, f"something that is no workload ({error})", "a Workload of Kueue")
 
 
-def _workload(
-    item: Any, people: set[str], instance: Instance, here: str, faults: Faults
-) -> Job:
+def _workload(item: Any, people: set[str], instance: Instance, here: str, faults: Faults) -> Job:
     spec, status = item["spec"], item.get("status", {})
-    times = {c["type"]: c["lastTransitionTime"] for c in status.get("conditions", ())
-             if c.get("status") == "True"}  # fmt: skip
+    times = {
+        c["type"]: c["lastTransitionTime"]
+        for c in status.get("conditions", ())
+        if c.get("status") == "True"
+    }
     admission = status.get("admission") or {}
-    names = (f"{item['metadata'].get('namespace', '')}/{spec.get('queueName', '')}",
-             spec.get("queueName", ""), admission.get("clusterQueue", ""))  # fmt: skip
+    names = (
+        f"{item['metadata'].get('namespace', '')}/{spec.get('queueName', '')}",
+        spec.get("queueName", ""),
+        admission.get("clusterQueue", ""),
+    )
     user = next((name for name in names if name in people), names[1])
     amounts: dict[str, float] = {}
     for pods in spec.get("podSets", ()):

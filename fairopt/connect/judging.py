@@ -66,18 +66,27 @@ class Judged:
     def plain(self) -> dict[str, Any]:
         """The verdict as plain data."""
         return {
-            "schema": "fairopt/plan-verdict/v1", "certified": self.certified,
+            "schema": "fairopt/plan-verdict/v1",
+            "certified": self.certified,
             "answer": self.certificate.verdict,
             **({} if self.whole is None else {"whole": self.whole.verdict.plain()}),
-            **({} if self.stays is None else {"stays": {
-                "kept": self.stays.kept, "running": self.stays.held, "most": self.stays.most,
-                "proved": self.stays.proved,
-            }}),
+            **(
+                {}
+                if self.stays is None
+                else {
+                    "stays": {
+                        "kept": self.stays.kept,
+                        "running": self.stays.held,
+                        "most": self.stays.most,
+                        "proved": self.stays.proved,
+                    }
+                }
+            ),
             "checks": [
                 {"name": check.name, "holds": check.holds, "witness": check.witness}
                 for check in self.checks
             ],
-        }  # fmt: skip
+        }
 
 
 def judge(data: Mapping[str, Any], source: str = "plan") -> Judged:
@@ -118,10 +127,13 @@ def _checks(data: Mapping[str, Any], rows: Rows, answer: Allocation) -> list[Che
         _exact_is_given(rows, answer),
         _check("scores are those of the criterion", recomputed.other_scores(rows, answer)),
         *_placed(rows, answer),
-        _check("resources, nodes and queues as in the answer",
-               recomputed.other_form(data, rows, answer)),
-        _check("tasks on nodes out of service",
-               recomputed.held_out(data, rows, answer.instance.users)),
+        _check(
+            "resources, nodes and queues as in the answer",
+            recomputed.other_form(data, rows, answer),
+        ),
+        _check(
+            "tasks on nodes out of service", recomputed.held_out(data, rows, answer.instance.users)
+        ),
         _check("workloads as in the fluid answer", wrong(recomputed.workloads(rows, answer))),
         _check("queues as their workloads", wrong(recomputed.queues(rows, answer))),
     ]
@@ -188,9 +200,7 @@ def _placed(rows: Rows, answer: Allocation) -> Iterator[Check]:
                 total[name] = total.get(name, 0) + tasks * count
                 for key, amount in demand.get(name, {}).items():
                     used[key] = used.get(key, Fraction(0)) + tasks * amount
-            over += [
-                f"{key} of {place}" for key, x in used.items() if x > capacity.get(key, 0)
-            ]  # fmt: skip
+            over += [f"{key} of {place}" for key, x in used.items() if x > capacity.get(key, 0)]
         if machines != inst.count[i]:
             counted.append(f"{server}: {machines} of {inst.count[i]}")
         names = row.get("nodes")

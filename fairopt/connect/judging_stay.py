@@ -53,27 +53,35 @@ def judge_stay(
     for j, row in enumerate(wanted.rows):
         names = rows.shapes[row.name].get("nodes") or []
         known |= set(names)
-        held.append([
-            {at[name]: k for name, k in runs.get(names[i] if i < len(names) else "", {}).items()}
-            for i in range(row.count)
-        ])  # fmt: skip
+        held.append(
+            [
+                {
+                    at[name]: k
+                    for name, k in runs.get(names[i] if i < len(names) else "", {}).items()
+                }
+                for i in range(row.count)
+            ]
+        )
         for name in at:
             here = sum(own.get(at[name], 0) for own in held[j])
             if here != rows.workloads[name].get("held_on", {}).get(row.name, 0):
                 wrong.append(f"what {name} runs on {row.name}")
     wrong += [f"held on {node}, which is no node" for node in runs if node not in known]
     question = staying.staying(
-        problem, held, [numbers["floor"][name] for name in at],
+        problem,
+        held,
+        [numbers["floor"][name] for name in at],
         [numbers["cost"][name] for name in at],
-    )  # fmt: skip
+    )
     given = certificate.read(
         {"prices": [told.get("prices", {})]}, question.problem, faults, "stay"
     ).prices[0]
     faults.stop()
     nodes = [
         (c, 1, _split(question.problem, c, placed[j][i]))
-        for c, which in enumerate(question.members) for j, i in which
-    ]  # fmt: skip
+        for c, which in enumerate(question.members)
+        for j, i in which
+    ]
     found = staying.judge(question, tuple(nodes), given)
     for key, x in (("kept", found.kept), ("running", found.held), ("most", found.most)):
         if told.get(key) != x:

@@ -44,13 +44,15 @@ def question(
     limit = [None if np.isinf(x) else int(x) for x in inst.limit.tolist()]
     quotas = inst.quotas
     wanted = whole_plan.asked(
-        answer, [rows.exact(rows.workloads[name], "demand", name) for name in inst.users],
+        answer,
+        [rows.exact(rows.workloads[name], "demand", name) for name in inst.users],
         [
             (name, rows.shapes[name]["count"], rows.exact(rows.shapes[name], "capacity", name))
             for name in inst.servers
         ],
-        limit, quotas is not None and bool(quotas.quotas or quotas.bounds),
-    )  # fmt: skip
+        limit,
+        quotas is not None and bool(quotas.quotas or quotas.bounds),
+    )
     at = {name: n for n, name in enumerate(inst.users)}
     return wanted, [
         [
@@ -62,9 +64,11 @@ def question(
 
 
 def judge_whole(
-    data: Mapping[str, Any], rows: Rows, wanted: Asked,
+    data: Mapping[str, Any],
+    rows: Rows,
+    wanted: Asked,
     machines: list[list[tuple[int, dict[int, int]]]],
-) -> JudgedWhole:  # fmt: skip
+) -> JudgedWhole:
     """Judge the whole tasks of a plan whose rows were checked."""
     faults = rows.faults
     told = table(data["proof"], "proof", faults)
@@ -74,9 +78,10 @@ def judge_whole(
     verdict = judge(found)
     dues = table(told.get("due", {}), "proof.due", faults)
     wrong = [
-        f"due of {name}" for name, d in zip(wanted.users, wanted.due, strict=True)
+        f"due of {name}"
+        for name, d in zip(wanted.users, wanted.due, strict=True)
         if not isinstance(dues.get(name), str) or dues[name] != _written(d)
-    ]  # fmt: skip
+    ]
     for key in ("state", "short", "least"):
         if told.get(key) != getattr(verdict, key):
             wrong.append(f"{key}: {told.get(key)}, where it is {getattr(verdict, key)}")

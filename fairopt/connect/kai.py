@@ -22,9 +22,10 @@ API = "scheduling.run.ai/"
 QUEUE = "kai.scheduler/queue"
 """label of a pod that names its queue"""
 RESOURCES = {
-    "gpu": ("nvidia.com/gpu", Fraction(1)), "cpu": ("cpu", Fraction(1, 1000)),
+    "gpu": ("nvidia.com/gpu", Fraction(1)),
+    "cpu": ("cpu", Fraction(1, 1000)),
     "memory": ("memory", Fraction(10**6)),
-}  # fmt: skip
+}
 """KAI's names: the resource of a pod, and how much of it one of KAI's units is"""
 PRIORITY = 100
 """of a queue that names none"""
@@ -61,9 +62,14 @@ def queue(data: Mapping[str, Any], place: str, faults: Faults) -> Queue:
         elif quota is not None and limit is not None:
             capability[resource] = max(quota, limit) * unit
     return Queue(
-        name, spec.text("parentQueue") or ROOT, weight or Fraction(1), priority, deserved, {},
+        name,
+        spec.text("parentQueue") or ROOT,
+        weight or Fraction(1),
+        priority,
+        deserved,
+        {},
         capability,
-    )  # fmt: skip
+    )
 
 
 def _number(given: Fields, key: str) -> Fraction | None:

@@ -56,10 +56,14 @@ def parsed(text: str) -> Kinds:
 def check(kinds: Sequence[Kinds], nodes: Sequence[Node]) -> None:
     """Raise BadInput where a node's cards are of a kind whose speed is not given."""
     faults = [
-        Fault(f"node {node.name}.metadata.labels.{own.label}", repr(own.of(node)),
-              f"one of {', '.join(own.speed)} (--gpu-kind)")
-        for own in kinds for node in nodes
+        Fault(
+            f"node {node.name}.metadata.labels.{own.label}",
+            repr(own.of(node)),
+            f"one of {', '.join(own.speed)} (--gpu-kind)",
+        )
+        for own in kinds
+        for node in nodes
         if own.resource in node.allocatable and own.of(node) not in own.speed
-    ]  # fmt: skip
+    ]
     if faults:
         raise BadInput(faults)

@@ -26,9 +26,7 @@ from fairopt.instance.reading import Faults, shown
 
 OWNER, NAMESPACE, LABEL = "owner", "namespace", "label="
 UNDIVIDED = ("kube-system",)
-LISTS = {
-    "List": "", "NodeList": "Node", "PodList": "Pod", "ResourceQuotaList": "ResourceQuota",
-}  # fmt: skip
+LISTS = {"List": "", "NodeList": "Node", "PodList": "Pod", "ResourceQuotaList": "ResourceQuota"}
 WANTED = (
     "a Node, a Pod, a ResourceQuota, an object of Kueue, a Queue or PodGroup of "
     "Volcano, a Queue of KAI, or a List of them "
@@ -198,8 +196,9 @@ class Collector:
             sorted(self._fixed, key=lambda row: (row.node, row.name)),
             {words: sorted(self._beyond[words]) for words in sorted(self._beyond)},
             {**self.volcano.weights(), **(weights or {})},
-            sorted(self._ceilings), volcano=self.volcano or None,
-        )  # fmt: skip
+            sorted(self._ceilings),
+            volcano=self.volcano or None,
+        )
         return with_kueue(found, self.kueue) if self.kueue else found
 
     def _of_kueue(self) -> None:
@@ -212,9 +211,10 @@ class Collector:
                 work.queue, work.name = self.kueue.local[space, local], f"{space}/{name}"
             elif local:
                 self.faults.add(
-                    f"pods of {space}/{name}", f"the local queue {local!r}",
+                    f"pods of {space}/{name}",
+                    f"the local queue {local!r}",
                     f"its LocalQueue in {space} (kubectl get localqueues -A)",
-                )  # fmt: skip
+                )
 
     def _of_volcano(self) -> None:
         """Put pods in their queues of Volcano; workloads that no queue tells apart are one."""
@@ -229,14 +229,16 @@ class Collector:
             queue = self.volcano.queue_of(space, said, of) if self.volcano else ""
             if queue is None:
                 self.faults.add(
-                    f"pods of {space}/{name}", f"the PodGroup {of!r}",
+                    f"pods of {space}/{name}",
+                    f"the PodGroup {of!r}",
                     f"its PodGroup in {space} (kubectl get podgroups.scheduling.volcano.sh -A)",
-                )  # fmt: skip
+                )
             elif queue and queue not in self.volcano.queues:
                 self.faults.add(
-                    f"pods of {space}/{name}", f"the queue {queue!r}",
+                    f"pods of {space}/{name}",
+                    f"the queue {queue!r}",
                     "its Queue (kubectl get queues.scheduling.volcano.sh)",
-                )  # fmt: skip
+                )
             elif queue:
                 work.queue, work.name = queue, f"{space}/{name}"
             elif self.volcano and (group == ROOT or group in self.volcano.queues):
@@ -251,9 +253,10 @@ class Collector:
 
     def _lost(self, pod: str, name: str) -> None:
         self.faults.add(
-            f"pod {pod}", f"spec.nodeName {name!r}, which is none of the nodes",
+            f"pod {pod}",
+            f"spec.nodeName {name!r}, which is none of the nodes",
             "its node among the nodes (kubectl get nodes,pods -A)",
-        )  # fmt: skip
+        )
 
 
 def _order(work: Workload) -> tuple[Any, ...]:

@@ -102,8 +102,11 @@ class Queues:
         whom = f"{kind} {space}/{name}" if space else f"{kind} {name}"
         given = Fields(data, whom if name else place, self.faults)
         spec = given.table("spec")
-        known: Any = {"ClusterQueue": self.queues, "Cohort": self.cohorts,
-                      "ResourceFlavor": self.flavors}.get(kind, self.local)  # fmt: skip
+        known: Any = {
+            "ClusterQueue": self.queues,
+            "Cohort": self.cohorts,
+            "ResourceFlavor": self.flavors,
+        }.get(kind, self.local)
         if kind != "Workload" and ((space, name) if kind == "LocalQueue" else name) in known:
             self.faults.add(whom, "this name a second time", "every name once")
         if kind == "ClusterQueue":
@@ -111,19 +114,28 @@ class Queues:
             usage = _usage(given.table("status"))
             stopped = spec.text("stopPolicy")
             self.queues[name] = Node(
-                name, parent, _weight(spec), _quotas(spec), usage,
+                name,
+                parent,
+                _weight(spec),
+                _quotas(spec),
+                usage,
                 "" if stopped == "None" else stopped,
-            )  # fmt: skip
+            )
         elif kind == "Cohort":
             parent = spec.text("parentName") or spec.text("parent")
             self.cohorts[name] = Node(name, parent, _weight(spec), _quotas(spec))
         elif kind == "ResourceFlavor":
             self.flavors[name] = Flavor(
-                name, spec.strings("nodeLabels"),
-                tuple([Taint(t.text("key"), t.text("value"), t.text("effect"))
-                       for t in spec.tables("nodeTaints")]),
+                name,
+                spec.strings("nodeLabels"),
+                tuple(
+                    [
+                        Taint(t.text("key"), t.text("value"), t.text("effect"))
+                        for t in spec.tables("nodeTaints")
+                    ]
+                ),
                 tuple([toleration_of(t) for t in spec.tables("tolerations")]),
-            )  # fmt: skip
+            )
         elif kind == "LocalQueue":
             queue = spec.text("clusterQueue")
             if not queue:
@@ -150,11 +162,19 @@ class Queues:
             if given is not None:
                 use, flavor = given.amounts("resourceUsage"), given.strings("flavors")
                 admitted = {(flavor[r], r): x for r, x in use.items() if r in flavor}
-            self.sets.append(PodSet(
-                space, name, spec.text("queueName"), admission.text("clusterQueue"), label,
-                count, request(template, Fields({}, own.at("status"), self.faults)),
-                rules_of(template), admitted,
-            ))  # fmt: skip
+            self.sets.append(
+                PodSet(
+                    space,
+                    name,
+                    spec.text("queueName"),
+                    admission.text("clusterQueue"),
+                    label,
+                    count,
+                    request(template, Fields({}, own.at("status"), self.faults)),
+                    rules_of(template),
+                    admitted,
+                )
+            )
 
     def queue_of(self, own: PodSet) -> str:
         """The cluster queue of a pod set; empty where its local queue is not known."""
@@ -182,9 +202,10 @@ class Queues:
         for (space, name), queue in self.local.items():
             if queue not in self.queues:
                 self.faults.add(
-                    f"LocalQueue {space}/{name}.spec.clusterQueue", repr(queue),
+                    f"LocalQueue {space}/{name}.spec.clusterQueue",
+                    repr(queue),
                     "the name of a ClusterQueue that is given",
-                )  # fmt: skip
+                )
 
 
 def _quotas(spec: Fields) -> dict[Pair, Limits]:
@@ -203,8 +224,9 @@ def _quotas(spec: Fields) -> dict[Pair, Limits]:
                     own.wrong("name", "every resource of a flavor once")
                 found[name, resource] = Limits(
                     _amount(own, "nominalQuota") or Fraction(0),
-                    _amount(own, "borrowingLimit"), _amount(own, "lendingLimit"),
-                )  # fmt: skip
+                    _amount(own, "borrowingLimit"),
+                    _amount(own, "lendingLimit"),
+                )
     return found
 
 

@@ -79,10 +79,13 @@ class Placing:
         if missing:
             return [], f"queue {node.name} has no quota of {', '.join(missing)}"
         found = [
-            fit and all(any(self._lets(node, f, r, row, work) for f, own in node.quotas if own == r)
-                        for r in asked)
+            fit
+            and all(
+                any(self._lets(node, f, r, row, work) for f, own in node.quotas if own == r)
+                for r in asked
+            )
             for fit, row in zip(fits, self.shapes, strict=True)
-        ]  # fmt: skip
+        ]
         if any(found):
             return found, ""
         names = ", ".join(sorted({f for f, _ in node.quotas}))
@@ -108,8 +111,9 @@ class Placing:
         kept = [name for name in found if _root(found, name) in roots]
         of_kueue = [name for name in kept if name not in others]
         given = dict(_members(queues))
-        pairs = sorted({p for name in of_kueue if name in given
-                        for p in given[name].quotas if p[1] in there})  # fmt: skip
+        pairs = sorted(
+            {p for name in of_kueue if name in given for p in given[name].quotas if p[1] in there}
+        )
         records = []
         for name in of_kueue:
             own = given[name].quotas if name in given else {}
@@ -125,16 +129,21 @@ class Placing:
             most = float(instance.pool[:, instance.resources.index(resource)].sum())
             records += [Quota(named[m], resource, most, 0.0, 0.0, flavor) for m in members]
         return Quotas(
-            groups=tuple([
-                Group(named[name], named[up] if (up := found[name][0]) else None,
-                      float(found[name][1]) or 1.0)
-                for name in kept
-            ]),
+            groups=tuple(
+                [
+                    Group(
+                        named[name],
+                        named[up] if (up := found[name][0]) else None,
+                        float(found[name][1]) or 1.0,
+                    )
+                    for name in kept
+                ]
+            ),
             group={u: named[w.queue] for u, w in zip(instance.users, owners, strict=True)},
             quotas=tuple(records),
             flavors={f: sorted(self.flavors.get(f, ())) for f in sorted({f for f, _ in pairs})},
             last=tuple([named[name] for name in kept if not found[name][1]]),
-        )  # fmt: skip
+        )
 
     def notes(self, instance: Instance) -> list[str]:
         """What is worth saying: flavors without nodes, quotas above what the nodes hold."""
@@ -145,16 +154,19 @@ class Placing:
                 promised[pair] = promised.get(pair, Fraction(0)) + own.nominal
         for (flavor, resource), amount in sorted(promised.items()):
             rows = [row for row in self.shapes if row.name in self.flavors.get(flavor, ())]
-            there = sum((row.count * row.capacity.get(resource, Fraction(0)) for row in rows),
-                        Fraction(0))  # fmt: skip
+            there = sum(
+                (row.count * row.capacity.get(resource, Fraction(0)) for row in rows), Fraction(0)
+            )
             if rows and amount > there:
                 asked, have = short(resource, float(amount)), short(resource, float(there))
-                told.append(f"quotas promise {asked} {resource} of flavor {flavor}; its nodes "
-                            f"have {have}")  # fmt: skip
+                told.append(
+                    f"quotas promise {asked} {resource} of flavor {flavor}; its nodes have {have}"
+                )
         return told + [
             f"queue {node.name} is stopped ({node.stopped}); its workloads are divided all the same"
-            for node in self.queues.queues.values() if node.stopped
-        ]  # fmt: skip
+            for node in self.queues.queues.values()
+            if node.stopped
+        ]
 
     def shares(self) -> list[dict[str, Any]]:
         """Kueue's own share of every queue and cohort that has one, as plain data."""
@@ -162,11 +174,17 @@ class Placing:
         rows = []
         for kind, name in sorted(tree.nodes, reverse=True):
             own = tree.share((kind, name))
-            rows.append({
-                "name": name, "kind": kind, "weight": float(tree.nodes[kind, name].weight),
-                "ratio": float(own.ratio), "resource": own.resource, "shown": own.shown,
-                "borrowing": own.borrowing,
-            })  # fmt: skip
+            rows.append(
+                {
+                    "name": name,
+                    "kind": kind,
+                    "weight": float(tree.nodes[kind, name].weight),
+                    "ratio": float(own.ratio),
+                    "resource": own.resource,
+                    "shown": own.shown,
+                    "borrowing": own.borrowing,
+                }
+            )
         return rows
 
 
@@ -183,9 +201,13 @@ def with_kueue(cluster: Cluster, queues: Queues) -> Cluster:
     if gangs:
         beyond["pod sets of one workload together"] = sorted(gangs)
     return replace(
-        cluster, nodes=nodes, workloads=work, weights={**weights, **cluster.weights},
-        beyond=beyond, kueue=queues,
-    )  # fmt: skip
+        cluster,
+        nodes=nodes,
+        workloads=work,
+        weights={**weights, **cluster.weights},
+        beyond=beyond,
+        kueue=queues,
+    )
 
 
 def workloads(queues: Queues, cluster: Cluster) -> list[Workload]:
@@ -229,8 +251,9 @@ def machines(queues: Queues) -> list[Machine]:
             amounts[resource] = amounts.get(resource, Fraction(0)) + own.nominal
     return [
         Machine(f"all of {name}", amounts, dict(queues.flavors[name].labels))
-        for name, amounts in sorted(offered.items()) if name in queues.flavors
-    ]  # fmt: skip
+        for name, amounts in sorted(offered.items())
+        if name in queues.flavors
+    ]
 
 
 def usage(queues: Queues) -> dict[str, dict[Pair, Fraction]]:

@@ -63,7 +63,7 @@ def problem(path: str) -> Problem:
         (name, work, _NONE if row.any() else "task larger than any node where it may run")
         for name, work, row, none in zip(instance.users, users, fits, less, strict=True)
         if none or not row.any()
-    ]  # fmt: skip
+    ]
     some = np.flatnonzero(fits.any(axis=1) & ~less)
     if not len(some):
         raise UsageError("plan: found no user with a task that fits on a server")
@@ -78,10 +78,17 @@ def problem(path: str) -> Problem:
     # whole tasks are asked: what the fluid answer divides is what the plan says is asked
     kept = kept.replace(placement=fits[some], limit=np.floor(kept.limit))
     return Problem(
-        Cluster([], owners, weights=weights), kept, kept.replace(quotas=None, modes=None),
-        tuple(owners), shapes, _speed(kept), np.zeros(fits[some].shape, dtype=np.int64),
-        np.zeros(len(some), dtype=np.int64), tuple(stuck), (),
-    )  # fmt: skip
+        Cluster([], owners, weights=weights),
+        kept,
+        kept.replace(quotas=None, modes=None),
+        tuple(owners),
+        shapes,
+        _speed(kept),
+        np.zeros(fits[some].shape, dtype=np.int64),
+        np.zeros(len(some), dtype=np.int64),
+        tuple(stuck),
+        (),
+    )
 
 
 def _speed(instance: Instance) -> Floats:

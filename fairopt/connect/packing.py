@@ -86,9 +86,15 @@ class _Filling:
     """Machines being filled: what is placed of each user, and what is still to come."""
 
     def __init__(
-        self, instance: Instance, need: Any, offer: Any, tasks: Floats, wanted: Sequence[int],
-        levels: Floats, size: Floats,
-    ) -> None:  # fmt: skip
+        self,
+        instance: Instance,
+        need: Any,
+        offer: Any,
+        tasks: Floats,
+        wanted: Sequence[int],
+        levels: Floats,
+        size: Floats,
+    ) -> None:
         self.rows = [Row(int(k), own, need) for k, own in zip(instance.count, offer, strict=True)]
         self.placed = np.zeros(instance.shape[:2], dtype=np.int64)
         self.instance, self.tasks, self.wanted = instance, tasks, wanted

@@ -40,8 +40,11 @@ def best(
         return None
     pairs = [
         (n, i, m)
-        for i in range(len(count)) for m in range(int(count[i])) for n in some if fits[n, i]
-    ]  # fmt: skip
+        for i in range(len(count))
+        for m in range(int(count[i]))
+        for n in some
+        if fits[n, i]
+    ]
     size, resources = len(pairs), need.shape[1]
     start = np.concatenate([[0], np.cumsum(count)])
     user, machine = (
@@ -58,20 +61,25 @@ def best(
     part = 1 / np.array([wanted[n] for n in some])
     totals = coo_array((np.ones(size), (own, np.arange(size))), shape=(len(some), size + 1))
     least = coo_array(
-        (np.concatenate([-part[own], np.ones(len(some))]),
-         (np.concatenate([own, np.arange(len(some))]),
-          np.concatenate([np.arange(size), np.full(len(some), size)]))),
+        (
+            np.concatenate([-part[own], np.ones(len(some))]),
+            (
+                np.concatenate([own, np.arange(len(some))]),
+                np.concatenate([np.arange(size), np.full(len(some), size)]),
+            ),
+        ),
         shape=(len(some), size + 1),
-    )  # fmt: skip
+    )
     high = [room.ravel(), np.array([wanted[n] for n in some], dtype=float), np.zeros(len(some))]
     found = milp(
         -np.concatenate([part[own], [float(len(some))]]),
         integrality=np.concatenate([np.ones(size), [0]]),
         bounds=Bounds(0, np.concatenate([[float(wanted[n]) for n in user.tolist()], [1.0]])),
-        constraints=LinearConstraint(vstack([use, totals, least]).tocsr(), -np.inf,
-                                     np.concatenate(high)),
+        constraints=LinearConstraint(
+            vstack([use, totals, least]).tocsr(), -np.inf, np.concatenate(high)
+        ),
         options={"node_limit": NODES},
-    )  # fmt: skip
+    )
     if found.x is None:
         return None
     machines: list[list[dict[int, int]]] = [[{} for _ in range(int(c))] for c in count]

@@ -56,9 +56,12 @@ def make(
     notion = notion or MaxMin(**measured(problem))
     answer = solving.solve(problem.instance, notion, progress=progress, uncertified="return")
     packed = pack(
-        _whole(problem, answer), [problem.demand(n) for n in range(len(problem.users))],
-        [row.capacity for row in problem.shapes], answer.tasks, answer.levels,
-    )  # fmt: skip
+        _whole(problem, answer),
+        [problem.demand(n) for n in range(len(problem.users))],
+        [row.capacity for row in problem.shapes],
+        answer.tasks,
+        answer.levels,
+    )
     whole: dict[str, Any] = {}
     found = None
     if proving is not None:
@@ -91,12 +94,19 @@ def make(
             {"resource": own.resource, "label": own.label, "speed": dict(sorted(own.speed.items()))}
             for own in problem.kinds
         ],
-        **({} if problem.kueue is None else {"kueue": {
-            "notes": problem.kueue.notes(problem.instance), "shares": problem.kueue.shares(),
-        }}),
+        **(
+            {}
+            if problem.kueue is None
+            else {
+                "kueue": {
+                    "notes": problem.kueue.notes(problem.instance),
+                    "shares": problem.kueue.shares(),
+                }
+            }
+        ),
         **whole,
         "answer": to_dict(answer),
-    }  # fmt: skip
+    }
 
 
 def _whole(problem: Problem, answer: allocation.Allocation) -> Any:
@@ -144,24 +154,46 @@ def _workloads(problem: Problem, answer: allocation.Allocation, packed: Packed) 
     for n, (name, work) in enumerate(zip(problem.instance.users, problem.users, strict=True)):
         due, whole = float(answer.totals[n]), int(packed.totals[n])
         found = status.status(work.asked, due, whole, stops.get(name, ()))
-        rows.append({
-            "workload": name, "queue": work.queue, "weight": float(problem.instance.weight[n]),
-            "demand": _exact(problem.demand(n)), "asked": work.asked,
-            "held": int(held[n] + problem.held_out[n]), "held_out": int(problem.held_out[n]),
-            "held_on": {
-                problem.shapes[i].name: int(problem.held[n, i])
-                for i in np.flatnonzero(problem.held[n])
-            },
-            "due": due, "whole": whole, "loss": max(due - whole, 0.0),
-            "level": float(answer.levels[n]), "status": found.word, "says": found.says,
-        })  # fmt: skip
+        rows.append(
+            {
+                "workload": name,
+                "queue": work.queue,
+                "weight": float(problem.instance.weight[n]),
+                "demand": _exact(problem.demand(n)),
+                "asked": work.asked,
+                "held": int(held[n] + problem.held_out[n]),
+                "held_out": int(problem.held_out[n]),
+                "held_on": {
+                    problem.shapes[i].name: int(problem.held[n, i])
+                    for i in np.flatnonzero(problem.held[n])
+                },
+                "due": due,
+                "whole": whole,
+                "loss": max(due - whole, 0.0),
+                "level": float(answer.levels[n]),
+                "status": found.word,
+                "says": found.says,
+            }
+        )
     for name, work, why in problem.stuck:
-        rows.append({
-            "workload": name, "queue": work.queue, "weight": 0.0, "demand": _exact(work.demand),
-            "asked": work.asked, "held": sum(work.held.values()),
-            "held_out": sum(work.held.values()), "held_on": {}, "due": 0.0, "whole": 0,
-            "loss": 0.0, "level": 0.0, "status": status.STUCK, "says": why,
-        })  # fmt: skip
+        rows.append(
+            {
+                "workload": name,
+                "queue": work.queue,
+                "weight": 0.0,
+                "demand": _exact(work.demand),
+                "asked": work.asked,
+                "held": sum(work.held.values()),
+                "held_out": sum(work.held.values()),
+                "held_on": {},
+                "due": 0.0,
+                "whole": 0,
+                "loss": 0.0,
+                "level": 0.0,
+                "status": status.STUCK,
+                "says": why,
+            }
+        )
     return rows
 
 
@@ -176,16 +208,20 @@ def _queues(problem: Problem, answer: allocation.Allocation, packed: Packed) -> 
         more = answer.totals[own] - held[own]
         lost = [work for _, work, _ in problem.stuck if work.queue == name]
         asked = [problem.users[n].asked for n in own] + [work.asked for work in lost]
-        rows.append({
-            "queue": name, "weight": float(problem.cluster.weights.get(name, 1.0)),
-            "guaranteed": {},
-            "asked": None if None in asked else sum(a for a in asked if a is not None),
-            "held": int(held[own].sum()) + sum(sum(work.held.values()) for work in lost),
-            "due": float(answer.totals[own].sum()), "whole": int(packed.totals[own].sum()),
-            "share": float(answer.shares[own].sum()),
-            "difference": _amounts(more @ demand[own], problem),
-            "could_hold": _could_hold(problem, answer, owner, name),
-        })  # fmt: skip
+        rows.append(
+            {
+                "queue": name,
+                "weight": float(problem.cluster.weights.get(name, 1.0)),
+                "guaranteed": {},
+                "asked": None if None in asked else sum(a for a in asked if a is not None),
+                "held": int(held[own].sum()) + sum(sum(work.held.values()) for work in lost),
+                "due": float(answer.totals[own].sum()),
+                "whole": int(packed.totals[own].sum()),
+                "share": float(answer.shares[own].sum()),
+                "difference": _amounts(more @ demand[own], problem),
+                "could_hold": _could_hold(problem, answer, owner, name),
+            }
+        )
     return rows
 
 
@@ -205,13 +241,15 @@ def _could_hold(
         return None
     users, servers, resources = problem.instance.names.values()
     return {
-        "tasks": found.tasks, "share": found.share,
+        "tasks": found.tasks,
+        "share": found.share,
         "prices": {
             server: {key: float(p) for key, p in zip(resources, row, strict=True) if p > 0}
-            for server, row in zip(servers, found.prices, strict=True) if row.any()
+            for server, row in zip(servers, found.prices, strict=True)
+            if row.any()
         },
         "keep": {users[n]: float(found.keep[n]) for n in np.flatnonzero(found.keep)},
-    }  # fmt: skip
+    }
 
 
 def _shapes(problem: Problem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
@@ -220,17 +258,23 @@ def _shapes(problem: Problem, answer: allocation.Allocation, packed: Packed) -> 
     rows = []
     for i, shape in enumerate(problem.shapes):
         idle, stranded = _left(problem, packed, i)
-        rows.append({
-            "shape": shape.name, "count": shape.count, "capacity": _exact(shape.capacity),
-            "nodes": [name for name, _ in shape.members if name],
-            "kinds": dict(shape.kinds),
-            "use": _amounts(use[i], problem),
-            "price": _amounts(prices[i], problem), "idle": idle, "stranded": stranded,
-            "machines": [
-                {"count": count, "tasks": {names[n]: tasks for n, tasks in sorted(own.items())}}
-                for count, own in packed.machines[i]
-            ],
-        })  # fmt: skip
+        rows.append(
+            {
+                "shape": shape.name,
+                "count": shape.count,
+                "capacity": _exact(shape.capacity),
+                "nodes": [name for name, _ in shape.members if name],
+                "kinds": dict(shape.kinds),
+                "use": _amounts(use[i], problem),
+                "price": _amounts(prices[i], problem),
+                "idle": idle,
+                "stranded": stranded,
+                "machines": [
+                    {"count": count, "tasks": {names[n]: tasks for n, tasks in sorted(own.items())}}
+                    for count, own in packed.machines[i]
+                ],
+            }
+        )
     return rows
 
 
@@ -238,10 +282,11 @@ def _left(problem: Problem, packed: Packed, i: int) -> tuple[dict[str, str], dic
     """What whole tasks leave idle on a shape, and the part of it no waiting task can use."""
     shape, resources = problem.shapes[i], problem.instance.resources
     waiting = [
-        problem.demand(n) for n, work in enumerate(problem.users)
+        problem.demand(n)
+        for n, work in enumerate(problem.users)
         if problem.instance.placement[n, i]
         and (work.asked is None or packed.totals[n] < work.asked)
-    ]  # fmt: skip
+    ]
     idle = dict.fromkeys(resources, Fraction(0))
     stranded = dict(idle)
     for count, tasks in packed.machines[i]:
@@ -265,10 +310,16 @@ def _quotas(problem: Problem) -> list[Any]:
             (row.count * row.capacity.get(own.resource, Fraction(0)) for row in problem.shapes),
             Fraction(0),
         )
-        rows.append({
-            "queue": own.queue, "quota": own.name, "resource": own.resource,
-            "most": written(own.most), "there": written(there), "above": own.most > there,
-        })  # fmt: skip
+        rows.append(
+            {
+                "queue": own.queue,
+                "quota": own.name,
+                "resource": own.resource,
+                "most": written(own.most),
+                "there": written(there),
+                "above": own.most > there,
+            }
+        )
     return rows
 
 
@@ -280,5 +331,6 @@ def _out(problem: Problem) -> list[Any]:
             held[name] = held.get(name, 0) + tasks
     return [
         {"node": node.name, "why": node.out, "held": held.get(node.name, 0)}
-        for node in problem.cluster.nodes if node.out
-    ]  # fmt: skip
+        for node in problem.cluster.nodes
+        if node.out
+    ]

@@ -16,10 +16,13 @@ OVER = ("Succeeded", "Failed")
 MIRROR = "kubernetes.io/config.mirror"
 """annotation of the copy of a static pod"""
 GANGS = {
-    "pod-group.scheduling.sigs.k8s.io", "scheduling.x-k8s.io/pod-group",
-    "kueue.x-k8s.io/pod-group-name", "scheduling.k8s.io/group-name",
-    "pod-group.scheduling/name", "pod-group-name",
-}  # fmt: skip
+    "pod-group.scheduling.sigs.k8s.io",
+    "scheduling.x-k8s.io/pod-group",
+    "kueue.x-k8s.io/pod-group-name",
+    "scheduling.k8s.io/group-name",
+    "pod-group.scheduling/name",
+    "pod-group-name",
+}
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _TOLERATES = ("", "Equal", "Exists", "Lt", "Gt")
 
@@ -73,9 +76,17 @@ def pod(data: Mapping[str, Any], place: str, faults: Faults) -> Pod | None:
     if kind == "Node" or MIRROR in meta.table("annotations").data:
         fixed = "static"
     return Pod(
-        space, name, (kind, owner), spec.text("nodeName"), request(spec, status), rules_of(spec),
-        fixed, tuple(_beyond(meta, spec, labels)), labels, meta.table("annotations").data,
-    )  # fmt: skip
+        space,
+        name,
+        (kind, owner),
+        spec.text("nodeName"),
+        request(spec, status),
+        rules_of(spec),
+        fixed,
+        tuple(_beyond(meta, spec, labels)),
+        labels,
+        meta.table("annotations").data,
+    )
 
 
 def _owner(meta: Fields, labels: Mapping[str, str]) -> tuple[str, str] | None:
@@ -100,9 +111,10 @@ def rules_of(spec: Fields) -> Rules:
         listed = required.tables("nodeSelectorTerms")
         terms = tuple(sorted({tuple(sorted(_term(t))) for t in listed}))
     return Rules(
-        tuple(sorted(spec.strings("nodeSelector").items())), terms,
+        tuple(sorted(spec.strings("nodeSelector").items())),
+        terms,
         tuple(sorted({toleration_of(t) for t in spec.tables("tolerations")})),
-    )  # fmt: skip
+    )
 
 
 def _term(term: Fields) -> Iterator[Requirement]:

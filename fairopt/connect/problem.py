@@ -139,8 +139,10 @@ def problem(
         weight=[own.weight for own in owners],
         limit=[np.inf if w.asked is None else w.asked for w in owners],
         count=[row.count for row in rows],
-        users=[name for name, _ in users], servers=[row.name for row in rows], resources=resources,
-    )  # fmt: skip
+        users=[name for name, _ in users],
+        servers=[row.name for row in rows],
+        resources=resources,
+    )
     speed = _speed(owners, rows, kinds)
     if kueue is not None:
         instance = plain.replace(quotas=kueue.quotas(plain, owners))
@@ -154,9 +156,19 @@ def problem(
     held, out = _held(owners, rows)
     _, over = left_over(cluster)
     return Problem(
-        cluster, instance, plain, tuple(owners), tuple(rows), speed, held, out,
-        tuple(stuck), tuple(over), tuple(kinds), kueue,
-    )  # fmt: skip
+        cluster,
+        instance,
+        plain,
+        tuple(owners),
+        tuple(rows),
+        speed,
+        held,
+        out,
+        tuple(stuck),
+        tuple(over),
+        tuple(kinds),
+        kueue,
+    )
 
 
 def _order(rules: Rules) -> tuple[object, ...]:
@@ -224,11 +236,13 @@ def modes(plain: Instance, speed: Floats) -> dict[str, list[Mode]]:
         here = np.flatnonzero(plain.placement[n])
         found[plain.users[n]] = [
             Mode(
-                f"speed {a:g}", tuple(plain.demand[n].tolist()), float(a),
+                f"speed {a:g}",
+                tuple(plain.demand[n].tolist()),
+                float(a),
                 tuple(plain.servers[i] for i in here if speed[n, i] == a),
             )
             for a in sorted(set(speed[n, here].tolist()), reverse=True)
-        ]  # fmt: skip
+        ]
     return found
 
 

@@ -197,8 +197,10 @@ def _could_hold(rows: Rows, answer: Allocation, queue: str, told: Any) -> Told:
     given = told.get("prices", {})
     prices = rows.matrix(
         [table(given, place, rows.faults).get(name) for name in inst.servers],
-        inst.servers, inst.resources, f"{place}.prices",
-    )  # fmt: skip
+        inst.servers,
+        inst.resources,
+        f"{place}.prices",
+    )
     keep = rows.matrix([told.get("keep")], ("keep",), inst.users, place)[0]
     if rows.faults or not set(owner) <= weight.keys() or min(weight.values()) <= 0:
         yield f"{queue}.could_hold", None, 0.0
@@ -242,9 +244,10 @@ def _left(rows: Rows, answer: Allocation, i: int) -> Told:
     capacity = rows.exact(row, "capacity", server)
     demand = {name: rows.exact(rows.workloads.get(name, {}), "demand", name) for name in inst.users}
     waiting = [
-        demand[name] for n, name in enumerate(inst.users)
+        demand[name]
+        for n, name in enumerate(inst.users)
         if inst.placement[n, i] and rows.workloads.get(name, {}).get("whole", 0) < inst.limit[n]
-    ]  # fmt: skip
+    ]
     zero = dict.fromkeys(inst.resources, Fraction(0))
     idle, stranded = dict(zero), dict(zero)
     for machines in row.get("machines", []):

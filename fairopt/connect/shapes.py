@@ -103,9 +103,11 @@ def shapes(
     for (amounts, _, card, shown), members in groups.items():
         # nodes may be refused for different reasons; the reasons of the first are told
         first = min(members, key=lambda node: node.name)
-        looks = tuple(first.labels.get(k) for k in keys), first.taints, (
-            first.name if first.name in names else ""
-        )  # fmt: skip
+        looks = (
+            tuple(first.labels.get(k) for k in keys),
+            first.taints,
+            (first.name if first.name in names else ""),
+        )
         found.append(
             Shape(
                 _named(members, dict(amounts)),
@@ -115,7 +117,7 @@ def shapes(
                 known[looks],
                 card,
                 shown,
-            )  # fmt: skip
+            )
         )
     return list(_numbered(sorted(found, key=_order)))
 
@@ -129,9 +131,14 @@ def _members(nodes: Sequence[Node]) -> tuple[tuple[str, int], ...]:
 
 def _order(shape: Shape) -> tuple[Any, ...]:
     return (
-        shape.name, tuple(shape.capacity.items()), shape.refused, shape.kinds, shape.labels,
-        shape.count, shape.members,
-    )  # fmt: skip
+        shape.name,
+        tuple(shape.capacity.items()),
+        shape.refused,
+        shape.kinds,
+        shape.labels,
+        shape.count,
+        shape.members,
+    )
 
 
 def _named(members: Sequence[Node], capacity: Amounts) -> str:

@@ -71,9 +71,7 @@ def moved(
     cost = [how.cost.get(name, 1) for name in users]
     problem = wanted.problem
     held = _held(cluster)
-    plain = [
-        [own for count, own in machines for _ in range(count)] for machines in packed.machines
-    ]
+    plain = [[own for count, own in machines for _ in range(count)] for machines in packed.machines]
     for part in (how.within,) if how.most is None else map(Fraction, STEPS):
         floor = floors(problem, packed.totals.tolist(), part)
         question = staying.staying(problem, held, floor, cost)
@@ -87,13 +85,17 @@ def moved(
         "within": str(part),
         "held": {
             names[j][i]: {users[n]: k for n, k in sorted(own.items())}
-            for j, nodes_of in enumerate(held) for i, own in enumerate(nodes_of) if own
+            for j, nodes_of in enumerate(held)
+            for i, own in enumerate(nodes_of)
+            if own
         },
         "floor": dict(zip(users, floor, strict=True)),
         "cost": dict(zip(users, cost, strict=True)),
-        "kept": found.kept, "running": found.held, "most": found.most,
+        "kept": found.kept,
+        "running": found.held,
+        "most": found.most,
         "prices": prices.to_dict(),
-    }  # fmt: skip
+    }
     return _in_order(question, nodes, problem), key
 
 
@@ -113,9 +115,10 @@ def _held(cluster: Cluster) -> Held:
     """What each node runs; nodes that only a number of is known run nothing that is known."""
     at = {
         name: (j, i)
-        for j, row in enumerate(cluster.shapes) for i, name in enumerate(_nodes(row.members))
+        for j, row in enumerate(cluster.shapes)
+        for i, name in enumerate(_nodes(row.members))
         if name and (name, 1) in row.members
-    }  # fmt: skip
+    }
     held: list[list[dict[int, int]]] = [[{} for _ in range(row.count)] for row in cluster.shapes]
     for n, work in enumerate(cluster.users):
         for name, k in work.held.items():

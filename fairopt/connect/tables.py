@@ -77,8 +77,9 @@ class Tables:
             known.add(name)
             labels = {
                 key.removeprefix(_LABEL): row[key]
-                for key in head if key.startswith(_LABEL) and row[key]
-            }  # fmt: skip
+                for key in head
+                if key.startswith(_LABEL) and row[key]
+            }
             count = self._whole(row.get("count") or "1", f"{place}.count", 1)
             amounts = self._amounts(row, kinds, place)
             self.nodes.append(Node(name, amounts, labels, (), row.get("out", ""), count))
@@ -95,10 +96,14 @@ class Tables:
             if not demand:
                 self.faults.add(place, "nothing demanded", "at least one resource > 0")
             self.teams[name] = Workload(
-                row.get("queue") or name, name, demand, _rules(row),
-                self._whole(tasks, f"{place}.tasks", 0) if tasks else None, {},
+                row.get("queue") or name,
+                name,
+                demand,
+                _rules(row),
+                self._whole(tasks, f"{place}.tasks", 0) if tasks else None,
+                {},
                 self._weight(row.get("weight", ""), f"{place}.weight"),
-            )  # fmt: skip
+            )
 
     def _amounts(self, row: Mapping[str, str], kinds: list[str], place: str) -> Amounts:
         found: Amounts = {}
@@ -196,8 +201,11 @@ class Tables:
         return Cluster(
             sorted(self.nodes, key=_order),
             sorted([*base.workloads, *self.teams.values()], key=_place),
-            base.undivided, base.beyond, {**sums, **own, **base.weights}, base.ceilings,
-        )  # fmt: skip
+            base.undivided,
+            base.beyond,
+            {**sums, **own, **base.weights},
+            base.ceilings,
+        )
 
 
 def _order(node: Node) -> tuple[object, ...]:
@@ -245,8 +253,11 @@ def _read(stream: IO[bytes], source: str) -> tuple[list[str], Iterator[tuple[str
         faults.add("file", f"no CSV in UTF-8 ({error})", "a CSV file in UTF-8")
         faults.stop()
     for name in sorted({name for name in head if head.count(name) > 1 or not name}):
-        faults.add("line 1", f"the column {name!r} twice" if name else "a column without a name",
-                   "a name of its own for every column")  # fmt: skip
+        faults.add(
+            "line 1",
+            f"the column {name!r} twice" if name else "a column without a name",
+            "a name of its own for every column",
+        )
     for k, row in enumerate(table):
         if row and len(row) != len(head) and len(faults.found) < MOST:
             found = f"{len(row)} cells"

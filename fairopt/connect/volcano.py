@@ -69,11 +69,14 @@ class VolcanoQueues:
             self.groups[space, name] = spec.text("queue") or DEFAULT
             return
         self.queues[name] = Queue(
-            name, "" if name == ROOT else spec.text("parent") or ROOT,
-            _whole(spec, "weight", 1, MOST_WEIGHT, 1), _whole(spec, "priority", None, None, 0),
-            _amounts(spec, "deserved"), _amounts(spec.table("guarantee"), "resource"),
+            name,
+            "" if name == ROOT else spec.text("parent") or ROOT,
+            _whole(spec, "weight", 1, MOST_WEIGHT, 1),
+            _whole(spec, "priority", None, None, 0),
+            _amounts(spec, "deserved"),
+            _amounts(spec.table("guarantee"), "resource"),
             _amounts(spec, "capability"),
-        )  # fmt: skip
+        )
 
     def add(self, own: Queue) -> None:
         """Add a queue of KAI."""
@@ -112,9 +115,10 @@ class VolcanoQueues:
                     most = own.capability.get(resource)
                     if most is not None and amount > most:
                         self.faults.add(
-                            f"Queue {name}.spec.{key}", f"{float(amount):g} {resource}",
+                            f"Queue {name}.spec.{key}",
+                            f"{float(amount):g} {resource}",
                             f"at most its capability, {float(most):g}",
-                        )  # fmt: skip
+                        )
 
 
 def _whole(given: Fields, key: str, least: int | None, most: int | None, default: int) -> int:

@@ -61,9 +61,11 @@ def quotas(
     return Quotas(
         groups=groups,
         group={u: called[w.queue] for u, w in zip(instance.users, owners, strict=True)},
-        guarantees=guarantees, bounds=bounds, priority=rank,
+        guarantees=guarantees,
+        bounds=bounds,
+        priority=rank,
         quotas=_kept(queues, called, instance),
-    )  # fmt: skip
+    )
 
 
 def _promised(queues: Mapping[str, Queue], name: str, resource: str) -> Fraction | None:

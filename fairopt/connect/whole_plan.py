@@ -63,10 +63,12 @@ def proved(
 def of(problem: Problem, answer: Allocation) -> Asked:
     """What is asked of whole tasks by a fluid answer of a cluster."""
     return asked(
-        answer, [problem.demand(n) for n in range(len(problem.users))],
+        answer,
+        [problem.demand(n) for n in range(len(problem.users))],
         [(row.name, row.count, row.capacity) for row in problem.shapes],
-        [work.asked for work in problem.users], problem.bounded,
-    )  # fmt: skip
+        [work.asked for work in problem.users],
+        problem.bounded,
+    )
 
 
 def replaced(found: WholeTasks, packed: Packed) -> WholeTasks:
@@ -101,25 +103,31 @@ def asked(
     placement = answer.instance.placement
     rows = [
         Row(
-            name, count, capacity,
+            name,
+            count,
+            capacity,
             tuple((n, "", demand[n], None) for n in np.flatnonzero(placement[:, i]).tolist()),
         )
         for i, (name, count, capacity) in enumerate(shapes)
-    ]  # fmt: skip
+    ]
     return Asked(
-        answer.instance.users, tuple(rows), tuple(d for d, _ in pairs), tuple(limit), gang,
-        tuple(words for _, words in pairs), tuple({row.name: row.count} for row in rows),
-    )  # fmt: skip
+        answer.instance.users,
+        tuple(rows),
+        tuple(d for d, _ in pairs),
+        tuple(limit),
+        gang,
+        tuple(words for _, words in pairs),
+        tuple({row.name: row.count} for row in rows),
+    )
 
 
-def nodes(
-    wanted: Asked, machines: Sequence[Sequence[tuple[int, Mapping[int, int]]]]
-) -> Nodes:
+def nodes(wanted: Asked, machines: Sequence[Sequence[tuple[int, Mapping[int, int]]]]) -> Nodes:
     """Machines of each shape, (count, {user: tasks}), as nodes of classes."""
     return tuple(
         (j, count, tuple(own.get(kind.user, 0) for kind in wanted.problem.classes[j].kinds))
-        for j, groups in enumerate(machines) for count, own in groups
-    )  # fmt: skip
+        for j, groups in enumerate(machines)
+        for count, own in groups
+    )
 
 
 def proof(found: WholeTasks) -> dict[str, Any]:
@@ -128,9 +136,10 @@ def proof(found: WholeTasks) -> dict[str, Any]:
 
     verdict = judge(found)
     return {
-        "state": verdict.state, "short": verdict.short, "least": verdict.least,
-        "due": {
-            name: str(d) for name, d in zip(found.asked.users, found.asked.due, strict=True)
-        },
-        "certificate": found.certificate.to_dict(), "stopped": found.stopped,
-    }  # fmt: skip
+        "state": verdict.state,
+        "short": verdict.short,
+        "least": verdict.least,
+        "due": {name: str(d) for name, d in zip(found.asked.users, found.asked.due, strict=True)},
+        "certificate": found.certificate.to_dict(),
+        "stopped": found.stopped,
+    }

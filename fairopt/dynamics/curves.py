@@ -75,9 +75,16 @@ def service_curves(
     for piece, record in zip(pieces, found, strict=True):
         users, reason = piece["users"], record.get("reason", "")
         gamma = {} if reason else dict(zip(users, record["rates"], strict=True))
-        rows.append({"load": piece["load"], "rule": piece["rule"],
-                     "rho": dict(zip(users, piece["rho"], strict=True)), "gamma": gamma,
-                     "found": {} if reason else record, "reason": reason})  # fmt: skip
+        rows.append(
+            {
+                "load": piece["load"],
+                "rule": piece["rule"],
+                "rho": dict(zip(users, piece["rho"], strict=True)),
+                "gamma": gamma,
+                "found": {} if reason else record,
+                "reason": reason,
+            }
+        )
     return rows
 
 
@@ -116,23 +123,39 @@ def lying_curves(
         liars = {"": _amounts(instance, needs, "needs")}
     claimed = None if claims is None else _amounts(instance, claims, "claims")
     pieces = [
-        {**piece, "liar": liar, "needs": need, "claims": claimed, "edge": edge, "flow": flow,
-         "most": most}
+        {
+            **piece,
+            "liar": liar,
+            "needs": need,
+            "claims": claimed,
+            "edge": edge,
+            "flow": flow,
+            "most": most,
+        }
         for piece in _pieces(instance, loads, rules, mix, means)
         for liar, need in liars.items()
-    ]  # fmt: skip
+    ]
     found = run(_lie, pieces, executor, resume, progress, _lie_believed)
     return [
-        {"load": piece["load"], "rule": piece["rule"], "liar": piece["liar"],
-         "needs": piece["needs"], "reason": "", **record}
+        {
+            "load": piece["load"],
+            "rule": piece["rule"],
+            "liar": piece["liar"],
+            "needs": piece["needs"],
+            "reason": "",
+            **record,
+        }
         for piece, record in zip(pieces, found, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _pieces(
-    instance: Instance, loads: Sequence[float], rules: Sequence[str],
-    mix: Mapping[str, float] | None, means: Mapping[str, float] | None,
-) -> list[dict[str, Any]]:  # fmt: skip
+    instance: Instance,
+    loads: Sequence[float],
+    rules: Sequence[str],
+    mix: Mapping[str, float] | None,
+    means: Mapping[str, float] | None,
+) -> list[dict[str, Any]]:
     """Load and rule, and who comes how often with how much work, as plain data."""
     mean = _means(instance, means)
     for rule in rules:
@@ -140,12 +163,18 @@ def _pieces(
     parts, shares = pool_parts(instance), mix_of(instance, mix)
     comes = np.flatnonzero(shares)
     return [
-        {"load": float(load), "rule": rule, "users": [instance.users[k] for k in comes],
-         "resources": list(instance.resources), "requirements": parts[comes].tolist(),
-         "rho": rho_of(parts, shares, load, instance.resources)[comes].tolist(),
-         "means": [mean[instance.users[k]] for k in comes]}
-        for load in loads for rule in rules
-    ]  # fmt: skip
+        {
+            "load": float(load),
+            "rule": rule,
+            "users": [instance.users[k] for k in comes],
+            "resources": list(instance.resources),
+            "requirements": parts[comes].tolist(),
+            "rho": rho_of(parts, shares, load, instance.resources)[comes].tolist(),
+            "means": [mean[instance.users[k]] for k in comes],
+        }
+        for load in loads
+        for rule in rules
+    ]
 
 
 def named(rule: str) -> Notion:
@@ -195,10 +224,15 @@ def _told(answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
 def _rates(piece: Piece) -> dict[str, Any]:
     def answer() -> dict[str, Any]:
         found = service_rates(
-            piece["requirements"], piece["rho"], named(piece["rule"]), piece["means"],
-            edge=piece["edge"], flow=piece["flow"], most=piece["most"],
+            piece["requirements"],
+            piece["rho"],
+            named(piece["rule"]),
+            piece["means"],
+            edge=piece["edge"],
+            flow=piece["flow"],
+            most=piece["most"],
             resources=piece["resources"],
-        )  # fmt: skip
+        )
         return {**found.plain(), "rho": piece["rho"]}
 
     return _told(answer)
@@ -207,9 +241,14 @@ def _rates(piece: Piece) -> dict[str, Any]:
 def _lie(piece: Piece) -> dict[str, Any]:
     def answer() -> dict[str, Any]:
         others = Others(
-            piece["requirements"], piece["rho"], named(piece["rule"]), piece["means"],
-            edge=piece["edge"], flow=piece["flow"], most=piece["most"],
-        )  # fmt: skip
+            piece["requirements"],
+            piece["rho"],
+            named(piece["rule"]),
+            piece["means"],
+            edge=piece["edge"],
+            flow=piece["flow"],
+            most=piece["most"],
+        )
         if piece["claims"] is None:
             return others.best_lie(piece["needs"]).plain()
         return others.lie(piece["needs"], piece["claims"]).plain()
@@ -241,10 +280,11 @@ def _lie_believed(record: Any) -> bool:
         if "reason" in record:
             return isinstance(record["reason"], str)
         return all(
-            record[f"{kind}_true"] > 0 and record[f"{kind}_lie"] >= 0
+            record[f"{kind}_true"] > 0
+            and record[f"{kind}_lie"] >= 0
             and abs(record[f"{kind}_lie"] / record[f"{kind}_true"] - 1.0 - record[f"{kind}_gain"])
             <= ROUNDING
             for kind in ("short", "long")
-        )  # fmt: skip
+        )
     except (KeyError, TypeError):
         return False

@@ -45,10 +45,16 @@ def mix_of(instance: Instance, mix: Mapping[str, float] | None) -> Floats:
     """
     if not mix:
         return np.ones(len(instance.users))
-    faults = [Fault(f"mix.{name}", "an unknown user", "a user") for name in mix
-              if name not in instance.users]  # fmt: skip
-    faults += [Fault(f"mix.{name}", f"{value}", "a finite number >= 0")
-               for name, value in mix.items() if not 0 <= value < np.inf]  # fmt: skip
+    faults = [
+        Fault(f"mix.{name}", "an unknown user", "a user")
+        for name in mix
+        if name not in instance.users
+    ]
+    faults += [
+        Fault(f"mix.{name}", f"{value}", "a finite number >= 0")
+        for name, value in mix.items()
+        if not 0 <= value < np.inf
+    ]
     parts = np.array([float(mix.get(name, 0.0)) for name in instance.users])
     if not faults and not parts.any():
         faults.append(Fault("mix", "0 for all", "a class with a load"))

@@ -53,10 +53,14 @@ class Lie:
     def plain(self) -> dict[str, Any]:
         """As plain data, with the gains."""
         return {
-            "claimed": list(self.claimed), "short_true": self.short_true,
-            "short_lie": self.short_lie, "short_gain": self.short_gain,
-            "long_true": self.long_true, "long_lie": self.long_lie, "long_gain": self.long_gain,
-        }  # fmt: skip
+            "claimed": list(self.claimed),
+            "short_true": self.short_true,
+            "short_lie": self.short_lie,
+            "short_gain": self.short_gain,
+            "long_true": self.long_true,
+            "long_lie": self.long_lie,
+            "long_gain": self.long_gain,
+        }
 
 
 class Others:
@@ -68,9 +72,16 @@ class Others:
     """
 
     def __init__(
-        self, requirements: Any, loads: Any, notion: Any, means: Any = None, *,
-        edge: float = 1e-9, flow: float = 1e-9, most: int = STATES,
-    ) -> None:  # fmt: skip
+        self,
+        requirements: Any,
+        loads: Any,
+        notion: Any,
+        means: Any = None,
+        *,
+        edge: float = 1e-9,
+        flow: float = 1e-9,
+        most: int = STATES,
+    ) -> None:
         self.part, self.rho, self.mean = checked(requirements, loads, means, edge, flow, None, most)
         self.notion, self.edge, self.flow, self.most = notion_of(notion), edge, flow, most
         alone = service_rates(
@@ -103,9 +114,12 @@ class Others:
             found = "a claim of none of a resource that is needed"
             raise BadInput([Fault("claimed", found, "some of all that is needed")])
         return Lie(
-            tuple(claim.tolist()), self.short(need, need), self.short(need, claim),
-            self.long(need, need), self.long(need, claim),
-        )  # fmt: skip
+            tuple(claim.tolist()),
+            self.short(need, need),
+            self.short(need, claim),
+            self.long(need, need),
+            self.long(need, claim),
+        )
 
     def best_lie(self, true: Any) -> Lie:
         """The claim found by which a short transaction gains most.
@@ -141,8 +155,9 @@ class Others:
         values = [rate(float(x)) for x in grid]
         k = int(np.argmax(values))
         ends = float(grid[max(k - 1, 0)]), float(grid[min(k + 1, len(grid) - 1)])
-        fine = minimize_scalar(lambda x: -rate(x), bounds=ends, method="bounded",
-                               options={"xatol": 1e-5})  # fmt: skip
+        fine = minimize_scalar(
+            lambda x: -rate(x), bounds=ends, method="bounded", options={"xatol": 1e-5}
+        )
         if -fine.fun > values[k] * (1 + 1e-9):
             return float(fine.x), float(-fine.fun)
         return float(grid[k]), float(values[k])
@@ -150,8 +165,10 @@ class Others:
     def _user(self, given: Any, place: str) -> Floats:
         values = np.asarray(given, dtype=np.float64)
         resources = self.part.shape[1]
-        if values.shape != (resources,) or not np.isfinite(values).all() or (
-            (values < 0).any() or not values.any()
+        if (
+            values.shape != (resources,)
+            or not np.isfinite(values).all()
+            or ((values < 0).any() or not values.any())
         ):
             wanted = f"{resources} finite numbers >= 0, one > 0"
             raise BadInput([Fault(place, f"{given}", wanted)])
@@ -170,6 +187,9 @@ def figure_3(p: float) -> Lie:
     Under proportional fairness; 0 < p < 1.
     """
     return Lie(
-        (2 / 3, 1.0), 1 / (1 + p), (1 - p) / (1 - 2 * p / 3 + p * p / 3),
-        1 - p / 2, (1 - p) * (1 + p / 2),
-    )  # fmt: skip
+        (2 / 3, 1.0),
+        1 / (1 + p),
+        (1 - p) / (1 - 2 * p / 3 + p * p / 3),
+        1 - p / 2,
+        (1 - p) * (1 + p / 2),
+    )

@@ -68,10 +68,16 @@ class ServiceRates:
     def plain(self) -> dict[str, Any]:
         """Everything but the law, as plain data."""
         return {
-            "load": self.load, "rates": self.rates.tolist(), "numbers": self.numbers.tolist(),
-            "flow": self.flow.tolist(), "edge": self.edge.tolist(), "states": self.states,
-            "box": list(self.box), "stable": self.stable, "cycles": self.cycles,
-        }  # fmt: skip
+            "load": self.load,
+            "rates": self.rates.tolist(),
+            "numbers": self.numbers.tolist(),
+            "flow": self.flow.tolist(),
+            "edge": self.edge.tolist(),
+            "states": self.states,
+            "box": list(self.box),
+            "stable": self.stable,
+            "cycles": self.cycles,
+        }
 
     def __repr__(self) -> str:
         said = ", ".join(f"{g:.6g}" for g in self.rates)
@@ -131,16 +137,28 @@ def service_rates(
         law = grown(chains, edge, flow, most)
     numbers, edges = _numbers(law.chance), _edges(law.chance)
     return ServiceRates(
-        rates=rho * (1.0 - edges) / numbers, numbers=numbers, flow=law.flow, edge=edges,
-        states=law.chance.size, box=law.chance.shape, load=chains.load,
-        stable=stability.known(part, mean, meant), cycles=law.cycles, chance=law.chance,
-    )  # fmt: skip
+        rates=rho * (1.0 - edges) / numbers,
+        numbers=numbers,
+        flow=law.flow,
+        edge=edges,
+        states=law.chance.size,
+        box=law.chance.shape,
+        load=chains.load,
+        stable=stability.known(part, mean, meant),
+        cycles=law.cycles,
+        chance=law.chance,
+    )
 
 
 def checked(
-    requirements: Any, loads: Any, means: Any, edge: float, flow: float,
-    box: Sequence[int] | None, most: int,
-) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    requirements: Any,
+    loads: Any,
+    means: Any,
+    edge: float,
+    flow: float,
+    box: Sequence[int] | None,
+    most: int,
+) -> tuple[Floats, Floats, Floats]:
     """The requirements, loads and means as arrays; BadInput with every fault of the arguments."""
     faults: list[Fault] = []
     part = _array(requirements, "requirements", 2, faults)
@@ -189,9 +207,14 @@ class Chains:
     """
 
     def __init__(
-        self, part: Floats, rho: Floats, mean: Floats, notion: Notion, told: Told | None,
+        self,
+        part: Floats,
+        rho: Floats,
+        mean: Floats,
+        notion: Notion,
+        told: Told | None,
         guest: Floats | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.part, self.rho, self.mean, self.notion, self.told = part, rho, mean, notion, told
         self.guest = guest
         self.load = stability.load_of(part, rho)
@@ -257,9 +280,7 @@ def _foreseen(needed: list[Floats], higher: float, load: float) -> Any:
     return np.ceil(needed[-1] * growth**rungs).astype(int) + 1
 
 
-def _refuse(
-    chains: Chains, needed: list[Floats], box: Any, load: float, most: int
-) -> None:
+def _refuse(chains: Chains, needed: list[Floats], box: Any, load: float, most: int) -> None:
     """Raise UsageError that says how large a box the load would need."""
     if len(needed) > 1:
         box = np.maximum(_foreseen(needed, chains.load, load), box)

@@ -59,8 +59,9 @@ class Online:
 
     def faster_by(self, other: Online) -> Estimate:
         """Part of the other's total execution time that is saved, paired by replication."""
-        return estimate([1 - a["total"] / b["total"]
-                         for a, b in zip(self.records, other.records, strict=True)])  # fmt: skip
+        return estimate(
+            [1 - a["total"] / b["total"] for a, b in zip(self.records, other.records, strict=True)]
+        )
 
 
 def simulate_online(
@@ -104,20 +105,36 @@ def simulate_online(
     ------
     BadInput, UsageError : a task that fits on no machine, unknown names, bad numbers.
     """
-    settings = {"frameworks": frameworks, "tasks_per_job": tasks_per_job, "times": times,
-                "gap": gap, "seed": seed}  # fmt: skip
+    settings = {
+        "frameworks": frameworks,
+        "tasks_per_job": tasks_per_job,
+        "times": times,
+        "gap": gap,
+        "seed": seed,
+    }
     mean = _sensible(instance, schedulers, offers, means, settings, replications)
     tasks, runs = float(frameworks) * tasks_per_job * len(mean), len(offers) * len(schedulers)
-    needed.check(2 * tasks * runs * replications, float(runs) * replications, 56.0 * tasks,
-                 "the numbers of frameworks and their tasks")  # fmt: skip
+    needed.check(
+        2 * tasks * runs * replications,
+        float(runs) * replications,
+        56.0 * tasks,
+        "the numbers of frameworks and their tasks",
+    )
     needed.clock("gap", gap, gap * frameworks / min(mean))
     plain = {"resources": list(instance.resources), **tables_of(instance)}
     asked = [(kind, name) for kind in offers for name in schedulers]
     pieces = [
-        {"instance": plain, "scheduler": name, "offers": kind, "means": mean, "number": number,
-         **settings}
-        for kind, name in asked for number in range(replications)
-    ]  # fmt: skip
+        {
+            "instance": plain,
+            "scheduler": name,
+            "offers": kind,
+            "means": mean,
+            "number": number,
+            **settings,
+        }
+        for kind, name in asked
+        for number in range(replications)
+    ]
     records = run(replicate, pieces, executor, resume, progress, conserved)
     found = []
     for k, (kind, name) in enumerate(asked):
@@ -132,9 +149,13 @@ def simulate_online(
 
 
 def _sensible(
-    instance: Instance, schedulers: Sequence[str], offers: Sequence[str],
-    means: Mapping[str, float] | None, settings: Mapping[str, Any], replications: int,
-) -> list[float]:  # fmt: skip
+    instance: Instance,
+    schedulers: Sequence[str],
+    offers: Sequence[str],
+    means: Mapping[str, float] | None,
+    settings: Mapping[str, Any],
+    replications: int,
+) -> list[float]:
     """The means by user; refuses what makes no sense."""
     for name in schedulers:
         find(name, None)
@@ -142,21 +163,31 @@ def _sensible(
         for name in asked:
             if name not in known:
                 raise UsageError(f"{what}: found {name!r}; wanted one of {', '.join(known)}")
-    whole_numbers({**settings, "replications": replications},
-                  {"frameworks": 1, "tasks_per_job": 1, "replications": 1, "seed": 0})  # fmt: skip
+    whole_numbers(
+        {**settings, "replications": replications},
+        {"frameworks": 1, "tasks_per_job": 1, "replications": 1, "seed": 0},
+    )
     given = dict(means or {})
-    faults = [Fault(f"means.{name}", "an unknown user", "a user") for name in given
-              if name not in instance.users]  # fmt: skip
-    faults += [Fault(f"means.{name}", f"{value}", "a finite number > 0")
-               for name, value in given.items() if not 0 < value < np.inf]  # fmt: skip
+    faults = [
+        Fault(f"means.{name}", "an unknown user", "a user")
+        for name in given
+        if name not in instance.users
+    ]
+    faults += [
+        Fault(f"means.{name}", f"{value}", "a finite number > 0")
+        for name, value in given.items()
+        if not 0 < value < np.inf
+    ]
     if not 0 <= settings["gap"] < np.inf:
         faults.append(Fault("gap", f"{settings['gap']}", "a finite number >= 0"))
     cluster = Filler(instance).cluster
     fits = [set(cluster.fitting(p).tolist()) for p in range(len(cluster.shape))]
     kinds = set[int]().union(*fits)
-    faults += [Fault(f"users.{name}", "a task that fits on no machine", "one that fits")
-               for n, name in enumerate(instance.users)
-               if int(cluster.kind[n]) not in kinds or cluster.most[n] < 1]  # fmt: skip
+    faults += [
+        Fault(f"users.{name}", "a task that fits on no machine", "one that fits")
+        for n, name in enumerate(instance.users)
+        if int(cluster.kind[n]) not in kinds or cluster.most[n] < 1
+    ]
     if faults:
         raise BadInput(faults)
     return [float(given.get(name, 1.0)) for name in instance.users]
@@ -259,11 +290,15 @@ class _Run:
             "total": now,
             "use": dict(zip(self.instance.resources, (used / now / total).tolist(), strict=True)),
             "stay": {name: s / self.each for name, s in zip(names, self.stay, strict=True)},
-            "tasks": {"started": self.started, "ended": self.ended, "running": sum(self.running),
-                      "asked": len(names) * self.each * self.size},
+            "tasks": {
+                "started": self.started,
+                "ended": self.ended,
+                "running": sum(self.running),
+                "asked": len(names) * self.each * self.size,
+            },
             "least": self.least,
             "little": abs(area - spent) / spent,
-        }  # fmt: skip
+        }
 
     def _push(self, time: float, user: int, position: int) -> None:
         heapq.heappush(self.heap, (time, self.serial, user, position))
@@ -289,8 +324,11 @@ class _Run:
                 position = self.place[step["server"], step["machine"]]
                 spent += self._start(user, position, now)
                 kind = int(cluster.kind[user])
-                while self.coarse and self.waiting[user] and cluster.fits(kind, position) and (
-                    self.running[user] < self.limit[user]
+                while (
+                    self.coarse
+                    and self.waiting[user]
+                    and cluster.fits(kind, position)
+                    and (self.running[user] < self.limit[user])
                 ):
                     cluster.place(user, position)
                     spent += self._start(user, position, now)

@@ -21,9 +21,18 @@ COUNTS = 8
 
 @inner
 def enqueue(
-    s: int, j: int, rule: int, service: Floats, k: int, virtual: Floats, tags: Floats,
-    head: Ints, length: Ints, last: Floats, serving: Ints,
-) -> None:  # fmt: skip
+    s: int,
+    j: int,
+    rule: int,
+    service: Floats,
+    k: int,
+    virtual: Floats,
+    tags: Floats,
+    head: Ints,
+    length: Ints,
+    last: Floats,
+    serving: Ints,
+) -> None:
     """One more packet of flow s at resource j, tagged max(V_j, the flow's last tag + what it adds).
 
     Under PF that is a_kj / Q with the Q of now, as in (8): packets waiting or in service, and this.
@@ -63,9 +72,18 @@ def resource_after(service: Floats, k: int, j: int) -> int:
 
 @inner
 def send(
-    s: int, parallel: bool, rule: int, service: Floats, k: int, virtual: Floats, tags: Floats,
-    head: Ints, length: Ints, last: Floats, serving: Ints,
-) -> None:  # fmt: skip
+    s: int,
+    parallel: bool,
+    rule: int,
+    service: Floats,
+    k: int,
+    virtual: Floats,
+    tags: Floats,
+    head: Ints,
+    length: Ints,
+    last: Floats,
+    serving: Ints,
+) -> None:
     """A new packet of flow s joins the queue of its first resource, or in parallel of all."""
     first = resource_after(service, k, -1)
     enqueue(s, first, rule, service, k, virtual, tags, head, length, last, serving)
@@ -87,9 +105,20 @@ def all_through(s: int, service: Floats, k: int, through: Ints) -> int:
 
 @inner
 def serve(
-    j: int, now: float, service: Floats, active: Ints, number: int, kind: Ints, tags: Floats,
-    head: Ints, length: Ints, virtual: Floats, serving: Ints, ready: Floats, busy: Floats,
-) -> None:  # fmt: skip
+    j: int,
+    now: float,
+    service: Floats,
+    active: Ints,
+    number: int,
+    kind: Ints,
+    tags: Floats,
+    head: Ints,
+    length: Ints,
+    virtual: Floats,
+    serving: Ints,
+    ready: Floats,
+    busy: Floats,
+) -> None:
     """Begin the waiting packet of smallest start tag at a free resource; ties to the older flow."""
     best, found = 0.0, -1
     for i in range(number):
@@ -110,15 +139,45 @@ def serve(
 
 
 def advance(
-    rule: int, parallel: bool, delay: Floats, horizon: float, watched: int, until: int,
-    service: Floats, block_kind: Ints, block_time: Floats, block_size: Floats,
-    count: Ints, clock: Floats, present: Ints,
-    kind: Ints, born: Floats, number: Ints, unsent: Floats, flying: Ints, active: Ints, free: Ints,
-    tags: Floats, head: Ints, length: Ints, last: Floats, through: Ints,
-    coming: Ints, due: Floats, oldest: Ints, under_way: Ints,
-    virtual: Floats, serving: Ints, ready: Floats, busy: Floats,
-    area: Floats, stay: Floats, done: Ints, seen: Ints, wait: Floats,
-) -> int:  # fmt: skip
+    rule: int,
+    parallel: bool,
+    delay: Floats,
+    horizon: float,
+    watched: int,
+    until: int,
+    service: Floats,
+    block_kind: Ints,
+    block_time: Floats,
+    block_size: Floats,
+    count: Ints,
+    clock: Floats,
+    present: Ints,
+    kind: Ints,
+    born: Floats,
+    number: Ints,
+    unsent: Floats,
+    flying: Ints,
+    active: Ints,
+    free: Ints,
+    tags: Floats,
+    head: Ints,
+    length: Ints,
+    last: Floats,
+    through: Ints,
+    coming: Ints,
+    due: Floats,
+    oldest: Ints,
+    under_way: Ints,
+    virtual: Floats,
+    serving: Ints,
+    ready: Floats,
+    busy: Floats,
+    area: Floats,
+    stay: Floats,
+    done: Ints,
+    seen: Ints,
+    wait: Floats,
+) -> int:
     """Events in order until `horizon`, or until all measured flows have left.
 
     Parameters
@@ -246,7 +305,20 @@ def advance(
                 count[WATCHED] += 1
         for r in range(resources):
             if serving[r] < 0 and (parallel or r in (j, onward)):
-                serve(r, now, service, active, count[ACTIVE], kind, tags, head, length, virtual,
-                      serving, ready, busy)  # fmt: skip
+                serve(
+                    r,
+                    now,
+                    service,
+                    active,
+                    count[ACTIVE],
+                    kind,
+                    tags,
+                    head,
+                    length,
+                    virtual,
+                    serving,
+                    ready,
+                    busy,
+                )
         if count[WATCHED] == until - watched:
             return DONE

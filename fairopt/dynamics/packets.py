@@ -89,8 +89,13 @@ def simulate_packets(
     Infeasible : a load of 1 or more.
     BadInput, UsageError : no pool, an unknown rule, bad numbers.
     """
-    settings: dict[str, Any] = {"packets_per_flow": packets_per_flow, "window": window,
-                                "flows": flows, "warmup": warmup, "seed": seed}  # fmt: skip
+    settings: dict[str, Any] = {
+        "packets_per_flow": packets_per_flow,
+        "window": window,
+        "flows": flows,
+        "warmup": warmup,
+        "seed": seed,
+    }
     _known(rules)
     whole_numbers(
         {**settings, "replications": replications},
@@ -101,9 +106,21 @@ def simulate_packets(
     if parallel:
         settings["parallel"] = True
     resources = instance.shape[2]
-    return over_loads(replicate, instance, loads, rules, mix, float(packets_per_flow), replications,
-                      settings, executor, resume, progress, resources * packets_per_flow,
-                      8.0 * SLOTS * resources * window)  # fmt: skip
+    return over_loads(
+        replicate,
+        instance,
+        loads,
+        rules,
+        mix,
+        float(packets_per_flow),
+        replications,
+        settings,
+        executor,
+        resume,
+        progress,
+        resources * packets_per_flow,
+        8.0 * SLOTS * resources * window,
+    )
 
 
 def packet_rates(
@@ -138,11 +155,16 @@ def packet_rates(
     """
     _known([rule])
     parts = pool_parts(instance)
-    unknown = [Fault(f"numbers.{name}", "an unknown user", "a user") for name in numbers
-               if name not in instance.users]  # fmt: skip
+    unknown = [
+        Fault(f"numbers.{name}", "an unknown user", "a user")
+        for name in numbers
+        if name not in instance.users
+    ]
     each = [numbers.get(name, 0) for name in instance.users]
-    whole_numbers({"window": window, **dict(zip(instance.users, each, strict=True))},
-                  {"window": 1, **dict.fromkeys(instance.users, 0)})  # fmt: skip
+    whole_numbers(
+        {"window": window, **dict(zip(instance.users, each, strict=True))},
+        {"window": 1, **dict.fromkeys(instance.users, 0)},
+    )
     if not sum(each):
         unknown.append(Fault("numbers", "no flow", "one at least"))
     if not 0 <= warmup < horizon < np.inf:
@@ -163,8 +185,9 @@ def packet_rates(
     moved = (run.done - before) / (horizon - warmup)
     return {
         name: float(rate / number)
-        for name, rate, number in zip(instance.users, moved, each, strict=True) if number
-    }  # fmt: skip
+        for name, rate, number in zip(instance.users, moved, each, strict=True)
+        if number
+    }
 
 
 def _delays(instance: Instance, propagation: Mapping[str, float]) -> Floats:
@@ -174,10 +197,16 @@ def _delays(instance: Instance, propagation: Mapping[str, float]) -> Floats:
     ------
     BadInput : an unknown class, or a number that is no time.
     """
-    faults = [Fault(f"propagation.{name}", "an unknown user", "a user") for name in propagation
-              if name not in instance.users]  # fmt: skip
-    faults += [Fault(f"propagation.{name}", repr(time), "a time >= 0")
-               for name, time in propagation.items() if not 0 <= time < np.inf]  # fmt: skip
+    faults = [
+        Fault(f"propagation.{name}", "an unknown user", "a user")
+        for name in propagation
+        if name not in instance.users
+    ]
+    faults += [
+        Fault(f"propagation.{name}", repr(time), "a time >= 0")
+        for name, time in propagation.items()
+        if not 0 <= time < np.inf
+    ]
     if faults:
         raise BadInput(faults)
     return np.array([float(propagation.get(name, 0.0)) for name in instance.users])
@@ -198,8 +227,14 @@ def replicate(piece: Mapping[str, Any], compiled: bool | None = None) -> dict[st
     have = np.array(piece["capacity"])
     parts = np.array(piece["demand"]) / np.where(have > 0, have, 1.0)
     delays = np.array(piece.get("propagation", np.zeros(len(parts))))
-    run = _Run(parts, piece["rule"], int(piece["window"]), compiled, delays,
-               bool(piece.get("parallel", False)))  # fmt: skip
+    run = _Run(
+        parts,
+        piece["rule"],
+        int(piece["window"]),
+        compiled,
+        delays,
+        bool(piece.get("parallel", False)),
+    )
     run.watched = int(piece["warmup"])
     run.until = run.watched + int(piece["flows"])
     rho = np.array(piece["rho"])
@@ -223,8 +258,15 @@ def replicate(piece: Mapping[str, Any], compiled: bool | None = None) -> dict[st
 class _Run:
     """The arrays of `packet_loop.advance`, by its names."""
 
-    def __init__(self, service: Floats, rule: str, window: int, compiled: bool | None,
-                 delay: Floats, parallel: bool) -> None:  # fmt: skip
+    def __init__(
+        self,
+        service: Floats,
+        rule: str,
+        window: int,
+        compiled: bool | None,
+        delay: Floats,
+        parallel: bool,
+    ) -> None:
         classes, resources = service.shape
         whole = np.int64
         self.service, self.rule, self.horizon = service, RULES[rule], np.inf
@@ -251,15 +293,43 @@ class _Run:
         """Run until the loop is done; `block` draws the next arrivals."""
         while True:
             why = self.advance(
-                self.rule, self.parallel, self.delay, self.horizon, self.watched, self.until,
+                self.rule,
+                self.parallel,
+                self.delay,
+                self.horizon,
+                self.watched,
+                self.until,
                 self.service,
-                *self.block, self.count, self.clock, self.present,
-                self.kind, self.born, self.number, self.unsent, self.flying, self.active, self.free,
-                self.tags, self.head, self.length, self.last, self.through,
-                self.coming, self.due, self.oldest, self.under_way,
-                self.virtual, self.serving, self.ready, self.busy,
-                self.area, self.stay, self.done, self.seen, self.wait,
-            )  # fmt: skip
+                *self.block,
+                self.count,
+                self.clock,
+                self.present,
+                self.kind,
+                self.born,
+                self.number,
+                self.unsent,
+                self.flying,
+                self.active,
+                self.free,
+                self.tags,
+                self.head,
+                self.length,
+                self.last,
+                self.through,
+                self.coming,
+                self.due,
+                self.oldest,
+                self.under_way,
+                self.virtual,
+                self.serving,
+                self.ready,
+                self.busy,
+                self.area,
+                self.stay,
+                self.done,
+                self.seen,
+                self.wait,
+            )
             if why == at.DONE:
                 return
             if why == at.SLOTS:
@@ -270,8 +340,19 @@ class _Run:
     def _grow(self) -> None:
         """Room for twice as many flows."""
         slots = len(self.kind)
-        for name in ("kind", "number", "flying", "active", "born", "unsent", "tags", "last",
-                     "head", "length", "through"):  # fmt: skip
+        for name in (
+            "kind",
+            "number",
+            "flying",
+            "active",
+            "born",
+            "unsent",
+            "tags",
+            "last",
+            "head",
+            "length",
+            "through",
+        ):
             old = getattr(self, name)
             setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
         # rings that begin at their oldest, with room behind
@@ -304,14 +385,20 @@ class _Run:
             "throughput": float(count[at.LEFT] / end),
             "use": use.tolist(),
             "peak": (self.busy > 0).astype(np.float64).tolist(),
-            "parts": {"started": int(count[at.SENT]), "ended": int(count[at.ENDED]),
-                      "running": int(waiting)},
-            "whole": {"arrived": int(count[at.ARRIVED]), "left": int(count[at.LEFT]),
-                      "present": int(count[at.ACTIVE])},
+            "parts": {
+                "started": int(count[at.SENT]),
+                "ended": int(count[at.ENDED]),
+                "running": int(waiting),
+            },
+            "whole": {
+                "arrived": int(count[at.ARRIVED]),
+                "left": int(count[at.LEFT]),
+                "present": int(count[at.ACTIVE]),
+            },
             "horizon": end,
             "lost": float(abs(self.flying[here].sum() - waiting)),
             "little": float(apart.max()),
-        }  # fmt: skip
+        }
 
     def _queued(self, slots: Ints) -> int:
         """Packets that wait or are served; in parallel each counts once."""

@@ -100,8 +100,9 @@ def by_prices(exact: Allocation, theta: float, most: int = 100_000) -> Priced:
         mean = tasks
     off, mean_off = (float(np.abs(x / due - 1).max()) for x in (tasks, mean))
     ended = SETTLED if settled else RESTLESS
-    return Priced(theta, ended, last + 1 if settled else None, sealed(tasks), sealed(mean), off,
-                  mean_off)  # fmt: skip
+    return Priced(
+        theta, ended, last + 1 if settled else None, sealed(tasks), sealed(mean), off, mean_off
+    )
 
 
 def edge(exact: Allocation) -> float | None:

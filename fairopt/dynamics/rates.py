@@ -24,8 +24,10 @@ STEPS = 200
 SWEEPS = 10_000
 STILL = 1e-12
 NAMED: dict[str, Notion] = {
-    "drf": MaxMin("drf"), "pf": ProportionalFair(), "bmf": BottleneckMaxFair()
-}  # fmt: skip
+    "drf": MaxMin("drf"),
+    "pf": ProportionalFair(),
+    "bmf": BottleneckMaxFair(),
+}
 """the three notions of bonald2015 by their short names"""
 Batch = Callable[[Floats, Floats], tuple[Floats, Floats | None]]
 """(part (K, R), number (S, K)) -> rates (S, K), and the prices (S, R) that prove them, if any do"""

@@ -108,11 +108,18 @@ def over_loads(
     for load, coming in rho.items():
         needed.clock("load", load, jobs * work / float(coming.sum()))
     pieces = [
-        {"users": list(instance.users), "demand": instance.demand_by_server[:, 0].tolist(),
-         "capacity": instance.capacity[0].tolist(), "rho": rho[load].tolist(), "rule": rule,
-         "number": number, **settings}
-        for load, rule in asked for number in range(replications)
-    ]  # fmt: skip
+        {
+            "users": list(instance.users),
+            "demand": instance.demand_by_server[:, 0].tolist(),
+            "capacity": instance.capacity[0].tolist(),
+            "rho": rho[load].tolist(),
+            "rule": rule,
+            "number": number,
+            **settings,
+        }
+        for load, rule in asked
+        for number in range(replications)
+    ]
     records = run(replicate, pieces, executor, resume, progress, conserved)
     rows = []
     for k, (load, rule) in enumerate(asked):
@@ -120,10 +127,12 @@ def over_loads(
         given = dict(zip(instance.users, rho[load].tolist(), strict=True))
         gamma = {
             user: estimate([r["time"][user] for r in own]).over(work)
-            for user in given if given[user] > 0
-        }  # fmt: skip
-        use = {name: estimate([r["use"][j] for r in own])
-               for j, name in enumerate(instance.resources)}  # fmt: skip
+            for user in given
+            if given[user] > 0
+        }
+        use = {
+            name: estimate([r["use"][j] for r in own]) for j, name in enumerate(instance.resources)
+        }
         measured = sum(sum(r["measured"].values()) for r in own)
         rows.append(Row(load, rule, given, gamma, use, measured, tuple(own)))
     return Runs(tuple(rows), work, settings)

@@ -208,9 +208,13 @@ def _phase(instance: Instance, tasks: Floats, begin: int, end: int, away: tuple[
     again = np.flatnonzero(apart[-2 : -LONGEST - 2 : -1] <= SAME)
     answer = Allocation(present_only(instance, away), PerServerDominantShare(), last)
     return Phase(
-        begin, end, away, settled if settled < end - 1 else None,
-        int(again[0]) + 1 if len(again) else None, certify(answer),
-    )  # fmt: skip
+        begin,
+        end,
+        away,
+        settled if settled < end - 1 else None,
+        int(again[0]) + 1 if len(again) else None,
+        certify(answer),
+    )
 
 
 def _checked(

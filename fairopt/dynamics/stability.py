@@ -94,15 +94,18 @@ def load_on_servers(instance: Instance, loads: Any) -> tuple[float, dict[str, di
     pairs = np.arange(len(n))
     part = instance.pair_part
     row = (i[:, None] * resources + np.arange(resources)).ravel()
-    use = coo_array((part.ravel(), (row, np.repeat(pairs, resources))),
-                    shape=(servers * resources, len(n)))  # fmt: skip
+    use = coo_array(
+        (part.ravel(), (row, np.repeat(pairs, resources))), shape=(servers * resources, len(n))
+    )
     per_user = coo_array((np.ones(len(n)), (n, pairs)), shape=(users, len(n)))
     found = linprog(
         np.concatenate([np.zeros(len(n)), [1.0]]),
         A_ub=hstack([use, coo_array(-np.ones((servers * resources, 1)))]).tocsr(),
         b_ub=np.zeros(servers * resources),
-        A_eq=hstack([per_user, coo_array((users, 1))]).tocsr(), b_eq=rho, method="highs",
-    )  # fmt: skip
+        A_eq=hstack([per_user, coo_array((users, 1))]).tocsr(),
+        b_eq=rho,
+        method="highs",
+    )
     price = np.maximum(-np.asarray(found.ineqlin.marginals), 0.0).reshape(servers, resources)
     named = {
         server: {r: float(p) for r, p in zip(instance.resources, line, strict=True) if p > 1e-9}

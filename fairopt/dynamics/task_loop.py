@@ -79,9 +79,20 @@ def bottleneck_rank(
 
 @inner
 def next_job(
-    rule: int, freeze: bool, strict: bool, active: Ints, number: int, kind: Ints, started: Ints,
-    running: Ints, tasks: int, need: Floats, left: Floats, share: Floats, ideal: Floats,
-) -> int:  # fmt: skip
+    rule: int,
+    freeze: bool,
+    strict: bool,
+    active: Ints,
+    number: int,
+    kind: Ints,
+    started: Ints,
+    running: Ints,
+    tasks: int,
+    need: Floats,
+    left: Floats,
+    share: Floats,
+    ideal: Floats,
+) -> int:
     """The slot of the most deprived job with waiting tasks; -1 if there is none.
 
     Ties: to the smaller dominant share, then to who came first.
@@ -128,14 +139,40 @@ def next_job(
 
 
 def advance(
-    rule: int, freeze: bool, strict: bool, tasks: int, watched: int, until: int,
-    need: Floats, capacity: Floats, share: Floats, ideal: Floats,
-    block_kind: Ints, block_time: Floats, block_work: Floats,
-    count: Ints, clock: Floats, left: Floats, present: Ints,
-    kind: Ints, born: Floats, number: Ints, started: Ints, running: Ints, work: Floats,
-    active: Ints, free: Ints, when: Floats, who: Ints,
-    area: Floats, stay: Floats, used: Floats, peak: Floats, seen: Ints, wait: Floats,
-) -> int:  # fmt: skip
+    rule: int,
+    freeze: bool,
+    strict: bool,
+    tasks: int,
+    watched: int,
+    until: int,
+    need: Floats,
+    capacity: Floats,
+    share: Floats,
+    ideal: Floats,
+    block_kind: Ints,
+    block_time: Floats,
+    block_work: Floats,
+    count: Ints,
+    clock: Floats,
+    left: Floats,
+    present: Ints,
+    kind: Ints,
+    born: Floats,
+    number: Ints,
+    started: Ints,
+    running: Ints,
+    work: Floats,
+    active: Ints,
+    free: Ints,
+    when: Floats,
+    who: Ints,
+    area: Floats,
+    stay: Floats,
+    used: Floats,
+    peak: Floats,
+    seen: Ints,
+    wait: Floats,
+) -> int:
     """Events in order until one of the reasons above.
 
     Parameters
@@ -222,9 +259,20 @@ def advance(
         settle = False
         while True:
             s = next_job(
-                rule, freeze, strict, active, count[ACTIVE], kind, started, running, tasks,
-                need, left, share, ideal,
-            )  # fmt: skip
+                rule,
+                freeze,
+                strict,
+                active,
+                count[ACTIVE],
+                kind,
+                started,
+                running,
+                tasks,
+                need,
+                left,
+                share,
+                ideal,
+            )
             if s < 0:
                 break
             k = kind[s]

@@ -122,14 +122,40 @@ class _Run:
         """Run until the last measured job has left."""
         while True:
             why = self.advance(
-                self.rule, self.freeze, self.strict, self.tasks, self.watched, self.until,
-                self.need, self.capacity, self.share, self.ideal,
-                self.block_kind, self.block_time, self.block_work,
-                self.count, self.clock, self.left, self.present,
-                self.kind, self.born, self.number, self.started, self.running, self.work,
-                self.active, self.free, self.when, self.who,
-                self.area, self.stay, self.used, self.peak, self.seen, self.wait,
-            )  # fmt: skip
+                self.rule,
+                self.freeze,
+                self.strict,
+                self.tasks,
+                self.watched,
+                self.until,
+                self.need,
+                self.capacity,
+                self.share,
+                self.ideal,
+                self.block_kind,
+                self.block_time,
+                self.block_work,
+                self.count,
+                self.clock,
+                self.left,
+                self.present,
+                self.kind,
+                self.born,
+                self.number,
+                self.started,
+                self.running,
+                self.work,
+                self.active,
+                self.free,
+                self.when,
+                self.who,
+                self.area,
+                self.stay,
+                self.used,
+                self.peak,
+                self.seen,
+                self.wait,
+            )
             if why == at.DONE:
                 return
             {at.MORE: self._block, at.SLOTS: self._grow, at.RATES: self._rates}[why]()
@@ -188,14 +214,20 @@ class _Run:
             "throughput": float(count[at.LEFT] / end),
             "use": (self.used / end / full).tolist(),
             "peak": (self.peak / full).tolist(),
-            "parts": {"started": int(count[at.STARTED]), "ended": int(count[at.ENDED]),
-                      "running": int(self.running[here].sum())},
-            "whole": {"arrived": int(count[at.ARRIVED]), "left": int(count[at.LEFT]),
-                     "present": int(count[at.ACTIVE])},
+            "parts": {
+                "started": int(count[at.STARTED]),
+                "ended": int(count[at.ENDED]),
+                "running": int(self.running[here].sum()),
+            },
+            "whole": {
+                "arrived": int(count[at.ARRIVED]),
+                "left": int(count[at.LEFT]),
+                "present": int(count[at.ACTIVE]),
+            },
             "horizon": end,
             "lost": float((np.abs(self.capacity - self.left - held) / full).max()),
             "little": float(apart.max()),
-        }  # fmt: skip
+        }
 
 
 def whole_shares(need: Floats, capacity: Floats) -> Floats:

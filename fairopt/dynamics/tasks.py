@@ -28,6 +28,7 @@ BOTTLENECKS = {
     "<": "what is left of the resource is less than the largest requirement, as printed",
 }
 
+
 def simulate_tasks(
     instance: Instance,
     loads: Sequence[float],
@@ -85,9 +86,16 @@ def simulate_tasks(
     >>> sorted(found.rows[0].gamma)
     ['A', 'B']
     """
-    settings = {"units": units, "tasks_per_job": tasks_per_job, "jobs": jobs, "warmup": warmup,
-                "freeze": freeze, "bottleneck": bottleneck, "shape": shape,
-                "seed": seed}  # fmt: skip
+    settings = {
+        "units": units,
+        "tasks_per_job": tasks_per_job,
+        "jobs": jobs,
+        "warmup": warmup,
+        "freeze": freeze,
+        "bottleneck": bottleneck,
+        "shape": shape,
+        "seed": seed,
+    }
     for rule in rules:
         rule_code(rule)
     if bottleneck not in BOTTLENECKS:
@@ -95,14 +103,34 @@ def simulate_tasks(
         raise UsageError(f"bottleneck: found {bottleneck!r}; wanted one of {wanted}")
     whole_numbers(
         {**settings, "replications": replications},
-        {"units": 1, "tasks_per_job": 1, "jobs": 1, "warmup": 0, "replications": 1, "seed": 0,
-         "shape": 1},
-    )  # fmt: skip
+        {
+            "units": 1,
+            "tasks_per_job": 1,
+            "jobs": 1,
+            "warmup": 0,
+            "replications": 1,
+            "seed": 0,
+            "shape": 1,
+        },
+    )
     _countable(instance, units, rules)
     # tasks of the jobs drawn and present, and a place for every task that can run
     size = 8.0 * tasks_per_job * (SLOTS + BLOCK) + 16.0 * units * _running(instance)
-    return over_loads(replicate, instance, loads, rules, mix, tasks_per_job / units, replications,
-                      settings, executor, resume, progress, 2 * tasks_per_job, size)  # fmt: skip
+    return over_loads(
+        replicate,
+        instance,
+        loads,
+        rules,
+        mix,
+        tasks_per_job / units,
+        replications,
+        settings,
+        executor,
+        resume,
+        progress,
+        2 * tasks_per_job,
+        size,
+    )
 
 
 def _running(instance: Instance) -> float:
@@ -116,8 +144,11 @@ def _running(instance: Instance) -> float:
 def _countable(instance: Instance, units: int, rules: Sequence[str]) -> None:
     """Refuse tasks that never fit, and ties of BMF that would hang on the last bit of a float."""
     large = (instance.demand_by_server[:, 0] > instance.capacity[0] * units).any(axis=1)
-    faults = [Fault(f"users.{name}", "a task larger than the pool", "one that fits")
-              for name, bad in zip(instance.users, large, strict=True) if bad]  # fmt: skip
+    faults = [
+        Fault(f"users.{name}", "a task larger than the pool", "one that fits")
+        for name, bad in zip(instance.users, large, strict=True)
+        if bad
+    ]
     exact = scaled(instance.replace(capacity=instance.capacity * units), 1.0)[3]
     if "bmf" in rules and not exact:
         found = "demands and capacities without a common unit"

@@ -62,14 +62,24 @@ def explain(
     n = inst.users.index(user)
     stops = facts.stops(alloc, n)
     return Explanation(
-        user, dict(alloc.notion), rule(alloc.notion), float(inst.weight[n]), float(inst.limit[n]),
-        float(alloc.totals[n]), float(alloc.shares[n]), float(alloc.levels[n]),
-        tuple(facts.places(alloc, n)), tuple(facts.held(alloc, n)), facts.due(alloc, n),
+        user,
+        dict(alloc.notion),
+        rule(alloc.notion),
+        float(inst.weight[n]),
+        float(inst.limit[n]),
+        float(alloc.totals[n]),
+        float(alloc.shares[n]),
+        float(alloc.levels[n]),
+        tuple(facts.places(alloc, n)),
+        tuple(facts.held(alloc, n)),
+        facts.due(alloc, n),
         tuple(stops),
-        tuple((inst.users[m], float(alloc.totals[m]), float(alloc.shares[m]))
-              for m in facts.peers(alloc, n)),
+        tuple(
+            (inst.users[m], float(alloc.totals[m]), float(alloc.shares[m]))
+            for m in facts.peers(alloc, n)
+        ),
         tuple(changes(alloc, n, stops, progress)) if again else (),
-    )  # fmt: skip
+    )
 
 
 def rule(notion: Mapping[str, Any]) -> str:

@@ -110,7 +110,11 @@ def _change(alloc: Allocation, n: int, words: str, other: Instance, notion: Noti
     loses = part[m] > 1e-6 and alloc.totals[m] > 0
     certified = answer.certificate is not None and answer.certificate.certified
     return Change(
-        words, float(answer.totals[n]), float(answer.shares[n]), gained,
+        words,
+        float(answer.totals[n]),
+        float(answer.shares[n]),
+        gained,
         alloc.instance.users[m] if loses else None,
-        float(alloc.totals[m] - answer.totals[m]) if loses else 0.0, certified,
-    )  # fmt: skip
+        float(alloc.totals[m] - answer.totals[m]) if loses else 0.0,
+        certified,
+    )

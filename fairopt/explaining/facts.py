@@ -54,9 +54,15 @@ def stops(alloc: Allocation, n: int) -> list[Stop]:
         order = [m for m in np.argsort(-part, kind="stable").tolist() if m != n and part[m] > 0]
         first = tuple((inst.users[m], float(part[m])) for m in order[:HOLDERS])
         found.append(
-            Stop(blocked.resource, blocked.server, blocked.price, float(part[n]), first,
-                 len(order) - len(first))
-        )  # fmt: skip
+            Stop(
+                blocked.resource,
+                blocked.server,
+                blocked.price,
+                float(part[n]),
+                first,
+                len(order) - len(first),
+            )
+        )
     return sorted(found, key=lambda stop: -(stop.price or 0.0))
 
 

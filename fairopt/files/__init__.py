@@ -8,5 +8,14 @@ from fairopt.files.cases import Case
 from fairopt.files.model import Model, models, read, shipped_root, write
 
 __all__ = [
-    "Case", "Model", "dumps", "load", "loads", "models", "read", "save", "shipped_root", "write",
-]  # fmt: skip
+    "Case",
+    "Model",
+    "dumps",
+    "load",
+    "loads",
+    "models",
+    "read",
+    "save",
+    "shipped_root",
+    "write",
+]

@@ -57,7 +57,9 @@ def claimed(given: Any, faults: Faults) -> Certificate | None:
         str(verdict),
         any_number(data.get("gap", "nan"), "certificate.gap", faults),
         any_number(data.get("residual", "nan"), "certificate.residual", faults),
-        tuple(text(u, "certificate.undetermined", faults)
-              for u in listed(data.get("undetermined", []), "certificate.undetermined", faults)),
+        tuple(
+            text(u, "certificate.undetermined", faults)
+            for u in listed(data.get("undetermined", []), "certificate.undetermined", faults)
+        ),
         tuple(checks),
-    )  # fmt: skip
+    )

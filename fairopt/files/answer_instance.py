@@ -10,10 +10,24 @@ from fairopt.instance.fields import CURVES
 from fairopt.instance.reading import Faults, known_keys, names, nearest, table
 
 KEYS = (
-    "users", "servers", "resources", "demand", "demand_on", "capacity", "count", "placement",
-    "weight", "limit", "limit_on", *CURVES, "groups", "flavors", "quotas", "modes",
+    "users",
+    "servers",
+    "resources",
+    "demand",
+    "demand_on",
+    "capacity",
+    "count",
+    "placement",
+    "weight",
+    "limit",
+    "limit_on",
+    *CURVES,
+    "groups",
+    "flavors",
+    "quotas",
+    "modes",
     "rules",
-)  # fmt: skip
+)
 
 
 def as_model(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
@@ -28,13 +42,17 @@ def as_model(given: Mapping[str, Any], faults: Faults) -> dict[str, Any]:
     people: dict[str, dict[str, Any]] = {name: {} for name in users}
     rows: dict[str, dict[str, Any]] = {name: {} for name in servers}
     for key, kind, into, word in (
-        ("demand", "user", people, "demand"), ("demand_on", "user", people, "demand_on"),
-        ("weight", "user", people, "weight"), ("limit", "user", people, "limit"),
+        ("demand", "user", people, "demand"),
+        ("demand_on", "user", people, "demand_on"),
+        ("weight", "user", people, "weight"),
+        ("limit", "user", people, "limit"),
         ("limit_on", "user", people, "limit_on"),
-        ("placement", "user", people, "servers"), ("capacity", "server", rows, "capacity"),
-        ("count", "server", rows, "count"), ("modes", "user", people, "modes"),
+        ("placement", "user", people, "servers"),
+        ("capacity", "server", rows, "capacity"),
+        ("count", "server", rows, "count"),
+        ("modes", "user", people, "modes"),
         *((key, "user", people, key) for key in CURVES),
-    ):  # fmt: skip
+    ):
         for name, value in table(given.get(key, {}), f"instance.{key}", faults).items():
             if name in into:
                 into[name][word] = value

@@ -42,9 +42,20 @@ if TYPE_CHECKING:
 
 LARGEST = 1024 * storage.MEBIBYTE
 _KEYS = (
-    "schema", "instance", "notion", "tasks", "prices", "limit_prices", "level_prices", "score",
-    "objective", "equivalent", "certificate", "steps", *answer_rules.KEYS,
-)  # fmt: skip
+    "schema",
+    "instance",
+    "notion",
+    "tasks",
+    "prices",
+    "limit_prices",
+    "level_prices",
+    "score",
+    "objective",
+    "equivalent",
+    "certificate",
+    "steps",
+    *answer_rules.KEYS,
+)
 
 
 def load(path: str | os.PathLike[str]) -> Allocation:

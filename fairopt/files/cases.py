@@ -28,10 +28,29 @@ _ROWS = ("expect", "printed", "accepts", "refuses", "held", "change", "exit")
 _BY_USER = ("totals", "shares", "levels", "rates", "limit_prices", "floor_prices", "could_hold")
 _RULES = ("bound_prices", "node_prices")
 _EXPECTED = (
-    "objective", "totals", "shares", "levels", "tasks", "dominant_shares", "prices", "rates",
-    "tolerance", "source", "why", "floor_prices", *_RULES, "rule_prices", "could_hold",
-    "gap", "moved", "conflict", "cut", "short", "parts", "dues",
-)  # fmt: skip
+    "objective",
+    "totals",
+    "shares",
+    "levels",
+    "tasks",
+    "dominant_shares",
+    "prices",
+    "rates",
+    "tolerance",
+    "source",
+    "why",
+    "floor_prices",
+    *_RULES,
+    "rule_prices",
+    "could_hold",
+    "gap",
+    "moved",
+    "conflict",
+    "cut",
+    "short",
+    "parts",
+    "dues",
+)
 _JUDGED = ("tasks", "prices", "limit_prices", "gap", "tolerance", "source", "why")
 Names = dict[str, int]
 
@@ -212,11 +231,7 @@ def _answers(
 
 
 def _answer(
-    given: Any,
-    keys: tuple[str, ...],
-    place: str,
-    known: tuple[Names, Names, Names],
-    faults: Faults,
+    given: Any, keys: tuple[str, ...], place: str, known: tuple[Names, Names, Names], faults: Faults
 ) -> dict[str, Any]:
     """A row of expect, printed, accepts or refuses, checked; values stay as they were."""
     row = table(given, place, faults)

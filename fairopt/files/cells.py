@@ -114,9 +114,13 @@ def _nearest(name: str, known: Mapping[str, int], faults: Faults) -> str:
 
 
 def amounts(
-    into: Any, row: Mapping[str, str], resources: Mapping[str, int], place: str, faults: Faults,
+    into: Any,
+    row: Mapping[str, str],
+    resources: Mapping[str, int],
+    place: str,
+    faults: Faults,
     plain: float = 0.0,
-) -> None:  # fmt: skip
+) -> None:
     for name, r in resources.items():
         into[r] = cell(row.get(name, ""), f"{place}.{name}", faults, AMOUNT, plain)
 

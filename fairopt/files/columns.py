@@ -73,9 +73,11 @@ def table(
 
 
 def pairs(
-    content: str, users: Mapping[str, int], servers: Mapping[str, int],
+    content: str,
+    users: Mapping[str, int],
+    servers: Mapping[str, int],
     kinds: Mapping[str, tuple[float, Good]],
-) -> tuple[Ints, Ints, dict[str, Floats]] | None:  # fmt: skip
+) -> tuple[Ints, Ints, dict[str, Floats]] | None:
     """Users (P,) and servers (P,) of the columns "user" and "server", each pair once, and the
     columns of numbers by their kind."""
     found: dict[str, list[Floats]] = {key: [] for key in kinds}

@@ -21,10 +21,16 @@ from fairopt.instance import Instance
 from fairopt.instance.fields import CURVES
 
 FILES = (
-    "model.toml", "users.csv", "servers.csv", "placement.csv", "demand.csv",
-    *(f"{name}.csv" for name in CURVES), "limit_on.csv", *promises.FILES,
+    "model.toml",
+    "users.csv",
+    "servers.csv",
+    "placement.csv",
+    "demand.csv",
+    *(f"{name}.csv" for name in CURVES),
+    "limit_on.csv",
+    *promises.FILES,
     *own_rules.FILES,
-)  # fmt: skip
+)
 RESERVED = ("name", "weight", "limit", "count", "user", "server")
 """other columns of the files, which no resource of a folder may be called"""
 

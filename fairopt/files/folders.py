@@ -81,11 +81,16 @@ def _quickly(folder: Path, resources: Mapping[str, int]) -> dict[str, Any] | Non
         demand = np.repeat(demand[:, None, :], len(servers), axis=1)
         demand[own[:2]] = np.stack([own[2][name] for name in resources], axis=1)
     return {
-        "demand": demand, "capacity": np.stack([rows[1][name] for name in resources], axis=1),
-        "placement": placement, "weight": people[1]["weight"], "limit": people[1]["limit"],
+        "demand": demand,
+        "capacity": np.stack([rows[1][name] for name in resources], axis=1),
+        "placement": placement,
+        "weight": people[1]["weight"],
+        "limit": people[1]["limit"],
         "count": rows[1]["count"],
-        "users": people[0], "servers": rows[0], "resources": list(resources),
-    }  # fmt: skip
+        "users": people[0],
+        "servers": rows[0],
+        "resources": list(resources),
+    }
 
 
 def _carefully(
@@ -142,18 +147,27 @@ def _carefully(
         curves[key] = np.full(demand.shape, plain)
         for name, row in named(folder, key, (), resources, faults).items():
             if name in users:
-                amounts(curves[key][users[name]], row, resources, f"users.{name}.{key}", faults,
-                         plain)  # fmt: skip
+                amounts(
+                    curves[key][users[name]], row, resources, f"users.{name}.{key}", faults, plain
+                )
             else:
                 faults.add(f"{key}.csv", f"the unknown user {name!r}", nearest(name, users))
     return {
-        **curves, "demand": everywhere, "capacity": capacity, "placement": placement,
+        **curves,
+        "demand": everywhere,
+        "capacity": capacity,
+        "placement": placement,
         "weight": weight,
-        "limit": limit, "count": count,
-        "users": list(users), "servers": list(servers), "resources": list(resources),
-        "quotas": promised.made(), "modes": ways or None, "limit_on": limit_on,
+        "limit": limit,
+        "count": count,
+        "users": list(users),
+        "servers": list(servers),
+        "resources": list(resources),
+        "quotas": promised.made(),
+        "modes": ways or None,
+        "limit_on": limit_on,
         "rules": own_rules.read_files(folder, faults),
-    }  # fmt: skip
+    }
 
 
 _CURVED = tuple(f"{name}.csv" for name in CURVES)

@@ -182,5 +182,3 @@ def _name(row: Mapping[str, Any], key: str, place: str, faults: Faults) -> str:
         faults.add(f"{place}.{key}", shown(value), "a name")
         return ""
     return value
-
-

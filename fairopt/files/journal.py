@@ -119,8 +119,9 @@ class Journal:
         if old:
             self._append(self._head)
             said = f"resume: {self._name} is of an earlier version, which holds less"
-            warnings.warn(f"{said}: its {before} entries are done again", JournalWarning,
-                          stacklevel=2)  # fmt: skip
+            warnings.warn(
+                f"{said}: its {before} entries are done again", JournalWarning, stacklevel=2
+            )
 
     def _take(self, line: bytes, number: int) -> None:
         try:

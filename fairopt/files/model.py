@@ -304,4 +304,4 @@ def _folder(folder: Path, name: str) -> Model:
     return _model({**data, "users": people}, faults, name, arrays)
 
 
-__all__ = ["Case", "Model", "Shipped", "models", "read", "shipped_root", "write"]  # fmt: skip
+__all__ = ["Case", "Model", "Shipped", "models", "read", "shipped_root", "write"]

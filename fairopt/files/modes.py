@@ -48,9 +48,7 @@ def read_modes(
     return found
 
 
-def allowed(
-    given: Any, servers: Mapping[str, int], place: str, faults: Faults
-) -> Sequence[str]:
+def allowed(given: Any, servers: Mapping[str, int], place: str, faults: Faults) -> Sequence[str]:
     """A list of known servers, each once."""
     found: dict[str, None] = {}
     for k, name in enumerate(listed(given, place, faults)):

@@ -42,8 +42,9 @@ def read_rules(given: Any, faults: Faults, place: str = "rules") -> list[Rule] |
         known_keys(row, (*SENSES, "terms"), here, faults)
         amounts = {
             sense: number(row[sense], f"{here}.{sense}", faults, FINITE)
-            for sense in SENSES if sense in row
-        }  # fmt: skip
+            for sense in SENSES
+            if sense in row
+        }
         terms = [
             _term(term, f"{here}.terms[{k}]", faults)
             for k, term in enumerate(listed(row.get("terms", []), f"{here}.terms", faults))
@@ -60,8 +61,9 @@ def _term(given: Any, here: str, faults: Faults) -> Term:
             text(name, f"{here}.{kind}[{k}]", faults)
             for k, name in enumerate(listed(row[kind], f"{here}.{kind}", faults))
         ]
-        for kind in LISTS if kind in row
-    }  # fmt: skip
+        for kind in LISTS
+        if kind in row
+    }
     resource = text(row["resource"], f"{here}.resource", faults) if "resource" in row else None
     times = number(row.get("times", 1.0), f"{here}.times", faults, FINITE)
     return Term(**lists, resource=resource, times=times)
@@ -112,14 +114,28 @@ def contents(inst: Instance) -> Iterator[tuple[str, Iterator[list[Any]]]]:
     """Name and rows of each of FILES that is needed."""
     if inst.rules:
         rules = inst.rules
-        yield "rules.csv", iter([
-            list(_RULE), *([rule.name, rule.sense, repr(rule.amount)] for rule in rules)
-        ])  # fmt: skip
-        yield "rule_terms.csv", iter([
-            list(_TERM),
-            *([rule.name, *(_cell(getattr(term, kind)) for kind in LISTS), term.resource or "",
-               repr(term.times)] for rule in rules for term in rule.terms),
-        ])  # fmt: skip
+        yield (
+            "rules.csv",
+            iter([list(_RULE), *([rule.name, rule.sense, repr(rule.amount)] for rule in rules)]),
+        )
+        yield (
+            "rule_terms.csv",
+            iter(
+                [
+                    list(_TERM),
+                    *(
+                        [
+                            rule.name,
+                            *(_cell(getattr(term, kind)) for kind in LISTS),
+                            term.resource or "",
+                            repr(term.times),
+                        ]
+                        for rule in rules
+                        for term in rule.terms
+                    ),
+                ]
+            ),
+        )
 
 
 def _cell(names: Any) -> str:

@@ -101,8 +101,10 @@ class Table:
         for n in bad[:MOST]:
             self.add(name, n, f"the text {str(cells[n])[:40]!r}", "a number")
         wrong = set(bad)
-        values = [default if cell is None else 1.0 if n in wrong else float(cell)
-                  for n, cell in enumerate(cells)]  # fmt: skip
+        values = [
+            default if cell is None else 1.0 if n in wrong else float(cell)
+            for n, cell in enumerate(cells)
+        ]
         return np.asarray(values, dtype=np.float64)
 
     def _yes(self, name: str, batch: Any) -> Bools:

@@ -86,9 +86,7 @@ def opened(path: Path) -> Any:
     try:
         import pyarrow.parquet as parquet
     except ImportError as error:
-        raise MissingExtra(
-            "tables of users need pyarrow: pip install 'fairopt[frame]'"
-        ) from error
+        raise MissingExtra("tables of users need pyarrow: pip install 'fairopt[frame]'") from error
     unlike = storage.irregular(path)
     if unlike:
         raise BadInput([Fault(path.name, unlike, "a whole table")])

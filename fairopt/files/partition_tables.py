@@ -31,9 +31,11 @@ SIZE = 100_000
 
 
 def partition_tables(
-    users: Sequence[str | os.PathLike[str]], servers: str | os.PathLike[str],
-    folder: str | os.PathLike[str], size: int = SIZE,
-) -> Partitions:  # fmt: skip
+    users: Sequence[str | os.PathLike[str]],
+    servers: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    size: int = SIZE,
+) -> Partitions:
     """Write the users of tables in partitions; they keep their order.
 
     Parameters
@@ -134,8 +136,11 @@ class _Written:
 
     def undo(self) -> None:
         """Remove what was written."""
-        names = [f"{name}-{k:05d}.npy" for k in range(self.parts)
-                 for name in ("demand", "placement", "weight", "limit")]  # fmt: skip
+        names = [
+            f"{name}-{k:05d}.npy"
+            for k in range(self.parts)
+            for name in ("demand", "placement", "weight", "limit")
+        ]
         for name in (*names, "capacity.npy", "count.npy", "names.json"):
             (self.folder / name).unlink(missing_ok=True)
 

@@ -150,12 +150,13 @@ class Partitions:
         last = max(arrays | tables | beside)
         return [
             Fault(
-                self.name(k), "both" if k in arrays & tables else "no such file",
+                self.name(k),
+                "both" if k in arrays & tables else "no such file",
                 f"demand-{k:05d}.npy or users-{k:05d}.parquet",
             )
             for k in range(last + 1)
             if k in arrays & tables or k not in arrays | tables
-        ]  # fmt: skip
+        ]
 
 
 def _listed(folder: Path) -> list[str]:
@@ -207,9 +208,12 @@ def already(folder: Path) -> list[Fault]:
 
 
 def write_servers(
-    folder: Path, capacity: Floats, count: Ints, servers: tuple[str, ...],
+    folder: Path,
+    capacity: Floats,
+    count: Ints,
+    servers: tuple[str, ...],
     resources: tuple[str, ...],
-) -> None:  # fmt: skip
+) -> None:
     """Make the folder, and write what all partitions have in common."""
     storage.made_folder(folder)
     arrays.write(folder / "capacity.npy", capacity)

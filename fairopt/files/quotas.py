@@ -28,9 +28,12 @@ from fairopt.instance.reading import (
 )
 
 AMOUNTS = {
-    "guarantee": AMOUNT, "nominal": AMOUNT, "borrow": UNBOUNDED, "lend": UNBOUNDED,
+    "guarantee": AMOUNT,
+    "nominal": AMOUNT,
+    "borrow": UNBOUNDED,
+    "lend": UNBOUNDED,
     "most": UNBOUNDED,
-}  # fmt: skip
+}
 """the tables by resource that a group or user may have, and what their numbers must be"""
 USER_KEYS = ("group", "priority", "guarantee_tasks", "on", *AMOUNTS)
 _GROUP = ("parent", "weight", "on", *AMOUNTS)
@@ -89,9 +92,16 @@ class Gathered:
                 nominal = own.pop("nominal", 0.0)
                 quotas.append(Quota(member, resource, nominal, flavor=flavor, **own))
         found = Quotas(
-            self.groups, self.group, guarantees, bounds, quotas, self.flavors,
-            self.guarantee_tasks, self.priority, self.last,
-        )  # fmt: skip
+            self.groups,
+            self.group,
+            guarantees,
+            bounds,
+            quotas,
+            self.flavors,
+            self.guarantee_tasks,
+            self.priority,
+            self.last,
+        )
         return found if found else None
 
     def _place(self, member: str, flavor: str | None) -> str:
@@ -108,9 +118,7 @@ def said(data: Mapping[str, Any]) -> bool:
     )
 
 
-def read_groups(
-    data: Mapping[str, Any], resources: Mapping[str, int], faults: Faults
-) -> Gathered:
+def read_groups(data: Mapping[str, Any], resources: Mapping[str, int], faults: Faults) -> Gathered:
     """The tables [groups] and [flavors]; the users' own keys are added by `read_user`."""
     found = Gathered(faults)
     for name, row in table(data.get("flavors", {}), "flavors", faults).items():
@@ -158,9 +166,8 @@ def weight_of(found: Gathered, row: Mapping[str, Any], user: str, quotas: bool) 
 
 
 def _amounts(
-    found: Gathered, row: Mapping[str, Any], member: str, place: str,
-    resources: Mapping[str, int],
-) -> None:  # fmt: skip
+    found: Gathered, row: Mapping[str, Any], member: str, place: str, resources: Mapping[str, int]
+) -> None:
     """The tables by resource of a member: for all servers, and `on` each flavor."""
     faults = found.faults
     parts: list[tuple[str | None, Mapping[str, Any], str]] = [(None, row, place)]

@@ -26,9 +26,17 @@ from fairopt.instance.reading import (
 from fairopt.instance.rules.plain import rule_tables
 
 _USER = (
-    "demand", "weight", "limit", "servers", "demand_on", *CURVES, "modes", "limit_on",
-    *quotas.USER_KEYS, *whole.KEYS,
-)  # fmt: skip
+    "demand",
+    "weight",
+    "limit",
+    "servers",
+    "demand_on",
+    *CURVES,
+    "modes",
+    "limit_on",
+    *quotas.USER_KEYS,
+    *whole.KEYS,
+)
 _SERVER = ("capacity", "count")
 
 
@@ -67,9 +75,12 @@ def arrays_of(data: Mapping[str, Any], faults: Faults, by_server: bool = False) 
     return {
         **_users(people, servers, resources, promised, zero, by_server),
         "rules": own_rules.read_rules(data.get("rules", {}), faults),
-        "capacity": capacity, "count": count,
-        "users": list(people), "servers": list(servers), "resources": list(resources),
-    }  # fmt: skip
+        "capacity": capacity,
+        "count": count,
+        "users": list(people),
+        "servers": list(servers),
+        "resources": list(resources),
+    }
 
 
 def _users(
@@ -135,10 +146,14 @@ def _users(
             _fill(by_server[n, servers[server]], amounts, resources, place, faults)
     return {
         "demand": demand if by_server is None else by_server,
-        "placement": placement, "weight": weight, "limit": limit,
+        "placement": placement,
+        "weight": weight,
+        "limit": limit,
         **{name: values for name, values in curves.items() if (values != CURVES[name]).any()},
-        "quotas": promised.made(), "modes": ways or None, "limit_on": limit_on,
-    }  # fmt: skip
+        "quotas": promised.made(),
+        "modes": ways or None,
+        "limit_on": limit_on,
+    }
 
 
 def _any_has(people: Mapping[str, Any], key: str) -> bool:

@@ -54,9 +54,7 @@ class Churned:
     placed: int
 
 
-def events(
-    instance: Instance, horizon: int, seed: int = 0, stay: float = 0.5
-) -> tuple[Event, ...]:
+def events(instance: Instance, horizon: int, seed: int = 0, stay: float = 0.5) -> tuple[Event, ...]:
     """Random arrivals and departures, the same for the same seed.
 
     Every user arrives once, uniformly over the first half of `horizon` steps, and with probability

@@ -157,12 +157,15 @@ class Cluster:
         inst = self.instance
         units = np.rint(tasks / self.increment)
         faults = [
-            Fault(f"start, {inst.users[n]} on {inst.servers[i]}", f"{tasks[n, i]:g} tasks",
-                  f"a whole multiple >= 0 of {self.increment:g}")
+            Fault(
+                f"start, {inst.users[n]} on {inst.servers[i]}",
+                f"{tasks[n, i]:g} tasks",
+                f"a whole multiple >= 0 of {self.increment:g}",
+            )
             for n, i in np.argwhere(
                 (np.abs(units * self.increment - tasks) > 1e-9 * (1 + np.abs(tasks))) | (units < 0)
             )
-        ]  # fmt: skip
+        ]
         if faults:
             raise BadInput(faults)
         by_row: dict[int, list[int]] = {}

@@ -27,27 +27,39 @@ def rows(instance: Instance, trials: int = 200, seed: int = 0) -> list[dict[str,
         except UsageError as error:
             table.append(
                 {
-                    "name": f"fill:{name}", "selection": "refused", "trials": 0, "tasks": None,
-                    "total": None, "sd": None, "error": str(error),
+                    "name": f"fill:{name}",
+                    "selection": "refused",
+                    "trials": 0,
+                    "tasks": None,
+                    "total": None,
+                    "sd": None,
+                    "error": str(error),
                 }
-            )  # fmt: skip
+            )
             continue
         table.append(
             {
-                "name": f"fill:{name}", "selection": selection, "trials": runs,
+                "name": f"fill:{name}",
+                "selection": selection,
+                "trials": runs,
                 "tasks": dict(zip(instance.users, stats.mean.sum(axis=1).tolist(), strict=True)),
-                "total": stats.total, "sd": stats.total_sd,
+                "total": stats.total,
+                "sd": stats.total_sd,
             }
-        )  # fmt: skip
+        )
     best = optimum(instance)
     tasks = None if best.allocation is None else best.allocation.totals.tolist()
     table.append(
         {
-            "name": "integer optimum", "selection": "" if best.proved else "not proved",
-            "trials": 1, "total": best.total, "sd": 0.0, "bound": best.bound,
+            "name": "integer optimum",
+            "selection": "" if best.proved else "not proved",
+            "trials": 1,
+            "total": best.total,
+            "sd": 0.0,
+            "bound": best.bound,
             "tasks": None if tasks is None else dict(zip(instance.users, tasks, strict=True)),
         }
-    )  # fmt: skip
+    )
     return table
 
 
@@ -58,19 +70,31 @@ def statistics(instance: Instance, stats: Trials) -> tuple[Rows, Rows]:
     """Plain rows of the tasks by user and server, and of the unused capacity."""
     low, high = stats.interval
     tasks = [
-        {"user": user, "server": server, "mean": float(stats.mean[n, i]),
-         "sd": float(stats.sd[n, i]), "low": float(low[n, i]), "high": float(high[n, i])}
+        {
+            "user": user,
+            "server": server,
+            "mean": float(stats.mean[n, i]),
+            "sd": float(stats.sd[n, i]),
+            "low": float(low[n, i]),
+            "high": float(high[n, i]),
+        }
         for n, user in enumerate(instance.users)
         for i, server in enumerate(instance.servers)
         if instance.eligible[n, i]
-    ]  # fmt: skip
+    ]
     low, high = stats.unused_interval
     unused = [
-        {"server": server, "resource": resource, "mean": float(stats.unused[i, r]),
-         "sd": float(stats.unused_sd[i, r]), "low": float(low[i, r]), "high": float(high[i, r])}
+        {
+            "server": server,
+            "resource": resource,
+            "mean": float(stats.unused[i, r]),
+            "sd": float(stats.unused_sd[i, r]),
+            "low": float(low[i, r]),
+            "high": float(high[i, r]),
+        }
         for i, server in enumerate(instance.servers)
         for r, resource in enumerate(instance.resources)
-    ]  # fmt: skip
+    ]
     return tasks, unused
 
 

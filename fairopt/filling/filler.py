@@ -45,8 +45,11 @@ class Filler:
         self.user_tie, self.server_tie = user_tie, server_tie
         users, machines = len(instance.users), int(instance.count.sum(dtype=np.float64))
         # every machine has its residual, shape, row and places in lists of its own
-        memory.enough("servers.count", machines * 8.0 * (8 + instance.shape[2]),
-                      f"{machines:,} machines told apart")  # fmt: skip
+        memory.enough(
+            "servers.count",
+            machines * 8.0 * (8 + instance.shape[2]),
+            f"{machines:,} machines told apart",
+        )
         tied = random.Random(f"ties {seed}")
         order = _order("user_tie", user_tie, users, tied)
         rank = np.empty(users, dtype=np.int64)
@@ -100,10 +103,13 @@ class Filler:
         notion = {
             "name": f"fill:{self.scheduler}",
             "parameters": {
-                "selection": self.selection, "seed": seed, "increment": self.increment,
-                "user_tie": self.user_tie, "server_tie": self.server_tie,
+                "selection": self.selection,
+                "seed": seed,
+                "increment": self.increment,
+                "user_tie": self.user_tie,
+                "server_tie": self.server_tie,
             },
-        }  # fmt: skip
+        }
         u = scores.score(c.instance, "tasks")
         return Allocation(c.instance, notion, c.tasks(), score=u, steps=(step,))
 
@@ -172,8 +178,15 @@ def fill(
     filler = Filler(instance, scheduler, selection, seed, increment, user_tie, server_tie)
     if start is not None:
         if start.tasks.shape != instance.shape[:2]:
-            raise BadInput([Fault("start", f"tasks of shape {start.tasks.shape}",
-                                  f"shape {instance.shape[:2]}")])  # fmt: skip
+            raise BadInput(
+                [
+                    Fault(
+                        "start",
+                        f"tasks of shape {start.tasks.shape}",
+                        f"shape {instance.shape[:2]}",
+                    )
+                ]
+            )
         packed = next((s["machines"] for s in start.steps if "machines" in s), None)
         filler.cluster.begin(start.tasks, packed)
     record: list[dict[str, Any]] | None = [] if trace else None

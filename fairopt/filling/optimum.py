@@ -71,23 +71,29 @@ def optimum(instance: Instance, time_limit: float = 60.0) -> Optimum:
     scale = np.where(capacity > 0, capacity, 1.0)
     entry, resource = np.nonzero(demand)
     use = coo_array(
-        (demand[entry, resource] / scale[machine[entry], resource],
-         (machine[entry] * r + resource, entry)),
+        (
+            demand[entry, resource] / scale[machine[entry], resource],
+            (machine[entry] * r + resource, entry),
+        ),
         shape=(len(capacity) * r, size),
-    )  # fmt: skip
+    )
     bounded = np.isfinite(instance.limit)
     per_user = coo_array((np.ones(size), (users, np.arange(size))), shape=(len(bounded), size))
     rows = vstack([use, per_user]).tocsr()
     high = np.concatenate([(capacity > 0).astype(float).ravel(), np.floor(instance.limit + 1e-9)])
     most = np.floor(
-        np.where(demand > 0, capacity[machine] / np.where(demand > 0, demand, 1.0), np.inf)
-        .min(axis=1) + 1e-9
-    )  # fmt: skip
+        np.where(demand > 0, capacity[machine] / np.where(demand > 0, demand, 1.0), np.inf).min(
+            axis=1
+        )
+        + 1e-9
+    )
     answer = milp(
-        -np.ones(size), integrality=np.ones(size, dtype=np.int64), bounds=Bounds(0, most),
+        -np.ones(size),
+        integrality=np.ones(size, dtype=np.int64),
+        bounds=Bounds(0, most),
         constraints=LinearConstraint(rows, -np.inf, high),
         options={"time_limit": time_limit, "mip_rel_gap": 0.0},
-    )  # fmt: skip
+    )
     bound = getattr(answer, "mip_dual_bound", None)
     if bound is None or not np.isfinite(bound):
         raise SolverFailure(f"integer optimum: HiGHS stopped without a bound ({answer.message})")

@@ -52,6 +52,7 @@ def first_of_least(states: States, which: Ints, value: Floats) -> int:
 
 # -- the order in which server-first selections visit machines ---------------------------------
 
+
 class Open:
     """The machines that may still take a task; drawing or closing one takes constant time."""
 

@@ -69,6 +69,11 @@ def run_trials(
         unused[k] = instance.pool - instance.used(tasks[k])
     total = tasks.sum(axis=(1, 2))
     return Trials(
-        trials, tasks.mean(axis=0), tasks.std(axis=0), unused.mean(axis=0), unused.std(axis=0),
-        float(total.mean()), float(total.std()),
-    )  # fmt: skip
+        trials,
+        tasks.mean(axis=0),
+        tasks.std(axis=0),
+        unused.mean(axis=0),
+        unused.std(axis=0),
+        float(total.mean()),
+        float(total.std()),
+    )

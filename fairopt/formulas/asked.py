@@ -45,9 +45,12 @@ class Asked:
         """What a notion (plain data without `faults`) asks."""
         kind = families.member(notion)["parameters"]
         return cls(
-            float(kind["alpha"]), bool(kind.get("weight_inside", False)),
-            str(kind.get("criterion", "tasks")), capacity, count,
-        )  # fmt: skip
+            float(kind["alpha"]),
+            bool(kind.get("weight_inside", False)),
+            str(kind.get("criterion", "tasks")),
+            capacity,
+            count,
+        )
 
     @cached_property
     def pool(self) -> Floats:

@@ -10,9 +10,7 @@ from fairopt.formulas import blocked_rules
 from fairopt.formulas.blocked import Blocked
 from fairopt.instance import Floats, Instance
 
-KINDS = (
-    "prices", "limit_prices", "bound_prices", "node_prices", "rule_prices", "limit_on_prices"
-)  # fmt: skip
+KINDS = ("prices", "limit_prices", "bound_prices", "node_prices", "rule_prices", "limit_on_prices")
 
 
 def each_blocked(

@@ -77,7 +77,7 @@ def each_blocked(
                 where = _rule(tree.nodes[node], "quota", row.flavor)
                 price = _price(node_prices, q, node)
                 yield Blocked(user, where, inst.resources[row.resource], price)
-        for j in (np.flatnonzero(holds[n]) if holds.size else []):
+        for j in np.flatnonzero(holds[n]) if holds.size else []:
             yield Blocked(user, f"rule {inst.own_rows[j].name}", "", _price(rule_prices, int(j)))
 
 

@@ -74,6 +74,13 @@ def after_setup(instance: Instance) -> Instance:
         r = int(np.argmin(left))
         raise Infeasible(f"demand_fixed: more {instance.resources[r]} than there is")
     return Instance(
-        instance.demand, left[None, :], instance.placement, instance.weight, instance.limit, None,
-        instance.users, instance.servers, instance.resources,
-    )  # fmt: skip
+        instance.demand,
+        left[None, :],
+        instance.placement,
+        instance.weight,
+        instance.limit,
+        None,
+        instance.users,
+        instance.servers,
+        instance.resources,
+    )

@@ -123,9 +123,12 @@ def _floors(
     ]
     ways = instance.ways
     each = Ways(
-        ways.owner, ways.eligible, ways.demand, score[ways.owner] * ways.speed[:, None],
+        ways.owner,
+        ways.eligible,
+        ways.demand,
+        score[ways.owner] * ways.speed[:, None],
         instance.limit,
-    )  # fmt: skip
+    )
     alpha = float(kind["parameters"].get("alpha", 0.0))
     if alpha == 0:  # efficiency would give all of a bundle to one member: as max-min then
         return floors(each, bundles, tasks, Division(tree))

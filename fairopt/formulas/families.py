@@ -14,8 +14,16 @@ from typing import Any
 OWN = "own"
 """the family of notions without a family: judged by feasibility, and by prices if possible"""
 FAMILIES = (
-    "alpha-fair", "max-min", "tradeoff", "ps-dsf", "per-server-drf", "bmf", "equal-m", "sum-m", OWN
-)  # fmt: skip
+    "alpha-fair",
+    "max-min",
+    "tradeoff",
+    "ps-dsf",
+    "per-server-drf",
+    "bmf",
+    "equal-m",
+    "sum-m",
+    OWN,
+)
 SHIPPED: dict[str, dict[str, Any]] = {
     "throughput": {"name": "alpha-fair", "parameters": {"alpha": 0.0}},
     "proportional": {"name": "alpha-fair", "parameters": {"alpha": 1.0}},

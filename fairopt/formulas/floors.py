@@ -111,9 +111,13 @@ def _of_flavor(ways: Ways, bundles: list[Bundle], rule: Division, most: Floats) 
         else:
             assert rule.log_w is not None
             floor[members] = _fair(
-                rule.log_w[members], rule.alpha, use[members], bundle.amount[named],
-                floor[members], most[members],
-            )  # fmt: skip
+                rule.log_w[members],
+                rule.alpha,
+                use[members],
+                bundle.amount[named],
+                floor[members],
+                most[members],
+            )
     return floor
 
 

@@ -214,24 +214,39 @@ def lower(instance: Instance, score: Floats) -> Lowered:
         members[node, tree.below(node)] = True
     bounds = tree.bounds
     return lowered(
-        ways.eligible, ways.owner, ways.demand, score[ways.owner] * ways.speed[:, None],
-        instance.pool, instance.limit,
-        tuple([
-            Ceiling(members[bounds.node[b]], bounds.servers[b], int(bounds.resource[b]),
-                    float(bounds.amount[b]))
-            for b in range(len(bounds))
-        ]),
-        tuple([
-            Lending(row.servers, row.resource, row.nominal, row.borrow, row.lend)
-            for row in tree.quotas
-        ]),
-        tree.parent, tree.leaf,
-        tuple([
-            Own(row.way, row.server, row.value, row.amount, row.up, row.down)
-            for row in instance.own_rows
-        ]),
+        ways.eligible,
+        ways.owner,
+        ways.demand,
+        score[ways.owner] * ways.speed[:, None],
+        instance.pool,
+        instance.limit,
+        tuple(
+            [
+                Ceiling(
+                    members[bounds.node[b]],
+                    bounds.servers[b],
+                    int(bounds.resource[b]),
+                    float(bounds.amount[b]),
+                )
+                for b in range(len(bounds))
+            ]
+        ),
+        tuple(
+            [
+                Lending(row.servers, row.resource, row.nominal, row.borrow, row.lend)
+                for row in tree.quotas
+            ]
+        ),
+        tree.parent,
+        tree.leaf,
+        tuple(
+            [
+                Own(row.way, row.server, row.value, row.amount, row.up, row.down)
+                for row in instance.own_rows
+            ]
+        ),
         instance.limit_on,
-    )  # fmt: skip
+    )
 
 
 def lowered(
@@ -264,13 +279,29 @@ def lowered(
     for r in range(pool.shape[1]):
         used = np.flatnonzero(need[:, r] > 0)
         at = np.unique(server[used])
-        rows.add(CAPACITY, at, np.full(len(at), r), pool[at, r], pool[at, r],
-                 need[used, r], np.searchsorted(at, server[used]), used)  # fmt: skip
+        rows.add(
+            CAPACITY,
+            at,
+            np.full(len(at), r),
+            pool[at, r],
+            pool[at, r],
+            need[used, r],
+            np.searchsorted(at, server[used]),
+            used,
+        )
     limited = np.flatnonzero(np.isfinite(limit))
     used = np.flatnonzero(np.isfinite(limit[user]))
     most = limit[limited]
-    rows.add(LIMIT, limited, np.full(len(limited), -1), most, most, np.ones(len(used)),
-             np.searchsorted(limited, user[used]), used)  # fmt: skip
+    rows.add(
+        LIMIT,
+        limited,
+        np.full(len(limited), -1),
+        most,
+        most,
+        np.ones(len(used)),
+        np.searchsorted(limited, user[used]),
+        used,
+    )
     if limit_on is not None:
         used = np.flatnonzero(np.isfinite(limit_on[user, server]))
         pair, row = np.unique(user[used] * len(pool) + server[used], return_inverse=True)
@@ -281,8 +312,16 @@ def lowered(
         if np.isfinite(c.most):
             used = np.flatnonzero(c.members[user] & c.servers[server] & (need[:, c.resource] > 0))
             size = c.most if c.most > 0 else pool[c.servers, c.resource].sum()
-            rows.add(BOUND, np.array([b]), np.array([-1]), np.array([c.most]), np.array([size]),
-                     need[used, c.resource], np.zeros(len(used), int), used)  # fmt: skip
+            rows.add(
+                BOUND,
+                np.array([b]),
+                np.array([-1]),
+                np.array([c.most]),
+                np.array([size]),
+                need[used, c.resource],
+                np.zeros(len(used), int),
+                used,
+            )
     nodes = 0 if parent is None else len(parent)
     host = np.zeros((len(lendings), nodes), dtype=np.int64)
     low: list[Floats] = []
@@ -299,10 +338,16 @@ def lowered(
         size = max(float(pool[lending.servers, lending.resource].sum()), float(nominal.max()))
         here = columns + sum(map(len, low)) + np.arange(len(flows))
         mine, above = position[flows], position[parent[flows]]
-        rows.add(QUOTA, np.full(len(at), q), at, nominal, np.full(len(at), size or 1.0),
-                 np.concatenate([taken[used], np.ones(len(flows)), -np.ones(len(flows))]),
-                 np.concatenate([position[leaf[user[used]]], mine, above]),
-                 np.concatenate([used, here, here]))  # fmt: skip
+        rows.add(
+            QUOTA,
+            np.full(len(at), q),
+            at,
+            nominal,
+            np.full(len(at), size or 1.0),
+            np.concatenate([taken[used], np.ones(len(flows)), -np.ones(len(flows))]),
+            np.concatenate([position[leaf[user[used]]], mine, above]),
+            np.concatenate([used, here, here]),
+        )
         low.append(-lending.borrow[flows])
         high.append(lending.lend[flows])
     if own:
@@ -311,16 +356,29 @@ def lowered(
     matrix = rows.matrix(columns + len(flow_low))
     users, (servers, resources) = len(limit), pool.shape
     return Lowered(
-        (users, servers, resources, len(ceilings), len(lendings), nodes, len(own)), user, server,
-        way, score[way, server], matrix, *rows.said(), flow_low, flow_high, host,
+        (users, servers, resources, len(ceilings), len(lendings), nodes, len(own)),
+        user,
+        server,
+        way,
+        score[way, server],
+        matrix,
+        *rows.said(),
+        flow_low,
+        flow_high,
+        host,
         np.concatenate(rows.unit),
-    )  # fmt: skip
+    )
 
 
 def _own_rows(
-    rows: _Rows, own: tuple[Own, ...], need: Floats, pool: Floats, way: Ints, server: Ints,
+    rows: _Rows,
+    own: tuple[Own, ...],
+    need: Floats,
+    pool: Floats,
+    way: Ints,
+    server: Ints,
     ways: int,
-) -> None:  # fmt: skip
+) -> None:
     """The rows of own rules; of each a typical amount is the larger of its own and of what its
     terms count where everybody has an equal part of each server."""
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -335,9 +393,16 @@ def _own_rows(
         if not (rule.up and rule.down):
             sides = [(UP, 1.0)] if rule.up else [(DOWN, -1.0)]
         for what, sign in sides:
-            rows.add(RULE, np.array([j]), np.array([what]), np.array([sign * rule.amount]),
-                     np.array([size]), sign * rule.value, np.zeros(len(used), int),
-                     used)  # fmt: skip
+            rows.add(
+                RULE,
+                np.array([j]),
+                np.array([what]),
+                np.array([sign * rule.amount]),
+                np.array([size]),
+                sign * rule.value,
+                np.zeros(len(used), int),
+                used,
+            )
 
 
 def _hosts(parent: Ints, lending: Lending) -> Ints:
@@ -362,9 +427,16 @@ class _Rows:
         self.unit: list[Floats] = []
 
     def add(
-        self, kind: int, one: Ints, two: Ints, rhs: Floats, unit: Floats,
-        value: Floats, row: Ints, column: Ints,
-    ) -> None:  # fmt: skip
+        self,
+        kind: int,
+        one: Ints,
+        two: Ints,
+        rhs: Floats,
+        unit: Floats,
+        value: Floats,
+        row: Ints,
+        column: Ints,
+    ) -> None:
         self.entries.append((value, row + self.count, column))
         self.kind.append(np.full(len(one), kind))
         self.one.append(one)

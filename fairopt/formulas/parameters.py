@@ -103,16 +103,18 @@ RULES: dict[str, dict[str, Rule]] = {
     "throughput": {},
     "proportional": {"criterion": _CRITERION, "over": _OVER},
     "alpha-fair": {
-        "alpha": _NUMBER._replace(needed=True), "criterion": _CRITERION, "weight_inside": _FLAG,
+        "alpha": _NUMBER._replace(needed=True),
+        "criterion": _CRITERION,
+        "weight_inside": _FLAG,
         "over": _OVER,
     },
-    "max-min": {
-        "criterion": _CRITERION, "measure": _one_of(MEASURES, none=True), "over": _OVER,
-    },
+    "max-min": {"criterion": _CRITERION, "measure": _one_of(MEASURES, none=True), "over": _OVER},
     "tradeoff": {
-        "t_pf": _NUMBER, "t_drf": _NUMBER,
+        "t_pf": _NUMBER,
+        "t_drf": _NUMBER,
         "g": _STEEPNESS,
-        "equal_across": _FLAG, "equal_within": _FLAG,
+        "equal_across": _FLAG,
+        "equal_within": _FLAG,
     },
     "ps-dsf": {
         "division": _one_of(DIVISIONS),
@@ -125,11 +127,8 @@ RULES: dict[str, dict[str, Rule]] = {
     "drf-hug": {},
     "equal-m": {"mix": _one_of(MIXES)},
     "sum-m": {},
-    "bmf": {
-        "method": _one_of(BOTTLENECKS, none=True),
-        "objective": _OBJECTIVE,
-    },
-}  # fmt: skip
+    "bmf": {"method": _one_of(BOTTLENECKS, none=True), "objective": _OBJECTIVE},
+}
 
 
 CRITERION = {"max-min": "drf", "tradeoff": "dominant-share"}
@@ -185,9 +184,12 @@ def _filling(name: str) -> dict[str, Rule]:
         return {"increment": step}
     tie = _one_of(TIES)
     return {
-        "selection": _one_of(SELECTIONS), "seed": Rule("a whole number", _seed),
-        "increment": step, "user_tie": tie, "server_tie": tie,
-    }  # fmt: skip
+        "selection": _one_of(SELECTIONS),
+        "seed": Rule("a whole number", _seed),
+        "increment": step,
+        "user_tie": tie,
+        "server_tie": tie,
+    }
 
 
 def _seed(value: Any) -> bool:

@@ -64,8 +64,5 @@ def objective_10(
     return float((common_tasks(inst, tasks) / inst.weight).sum())
 
 
-OBJECTIVES: dict[str, Callable[..., float | None]] = {
-    "equal-m": objective_9,
-    "sum-m": objective_10,
-}
+OBJECTIVES: dict[str, Callable[..., float | None]] = {"equal-m": objective_9, "sum-m": objective_10}
 """family -> objective of (instance, tasks, parameters, steps)"""

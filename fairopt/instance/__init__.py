@@ -100,11 +100,19 @@ class Instance(Fields):
     ) -> None:
         faults: list[Fault] = []
         arrays, own = by_name(
-            {"demand": demand, "capacity": capacity, "placement": placement, "weight": weight,
-             "limit": limit, "count": count, "demand_fixed": demand_fixed,
-             "demand_power": demand_power, "limit_on": limit_on},
+            {
+                "demand": demand,
+                "capacity": capacity,
+                "placement": placement,
+                "weight": weight,
+                "limit": limit,
+                "count": count,
+                "demand_fixed": demand_fixed,
+                "demand_power": demand_power,
+                "limit_on": limit_on,
+            },
             {"users": users, "servers": servers, "resources": resources},
-        )  # fmt: skip
+        )
         curves, most_on = [arrays.pop(name) for name in CURVES], arrays.pop("limit_on")
         d, c, delta, phi, most, machines = shaped(**arrays, faults=faults)
         fixed, power = (
@@ -125,12 +133,20 @@ class Instance(Fields):
         if ways:
             d = reference(ways, names[0], d)
         fields = {
-            "demand": sealed(d), "capacity": sealed(c), "placement": sealed(delta),
-            "weight": sealed(phi), "limit": sealed(most), "count": sealed(machines), **kinds,
-            "demand_fixed": fixed, "demand_power": power, "quotas": promised, "modes": ways,
+            "demand": sealed(d),
+            "capacity": sealed(c),
+            "placement": sealed(delta),
+            "weight": sealed(phi),
+            "limit": sealed(most),
+            "count": sealed(machines),
+            **kinds,
+            "demand_fixed": fixed,
+            "demand_power": power,
+            "quotas": promised,
+            "modes": ways,
             "rules": own_rules,
             "limit_on": most_on,
-        }  # fmt: skip
+        }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         faults.extend(value_faults(self))
@@ -210,13 +226,22 @@ class Instance(Fields):
         users, servers = [self.users[k] for k in n.tolist()], [self.servers[k] for k in i.tolist()]
         fixed, power = (None if self.linear else getattr(self, name)[n] for name in CURVES)
         return Instance(
-            demand, self.capacity[i], self.placement[np.ix_(n, i)], self.weight[n], self.limit[n],
-            self.count[i], users, servers, self.resources, fixed, power,
+            demand,
+            self.capacity[i],
+            self.placement[np.ix_(n, i)],
+            self.weight[n],
+            self.limit[n],
+            self.count[i],
+            users,
+            servers,
+            self.resources,
+            fixed,
+            power,
             self.quotas and restricted(self.quotas, users, servers),
             self.modes and within(self.modes, users, servers),
             own_restricted(self.rules, users, servers, self.quotas or Quotas()),
             None if self.limit_on is None else self.limit_on[np.ix_(n, i)],
-        )  # fmt: skip
+        )
 
     def replace(self, **changes: Any) -> Instance:
         """A copy with some fields changed, validated again."""
@@ -316,6 +341,14 @@ def _grouped(label: Ints) -> dict[int, Ints]:
 
 
 __all__ = [
-    "BLOCK", "Bools", "Fields", "Floats", "Instance", "Ints", "frozen", "is_sealed", "remembered",
+    "BLOCK",
+    "Bools",
+    "Fields",
+    "Floats",
+    "Instance",
+    "Ints",
+    "frozen",
+    "is_sealed",
+    "remembered",
     "sealed",
-]  # fmt: skip
+]

@@ -75,15 +75,18 @@ def shaped(
         delta = (delta != 0.0) | odd
     bad = ~((machines >= 1) & (machines == np.floor(machines)) & (machines < 2**53))
     faults.extend(
-        Fault(f"count[{i}]", f"{machines[i]:g}", "a whole number >= 1")
-        for i in np.flatnonzero(bad)
+        Fault(f"count[{i}]", f"{machines[i]:g}", "a whole number >= 1") for i in np.flatnonzero(bad)
     )
     machines = np.where(bad, 1.0, machines)
     # + 0.0 turns -0.0 into 0.0: equal instances have equal bytes
     return (
-        d + 0.0, c + 0.0, np.array(delta, dtype=np.bool_), phi + 0.0, most + 0.0,
+        d + 0.0,
+        c + 0.0,
+        np.array(delta, dtype=np.bool_),
+        phi + 0.0,
+        most + 0.0,
         machines.astype(np.int64),
-    )  # fmt: skip
+    )
 
 
 def curve(
@@ -123,9 +126,12 @@ def curve_faults(inst: Fields) -> Iterator[Fault]:
         return
     for name, bad, wanted in (
         ("demand_fixed", _improper(inst.demand_fixed), "a finite number >= 0"),
-        ("demand_power", ~((inst.demand_power > 0) & (inst.demand_power <= 1)),
-         "a number > 0, at most 1 (more tasks may not cost more each)"),
-    ):  # fmt: skip
+        (
+            "demand_power",
+            ~((inst.demand_power > 0) & (inst.demand_power <= 1)),
+            "a number > 0, at most 1 (more tasks may not cost more each)",
+        ),
+    ):
         values = getattr(inst, name)
         for n, r in np.argwhere(bad):
             place = f"users.{inst.users[n]}.{name}.{inst.resources[r]}"
@@ -189,6 +195,7 @@ def named(
     kind: str, given: Sequence[str] | None, letter: str, size: int, faults: list[Fault]
 ) -> tuple[str, ...]:
     """The names given; letter1, letter2, ... if none are given or they are faulty."""
+
     def default() -> tuple[str, ...]:
         return tuple([f"{letter}{k}" for k in range(1, size + 1)])
 
@@ -291,9 +298,10 @@ def eligibility_faults(inst: Fields) -> Iterator[Fault]:
         if len(inst.servers) > 4:
             reasons.append(f"and {len(inst.servers) - 4} more")
         yield Fault(
-            f"users.{inst.users[n]}", "eligible on no server: " + "; ".join(reasons),
+            f"users.{inst.users[n]}",
+            "eligible on no server: " + "; ".join(reasons),
             "a server that placement allows and that has every demanded resource",
-        )  # fmt: skip
+        )
     most = float(inst.capacity.max(initial=0.0)) * float(inst.count.max(initial=1))
     if not most < 1e250:
         yield Fault("capacity", f"{most:g}", "less than 1e250 (choose a larger unit)")
@@ -318,8 +326,6 @@ def _why_not(inst: Fields, n: int, i: int) -> str:
     if not inst.linear and (fixed := inst.demand_fixed[n] > inst.pool[i]).any():
         return f"{inst.servers[i]} has too little {inst.resources[int(np.argmax(fixed))]} to begin"
     missing = [
-        name
-        for k, name in enumerate(inst.resources)
-        if d[k] > 0 and inst.capacity[i, k] == 0
+        name for k, name in enumerate(inst.resources) if d[k] > 0 and inst.capacity[i, k] == 0
     ]
     return f"{inst.servers[i]} has no {' and no '.join(missing) or 'usable capacity'}"

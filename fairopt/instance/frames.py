@@ -38,10 +38,12 @@ def arguments(users: Any, servers: Any, placement: Any = None) -> dict[str, Any]
         if column not in known:
             faults.append(Fault(f"users.{column}", "an unknown column", nearest(column, known)))
     found: dict[str, Any] = {
-        "users": _names(users), "servers": _names(servers), "resources": resources,
+        "users": _names(users),
+        "servers": _names(servers),
+        "resources": resources,
         "demand": _matrix(users, "users", resources, faults),
         "capacity": _matrix(servers, "servers", resources, faults),
-    }  # fmt: skip
+    }
     for place, frame, extra in (("users", users, USER), ("servers", servers, SERVER)):
         for column, empty in extra.items():
             if column in frame.columns:
@@ -67,9 +69,7 @@ def _names(frame: Any) -> list[str]:
     return [str(name) for name in rows]
 
 
-def _matrix(
-    frame: Any, place: str, resources: list[str], faults: list[Fault]
-) -> list[list[float]]:  # fmt: skip
+def _matrix(frame: Any, place: str, resources: list[str], faults: list[Fault]) -> list[list[float]]:
     """Rows by resources; a resource without a column is 0."""
     size = len(frame.index)
     columns = [

@@ -22,10 +22,14 @@ def html(inst: Fields, title: str) -> str:
         extra.append(("limit", inst.limit.tolist()))
     demand = inst.demand if inst.demand.ndim == 2 else inst.demand[:, 0]
     rows = (
-        [name, *(values[n] for _, values in extra), *demand[n, : len(shown)].tolist(),
-         f"{np.count_nonzero(inst.eligible[n])} of {servers}"]
+        [
+            name,
+            *(values[n] for _, values in extra),
+            *demand[n, : len(shown)].tolist(),
+            f"{np.count_nonzero(inst.eligible[n])} of {servers}",
+        ]
         for n, name in enumerate(inst.users)
-    )  # fmt: skip
+    )
     machines = (
         [name, int(inst.count[i]), *inst.capacity[i, : len(shown)].tolist()]
         for i, name in enumerate(inst.servers)
@@ -34,11 +38,19 @@ def html(inst: Fields, title: str) -> str:
     more = f" (the first {RESOURCES} of {resources} resources)" if resources > RESOURCES else ""
     return markup.block(
         markup.line(title),
-        markup.table(f"Users: {of}{more}", ["user", *(name for name, _ in extra), *shown,
-                     "servers"], rows, users),
-        markup.table(f"Servers: capacity of a machine{more}", ["server", "machines", *shown],
-                     machines, servers),
-    )  # fmt: skip
+        markup.table(
+            f"Users: {of}{more}",
+            ["user", *(name for name, _ in extra), *shown, "servers"],
+            rows,
+            users,
+        ),
+        markup.table(
+            f"Servers: capacity of a machine{more}",
+            ["server", "machines", *shown],
+            machines,
+            servers,
+        ),
+    )
 
 
 __all__ = ["html"]

@@ -21,20 +21,38 @@ from fairopt.errors import BadInput, Fault
 Given = ArrayLike | Mapping[str, Any]
 USERS, SERVERS, RESOURCES = "users", "servers", "resources"
 AXES = {
-    "demand": (USERS, RESOURCES), "capacity": (SERVERS, RESOURCES),
-    "placement": (USERS, SERVERS), "weight": (USERS,), "limit": (USERS,), "count": (SERVERS,),
-    "tasks": (USERS, SERVERS), "prices": (SERVERS, RESOURCES), "limit_prices": (USERS,),
-    "score": (USERS, SERVERS), "demand_fixed": (USERS, RESOURCES),
-    "demand_power": (USERS, RESOURCES), "floor_prices": (USERS,),
-    "limit_on": (USERS, SERVERS), "limit_on_prices": (USERS, SERVERS),
-}  # fmt: skip
+    "demand": (USERS, RESOURCES),
+    "capacity": (SERVERS, RESOURCES),
+    "placement": (USERS, SERVERS),
+    "weight": (USERS,),
+    "limit": (USERS,),
+    "count": (SERVERS,),
+    "tasks": (USERS, SERVERS),
+    "prices": (SERVERS, RESOURCES),
+    "limit_prices": (USERS,),
+    "score": (USERS, SERVERS),
+    "demand_fixed": (USERS, RESOURCES),
+    "demand_power": (USERS, RESOURCES),
+    "floor_prices": (USERS,),
+    "limit_on": (USERS, SERVERS),
+    "limit_on_prices": (USERS, SERVERS),
+}
 """the axes of each argument; the first argument with labels names an axis, others must agree"""
 BY_SERVER = (USERS, SERVERS, RESOURCES)
 DEFAULTS = {
-    "placement": 1.0, "weight": 1.0, "limit": np.inf, "count": 1.0,
-    "tasks": 0.0, "prices": 0.0, "limit_prices": 0.0, "demand_fixed": 0.0, "demand_power": 1.0,
-    "floor_prices": 0.0, "limit_on": np.inf, "limit_on_prices": 0.0,
-}  # fmt: skip
+    "placement": 1.0,
+    "weight": 1.0,
+    "limit": np.inf,
+    "count": 1.0,
+    "tasks": 0.0,
+    "prices": 0.0,
+    "limit_prices": 0.0,
+    "demand_fixed": 0.0,
+    "demand_power": 1.0,
+    "floor_prices": 0.0,
+    "limit_on": np.inf,
+    "limit_on_prices": 0.0,
+}
 """the value of a user or server that a dict leaves out"""
 ENTRY = {"demand_power": 1.0, "limit_on": np.inf}
 """the value of an entry that a dict of dicts leaves out, where it is not 0"""
@@ -195,8 +213,9 @@ def _of_dict(key: str, given: Mapping[Any, Any], faults: list[Fault]) -> Labelle
         rows = {user: _texts(row) for user, row in given.items()}
         faults.extend(
             Fault(f"placement.{user}", repr(given[user]), "a list of servers")
-            for user, row in rows.items() if row is None
-        )  # fmt: skip
+            for user, row in rows.items()
+            if row is None
+        )
         given = {user: dict.fromkeys(row or (), 1.0) for user, row in rows.items()}
     cells: dict[tuple[Any, ...], Any] = {(name,): value for name, value in given.items()}
     labels = [tuple(given)]

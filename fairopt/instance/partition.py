@@ -48,9 +48,11 @@ class Partition:
         their table, in which `first` users stand before them."""
         servers, resources = capacity.shape
         wanted = {
-            "demand": (len(self.demand), resources), "placement": (len(self.demand), servers),
-            "weight": (len(self.demand),), "limit": (len(self.demand),),
-        }  # fmt: skip
+            "demand": (len(self.demand), resources),
+            "placement": (len(self.demand), servers),
+            "weight": (len(self.demand),),
+            "limit": (len(self.demand),),
+        }
         shapes = [
             Fault(f"{place}, {name}", f"shape {getattr(self, name).shape}", f"shape {shape}")
             for name, shape in wanted.items()
@@ -59,14 +61,20 @@ class Partition:
         if shapes:
             return shapes
         rules = (
-            ("demand", ~(np.isfinite(self.demand) & (self.demand >= 0)).all(axis=1),
-             "finite numbers >= 0"),
+            (
+                "demand",
+                ~(np.isfinite(self.demand) & (self.demand >= 0)).all(axis=1),
+                "finite numbers >= 0",
+            ),
             ("demand", ~(self.demand > 0).any(axis=1), "some resource demanded"),
-            ("placement", ~self.placement.any(axis=1),
-             "at least one server, that has all the user demands"),
+            (
+                "placement",
+                ~self.placement.any(axis=1),
+                "at least one server, that has all the user demands",
+            ),
             ("weight", ~(np.isfinite(self.weight) & (self.weight > 0)), "a finite number > 0"),
             ("limit", ~(self.limit > 0), "a number > 0, or inf"),
-        )  # fmt: skip
+        )
         return [
             Fault(f"{place}, user {first + n + 1}, {name}", _shown(getattr(self, name)[n]), want)
             for name, bad, want in rules

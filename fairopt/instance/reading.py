@@ -84,10 +84,13 @@ def number(value: Any, place: str, faults: Faults, wanted: str = AMOUNT) -> floa
     except OverflowError:
         x = math.inf
     good = {
-        AMOUNT: 0 <= x < math.inf, POSITIVE: 0 < x < math.inf, LIMIT: x > 0,
+        AMOUNT: 0 <= x < math.inf,
+        POSITIVE: 0 < x < math.inf,
+        LIMIT: x > 0,
         UNBOUNDED: x >= 0,
-        FINITE: math.isfinite(x), WHOLE: 1 <= x < 2**53 and x == math.floor(x),
-    }[wanted]  # fmt: skip
+        FINITE: math.isfinite(x),
+        WHOLE: 1 <= x < 2**53 and x == math.floor(x),
+    }[wanted]
     if not good:
         faults.add(place, shown(value), wanted)
         return 1.0
@@ -206,7 +209,23 @@ def build(faults: Faults, **arrays: Any) -> Instance:
 
 
 __all__ = [
-    "AMOUNT", "FINITE", "LIMIT", "MOST", "POSITIVE", "UNBOUNDED", "WHOLE", "Faults", "build",
-    "by_name", "known_keys", "listed", "names", "nearest", "number", "shown", "table",
-    "tables_by_name", "text",
-]  # fmt: skip
+    "AMOUNT",
+    "FINITE",
+    "LIMIT",
+    "MOST",
+    "POSITIVE",
+    "UNBOUNDED",
+    "WHOLE",
+    "Faults",
+    "build",
+    "by_name",
+    "known_keys",
+    "listed",
+    "names",
+    "nearest",
+    "number",
+    "shown",
+    "table",
+    "tables_by_name",
+    "text",
+]

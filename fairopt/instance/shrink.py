@@ -101,9 +101,10 @@ def _without_resource(name: str, inst: Instance) -> Instance | None:
     if not kept:
         return None
     return inst.replace(
-        demand=inst.demand[..., kept], capacity=inst.capacity[:, kept],
+        demand=inst.demand[..., kept],
+        capacity=inst.capacity[:, kept],
         resources=[inst.resources[r] for r in kept],
-    )  # fmt: skip
+    )
 
 
 def _plainer(inst: Instance) -> list[Move]:

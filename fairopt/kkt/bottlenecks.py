@@ -40,18 +40,23 @@ def tables(alloc: Allocation) -> tuple[Table, ...]:
     stops = [_stop(alloc, int(a), int(b), level, full, top) for a, b in zip(n, i, strict=True)]
     s = "s" if everywhere else "a"
     pairs = {
-        **named(alloc), "gamma": inst.alone[n, i], s: share[n, i], f"{s}/phi": level[n, i],
-        "bottleneck": [name for name, _ in stops], "largest there": [at for _, at in stops],
-    }  # fmt: skip
+        **named(alloc),
+        "gamma": inst.alone[n, i],
+        s: share[n, i],
+        f"{s}/phi": level[n, i],
+        "bottleneck": [name for name, _ in stops],
+        "largest there": [at for _, at in stops],
+    }
     what = "x_n/gamma[n,i], x_n all tasks of n" if everywhere else "x[n,i]/gamma[n,i]"
     return (
         Table(
             f"{s}[n,i] = {what}; gamma[n,i] what n could run there alone",
             f"a bottleneck is full, demanded, and the largest {s}/phi of its holders is at most "
             "the user's own",
-            pairs, _held(alloc, full, top, f"largest {s}/phi"),
+            pairs,
+            _held(alloc, full, top, f"largest {s}/phi"),
         ),
-    )  # fmt: skip
+    )
 
 
 def _rows(alloc: Allocation, x: Floats, level: Floats) -> tuple[Any, Floats]:
@@ -80,11 +85,13 @@ def _held(alloc: Allocation, full: Any, top: Floats, name: str) -> dict[str, Any
     inst = alloc.instance
     i, r = np.nonzero(inst.pool > 0)
     return {
-        "server": [inst.servers[k] for k in i], "resource": [inst.resources[k] for k in r],
-        "used": alloc.used[i, r], "capacity": inst.pool[i, r],
+        "server": [inst.servers[k] for k in i],
+        "resource": [inst.resources[k] for k in r],
+        "used": alloc.used[i, r],
+        "capacity": inst.pool[i, r],
         "full": ["yes" if full[a, b] else "-" for a, b in zip(i, r, strict=True)],
         name: top[i, r],
-    }  # fmt: skip
+    }
 
 
 def _largest(alloc: Allocation) -> Table:
@@ -101,12 +108,14 @@ def _largest(alloc: Allocation) -> Table:
         names = ", ".join(inst.resources[r] for r in np.flatnonzero(own))
         stops.append(names or ("its limit" if limited else "none"))
     pairs = {
-        **named(alloc), **{name: part[:, r] for r, name in enumerate(inst.resources)},
+        **named(alloc),
+        **{name: part[:, r] for r, name in enumerate(inst.resources)},
         "bottleneck": stops,
-    }  # fmt: skip
+    }
     rows = _held(alloc, full[None], top[None], "largest")
     return Table(
         "each user's part of each resource, over its weight",
         "a bottleneck is full, and nobody holds more of it, by weight, than the user",
-        pairs, rows,
-    )  # fmt: skip
+        pairs,
+        rows,
+    )

@@ -25,14 +25,13 @@ def named(alloc: Allocation) -> dict[str, Any]:
     inst = alloc.instance
     n, i = inst.pairs
     return {
-        "user": [inst.users[k] for k in n], "server": [inst.servers[k] for k in i],
+        "user": [inst.users[k] for k in n],
+        "server": [inst.servers[k] for k in i],
         "x": clean(alloc)[n, i],
-    }  # fmt: skip
+    }
 
 
-def priced(
-    alloc: Allocation, gain: Floats, duals: Floats, limits: Floats | None
-) -> dict[str, Any]:
+def priced(alloc: Allocation, gain: Floats, duals: Floats, limits: Floats | None) -> dict[str, Any]:
     """The columns of every eligible pair.
 
     Parameters
@@ -83,8 +82,10 @@ def constraints(
     columns: dict[str, Any] = {
         "server": [inst.servers[k] for k in i] + [LIMIT_OF] * len(whose),
         "resource": [inst.resources[k] for k in r] + [inst.users[k] for k in whose],
-        "used": used, "capacity": there, "slack": slack,
-    }  # fmt: skip
+        "used": used,
+        "capacity": there,
+        "slack": slack,
+    }
     if prices is not None:
         mu = np.full(len(inst.users), np.nan) if limit_prices is None else limit_prices
         columns["price"] = np.concatenate([prices[i, r], mu[whose]])

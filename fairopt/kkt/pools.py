@@ -50,13 +50,21 @@ def _equal(alloc: Allocation, prices: Floats, mu: Floats) -> Table:
     _, least = pools.equal_level(inst)
     pairs = priced(alloc, gain, duals, limits)
     x = pairs.pop("x")
-    pairs = {"user": pairs.pop("user"), "server": pairs.pop("server"), "x": x,
-             "phi M": least[n, i], **pairs}  # fmt: skip
+    pairs = {
+        "user": pairs.pop("user"),
+        "server": pairs.pop("server"),
+        "x": x,
+        "phi M": least[n, i],
+        **pairs,
+    }
     return Table(
         f"(9): max sum x d/(c phi_n) = {alloc.objective:.6g}, x[n,i] >= phi_n M",
         "nu = cost - gain >= 0, and 0 where x > phi M; lambda > 0 only where slack is 0",
-        pairs, constraints(alloc, duals, limits, prices, mu), factor, duals,
-    )  # fmt: skip
+        pairs,
+        constraints(alloc, duals, limits, prices, mu),
+        factor,
+        duals,
+    )
 
 
 def _common(alloc: Allocation, prices: Floats, mu: Floats) -> Table:
@@ -69,10 +77,12 @@ def _common(alloc: Allocation, prices: Floats, mu: Floats) -> Table:
     cost = each.sum(axis=1) + mu * machines
     factor = _scale(gain, cost)
     pairs: dict[str, Any] = {
-        "user": list(inst.users), "server": ["all its pools"] * len(inst.users),
-        "x": pools.common_tasks(inst, alloc.tasks), "gain": gain,
+        "user": list(inst.users),
+        "server": ["all its pools"] * len(inst.users),
+        "x": pools.common_tasks(inst, alloc.tasks),
+        "gain": gain,
         **{f"on {name}": each[:, k] * factor for k, name in enumerate(inst.servers)},
-    }  # fmt: skip
+    }
     if np.isfinite(inst.limit).any():
         pairs["limit"] = mu * machines * factor
     pairs |= {"cost": cost * factor, "nu": settled(cost * factor, gain)}
@@ -80,5 +90,8 @@ def _common(alloc: Allocation, prices: Floats, mu: Floats) -> Table:
     return Table(
         f"(10): max sum M_n/phi_n = {alloc.objective:.6g}, x[n,i] = M_n; gain = 1/phi_n",
         "nu = cost - gain >= 0, and 0 where M_n > 0 (column x); lambda > 0 only where slack is 0",
-        pairs, constraints(alloc, duals, mu * factor, prices, mu), factor, duals,
-    )  # fmt: skip
+        pairs,
+        constraints(alloc, duals, mu * factor, prices, mu),
+        factor,
+        duals,
+    )

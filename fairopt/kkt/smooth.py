@@ -53,10 +53,15 @@ def tables(alloc: Allocation) -> tuple[Table, ...]:
     duals, limits = prices * scale, mu * scale
     return (
         Table(
-            title, CONDITION, priced(alloc, gain, duals, limits),
-            constraints(alloc, duals, limits, prices, mu), factor, duals, tuple(notes),
+            title,
+            CONDITION,
+            priced(alloc, gain, duals, limits),
+            constraints(alloc, duals, limits, prices, mu),
+            factor,
+            duals,
+            tuple(notes),
         ),
-    )  # fmt: skip
+    )
 
 
 def _of_full(alloc: Allocation, prices: Floats) -> Floats:

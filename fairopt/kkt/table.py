@@ -42,9 +42,13 @@ class Table:
     def plain(self) -> dict[str, Any]:
         """The table as JSON data."""
         return {
-            "title": self.title, "condition": self.condition, "factor": self.factor,
-            "pairs": _listed(self.pairs), "rows": _listed(self.rows), "notes": list(self.notes),
-        }  # fmt: skip
+            "title": self.title,
+            "condition": self.condition,
+            "factor": self.factor,
+            "pairs": _listed(self.pairs),
+            "rows": _listed(self.rows),
+            "notes": list(self.notes),
+        }
 
     def worst(self) -> dict[str, float]:
         """How far the conditions are from holding, each relative to what it is made of.

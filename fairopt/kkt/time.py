@@ -27,8 +27,13 @@ def tables(alloc: Allocation) -> tuple[Table, ...]:
         raise UsageError("kkt: a user without tasks gains without bound; the answer is no optimum")
     gain = (inst.weight / total)[n]
     cost = tau[i] * part[n, i]
-    pairs = {**named(alloc), "gamma": inst.alone[n, i], "s/phi": total[n] * part[n, i]
-             / inst.weight[n], "gain": gain, "time": cost}  # fmt: skip
+    pairs = {
+        **named(alloc),
+        "gamma": inst.alone[n, i],
+        "s/phi": total[n] * part[n, i] / inst.weight[n],
+        "gain": gain,
+        "time": cost,
+    }
     capped = np.flatnonzero(np.isfinite(inst.limit))
     if len(capped):
         pairs["limit"], cost = mu[n], cost + mu[n]
@@ -41,16 +46,20 @@ def tables(alloc: Allocation) -> tuple[Table, ...]:
     rows = {
         "server": [inst.servers[k] for k in usable] + [LIMIT_OF] * len(capped),
         "resource": ["time"] * len(usable) + [inst.users[k] for k in capped],
-        "used": use, "capacity": there, "slack": slack, "lambda": dual,
+        "used": use,
+        "capacity": there,
+        "slack": slack,
+        "lambda": dual,
         "slack x lambda": slack * dual,
-    }  # fmt: skip
+    }
     return (
         Table(
             "max sum phi_n log x_n, sum_n x[n,i]/gamma[n,i] <= 1; gain = phi_n/x_n",
             "nu = tau_i/gamma[n,i] - gain >= 0, and 0 where x > 0; tau (lambda) = 1/least s/phi",
-            pairs, rows,
+            pairs,
+            rows,
         ),
-    )  # fmt: skip
+    )
 
 
 def prices_of_time(alloc: Allocation) -> tuple[np.ndarray, np.ndarray]:

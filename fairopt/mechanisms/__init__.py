@@ -32,20 +32,32 @@ CLEAR = 1e-3
 """least residual that counts as a violation, far above the tolerances of the checks"""
 LARGE = 5e-2
 """a lie or change with this residual ends the search for a worse one"""
-EACH = {"strategy-proof": 60, "scale-invariant": 12, "resource-monotone": 40,
-        "population-monotone": 6}  # fmt: skip
+EACH = {
+    "strategy-proof": 60,
+    "scale-invariant": 12,
+    "resource-monotone": 40,
+    "population-monotone": 6,
+}
 """changes tried on one instance"""
 CHANGES = {"scale-invariant": 120, "resource-monotone": 300, "population-monotone": 60}
 """changes tried in all; the number of lies is an argument of `survey`"""
 OWN_PARETO = "pareto-optimal-own"
 """Pareto optimality among the allocations the mechanism can make, such as time division"""
 SHORT = {
-    "sharing-incentive": "SI", "pool-sharing-incentive": "PSI", "envy-free": "EF",
-    OWN_PARETO: "PO", "pareto-optimal": "POR", "bottleneck-fair": "BF",
+    "sharing-incentive": "SI",
+    "pool-sharing-incentive": "PSI",
+    "envy-free": "EF",
+    OWN_PARETO: "PO",
+    "pareto-optimal": "POR",
+    "bottleneck-fair": "BF",
     "single-resource-fair": "SRF",
-    "single-bottleneck-fair": "SBF", "no-justified-complaints": "NJC", "strategy-proof": "SP",
-    "scale-invariant": "SC", "resource-monotone": "RM", "population-monotone": "PM",
-}  # fmt: skip
+    "single-bottleneck-fair": "SBF",
+    "no-justified-complaints": "NJC",
+    "strategy-proof": "SP",
+    "scale-invariant": "SC",
+    "resource-monotone": "RM",
+    "population-monotone": "PM",
+}
 """heads of the table's columns"""
 
 
@@ -88,18 +100,22 @@ class Cell:
 
 _ALL = (
     Mechanism("throughput", "throughput"),
-    *(Mechanism(f"proportional ({c})", "proportional", {"criterion": c})
-      for c in ("tasks", "dominant-share", "drf")),
+    *(
+        Mechanism(f"proportional ({c})", "proportional", {"criterion": c})
+        for c in ("tasks", "dominant-share", "drf")
+    ),
     Mechanism("alpha-fair (2)", "alpha-fair", {"alpha": 2.0}),
-    *(Mechanism(f"max-min ({c})", "max-min", {"criterion": c})
-      for c in ("drf", "tsf", "cdrf", "tasks", "dominant-share")),
+    *(
+        Mechanism(f"max-min ({c})", "max-min", {"criterion": c})
+        for c in ("drf", "tsf", "cdrf", "tasks", "dominant-share")
+    ),
     Mechanism("ps-dsf (rdm)", "ps-dsf", {"division": "rdm"}),
     Mechanism("ps-dsf (tdm)", "ps-dsf", {"division": "tdm"}),
     Mechanism("per-server-drf", "per-server-drf"),
     Mechanism("tradeoff (1, 1)", "tradeoff", {"t_pf": 1.0, "t_drf": 1.0}),
     Mechanism("bmf (pool)", "bmf", {}, pool=True),
     Mechanism("drf-hug (pool)", "drf-hug", {}, pool=True),
-)  # fmt: skip
+)
 MECHANISMS = tuple(mechanism for mechanism in _ALL if mechanism.name in NOTIONS)
 """the rows of the table; C-DRFH of khamse2016 is max-min (drf), TSF max-min (tsf)"""
 

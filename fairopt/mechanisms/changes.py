@@ -97,8 +97,10 @@ class Change:
         if self.kind == "resource-monotone":
             for server, row in self.found["capacity"].items():
                 for resource in row:
-                    fewer = {s: {r: a for r, a in rest.items() if (s, r) != (server, resource)}
-                             for s, rest in self.found["capacity"].items()}  # fmt: skip
+                    fewer = {
+                        s: {r: a for r, a in rest.items() if (s, r) != (server, resource)}
+                        for s, rest in self.found["capacity"].items()
+                    }
                     yield replace(self, found={**self.found, "capacity": fewer})
 
     def _lie(self, inst: Instance) -> Lie:
@@ -111,9 +113,11 @@ class Change:
     def _amounts(self, inst: Instance) -> list[tuple[int, int, float]]:
         return [
             (inst.servers.index(server), inst.resources.index(resource), amount)
-            for server, row in self.found["capacity"].items() if server in inst.servers
-            for resource, amount in row.items() if resource in inst.resources
-        ]  # fmt: skip
+            for server, row in self.found["capacity"].items()
+            if server in inst.servers
+            for resource, amount in row.items()
+            if resource in inst.resources
+        ]
 
 
 def _position(user: str, inst: Instance) -> int:

@@ -20,8 +20,12 @@ LEAST = 1e-2
 """least residual while shrinking, unless the violation found is smaller"""
 BUDGET = 250
 """instances tried while shrinking"""
-CHANGED = {"strategy-proof": "lied", "scale-invariant": "scaled", "resource-monotone": "grown",
-           "population-monotone": "left"}  # fmt: skip
+CHANGED = {
+    "strategy-proof": "lied",
+    "scale-invariant": "scaled",
+    "resource-monotone": "grown",
+    "population-monotone": "left",
+}
 """ending of the name of the second model of a pair"""
 
 
@@ -70,11 +74,7 @@ def examples(table: dict[str, tuple[Mechanism, dict[str, Cell]]]) -> list[Exampl
 
 
 def violation(
-    mechanism: Mechanism,
-    name: str,
-    instance: Instance,
-    change: Change | None,
-    strict: bool = False,
+    mechanism: Mechanism, name: str, instance: Instance, change: Change | None, strict: bool = False
 ) -> tuple[float, str, Allocation, Allocation | None] | None:
     """(residual, words, answer, answer after the change); None without certified answers.
 
@@ -144,9 +144,10 @@ def _renamed(instance: Instance, change: Change | None) -> tuple[Instance, Chang
     servers = {server: f"s{k}" for k, server in enumerate(instance.servers, start=1)}
     resources = {resource: f"r{k}" for k, resource in enumerate(instance.resources, start=1)}
     plain = instance.replace(
-        users=list(users.values()), servers=list(servers.values()),
+        users=list(users.values()),
+        servers=list(servers.values()),
         resources=list(resources.values()),
-    )  # fmt: skip
+    )
     if change is None:
         return plain, None
     found: dict[str, Any] = {}
@@ -162,8 +163,9 @@ def _renamed(instance: Instance, change: Change | None) -> tuple[Instance, Chang
         capacity = change.found["capacity"]
         found["capacity"] = {
             servers[s]: {resources[r]: amount for r, amount in row.items() if r in resources}
-            for s, row in capacity.items() if s in servers
-        }  # fmt: skip
+            for s, row in capacity.items()
+            if s in servers
+        }
     if "left" in change.found:
         found["left"] = [users[u] for u in change.found["left"] if u in users]
     return plain, replace(change, found=found)
@@ -182,9 +184,10 @@ def save(found: list[Example], folder: Path) -> None:
         if example.change is not None:
             kind = CHANGED[example.change.kind]
             cases = tuple(
-                _case(m, after, words) for m, _, after, words in example.answers
+                _case(m, after, words)
+                for m, _, after, words in example.answers
                 if after is not None
-            )  # fmt: skip
+            )
             changed = example.change.made(example.instance)
             model = files.Model(changed, cases, f"{title} (what is {kind})", source)
             files.write(model, folder / f"{example.name}-{kind}.toml")

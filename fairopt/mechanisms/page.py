@@ -34,9 +34,7 @@ needs none of a resource.
 
 
 def text(
-    table: dict[str, tuple[Mechanism, dict[str, Cell]]],
-    found: list[Example],
-    how: str,
+    table: dict[str, tuple[Mechanism, dict[str, Cell]]], found: list[Example], how: str
 ) -> str:
     """The page, in Markdown.
 

@@ -58,9 +58,10 @@ def on_its_own(notion: Notion) -> bool:
     """
     kind = type(notion)
     homes = [Notion] + [
-        home for home in NOTIONS.values()
+        home
+        for home in NOTIONS.values()
         if home.family == notion.family and (home.name == notion.family or issubclass(kind, home))
-    ]  # fmt: skip
+    ]
     return any(
         all(getattr(kind, way) is not getattr(home, way) for home in homes)
         for way in ("program", "way")

@@ -46,8 +46,10 @@ class MaxMin(Notion):
     summary: ClassVar[str] = "lexicographic max-min of s_n / phi_n (kesidis2018 Definition 1)"
     family: ClassVar[str] = "max-min"
     compared: ClassVar[tuple[dict[str, Any], ...]] = (
-        {"criterion": "drf"}, {"criterion": "tsf"}, {"criterion": "cdrf"},
-    )  # fmt: skip
+        {"criterion": "drf"},
+        {"criterion": "tsf"},
+        {"criterion": "cdrf"},
+    )
     fluid: ClassVar[bool] = True
     criterion: Criterion = "drf"
     measure: str | None = None

@@ -69,8 +69,11 @@ class SameAs(Way):
 
 
 _UNSAID_OF_A_WAY: dict[str, Any] = {
-    "family": families.OWN, "merging": None, "unique": False, "gradient": None,
-}  # fmt: skip
+    "family": families.OWN,
+    "merging": None,
+    "unique": False,
+    "gradient": None,
+}
 """what a class has that brings a program, or another way, and says nothing about these"""
 
 

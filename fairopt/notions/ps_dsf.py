@@ -127,6 +127,13 @@ def transformed(instance: Instance) -> Instance:
     machine = instance.alone / instance.count[None, :]
     demand = np.where(instance.eligible, 1.0 / np.where(instance.eligible, machine, 1.0), 1.0)
     return Instance(
-        demand[:, :, None], np.ones((len(instance.servers), 1)), instance.eligible,
-        instance.weight, instance.limit, instance.count, instance.users, instance.servers, ["time"],
-    )  # fmt: skip
+        demand[:, :, None],
+        np.ones((len(instance.servers), 1)),
+        instance.eligible,
+        instance.weight,
+        instance.limit,
+        instance.count,
+        instance.users,
+        instance.servers,
+        ["time"],
+    )

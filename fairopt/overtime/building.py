@@ -25,9 +25,14 @@ from fairopt.overtime.periods import Budget, Promise, Slices
 
 
 def stretched(
-    base: Instance, wants: Floats, hours: Floats, capacity: Floats, slices: tuple[str, ...],
-    periods: Sequence[Budget | Promise], carry: bool,
-) -> Instance:  # fmt: skip
+    base: Instance,
+    wants: Floats,
+    hours: Floats,
+    capacity: Floats,
+    slices: tuple[str, ...],
+    periods: Sequence[Budget | Promise],
+    carry: bool,
+) -> Instance:
     """The instance of T slices.
 
     Parameters
@@ -64,12 +69,18 @@ def stretched(
         quotas = base.quotas if not (periods or base.quotas) else quotas
     placement = open_.transpose(1, 0, 2).reshape(users, steps * servers)
     return Instance(
-        demand, (capacity * hours[:, None, None]).reshape(steps * servers, -1), placement,
-        base.weight, limit, np.tile(base.count, steps), base.users,
-        [f"{server}@{name}" for name in slices for server in base.servers], base.resources,
+        demand,
+        (capacity * hours[:, None, None]).reshape(steps * servers, -1),
+        placement,
+        base.weight,
+        limit,
+        np.tile(base.count, steps),
+        base.users,
+        [f"{server}@{name}" for name in slices for server in base.servers],
+        base.resources,
         quotas=quotas,
         limit_on=None if most is None else most.transpose(1, 0, 2).reshape(users, -1),
-    )  # fmt: skip
+    )
 
 
 def _room(base: Instance, capacity: Floats) -> Bools:
@@ -119,9 +130,12 @@ def _counted(base: Instance, n: int) -> tuple[str, float]:
 
 
 def _period(
-    given: Slices, slices: tuple[str, ...], place: str, flavors: dict[str, list[str]],
+    given: Slices,
+    slices: tuple[str, ...],
+    place: str,
+    flavors: dict[str, list[str]],
     base: Instance,
-) -> str | None:  # fmt: skip
+) -> str | None:
     """The flavor of a period, which is added to the others; None for the whole horizon."""
     if given is None:
         return None
@@ -142,9 +156,11 @@ def position(slices: tuple[str, ...], given: str | int, place: str) -> int:
 
 
 def _joined(
-    own: Quotas | None, bounds: list[Bound], promised: list[Guarantee],
+    own: Quotas | None,
+    bounds: list[Bound],
+    promised: list[Guarantee],
     flavors: dict[str, list[str]],
-) -> Quotas:  # fmt: skip
+) -> Quotas:
     """The cluster's own groups with the ceilings and guarantees of the horizon."""
     if own is None:
         return Quotas(bounds=bounds, guarantees=promised, flavors=flavors)
@@ -159,9 +175,11 @@ def instant_rules(base: Instance) -> Iterator[str]:
         yield "limit_on"
     if base.quotas is not None:
         told: Iterable[tuple[str, Any]] = (
-            ("ceilings", base.quotas.bounds), ("guarantees", base.quotas.guarantees),
-            ("quotas", base.quotas.quotas), ("guarantees in tasks", base.quotas.guarantee_tasks),
-        )  # fmt: skip
+            ("ceilings", base.quotas.bounds),
+            ("guarantees", base.quotas.guarantees),
+            ("quotas", base.quotas.quotas),
+            ("guarantees in tasks", base.quotas.guarantee_tasks),
+        )
         yield from (name for name, rows in told if rows)
 
 

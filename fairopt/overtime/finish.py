@@ -18,9 +18,12 @@ ABOVE = 1.05
 
 
 def finish_time_fairness(
-    arrival: ArrayLike, end: ArrayLike, alone: ArrayLike, machines: float,
+    arrival: ArrayLike,
+    end: ArrayLike,
+    alone: ArrayLike,
+    machines: float,
     contention: float | None = None,
-) -> Floats:  # fmt: skip
+) -> Floats:
     """(J,) rho of each job.
 
     Parameters

@@ -157,8 +157,9 @@ def _wants(given: Any, instance: Instance, faults: list[Fault]) -> Floats:
     """(T, N) of an array or of {user: numbers}; a user left out of a dict wants nothing."""
     if isinstance(given, Mapping):
         unknown = [name for name in given if name not in instance.users]
-        rows = {name: np.atleast_1d(np.asarray(row, dtype=np.float64))
-                for name, row in given.items()}  # fmt: skip
+        rows = {
+            name: np.atleast_1d(np.asarray(row, dtype=np.float64)) for name, row in given.items()
+        }
         sizes = {len(row) for row in rows.values()}
         for name in unknown:
             faults.append(Fault(f"wants.{name}", "an unknown user", "a user of the instance"))

@@ -112,16 +112,18 @@ class Ledger:
             raise UsageError(f"policy {self.name}, of: found {measure!r}; wanted one of {known}")
         return np.asarray(part[:, instance.resources.index(measure)])
 
-    def change(
-        self, state: State, instance: Instance, wants: Floats, hours: float = 1.0
-    ) -> Change:
+    def change(self, state: State, instance: Instance, wants: Floats, hours: float = 1.0) -> Change:
         """What changes in a slice in which users want so many tasks (N,) at once."""
         wants = np.asarray(wants, dtype=np.float64)
         factor = np.array([float(self.factor.get(user, 1.0)) for user in instance.users])
         asked = Asked(
-            instance.weight, wants, self.use_of_one(instance), hours,
-            float(self.settings.get("k", 1.0)), factor,
-        )  # fmt: skip
+            instance.weight,
+            wants,
+            self.use_of_one(instance),
+            hours,
+            float(self.settings.get("k", 1.0)),
+            factor,
+        )
         found = RULES[self.rule](state, asked)
         if self.rule == "rank" and not instance.tree.flat:
             found = replace(found, rank=levels_first(instance, state.amount))
@@ -149,9 +151,13 @@ class Ledger:
         return small.replace(weight=change.weight[there], limit=limit[there], quotas=quotas), there
 
     def due(
-        self, state: State, instance: Instance, wants: Floats, hours: float = 1.0,
+        self,
+        state: State,
+        instance: Instance,
+        wants: Floats,
+        hours: float = 1.0,
         notion: Notion | None = None,
-    ) -> Floats:  # fmt: skip
+    ) -> Floats:
         """(N, I) tasks at once that are due in the next slice.
 
         Parameters
@@ -165,9 +171,13 @@ class Ledger:
         return self.division(state, instance, wants, hours, notion)[0]
 
     def division(
-        self, state: State, instance: Instance, wants: Floats, hours: float = 1.0,
+        self,
+        state: State,
+        instance: Instance,
+        wants: Floats,
+        hours: float = 1.0,
         notion: Notion | None = None,
-    ) -> tuple[Floats, State]:  # fmt: skip
+    ) -> tuple[Floats, State]:
         """What is due in the next slice, (N, I), and the state after it if that is what is had."""
         if self.kind == "credits":
             return self._karma(state, instance, wants)

@@ -73,9 +73,7 @@ class Log:
         return np.maximum(means, 0.0)
 
 
-def read_log(
-    path: str | os.PathLike[str], instance: Instance, wants: bool = False
-) -> Log:
+def read_log(path: str | os.PathLike[str], instance: Instance, wants: bool = False) -> Log:
     """Read a log of what was held, or of wants, in CSV.
 
     Parameters
@@ -118,9 +116,11 @@ def _rows(
 
 
 def log_of(
-    rows: Iterable[tuple[str, Mapping[str, Any]]], instance: Instance, faults: Faults,
+    rows: Iterable[tuple[str, Mapping[str, Any]]],
+    instance: Instance,
+    faults: Faults,
     wants: bool = False,
-) -> Log:  # fmt: skip
+) -> Log:
     """A log of rows, each with its place; faults are raised together."""
     users = {name: n for n, name in enumerate(instance.users)}
     servers = {name: i for i, name in enumerate(instance.servers)}
@@ -166,10 +166,12 @@ def log_of(
     order = np.argsort(times, kind="stable")
     columns = [np.array([row[c] for row in found]) for c in (1, 2, 3)]
     return Log(
-        np.array(times)[order], columns[0][order].astype(np.int64),
-        columns[1][order].astype(np.int64), columns[2][order].astype(np.float64),
+        np.array(times)[order],
+        columns[0][order].astype(np.int64),
+        columns[1][order].astype(np.int64),
+        columns[2][order].astype(np.float64),
         "" if first is None else first.isoformat(),
-    )  # fmt: skip
+    )
 
 
 def together(log: Log, other: Log) -> tuple[Log, Log]:

@@ -33,34 +33,48 @@ class Policy:
 POLICIES: dict[str, Policy] = {
     "slice": Policy("average", "none", "no memory: every slice alone", {"half": 1.0}),
     "kai": Policy(
-        "sum", "kai", "KAI time-based fairshare: weights from use over capacity",
+        "sum",
+        "kai",
+        "KAI time-based fairshare: weights from use over capacity",
         {"half": math.inf, "k": 1.0, "of": "dominant"},
     ),
     "kueue": Policy(
-        "average", "rank", "Kueue admission fair sharing: least used first",
+        "average",
+        "rank",
+        "Kueue admission fair sharing: least used first",
         {"half": 24.0, "of": "dominant"},
     ),
     "slurm": Policy(
-        "sum", "rank", "Slurm fair tree: least used for its shares first, level by level",
+        "sum",
+        "rank",
+        "Slurm fair tree: least used for its shares first, level by level",
         {"half": 168.0, "of": "dominant"},
     ),
     "condor": Policy(
-        "average", "condor", "HTCondor user priority: in inverse ratio of use times factor",
+        "average",
+        "condor",
+        "HTCondor user priority: in inverse ratio of use times factor",
         {"half": 24.0, "of": "tasks"},
     ),
     "karma": Policy(
-        "credits", "karma", "Karma (OSDI 2023): borrow for credits, lend to earn them",
+        "credits",
+        "karma",
+        "Karma (OSDI 2023): borrow for credits, lend to earn them",
         {"alpha": 0.5, "credits": math.inf},
     ),
     "window": Policy(
-        "window", "rank", "least used in a sliding window first (KAI's sliding sum)",
+        "window",
+        "rank",
+        "least used in a sliding window first (KAI's sliding sum)",
         {"length": 168.0, "of": "dominant"},
     ),
     "budget": Policy(
-        "budget", "left", "hours of use that everybody may have in all",
+        "budget",
+        "left",
+        "hours of use that everybody may have in all",
         {"most": math.inf, "of": "dominant"},
     ),
-}  # fmt: skip
+}
 """name -> what it is; a product that remembers otherwise is a row here"""
 
 _HOURS = {"half", "length"}
@@ -112,8 +126,6 @@ def _text(value: str, place: str) -> str:
     return value
 
 
-_READ: dict[str, Callable[[str, str], Any]] = {
-    "half": _duration, "length": _duration, "of": _text,
-}  # fmt: skip
+_READ: dict[str, Callable[[str, str], Any]] = {"half": _duration, "length": _duration, "of": _text}
 
 __all__ = ["POLICIES", "Policy", "policy"]

@@ -49,8 +49,9 @@ def kai_division(
             if not total:
                 break
             exact = {n: left * right[n] / total for n in short}
-            given = {n: min(float(math.floor(exact[n] + 1e-9)), wanted[n] - share[n])
-                     for n in short}  # fmt: skip
+            given = {
+                n: min(float(math.floor(exact[n] + 1e-9)), wanted[n] - share[n]) for n in short
+            }
             if not any(given.values()):  # what is less than one each goes by largest remainder
                 for n in sorted(short, key=lambda n: -(exact[n] % 1)):
                     if left >= 1 and right[n] > 0:
@@ -83,16 +84,22 @@ def kueue_decay(
 
 
 def kueue_usage(
-    consumed: Mapping[str, float], penalty: Mapping[str, float], queue_weight: float,
+    consumed: Mapping[str, float],
+    penalty: Mapping[str, float],
+    queue_weight: float,
     resource_weight: Mapping[str, float],
-) -> float:  # fmt: skip
+) -> float:
     """The number by which Kueue compares queues; inf for a queue of weight 0 or less."""
     if queue_weight <= 0:
         return math.inf
     names = dict.fromkeys([*consumed, *penalty])
-    return sum(
-        resource_weight.get(r, 1.0) * (consumed.get(r, 0.0) + penalty.get(r, 0.0)) for r in names
-    ) / queue_weight  # fmt: skip
+    return (
+        sum(
+            resource_weight.get(r, 1.0) * (consumed.get(r, 0.0) + penalty.get(r, 0.0))
+            for r in names
+        )
+        / queue_weight
+    )
 
 
 __all__ = ["Queue", "kai_division", "kueue_decay", "kueue_usage"]

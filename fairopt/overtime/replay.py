@@ -62,18 +62,26 @@ class Replay:
         """Plain data, as `fairopt replay -o` writes it."""
         verdict = self.answer.certificate
         users = {
-            name: {key: getattr(self, key)[:, n].tolist()
-                   for key in ("wants", "held", "alone", "ledger", "hindsight", "debt")}
+            name: {
+                key: getattr(self, key)[:, n].tolist()
+                for key in ("wants", "held", "alone", "ledger", "hindsight", "debt")
+            }
             for n, name in enumerate(self.instance.users)
-        }  # fmt: skip
+        }
         return {
-            "schema": SCHEMA, "policy": self.policy, "notion": self.answer.notion,
-            "hours": self.hours, "starts": self.starts.tolist(), "origin": self.origin,
-            "ratios": dict(self.ratios), "said": list(self.said),
-            "certificate": None if verdict is None else
-            {"verdict": verdict.verdict, "gap": verdict.gap, "residual": verdict.residual},
+            "schema": SCHEMA,
+            "policy": self.policy,
+            "notion": self.answer.notion,
+            "hours": self.hours,
+            "starts": self.starts.tolist(),
+            "origin": self.origin,
+            "ratios": dict(self.ratios),
+            "said": list(self.said),
+            "certificate": None
+            if verdict is None
+            else {"verdict": verdict.verdict, "gap": verdict.gap, "residual": verdict.residual},
             "users": users,
-        }  # fmt: skip
+        }
 
 
 SCHEMA = "fairopt/replay/v1"
@@ -118,14 +126,18 @@ def replay(
     if wanted is None:
         assert held is not None
         wanted = held.sum(axis=2)
-        said.append("no wants were given: they are taken to be what was held, so nobody can be "
-                    "due more than it held")  # fmt: skip
+        said.append(
+            "no wants were given: they are taken to be what was held, so nobody can be "
+            "due more than it held"
+        )
     elif held is not None:
         more = held.sum(axis=2)
         over = more > wanted * (1 + 1e-9)
         if over.any():
-            said.append(f"in {int(over.any(axis=1).sum())} slices somebody held more than it "
-                        "wanted; its want is taken to be what it held")  # fmt: skip
+            said.append(
+                f"in {int(over.any(axis=1).sum())} slices somebody held more than it "
+                "wanted; its want is taken to be what it held"
+            )
             wanted = np.maximum(wanted, more)
     if not (wanted > 0).any():
         raise BadInput([Fault("wants", "nobody who wants anything", "at least one")])
@@ -143,11 +155,21 @@ def replay(
         for name, plan in (("held", had), ("alone", alone), ("ledger", by_ledger))
     }
     return Replay(
-        instance, book.name if isinstance(policy, Ledger) else policy, length,
-        np.asarray(start + length * np.arange(steps), dtype=np.float64), wanted,
-        had.sum(axis=2), alone.sum(axis=2), by_ledger.sum(axis=2), due, whole, answer,
-        ratios, tuple(said), origin,
-    )  # fmt: skip
+        instance,
+        book.name if isinstance(policy, Ledger) else policy,
+        length,
+        np.asarray(start + length * np.arange(steps), dtype=np.float64),
+        wanted,
+        had.sum(axis=2),
+        alone.sum(axis=2),
+        by_ledger.sum(axis=2),
+        due,
+        whole,
+        answer,
+        ratios,
+        tuple(said),
+        origin,
+    )
 
 
 def _gridded(
@@ -165,8 +187,9 @@ def _gridded(
         end = max(one.span[1] for one in logs)
         steps = max(1, math.ceil((end - start) / length - 1e-9))
         if steps > MOST:
-            raise UsageError(f"slice: found {steps:,} slices of {length:g} h; wanted at most "
-                             f"{MOST:,}")  # fmt: skip
+            raise UsageError(
+                f"slice: found {steps:,} slices of {length:g} h; wanted at most {MOST:,}"
+            )
         log = log.means(start, length, steps, users, servers) if isinstance(log, Log) else log
         if isinstance(wants, Log):
             wants = wants.means(start, length, steps, users, 1)[:, :, 0]
@@ -191,9 +214,14 @@ def _array(name: str, given: Any, shape: tuple[int, ...]) -> Floats:
 
 
 def _slices(
-    instance: Instance, held: Floats | None, wanted: Floats, length: float, book: Ledger,
-    notion: Notion, progress: Callable[[int, int], None] | None,
-) -> tuple[Floats, Floats, Floats]:  # fmt: skip
+    instance: Instance,
+    held: Floats | None,
+    wanted: Floats,
+    length: float,
+    book: Ledger,
+    notion: Notion,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[Floats, Floats, Floats]:
     """Due by each slice alone, due by the ledger, and what was held, each (T, N, I)."""
     steps = len(wanted)
     alone, by_ledger = (np.zeros((steps, *instance.shape[:2])) for _ in range(2))

@@ -98,14 +98,19 @@ def left(state: State, asked: Asked) -> Change:
     """No more than what is left of the budget."""
     same = unchanged(state, asked)
     with np.errstate(divide="ignore", invalid="ignore"):
-        limit = np.where(asked.use_of_one > 0,
-                         state.amount / (asked.use_of_one * asked.hours), np.inf)  # fmt: skip
+        limit = np.where(
+            asked.use_of_one > 0, state.amount / (asked.use_of_one * asked.hours), np.inf
+        )
     return Change(same.weight, same.rank, limit, limit <= 0)
 
 
 RULES: dict[str, Rule] = {
-    "kai": kai, "condor": condor, "rank": rank, "left": left, "none": unchanged,
-}  # fmt: skip
+    "kai": kai,
+    "condor": condor,
+    "rank": rank,
+    "left": left,
+    "none": unchanged,
+}
 """rule -> what it changes; Karma divides a slice itself (`karma`)"""
 
 __all__ = ["RULES", "Asked", "Change", "Rule"]

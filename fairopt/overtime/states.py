@@ -86,8 +86,11 @@ def budget(state: State, use: Floats, hours: float, memory: Memory) -> State:
 
 
 KINDS: dict[str, Step] = {
-    "average": average, "sum": decayed_sum, "window": window, "budget": budget,
-}  # fmt: skip
+    "average": average,
+    "sum": decayed_sum,
+    "window": window,
+    "budget": budget,
+}
 """kind -> the state after a slice; credits change with what is borrowed, in `karma`"""
 
 __all__ = ["KINDS", "Memory", "State", "average", "budget", "decayed_sum", "window"]

@@ -221,8 +221,11 @@ def _starts(instance: Instance) -> list[Point]:
         found += _other_demands(instance, n, needs, own)
         for servers in _other_servers(instance, n):
             found.append(((n, tuple(needs), servers), np.zeros(size)))
-            found += [((n, tuple(needs), servers), np.log(f) * row)
-                      for f in (0.8, 1.25) for row in np.eye(size)]  # fmt: skip
+            found += [
+                ((n, tuple(needs), servers), np.log(f) * row)
+                for f in (0.8, 1.25)
+                for row in np.eye(size)
+            ]
     return found
 
 

@@ -70,12 +70,17 @@ def resource_monotone(
             }
             for i in np.flatnonzero((larger.capacity != instance.capacity).any(axis=1))
         }
-        found = {"capacity": more, "loser": instance.users[n],
-                 "before": float(truth.totals[n]), "after": float(answer.totals[n])}  # fmt: skip
+        found = {
+            "capacity": more,
+            "loser": instance.users[n],
+            "before": float(truth.totals[n]),
+            "after": float(answer.totals[n]),
+        }
         words = " and ".join(
             f"{amount:.6g} {resource} on {server}"
-            for server, row in more.items() for resource, amount in row.items()
-        )  # fmt: skip
+            for server, row in more.items()
+            for resource, amount in row.items()
+        )
         witness = f"with {words} {_loses(found)}"
         if residual <= TOLERANCE:
             witness = f"no growth of {search.tried} makes anybody lose"
@@ -130,8 +135,12 @@ def population_monotone(
     if point is not None and residual > TOLERANCE:
         loss = after(point[0])
         assert loss is not None
-        found = {"left": [instance.users[n] for n in point[0]], "loser": instance.users[loss[1]],
-                 "before": float(truth.totals[loss[1]]), "after": loss[2]}  # fmt: skip
+        found = {
+            "left": [instance.users[n] for n in point[0]],
+            "loser": instance.users[loss[1]],
+            "before": float(truth.totals[loss[1]]),
+            "after": loss[2],
+        }
         witness = f"without {', '.join(found['left'])} {_loses(found)}{remark(notion)}"
     return search.said("population-monotone", residual, witness, found)
 

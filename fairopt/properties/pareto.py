@@ -63,10 +63,12 @@ def _dominating(alloc: Allocation) -> Floats | None:
     size = inst.alone[n, i]
     pair = np.arange(len(n))
     use = coo_array(
-        ((inst.pair_part * size[:, None]).ravel(),
-         ((i[:, None] * resources + np.arange(resources)).ravel(), np.repeat(pair, resources))),
+        (
+            (inst.pair_part * size[:, None]).ravel(),
+            ((i[:, None] * resources + np.arange(resources)).ravel(), np.repeat(pair, resources)),
+        ),
         shape=(servers * resources, len(n)),
-    ).tocsr()  # fmt: skip
+    ).tocsr()
     whole = inst.alone.sum(axis=1)
     mine = coo_array((size / whole[n], (n, pair)), shape=(users, len(n))).tocsr()
     start = np.maximum(alloc.tasks[n, i], 0.0) / size

@@ -80,8 +80,13 @@ def scale_invariant(
         apart = _apart(instance, notion, truth.totals, n, factor)
         assert apart is not None
         _, m, wanted, got = apart
-        found = {"user": instance.users[n], "factor": factor, "loser": instance.users[m],
-                 "wanted": wanted, "got": got}  # fmt: skip
+        found = {
+            "user": instance.users[n],
+            "factor": factor,
+            "loser": instance.users[m],
+            "wanted": wanted,
+            "got": got,
+        }
         witness = (
             f"with tasks of {found['user']} {factor:.6g} times as large {found['loser']} runs "
             f"{got:.6g} of them instead of {wanted:.6g}"

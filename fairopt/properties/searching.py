@@ -109,9 +109,15 @@ class Search:
         """The check for the result of this search; a residual below 0 counts as 0."""
         residual = max(residual, 0.0)
         return Searched(
-            name, residual <= TOLERANCE, TOLERANCE - residual, TOLERANCE, witness,
-            self.tried, self.unproved, found,
-        )  # fmt: skip
+            name,
+            residual <= TOLERANCE,
+            TOLERANCE - residual,
+            TOLERANCE,
+            witness,
+            self.tried,
+            self.unproved,
+            found,
+        )
 
     def _climb(self) -> None:
         """Nelder-Mead from the worst points so far, the worst first; one for each fixed part."""
@@ -125,8 +131,12 @@ class Search:
         for _, (what, numbers) in best.values():
             # a start exactly at the truth (0) would give a simplex of size 0
             simplex = np.vstack([numbers, numbers + 0.2 * np.eye(numbers.size)])
-            options: Any = {"initial_simplex": simplex, "maxfev": each, "xatol": 1e-5,
-                            "fatol": 1e-9}  # fmt: skip
+            options: Any = {
+                "initial_simplex": simplex,
+                "maxfev": each,
+                "xatol": 1e-5,
+                "fatol": 1e-9,
+            }
             minimize(partial(self._below, what), numbers, method="Nelder-Mead", options=options)
 
     def _below(self, what: Any, numbers: Floats) -> float:

@@ -162,8 +162,10 @@ def _all_fair(inst: Instance) -> Iterator[Floats]:
             level = np.asarray(np.linalg.solve(square, np.ones(len(mapped))), dtype=np.float64)
             found = [tasks @ level] if _fits(part, weight, use, tasks, mapped, level) else []
         else:
-            ends = (at_map(part, weight, np.full(len(part), np.inf), map_, sign * rise)
-                    for sign in (1.0, -1.0))  # fmt: skip
+            ends = (
+                at_map(part, weight, np.full(len(part), np.inf), map_, sign * rise)
+                for sign in (1.0, -1.0)
+            )
             found = [end for end in ends if end is not None]
         for totals in found:
             yield (totals / weight)[of] * inst.weight

@@ -62,7 +62,7 @@ def decided(name: str, difference: Estimate, witness: str) -> Check:
 
 @stated(
     name="bonald2015/freezing",
-    words="jobs of many tasks: without freezing, DRF and BMF with bottlenecks read as \"below\" "
+    words='jobs of many tasks: without freezing, DRF and BMF with bottlenecks read as "below" '
     "serve the same jobs at the same times",
     source="bonald2015 section 4.4, by computation",
     draw=Pools(),
@@ -74,11 +74,19 @@ def _freezing(inst: Instance, seed: int) -> Check:
     rho = rng.dirichlet(np.ones(len(parts)))
     rho *= rng.uniform(0.3, 0.95) / (rho @ parts).max()
     piece = {
-        "users": list(inst.users), "demand": inst.demand.tolist(), "rho": rho.tolist(),
-        "capacity": inst.capacity[0].tolist(), "units": 20, "tasks_per_job": 40, "jobs": 40,
-        "warmup": 0, "number": 0, "seed": int(rng.integers(2**32)), "freeze": False,
+        "users": list(inst.users),
+        "demand": inst.demand.tolist(),
+        "rho": rho.tolist(),
+        "capacity": inst.capacity[0].tolist(),
+        "units": 20,
+        "tasks_per_job": 40,
+        "jobs": 40,
+        "warmup": 0,
+        "number": 0,
+        "seed": int(rng.integers(2**32)),
+        "freeze": False,
         "bottleneck": "<",
-    }  # fmt: skip
+    }
     drf, bmf = (json.dumps(replicate({**piece, "rule": rule})) for rule in ("drf", "bmf"))
     witness = f"loads {', '.join(f'{r:.3g}' for r in rho)}"
     return Check.of("one and the same trajectory", float(drf != bmf), 0.0, witness)
@@ -105,9 +113,16 @@ class Figure4:
         load = float(rng.uniform(self.low, 0.8))
         mix = dict(zip(inst.users, (4.0, 1.0, 1.0), strict=True))
         found = simulate_tasks(
-            inst, [load], [self.less, self.more], mix=mix, tasks_per_job=500, jobs=self.jobs,
-            warmup=20, replications=5, seed=int(rng.integers(2**32)),
-        )  # fmt: skip
+            inst,
+            [load],
+            [self.less, self.more],
+            mix=mix,
+            tasks_per_job=500,
+            jobs=self.jobs,
+            warmup=20,
+            replications=5,
+            seed=int(rng.integers(2**32)),
+        )
         difference = found.difference(load, self.more, self.less, inst.users[1])
         return decided("rates of class 2", difference, f"load {load:.3f}")
 

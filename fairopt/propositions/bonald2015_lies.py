@@ -156,9 +156,7 @@ def _two(rng: np.random.Generator) -> Instance:
     draw=_two,
     hypotheses=(
         Hypothesis("two users", two_users, Crossed(second=(2, 4), single=0.8, least=0.5)),
-        Hypothesis(
-            "equal weights", draws.equal_weights, Crossed(weights=5, single=0.8, least=0.5)
-        ),
+        Hypothesis("equal weights", draws.equal_weights, Crossed(weights=5, single=0.8, least=0.5)),
     ),
     notion=ProportionalFair(),
 )

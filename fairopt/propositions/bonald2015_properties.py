@@ -25,11 +25,7 @@ from fairopt.propositions.statement import Checker, Draw, Hypothesis, Undecided,
 
 DRF, PF, BMF = MaxMin("drf"), ProportionalFair(), BottleneckMaxFair()
 SHORT = {"drf": DRF, "proportional": PF, "bmf": BMF}
-WORDS = {
-    "drf": "DRF",
-    "proportional": "proportional fairness",
-    "bmf": "bottleneck max fairness",
-}
+WORDS = {"drf": "DRF", "proportional": "proportional fairness", "bmf": "bottleneck max fairness"}
 LIES = 5
 """lies tried in one trial, each certified"""
 CHANGES = 3
@@ -163,17 +159,9 @@ def _each(
         )(check(SHORT[short]))
 
 
-_each(
-    "pareto",
-    "is Pareto optimal",
-    partial(Of, holds=properties.pareto_optimal),
-)
+_each("pareto", "is Pareto optimal", partial(Of, holds=properties.pareto_optimal))
 _each(  # of proportional fairness: Proposition 1
-    
-    "envy",
-    "is envy-free",
-    partial(Of, holds=properties.envy_free),
-    of=("drf", "bmf"),
+    "envy", "is envy-free", partial(Of, holds=properties.envy_free), of=("drf", "bmf")
 )
 _each(
     "sharing",
@@ -201,12 +189,7 @@ _each(
     draw=COMMON,
     given=(DOMINANT,),
 )
-_each(
-    "strategy",
-    "gives no lie a gain",
-    ManyLies,
-    of=("drf",),
-)
+_each("strategy", "gives no lie a gain", ManyLies, of=("drf",))
 # whatever a user claims, every other user has at least 1/n of the one dominant resource; without
 # that proportional fairness and BMF are not strategy-proof, as the paper says
 _each(
@@ -217,11 +200,7 @@ _each(
     draw=COMMON,
     given=(UNLIED,),
 )
-_each(
-    "scale",
-    "does not depend on the units of tasks",
-    Scales,
-)
+_each("scale", "does not depend on the units of tasks", Scales)
 
 
 # -- section 2.4: only proportional fairness ------------------------------------------------------

@@ -29,9 +29,12 @@ def model_of(statement: Statement, without: str, found: dict[str, Any]) -> Model
     what = label(statement.name, without)
     source = f"Found by `fairopt propositions`, trial {found['trial']}: {found['witness']}"
     return Model(
-        Instance(**found["instance"]), cases, f"Counterexample to {what}", source,
+        Instance(**found["instance"]),
+        cases,
+        f"Counterexample to {what}",
+        source,
         name=file_name(what),
-    )  # fmt: skip
+    )
 
 
 def file_name(what: str) -> str:

@@ -36,9 +36,15 @@ class Small:
         sizes = (self.users, self.servers, self.resources)
         n, i, r = (int(rng.integers(low, high + 1)) for low, high in sizes)
         inst = random_instance(
-            n, i, r, self.density, int(rng.integers(2**32)), self.weight_decades,
-            self.zero_demand, self.limits,
-        )  # fmt: skip
+            n,
+            i,
+            r,
+            self.density,
+            int(rng.integers(2**32)),
+            self.weight_decades,
+            self.zero_demand,
+            self.limits,
+        )
         return rounded(inst, rng) if rng.random() < self.whole else inst
 
 

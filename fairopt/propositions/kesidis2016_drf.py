@@ -107,8 +107,14 @@ def bent(inst: Instance, rng: np.random.Generator) -> Instance:
     else:
         power = rng.uniform(0.5, 1.0, shape)
         fixed = own * rng.uniform(0.0, 0.5, shape)
-    return Instance(inst.demand, inst.pool, weight=inst.weight, users=inst.users,
-                    demand_power=power, demand_fixed=fixed)  # fmt: skip
+    return Instance(
+        inst.demand,
+        inst.pool,
+        weight=inst.weight,
+        users=inst.users,
+        demand_power=power,
+        demand_fixed=fixed,
+    )
 
 
 @dataclass(frozen=True)

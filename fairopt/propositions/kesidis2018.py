@@ -88,8 +88,7 @@ def _variational_tasks(inst: Instance, seed: int) -> Check:
 
 @stated(
     name="kesidis2018/corollary-1",
-    words="U* maximises sum phi_n log U_n iff no feasible U has "
-    "sum phi_n (U_n - U*_n) / U*_n > 0",
+    words="U* maximises sum phi_n log U_n iff no feasible U has sum phi_n (U_n - U*_n) / U*_n > 0",
     source="kesidis2018 Corollary 1",
     draw=draws.Small(zero_demand=0.2, limits=0.2),
 )

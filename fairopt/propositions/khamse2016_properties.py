@@ -139,11 +139,10 @@ def _one_server(inst: Instance) -> bool:
     draw=draws.Small(users=(2, 4), servers=(1, 1), resources=(1, 4), zero_demand=0.2),
     hypotheses=(
         Hypothesis(
-            "one server", _one_server,
-            draws.Small(users=(2, 4), servers=(2, 3), resources=(2, 3)),
+            "one server", _one_server, draws.Small(users=(2, 4), servers=(2, 3), resources=(2, 3))
         ),
     ),
-)  # fmt: skip
+)
 def _is_drf(inst: Instance, seed: int) -> Check:
     del seed  # nothing is drawn
     per_server = certified(inst, PerServerDominantShare()).totals

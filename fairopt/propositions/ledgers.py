@@ -54,8 +54,9 @@ def _weights(inst: Instance) -> Floats:
 @stated(
     name="ledgers/kai-weights-never-vanish",
     words="if use is at most the capacity, KAI's weights add up to at least 1 + k (1 - sum U) >= 1",
-    source=SOURCE, draw=ONE,
-)  # fmt: skip
+    source=SOURCE,
+    draw=ONE,
+)
 def _never_vanish(inst: Instance, seed: int) -> Check:
     rng = np.random.default_rng(seed)
     w, k = _weights(inst), float(rng.uniform(0, 10))
@@ -70,8 +71,9 @@ def _never_vanish(inst: Instance, seed: int) -> Check:
     name="ledgers/kai-shrinks-deviations",
     words="where everybody always wants more, a small deviation of use from the weights is "
     "multiplied by beta - k (1 - beta) in each slice: stable iff k < (1 + beta) / (1 - beta)",
-    source=SOURCE, draw=ONE,
-)  # fmt: skip
+    source=SOURCE,
+    draw=ONE,
+)
 def _kai_shrinks(inst: Instance, seed: int) -> Check:
     rng = np.random.default_rng(seed)
     w, beta = _weights(inst), float(rng.uniform(0.05, 0.95))
@@ -90,8 +92,9 @@ def _kai_shrinks(inst: Instance, seed: int) -> Check:
 @stated(
     name="ledgers/condor-divides-by-the-root",
     words="HTCondor's shares tend to f^(-1/2) / sum f^(-1/2)",
-    source=SOURCE, draw=ONE,
-)  # fmt: skip
+    source=SOURCE,
+    draw=ONE,
+)
 def _condor_root(inst: Instance, seed: int) -> Check:
     share, factor = _condor(inst, seed)
     due = factor**-0.5 / (factor**-0.5).sum()
@@ -101,9 +104,10 @@ def _condor_root(inst: Instance, seed: int) -> Check:
 @stated(
     name="ledgers/condor-divides-by-the-factor",
     words="HTCondor's shares tend to f^-1 / sum f^-1: a factor of 4 is a quarter",
-    source="ledgers: HTCondor's manual, user priorities, as it is often read", draw=ONE,
+    source="ledgers: HTCondor's manual, user priorities, as it is often read",
+    draw=ONE,
     reading="printed",
-)  # fmt: skip
+)
 def _condor_factor(inst: Instance, seed: int) -> Check:
     share, factor = _condor(inst, seed)
     due = factor**-1 / (factor**-1).sum()
@@ -129,8 +133,9 @@ def _condor(inst: Instance, seed: int) -> tuple[Floats, Floats]:
     name="ledgers/least-used-first-meets-weights",
     words="least used first gives everybody its weight, whatever the half-life",
     source="ledgers: Kueue's admission fair sharing and Slurm's fair tree, as they are often read",
-    draw=ONE, reading="printed",
-)  # fmt: skip
+    draw=ONE,
+    reading="printed",
+)
 def _least_used(inst: Instance, seed: int) -> Check:
     return least_used(inst, seed, float(np.random.default_rng(seed).uniform(0.5, 4)))
 
@@ -139,8 +144,10 @@ def _least_used(inst: Instance, seed: int) -> Check:
     name="ledgers/least-used-first-meets-weights-slowly",
     words="least used first gives everybody its weight within 1/50 if the half-life is 1,000 "
     "slices",
-    source=SOURCE, draw=ONE, reading="corrected",
-)  # fmt: skip
+    source=SOURCE,
+    draw=ONE,
+    reading="corrected",
+)
 def _least_used_slowly(inst: Instance, seed: int) -> Check:
     return least_used(inst, seed, 1000.0)
 
@@ -163,8 +170,9 @@ def least_used(inst: Instance, seed: int, half: float, tolerance: float = 0.02) 
 @stated(
     name="ledgers/karma-with-ample-credits",
     words="Karma with nothing guaranteed and ample credits is, slice by slice, max-min of totals",
-    source=SOURCE, draw=ONE,
-)  # fmt: skip
+    source=SOURCE,
+    draw=ONE,
+)
 def _karma_ample(inst: Instance, seed: int) -> Check:
     """The other side: each user's total so far is a server of its own with room for just that."""
     rng = np.random.default_rng(seed)
@@ -179,9 +187,11 @@ def _karma_ample(inst: Instance, seed: int) -> Check:
         had = np.maximum(total[there], 1e-9)
         place = np.hstack([np.ones((len(there), 1), bool), np.eye(len(there), dtype=bool)])
         both = Instance(
-            np.ones((len(there), 1)), np.append(1.0, had)[:, None], placement=place,
+            np.ones((len(there), 1)),
+            np.append(1.0, had)[:, None],
+            placement=place,
             limit=wants[there] + had,
-        )  # fmt: skip
+        )
         due = certified(both, MaxMin(criterion="tasks")).totals - had
         worst = max(worst, float(np.abs(found.held[there] - due).max()))
         total, credits = total + found.held, found.credits
@@ -191,8 +201,9 @@ def _karma_ample(inst: Instance, seed: int) -> Check:
 @stated(
     name="ledgers/credits-keep-their-sum",
     words="Karma's credits keep their sum",
-    source=SOURCE, draw=ONE,
-)  # fmt: skip
+    source=SOURCE,
+    draw=ONE,
+)
 def _credits(inst: Instance, seed: int) -> Check:
     rng = np.random.default_rng(seed)
     n = len(inst.users)
@@ -210,8 +221,9 @@ def _credits(inst: Instance, seed: int) -> Check:
     name="ledgers/slices-alone-keep-a-part",
     words="one resource: max-min of each slice alone gives everybody at least phi_n / sum phi of "
     "what it could have had alone",
-    source=SOURCE, draw=ONE,
-)  # fmt: skip
+    source=SOURCE,
+    draw=ONE,
+)
 def _part_of_alone(inst: Instance, seed: int) -> Check:
     rng = np.random.default_rng(seed)
     n, w = len(inst.users), _weights(inst)

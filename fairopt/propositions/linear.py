@@ -59,10 +59,13 @@ class Polytope:
             right = np.concatenate([right, -floor[1]])
         value = gain * self.size
         found = linprog(
-            -value / max(float(np.abs(value).max()), 1e-300), A_ub=left, b_ub=right,
+            -value / max(float(np.abs(value).max()), 1e-300),
+            A_ub=left,
+            b_ub=right,
             A_eq=None if equal is None else equal[0] * self.size,
-            b_eq=None if equal is None else equal[1], method="highs",
-        )  # fmt: skip
+            b_eq=None if equal is None else equal[1],
+            method="highs",
+        )
         if found.status == 2:
             return None
         if found.x is None:

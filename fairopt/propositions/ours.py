@@ -24,8 +24,7 @@ NO_LIMITS = Hypothesis("no limits", draws.no_limits, draws.Small(users=(2, 5), l
 
 @stated(
     name="ours/tdm-is-proportional",
-    words="x is TDM PS-DSF (Theorem 2) iff it maximises sum phi_n log x_n under the TDM "
-    "constraint",
+    words="x is TDM PS-DSF (Theorem 2) iff it maximises sum phi_n log x_n under the TDM constraint",
     source="ours; khamse2016 Theorem 2",
     draw=draws.Small(users=(2, 5), zero_demand=0.2),
     hypotheses=(NO_LIMITS,),
@@ -77,9 +76,11 @@ def _merged(inst: Instance, seed: int) -> Check:
     part = np.array([own, other]) ** (1 / power)
     one = inst.replace(weight=[*inst.weight[:-1], part.sum() ** power])
     both = Instance(
-        np.vstack([inst.demand, inst.demand[-1:]]), inst.capacity,
-        np.vstack([inst.placement, inst.placement[-1:]]), [*inst.weight, other],
-    )  # fmt: skip
+        np.vstack([inst.demand, inst.demand[-1:]]),
+        inst.capacity,
+        np.vstack([inst.placement, inst.placement[-1:]]),
+        [*inst.weight, other],
+    )
     whole, split = certified(one, notion).totals, certified(both, notion, reduce=False).totals
     expected = np.concatenate([whole[:-1], whole[-1] * part / part.sum()])
     apart = np.abs(split / expected - 1.0)

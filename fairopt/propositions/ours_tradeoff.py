@@ -73,6 +73,9 @@ def _bound(
         return np.inf
     limits = float(mu[mu > 0] @ inst.limit[mu > 0])
     return (
-        float((phi * (np.log(phi / q) - 1)).sum()) + float((p * inst.pool).sum()) + limits
-        + terms.t_pf * float(z @ z) / len(phi) + float((pull * y**2).sum())
-    )  # fmt: skip
+        float((phi * (np.log(phi / q) - 1)).sum())
+        + float((p * inst.pool).sum())
+        + limits
+        + terms.t_pf * float(z @ z) / len(phi)
+        + float((pull * y**2).sum())
+    )

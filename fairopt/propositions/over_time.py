@@ -65,9 +65,7 @@ def higher_use(inst: Instance, seed: int) -> Check:
         raise Undecided("the servers have not settled")
     lack = certified(inst, MaxMin("tsf")).utilisation - run.used[-1]
     i, r = divmod(int(lack.argmax()), inst.shape[2])
-    witness = (
-        f"of {inst.resources[r]} on {inst.servers[i]} TSF uses {lack[i, r]:.4g} of it more"
-    )
+    witness = f"of {inst.resources[r]} on {inst.servers[i]} TSF uses {lack[i, r]:.4g} of it more"
     return Check.of("use", max(0.0, float(lack[i, r])), 1e-5, witness)
 
 

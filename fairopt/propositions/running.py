@@ -119,11 +119,7 @@ def _source(check: Callable[..., Any]) -> str:
 
 
 def _done(
-    work: list[Work],
-    executor: Executor | None,
-    journal: Journal,
-    progress: Told | None,
-    of: int,
+    work: list[Work], executor: Executor | None, journal: Journal, progress: Told | None, of: int
 ) -> list[dict[str, Any]]:
     """The results of all pieces of work in their order, from the journal where it has them."""
     keys = [_key(*piece) for piece in work]
@@ -152,19 +148,23 @@ def _believable(work: Work, result: Any) -> bool:
             found, bad = resolved(statement), Instance(**result["instance"])
             again = judged(found, bad, result["seed"])
             told = result["trial"], result["margin"], result["witness"]
-            return again.violated and again.check is not None and found.meets(bad, without) and (
-                told == (rest[1], again.check.margin, again.check.witness)
+            return (
+                again.violated
+                and again.check is not None
+                and found.meets(bad, without)
+                and (told == (rest[1], again.check.margin, again.check.witness))
             )
         _, start, stop = rest
         counts = result["held"], result["violated"], *result["undecided"].values()
         worst, smallest = result["worst"], result["smallest"]
         return (
-            all(type(k) is int and k >= 0 for k in counts) and sum(counts) == stop - start
+            all(type(k) is int and k >= 0 for k in counts)
+            and sum(counts) == stop - start
             and (worst is None) == (counts[0] + counts[1] == 0)
             and (smallest is None) == (result["violated"] == 0)
             and (worst is None or tuple(map(type, worst)) in _WORST)
             and (smallest is None or start <= smallest[1] < stop and smallest[0] >= 1)
-        )  # fmt: skip
+        )
     except (FairoptError, AttributeError, KeyError, TypeError, ValueError, IndexError):
         return False
 
@@ -221,11 +221,19 @@ def _row(
 ) -> Row:
     worst = total["worst"]
     return Row(
-        statement.name, statement.words, statement.source, statement.reading, without, trials,
-        total["held"], total["violated"], total["undecided"],
-        None if worst is None else worst[0], "" if worst is None else worst[2],
+        statement.name,
+        statement.words,
+        statement.source,
+        statement.reading,
+        without,
+        trials,
+        total["held"],
+        total["violated"],
+        total["undecided"],
+        None if worst is None else worst[0],
+        "" if worst is None else worst[2],
         None if least is None else model_of(statement, without, least),
-    )  # fmt: skip
+    )
 
 
 __all__ = ["Row", "run"]

@@ -13,14 +13,29 @@ from fairopt.propositions.statement import REGISTRY, Statement
 
 # modules below fairopt.propositions that state something, in the order of the tables
 _STATING = (
-    "kesidis2018_definition", "kesidis2018", "kesidis2018_kkt", "khamse2016",
+    "kesidis2018_definition",
+    "kesidis2018",
+    "kesidis2018_kkt",
+    "khamse2016",
     "khamse2016_properties",
-    "khamse2016_lies", "kesidis2016", "kesidis2016_drf", "kesidis2016_jobs", "bonald2015",
-    "bonald2015_utility", "bonald2015_lies", "bonald2015_examples", "bonald2015_properties",
+    "khamse2016_lies",
+    "kesidis2016",
+    "kesidis2016_drf",
+    "kesidis2016_jobs",
+    "bonald2015",
+    "bonald2015_utility",
+    "bonald2015_lies",
+    "bonald2015_examples",
+    "bonald2015_properties",
     "bonald2015_stability",
-    "bonald2015_dynamics", "bonald2015_events", "over_time", "ledgers", "ours", "ours_prices",
+    "bonald2015_dynamics",
+    "bonald2015_events",
+    "over_time",
+    "ledgers",
+    "ours",
+    "ours_prices",
     "ours_tradeoff",
-)  # fmt: skip
+)
 
 
 @cache

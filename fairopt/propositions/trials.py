@@ -111,9 +111,12 @@ def chunk(
         else:
             held += 1
     return {
-        "held": held, "violated": violated, "undecided": undecided, "worst": worst,
+        "held": held,
+        "violated": violated,
+        "undecided": undecided,
+        "worst": worst,
         "smallest": smallest,
-    }  # fmt: skip
+    }
 
 
 def shrunk(
@@ -141,9 +144,13 @@ def shrunk(
         instance, check = first.instance, first.check
     assert check is not None
     return {
-        "instance": plain(instance), "seed": first.seed, "trial": number,
-        "margin": check.margin, "tolerance": check.tolerance, "witness": check.witness,
-    }  # fmt: skip
+        "instance": plain(instance),
+        "seed": first.seed,
+        "trial": number,
+        "margin": check.margin,
+        "tolerance": check.tolerance,
+        "witness": check.witness,
+    }
 
 
 def plain(instance: Instance) -> dict[str, Any]:

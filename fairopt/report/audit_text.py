@@ -68,8 +68,10 @@ def differences_text(found: Differences) -> str:
             named = [f"{resource} on {server}" for server, resource in places]
             parts.append(f"{words}: {listed(named, SENTENCES)}")
     if found.whole is not None:
-        promised = "" if found.promised is None else (
-            f" (the prices of before allow at most {100 * found.promised:+.3g} %)"
+        promised = (
+            ""
+            if found.promised is None
+            else (f" (the prices of before allow at most {100 * found.promised:+.3g} %)")
         )
         parts.append(f"to all together: {100 * found.whole:+.3g} %{promised}")
     return "\n\n".join(parts)
@@ -78,8 +80,14 @@ def differences_text(found: Differences) -> str:
 def _row(team: Team) -> list[str]:
     could = "-" if team.could_hold is None else number(team.could_hold)
     mark = "" if team.proved or team.could_hold is None else " ?"
-    return [clipped(team.user), number(team.held), number(team.due),
-            f"{team.due - team.held + 0.0:+.6g}", could + mark, number(team.short)]  # fmt: skip
+    return [
+        clipped(team.user),
+        number(team.held),
+        number(team.due),
+        f"{team.due - team.held + 0.0:+.6g}",
+        could + mark,
+        number(team.short),
+    ]
 
 
 def _lacks(team: Team) -> bool:
@@ -115,8 +123,10 @@ def _closing(found: Audit) -> str:
         lines.append(f"today's division is {found.judged.verdict}: no bound is proved")
     certificate = found.answer.certificate
     assert certificate is not None
-    lines.append(f"what is due: {certificate.verdict}, gap {certificate.gap:.2g}, "
-                 f"residual {certificate.residual:.2g}")  # fmt: skip
+    lines.append(
+        f"what is due: {certificate.verdict}, gap {certificate.gap:.2g}, "
+        f"residual {certificate.residual:.2g}"
+    )
     return "\n".join(lines)
 
 

@@ -75,11 +75,15 @@ def against_nodes(instance: Instance) -> list[str]:
         what = instance.resources[row.resource]
         what += "" if row.flavor is None else f" on {row.flavor}"
         if typed > there * (1 + SAME):
-            lines.append(f"quotas name {number(typed)} {what}, but its nodes have {number(there)}: "
-                         "not all quotas can be held at once")  # fmt: skip
+            lines.append(
+                f"quotas name {number(typed)} {what}, but its nodes have {number(there)}: "
+                "not all quotas can be held at once"
+            )
         elif typed < there * (1 - SAME):
-            lines.append(f"quotas name {number(typed)} {what} of {number(there)} on its nodes: "
-                         f"{number(there - typed)} are nobody's and stay unused")  # fmt: skip
+            lines.append(
+                f"quotas name {number(typed)} {what} of {number(there)} on its nodes: "
+                f"{number(there - typed)} are nobody's and stay unused"
+            )
     return lines
 
 
@@ -99,8 +103,10 @@ def node_prices(alloc: Allocation) -> list[str]:
         named = [k for k in apart.tolist() if k < groups] or apart.tolist()
         what = inst.resources[row.resource] + ("" if row.flavor is None else f" on {row.flavor}")
         told = [f"{inst.tree.nodes[k]} {price[k] - base:+.4g}" for k in named]
-        lines.append(f"quota of {what} costs all {number(base)}, and limits of borrowing and "
-                     f"lending add: {_few(told, 4)}")  # fmt: skip
+        lines.append(
+            f"quota of {what} costs all {number(base)}, and limits of borrowing and "
+            f"lending add: {_few(told, 4)}"
+        )
     return lines
 
 

@@ -27,8 +27,9 @@ def models_text(shipped: Sequence[Any], left: int = 0, width: int | None = None)
     if left:
         lines += ["", f"and {left} counterexamples: fairopt models --all"]
     lines.append("sources: fairopt models --json")
-    cut = [line if width is None or len(line) <= width else line[: width - 1] + "…"
-           for line in lines]  # fmt: skip
+    cut = [
+        line if width is None or len(line) <= width else line[: width - 1] + "…" for line in lines
+    ]
     return "\n".join(cut).lstrip("\n")
 
 

@@ -22,8 +22,11 @@ def table(alloc: Allocation, most: int) -> Told:
     for j, row in enumerate(inst.own_rows[:shown]):
         assert inst.rules is not None
         used, _ = row.held(by_way)
-        cells = [clipped(row.name), f"{WORDS[inst.rules[j].sense]} {number(row.amount)}",
-                 number(used)]  # fmt: skip
+        cells = [
+            clipped(row.name),
+            f"{WORDS[inst.rules[j].sense]} {number(row.amount)}",
+            number(used),
+        ]
         if alloc.rule_prices is not None:
             price = float(alloc.rule_prices[j])
             # what is asked is paid for, out of what the rest brings

@@ -23,9 +23,13 @@ def plan_text(plan: Mapping[str, Any], rows: int = ROWS) -> str:
     rows : most rows of each table.
     """
     parts = [
-        _head(plan), _queues(plan, rows), _workloads(plan, rows), _shapes(plan, rows),
-        "\n".join(_aside(plan)), _verdict(plan),
-    ]  # fmt: skip
+        _head(plan),
+        _queues(plan, rows),
+        _workloads(plan, rows),
+        _shapes(plan, rows),
+        "\n".join(_aside(plan)),
+        _verdict(plan),
+    ]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -46,14 +50,29 @@ def _amount(value: float | None) -> str:
 
 def _queues(plan: Mapping[str, Any], most: int) -> str:
     could = any(row.get("could_hold") is not None for row in plan["queues"])
-    columns = ["queue", "weight", "asked", "held", "due", *(["could hold"] if could else []),
-               "whole", "due - held"]  # fmt: skip
+    columns = [
+        "queue",
+        "weight",
+        "asked",
+        "held",
+        "due",
+        *(["could hold"] if could else []),
+        "whole",
+        "due - held",
+    ]
     rows = [
-        [row["queue"], number(row["weight"]), _amount(row["asked"]), number(row["held"]),
-         number(row["due"]), *([_could(row)] if could else []), number(row["whole"]),
-         _difference(row["difference"])]
+        [
+            row["queue"],
+            number(row["weight"]),
+            _amount(row["asked"]),
+            number(row["held"]),
+            number(row["due"]),
+            *([_could(row)] if could else []),
+            number(row["whole"]),
+            _difference(row["difference"]),
+        ]
         for row in plan["queues"]
-    ]  # fmt: skip
+    ]
     return _cut(columns, rows, most, (0, len(columns) - 1))
 
 
@@ -176,8 +195,10 @@ def _verdict(plan: Mapping[str, Any]) -> str:
     if proof is None:
         return told
     short = f"{counted(proof['short'], 'task')} short of whole parts"
-    least = "the least there can be" if proof["short"] == proof["least"] else (
-        f"at least {proof['least']} in any placement"
+    least = (
+        "the least there can be"
+        if proof["short"] == proof["least"]
+        else (f"at least {proof['least']} in any placement")
     )
     words = {"gap": "right, with a gap"}.get(proof["state"], proof["state"])
     return f"{told}\nwhole tasks {words}: {short}, {least}"

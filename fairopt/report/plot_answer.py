@@ -78,8 +78,15 @@ def allocation(alloc: Allocation) -> Figure:
     entries = []
     for k, n in enumerate(own):
         width = np.array([parts[n, i, r] for i, r in bars])
-        drawn = axes.barh(place, width, left=left, color=COLOURS[k], edgecolor="white",
-                          linewidth=0.5, gid=f"user-{k}")  # fmt: skip
+        drawn = axes.barh(
+            place,
+            width,
+            left=left,
+            color=COLOURS[k],
+            edgecolor="white",
+            linewidth=0.5,
+            gid=f"user-{k}",
+        )
         entries.append((drawn, clipped(inst.users[n])))
         left += width
     rest = np.array([alloc.utilisation[i, r] for i, r in bars]) - left
@@ -113,10 +120,18 @@ def prices(alloc: Allocation) -> Figure:
     for i in range(shown):
         for r in range(len(inst.resources)):
             dark = worth[i, r] > 0.55 * top and not missing[i, r]
-            axes.text(r, i, "–" if missing[i, r] else f"{found[i, r]:.4g}", ha="center",
-                      va="center", color="white" if dark else "black", fontsize=8)  # fmt: skip
-    axes.set_xticks(range(len(inst.resources)), [clipped(r) for r in inst.resources],
-                    parse_math=False)  # fmt: skip
+            axes.text(
+                r,
+                i,
+                "–" if missing[i, r] else f"{found[i, r]:.4g}",
+                ha="center",
+                va="center",
+                color="white" if dark else "black",
+                fontsize=8,
+            )
+    axes.set_xticks(
+        range(len(inst.resources)), [clipped(r) for r in inst.resources], parse_math=False
+    )
     axes.set_yticks(range(shown), [clipped(s) for s in inst.servers[:shown]], parse_math=False)
     axes.grid(visible=False)
     axes.tick_params(length=0)
@@ -170,9 +185,16 @@ def envies(alloc: Allocation) -> Figure:
             for m in range(size):
                 envious = ratio[n, m] > 1 + 1e-6
                 words = "> 1" if 1 < ratio[n, m] < 1.005 and envious else f"{ratio[n, m]:.2f}"
-                axes.text(m, n, words, ha="center", va="center", fontsize=7.5,
-                          color="white" if abs(shown[n, m] - 1) > 0.7 else "black",
-                          fontweight="bold" if envious else "normal")  # fmt: skip
+                axes.text(
+                    m,
+                    n,
+                    words,
+                    ha="center",
+                    va="center",
+                    fontsize=7.5,
+                    color="white" if abs(shown[n, m] - 1) > 0.7 else "black",
+                    fontweight="bold" if envious else "normal",
+                )
     names = [clipped(user) for user in inst.users]
     axes.set_xticks(range(size), names, rotation=90, parse_math=False)
     axes.set_yticks(range(size), names, parse_math=False)
@@ -197,6 +219,9 @@ def _parts(alloc: Allocation, tasks: Floats, shown: int) -> Floats:
 
 
 KINDS: dict[str, Callable[[Allocation], Figure]] = {
-    "allocation": allocation, "prices": prices, "levels": levels, "envy": envies,
-}  # fmt: skip
+    "allocation": allocation,
+    "prices": prices,
+    "levels": levels,
+    "envy": envies,
+}
 """kind of picture -> who draws it"""

@@ -62,8 +62,9 @@ def plot(
         axis(right, "x", "efficiency (part of the largest)")
         for k, row in enumerate(there):
             fails = " ".join(SHORT.get(name, name) for name in row["fails"])
-            right.annotate(fails, (0.02, k), va="center", fontsize="small", color="#8B1A1A",
-                           parse_math=False)  # fmt: skip
+            right.annotate(
+                fails, (0.02, k), va="center", fontsize="small", color="#8B1A1A", parse_math=False
+            )
         entries = [(low, "least level"), (high, "most level"), (bars, "efficiency")]
         failing = {name for row in there for name in row["fails"]}
         words = ", ".join(f"{SHORT.get(n, n)} {n}" for n in SHORT if n in failing)
@@ -76,8 +77,9 @@ def plot(
 
 
 def _name(row: Mapping[str, Any]) -> str:
-    values = ", ".join(f"{v:g}" if isinstance(v, float) else str(v)
-                       for v in row["parameters"].values())  # fmt: skip
+    values = ", ".join(
+        f"{v:g}" if isinstance(v, float) else str(v) for v in row["parameters"].values()
+    )
     return clipped(f"{row['name']} ({values})" if values else str(row["name"]))
 
 

@@ -33,10 +33,15 @@ def plot(
     order = sorted(range(len(x)), key=x.__getitem__)
     at = [x[k] for k in order]
     panels = [
-        Panel(clipped(title), [Line(clipped(name), at, [y[k] for k in order], [True] * len(x))
-                               for name, y in lines.items()],
-              [x[k] for k in order if all(y[k] is None for y in lines.values())])
+        Panel(
+            clipped(title),
+            [
+                Line(clipped(name), at, [y[k] for k in order], [True] * len(x))
+                for name, y in lines.items()
+            ],
+            [x[k] for k in order if all(y[k] is None for y in lines.values())],
+        )
         for title, lines in curves.items()
-    ]  # fmt: skip
+    ]
     with styled():
         save(draw_lines(panels, *words), path)

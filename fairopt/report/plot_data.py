@@ -89,9 +89,10 @@ def varied(rows: Sequence[Row]) -> dict[str, list[Any]]:
     names = dict.fromkeys(name for row in rows for name in parameters(row))
     found = {name: values(rows, name) for name in names}
     return {
-        name: each for name, each in found.items()
+        name: each
+        for name, each in found.items()
         if len(each) > 1 or any(name not in parameters(row) for row in rows)
-    }  # fmt: skip
+    }
 
 
 def parameter_of(rows: Sequence[Row], over: str | None) -> str:
@@ -149,8 +150,9 @@ def panels(
         )
         at = [float(parameters(row)[over]) for row in group]
         sure = [bool(row.get("certified", True)) for row in group]
-        lines = [Line(name, at, [number(pick(row).get(name)) for row in group], sure)
-                 for name in names]  # fmt: skip
+        lines = [
+            Line(name, at, [number(pick(row).get(name)) for row in group], sure) for name in names
+        ]
         failed = [
             x
             for x, row in zip(at, group, strict=True)
@@ -169,9 +171,10 @@ def series(rows: Sequence[Row]) -> tuple[str | None, list[Any]]:
     if len(found) == 1 and all(is_number(v) for v in next(iter(found.values()))):
         return None, []
     few = [
-        name for name in found
+        name
+        for name in found
         if 2 <= len(found[name]) <= SERIES and all(name in parameters(row) for row in rows)
-    ]  # fmt: skip
+    ]
     if not few:
         return None, []
     name = min(few, key=lambda k: len(found[k]))

@@ -16,9 +16,11 @@ PANELS = 6
 
 
 def plot(
-    replays: Mapping[str, Mapping[str, Any]], path: str | os.PathLike[str],
-    style: str = "paper", size: tuple[float, float] | None = None,
-) -> None:  # fmt: skip
+    replays: Mapping[str, Mapping[str, Any]],
+    path: str | os.PathLike[str],
+    style: str = "paper",
+    size: tuple[float, float] | None = None,
+) -> None:
     """Draw what is owed over time into a PNG, PDF or SVG file.
 
     Parameters
@@ -38,8 +40,9 @@ def plot(
         hours = float(data["hours"])
         ends = [float(t) + hours for t in data["starts"]]
         rows = {one["name"]: one["debt"] for one in data["users"]}
-        lines = [Line(name, ends, [float(y) for y in rows[name]], [True] * len(ends))
-                 for name in names]  # fmt: skip
+        lines = [
+            Line(name, ends, [float(y) for y in rows[name]], [True] * len(ends)) for name in names
+        ]
         panels.append(Panel(clipped(title), lines, []))
     with styled(style, size):
         save(draw_lines(panels, "hours", "owed (task-hours)"), path)
@@ -48,10 +51,14 @@ def plot(
 def _users(replays: Sequence[Mapping[str, Any]]) -> list[str]:
     """The users with the largest debts at any end, in their own order."""
     size = {
-        one["name"]: max(abs(each["debt"][-1]) for data in replays for each in data["users"]
-                         if each["name"] == one["name"])
+        one["name"]: max(
+            abs(each["debt"][-1])
+            for data in replays
+            for each in data["users"]
+            if each["name"] == one["name"]
+        )
         for one in replays[0]["users"]
-    }  # fmt: skip
+    }
     first = sorted(size, key=lambda name: -size[name])[:MOST]
     return [name for name in size if name in first]
 

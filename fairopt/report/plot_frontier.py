@@ -63,9 +63,14 @@ def draw_frontier(
     at = [place(row, x, y) for row in best]
     # a step goes to the worse of both ends first
     (joined,) = axes.plot(
-        [a for a, _ in at], [b for _, b in at], color="black", linewidth=1.1, zorder=3,
-        drawstyle="steps-post" if less[0] else "steps-pre", gid="frontier",
-    )  # fmt: skip
+        [a for a, _ in at],
+        [b for _, b in at],
+        color="black",
+        linewidth=1.1,
+        zorder=3,
+        drawstyle="steps-post" if less[0] else "steps-pre",
+        gid="frontier",
+    )
     axes.margins(0.1, 0.12)
     for side, name in (("x", x), ("y", y)):
         whole_numbers(axes, side, [value(row, name) or 0.0 for row in there])
@@ -104,18 +109,29 @@ def points(
         kinds = {  # fill, edge, in front of
             "": ([r for r in of if sure(r) and id(r) not in on], look["color"], look["color"], 2),
             "-hollow": ([r for r in of if not sure(r)], "white", look["color"], 4),
-            "-frontier": ([r for r in of if id(r) in on],
-                          look["color"] if name else "black", "black", 5),
-        }  # fmt: skip
+            "-frontier": (
+                [r for r in of if id(r) in on],
+                look["color"] if name else "black",
+                "black",
+                5,
+            ),
+        }
         for kind, (these, fill, edge, order) in kinds.items():
             at = [place(row, x, y) for row in these]
             if not at:
                 continue
             (drawn,) = axes.plot(
-                [a for a, _ in at], [b for _, b in at], linestyle="", marker=look["marker"],
-                markersize=size, markeredgecolor=edge, markeredgewidth=1.0,
-                markerfacecolor=fill, zorder=order, gid=f"points-{k}{kind}",
-            )  # fmt: skip
+                [a for a, _ in at],
+                [b for _, b in at],
+                linestyle="",
+                marker=look["marker"],
+                markersize=size,
+                markeredgecolor=edge,
+                markeredgewidth=1.0,
+                markerfacecolor=fill,
+                zorder=order,
+                gid=f"points-{k}{kind}",
+            )
             if name is None and kind == "":
                 entries.append((drawn, "other points"))
         if name is not None and of:
@@ -128,29 +144,43 @@ def points(
 
 def label_ends(
     axes: Axes, best: Sequence[Row], at: Sequence[Any], names: Mapping[str, Any]
-) -> None:  # fmt: skip
+) -> None:
     """Write the parameters at both ends of the frontier."""
     top = max((b for _, b in at), default=0.0)
     for k in sorted({0, len(best) - 1} if best else ()):
         row = best[k]
-        words = ", ".join(f"{clipped(name)} = {shown(parameters(row)[name])}"
-                          for name in names if name in parameters(row))  # fmt: skip
+        words = ", ".join(
+            f"{clipped(name)} = {shown(parameters(row)[name])}"
+            for name in names
+            if name in parameters(row)
+        )
         if not words or len(words) > LONGEST:
             continue
         left, above = k == 0, at[k][1] == top
         axes.annotate(
-            words, at[k], xytext=(-3 if left else 3, 6 if above else -6),
-            textcoords="offset points", ha="left" if left else "right",
-            va="bottom" if above else "top", fontsize="small", parse_math=False, zorder=6,
+            words,
+            at[k],
+            xytext=(-3 if left else 3, 6 if above else -6),
+            textcoords="offset points",
+            ha="left" if left else "right",
+            va="bottom" if above else "top",
+            fontsize="small",
+            parse_math=False,
+            zorder=6,
             bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.8},
-        )  # fmt: skip
+        )
 
 
 def corner(axes: Axes, less: tuple[bool, bool]) -> None:
     """Write which direction is better, in the corner that no point can be in."""
     arrow = {(True, True): "↙", (True, False): "↖", (False, True): "↘", (False, False): "↗"}
     axes.text(
-        0.02 if less[0] else 0.98, 0.02 if less[1] else 0.98, f"better {arrow[less]}",
-        transform=axes.transAxes, ha="left" if less[0] else "right",
-        va="bottom" if less[1] else "top", color="#595959", fontsize="small",
-    )  # fmt: skip
+        0.02 if less[0] else 0.98,
+        0.02 if less[1] else 0.98,
+        f"better {arrow[less]}",
+        transform=axes.transAxes,
+        ha="left" if less[0] else "right",
+        va="bottom" if less[1] else "top",
+        color="#595959",
+        fontsize="small",
+    )

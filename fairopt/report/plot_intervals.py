@@ -34,18 +34,26 @@ def plot(runs: Runs, path: str | os.PathLike[str]) -> None:
     for user in users:
         found = {rule: [runs.row(load, rule).gamma[user] for load in loads] for rule in rules}
         panels.append(
-            Panel(f"class {clipped(user)}",
-                  [Line(rule, loads, [e.mean for e in each], [True] * len(loads))
-                   for rule, each in found.items()], [])
-        )  # fmt: skip
+            Panel(
+                f"class {clipped(user)}",
+                [
+                    Line(rule, loads, [e.mean for e in each], [True] * len(loads))
+                    for rule, each in found.items()
+                ],
+                [],
+            )
+        )
         bands.append(
-            [([e.low if math.isfinite(e.low) else e.mean for e in each],
-              [e.high if math.isfinite(e.high) else e.mean for e in each])
-             for each in found.values()]
-        )  # fmt: skip
+            [
+                (
+                    [e.low if math.isfinite(e.low) else e.mean for e in each],
+                    [e.high if math.isfinite(e.high) else e.mean for e in each],
+                )
+                for each in found.values()
+            ]
+        )
     with styled():
-        figure = draw_lines(panels, "load (part of the fullest resource)",
-                            "mean service rate")  # fmt: skip
+        figure = draw_lines(panels, "load (part of the fullest resource)", "mean service rate")
         for axes, lines in zip(figure.axes, bands, strict=False):
             for k, (low, high) in enumerate(lines):
                 axes.fill_between(loads, low, high, color=mark(k)["color"], alpha=0.15, linewidth=0)

@@ -57,14 +57,24 @@ def draw_lines(
     limits(used[0], panels, top)
     entries: list[tuple[Any, str]] = []
     for k, (axes, panel) in enumerate(zip(used, panels, strict=True)):
-        handles = [draw(axes, line, n, f"{k}-{n}", len(panel.lines))
-                   for n, line in enumerate(panel.lines)]  # fmt: skip
+        handles = [
+            draw(axes, line, n, f"{k}-{n}", len(panel.lines)) for n, line in enumerate(panel.lines)
+        ]
         if NAMED < len(handles) <= TOLD_APART and not entries:
-            entries = [(h, clipped(line.name))
-                       for h, line in zip(handles, panel.lines, strict=True)]  # fmt: skip
+            entries = [
+                (h, clipped(line.name)) for h, line in zip(handles, panel.lines, strict=True)
+            ]
         for x in panel.failed:
-            axes.plot([x], [0.0], marker="x", color="black", markersize=5, clip_on=False,
-                      transform=axes.get_xaxis_transform(), zorder=5)  # fmt: skip
+            axes.plot(
+                [x],
+                [0.0],
+                marker="x",
+                color="black",
+                markersize=5,
+                clip_on=False,
+                transform=axes.get_xaxis_transform(),
+                zorder=5,
+            )
         if panel.title:
             axes.set_title(panel.title, parse_math=False)
         if k % columns == 0:
@@ -112,20 +122,36 @@ def draw(axes: Axes, line: Line, k: int, gid: str, lines: int) -> Any:
     thin = 1.5 if lines <= TOLD_APART else 0.7
     every = max(1, math.ceil(len(gap) / MARKED))
     filled = [
-        j for j, ok in enumerate(line.certified)
+        j
+        for j, ok in enumerate(line.certified)
         if ok and (alone(line.y, j) or ((j + k) % every == 0 and lines <= TOLD_APART))
-    ]  # fmt: skip
+    ]
     (drawn,) = axes.plot(
-        line.x, gap, linewidth=thin, markersize=4.5, markevery=filled, clip_on=False,
-        zorder=3, gid=f"line-{gid}", **look,
-    )  # fmt: skip
+        line.x,
+        gap,
+        linewidth=thin,
+        markersize=4.5,
+        markevery=filled,
+        clip_on=False,
+        zorder=3,
+        gid=f"line-{gid}",
+        **look,
+    )
     hollow = [j for j, ok in enumerate(line.certified) if not ok]
     if hollow:
         axes.plot(
-            [line.x[j] for j in hollow], [gap[j] for j in hollow], linestyle="", markersize=5.5,
-            marker=look["marker"], markerfacecolor="white", markeredgecolor=look["color"],
-            markeredgewidth=1.2, clip_on=False, zorder=4, gid=f"hollow-{gid}",
-        )  # fmt: skip
+            [line.x[j] for j in hollow],
+            [gap[j] for j in hollow],
+            linestyle="",
+            markersize=5.5,
+            marker=look["marker"],
+            markerfacecolor="white",
+            markeredgecolor=look["color"],
+            markeredgewidth=1.2,
+            clip_on=False,
+            zorder=4,
+            gid=f"hollow-{gid}",
+        )
     return drawn
 
 
@@ -142,8 +168,11 @@ def notes(panels: Sequence[Panel]) -> list[tuple[Any, str]]:
     if len(panels[0].lines) > TOLD_APART:
         words = f"{len(panels[0].lines)} lines; those least and most at the end are named"
         found.append(note("", words))
-    if any(y is not None and not ok for line in lines
-           for y, ok in zip(line.y, line.certified, strict=True)):  # fmt: skip
+    if any(
+        y is not None and not ok
+        for line in lines
+        for y, ok in zip(line.y, line.certified, strict=True)
+    ):
         found.append(note("o", "hollow: not certified"))
     if any(panel.failed for panel in panels):
         found.append(note("x", "no answer"))
@@ -190,19 +219,44 @@ def name_ends(axes: Axes, ends: Sequence[End]) -> None:
     for end, at, to in zip(ends, want, place, strict=True):
         up = to - at
         axes.annotate(
-            "", (1.0, end.y), xycoords=("axes fraction", "data"), xytext=(15.0, up),
-            textcoords="offset points", annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": end.colour, "linewidth": 0.6,
-                        "shrinkA": 0.0, "shrinkB": 3.0},
-        )  # fmt: skip
+            "",
+            (1.0, end.y),
+            xycoords=("axes fraction", "data"),
+            xytext=(15.0, up),
+            textcoords="offset points",
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": end.colour,
+                "linewidth": 0.6,
+                "shrinkA": 0.0,
+                "shrinkB": 3.0,
+            },
+        )
         here = ScaledTranslation(15.0 / 72, up / 72, figure.dpi_scale_trans)
-        axes.plot([1.0], [end.y], transform=axes.get_yaxis_transform() + here, clip_on=False,
-                  marker=end.marker, markersize=4.5, color=end.colour, gid="name")  # fmt: skip
+        axes.plot(
+            [1.0],
+            [end.y],
+            transform=axes.get_yaxis_transform() + here,
+            clip_on=False,
+            marker=end.marker,
+            markersize=4.5,
+            color=end.colour,
+            gid="name",
+        )
         axes.annotate(
-            end.name, (1.0, end.y), xycoords=("axes fraction", "data"), xytext=(21.0, up),
-            textcoords="offset points", va="center", ha="left", color=end.colour, fontsize=8.5,
-            annotation_clip=False, parse_math=False,
-        )  # fmt: skip
+            end.name,
+            (1.0, end.y),
+            xycoords=("axes fraction", "data"),
+            xytext=(21.0, up),
+            textcoords="offset points",
+            va="center",
+            ha="left",
+            color=end.colour,
+            fontsize=8.5,
+            annotation_clip=False,
+            parse_math=False,
+        )
 
 
 def spread(want: Sequence[float], apart: float, low: float, high: float) -> list[float]:

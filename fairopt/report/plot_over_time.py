@@ -28,10 +28,7 @@ def check(path: str | os.PathLike[str], instance: Instance) -> None:
 
 
 def plot(
-    run: OverTime,
-    beside: Mapping[str, Sequence[Floats]],
-    r: int,
-    path: str | os.PathLike[str],
+    run: OverTime, beside: Mapping[str, Sequence[Floats]], r: int, path: str | os.PathLike[str]
 ) -> None:
     """Draw the use of resource r over time into a PNG, PDF or SVG file.
 

@@ -31,8 +31,9 @@ def plot(runs: Sequence[Priced], edge: float | None, path: str | os.PathLike[str
         axes = figure.subplots()
         settled = {r.theta: r.steps for r in runs if r.steps is not None}
         if settled:
-            axes.plot(list(settled), list(settled.values()), marker="o", color=COLOURS[0],
-                      label="settled")  # fmt: skip
+            axes.plot(
+                list(settled), list(settled.values()), marker="o", color=COLOURS[0], label="settled"
+            )
             words = "steps to 1e-6 (count)"
         else:
             for key, name, look in (("off", "last tasks", "o"), ("mean_off", "mean of half", "s")):
@@ -42,11 +43,23 @@ def plot(runs: Sequence[Priced], edge: float | None, path: str | os.PathLike[str
             words = "off the exact tasks (part of them)"
         lost = [r.theta for r in runs if r.steps is None and (settled or not r.off < 1e12)]
         if lost:
-            axes.plot(lost, [0.02] * len(lost), linestyle="", marker="x", color="black",
-                      transform=axes.get_xaxis_transform(), label="does not settle")  # fmt: skip
+            axes.plot(
+                lost,
+                [0.02] * len(lost),
+                linestyle="",
+                marker="x",
+                color="black",
+                transform=axes.get_xaxis_transform(),
+                label="does not settle",
+            )
         if edge is not None:
-            axes.axvline(edge, color=COLOURS[1], linestyle="--", linewidth=1.0,
-                         label="2 / largest eigenvalue")  # fmt: skip
+            axes.axvline(
+                edge,
+                color=COLOURS[1],
+                linestyle="--",
+                linewidth=1.0,
+                label="2 / largest eigenvalue",
+            )
         axes.set_xscale("log")
         axes.set_yscale("log")
         axis(axes, "x", "step size theta (no unit)")

@@ -23,27 +23,53 @@ if TYPE_CHECKING:
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 DASHES: tuple[Any, ...] = (
-    "-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (3, 1, 1, 1, 1, 1)),
-    (0, (8, 2)), (0, (2, 2)),
-)  # fmt: skip
+    "-",
+    (0, (5, 1.5)),
+    (0, (1.2, 1.2)),
+    (0, (6, 1.5, 1.2, 1.5)),
+    (0, (3, 1, 1, 1, 1, 1)),
+    (0, (8, 2)),
+    (0, (2, 2)),
+)
 GREY = "#8C8C8C"
 STYLE: Any = {
-    "figure.dpi": 100, "savefig.dpi": 200, "font.family": ["DejaVu Sans"], "font.size": 9,
-    "axes.labelsize": 9, "axes.titlesize": 9, "xtick.labelsize": 8, "ytick.labelsize": 8,
-    "legend.fontsize": 8, "legend.frameon": False, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.linewidth": 0.8, "axes.grid": True, "grid.color": "#E4E4E4",
-    "grid.linewidth": 0.6, "axes.axisbelow": True, "lines.linewidth": 1.5,
-    "svg.fonttype": "none", "svg.hashsalt": "fairopt", "pdf.fonttype": 42,
+    "figure.dpi": 100,
+    "savefig.dpi": 200,
+    "font.family": ["DejaVu Sans"],
+    "font.size": 9,
+    "axes.labelsize": 9,
+    "axes.titlesize": 9,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "grid.color": "#E4E4E4",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.5,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "fairopt",
+    "pdf.fonttype": 42,
     "path.simplify": False,
-}  # fmt: skip
+}
 STYLES: dict[str, Any] = {
     "paper": {},
     "slides": {
-        "font.size": 14, "axes.labelsize": 14, "axes.titlesize": 14, "xtick.labelsize": 12.5,
-        "ytick.labelsize": 12.5, "legend.fontsize": 12.5, "axes.linewidth": 1.2,
-        "lines.linewidth": 2.4, "lines.markersize": 8,
+        "font.size": 14,
+        "axes.labelsize": 14,
+        "axes.titlesize": 14,
+        "xtick.labelsize": 12.5,
+        "ytick.labelsize": 12.5,
+        "legend.fontsize": 12.5,
+        "axes.linewidth": 1.2,
+        "lines.linewidth": 2.4,
+        "lines.markersize": 8,
     },
-}  # fmt: skip
+}
 """what changes for print and for a screen seen from afar"""
 SIZES = (1.0, 40.0)
 """least and most width and height of a picture in inches"""
@@ -188,9 +214,13 @@ def legend(figure: Figure, entries: Sequence[tuple[Any, str]]) -> None:
     lines = -(-len(entries) // columns)
     figure.set_figheight(figure.get_figheight() + 0.19 * max(0, lines - 1))
     drawn = figure.legend(
-        [handle for handle, _ in entries], ["x"] * len(entries), loc="outside lower center",
-        ncols=columns, handlelength=2.6, columnspacing=1.6,
-    )  # fmt: skip
+        [handle for handle, _ in entries],
+        ["x"] * len(entries),
+        loc="outside lower center",
+        ncols=columns,
+        handlelength=2.6,
+        columnspacing=1.6,
+    )
     for text, (_, words) in zip(drawn.get_texts(), entries, strict=True):
         text.set_parse_math(False)
         text.set_text(words)
@@ -200,8 +230,15 @@ def note(marker: str, words: str, edge: str = "#404040", fill: str = "white") ->
     """A legend entry for a kind of point."""
     from matplotlib.lines import Line2D
 
-    handle = Line2D([], [], linestyle="", marker=marker, markersize=5, markeredgecolor=edge,
-                    markerfacecolor=fill)  # fmt: skip
+    handle = Line2D(
+        [],
+        [],
+        linestyle="",
+        marker=marker,
+        markersize=5,
+        markeredgecolor=edge,
+        markerfacecolor=fill,
+    )
     return handle, words
 
 

@@ -17,7 +17,7 @@ from fairopt.report.plot_data import (
     parameters,
     rows_of,
     varied,
-)  # fmt: skip
+)
 from fairopt.report.plot_frontier import draw_frontier
 from fairopt.report.plot_lines import draw_lines
 from fairopt.report.plot_style import axis_words, clipped, file_format, save, styled

@@ -20,24 +20,39 @@ SCARCE = 8
 
 def replay_text(found: Replay, title: str) -> str:
     """The table of users in task-hours, those to whom most is owed first, and the ratios."""
-    by = {name: np.asarray(getattr(found, name)).sum(axis=0) * found.hours
-          for name in ("wants", "held", "alone", "ledger", "hindsight")}  # fmt: skip
+    by = {
+        name: np.asarray(getattr(found, name)).sum(axis=0) * found.hours
+        for name in ("wants", "held", "alone", "ledger", "hindsight")
+    }
     debt = found.debt
     order = np.argsort(-debt[-1], kind="stable")
     rows = [
-        [found.instance.users[n], *(number(by[k][n]) for k in by), number(debt[-1, n]),
-         number(float(debt[:, n].max(initial=0.0)))]
+        [
+            found.instance.users[n],
+            *(number(by[k][n]) for k in by),
+            number(debt[-1, n]),
+            number(float(debt[:, n].max(initial=0.0))),
+        ]
         for n in order[:MOST].tolist()
-    ]  # fmt: skip
-    head = ["user", "wanted", "held", "due by the slice", f"due by {found.policy}",
-            "due in hindsight", "owed at the end", "at the worst"]  # fmt: skip
+    ]
+    head = [
+        "user",
+        "wanted",
+        "held",
+        "due by the slice",
+        f"due by {found.policy}",
+        "due in hindsight",
+        "owed at the end",
+        "at the worst",
+    ]
     verdict = found.answer.certificate
     lines = [
         title,
         f"{len(found.starts)} slices of {found.hours:g} h, task-hours; hindsight is "
         f"{found.answer.notion['name']}, {'not judged' if verdict is None else verdict.verdict}",
-        "", text(head, rows, "terminal"),
-    ]  # fmt: skip
+        "",
+        text(head, rows, "terminal"),
+    ]
     if len(order) > MOST:
         lines.append(f"and {len(order) - MOST} more users")
     lines += ["", *_ratios(found.ratios, found.policy)]
@@ -58,17 +73,22 @@ def horizon_text(whole: Horizon, answer: Allocation, title: str) -> str:
     plan, hours = whole.split(answer).sum(axis=2), whole.hours
     wanted = np.where(np.isfinite(whole.wants), whole.wants, np.nan) * hours[:, None]
     rows = [
-        [user, "all" if np.isnan(wanted[:, n]).any() else number(float(wanted[:, n].sum())),
-         number(float(plan[:, n] @ hours)), number(float(answer.shares[n]))]
+        [
+            user,
+            "all" if np.isnan(wanted[:, n]).any() else number(float(wanted[:, n].sum())),
+            number(float(plan[:, n] @ hours)),
+            number(float(answer.shares[n])),
+        ]
         for n, user in enumerate(whole.base.users[:MOST])
-    ]  # fmt: skip
+    ]
     verdict = answer.certificate
     lines = [
         title,
         f"{len(hours)} slices, {answer.notion['name']}: "
-        f"{'not judged' if verdict is None else verdict.verdict}", "",
+        f"{'not judged' if verdict is None else verdict.verdict}",
+        "",
         text(["user", "wanted", "task-hours", "share"], rows, "terminal"),
-    ]  # fmt: skip
+    ]
     if len(whole.base.users) > MOST:
         lines.append(f"and {len(whole.base.users) - MOST} more users")
     if answer.prices is not None and answer.prices.any():

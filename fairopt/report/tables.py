@@ -247,7 +247,10 @@ def aligned(columns: Sequence[str], rows: Sequence[Sequence[str]], more: int = 0
 
 
 def table_text(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], more: int, left: tuple[int, ...],
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    more: int,
+    left: tuple[int, ...],
     width: int = WIDTH,
 ) -> str:
     """An aligned table: columns in `left` to the left, the others to the right."""
@@ -268,18 +271,19 @@ def _drawn(
     """The lines of a table of plain letters that is not too wide, as nearly all are."""
     widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
     lines = [
-        (" " * GAP).join(
+        (" " * GAP)
+        .join(
             text.ljust(width) if k in left else text.rstrip().rjust(width)
             for k, (text, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
+        )
+        .rstrip()
         for line in (columns, *rows)
-    ]  # fmt: skip
+    ]
     return [lines[0], "\u2500" * _width(columns, rows), *lines[1:]]
 
 
 def _fitted(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], left: tuple[int, ...],
-    width: int = WIDTH,
+    columns: Sequence[str], rows: Sequence[Sequence[str]], left: tuple[int, ...], width: int = WIDTH
 ) -> list[str]:
     """The lines of any table, by Rich, which knows the width of letters and where to cut."""
     from rich import box
@@ -292,16 +296,26 @@ def _fitted(
         # only the last column is narrowed when the line is full
         least = None if k == last else max(map(len, [name, *(row[k] for row in rows)]))
         table.add_column(
-            name, justify="left" if k in left else "right", no_wrap=True, overflow="ellipsis",
+            name,
+            justify="left" if k in left else "right",
+            no_wrap=True,
+            overflow="ellipsis",
             min_width=least,
-        )  # fmt: skip
+        )
     for row in rows:
         table.add_row(*row)
     # no colour, markup or emoji: a user may be called ":fire:" or "[bold]"
     text = io.StringIO()
     console = Console(
-        file=text, width=width, color_system=None, force_terminal=False, markup=False,
-        highlight=False, emoji=False, legacy_windows=False, _environ={},
-    )  # fmt: skip
+        file=text,
+        width=width,
+        color_system=None,
+        force_terminal=False,
+        markup=False,
+        highlight=False,
+        emoji=False,
+        legacy_windows=False,
+        _environ={},
+    )
     console.print(table)
     return [line.rstrip() for line in text.getvalue().splitlines()]

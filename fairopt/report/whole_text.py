@@ -38,12 +38,17 @@ def _users(answer: WholeTasks, most: int) -> str:
     lines = []
     for n in shown:
         limit = asked.asked[n]
-        lines.append([
-            asked.users[n], "any" if limit is None else str(limit),
-            *([str(asked.gang[n])] if gangs else []),
-            number(float(asked.due[n])), str(problem.whole[n]), str(answer.totals[n]),
-            _part(parts[n]) if problem.whole[n] else "-",
-        ])  # fmt: skip
+        lines.append(
+            [
+                asked.users[n],
+                "any" if limit is None else str(limit),
+                *([str(asked.gang[n])] if gangs else []),
+                number(float(asked.due[n])),
+                str(problem.whole[n]),
+                str(answer.totals[n]),
+                _part(parts[n]) if problem.whole[n] else "-",
+            ]
+        )
     return table_text(columns, lines, len(order) - len(shown), (0,))
 
 

@@ -49,7 +49,8 @@ def stopped(stops: Sequence[Blocked], room: int) -> str:
     for most in range(STOPS, 0, -1):
         text = "; ".join(
             f"{', '.join(resources)} on {listed(servers, most)}"
-            if any(resources) else listed(servers, most)
+            if any(resources)
+            else listed(servers, most)
             for servers, resources in alike.items()
         )
         if len(text) <= room:

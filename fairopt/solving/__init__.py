@@ -28,15 +28,18 @@ from fairopt.solving.reduce import reduce as reducing
 
 SOLVERS = ("auto", "interior", "clarabel", "ecos", "scs", "highs")
 LADDERS = {
-    "alpha-fair": "alpha_fair:alpha_fair", "max-min": "levels:ladder",
+    "alpha-fair": "alpha_fair:alpha_fair",
+    "max-min": "levels:ladder",
     "tradeoff": "tradeoff:tradeoff",
-}  # fmt: skip
+}
 """family -> "module:function" that tries engines and the notion's program, one after another"""
 ENGINES = {
-    "ps-dsf": "engines.water.ps_dsf:solve", "per-server-drf": "engines.water.per_server:solve",
-    "bmf": "engines.water.one_pool:solve", "equal-m": "engines.programs.common_tasks:solve_equal",
+    "ps-dsf": "engines.water.ps_dsf:solve",
+    "per-server-drf": "engines.water.per_server:solve",
+    "bmf": "engines.water.one_pool:solve",
+    "equal-m": "engines.programs.common_tasks:solve_equal",
     "sum-m": "engines.programs.common_tasks:solve_sum",
-}  # fmt: skip
+}
 """family -> "module:function" of the engine that computes the answer faster than the program"""
 CLOSING = {"ps-dsf": "engines.water.ps_dsf:close"}
 """family -> "module:function" that improves an answer taken over from another notion's problem"""
@@ -112,13 +115,28 @@ def solve(
         from fairopt.solving import constraints as own
 
         own.refused(notion)
-        rest = {"solver": solver, "gap": gap, "uncertified": "return", "polish": polish,
-                "progress": progress, "reduce": reduce}  # fmt: skip
-        return own.answer(instance, notion, _score(instance, notion), constraints,
-                          partial(solve, notion=notion, **rest), uncertified)  # type: ignore[arg-type]
+        rest = {
+            "solver": solver,
+            "gap": gap,
+            "uncertified": "return",
+            "polish": polish,
+            "progress": progress,
+            "reduce": reduce,
+        }
+        return own.answer(
+            instance,
+            notion,
+            _score(instance, notion),
+            constraints,
+            partial(solve, notion=notion, **rest),  # type: ignore[arg-type]
+            uncertified,
+        )
     users, servers, _ = instance.shape
-    memory.enough("instance", 16.0 * users * servers,
-                  f"scores and tasks of {users:,} users on {servers:,} servers")  # fmt: skip
+    memory.enough(
+        "instance",
+        16.0 * users * servers,
+        f"scores and tasks of {users:,} users on {servers:,} servers",
+    )
     if start is not None:
         start = again.checked(start, instance, notion)
     if uncertified not in ("raise", "return"):
@@ -226,9 +244,7 @@ def _answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allo
     return _stated(instance, notion, score, way, how)
 
 
-def _stated(
-    instance: Instance, notion: Notion, score: Floats, way: Way, how: How
-) -> Allocation:
+def _stated(instance: Instance, notion: Notion, score: Floats, way: Way, how: How) -> Allocation:
     """The answer by general solvers, from the way that the notion states (`notions.way`)."""
     from fairopt.solving import stated
 
@@ -264,9 +280,15 @@ def _bent(instance: Instance, notion: Notion, score: Floats, how: How) -> Alloca
         return Allocation(instance, notion, answer.tasks, score=score, steps=answer.steps)
     rest = _reduced(curves.after_setup(instance), notion, score, how)
     return Allocation(
-        instance, notion, rest.tasks, rest.prices, rest.limit_prices, rest.level_prices, score,
+        instance,
+        notion,
+        rest.tasks,
+        rest.prices,
+        rest.limit_prices,
+        rest.level_prices,
+        score,
         steps=({"step": "demand_fixed of everybody taken off the pool"}, *rest.steps),
-    )  # fmt: skip
+    )
 
 
 def _brought_back(

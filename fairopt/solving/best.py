@@ -80,9 +80,8 @@ class Best:
         return Tried(step, Allocation(self.instance, self.notion, tasks, p, mu, score=self.score))
 
     def compare_until(self, enough: float, tried: list[Tried | None]) -> None:
-        """Judge answers until one is enough, the best at first sight before the others.
+        """Judge answers until one is enough, the best at first sight before the others."""
 
-        """
         def order(one: Tried) -> float:
             return sight(one.alloc)
 

@@ -23,14 +23,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates import certify
-from fairopt.errors import (
-    BadInput,
-    Fault,
-    MissingExtra,
-    NotCertified,
-    SolverFailure,
-    UsageError,
-)
+from fairopt.errors import BadInput, Fault, MissingExtra, NotCertified, SolverFailure, UsageError
 from fairopt.formulas import families, welfare
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
@@ -138,8 +131,13 @@ def read(given: Given, space: Space) -> tuple[list[Rule], list[Curve]]:
             wanted = "tasks and share of the space alone"
             faults.append(Fault(here, f"the variable {other[0]} of its own", wanted))
         elif not constraint.is_dcp():
-            faults.append(Fault(here, "a constraint that is not convex by cvxpy's rules (DCP)",
-                                "an affine or convex one"))  # fmt: skip
+            faults.append(
+                Fault(
+                    here,
+                    "a constraint that is not convex by cvxpy's rules (DCP)",
+                    "an affine or convex one",
+                )
+            )
         elif constraint.expr.is_affine():
             equal = isinstance(constraint, cp.constraints.Equality | cp.constraints.Zero)
             rules += _affine(name, constraint.expr, space, "equal" if equal else "most")
@@ -165,16 +163,21 @@ def _affine(name: str, expression: Any, space: Space, sense: str) -> list[Rule]:
     many = len(value) > 1
     amounts: list[dict[str, Any]] = [{sense: -float(b) + 0.0} for b in value]
     return [
-        Rule.of(f"{name} {k + 1}" if many else name,
-                slope[:, k].reshape(shape, order="F"), **amounts[k])
+        Rule.of(
+            f"{name} {k + 1}" if many else name, slope[:, k].reshape(shape, order="F"), **amounts[k]
+        )
         for k in range(len(value))
-    ]  # fmt: skip
+    ]
 
 
 def answer(
-    instance: Instance, notion: Notion, score: Floats, given: Given,
-    solve: Callable[[Instance], Allocation], uncertified: str = "raise",
-) -> Allocation:  # fmt: skip
+    instance: Instance,
+    notion: Notion,
+    score: Floats,
+    given: Given,
+    solve: Callable[[Instance], Allocation],
+    uncertified: str = "raise",
+) -> Allocation:
     """The answer beside constraints, with those as rules of its instance.
 
     Parameters
@@ -195,8 +198,9 @@ def answer(
     steps: list[dict[str, Any]] = []
     points = {curve.name: [_begin(instance, notion, space, given)] for curve in curves}
     tangents = [curve.tangent(points[curve.name][0], 1) for curve in curves]
-    steps += [_told(rule, points[curve.name][0]) for rule, curve in
-              zip(tangents, curves, strict=True)]  # fmt: skip
+    steps += [
+        _told(rule, points[curve.name][0]) for rule, curve in zip(tangents, curves, strict=True)
+    ]
     for k in range(MOST):
         every = [*own, *tangents]
         alloc = solve(instance.replace(rules=every) if every else instance)
@@ -219,8 +223,11 @@ def answer(
     assert alloc.certificate is not None
     if uncertified == "raise" and not alloc.certificate.certified:
         broken = [check.name for check in alloc.certificate.checks if not check.holds]
-        raise NotCertified(f"{notion.name}: {alloc.certificate.verdict}, not within tolerance: "
-                           f"{', '.join(broken)}", alloc)  # fmt: skip
+        raise NotCertified(
+            f"{notion.name}: {alloc.certificate.verdict}, not within tolerance: "
+            f"{', '.join(broken)}",
+            alloc,
+        )
     return alloc
 
 
@@ -233,9 +240,17 @@ def _there(alloc: Allocation, tasks: Floats, curves: list[Curve]) -> Allocation 
         found = alloc.with_(tasks=tasks, certificate=None)
         verdict = _judged(found, curves, certify(found))
         if verdict.certified:
-            return found.with_(certificate=verdict, steps=(
-                *alloc.steps, {"step": "tasks of the general solver",
-                               "gap": verdict.gap, "residual": verdict.residual}))
+            return found.with_(
+                certificate=verdict,
+                steps=(
+                    *alloc.steps,
+                    {
+                        "step": "tasks of the general solver",
+                        "gap": verdict.gap,
+                        "residual": verdict.residual,
+                    },
+                ),
+            )
         tasks = tasks * (1 - 10 * KEPT)
     return None
 
@@ -253,8 +268,10 @@ def _begin(instance: Instance, notion: Notion, space: Space, given: Given) -> Fl
     top = float(instance.alone.max())
     alpha = welfare.alpha_of(notion.plain())
     demand = instance.demand_by_server * instance.eligible[:, :, None]
-    used = [cp.sum(cp.multiply(demand[:, :, r], space.variable), axis=0) <= instance.pool[:, r]
-            for r in range(instance.shape[2])]  # fmt: skip
+    used = [
+        cp.sum(cp.multiply(demand[:, :, r], space.variable), axis=0) <= instance.pool[:, r]
+        for r in range(instance.shape[2])
+    ]
     limited = np.flatnonzero(np.isfinite(instance.limit))
     limits = [cp.sum(space.tasks[n]) <= instance.limit[n] for n in limited.tolist()]
     constraints = [*used, *limits, *given(space).values()]
@@ -293,22 +310,32 @@ def certify_with(alloc: Allocation, constraints: Given) -> Certificate:
     space = Space.of(inst, alloc.score)
     rules, curves = read(constraints, space)
     wanted = {rule.name: rule for rule in _known(rules, inst)}
-    at = {step["rule"]: np.asarray(step["at"], dtype=np.float64) for step in alloc.steps
-          if step.get("step") == "tangent"}  # fmt: skip
+    at = {
+        step["rule"]: np.asarray(step["at"], dtype=np.float64)
+        for step in alloc.steps
+        if step.get("step") == "tangent"
+    }
     for curve in curves:
         mine = [name for name in at if name.startswith(f"{curve.name} (tangent")]
         for name in mine:
             if at[name].shape == inst.shape[:2] and np.isfinite(at[name]).all():
                 rule = replace(curve.tangent(at[name], 1), name=name)
                 wanted[name] = _known([rule], inst)[0]
-    forged = [rule.name for rule in inst.rules or () if "(tangent" in rule.name
-              and not _same(rule, wanted.get(rule.name))]  # fmt: skip
-    missing = [rule.name for rule in _known(rules, inst)
-               if not any(_same(rule, own) for own in inst.rules or ())]  # fmt: skip
+    forged = [
+        rule.name
+        for rule in inst.rules or ()
+        if "(tangent" in rule.name and not _same(rule, wanted.get(rule.name))
+    ]
+    missing = [
+        rule.name
+        for rule in _known(rules, inst)
+        if not any(_same(rule, own) for own in inst.rules or ())
+    ]
     verdict = _judged(alloc, curves, certify(alloc))
     wrong = [*forged, *missing]
-    check = Check.of("rules are those of the constraints", float(len(wrong)), 0.0,
-                     ", ".join(wrong[:4]))  # fmt: skip
+    check = Check.of(
+        "rules are those of the constraints", float(len(wrong)), 0.0, ", ".join(wrong[:4])
+    )
     checks = (*verdict.checks, check)
     if wrong and verdict.verdict != REFUTED:
         return replace(verdict, verdict=UNPROVED, checks=checks)
@@ -334,9 +361,7 @@ def _same(one: Rule, two: Rule | None) -> bool:
     )
 
 
-def _judged(
-    alloc: Allocation, curves: list[Curve], verdict: Certificate | None
-) -> Certificate:  # fmt: skip
+def _judged(alloc: Allocation, curves: list[Curve], verdict: Certificate | None) -> Certificate:
     """The verdict with a check of each convex constraint, and what it rests on."""
     assert verdict is not None
     if not curves:
@@ -347,11 +372,13 @@ def _judged(
         checks.append(Check.of(f"constraint {curve.name}", missed, KEPT, curve.name))
     names = ", ".join(dict.fromkeys(curve.name for curve in curves))
     note = f"as far as {names} is convex and the rules named after it are its tangents"
-    kept = all(check.holds for check in checks[len(verdict.checks):])
+    kept = all(check.holds for check in checks[len(verdict.checks) :])
     return replace(
-        verdict, checks=tuple(checks), notes=(*verdict.notes, note),
+        verdict,
+        checks=tuple(checks),
+        notes=(*verdict.notes, note),
         verdict=verdict.verdict if kept else REFUTED,
-    )  # fmt: skip
+    )
 
 
 def refused(notion: Notion) -> None:

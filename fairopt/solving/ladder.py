@@ -44,9 +44,14 @@ class Ladder(Best):
     """The steps tried for one connected part, and the best answer so far."""
 
     def __init__(
-        self, instance: Instance, notion: Any, score: Floats, polished: bool, gap: float,
+        self,
+        instance: Instance,
+        notion: Any,
+        score: Floats,
+        polished: bool,
+        gap: float,
         exact: float = EXACT,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(instance, notion, score)
         self.polished, self.gap, self.exact = polished, min(gap, TOLERANCE), exact
         self.question = Question.of(
@@ -186,9 +191,7 @@ class Ladder(Best):
             if found is not None and (later or enough < self.error < NEARLY):
                 found = smoothed.closer(self.question, found)
                 told = "" if found is None else found.told
-                second = self.record(
-                    "prices, closer", None if found is None else found.point, told
-                )
+                second = self.record("prices, closer", None if found is None else found.point, told)
                 self.compare_until(enough, [first, second] if later else [second])
             if self.best is not None and enough < self.error < NEARLY:
                 self.nearer(self.gap)

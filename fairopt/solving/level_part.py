@@ -118,10 +118,13 @@ class Part:
         inst = self.instance
         names = [inst.users[k] for k in users]
         return {
-            "step": "level", "status": status, "level": value, "users": names,
+            "step": "level",
+            "status": status,
+            "level": value,
+            "users": names,
             "full": [[inst.servers[a], inst.resources[b]] for a, b in full],
             "at limit": [] if full else names,
-        }  # fmt: skip
+        }
 
     def _by_limit(self, users: Ints) -> list[tuple[Floats, dict[str, Any]]]:
         """The levels at which these users reach their limits; they need no prices."""

@@ -65,9 +65,13 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
         exact = done <= {"refined", "filled"}
         for levels in (found,) if exact else _finer(instance, score, found):
             alloc = Allocation(
-                instance, notion, levels.tasks, level_prices=levels.level_prices, score=score,
+                instance,
+                notion,
+                levels.tasks,
+                level_prices=levels.level_prices,
+                score=score,
                 steps=(*tried, *levels.steps),
-            )  # fmt: skip
+            )
             certificate = judged(alloc)
             worst = max(certificate.gap, certificate.residual)
             if best is None or worst < error:

@@ -21,14 +21,7 @@ from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions import MaxMin, Notion
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.programs import conic
-from fairopt.solving.engines.quotas import (
-    conflict,
-    interior,
-    naming,
-    own_conflict,
-    rounds,
-    stated,
-)
+from fairopt.solving.engines.quotas import conflict, interior, naming, own_conflict, rounds, stated
 from fairopt.solving.engines.quotas.sharpened import sharpened
 
 NOTHING = 1e-15
@@ -64,9 +57,7 @@ def _nested(
     instance: Instance, notion: Notion, score: Floats, asked: Entitled, low: Lowered, how: How
 ) -> Allocation:
     """Nested max-min by rounds."""
-    question = rounds.Question(
-        low, asked.tree, asked.floor, asked.added, asked.rank, _alone(low)
-    )
+    question = rounds.Question(low, asked.tree, asked.floor, asked.added, asked.rank, _alone(low))
     solver, name = None, "highs, kept"
     if how.solver != "auto":
         settings = _settings(notion, how.solver, linear=True)
@@ -80,20 +71,32 @@ def _nested(
         users = _named(instance, one.users)
         budget = float(low.budget(one.price))
         price = one.price / budget if budget > 0 else one.price
-        told.append({
-            "t": one.t, "jump": one.jump, "priority": one.rank, "users": users,
-            "prices": naming.priced(low, price),
-        })  # fmt: skip
-        steps.append({
-            "step": "round", "level": one.t, "users": users,
-            "full": naming.rows(instance, low, one.price),
-        })  # fmt: skip
+        told.append(
+            {
+                "t": one.t,
+                "jump": one.jump,
+                "priority": one.rank,
+                "users": users,
+                "prices": naming.priced(low, price),
+            }
+        )
+        steps.append(
+            {
+                "step": "round",
+                "level": one.t,
+                "users": users,
+                "full": naming.rows(instance, low, one.price),
+            }
+        )
     last = {"step": name, "programs": found.programs, "iterations": found.iterations}
     return Allocation(
-        instance, notion, **_tasks(instance, low, _cleaned(low, found.x, found.share)),
-        score=score, rounds=tuple(told),
+        instance,
+        notion,
+        **_tasks(instance, low, _cleaned(low, found.x, found.share)),
+        score=score,
+        rounds=tuple(told),
         steps=(*steps, last),
-    )  # fmt: skip
+    )
 
 
 def _due(log_w: Floats, alpha: float) -> Floats:
@@ -175,17 +178,29 @@ def _fair(
 
 
 def _priced(
-    instance: Instance, notion: Notion, score: Floats, asked: Entitled, low: Lowered, x: Floats,
-    price: Floats, nu: Floats, told: Any,
-) -> Allocation:  # fmt: skip
+    instance: Instance,
+    notion: Notion,
+    score: Floats,
+    asked: Entitled,
+    low: Lowered,
+    x: Floats,
+    price: Floats,
+    nu: Floats,
+    told: Any,
+) -> Allocation:
     """The answer with tasks (P,) and prices of rows (M,) and floors (N,), of the promised sum."""
     money = float(low.budget(price)) - float(nu @ asked.floor)
     factor = float(asked.weight.sum()) / money
     prices: dict[str, Any] = {**naming.priced(low, price * factor)}
     alloc = Allocation(
-        instance, notion, **_tasks(instance, low, x), score=score,
-        floor_prices=nu * factor, **prices, rounds=told,
-    )  # fmt: skip
+        instance,
+        notion,
+        **_tasks(instance, low, x),
+        score=score,
+        floor_prices=nu * factor,
+        **prices,
+        rounds=told,
+    )
     return alloc.with_(**objective.worth(alloc))
 
 
@@ -202,9 +217,7 @@ def _moved(
     return stated[low.way, low.server], listed_prices(near, low) * scale
 
 
-def _beyond(
-    low: Lowered, price: Floats, log_w: Floats, alpha: float, asked: Entitled
-) -> Floats:
+def _beyond(low: Lowered, price: Floats, log_w: Floats, alpha: float, asked: Entitled) -> Floats:
     """(N,) what floors of users that cannot rise cost beyond what these would pay themselves."""
     cost = np.full(low.shape[0], np.inf)
     np.minimum.at(cost, low.owner, low.cost(price) / low.score)
@@ -241,10 +254,15 @@ def _active(
         why = ", ".join(naming.rows(instance, low, found.price)[:6])
         raise Infeasible(f"{notion.name}: nothing is left for {naming.listed(users)}: {why}")
     told = [
-        {"t": 0.0, "jump": 0.0, "priority": 0, "users": _named(instance, stopped),
-         "prices": naming.priced(low, price)}
+        {
+            "t": 0.0,
+            "jump": 0.0,
+            "priority": 0,
+            "users": _named(instance, stopped),
+            "prices": naming.priced(low, price),
+        }
         for stopped, price in found.rounds
-    ]  # fmt: skip
+    ]
     return ~found.users, tuple(told) if told and asked.added else None
 
 
@@ -280,10 +298,14 @@ def _rules_fit(instance: Instance, low: Lowered, floor: Floats) -> None:
     sure = "" if proved else " (found, but not proved in fractions)"
     raise Infeasible(
         f"{said}; all would fit if what is asked were cut to {cut}{sure}",
-        {"conflict": naming.things(instance, low, found.rows, found.users), "cut": found.cut,
-         "cut_of_conflict": found.own_cut, "proved": proved,
-         "proof": naming.proof(instance, low, floor, found.price, found.floors)},
-    )  # fmt: skip
+        {
+            "conflict": naming.things(instance, low, found.rows, found.users),
+            "cut": found.cut,
+            "cut_of_conflict": found.own_cut,
+            "proved": proved,
+            "proof": naming.proof(instance, low, floor, found.price, found.floors),
+        },
+    )
 
 
 def _alone(low: Lowered) -> Floats:
@@ -307,6 +329,10 @@ def _fits(instance: Instance, low: Lowered, floor: Floats) -> None:
     cut = naming.number(found.all_cut)
     raise Infeasible(
         f"{message}; all guarantees would fit if every one were cut to {cut}",
-        {"users": users, "cut": found.all_cut, "cut_of_users": found.cut,
-         "prices": naming.priced(low, found.price)},
-    )  # fmt: skip
+        {
+            "users": users,
+            "cut": found.all_cut,
+            "cut_of_users": found.cut,
+            "prices": naming.priced(low, found.price),
+        },
+    )

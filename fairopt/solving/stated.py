@@ -62,8 +62,14 @@ def one_program(
             alloc = alloc.with_(prices=p, limit_prices=mu)
         certificate = _judged(alloc, notion)
         found = max(certificate.gap, certificate.residual)
-        steps.append({"step": rung.label, "status": status, "gap": certificate.gap,
-                      "residual": certificate.residual})  # fmt: skip
+        steps.append(
+            {
+                "step": rung.label,
+                "status": status,
+                "gap": certificate.gap,
+                "residual": certificate.residual,
+            }
+        )
         if best is None or found < error:
             best, error = alloc, found
         if error <= how.gap or notion.judgeless:
@@ -91,9 +97,7 @@ def _first(solver: str) -> conic.Settings:
     return conic.ladder(solver, linear=True)[0]
 
 
-def patterns(
-    instance: Instance, notion: Any, score: Floats, way: Patterns, how: How
-) -> Allocation:
+def patterns(instance: Instance, notion: Any, score: Floats, way: Patterns, how: How) -> Allocation:
     """The answer by a mixed-integer program: its pattern, then the linear program of that pattern.
 
     Raises

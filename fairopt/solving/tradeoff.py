@@ -57,9 +57,7 @@ def tradeoff(instance: Instance, notion: Tradeoff, score: Floats, how: How) -> A
 class _Ladder:
     """The steps tried for one problem, and the best answer so far."""
 
-    def __init__(
-        self, instance: Instance, notion: Tradeoff, score: Floats, gap: float
-    ) -> None:
+    def __init__(self, instance: Instance, notion: Tradeoff, score: Floats, gap: float) -> None:
         self.instance, self.notion, self.gap = instance, notion, gap
         self.terms = Terms.of(notion.plain())
         self.score = score

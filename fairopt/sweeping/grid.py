@@ -18,9 +18,12 @@ from fairopt.sweeping import quota_axes
 from fairopt.sweeping.axis import MOST
 
 KINDS = {
-    "weight": ("users",), "limit": ("users",), "count": ("servers",),
-    "capacity": ("servers", "resources"), "demand": ("users", "resources"),
-}  # fmt: skip
+    "weight": ("users",),
+    "limit": ("users",),
+    "count": ("servers",),
+    "capacity": ("servers", "resources"),
+    "demand": ("users", "resources"),
+}
 """numbers of an instance that can be swept: weight.USER, capacity.SERVER.RESOURCE, ..."""
 RULE = "rule"
 """the amount of a rule of one's own: rule.NAME"""
@@ -97,9 +100,7 @@ def of_instance(name: str) -> bool:
     return "." in name
 
 
-def faults_of(
-    instance: Instance, notion: Notion, over: Mapping[str, Sequence[Any]]
-) -> list[Fault]:
+def faults_of(instance: Instance, notion: Notion, over: Mapping[str, Sequence[Any]]) -> list[Fault]:
     """Every fault of a grid: unknown names, values out of range, too many points."""
     found: list[Fault] = []
     size = math.prod(len(values) for values in over.values())
@@ -122,8 +123,11 @@ def _name_faults(
         return
     # a misspelt name may be a parameter of another notion, so all names are searched
     everyone = {key: each.name for each in NOTIONS.values() for key in parameters_of(each)}
-    close = [f"{key} of {everyone[key]}" for key in get_close_matches(name, everyone, 1, 0.6)
-             if key not in own]  # fmt: skip
+    close = [
+        f"{key} of {everyone[key]}"
+        for key in get_close_matches(name, everyone, 1, 0.6)
+        if key not in own
+    ]
     known = nearest(name, [*own, *(_pattern(kind) for kind in _ALL)])
     wanted = f"{', '.join([*close, known])} (parameters of {notion.name}, and numbers of the model)"
     yield Fault(f"--over {name}", "an unknown name", wanted)
@@ -142,8 +146,11 @@ def _path_faults(instance: Instance, name: str) -> Iterator[Fault]:
     if kind not in _ALL:
         wanted = f"one of {', '.join(_pattern(kind) for kind in _ALL)}"
         yield Fault(f"--over {name}", f"{kind!r}", wanted)
-    elif (_rule(instance, name) is None and quota_axes.axis_of(instance, name) is None
-          and _position(instance, name) is None):  # fmt: skip
+    elif (
+        _rule(instance, name) is None
+        and quota_axes.axis_of(instance, name) is None
+        and _position(instance, name) is None
+    ):
         rest = name.split(".", 1)[1]
         some = itertools.islice(_all_names(instance, kind), 1000)
         known = [".".join(names) for names in some]

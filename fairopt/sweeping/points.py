@@ -56,8 +56,13 @@ def points_of(
         if isinstance(inst, Instance) and isinstance(notion, Notion):
             pairs.append((inst, notion))
         elif isinstance(notion, Notion) and inst is None:
-            faults.append(Fault(f"notions[{k}]", "a notion without an instance",
-                                "(instance, notion), as sweep got no instance"))  # fmt: skip
+            faults.append(
+                Fault(
+                    f"notions[{k}]",
+                    "a notion without an instance",
+                    "(instance, notion), as sweep got no instance",
+                )
+            )
         else:
             fault = expected(notion)
             wanted = f"{fault.wanted}, or (instance, notion)"
@@ -100,9 +105,7 @@ def _comes_back(notion: Notion, plain: Mapping[str, Any]) -> bool:
 
 def rebuilt(plain: Mapping[str, Any]) -> Notion:
     """The notion with this plain data."""
-    parameters = {
-        k: tuple(v) if isinstance(v, list) else v for k, v in plain["parameters"].items()
-    }
+    parameters = {k: tuple(v) if isinstance(v, list) else v for k, v in plain["parameters"].items()}
     return make(plain["name"], **parameters)
 
 
@@ -121,8 +124,11 @@ def refuse_unkeyed(points: Iterable[Point]) -> None:
 def key_of(digest: str, plain: Mapping[str, Any], settings: Mapping[str, Any]) -> str:
     """SHA-256 of instance, notion, settings, and the versions of fairopt and of the solvers."""
     content = {
-        "instance": digest, "notion": plain, "settings": dict(settings), "versions": versions()
-    }  # fmt: skip
+        "instance": digest,
+        "notion": plain,
+        "settings": dict(settings),
+        "versions": versions(),
+    }
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 

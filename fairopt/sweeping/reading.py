@@ -43,8 +43,10 @@ def sweep_of(data: Any, source: str) -> Sweep:
     found = table(data, "file", faults)
     if found.get("schema") != SCHEMA:
         faults.add("schema", shown(found.get("schema")), f"the text '{SCHEMA}'")
-    rows = [_row(row, f"rows[{k}]", faults)
-            for k, row in enumerate(listed(found.get("rows", []), "rows", faults))]  # fmt: skip
+    rows = [
+        _row(row, f"rows[{k}]", faults)
+        for k, row in enumerate(listed(found.get("rows", []), "rows", faults))
+    ]
     if not rows:
         faults.add("rows", "none", "at least one")
     plain = listed(found.get("instances", []), "instances", faults)

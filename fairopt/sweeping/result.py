@@ -153,9 +153,11 @@ class Sweep:
             plain = ",\n".join(encoded(instance_plain(each)) for each in self.instances)
             head += f'"instances": [\n{plain}\n], '
         head += '"rows": ['
-        return head + "".join(
-            ("\n" if k == 0 else ",\n") + encoded(row) for k, row in enumerate(self.rows)
-        ) + "\n]}\n"  # fmt: skip
+        return (
+            head
+            + "".join(("\n" if k == 0 else ",\n") + encoded(row) for k, row in enumerate(self.rows))
+            + "\n]}\n"
+        )
 
     def _parquet(self) -> bytes:
         need_parquet()
@@ -174,10 +176,15 @@ class Sweep:
     def _repr_html_(self) -> str:
         names = list(dict.fromkeys(name for row in self.rows for name in row["measures"]))[:6]
         rows = (
-            [k, *(row["parameters"].get(name) for name in self.swept), row["notion"]["name"],
-             *(row["measures"].get(name) for name in names), row["verdict"] or row["status"]]
+            [
+                k,
+                *(row["parameters"].get(name) for name in self.swept),
+                row["notion"]["name"],
+                *(row["measures"].get(name) for name in names),
+                row["verdict"] or row["status"],
+            ]
             for k, row in enumerate(self.rows)
-        )  # fmt: skip
+        )
         head = ["point", *self.swept, "notion", *names, "certificate"]
         return markup.block(markup.table(repr(self), head, rows, len(self.rows)))
 
@@ -196,8 +203,9 @@ def form_of(path: str | os.PathLike[str]) -> str:
     """
     ending = Path(os.fspath(path)).suffix.lower()
     if ending not in FORMATS:
-        raise UsageError(f"output: found {os.fspath(path)!r}; wanted a name ending in "
-                         f"{', '.join(FORMATS)}")  # fmt: skip
+        raise UsageError(
+            f"output: found {os.fspath(path)!r}; wanted a name ending in {', '.join(FORMATS)}"
+        )
     return ending
 
 
@@ -215,9 +223,14 @@ def _flat(row: Mapping[str, Any]) -> list[dict[str, Any]]:
         for key, word in _BY_USER.items()
     ]
     return [
-        {"index": row["index"]}, row["parameters"], {"notion": row["notion"]["name"]},
-        {key: row[key] for key in _SINGLE}, row["measures"], *by_user, {"reason": row["reason"]},
-    ]  # fmt: skip
+        {"index": row["index"]},
+        row["parameters"],
+        {"notion": row["notion"]["name"]},
+        {key: row[key] for key in _SINGLE},
+        row["measures"],
+        *by_user,
+        {"reason": row["reason"]},
+    ]
 
 
 def _cell(value: Any) -> Any:

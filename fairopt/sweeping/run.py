@@ -168,9 +168,7 @@ class _Run:
         point, entry = self.points[k], self.journal.known[key]
         digest = point.digest if self.measures else None
         try:
-            row = worker.judged(
-                point.instance, point.plain, self.settings, digest, entry["answer"]
-            )
+            row = worker.judged(point.instance, point.plain, self.settings, digest, entry["answer"])
         except (BadInput, TypeError, ValueError) as error:
             self.journal.refuse(key, " ".join(str(error).split()))
             return None
@@ -184,9 +182,9 @@ class _Run:
         for k in todo:
             point = self.points[k]
             digest = point.digest if self.measures else None
-            self.finish(k, worker.row_of(
-                point.instance, point.notion, self.settings, digest, self.kept
-            ))  # fmt: skip
+            self.finish(
+                k, worker.row_of(point.instance, point.notion, self.settings, digest, self.kept)
+            )
 
     def chunk(self, positions: Sequence[int]) -> Chunk:
         """The points as plain data, each instance once."""

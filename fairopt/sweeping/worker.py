@@ -52,18 +52,22 @@ def solve_chunk(chunk: Chunk) -> tuple[list[dict[str, Any]], float]:
     """
     if chunk.versions != versions():
         here = versions()
-        other = [f"{k} {v} (here {here.get(k)})" for k, v in chunk.versions.items()
-                 if here.get(k) != v]  # fmt: skip
+        other = [
+            f"{k} {v} (here {here.get(k)})" for k, v in chunk.versions.items() if here.get(k) != v
+        ]
         raise UsageError(f"executor: a worker has other versions; wanted {', '.join(other)}")
     start = time.perf_counter()
     with threads.one():
         rows = [
             row_of(
-                chunk.instances[where], order, chunk.settings,
-                chunk.digests[where] if chunk.measures else None, chunk.kept,
+                chunk.instances[where],
+                order,
+                chunk.settings,
+                chunk.digests[where] if chunk.measures else None,
+                chunk.kept,
             )
             for where, order in chunk.orders
-        ]  # fmt: skip
+        ]
     return rows, time.perf_counter() - start
 
 
@@ -148,10 +152,19 @@ def judged(
 def empty(status: str, reason: str) -> dict[str, Any]:
     """The row of a point without an answer."""
     return {
-        "status": status, "verdict": None, "certified": False, "gap": None, "residual": None,
-        "objective": None, "equivalent": None, "totals": {}, "shares": {}, "levels": {},
-        "measures": {}, "reason": reason,
-    }  # fmt: skip
+        "status": status,
+        "verdict": None,
+        "certified": False,
+        "gap": None,
+        "residual": None,
+        "objective": None,
+        "equivalent": None,
+        "totals": {},
+        "shares": {},
+        "levels": {},
+        "measures": {},
+        "reason": reason,
+    }
 
 
 def best_throughput(instance: Instance, key: str) -> float | None:
@@ -175,5 +188,8 @@ def differing(row: Mapping[str, Any], kept: Any) -> list[str]:
     if not isinstance(kept, Mapping):
         return ["row"]
     keys = dict.fromkeys([*row, *map(str, kept)])
-    return [key for key in keys if key not in row or key not in kept
-            or json.loads(encoded(row[key])) != kept[key]]  # fmt: skip
+    return [
+        key
+        for key in keys
+        if key not in row or key not in kept or json.loads(encoded(row[key])) != kept[key]
+    ]

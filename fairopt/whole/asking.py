@@ -134,9 +134,14 @@ def asking(
         ]
     rows, servers = _classes(instance, most)
     return Asked(
-        users, rows, tuple(d for d, _ in pairs), tuple(limit), tuple(gangs),
-        tuple(words for _, words in pairs), servers,
-    )  # fmt: skip
+        users,
+        rows,
+        tuple(d for d, _ in pairs),
+        tuple(limit),
+        tuple(gangs),
+        tuple(words for _, words in pairs),
+        servers,
+    )
 
 
 def taken_from(answer: Allocation, gang: Sequence[int]) -> list[tuple[Fraction, str]]:

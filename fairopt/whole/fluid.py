@@ -30,10 +30,12 @@ def spread(problem: Problem) -> Placement:
         exact: Any = object if large else np.int64
         need = np.array([kind.need for kind in own.kinds], dtype=exact)
         room = np.array(own.room, dtype=exact)
-        size = np.array([
-            max((x / c for x, c in zip(kind.need, own.room, strict=True) if x), default=0.0)
-            for kind in own.kinds
-        ])  # fmt: skip
+        size = np.array(
+            [
+                max((x / c for x, c in zip(kind.need, own.room, strict=True) if x), default=0.0)
+                for kind in own.kinds
+            ]
+        )
         row = Row(own.count, room, need)
         row.spread(np.floor(tasks + 1e-6).astype(np.int64), size)
         for count, held in row.machines():

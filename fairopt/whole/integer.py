@@ -174,9 +174,14 @@ class _Program:
         self.columns[column][3][row] = x
 
     def solved(
-        self, begin: Placement | None, first: Sequence[float], limits: Limits, clock: Clock,
-        bonus: bool = False, **options: Any,
-    ) -> Placement | None:  # fmt: skip
+        self,
+        begin: Placement | None,
+        first: Sequence[float],
+        limits: Limits,
+        clock: Clock,
+        bonus: bool = False,
+        **options: Any,
+    ) -> Placement | None:
         """The patterns of the solution, placed in integers."""
         import highspy
 
@@ -202,8 +207,9 @@ class _Program:
         size = len(self.columns)
         program.num_col_, program.num_row_ = size, rows + len(classes)
         program.col_cost_ = np.array([c[0] for c in self.columns])
-        program.col_lower_, program.col_upper_ = np.zeros(size), np.array(
-            [c[1] for c in self.columns]
+        program.col_lower_, program.col_upper_ = (
+            np.zeros(size),
+            np.array([c[1] for c in self.columns]),
         )
         inf = highspy.kHighsInf
         program.row_lower_ = np.array([*self.low, *(-inf for _ in classes)])

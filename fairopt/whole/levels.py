@@ -98,9 +98,12 @@ class Search:
     def gap(self) -> int:
         """Tasks short beyond what is proved to be the least."""
         least = max(
-            (claims.least_short(self.problem, p.price, b)
-             for p, b in zip(self.prices, self.budget, strict=True)), default=0,
-        )  # fmt: skip
+            (
+                claims.least_short(self.problem, p.price, b)
+                for p, b in zip(self.prices, self.budget, strict=True)
+            ),
+            default=0,
+        )
         return claims.short(self.problem, self.best.total) - least
 
     def whole_numbers(self) -> None:
@@ -427,7 +430,10 @@ def proofs_again(answer: WholeTasks, known: Certificate) -> Certificate:
     proofs = []
     for k in range(len(found)):
         rows, last = claims.better(problem, found, k)
-        proofs.append(next(
-            (own for own in choices if cases.impossible([priced[p] for p in own], rows, last)), ()
-        ))  # fmt: skip
+        proofs.append(
+            next(
+                (own for own in choices if cases.impossible([priced[p] for p in own], rows, last)),
+                (),
+            )
+        )
     return Certificate(known.prices, tuple(proofs))

@@ -139,8 +139,10 @@ def near(
         for kind in own.kinds
     ]
     order = sorted(range(len(own.kinds)), key=lambda k: (-worth[k] / max(load[k], 1e-12), k))
-    top = [(row, _ratios([own.kinds[k].need for k in order], [worth[k] for k in order], row))
-           for row in weights]  # fmt: skip
+    top = [
+        (row, _ratios([own.kinds[k].need for k in order], [worth[k] for k in order], row))
+        for row in weights
+    ]
     found: list[Tasks] = []
     tasks, branches = [0] * len(own.kinds), [most_of * _BRANCHES]
 

@@ -44,10 +44,9 @@ def keep(
     """
     clock, limits = Clock(seconds), limits or Limits()
     problem = question.problem
-    begin = Placement(problem, [
-        (j, 1, _kinds(problem, j, own))
-        for j, nodes in enumerate(plain) for own in nodes
-    ])  # fmt: skip
+    begin = Placement(
+        problem, [(j, 1, _kinds(problem, j, own)) for j, nodes in enumerate(plain) for own in nodes]
+    )
     pool = Pool(problem)
     start(pool, begin.nodes())
     for j, own in enumerate(problem.classes):  # what runs now, as it is
@@ -74,9 +73,7 @@ def keep(
     return best.nodes(), prices
 
 
-def _near(
-    question: Staying, pool: Pool, master: Master, clock: Clock, dear: float
-) -> Placement:
+def _near(question: Staying, pool: Pool, master: Master, clock: Clock, dear: float) -> Placement:
     """The program's answer rounded, with fewest short of their floors.
 
     Whoever is short after rounding is asked for more in the program, so that rounding leaves less.
@@ -166,23 +163,23 @@ def _nodes(
     for _ in range(_ROUNDS):
         if clock.over:
             break
-        missing = [
-            n for n, f in enumerate(question.floor) if total[n] < f
-        ]  # fmt: skip
+        missing = [n for n, f in enumerate(question.floor) if total[n] < f]
         lost = [
             sum(
                 kind.bonus * max(0, kind.most - problem.classes[j].by_user(tasks).get(kind.user, 0))
-                for kind in problem.classes[j].kinds if kind.bonus
+                for kind in problem.classes[j].kinds
+                if kind.bonus
             )
             for j, tasks in nodes
-        ]  # fmt: skip
+        ]
         if not any(lost) and not missing:
             break
         if missing:  # nodes on which somebody may run who is short
             worst = [
-                k for k, (j, _) in enumerate(nodes)
+                k
+                for k, (j, _) in enumerate(nodes)
                 if any(kind.user in missing for kind in problem.classes[j].kinds)
-            ]  # fmt: skip
+            ]
         else:
             worst = [k for k in range(len(nodes)) if lost[k]]
         size = 2 * _SOME if missing else _SOME
@@ -207,9 +204,13 @@ def _nodes(
 
 
 def _refilled(
-    problem: Problem, here: Sequence[tuple[int, Tasks]], need: Sequence[int],
-    most: Sequence[int], branches: int, seconds: float,
-) -> list[Tasks] | None:  # fmt: skip
+    problem: Problem,
+    here: Sequence[tuple[int, Tasks]],
+    need: Sequence[int],
+    most: Sequence[int],
+    branches: int,
+    seconds: float,
+) -> list[Tasks] | None:
     """Whole numbers of tasks on these nodes: fewest below `need` of each user, then most kept."""
     import highspy
 

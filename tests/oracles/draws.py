@@ -18,9 +18,15 @@ def draw(rng: np.random.Generator, users: int = 5) -> fo.Instance:
     limit = np.where(rng.random(n) < 0.25, rng.integers(1, 6, n), np.inf)
     names = [f"u{k}" for k in range(n)]
     return fo.Instance(
-        demand, capacity, placement, rng.choice([1, 1, 1, 2, 3], n), limit, users=names,
-        resources=["cpu", "gpu"][:r], quotas=quotas(rng, names, ["cpu", "gpu"][:r], i, capacity),
-    )  # fmt: skip
+        demand,
+        capacity,
+        placement,
+        rng.choice([1, 1, 1, 2, 3], n),
+        limit,
+        users=names,
+        resources=["cpu", "gpu"][:r],
+        quotas=quotas(rng, names, ["cpu", "gpu"][:r], i, capacity),
+    )
 
 
 def quotas(rng, users, resources, servers, capacity) -> fo.Quotas:
@@ -65,11 +71,22 @@ def quotas(rng, users, resources, servers, capacity) -> fo.Quotas:
 
 
 HONEST = (
-    "no guarantees", "bundles", "bundles, above", "ceilings", "tree, dominant", "tree, sum",
-    "tree, ceilings, dominant", "tree, bundles, dominant", "tree, bundles, sum",
-)  # fmt: skip
-KINDS = (*HONEST, "bundles of some resources", "bundles of some resources, above",
-         "guarantees in tasks")  # fmt: skip
+    "no guarantees",
+    "bundles",
+    "bundles, above",
+    "ceilings",
+    "tree, dominant",
+    "tree, sum",
+    "tree, ceilings, dominant",
+    "tree, bundles, dominant",
+    "tree, bundles, sum",
+)
+KINDS = (
+    *HONEST,
+    "bundles of some resources",
+    "bundles of some resources, above",
+    "guarantees in tasks",
+)
 """what `one_pool` draws; under those of HONEST no lie about demand is known to pay"""
 
 
@@ -99,23 +116,33 @@ def _pool(rng, users, capacity, groups, kind="") -> fo.Instance:
     def some(part, least, most, whole=False):
         return [
             (m, resources[k], float(capacity[k] * rng.uniform(least, most)))
-            for m in members for own in [rng.random() < part] for k in range(len(resources))
+            for m in members
+            for own in [rng.random() < part]
+            for k in range(len(resources))
             if (own if whole else rng.random() < part)
-        ]  # fmt: skip
+        ]
 
     whole = "of some" not in kind
     bundles = some(0.4, 0, 0.5 / users, whole) if "bundles" in kind else []
     ceilings = some(0.25, 0.2, 0.8) if "ceilings" in kind else []
     tasks = {u: float(rng.integers(0, 3)) for u in names} if "in tasks" in kind else {}
     given = fo.Quotas(
-        own, inside, [fo.Guarantee(*row) for row in bundles], [fo.Bound(*row) for row in ceilings],
+        own,
+        inside,
+        [fo.Guarantee(*row) for row in bundles],
+        [fo.Bound(*row) for row in ceilings],
         guarantee_tasks=tasks,
-    )  # fmt: skip
+    )
     limit = np.where(rng.random(users) < 0.2, rng.integers(1, 5, users), np.inf)
     return fo.Instance(
-        demand, capacity[None, :], weight=rng.choice([1, 1, 2, 3], users),
-        limit=None if not kind else limit, users=names, resources=resources, quotas=given,
-    )  # fmt: skip
+        demand,
+        capacity[None, :],
+        weight=rng.choice([1, 1, 2, 3], users),
+        limit=None if not kind else limit,
+        users=names,
+        resources=resources,
+        quotas=given,
+    )
 
 
 def how(rng, inst) -> dict:

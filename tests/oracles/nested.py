@@ -89,6 +89,7 @@ class Problem:
                 if n in members and i in servers:
                     a[-1][k] = d[r]
         for q, (servers, r, nominal, borrow, lend) in enumerate(self.quotas):
+
             def flow(v, q=q, borrow=borrow):
                 """Entries of y_v and its constant: y = y' - borrow, or y+ - y-."""
                 if borrow[v] is None:
@@ -169,9 +170,11 @@ def solved(problem):
     user of the round that it cannot rise.
     """
     tree = Tree.of(
-        problem.parent, vector(problem.weight), problem.leaf,
+        problem.parent,
+        vector(problem.weight),
+        problem.leaf,
         None if problem.use is None else vector(problem.use),
-    )  # fmt: skip
+    )
     floor = vector(problem.floor)
     base = floor if problem.above else 0 * floor
     due, rounds = floor - base, []
@@ -219,10 +222,14 @@ def answer(inst, notion, **how):
     for (n, i, _, _), x in zip(problem.columns, found, strict=True):
         tasks[n, i] += float(x)
     told = [
-        {"t": float(t), "jump": float(part), "users": [inst.users[n] for n in users],
-         "prices": named(problem, inst, prices) if users else {}}
+        {
+            "t": float(t),
+            "jump": float(part),
+            "users": [inst.users[n] for n in users],
+            "prices": named(problem, inst, prices) if users else {},
+        }
         for t, part, users, prices in rounds
-    ]  # fmt: skip
+    ]
     return fo.Allocation(inst, notion, tasks, rounds=told)
 
 
@@ -261,9 +268,17 @@ def of_instance(inst, criterion="tasks", measure="sum", above=False, guarantees=
         use = [[p / u for p in row] for row, u in zip(part, score, strict=True)]
     limit = [exact(v) if np.isfinite(v) else None for v in inst.limit]
     problem = Problem(
-        columns, pool, limit, parent, weight, leaf, use, [ZERO] * len(demand),
-        tree.rank.tolist(), above=above,
-    )  # fmt: skip
+        columns,
+        pool,
+        limit,
+        parent,
+        weight,
+        leaf,
+        use,
+        [ZERO] * len(demand),
+        tree.rank.tolist(),
+        above=above,
+    )
     if guarantees:
         held = [exact(x) * u for x, u in zip(tree.own_tasks, score, strict=True)]
         most = [None if v is None else v * u for v, u in zip(limit, score, strict=True)]
@@ -273,18 +288,26 @@ def of_instance(inst, criterion="tasks", measure="sum", above=False, guarantees=
         ]
     rows = tree.bounds
     for b in range(len(rows)):
-        problem.bounds.append((
-            problem.below(int(rows.node[b])), set(np.flatnonzero(rows.servers[b]).tolist()),
-            int(rows.resource[b]), exact(rows.amount[b]),
-        ))  # fmt: skip
+        problem.bounds.append(
+            (
+                problem.below(int(rows.node[b])),
+                set(np.flatnonzero(rows.servers[b]).tolist()),
+                int(rows.resource[b]),
+                exact(rows.amount[b]),
+            )
+        )
     for row in tree.quotas:
         bounded = [
             [exact(v) if np.isfinite(v) else None for v in side] for side in (row.borrow, row.lend)
         ]
-        problem.quotas.append((
-            set(np.flatnonzero(row.servers).tolist()), row.resource,
-            [exact(v) for v in row.nominal], *bounded,
-        ))  # fmt: skip
+        problem.quotas.append(
+            (
+                set(np.flatnonzero(row.servers).tolist()),
+                row.resource,
+                [exact(v) for v in row.nominal],
+                *bounded,
+            )
+        )
     return problem
 
 
@@ -306,12 +329,15 @@ def floors(problem, inst, demand, score):
         parent = [-1] + [at[problem.parent[v]] if v != 0 else -1 for v in nodes[1:]]
         small = Problem(
             [(k, 0, [demand[n][r] for r in bundle], score[n]) for k, n in enumerate(keep)],
-            [list(bundle.values())], [problem.limit[n] for n in keep], parent,
+            [list(bundle.values())],
+            [problem.limit[n] for n in keep],
+            parent,
             [problem.weight[v] for v in nodes],
             [at[problem.leaf[n]] if problem.leaf[n] != node else 0 for n in keep],
             None if problem.use is None else [problem.use[n] for n in keep],
-            [floor[n] for n in keep], [0] * len(keep),
-        )  # fmt: skip
+            [floor[n] for n in keep],
+            [0] * len(keep),
+        )
         if not keep:
             continue
         if len(keep) == 1 and problem.leaf[keep[0]] == node:

@@ -183,8 +183,10 @@ class _Path:
         part, q = money / max(money), self.q
         # each row is aimed at with the money of those who mostly pay there: it may differ by 1e-200
         rows = [max((part[n] for n in paid[k]), default=min(part)) for k in range(len(self.h))]
-        held = [max((r for r, line in zip(rows, self.g, strict=True) if line[c] > 0), default=ONE)
-                for c in range(self.g.shape[1])]  # fmt: skip
+        held = [
+            max((r for r, line in zip(rows, self.g, strict=True) if line[c] > 0), default=ONE)
+            for c in range(self.g.shape[1])
+        ]
         own = [c for line in self.a[len(self.h) :] for c in np.flatnonzero(line != 0)]
         rows += [min(held[c], part[q.owner[c]]) if c < self.columns else held[c] for c in own]
         self.due = np.array(rows, dtype=object)
@@ -196,8 +198,10 @@ class _Path:
         """By row, users most of whose money goes there, as the point has it; at the start all."""
         q, rows = self.q, range(len(self.h))
         if not hasattr(self, "p"):
-            return [[n for n in range(q.users) if any(self.g[k, : self.columns][q.owner == n] > 0)]
-                    for k in rows]  # fmt: skip
+            return [
+                [n for n in range(q.users) if any(self.g[k, : self.columns][q.owner == n] > 0)]
+                for k in rows
+            ]
         amount = np.zeros((len(self.h), q.users), dtype=object)
         for c, n in enumerate(q.owner):
             amount[:, n] += self.g[:, c] * self.z[c] * self.p[: len(self.h)]
@@ -282,8 +286,10 @@ class _Path:
                 q.high[f] is not None and y[f] > q.high[f]
             ):
                 return None
-        v = np.array([min(cost[c] / q.u[c] for c in np.flatnonzero(q.owner == n))
-                      for n in range(q.users)], dtype=object)  # fmt: skip
+        v = np.array(
+            [min(cost[c] / q.u[c] for c in np.flatnonzero(q.owner == n)) for n in range(q.users)],
+            dtype=object,
+        )
         t = self.u @ z - q.base
         if min(v) <= 0 or min(t) <= 0:
             return None
@@ -298,8 +304,10 @@ class _Path:
         return Optimum(
             np.array([float(b + r) for b, r in zip(q.base, t0, strict=True)]),
             np.array([float((m / total).log10()) for m in money]),
-            np.array([float(v) for v in x]), np.array([float(p / total) for p in price]), steps,
-        )  # fmt: skip
+            np.array([float(v) for v in x]),
+            np.array([float(p / total) for p in price]),
+            steps,
+        )
 
 
 def _each(function, values) -> np.ndarray:

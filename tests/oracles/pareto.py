@@ -22,9 +22,12 @@ def could_have(q: Rows, share: np.ndarray, n: int, kept: float = KEPT) -> float:
     u = _of_users(q) * unit / np.maximum(share, 1e-300)[:, None]
     others = np.arange(q.users) != n
     found = linprog(
-        -u[n], np.concatenate([a, -u[others]]), np.concatenate([b, np.full(others.sum(), -kept)]),
-        bounds=_bounds(q, unit), method="highs",
-    )  # fmt: skip
+        -u[n],
+        np.concatenate([a, -u[others]]),
+        np.concatenate([b, np.full(others.sum(), -kept)]),
+        bounds=_bounds(q, unit),
+        method="highs",
+    )
     return float(-found.fun) if found.status == 0 else float("nan")
 
 
@@ -33,12 +36,15 @@ def worst_off(q: Rows) -> float:
     a, b, unit = _scaled(q)
     u = _of_users(q) * unit
     size = u.max()
-    rows = np.concatenate([
-        np.c_[a, np.zeros(len(a))], np.c_[-u / size, np.ones(q.users)],
-    ])  # fmt: skip
+    rows = np.concatenate([np.c_[a, np.zeros(len(a))], np.c_[-u / size, np.ones(q.users)]])
     goal = np.r_[np.zeros(a.shape[1]), -1.0]
-    found = linprog(goal, rows, np.r_[b, np.zeros(q.users)],
-                    bounds=[*_bounds(q, unit), (0, None)], method="highs")  # fmt: skip
+    found = linprog(
+        goal,
+        rows,
+        np.r_[b, np.zeros(q.users)],
+        bounds=[*_bounds(q, unit), (0, None)],
+        method="highs",
+    )
     return float(-found.fun) * size if found.status == 0 else float("nan")
 
 
@@ -49,9 +55,12 @@ def fits(q: Rows) -> bool:
     u = _of_users(q) * unit
     held = floor > 0
     found = linprog(
-        np.zeros(a.shape[1]), np.concatenate([a, -u[held] / floor[held, None]]),
-        np.r_[b, np.full(held.sum(), -1 + 1e-9)], bounds=_bounds(q, unit), method="highs",
-    )  # fmt: skip
+        np.zeros(a.shape[1]),
+        np.concatenate([a, -u[held] / floor[held, None]]),
+        np.r_[b, np.full(held.sum(), -1 + 1e-9)],
+        bounds=_bounds(q, unit),
+        method="highs",
+    )
     return found.status == 0
 
 
@@ -87,6 +96,8 @@ def _scaled(q: Rows) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _bounds(q: Rows, unit: np.ndarray) -> list[tuple[float | None, float | None]]:
-    flows = [tuple(None if v is None else float(v) for v in ends)
-             for ends in zip(q.low, q.high, strict=True)]  # fmt: skip
+    flows = [
+        tuple(None if v is None else float(v) for v in ends)
+        for ends in zip(q.low, q.high, strict=True)
+    ]
     return [(0.0, None)] * len(q.owner) + flows

@@ -16,9 +16,15 @@ DIGITS, LEAST, SLOWER = 90, D("1e-50"), D("0.05")
 
 
 def levels(
-    demand: np.ndarray, capacity: np.ndarray, weight: np.ndarray, may: np.ndarray, alpha: float,
-    t_pf: float, t_drf: float, limit: np.ndarray | None = None,
-) -> np.ndarray:  # fmt: skip
+    demand: np.ndarray,
+    capacity: np.ndarray,
+    weight: np.ndarray,
+    may: np.ndarray,
+    alpha: float,
+    t_pf: float,
+    t_drf: float,
+    limit: np.ndarray | None = None,
+) -> np.ndarray:
     """(N,) F_n of the only optimum; demand (N, R), capacity (I, R), may (N, I)."""
     with localcontext() as context:
         context.prec = DIGITS
@@ -60,8 +66,10 @@ class _Top:
         level, users = self.level(x), D(len(self.phi))
         mean = sum(level) / users
         a = [u * one for u, one in zip(self.u, x, strict=True)]
-        middle = [sum((a[c] for c, (_, k) in enumerate(self.pair) if k == i), D(0)) / max(on, 1)
-                  for i, on in enumerate(self.on)]  # fmt: skip
+        middle = [
+            sum((a[c] for c, (_, k) in enumerate(self.pair) if k == i), D(0)) / max(on, 1)
+            for i, on in enumerate(self.on)
+        ]
         first, second = [], []
         for c, (n, i) in enumerate(self.pair):
             across = 2 * self.t_pf / users * (level[n] - mean) / self.phi[n]
@@ -85,8 +93,9 @@ class _Top:
 
     def climbed(self):
         size = len(self.pair)
-        alone = [min((r / row[c] for row, r in self.rows if row[c]), default=D(1))
-                 for c in range(size)]  # fmt: skip
+        alone = [
+            min((r / row[c] for row, r in self.rows if row[c]), default=D(1)) for c in range(size)
+        ]
         x, mu = [one / (2 * size) for one in alone], D(1)
         while mu > LEAST:
             for _ in range(60):

@@ -93,8 +93,9 @@ def of_instance(inst: fo.Instance, score: np.ndarray, over: str = "floor") -> Ro
             flows.append({at[v]: D(1), at[int(tree.parent[v])]: D(-1)})
             low.append(D(-float(lent.borrow[v])) if np.isfinite(lent.borrow[v]) else None)
             high.append(D(float(lent.lend[v])) if np.isfinite(lent.lend[v]) else None)
-    g = np.array([[*line, *(f.get(k, D(0)) for f in flows)] for k, line in enumerate(rows)],
-                 dtype=object).reshape(len(rows), len(owner) + len(flows))  # fmt: skip
+    g = np.array(
+        [[*line, *(f.get(k, D(0)) for f in flows)] for k, line in enumerate(rows)], dtype=object
+    ).reshape(len(rows), len(owner) + len(flows))
     floor = _floors(inst, score, demand, owner)
     weight = floor if over == "proportion" else _weights(tree, inst.weight)
     none = exact(np.zeros(len(floor)))
@@ -142,8 +143,11 @@ def _floors(inst: fo.Instance, score, demand, owner) -> np.ndarray:
         if mine:
             need = demand[owner == n][0]
             assert (demand[owner == n] == need).all(), "one demand on all servers is wanted"
-            fits = [D(float(given.amount[b])) / D(float(need[given.resource[b]]))
-                    for b in mine if need[given.resource[b]]]  # fmt: skip
+            fits = [
+                D(float(given.amount[b])) / D(float(need[given.resource[b]]))
+                for b in mine
+                if need[given.resource[b]]
+            ]
             found[n] = max(found[n], min(fits)) if fits else found[n]
         if np.isfinite(inst.limit[n]):
             found[n] = min(found[n], D(float(inst.limit[n])))
@@ -155,14 +159,22 @@ def _floors(inst: fo.Instance, score, demand, owner) -> np.ndarray:
 def _without_empty(q: Rows) -> Rows:
     """Without columns that a row of nothing keeps at 0, and without rows that hold nothing."""
     columns = len(q.owner)
-    shut = [k for k in range(len(q.h))
-            if q.h[k] == 0 and not any(v for v in q.g[k, columns:])]  # fmt: skip
+    shut = [k for k in range(len(q.h)) if q.h[k] == 0 and not any(v for v in q.g[k, columns:])]
     keep = np.array([not any(q.g[k, c] > 0 for k in shut) for c in range(q.g.shape[1])], dtype=bool)
     keep[columns:] = True
     g = q.g[:, keep]
     some = np.array([any(v != 0 for v in line) for line in g], dtype=bool)
     own = keep[:columns]
     return Rows(
-        q.owner[own], q.server[own], q.way[own], q.u[own], g[some], q.h[some], q.low, q.high,
-        q.base, q.floor, q.weight,
-    )  # fmt: skip
+        q.owner[own],
+        q.server[own],
+        q.way[own],
+        q.u[own],
+        g[some],
+        q.h[some],
+        q.low,
+        q.high,
+        q.base,
+        q.floor,
+        q.weight,
+    )

@@ -40,11 +40,13 @@ def drawn(label: str, rng: np.random.Generator) -> fo.Instance:
         most = inst.pool[0, 0]
         lent = [
             fo.Quota(
-                user, inst.resources[0], float(rng.integers(0, most / 2)),
+                user,
+                inst.resources[0],
+                float(rng.integers(0, most / 2)),
                 *(float(rng.integers(0, 8)) if rng.random() < 0.5 else np.inf for _ in range(2)),
             )
             for user in inst.users
-        ]  # fmt: skip
+        ]
         return inst.replace(quotas=fo.Quotas(quotas=lent))
     if "priorities" in kind:
         first = {user: int(rng.integers(0, 2)) for user in inst.users}
@@ -88,10 +90,13 @@ def unused(inst: fo.Instance, tasks: np.ndarray, rules: bool = True) -> float:
     passed = [(-quota.borrow, quota.lend) for quota in lent]
     kept = tasks * (1 - 1e-9)
     found = linprog(
-        np.r_[-1 / alone, np.zeros(len(lent))], left, np.array(most) * (1 + 1e-12),
-        np.r_[np.zeros(users), np.ones(len(lent))][None] if lent else None, [0.0] if lent else None,
+        np.r_[-1 / alone, np.zeros(len(lent))],
+        left,
+        np.array(most) * (1 + 1e-12),
+        np.r_[np.zeros(users), np.ones(len(lent))][None] if lent else None,
+        [0.0] if lent else None,
         [*zip(kept, np.maximum(inst.limit, kept), strict=True), *passed],
-    )  # fmt: skip
+    )
     assert found.status == 0, found.message
     return float(-found.fun - (tasks / alone).sum())
 

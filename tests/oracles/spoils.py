@@ -45,8 +45,9 @@ def ways(answer: fo.Allocation, rng: np.random.Generator) -> Iterator[tuple[str,
         yield "a floor missed by 1e-6", answer.with_(tasks=less(user, 1e-6))
     for scale in (1.0, 1e-310, 1e300):
         forged = [_priced(each, lambda v, s=scale: rng.random(v.shape) * s) for each in rounds]
-        yield f"robbed of 1 %, prices forged times {scale:g}", answer.with_(
-            tasks=less(n, 0.01), rounds=forged
+        yield (
+            f"robbed of 1 %, prices forged times {scale:g}",
+            answer.with_(tasks=less(n, 0.01), rounds=forged),
         )
     if tree.quotas:
         forged = [
@@ -55,9 +56,7 @@ def ways(answer: fo.Allocation, rng: np.random.Generator) -> Iterator[tuple[str,
         yield "robbed of 1 %, node prices forged", answer.with_(tasks=less(n, 0.01), rounds=forged)
     k = int(rng.choice([k for k, each in enumerate(rounds) if each["users"]]))
     yield "a round dropped", answer.with_(rounds=rounds[:k] + rounds[k + 1 :])
-    yield "somebody left out of a round", answer.with_(
-        rounds=at(k, users=rounds[k]["users"][1:])
-    )
+    yield "somebody left out of a round", answer.with_(rounds=at(k, users=rounds[k]["users"][1:]))
     t = rounds[k]["t"]
     if t:
         yield "t too high by 1e-5", answer.with_(rounds=at(k, t=t * (1 + 1e-5)))

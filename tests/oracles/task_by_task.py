@@ -37,9 +37,7 @@ def shares(parent, weight, leaf, use, size, limit=None):
             own = children[k]
             open_ = [level[c] for c in own if not blocked[c]]
             least = min(open_, default=0.0)
-            factor = [
-                1.0 if blocked[c] or level[c] == 0 else least / level[c] for c in own
-            ]
+            factor = [1.0 if blocked[c] or level[c] == 0 else least / level[c] for c in own]
             vector[k] = sum(f * vector[c] for f, c in zip(factor, own, strict=True))
         level[k] = vector[k].max() / weight[k]
 

@@ -9,7 +9,11 @@ from benchmarks.peers.sides import OURS
 
 CASES = (
     replace(
-        _MEDIUM[-1], name="busy", words="the medium case beside a process that takes one core",
-        sides=(OURS,), busy=True, rounds=7,
+        _MEDIUM[-1],
+        name="busy",
+        words="the medium case beside a process that takes one core",
+        sides=(OURS,),
+        busy=True,
+        rounds=7,
     ),
-)  # fmt: skip
+)

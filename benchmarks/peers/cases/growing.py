@@ -24,18 +24,30 @@ def build(quick: bool, users: int, servers: int) -> tuple[fo.Instance, Any]:
 CASES = (
     *(
         Case(
-            f"users-{users}", "proportional fairness, 10 servers", "growth",
-            partial(build, users=users, servers=10), (OURS, *_PEERS), rounds=3, limit=40,
-            series="users", size=users,
+            f"users-{users}",
+            "proportional fairness, 10 servers",
+            "growth",
+            partial(build, users=users, servers=10),
+            (OURS, *_PEERS),
+            rounds=3,
+            limit=40,
+            series="users",
+            size=users,
         )
         for users in USERS
     ),
     *(
         Case(
-            f"servers-{servers}", "proportional fairness, 1,000 users", "growth",
-            partial(build, users=1000, servers=servers), (OURS, *_PEERS), rounds=3, limit=40,
-            series="servers", size=servers,
+            f"servers-{servers}",
+            "proportional fairness, 1,000 users",
+            "growth",
+            partial(build, users=1000, servers=servers),
+            (OURS, *_PEERS),
+            rounds=3,
+            limit=40,
+            series="servers",
+            size=servers,
         )
         for servers in SERVERS
     ),
-)  # fmt: skip
+)

@@ -29,13 +29,17 @@ def build(quick: bool, decades: float = 0.0, nested: bool = False) -> tuple[fo.I
 
 CASES = tuple(
     Case(
-        f"levels{name}", f"all levels of max-min, density 0.06{words}", "lexicographic-speed",
+        f"levels{name}",
+        f"all levels of max-min, density 0.06{words}",
+        "lexicographic-speed",
         partial(build, **options),
-        (OURS, "HiGHS a level, simplex", "HiGHS a level, interior"), rounds=3, limit=60,
+        (OURS, "HiGHS a level, simplex", "HiGHS a level, interior"),
+        rounds=3,
+        limit=60,
     )
     for name, words, options in (
         ("", "", {}),
         ("-nested", ", nested placement", {"nested": True}),
         ("-uneven", ", servers of very different sizes", {"decades": 3.0}),
     )
-)  # fmt: skip
+)

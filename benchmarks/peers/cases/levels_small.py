@@ -20,9 +20,13 @@ def build(quick: bool, users: int, servers: int, density: float) -> tuple[fo.Ins
 
 CASES = tuple(
     Case(
-        f"levels-{users}-{density:g}", f"all levels of max-min, density {density:g}",
-        "lexicographic-speed", partial(build, users=users, servers=servers, density=density),
-        _SIDES, rounds=3, limit=60,
+        f"levels-{users}-{density:g}",
+        f"all levels of max-min, density {density:g}",
+        "lexicographic-speed",
+        partial(build, users=users, servers=servers, density=density),
+        _SIDES,
+        rounds=3,
+        limit=60,
     )
     for users, servers, density in ((20, 8, 0.1), (50, 20, 0.1), (50, 20, 0.7))
-)  # fmt: skip
+)

@@ -17,8 +17,11 @@ def build(quick: bool) -> tuple[fo.Instance, Any]:
 
 CASES = (
     Case(
-        "main", "proportional fairness, density 0.7", "engine-speed", build,
+        "main",
+        "proportional fairness, density 0.7",
+        "engine-speed",
+        build,
         (OURS, DENSE, *CONIC),
         limit=90,
     ),
-)  # fmt: skip
+)

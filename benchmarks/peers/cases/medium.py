@@ -22,13 +22,19 @@ def small(quick: bool) -> tuple[fo.Instance, Any]:
 
 CASES = (
     Case(
-        "small", "proportional fairness, density 0.7", "engine-speed", small,
+        "small",
+        "proportional fairness, density 0.7",
+        "engine-speed",
+        small,
         (OURS, "cvxpy plain", *CONIC, "DeDe"),
         limit=30,
     ),
     Case(
-        "medium", "proportional fairness, density 0.7", "engine-speed", build,
+        "medium",
+        "proportional fairness, density 0.7",
+        "engine-speed",
+        build,
         (OURS, DENSE, "cvxpy plain", *CONIC),
         limit=30,
     ),
-)  # fmt: skip
+)

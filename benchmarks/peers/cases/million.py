@@ -24,12 +24,21 @@ def build(quick: bool, density: float = 1.0, decades: float = 0.0) -> tuple[fo.I
 
 CASES = (
     Case(
-        "million", "proportional fairness, everybody everywhere", "engine-speed", build,
-        (OURS, BARE), rounds=3, limit=120,
-    ),
-    Case(
-        "million-sparse", "proportional fairness, density 0.2, servers of very different sizes",
-        "engine-speed", partial(build, density=0.2, decades=1.0), (OURS, BARE), rounds=3,
+        "million",
+        "proportional fairness, everybody everywhere",
+        "engine-speed",
+        build,
+        (OURS, BARE),
+        rounds=3,
         limit=120,
     ),
-)  # fmt: skip
+    Case(
+        "million-sparse",
+        "proportional fairness, density 0.2, servers of very different sizes",
+        "engine-speed",
+        partial(build, density=0.2, decades=1.0),
+        (OURS, BARE),
+        rounds=3,
+        limit=120,
+    ),
+)

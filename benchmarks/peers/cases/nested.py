@@ -18,7 +18,11 @@ def build(quick: bool) -> tuple[fo.Instance, Any]:
 
 CASES = (
     Case(
-        "nested", "proportional fairness, nested placement, density 0.3", "engine-speed", build,
-        (OURS, *CONIC), limit=30,
+        "nested",
+        "proportional fairness, nested placement, density 0.3",
+        "engine-speed",
+        build,
+        (OURS, *CONIC),
+        limit=30,
     ),
-)  # fmt: skip
+)

@@ -38,11 +38,13 @@ CASES = tuple(
     Case(
         f"placement-{size[0]}-{size[1]}-{density:g}-{'alike' if alike else 'apart'}",
         f"density {density:g}, servers {'alike' if alike else 'not alike'}",
-        "placement", partial(build, size=size, density=density, alike=alike),
-        (OURS, *((DENSE,) if size[0] >= LARGE else ()), *PEERS), rounds=3,
+        "placement",
+        partial(build, size=size, density=density, alike=alike),
+        (OURS, *((DENSE,) if size[0] >= LARGE else ()), *PEERS),
+        rounds=3,
         limit=12,
     )
     for size in SIZES
     for density in DENSITIES
     for alike in (True, False)
-)  # fmt: skip
+)

@@ -18,11 +18,19 @@ def build(quick: bool, density: float) -> tuple[fo.Instance, Any]:
 
 CASES = (
     Case(
-        "sparse", "proportional fairness, density 0.1", "engine-speed",
-        partial(build, density=0.1), (OURS, DENSE, "cvxpy plain", *CONIC), limit=30,
+        "sparse",
+        "proportional fairness, density 0.1",
+        "engine-speed",
+        partial(build, density=0.1),
+        (OURS, DENSE, "cvxpy plain", *CONIC),
+        limit=30,
     ),
     Case(
-        "sparser", "proportional fairness, density 0.06", "engine-speed",
-        partial(build, density=0.06), (OURS, DENSE, *CONIC), limit=30,
+        "sparser",
+        "proportional fairness, density 0.06",
+        "engine-speed",
+        partial(build, density=0.06),
+        (OURS, DENSE, *CONIC),
+        limit=30,
     ),
-)  # fmt: skip
+)

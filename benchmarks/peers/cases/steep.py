@@ -18,10 +18,12 @@ def build(quick: bool, alpha: float) -> tuple[fo.Instance, Any]:
 
 CASES = tuple(
     Case(
-        f"alpha-{alpha:g}", f"alpha-fairness, alpha = {alpha:g}, density 0.7", "engine-speed",
+        f"alpha-{alpha:g}",
+        f"alpha-fairness, alpha = {alpha:g}, density 0.7",
+        "engine-speed",
         partial(build, alpha=alpha),
         (OURS, "cvxpy plain", *CONIC),
         limit=20,
     )
     for alpha in (2.0, 10.0, 50.0)
-)  # fmt: skip
+)

@@ -17,9 +17,19 @@ def build(quick: bool) -> tuple[fo.Instance, Any]:
 
 CASES = (
     Case(
-        "throughput", "throughput (alpha = 0), density 0.7", "engine-speed", build,
-        (OURS, DENSE, "HiGHS", "cvxpy pairs, HiGHS", "SciPy linprog", "linopy, HiGHS",
-         "cvxpy pairs, Clarabel"),
+        "throughput",
+        "throughput (alpha = 0), density 0.7",
+        "engine-speed",
+        build,
+        (
+            OURS,
+            DENSE,
+            "HiGHS",
+            "cvxpy pairs, HiGHS",
+            "SciPy linprog",
+            "linopy, HiGHS",
+            "cvxpy pairs, Clarabel",
+        ),
         limit=30,
     ),
-)  # fmt: skip
+)

@@ -11,16 +11,22 @@ from benchmarks.peers.sides import CONIC, OURS
 
 def build(quick: bool) -> tuple[fo.Instance, Any]:
     inst = fo.Instance(
-        [[1, 4], [3, 1], [2, 2]], [[9, 18], [12, 6]],
-        [[True, True], [True, False], [False, True]], weight=[1, 2, 1],
-    )  # fmt: skip
+        [[1, 4], [3, 1], [2, 2]],
+        [[9, 18], [12, 6]],
+        [[True, True], [True, False], [False, True]],
+        weight=[1, 2, 1],
+    )
     return inst, fo.ProportionalFair()
 
 
 CASES = (
     Case(
-        "toy", "proportional fairness, three users on two servers", "engine-speed", build,
+        "toy",
+        "proportional fairness, three users on two servers",
+        "engine-speed",
+        build,
         (OURS, "cvxpy plain", *CONIC),
-        rounds=9, limit=20,
+        rounds=9,
+        limit=20,
     ),
-)  # fmt: skip
+)

@@ -23,19 +23,32 @@ def build(quick: bool, users: int, part: int) -> tuple[fo.Instance, Any]:
     rows = np.repeat(np.arange(len(model.servers)), np.maximum(model.count // part, 1))
     placement = model.placement[np.ix_(who, rows)]
     inst = fo.Instance(
-        model.demand[who], model.capacity[rows], placement, model.weight[who],
+        model.demand[who],
+        model.capacity[rows],
+        placement,
+        model.weight[who],
         model.limit[who] / part,
-    )  # fmt: skip
+    )
     return inst, fo.ProportionalFair()
 
 
 CASES = (
     Case(
-        "trace-tenth", "a tenth of the machines of a trace, placement", "engine-speed",
-        partial(build, users=1000, part=10), (OURS, APART), rounds=3, limit=60,
+        "trace-tenth",
+        "a tenth of the machines of a trace, placement",
+        "engine-speed",
+        partial(build, users=1000, part=10),
+        (OURS, APART),
+        rounds=3,
+        limit=60,
     ),
     Case(
-        "trace", "all machines of a trace, placement", "engine-speed",
-        partial(build, users=1000, part=1), (OURS,), rounds=3, limit=60,
+        "trace",
+        "all machines of a trace, placement",
+        "engine-speed",
+        partial(build, users=1000, part=1),
+        (OURS,),
+        rounds=3,
+        limit=60,
     ),
-)  # fmt: skip
+)

@@ -33,9 +33,12 @@ class Side:
 
 def _pairs(solver: str, module: str, tolerance: float) -> Side:
     return Side(
-        f"cvxpy pairs, {solver}", "cvxpy_pairs", ("cvxpy", module), ("cvxpy", module),
+        f"cvxpy pairs, {solver}",
+        "cvxpy_pairs",
+        ("cvxpy", module),
+        ("cvxpy", module),
         {"solver": solver, "tolerance": tolerance},
-    )  # fmt: skip
+    )
 
 
 _ALL = (
@@ -51,15 +54,15 @@ _ALL = (
     _pairs("SCS", "scs", 1e-7),
     _pairs("HiGHS", "highspy", 1e-7),
     Side("HiGHS", "highs", ("highspy",), ("highspy",)),
-    Side("HiGHS a level, simplex", "highs_levels", ("highspy",), ("highspy",),
-         {"method": "simplex"}),
-    Side("HiGHS a level, interior", "highs_levels", ("highspy",), ("highspy",),
-         {"method": "ipm"}),
+    Side(
+        "HiGHS a level, simplex", "highs_levels", ("highspy",), ("highspy",), {"method": "simplex"}
+    ),
+    Side("HiGHS a level, interior", "highs_levels", ("highspy",), ("highspy",), {"method": "ipm"}),
     Side("SciPy linprog", "linprog", ("scipy",), ("scipy",)),
     Side("linopy, HiGHS", "linopy_highs", ("linopy", "highspy"), ("linopy", "highspy")),
     Side("cvxpy_leximin", "leximin", ("cvxpy_leximin", "highspy"), ("cvxpy-leximin", "cvxpy")),
     Side("DeDe", "dede_admm", ("dede", "ecos"), ("dede", "cvxpy", "ray")),
-)  # fmt: skip
+)
 SIDES = {side.name: side for side in _ALL}
 OURS, APART, DENSE, BARE = (side.name for side in _ALL[:4])
 CONIC = tuple(

@@ -10,18 +10,26 @@ from benchmarks.peers.question import Answer, Data, Floats
 
 SETTINGS: dict[str, dict[str, Any]] = {
     # qdldl was two to three times faster than the default choice, and more accurate
-    "Clarabel": {"solver": "CLARABEL", "direct_solve_method": "qdldl", "max_iter": 400,
-                 "max_threads": 1},
+    "Clarabel": {
+        "solver": "CLARABEL",
+        "direct_solve_method": "qdldl",
+        "max_iter": 400,
+        "max_threads": 1,
+    },
     # where those stop short: more regularisation, undone by refinement
     "Clarabel, regularised": {
-        "solver": "CLARABEL", "direct_solve_method": "qdldl", "max_iter": 400, "max_threads": 1,
-        "static_regularization_constant": 1e-7, "iterative_refinement_max_iter": 50,
+        "solver": "CLARABEL",
+        "direct_solve_method": "qdldl",
+        "max_iter": 400,
+        "max_threads": 1,
+        "static_regularization_constant": 1e-7,
+        "iterative_refinement_max_iter": 50,
         "equilibrate_max_scaling": 1e8,
     },
     "ECOS": {"solver": "ECOS", "max_iters": 400},
     "SCS": {"solver": "SCS", "max_iters": 100_000},
     "HiGHS": {"solver": "HIGHS", "threads": 1},
-}  # fmt: skip
+}
 TOLERANCES = {
     "Clarabel": ("tol_gap_abs", "tol_gap_rel", "tol_feas"),
     "Clarabel, regularised": ("tol_gap_abs", "tol_gap_rel", "tol_feas"),
@@ -29,6 +37,8 @@ TOLERANCES = {
     "SCS": ("eps_abs", "eps_rel"),
     "HiGHS": (),
 }
+
+
 def solve(given: Data, solver: str, tolerance: float) -> Answer:
     """max sum_n W_n g(s_n) over pairs y >= 0, every capacity row 1, shares counted near 1."""
     import cvxpy as cp
@@ -46,9 +56,11 @@ def solve(given: Data, solver: str, tolerance: float) -> Answer:
     if y.value is None:
         return Answer(None, status=str(problem.status))
     return Answer(
-        y.value * unit, np.asarray(capacity.dual_value).reshape(given.pool.shape),
-        status=str(problem.status), inner=problem.solver_stats.solve_time,
-    )  # fmt: skip
+        y.value * unit,
+        np.asarray(capacity.dual_value).reshape(given.pool.shape),
+        status=str(problem.status),
+        inner=problem.solver_stats.solve_time,
+    )
 
 
 def _gain(share: Any, alpha: float) -> Any:

@@ -32,6 +32,8 @@ def solve(given: Data) -> Answer:
     if x.value is None:
         return Answer(None, status=str(problem.status))
     return Answer(
-        x.value[given.n, given.i], np.asarray(capacity.dual_value).T * given.pool,
-        status=str(problem.status), inner=problem.solver_stats.solve_time,
-    )  # fmt: skip
+        x.value[given.n, given.i],
+        np.asarray(capacity.dual_value).T * given.pool,
+        status=str(problem.status),
+        inner=problem.solver_stats.solve_time,
+    )

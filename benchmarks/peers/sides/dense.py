@@ -82,8 +82,10 @@ def replayed(calls: list[Call], resources: int) -> float:
         (order, inner): np.asfortranarray(draw.random((inner, order)) / (inner * order) ** 0.5)
         for order, inner in sizes
     }
-    thin = {size: (draw.random((size[1], resources)), draw.random((resources, size[0])))
-            for size in sizes}  # fmt: skip
+    thin = {
+        size: (draw.random((size[1], resources)), draw.random((resources, size[0])))
+        for size in sizes
+    }
     right = {order: draw.random(order) for _, order, _ in calls}
     grams: dict[int, Any] = {order: np.eye(order, order="F") for _, order, _ in calls}
     factors: dict[int, Any] = {}
@@ -96,9 +98,14 @@ def replayed(calls: list[Call], resources: int) -> float:
                 left @ top
                 last[order] = stored[order, inner]
                 grams[order] = blas.dsyrk(
-                    -1.0, last[order], 1.0, np.eye(order, order="F"), trans=1, lower=1,
+                    -1.0,
+                    last[order],
+                    1.0,
+                    np.eye(order, order="F"),
+                    trans=1,
+                    lower=1,
                     overwrite_c=1,
-                )  # fmt: skip
+                )
             elif name == "dpotrf":
                 factors[order], _ = lapack.dpotrf(grams[order], lower=1, clean=0)
             else:

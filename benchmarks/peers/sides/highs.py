@@ -23,8 +23,9 @@ def solve(given: Data) -> Answer:
     return Answer(
         np.array(found.col_value) * given.unit,
         np.abs(np.array(found.row_dual)).reshape(given.pool.shape),
-        status=highs.modelStatusToString(highs.getModelStatus()), inner=highs.getRunTime(),
-    )  # fmt: skip
+        status=highs.modelStatusToString(highs.getModelStatus()),
+        inner=highs.getRunTime(),
+    )
 
 
 def quiet() -> Any:

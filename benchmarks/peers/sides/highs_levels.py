@@ -29,9 +29,9 @@ def solve(given: Data, method: str) -> Answer:
     slope = slope / part
     usage = given.usage().multiply(unit[None, :])
     rows = usage.shape[0]
-    matrix = vstack([
-        hstack([usage, csc_array((rows, 1))]), hstack([share, csc_array(-slope[:, None])]),
-    ]).tocsc()  # fmt: skip
+    matrix = vstack(
+        [hstack([usage, csc_array((rows, 1))]), hstack([share, csc_array(-slope[:, None])])]
+    ).tocsc()
     pairs = len(given.n)
     goal = np.zeros(pairs + 1)
     goal[-1] = 1.0
@@ -66,7 +66,9 @@ def solve(given: Data, method: str) -> Answer:
     if not levels:
         return Answer(None, status=status)
     return Answer(
-        y[:-1] * unit, None, np.array(levels),
+        y[:-1] * unit,
+        None,
+        np.array(levels),
         status if not free.any() else f"{status}, {int(free.sum())} users left",
         notes={"programs": len(levels)},
-    )  # fmt: skip
+    )

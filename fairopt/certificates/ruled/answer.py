@@ -132,12 +132,14 @@ class Ruled:
     def under_bounds(self) -> Floats:
         """(B,) use that each ceiling counts."""
         bounds = self.tree.bounds
-        return np.array([
-            self.use_of(int(bounds.resource[b]))[
-                np.ix_(self.members(int(bounds.node[b])), bounds.servers[b])
-            ].sum()
-            for b in range(len(bounds))
-        ]).reshape(len(bounds))  # fmt: skip
+        return np.array(
+            [
+                self.use_of(int(bounds.resource[b]))[
+                    np.ix_(self.members(int(bounds.node[b])), bounds.servers[b])
+                ].sum()
+                for b in range(len(bounds))
+            ]
+        ).reshape(len(bounds))
 
     @cached_property
     def flows(self) -> list[Flow]:
@@ -228,8 +230,7 @@ class Ruled:
         share proves no less than is true.)
         """
         if not prices.rules[:, 1].any() and not any(
-            prices.rules[j, 0] and (row.value < 0).any()
-            for j, row in enumerate(self.inst.own_rows)
+            prices.rules[j, 0] and (row.value < 0).any() for j, row in enumerate(self.inst.own_rows)
         ):
             return cost, 0.0
         size = self._of_others(prices)
@@ -260,10 +261,11 @@ class Ruled:
         return Prices(
             prices.capacity * _part_left(self.inst.pool, self.used),
             prices.limits * _part_left(self.inst.limit, self.running),
-            prices.bounds * _part_left(bounds.amount, self.under_bounds), nodes,
+            prices.bounds * _part_left(bounds.amount, self.under_bounds),
+            nodes,
             np.zeros_like(prices.rules),
             prices.places * self._part_left_on if prices.places.size else prices.places,
-        )  # fmt: skip
+        )
 
     @cached_property
     def _part_left_on(self) -> Floats:
@@ -299,8 +301,12 @@ class Ruled:
             price = np.where(self.owner == n, prices.limits[n], 0.0)[:, None]
             row(np.broadcast_to(price, cost.shape), float(limit[n]))
         if prices.places.any():  # a column is in one such row alone: all at once
-            part = np.divide(prices.places[self.owner], cost, out=np.zeros_like(cost),
-                             where=(cost > 0) & (self.tasks > 0))  # fmt: skip
+            part = np.divide(
+                prices.places[self.owner],
+                cost,
+                out=np.zeros_like(cost),
+                where=(cost > 0) & (self.tasks > 0),
+            )
             left = self._part_left_on[self.owner]
             mine = np.where(left > ROUNDING, np.minimum(part, left), 0.0).max(axis=1)
             np.maximum.at(worst, self.owner, mine)
@@ -313,8 +319,12 @@ class Ruled:
             part = lending.unspent(quota, self.tree.parent, nodes, flow)
             drop = np.abs(lending.drop(self.tree.parent, nodes))
             drop[0] = nodes[0]
-            left = np.divide(part, drop * flow.taken, out=np.zeros_like(part),
-                             where=(drop > 0) & (flow.taken > 0))  # fmt: skip
+            left = np.divide(
+                part,
+                drop * flow.taken,
+                out=np.zeros_like(part),
+                where=(drop > 0) & (flow.taken > 0),
+            )
             for v in np.flatnonzero(left > ROUNDING).tolist():
                 inside = self.members(v) * drop[v]
                 row(self._at(quota.resource, inside, quota.servers), float(min(left[v], 1.0)))

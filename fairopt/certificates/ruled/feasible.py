@@ -52,10 +52,12 @@ def checks(ruled: Ruled, floor: Floats) -> tuple[Check, ...]:
         over = _beyond(ruled.under_bounds, bounds.amount)
         found.append(_worst("ceilings", over, TOLERANCE, ceilings))
     if tree.quotas:
-        owed = np.stack([
-            lending.borrowed_too_much(row, flow)
-            for row, flow in zip(tree.quotas, ruled.flows, strict=True)
-        ])  # fmt: skip
+        owed = np.stack(
+            [
+                lending.borrowed_too_much(row, flow)
+                for row, flow in zip(tree.quotas, ruled.flows, strict=True)
+            ]
+        )
         kinds = [f"{inst.resources[row.resource]}{_on(row.flavor)}" for row in tree.quotas]
         nodes = [name or "all" for name in tree.nodes]
         found.append(_worst("lending and borrowing", owed, TOLERANCE, kinds, nodes))
@@ -84,8 +86,11 @@ def shrink(ruled: Ruled) -> float:
     are judged as they are then."""
     if not all(row.packing for row in ruled.inst.own_rows):
         return 1.0
-    over = [_beyond(ruled.used, ruled.inst.pool), _beyond(ruled.running, ruled.inst.limit),
-            _beyond(ruled.under_bounds, ruled.tree.bounds.amount)]  # fmt: skip
+    over = [
+        _beyond(ruled.used, ruled.inst.pool),
+        _beyond(ruled.running, ruled.inst.limit),
+        _beyond(ruled.under_bounds, ruled.tree.bounds.amount),
+    ]
     used, _ = ruled.counted
     over.append(_beyond(used, np.array([row.amount for row in ruled.inst.own_rows])))
     if ruled.inst.limit_on is not None:
@@ -116,8 +121,12 @@ def exactly(ruled: Ruled) -> tuple[Check, ...]:
 def overrun(ruled: Ruled) -> float:
     """The largest part of its amount, and of the sizes of what it counts, by which any row is
     overrun, or of a rule of one's own missed."""
-    over = [_beyond(ruled.used, ruled.inst.pool), _beyond(ruled.running, ruled.inst.limit),
-            _beyond(ruled.under_bounds, ruled.tree.bounds.amount), broken(ruled)]  # fmt: skip
+    over = [
+        _beyond(ruled.used, ruled.inst.pool),
+        _beyond(ruled.running, ruled.inst.limit),
+        _beyond(ruled.under_bounds, ruled.tree.bounds.amount),
+        broken(ruled),
+    ]
     if ruled.inst.limit_on is not None:
         over.append(_beyond(ruled.placed, ruled.inst.limit_on))
     for row, flow in zip(ruled.tree.quotas, ruled.flows, strict=True):

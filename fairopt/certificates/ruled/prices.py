@@ -45,9 +45,13 @@ def none(inst: Instance) -> Prices:
     quotas = len(inst.tree.quotas), len(inst.tree.parent)
     places = NOWHERE if inst.limit_on is None else np.zeros((n, i))
     return Prices(
-        np.zeros((i, r)), np.zeros(n), np.zeros(len(inst.tree.bounds)), np.zeros(quotas),
-        np.zeros((len(inst.own_rows), 2)), places,
-    )  # fmt: skip
+        np.zeros((i, r)),
+        np.zeros(n),
+        np.zeros(len(inst.tree.bounds)),
+        np.zeros(quotas),
+        np.zeros((len(inst.own_rows), 2)),
+        places,
+    )
 
 
 def of_rules(inst: Instance, told: Floats | None) -> Floats:
@@ -85,9 +89,10 @@ def finite(inst: Instance, layers: list[Ints], prices: Prices) -> Prices:
         np.where(inst.pool > 0, prices.capacity, 0.0),
         np.where(np.isfinite(inst.limit), prices.limits, 0.0),
         np.where(np.isfinite(tree.bounds.amount), prices.bounds, 0.0),
-        nodes, prices.rules,
+        nodes,
+        prices.rules,
         np.where(np.isfinite(_on(inst)), prices.places, 0.0),
-    )  # fmt: skip
+    )
 
 
 def _on(inst: Instance) -> Floats:
@@ -98,18 +103,20 @@ def _on(inst: Instance) -> Floats:
 def worth(inst: Instance) -> Prices:
     """An amount of each row, to tell which prices are trifles; 0 of what has no bound."""
     bounds, whole, quotas = inst.tree.bounds, inst.pool, inst.tree.quotas
-    around = np.array([
-        whole[bounds.servers[b], bounds.resource[b]].sum() for b in range(len(bounds))
-    ]).reshape(len(bounds))  # fmt: skip
+    around = np.array(
+        [whole[bounds.servers[b], bounds.resource[b]].sum() for b in range(len(bounds))]
+    ).reshape(len(bounds))
     most = np.where(bounds.amount > 0, np.minimum(bounds.amount, around), around)
     pools = np.array([whole[row.servers, row.resource].sum() for row in quotas]).reshape(-1, 1)
     nodes = np.broadcast_to(pools, (len(quotas), len(inst.tree.parent)))
     # what each rule would count where everybody has all tasks that it could have alone
     typical = [
-        max(abs(row.amount), float(np.abs(row.value) @ inst.alone[inst.ways.owner[row.way],
-                                                                   row.server]))
+        max(
+            abs(row.amount),
+            float(np.abs(row.value) @ inst.alone[inst.ways.owner[row.way], row.server]),
+        )
         for row in inst.own_rows
-    ]  # fmt: skip
+    ]
     own = np.repeat(np.array(typical).reshape(-1, 1), 2, axis=1)
     limits, places = (np.where(np.isfinite(x), x, 0.0) for x in (inst.limit, _on(inst)))
     return Prices(whole, limits, most, nodes, own, places)

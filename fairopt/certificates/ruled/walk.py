@@ -133,8 +133,10 @@ class _Walk:
     def _prices(self, each: Any) -> Prices:
         told = each["prices"]
         return Prices(
-            told.get("prices", self.none.capacity), told.get("limit_prices", self.none.limits),
-            told.get("bound_prices", self.none.bounds), told.get("node_prices", self.none.nodes),
+            told.get("prices", self.none.capacity),
+            told.get("limit_prices", self.none.limits),
+            told.get("bound_prices", self.none.bounds),
+            told.get("node_prices", self.none.nodes),
             of_rules(self.alloc.instance, told.get("rule_prices")),
             told.get("limit_on_prices", self.none.places),
-        )  # fmt: skip
+        )

@@ -31,8 +31,10 @@ def quota_faults(quotas: Quotas, names: Names, weight: NDArray[np.float64]) -> I
     yield from _members(quotas, names["users"])
     yield from _flavors(quotas, names["servers"])
     for kind, rows in (
-        ("guarantee", quotas.guarantees), ("most", quotas.bounds), ("nominal", quotas.quotas),
-    ):  # fmt: skip
+        ("guarantee", quotas.guarantees),
+        ("most", quotas.bounds),
+        ("nominal", quotas.quotas),
+    ):
         yield from _rows(kind, rows, quotas, names)
     yield from _users(quotas, names["users"])
     yield from _last(quotas, names["users"], weight)

@@ -38,13 +38,19 @@ def ordered(quotas: Quotas, users: Sequence[str], resources: Sequence[str]) -> Q
         {user: quotas.group[user] for user in by_user(quotas.group)},
         sort([replace(row, amount=float(row.amount)) for row in quotas.guarantees]),
         sort([replace(row, most=float(row.most)) for row in bounds]),
-        sort([replace(row, nominal=float(row.nominal), borrow=float(row.borrow),
-                      lend=float(row.lend)) for row in quotas.quotas]),
+        sort(
+            [
+                replace(
+                    row, nominal=float(row.nominal), borrow=float(row.borrow), lend=float(row.lend)
+                )
+                for row in quotas.quotas
+            ]
+        ),
         quotas.flavors,
         {user: float(quotas.guarantee_tasks[user]) for user in by_user(quotas.guarantee_tasks)},
         {user: int(quotas.priority[user]) for user in by_user(quotas.priority)},
         sorted(quotas.last, key=member.__getitem__),
-    )  # fmt: skip
+    )
     return found if found else None
 
 

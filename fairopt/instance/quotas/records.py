@@ -188,8 +188,12 @@ class Quotas:
     def told(self) -> str:
         """What they say, in a few words for a message."""
         kinds = ("groups", "guarantees", "bounds", "quotas", "guarantee_tasks", "priority", "last")
-        words = {"bounds": "ceilings", "guarantee_tasks": "guarantees in tasks",
-                 "priority": "priorities", "last": "weights of 0"}  # fmt: skip
+        words = {
+            "bounds": "ceilings",
+            "guarantee_tasks": "guarantees in tasks",
+            "priority": "priorities",
+            "last": "weights of 0",
+        }
         found = [words.get(kind, kind) for kind in kinds if getattr(self, kind)] or ["flavors"]
         return " and ".join(filter(None, [", ".join(found[:-1]), found[-1]]))
 
@@ -214,8 +218,12 @@ class Quotas:
 
 
 RECORDS: dict[str, type] = {
-    "groups": Group, "guarantees": Guarantee, "bounds": Bound, "quotas": Quota, "last": str,
-}  # fmt: skip
+    "groups": Group,
+    "guarantees": Guarantee,
+    "bounds": Bound,
+    "quotas": Quota,
+    "last": str,
+}
 TABLES = ("group", "flavors", "guarantee_tasks", "priority")
 
 

@@ -159,12 +159,20 @@ def tree_of(quotas: Quotas | None, names: Mapping[str, Sequence[str]], weight: F
     resource = {name: k for k, name in enumerate(names["resources"])}
     walk, span = _walked(parent, len(users))
     return Tree(
-        nodes, sealed(parent),
-        sealed(np.array([1.0, *(heavy[g] for g in groups), *weight.tolist()])), sealed(leaf),
-        sealed(priority), sealed(late[leaf]), sealed(rank), sealed(own),
-        _rows(quotas.guarantees, at, masks, resource), _rows(quotas.bounds, at, masks, resource),
-        _quota_rows(quotas, at, masks, resource), sealed(walk), sealed(span),
-    )  # fmt: skip
+        nodes,
+        sealed(parent),
+        sealed(np.array([1.0, *(heavy[g] for g in groups), *weight.tolist()])),
+        sealed(leaf),
+        sealed(priority),
+        sealed(late[leaf]),
+        sealed(rank),
+        sealed(own),
+        _rows(quotas.guarantees, at, masks, resource),
+        _rows(quotas.bounds, at, masks, resource),
+        _quota_rows(quotas, at, masks, resource),
+        sealed(walk),
+        sealed(span),
+    )
 
 
 def _flat(users: Sequence[str], weight: Floats, masks: dict[str | None, Bools]) -> Tree:
@@ -176,10 +184,20 @@ def _flat(users: Sequence[str], weight: Floats, masks: dict[str | None, Bools]) 
     span = np.concatenate([[[0, count]], np.stack([each, each + 1], axis=1)])
     rows = _rows((), {}, masks, {})
     return Tree(
-        ("", *users), sealed(parent), sealed(np.concatenate([[1.0], weight])), sealed(each + 1),
-        sealed(none), sealed(none > 0), sealed(none), sealed(np.zeros(count)), rows, rows, (),
-        sealed(each), sealed(span),
-    )  # fmt: skip
+        ("", *users),
+        sealed(parent),
+        sealed(np.concatenate([[1.0], weight])),
+        sealed(each + 1),
+        sealed(none),
+        sealed(none > 0),
+        sealed(none),
+        sealed(np.zeros(count)),
+        rows,
+        rows,
+        (),
+        sealed(each),
+        sealed(span),
+    )
 
 
 def _parents_first(quotas: Quotas) -> list[str]:
@@ -215,9 +233,7 @@ def _rows(
         sealed(np.array([at[row.member] for row in given], dtype=np.int64)),
         sealed(np.array([resource[row.resource] for row in given], dtype=np.int64)),
         sealed(np.array(masked).reshape(len(given), len(masks[None]))),
-        sealed(
-            np.array([row.amount if isinstance(row, Guarantee) else row.most for row in given])
-        ),
+        sealed(np.array([row.amount if isinstance(row, Guarantee) else row.most for row in given])),
         tuple([row.flavor for row in given]),
     )
 

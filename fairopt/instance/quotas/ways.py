@@ -178,6 +178,7 @@ def resolved(
     modes: Modes, users: Sequence[str], resources: Sequence[str]
 ) -> Table[str, tuple[Mode, ...]] | None:
     """Sound modes in the order of users, demand as (R,) floats in the order of resources."""
+
     def one(mode: Mode) -> Mode:
         demand = mode.demand
         if isinstance(demand, Mapping):
@@ -202,6 +203,7 @@ def reference(modes: Modes, users: Sequence[str], demand: Floats) -> Floats:
 
 def within(modes: Modes, users: Sequence[str], servers: Sequence[str]) -> dict[str, list[Mode]]:
     """The modes of these users on these servers only; a mode may be left without any."""
+
     def here(mode: Mode) -> Mode:
         if mode.servers is None:
             return mode
@@ -236,6 +238,10 @@ def ways_of(
         lacking |= (by_server[..., r] > 0) & (capacity[:, r] == 0)
     eligible = allowed & ~lacking & (by_server > 0).any(axis=-1)
     return Ways(
-        sealed(owner), tuple([mode.name for _, mode in rows]), sealed(d),
-        sealed(np.array([mode.speed for _, mode in rows])), sealed(allowed), sealed(eligible),
-    )  # fmt: skip
+        sealed(owner),
+        tuple([mode.name for _, mode in rows]),
+        sealed(d),
+        sealed(np.array([mode.speed for _, mode in rows])),
+        sealed(allowed),
+        sealed(eligible),
+    )

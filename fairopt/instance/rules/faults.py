@@ -54,9 +54,10 @@ def _known(names: Names, modes: Any, quotas: Any) -> dict[str, dict[str, None]]:
     ways = [mode.name for own in (modes or {}).values() for mode in own]
     kinds = {
         "users": [*names["users"], *(group.name for group in sound.groups)],
-        "servers": [*names["servers"], *sound.flavors], "modes": ways,
+        "servers": [*names["servers"], *sound.flavors],
+        "modes": ways,
         "resource": [*names["resources"], "output"],
-    }  # fmt: skip
+    }
     return {kind: dict.fromkeys(known) for kind, known in kinds.items()}
 
 
@@ -66,8 +67,11 @@ def _term(term: Any, here: str, known: Mapping[str, Mapping[str, None]]) -> Iter
         return
     if not _number(term.times):
         yield Fault(f"{here}.times", shown(term.times), NUMBER)
-    for kind, word in (("users", "user or group"), ("servers", "server or flavor"),
-                       ("modes", "mode")):  # fmt: skip
+    for kind, word in (
+        ("users", "user or group"),
+        ("servers", "server or flavor"),
+        ("modes", "mode"),
+    ):
         for name in getattr(term, kind) or ():
             if name not in known[kind]:
                 found = f"the unknown {word} {name!r}"

@@ -88,9 +88,13 @@ class Rule:
 
     @classmethod
     def of(
-        cls, name: str, coefficients: Any, most: float | None = None, least: float | None = None,
+        cls,
+        name: str,
+        coefficients: Any,
+        most: float | None = None,
+        least: float | None = None,
         equal: float | None = None,
-    ) -> Rule:  # fmt: skip
+    ) -> Rule:
         """A rule from its coefficients: what each running task counts.
 
         Parameters

@@ -1,5 +1,4 @@
-"""Rules in the order of an instance, and what each of them counts, way by way and server by server.
-"""
+"""Rules in the order of an instance, and what each counts, way by way and server by server."""
 
 from __future__ import annotations
 
@@ -70,10 +69,11 @@ def given_rules(
 def _as_floats(rule: Rule) -> Rule:
     """The rule with floats, without -0.0."""
     terms = [
-        term if type(term.times) is float and term.times else
-        replace(term, times=float(term.times) + 0.0)
+        term
+        if type(term.times) is float and term.times
+        else replace(term, times=float(term.times) + 0.0)
         for term in rule.terms
-    ]  # fmt: skip
+    ]
     amounts: dict[str, Any] = {rule.sense: float(rule.amount) + 0.0}
     return replace(rule, **amounts, terms=terms)
 
@@ -96,17 +96,24 @@ def _by_name(rule: Any, users: Sequence[str], servers: Sequence[str]) -> Any:
         for term in rule.terms
     ):
         return rule
-    return replace(rule, terms=[
-        replace(term, users=names(term.users, users), servers=names(term.servers, servers))
-        if isinstance(term, Term) else term
-        for term in rule.terms
-    ])  # fmt: skip
+    return replace(
+        rule,
+        terms=[
+            replace(term, users=names(term.users, users), servers=names(term.servers, servers))
+            if isinstance(term, Term)
+            else term
+            for term in rule.terms
+        ],
+    )
 
 
 def rows_of(
-    rules: Sequence[Rule], names: Mapping[str, Sequence[str]], ways: Ways, tree: Tree,
+    rules: Sequence[Rule],
+    names: Mapping[str, Sequence[str]],
+    ways: Ways,
+    tree: Tree,
     flavors: Mapping[str, Sequence[str]],
-) -> tuple[Row, ...]:  # fmt: skip
+) -> tuple[Row, ...]:
     """What each rule counts, where its users may run."""
     look = _Look(names, ways, tree, flavors)
     found = []
@@ -132,9 +139,12 @@ class _Look:
     """Positions by name, looked up once for all terms."""
 
     def __init__(
-        self, names: Mapping[str, Sequence[str]], ways: Ways, tree: Tree,
+        self,
+        names: Mapping[str, Sequence[str]],
+        ways: Ways,
+        tree: Tree,
         flavors: Mapping[str, Sequence[str]],
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.ways, self.tree, self.flavors = ways, tree, flavors
         self.user = {name: n for n, name in enumerate(names["users"])}
         self.server = {name: i for i, name in enumerate(names["servers"])}
@@ -150,9 +160,15 @@ class _Look:
         other: list[Term] = []
         for term in terms:
             users, servers = term.users, term.servers
-            if (users is not None and servers is not None and len(users) == len(servers) == 1
-                    and term.resource is None and term.modes is None
-                    and users[0] in self.user and servers[0] in self.server):  # fmt: skip
+            if (
+                users is not None
+                and servers is not None
+                and len(users) == len(servers) == 1
+                and term.resource is None
+                and term.modes is None
+                and users[0] in self.user
+                and servers[0] in self.server
+            ):
                 own.append((self.user[users[0]], self.server[servers[0]], term.times))
                 simple.append(term)
             else:
@@ -172,8 +188,7 @@ class _Look:
         return (key[on].astype(np.int64), times[on].astype(np.float64)), other
 
     def counted(self, term: Term) -> tuple[Ints, Floats]:
-        """Positions way * I + server of the eligible pairs that a term meets, and what one counts.
-        """
+        """Positions way * I + server of the eligible pairs of a term, and what one counts."""
         ways, servers = self.ways, self._servers(term)
         way = self._ways(term)
         k, j = np.nonzero(ways.eligible[np.ix_(way, servers)])
@@ -192,8 +207,11 @@ class _Look:
         else:
             users: list[int] = []
             for name in term.users:
-                users += [self.user[name]] if name in self.user else self.tree.below(
-                    self.node[name]).tolist()  # fmt: skip
+                users += (
+                    [self.user[name]]
+                    if name in self.user
+                    else self.tree.below(self.node[name]).tolist()
+                )
             own = [np.arange(self.first[n], self.first[n + 1]) for n in dict.fromkeys(users)]
             way = np.concatenate([np.zeros(0, np.int64), *own])
         if term.modes is None:
@@ -215,6 +233,7 @@ def restricted(
 ) -> list[Rule] | None:
     """What the rules say of these users and servers only; rules that say nothing of them are left
     out."""
+
     def kept(given: Sequence[str] | None, here: set[str]) -> Sequence[str] | None:
         return None if given is None else [name for name in given if name in here]
 

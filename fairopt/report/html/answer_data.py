@@ -67,8 +67,11 @@ def amounts(alloc: Allocation) -> dict[str, Any]:
         found["prices"] = short(np.where(there, prices, np.nan))
         found["heat"] = short(worth / most if most > 0 else worth, 3)
     some = (tasks != 0).any(axis=1)
-    for key, values in (("totals", alloc.totals), ("shares", alloc.shares),
-                        ("levels", alloc.levels)):  # fmt: skip
+    for key, values in (
+        ("totals", alloc.totals),
+        ("shares", alloc.shares),
+        ("levels", alloc.levels),
+    ):
         found[key] = short(np.where(some, values, 0.0))
     ends = () if alloc.certificate is None else alloc.certificate.intervals
     if len(ends):
@@ -81,9 +84,7 @@ def amounts(alloc: Allocation) -> dict[str, Any]:
     return found
 
 
-def _fill(
-    alloc: Allocation, tasks: Floats
-) -> tuple[list[list[list[Any]]], list[list[Any] | None]]:
+def _fill(alloc: Allocation, tasks: Floats) -> tuple[list[list[list[Any]]], list[list[Any] | None]]:
     """The largest users of every server, and the others together."""
     inst, used = alloc.instance, alloc.utilisation
     fills, rests = [], []

@@ -9,13 +9,20 @@ from fairopt.properties import PROPERTIES
 from fairopt.report.html.answer_data import one
 
 SHORT = {
-    "sharing-incentive": "SI", "envy-free": "EF", "pareto-optimal": "PO", "bottleneck-fair": "BF",
-    "single-resource-fair": "SRF", "no-justified-complaints": "NJC",
-    "pool-sharing-incentive": "PSI", "single-bottleneck-fair": "SBF",
-}  # fmt: skip
+    "sharing-incentive": "SI",
+    "envy-free": "EF",
+    "pareto-optimal": "PO",
+    "bottleneck-fair": "BF",
+    "single-resource-fair": "SRF",
+    "no-justified-complaints": "NJC",
+    "pool-sharing-incentive": "PSI",
+    "single-bottleneck-fair": "SBF",
+}
 """how heads of columns abbreviate the names of properties"""
 USERS = 6
 """with more users than this the table has no columns of tasks"""
+
+
 def data(found: Mapping[str, Any]) -> dict[str, Any]:
     """A comparison (schema fairopt/compare/v1) as plain data of the page."""
     rows = list(found["rows"])
@@ -43,13 +50,15 @@ def _said(name: str) -> str:
 
 
 def _row(row: Mapping[str, Any], users: list[str], properties: list[str]) -> dict[str, Any]:
-    values = ", ".join(f"{v:g}" if isinstance(v, float) else str(v)
-                       for v in row["parameters"].values())  # fmt: skip
+    values = ", ".join(
+        f"{v:g}" if isinstance(v, float) else str(v) for v in row["parameters"].values()
+    )
     found: dict[str, Any] = {
         "label": f"{row['name']} ({values})" if values else str(row["name"]),
-        "status": row["status"], "reason": str(row.get("reason") or ""),
+        "status": row["status"],
+        "reason": str(row.get("reason") or ""),
         "verdict": row.get("verdict"),
-    }  # fmt: skip
+    }
     if row["status"] != "answered":
         return found
     used = list(row["utilisation"].values())

@@ -10,8 +10,21 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-SCRIPTS = ("words", "dom", "scales", "tables", "servers", "levels", "users", "answer", "frontier",
-           "sweep", "comparison", "replay", "start")  # fmt: skip
+SCRIPTS = (
+    "words",
+    "dom",
+    "scales",
+    "tables",
+    "servers",
+    "levels",
+    "users",
+    "answer",
+    "frontier",
+    "sweep",
+    "comparison",
+    "replay",
+    "start",
+)
 """the parts of the script, in order, in the folder `static`"""
 
 PAGE = """\
@@ -52,9 +65,13 @@ def page(results: list[dict[str, Any]], title: str) -> str:
     """
     script, style = code(), _static("report.css")
     return PAGE.format(
-        title=html.escape(title), style=style, script=script, data=embedded({"results": results}),
-        script_hash=digest(script), style_hash=digest(style),
-    )  # fmt: skip
+        title=html.escape(title),
+        style=style,
+        script=script,
+        data=embedded({"results": results}),
+        script_hash=digest(script),
+        style_hash=digest(style),
+    )
 
 
 def embedded(data: Any) -> str:

@@ -18,8 +18,10 @@ def checked(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     BadInput : with every fault, each with its place.
     """
     faults = Faults(source)
-    starts = [number(t, f"starts[{k}]", faults, FINITE)
-              for k, t in enumerate(listed(data.get("starts"), "starts", faults))]  # fmt: skip
+    starts = [
+        number(t, f"starts[{k}]", faults, FINITE)
+        for k, t in enumerate(listed(data.get("starts"), "starts", faults))
+    ]
     if not starts and not faults:
         faults.add("starts", "none", "at least one")
     users = []
@@ -39,12 +41,15 @@ def checked(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     for key, value in table(data.get("ratios", {}), "ratios", faults).items():
         ratios[key] = None if value is None else number(value, f"ratios.{key}", faults, FINITE)
     found = {
-        "starts": starts, "users": users, "ratios": ratios,
+        "starts": starts,
+        "users": users,
+        "ratios": ratios,
         "hours": number(data.get("hours"), "hours", faults, POSITIVE),
         "policy": text(data.get("policy"), "policy", faults),
-        "said": [text(line, "said", faults) for line in listed(data.get("said", []), "said",
-                                                               faults)],
-    }  # fmt: skip
+        "said": [
+            text(line, "said", faults) for line in listed(data.get("said", []), "said", faults)
+        ],
+    }
     if not users and not faults:
         faults.add("users", "none", "at least one")
     faults.stop()

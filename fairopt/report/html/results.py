@@ -70,8 +70,10 @@ def of_sweep(sweep: Sweep) -> dict[str, Any]:
 def notion_words(notion: Mapping[str, Any]) -> str:
     """A notion in one line: name, parameters, what it is."""
     name = str(notion["name"])
-    settings = ", ".join(f"{k} = {v:g}" if isinstance(v, float) else f"{k} = {v}"
-                         for k, v in notion.get("parameters", {}).items())  # fmt: skip
+    settings = ", ".join(
+        f"{k} = {v:g}" if isinstance(v, float) else f"{k} = {v}"
+        for k, v in notion.get("parameters", {}).items()
+    )
     known = NOTIONS.get(name)
     return name + (f" ({settings})" if settings else "") + (f": {known.summary}" if known else "")
 

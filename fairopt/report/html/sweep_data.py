@@ -41,9 +41,11 @@ def data(sweep: Sweep) -> dict[str, Any]:
             **{key: row[key] for key in ("status", "verdict", "certified", "reason")},
             **{key: _finite(row[key]) for key in ("gap", "residual", "objective")},
             "measures": {name: _one(row["measures"].get(name)) for name in measures},
-            **{key: [_one(row[key].get(user)) for user in shown] if row[key] else []
-               for key in ("totals", "shares", "levels")},
-        }  # fmt: skip
+            **{
+                key: [_one(row[key].get(user)) for user in shown] if row[key] else []
+                for key in ("totals", "shares", "levels")
+            },
+        }
         if small and "answer" in row:
             answer = sweep.answer(k)
             assert answer.certificate is not None
@@ -51,20 +53,30 @@ def data(sweep: Sweep) -> dict[str, Any]:
             if named not in kinds:
                 kinds.append(named)
             found = answer.certificate
-            point |= {"amounts": amounts(answer), "names": kinds.index(named),
-                      "verdict": found.verdict, "gap": finite(found.gap),
-                      "residual": finite(found.residual),
-                      "certified": bool(row["certified"]) and found.certified}  # fmt: skip
+            point |= {
+                "amounts": amounts(answer),
+                "names": kinds.index(named),
+                "verdict": found.verdict,
+                "gap": finite(found.gap),
+                "residual": finite(found.residual),
+                "certified": bool(row["certified"]) and found.certified,
+            }
         points.append(point)
     kept = any("amounts" in point for point in points)
     return {
-        "kind": "sweep", "axes": axes, "points": points, "names": kinds, "users": shown,
-        "measures": measures, "kept": kept,
+        "kind": "sweep",
+        "axes": axes,
+        "points": points,
+        "names": kinds,
+        "users": shown,
+        "measures": measures,
+        "kept": kept,
         "words": {name: axis_words(name, None) for name in measures},
         "better": {name: entry.better for name in measures if (entry := about(name))},
-        "x": _first(usual_x(rows), measures), "y": _first("efficiency", measures),
+        "x": _first(usual_x(rows), measures),
+        "y": _first("efficiency", measures),
         "subtitle": _subtitle(sweep, kept, len(users) - len(shown)),
-    }  # fmt: skip
+    }
 
 
 def _grid(
@@ -88,10 +100,14 @@ def _grid(
     if axes and not several and size == len(rows) == len(set(map(tuple, places))):
         return axes, places
     words = [
-        ", ".join([str(row["notion"]["name"]),
-                   *(f"{k} = {_plain(v)}" for k, v in row["parameters"].items() if k in swept)])
+        ", ".join(
+            [
+                str(row["notion"]["name"]),
+                *(f"{k} = {_plain(v)}" for k, v in row["parameters"].items() if k in swept),
+            ]
+        )
         for row in rows
-    ]  # fmt: skip
+    ]
     return [{"name": "point", "values": words}], [[k] for k in range(len(rows))]
 
 
@@ -101,8 +117,10 @@ def _plain(value: Any) -> Any:
 
 def _size(sweep: Sweep) -> int:
     """About how many numbers the answers of a sweep take on a page."""
-    each = [users * (4 + 2 * min(servers, 4)) + servers * resources * 6
-            for users, servers, resources in (i.shape for i in sweep.instances)]  # fmt: skip
+    each = [
+        users * (4 + 2 * min(servers, 4)) + servers * resources * 6
+        for users, servers, resources in (i.shape for i in sweep.instances)
+    ]
     return max(each, default=0) * len(sweep.rows)
 
 

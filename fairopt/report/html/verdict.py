@@ -34,13 +34,18 @@ def words(alloc: Allocation) -> dict[str, Any]:
         "residual": finite(found.residual),
         "sentences": [*sentences(found, str(alloc.kind["name"])), AGAIN],
         "checks": [
-            {"name": c.name, "holds": c.holds, "residual": finite(c.residual),
-             "tolerance": finite(c.tolerance), "witness": c.witness}
+            {
+                "name": c.name,
+                "holds": c.holds,
+                "residual": finite(c.residual),
+                "tolerance": finite(c.tolerance),
+                "witness": c.witness,
+            }
             for c in found.checks
         ],
         "undetermined": list(found.undetermined[:MOST]),
         "undetermined_count": len(found.undetermined),
-    }  # fmt: skip
+    }
 
 
 def sentences(found: Certificate, family: str) -> list[str]:

@@ -137,9 +137,15 @@ def _said(
     certificate = partitioned.certify(work.source, folder, work.asked, work.each)
     users = sum(work.sizes)
     where = os.path.relpath(work.source.folder, folder)
-    text = storage.encoded({
-        "schema": partitioned.SCHEMA, "notion": notion, "partitions": where, "users": users,
-        "passes": passes, "certificate": certificate.to_dict(),
-    })  # fmt: skip
+    text = storage.encoded(
+        {
+            "schema": partitioned.SCHEMA,
+            "notion": notion,
+            "partitions": where,
+            "users": users,
+            "passes": passes,
+            "certificate": certificate.to_dict(),
+        }
+    )
     storage.write_text(folder / partitioned.ANSWER, text + "\n")
     return PartitionedAnswer(os.fspath(folder), prices, certificate, users, passes)

@@ -45,9 +45,8 @@ class Work:
     """
 
     def __init__(
-        self, source: Partitions, asked: Asked, executor: Executor | None,
-        progress: Progress | None,
-    ) -> None:  # fmt: skip
+        self, source: Partitions, asked: Asked, executor: Executor | None, progress: Progress | None
+    ) -> None:
         self.source, self._each, self.progress = source, each_of(executor), progress
         self.parts, self.passes, self.doing = range(len(source)), 0, "check"
         self.asked = asked
@@ -105,9 +104,17 @@ class Work:
         users = users.some(rng.permutation(len(users)))
         prices, none = Prices.apart(1 / capacity), users.some(np.zeros(0, np.int64))
         told = spread.Spread(
-            self.source, len(self.parts), self.terms, self.each, size, users, prices, 1.0,
-            Sharp(none, Smooth(none), prices, 1.0), [np.zeros(0, np.int64)] * len(self.parts),
-        )  # fmt: skip
+            self.source,
+            len(self.parts),
+            self.terms,
+            self.each,
+            size,
+            users,
+            prices,
+            1.0,
+            Sharp(none, Smooth(none), prices, 1.0),
+            [np.zeros(0, np.int64)] * len(self.parts),
+        )
         self.doing = "prices"
         before = kept_at.read(told)
         if before is not None:
@@ -122,9 +129,13 @@ class Work:
         last, close = STAGES[stage]
         self.doing = "prices"
         return path.follow(
-            now, self.part, last, close, MOST,
+            now,
+            self.part,
+            last,
+            close,
+            MOST,
             keep=lambda place: kept_at.write(place, stage, self.passes),
-        )  # fmt: skip
+        )
 
     def ended(self, now: path.Where) -> path.Where:
         """The corner that the end of the path belongs to; the end itself where none is found."""
@@ -142,9 +153,7 @@ class Work:
         assert isinstance(told, spread.Spread)
         ends = np.cumsum([len(at) for at in told.at])[:-1]
         sharp = np.split(np.column_stack([told.sharp.x, told.sharp.mu]), ends)
-        args = [
-            (self.source, k, self.terms, told.at[k], now.prices, now.tau) for k in self.parts
-        ]
+        args = [(self.source, k, self.terms, told.at[k], now.prices, now.tau) for k in self.parts]
         self.doing = "answer"
         raw = self.each(pieces.write, args, sharp, [folder] * len(args))
         pool = self.asked.pool

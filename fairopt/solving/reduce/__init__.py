@@ -129,8 +129,10 @@ def _step(small: Reduction, dropped: Ints) -> dict[str, Any]:
     """What was merged and dropped, as plain data."""
     before, after = small.original.shape, small.instance.shape
     step: dict[str, Any] = {
-        "step": "reduce", "users": [before[0], after[0]], "servers": [before[1], after[1]],
-    }  # fmt: skip
+        "step": "reduce",
+        "users": [before[0], after[0]],
+        "servers": [before[1], after[1]],
+    }
     if len(dropped):
         step["never binding"] = [small.original.resources[r] for r in sorted(dropped)]
     return step
@@ -139,9 +141,17 @@ def _step(small: Reduction, dropped: Ints) -> dict[str, Any]:
 def _unchanged(instance: Instance, notion: Notion, score: Floats | None) -> Reduction:
     users, servers, resources = instance.shape
     return Reduction(
-        instance, instance, notion, score, Groups.single(users), Groups.single(servers),
-        np.ones(users), np.ones(servers), np.arange(resources), (),
-    )  # fmt: skip
+        instance,
+        instance,
+        notion,
+        score,
+        Groups.single(users),
+        Groups.single(servers),
+        np.ones(users),
+        np.ones(servers),
+        np.arange(resources),
+        (),
+    )
 
 
 def _merged(instance: Instance, notion: Notion, score: Floats | None, rule: Merging) -> Reduction:
@@ -153,13 +163,28 @@ def _merged(instance: Instance, notion: Notion, score: Floats | None, rule: Merg
     where = np.ix_(n, i)
     demand = instance.demand[n] if instance.demand.ndim == 2 else instance.demand[where]
     small = Instance(
-        demand, found.capacity, instance.eligible[where], found.weight, found.limit, found.count,
-        [instance.users[k] for k in n], [instance.servers[k] for k in i], instance.resources,
-    )  # fmt: skip
+        demand,
+        found.capacity,
+        instance.eligible[where],
+        found.weight,
+        found.limit,
+        found.count,
+        [instance.users[k] for k in n],
+        [instance.servers[k] for k in i],
+        instance.resources,
+    )
     return Reduction(
-        instance, small, found.notion, None if score is None else score[where], found.users,
-        found.servers, found.user_part, found.server_part, np.arange(instance.shape[2]), (),
-    )  # fmt: skip
+        instance,
+        small,
+        found.notion,
+        None if score is None else score[where],
+        found.users,
+        found.servers,
+        found.user_part,
+        found.server_part,
+        np.arange(instance.shape[2]),
+        (),
+    )
 
 
 def _without(small: Reduction, dropped: Ints) -> Reduction:
@@ -167,9 +192,11 @@ def _without(small: Reduction, dropped: Ints) -> Reduction:
     inside = small.instance
     kept = np.setdiff1d(np.arange(inside.shape[2]), dropped)
     fewer = inside.replace(
-        demand=inside.demand[..., kept], capacity=inside.capacity[:, kept],
-        placement=inside.eligible, resources=[inside.resources[r] for r in kept],
-    )  # fmt: skip
+        demand=inside.demand[..., kept],
+        capacity=inside.capacity[:, kept],
+        placement=inside.eligible,
+        resources=[inside.resources[r] for r in kept],
+    )
     return replace(_unchanged(inside, small.notion, small.score), instance=fewer, resources=kept)
 
 
@@ -177,13 +204,14 @@ def _composed(first: Reduction, second: Reduction) -> Reduction:
     """Two reductions, one after the other, as one."""
     users, servers = first.users.of, first.servers.of
     return replace(
-        second, original=first.original,
+        second,
+        original=first.original,
         users=Groups(second.users.of[users], first.users.first[second.users.first]),
         servers=Groups(second.servers.of[servers], first.servers.first[second.servers.first]),
         user_part=first.user_part * second.user_part[users],
         server_part=first.server_part * second.server_part[servers],
         resources=first.resources[second.resources],
-    )  # fmt: skip
+    )
 
 
 def _spread(x: Floats, of: Ints, part: Floats) -> Floats:

@@ -106,9 +106,7 @@ def _shapes(capacity: Floats) -> Floats:
     return np.hstack([np.where(sure, shape, capacity), np.logical_not(sure)])
 
 
-def _merged_capacity(
-    instance: Instance, servers: Groups, machines: Floats
-) -> tuple[Floats, Ints]:
+def _merged_capacity(instance: Instance, servers: Groups, machines: Floats) -> tuple[Floats, Ints]:
     """Capacity (H, R) and count (H,): of one machine if all are equal, else of all together."""
     if not servers.merged:
         return instance.capacity, instance.count

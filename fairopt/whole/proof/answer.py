@@ -122,36 +122,49 @@ class WholeTasks:
         asked = self.asked
         users = {
             name: {
-                "due": str(asked.due[n]), "taken": asked.taken[n], "asked": asked.asked[n],
-                "gang": asked.gang[n], "tasks": self.totals[n],
+                "due": str(asked.due[n]),
+                "taken": asked.taken[n],
+                "asked": asked.asked[n],
+                "gang": asked.gang[n],
+                "tasks": self.totals[n],
             }
             for n, name in enumerate(asked.users)
-        }  # fmt: skip
+        }
         groups: list[list[dict[str, Any]]] = [[] for _ in asked.rows]
         for j, count, tasks in self.nodes:
             own = self.problem.classes[j].kinds
             named = [
                 [asked.users[kind.user], kind.mode, m]
-                for kind, m in zip(own, tasks, strict=True) if m
-            ]  # fmt: skip
+                for kind, m in zip(own, tasks, strict=True)
+                if m
+            ]
             groups[j].append({"count": count, "tasks": named})
         classes = [
             {
-                "class": row.name, "count": row.count, "servers": dict(asked.servers[j]),
+                "class": row.name,
+                "count": row.count,
+                "servers": dict(asked.servers[j]),
                 "capacity": _amounts(row.capacity),
                 "kinds": [
-                    {"user": asked.users[user], "mode": mode, "demand": _amounts(need),
-                     "per_node": most}
+                    {
+                        "user": asked.users[user],
+                        "mode": mode,
+                        "demand": _amounts(need),
+                        "per_node": most,
+                    }
                     for user, mode, need, most in row.kinds
                 ],
                 "nodes": groups[j],
             }
             for j, row in enumerate(asked.rows)
-        ]  # fmt: skip
+        ]
         return {
-            "schema": SCHEMA, "users": users, "classes": classes,
-            "certificate": self.certificate.to_dict(), "stopped": self.stopped,
-        }  # fmt: skip
+            "schema": SCHEMA,
+            "users": users,
+            "classes": classes,
+            "certificate": self.certificate.to_dict(),
+            "stopped": self.stopped,
+        }
 
 
 def dumps(answer: WholeTasks) -> str:
@@ -233,9 +246,14 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
         faults.add("classes", "none", "at least one")
     faults.stop()
     found = Asked(
-        tuple(users), tuple(rows), tuple(due), tuple(asked), tuple(gang), tuple(taken),
+        tuple(users),
+        tuple(rows),
+        tuple(due),
+        tuple(asked),
+        tuple(gang),
+        tuple(taken),
         tuple(servers),
-    )  # fmt: skip
+    )
     try:
         asked_for = found.problem
     except BadInput as error:
@@ -332,4 +350,3 @@ def _count(given: Any, place: str, faults: Faults, low: int = 0) -> int:
         return int(given)
     faults.add(place, shown(given), f"a whole number from {low} to {LARGEST:.0e}")
     return low
-

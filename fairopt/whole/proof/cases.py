@@ -62,10 +62,11 @@ def _none(
     need = rows[at].need[n]
     assert need is not None
     spared = [
-        row if (own := row.need[n]) is None or own < need else
-        replace(row, need=_without(row.need, n), spared=row.spared - 1)
+        row
+        if (own := row.need[n]) is None or own < need
+        else replace(row, need=_without(row.need, n), spared=row.spared - 1)
         for row in rows
-    ]  # fmt: skip
+    ]
     if all(row.spared >= 0 for row in spared) and not _none(priced, spared, kept, left):
         return False
     return _none(priced, rows, kept | {(at, n)}, left)

@@ -53,9 +53,11 @@ class Prices:
     def to_dict(self) -> dict[str, Any]:
         """As in a file."""
         return {
-            "price": list(self.price), "unit": self.unit, "sigma": list(self.sigma),
+            "price": list(self.price),
+            "unit": self.unit,
+            "sigma": list(self.sigma),
             "hint": [list(row) for row in self.hint],
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class Certificate:
         return {
             "prices": [own.to_dict() for own in self.prices],
             "levels": [list(own) for own in self.levels],
-        }  # fmt: skip
+        }
 
 
 def too_little(problem: Problem, prices: Prices, limit: int = LIMIT) -> tuple[list[str], list[str]]:
@@ -111,14 +113,16 @@ def read(given: Any, problem: Problem, faults: Faults, place: str) -> Certificat
         if len(hints) != classes:
             faults.add(f"{here}.hint", f"{len(hints)} rows", f"{classes}, one for each class")
         resources = len(problem.classes[0].room)
-        found.append(Prices(
-            _numbers(own.get("price"), users, f"{here}.price", faults),
-            _numbers(own.get("sigma"), classes, f"{here}.sigma", faults),
-            tuple(
-                _numbers(h, resources, f"{here}.hint[{j}]", faults) for j, h in enumerate(hints)
-            ),
-            _number(own.get("unit", 0), f"{here}.unit", faults),
-        ))  # fmt: skip
+        found.append(
+            Prices(
+                _numbers(own.get("price"), users, f"{here}.price", faults),
+                _numbers(own.get("sigma"), classes, f"{here}.sigma", faults),
+                tuple(
+                    _numbers(h, resources, f"{here}.hint[{j}]", faults) for j, h in enumerate(hints)
+                ),
+                _number(own.get("unit", 0), f"{here}.unit", faults),
+            )
+        )
     levels = listed(data.get("levels", []), f"{place}.levels", faults)
     return Certificate(tuple(found), tuple(_indices(levels, len(found), place, faults)))
 

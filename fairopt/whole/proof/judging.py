@@ -76,8 +76,9 @@ class Verdict:
             of = "part of whole parts" if first.measure == claims.PARTS else "part of what is due"
             more = (
                 f"it could be {float(self.highest):.6g} at most, or have fewer users"
-                if self.highest > first.value else "it could have fewer users"
-            )  # fmt: skip
+                if self.highest > first.value
+                else "it could have fewer users"
+            )
             lines.append(f"  gap: the first {of} not proved is {float(first.value):.6g}; {more}")
         lines += [f"  FAIL {c.name}: {c.witness}" for c in self.checks if not c.holds]
         return "\n".join(lines)
@@ -91,11 +92,17 @@ class Verdict:
     def plain(self) -> dict[str, Any]:
         """As plain data."""
         return {
-            "schema": "fairopt/whole-verdict/v1", "state": self.state, "short": self.short,
+            "schema": "fairopt/whole-verdict/v1",
+            "state": self.state,
+            "short": self.short,
             "least": self.least,
             "levels": [
-                {"measure": level.measure, "value": str(level.value), "users": len(level.users),
-                 "proved": holds}
+                {
+                    "measure": level.measure,
+                    "value": str(level.value),
+                    "users": len(level.users),
+                    "proved": holds,
+                }
                 for level, holds in self.levels
             ],
             "highest": None if self.highest is None else str(self.highest),
@@ -103,7 +110,7 @@ class Verdict:
                 {"name": check.name, "holds": check.holds, "witness": check.witness}
                 for check in self.checks
             ],
-        }  # fmt: skip
+        }
 
 
 def judge(answer: WholeTasks, limit: int = LIMIT) -> Verdict:
@@ -197,8 +204,9 @@ def placed(answer: WholeTasks) -> list[Check]:
             over.append(f"a node of {problem.classes[j].name}")
     missing = [
         f"{own.name}: {k} of {own.count}"
-        for own, k in zip(problem.classes, counted, strict=True) if k != own.count
-    ]  # fmt: skip
+        for own, k in zip(problem.classes, counted, strict=True)
+        if k != own.count
+    ]
     totals = answer.totals
     pairs = list(zip(problem.users, totals, problem.gang, problem.asked, strict=True))
     cut = [f"{name}: {m} in gangs of {k}" for name, m, k, _ in pairs if m % k]
@@ -206,9 +214,10 @@ def placed(answer: WholeTasks) -> list[Check]:
     if not (missing or over):
         nodes = Placement(problem, answer.nodes)
         more = [
-            name for n, (name, m, k, a) in enumerate(pairs)
+            name
+            for n, (name, m, k, a) in enumerate(pairs)
             if m + k <= a and nodes.room_for(n, k) >= k
-        ]  # fmt: skip
+        ]
     return [
         _check("every node is counted once", missing),
         _check("whole tasks fit on every node", over),

@@ -204,8 +204,11 @@ def problem(
         for kind in own_class.kinds:
             most[kind.user] += own_class.count * kind.most
     return Problem(
-        tuple(users), tuple(classes), tuple(due),
-        tuple(most[n] if a is None else min(a, most[n]) if a >= 0 else a
-              for n, a in enumerate(asked)),
+        tuple(users),
+        tuple(classes),
+        tuple(due),
+        tuple(
+            most[n] if a is None else min(a, most[n]) if a >= 0 else a for n, a in enumerate(asked)
+        ),
         tuple(gang),
-    )  # fmt: skip
+    )

@@ -76,8 +76,9 @@ def staying(plain: Problem, held: Held, floor: Sequence[int], cost: Sequence[int
         stay = dict(here)
         kinds = [
             Kind(kind.user, kind.need, stay[kind.user], "stays", cost[kind.user])
-            for kind in own.kinds if kind.user in stay and cost[kind.user]
-        ]  # fmt: skip
+            for kind in own.kinds
+            if kind.user in stay and cost[kind.user]
+        ]
         classes.append(NodeClass(own.name, own.room, len(which), (*kinds, *own.kinds)))
         members.append(tuple((j, i) for i in which))
     problem = Problem(plain.users, tuple(classes), plain.due, plain.asked, plain.gang)
@@ -117,8 +118,9 @@ def judge(question: Staying, nodes: Nodes, prices: Prices, limit: int = LIMIT) -
     totals = question.problem.totals(nodes)
     wrong = [
         f"{name} has {m} of {f}"
-        for name, m, f in zip(question.problem.users, totals, question.floor, strict=True) if m < f
-    ]  # fmt: skip
+        for name, m, f in zip(question.problem.users, totals, question.floor, strict=True)
+        if m < f
+    ]
     if prices.unit < 1:
         wrong.append("prices without a unit")
     bad, unknown = too_little(question.problem, prices, limit)

@@ -175,9 +175,10 @@ class _Method:
             return np.inf
         return max(
             float(np.abs(left.dual) @ z.a) / left.money,
-            float(np.maximum.reduce(np.abs(left.primal))), left.bent,
+            float(np.maximum.reduce(np.abs(left.primal))),
+            left.bent,
             float(z.amounts @ z.costs) / left.money,
-        )  # fmt: skip
+        )
 
     def _step(self, z: State, left: Left) -> State | None:
         level, curve = left.level, left.curve
@@ -200,8 +201,9 @@ class _Method:
         most = (10 * mean) * due
         go, _ = direction(
             centre * due - products - np.minimum(np.maximum(square, -most), most),
-            curve - np.minimum(second, 0.5), True,
-        )  # fmt: skip
+            curve - np.minimum(second, 0.5),
+            True,
+        )
         # near the solution a step may end nearer to where an unknown would be 0
         far = min(1.0, max(mean / money, left.bent))
         return z.moved(go, min(1.0, (1 - min(0.1, max(far**1.5, 1e-9))) * z.reach(go)))

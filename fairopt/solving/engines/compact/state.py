@@ -25,8 +25,11 @@ class State:
         self.whole, self.size = whole, size
         self.amounts, self.costs, self.v = whole[:b], whole[b : 2 * b], whole[2 * b :]
         self.a, self.s, self.nu, self.price = (
-            whole[:p], whole[p:b], whole[b : b + p], whole[b + p : 2 * b]
-        )  # fmt: skip
+            whole[:p],
+            whole[p:b],
+            whole[b : b + p],
+            whole[b + p : 2 * b],
+        )
 
     def moved(self, step: State, length: float) -> State:
         return State(self.whole + length * step.whole, self.size)

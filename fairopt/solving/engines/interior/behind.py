@@ -37,9 +37,13 @@ class Behind:
 
     @classmethod
     def of(
-        cls, instance: Instance, score: Floats, part: Part, prices: Floats,
+        cls,
+        instance: Instance,
+        score: Floats,
+        part: Part,
+        prices: Floats,
         behind: tuple[Behind, ...],
-    ) -> Behind:  # fmt: skip
+    ) -> Behind:
         """The level of a part at `prices` (servers, R); `behind`: the levels done before it."""
         inst = instance
         if not behind:
@@ -71,9 +75,7 @@ class Behind:
         factor = np.zeros(len(line))
         factor[-1] = 1.0
         for j in reversed(range(len(behind))):
-            factor[j] = max(
-                factor[k] * line[k].ratio[j] for k in range(j + 1, len(line))
-            )
+            factor[j] = max(factor[k] * line[k].ratio[j] for k in range(j + 1, len(line)))
         wide = np.zeros(instance.pool.shape)
         for times, level in zip(factor, line, strict=True):
             wide[level.servers] += times * level.prices
@@ -81,9 +83,7 @@ class Behind:
         return wide / money if money > 0 else wide
 
 
-def _cost(
-    instance: Instance, score: Floats, users: Ints, servers: Ints, prices: Floats
-) -> Floats:
+def _cost(instance: Instance, score: Floats, users: Ints, servers: Ints, prices: Floats) -> Floats:
     """(users, servers) price of one unit of share; inf where not eligible."""
     where = np.ix_(users, servers)
     cost = np.einsum("nir,ir->ni", instance.demand_by_server[where], prices)

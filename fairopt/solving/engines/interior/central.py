@@ -280,9 +280,12 @@ class _Path:
         left, across = self.same
         each = np.arange(pairs)
         first = csr_array(
-            (np.concatenate([self.alpha * (1 - kappa[left]) * part[across], kappa]),
-             (np.concatenate([left, each]), np.concatenate([across, each]))), shape=(pairs, pairs)
-        )  # fmt: skip
+            (
+                np.concatenate([self.alpha * (1 - kappa[left]) * part[across], kappa]),
+                (np.concatenate([left, each]), np.concatenate([across, each])),
+            ),
+            shape=(pairs, pairs),
+        )
         costs = csr_array((np.exp(log_in_cost), (self.pair, self.row)), shape=(pairs, rows))
         used = np.exp(self.log_b + x[self.pair] - second[self.row])
         below = csr_array((used, (self.row, self.pair)), shape=(rows, pairs))

@@ -35,25 +35,35 @@ class Layout(Protocol):
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of arrays over pairs."""
+
     @property
     def mask(self) -> Floats | float:
         """1 for eligible entries, 0 for the others of a grid."""
+
     def of_user(self, pairs: Floats) -> Floats:
         """(N,) sum over the pairs of each user."""
+
     def least(self, pairs: Floats) -> Floats:
         """(N,) smallest entry over the pairs of each user."""
+
     def spread(self, users: Floats) -> Floats:
         """Over pairs: for each pair the entry of its user (N,)."""
+
     def used(self, pairs: Floats) -> Floats:
         """(I, R) part of each row that amounts y over pairs use: B y."""
+
     def cost(self, rows: Floats) -> Floats:
         """Over pairs: the cost of one unit of y at prices (I, R) of whole rows: B' p."""
+
     def blocks(self, theta: Floats) -> Floats:
         """(I, R, R) B diag(theta) B', one block a server."""
+
     def coupling(self, theta: Floats, inverse: Floats, root: Floats) -> Any:
         """Z (I R, N) = blockdiag(inverse) B diag(theta) E' diag(root), users coupled to rows."""
+
     def from_pairs(self, values: Floats) -> Floats:
         """An array over pairs from values (P,) in the order of `Instance.pairs`."""
+
     def to_pairs(self, values: Floats) -> Floats:
         """Values (P,) in the order of `Instance.pairs` from an array over pairs."""
 
@@ -164,8 +174,12 @@ class Grid:
         pool = np.where(inst.pool > 0, inst.pool, np.inf)
         self.per_pool = 1.0 / pool
         score = question.score
-        same = bool((np.where(eligible, score, score.max(axis=1, keepdims=True))
-                     == score.max(axis=1, keepdims=True)).all())  # fmt: skip
+        same = bool(
+            (
+                np.where(eligible, score, score.max(axis=1, keepdims=True))
+                == score.max(axis=1, keepdims=True)
+            ).all()
+        )
         self.t: Floats | None = None
         if same:
             self.demand = inst.demand * (unit / score.max(axis=1))[:, None]

@@ -170,21 +170,19 @@ class _Leveling:
     def _products(self) -> float:
         """All complementary products together: the gap once everything is feasible."""
         return float(
-            (self.y * self.nu * self.layout.mask).sum() + (self.s * self.lam)[self.live].sum()
-            + self.v @ self.d + (self.omega * self.l)[self.limited].sum()
-        )  # fmt: skip
+            (self.y * self.nu * self.layout.mask).sum()
+            + (self.s * self.lam)[self.live].sum()
+            + self.v @ self.d
+            + (self.omega * self.l)[self.limited].sum()
+        )
 
-    def _iterate(
-        self, residual: _Step, mu: float, size: int, priced: float, filled: float
-    ) -> bool:
+    def _iterate(self, residual: _Step, mu: float, size: int, priced: float, filled: float) -> bool:
         live = self.live
         lam = np.where(live, self.lam, 1.0)
         held = np.where(self.limited, self.omega / self.l, 0.0)
         slope = self.v / self.d
         try:
-            system = System(
-                self.layout, self.y / self.nu, slope + held, self.s / lam, live
-            )
+            system = System(self.layout, self.y / self.nu, slope + held, self.s / lam, live)
         except ArithmeticError:
             return False
         none = np.zeros_like(self.s)
@@ -218,9 +216,7 @@ class _Leveling:
         self.omega, self.v = self.omega + dual * domega, self.v + dual * dv
         return True
 
-    def _direction(
-        self, system: System, column: _Step, residual: _Step, to: _Step
-    ) -> _Step:
+    def _direction(self, system: System, column: _Step, residual: _Step, to: _Step) -> _Step:
         """The Newton step; the change of t, through its own column, restores sum w v = 1."""
         dual, primal, at_limit, over, short = residual
         to_y, to_s, to_l, to_v = to
@@ -249,13 +245,18 @@ class _Leveling:
     def _lengths(self, step: _Step) -> tuple[float, float]:
         dy, dnu, ds, dlam, dt, dd, dl, domega, dv = step
         primal = min(
-            longest(self.y, dy), longest(self.s, ds), longest(self.d, dd),
-            longest(self.l, dl), longest(np.asarray(self.t), dt),
-        )  # fmt: skip
+            longest(self.y, dy),
+            longest(self.s, ds),
+            longest(self.d, dd),
+            longest(self.l, dl),
+            longest(np.asarray(self.t), dt),
+        )
         dual = min(
-            longest(self.nu, dnu), longest(self.lam, dlam), longest(self.v, dv),
+            longest(self.nu, dnu),
+            longest(self.lam, dlam),
+            longest(self.v, dv),
             longest(self.omega, domega),
-        )  # fmt: skip
+        )
         return primal, dual
 
     def _after(self, step: _Step, primal: float, dual: float) -> float:
@@ -281,6 +282,4 @@ class _Leveling:
         told = np.minimum(share, slack) / np.maximum(share, slack)
         clear = blocked | self.capped | (told < SURE)
         x = self.layout.to_pairs(self.y) / self.scale
-        return Level(
-            self.t, x, self.lam, full, limits, stopped, blocked, bool(clear.all())
-        )
+        return Level(self.t, x, self.lam, full, limits, stopped, blocked, bool(clear.all()))

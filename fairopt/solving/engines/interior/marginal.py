@@ -33,9 +33,8 @@ class MarginalValue:
     """
 
     def __init__(
-        self, alpha: float, log_w: Floats, limit: Floats, limited: Bools,
-        far: Floats | float = FAR,
-    ) -> None:  # fmt: skip
+        self, alpha: float, log_w: Floats, limit: Floats, limited: Bools, far: Floats | float = FAR
+    ) -> None:
         self.alpha, self.log_w, self.far = alpha, log_w, far
         self.limit, self.limited = limit, limited
         self.steep = alpha >= STEEP
@@ -115,9 +114,7 @@ class MarginalValue:
             moved = moved * slope
         return np.where(self.linear, miss, moved)
 
-    def slack(
-        self, e: Floats, target: Floats, partner: Floats, dx: Floats, dv: Floats
-    ) -> Floats:
+    def slack(self, e: Floats, target: Floats, partner: Floats, dx: Floats, dv: Floats) -> Floats:
         """(N,) de that goes with dx and dv."""
         found = (target - e * (dv if self.steep else dx)) / partner
         return np.where(self.linear, 0.0, found)

@@ -45,9 +45,7 @@ class Measures:
     def _complementarity(self, now: State, money: Floats, rows: Floats) -> Floats:
         """Complementary products, each relative to the money of its user or row."""
         live = self.live
-        parts = [
-            self.layout.of_user(now.y * now.nu) / money, (now.s * now.lam)[live] / rows[live],
-        ]  # fmt: skip
+        parts = [self.layout.of_user(now.y * now.nu) / money, (now.s * now.lam)[live] / rows[live]]
         if self.limited.any():
             parts.append((now.omega * now.l / money)[self.limited])
         return np.concatenate(parts)

@@ -108,8 +108,11 @@ class _Method(Measures):
                 stalled = tau < 2 * LAST or iteration - since >= STALL
                 if self.error < self.enough or (settled and stalled):
                     break
-            if alpha < self.target and tau < 0.1 and off[0] < 0.1 and off[1] < 0.3 / max(
-                1.0, alpha / GENTLE
+            if (
+                alpha < self.target
+                and tau < 0.1
+                and off[0] < 0.1
+                and off[1] < 0.3 / max(1.0, alpha / GENTLE)
             ):
                 now = self._raised(now)
                 continue
@@ -153,14 +156,18 @@ class _Method(Measures):
         d_v = first.p + first.omega
         own = money if not marginal.steep else now.v * now.x / marginal.alpha
         second = Targets(
-            first.y * first.nu * layout.mask, first.s * first.lam, first.l * first.omega,
+            first.y * first.nu * layout.mask,
+            first.s * first.lam,
+            first.l * first.omega,
             first.e * (d_v if marginal.steep else first.x),
-        )  # fmt: skip
+        )
         bend = marginal.bend(residual.curve, now.v, now.x, d_v, first.x)
         goals = Targets(
-            aim * layout.spread(money / self.degree) * layout.mask, aim * rows, aim * money,
+            aim * layout.spread(money / self.degree) * layout.mask,
+            aim * rows,
+            aim * money,
             aim * own,
-        )  # fmt: skip
+        )
         targets = goals - products - second
         step, (primal, dual) = self._centred(system, now, residual, targets, goals, bend)
         most = min(max(0.9 if tau > 1e-3 else 0.99, 1 - 10 * aim), 1 - 1e-7)
@@ -177,9 +184,14 @@ class _Method(Measures):
         return Timed(self.layout, theta, slope, held, self.timed, rho, self.live)
 
     def _centred(
-        self, system: System, now: State, residual: Residual, targets: Targets, goals: Targets,
+        self,
+        system: System,
+        now: State,
+        residual: Residual,
+        targets: Targets,
+        goals: Targets,
         bend: Floats | float,
-    ) -> tuple[State, tuple[float, float]]:  # fmt: skip
+    ) -> tuple[State, tuple[float, float]]:
         """The step with corrections, as long as they lengthen it, and its two lengths.
 
         If many pairs are nearly tied, products spread over decades and a few small ones make every
@@ -195,9 +207,11 @@ class _Method(Measures):
             primal, dual = (min(1.0, length + FURTHER) for length in lengths)
             end = stepped(now, step, primal, dual, marginal.steep)
             ends = Targets(
-                end.y * end.nu, end.s * end.lam, end.l * end.omega,
+                end.y * end.nu,
+                end.s * end.lam,
+                end.l * end.omega,
                 end.e * marginal.partner(end.v, end.x),
-            )  # fmt: skip
+            )
             targets = targets + ends.back_within(SPREAD, goals)
             other = self._direction(system, now, residual, targets, bend)
             reached = self._lengths(now, other)
@@ -207,12 +221,7 @@ class _Method(Measures):
         return step, lengths
 
     def _direction(
-        self,
-        system: System,
-        now: State,
-        residual: Residual,
-        to: Targets,
-        bend: Floats | float,
+        self, system: System, now: State, residual: Residual, to: Targets, bend: Floats | float
     ) -> State:
         """The Newton step by which complementary products change by `to`."""
         marginal, layout = self.marginal, self.layout
@@ -285,10 +294,16 @@ class _Method(Measures):
         cost, price = self._cost(lam, omega), layout.spread(p)
         nu = np.maximum(cost - price, 0.3 * np.maximum(price, cost))
         return State(
-            y=y, nu=np.where(layout.mask > 0, nu, 1.0), s=np.where(live, 1 - layout.used(y), 1.0),
-            lam=lam, x=x, l=np.where(self.limited, self._room(y, x), 1.0), p=p,
-            omega=omega, e=0.1 * (x if marginal.steep else p),
-        )  # fmt: skip
+            y=y,
+            nu=np.where(layout.mask > 0, nu, 1.0),
+            s=np.where(live, 1 - layout.used(y), 1.0),
+            lam=lam,
+            x=x,
+            l=np.where(self.limited, self._room(y, x), 1.0),
+            p=p,
+            omega=omega,
+            e=0.1 * (x if marginal.steep else p),
+        )
 
     def _raised(self, now: State) -> State:
         """The state at the next larger exponent; the slack e is made small."""
@@ -308,9 +323,12 @@ class _Method(Measures):
         x = self.layout.of_user(y)
         free = np.maximum(1 - self.layout.used(y), now.s)
         return replace(
-            now, y=y, x=x, s=np.where(self.live, free, 1.0),
+            now,
+            y=y,
+            x=x,
+            s=np.where(self.live, free, 1.0),
             l=np.where(self.limited, self._room(y, x), 1.0),
-        )  # fmt: skip
+        )
 
     def _next(self, alpha: float, now: State) -> MarginalValue:
         before, self.marginal = self.marginal, self._marginal_value(alpha)

@@ -137,10 +137,15 @@ def _factor(z: Any) -> Callable[[Floats], Floats]:
     columns = z.flags.f_contiguous
     return _factor_of(
         blas.dsyrk(
-            -1.0, z if columns else z.T, 1.0, np.eye(size, order="F"), trans=columns, lower=1,
+            -1.0,
+            z if columns else z.T,
+            1.0,
+            np.eye(size, order="F"),
+            trans=columns,
+            lower=1,
             overwrite_c=1,
         )
-    )  # fmt: skip
+    )
 
 
 def _factor_of(gram: Floats) -> Callable[[Floats], Floats]:

@@ -54,21 +54,19 @@ class Targets:
     e: Floats
 
     def __sub__(self, other: Targets) -> Targets:
-        return Targets(
-            self.y - other.y, self.s - other.s, self.l - other.l, self.e - other.e
-        )
+        return Targets(self.y - other.y, self.s - other.s, self.l - other.l, self.e - other.e)
 
     def __add__(self, other: Targets) -> Targets:
-        return Targets(
-            self.y + other.y, self.s + other.s, self.l + other.l, self.e + other.e
-        )
+        return Targets(self.y + other.y, self.s + other.s, self.l + other.l, self.e + other.e)
 
     def back_within(self, factor: float, goals: Targets) -> Targets:
         """The change that brings each product to within `factor` of its goal."""
         return Targets(
-            _back(self.y, factor, goals.y), _back(self.s, factor, goals.s),
-            _back(self.l, factor, goals.l), _back(self.e, factor, goals.e),
-        )  # fmt: skip
+            _back(self.y, factor, goals.y),
+            _back(self.s, factor, goals.s),
+            _back(self.l, factor, goals.l),
+            _back(self.e, factor, goals.e),
+        )
 
 
 def _back(product: Floats, factor: float, goal: Floats) -> Floats:
@@ -85,11 +83,16 @@ def replace(state: State, **changes: Floats) -> State:
 def stepped(now: State, step: State, primal: float, dual: float, steep: bool = True) -> State:
     """The state after a step: tasks by the length `primal`, prices by the length `dual`."""
     return State(
-        now.y + primal * step.y, now.nu + dual * step.nu, now.s + primal * step.s,
-        now.lam + dual * step.lam, now.x + primal * step.x, now.l + primal * step.l,
-        now.p + dual * step.p, now.omega + dual * step.omega,
+        now.y + primal * step.y,
+        now.nu + dual * step.nu,
+        now.s + primal * step.s,
+        now.lam + dual * step.lam,
+        now.x + primal * step.x,
+        now.l + primal * step.l,
+        now.p + dual * step.p,
+        now.omega + dual * step.omega,
         now.e + (primal if steep else dual) * step.e,
-    )  # fmt: skip
+    )
 
 
 def longest(value: Floats, change: Floats) -> float:

@@ -121,9 +121,15 @@ class Timed(System):
     """
 
     def __init__(
-        self, layout: Layout, theta: Floats, heat: Floats, held: Floats, limits: Limits,
-        rho: Floats, live: Bools,
-    ) -> None:  # fmt: skip
+        self,
+        layout: Layout,
+        theta: Floats,
+        heat: Floats,
+        held: Floats,
+        limits: Limits,
+        rho: Floats,
+        live: Bools,
+    ) -> None:
         sums = layout.of_user(theta)
         extra = limits.used(theta) / sums
         self.held, self.limits, self.mean = held, limits, 1.0 + extra

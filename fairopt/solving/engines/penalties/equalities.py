@@ -46,15 +46,17 @@ def _widest(instance: Instance, users: Any) -> Bools:
     open_ = np.flatnonzero(instance.eligible.any(axis=0)).tolist()
     _, servers = may.shape
     # unknowns b, 0 <= t <= 1 with t <= b, and L
-    equal = np.hstack([may / instance.weight[users, None], np.zeros_like(may),
-                       -np.ones((len(users), 1))])  # fmt: skip
+    equal = np.hstack(
+        [may / instance.weight[users, None], np.zeros_like(may), -np.ones((len(users), 1))]
+    )
     equal /= np.abs(equal).max(axis=1, keepdims=True)
     below = np.hstack([-np.eye(servers), np.eye(servers), np.zeros((servers, 1))])
     goal = np.concatenate([np.zeros(servers), -np.ones(servers), [0.0]])
     shares = [(0, None if i in open_ else 0) for i in range(servers)]
     bounds = [*shares, *[(0, 1)] * servers, (0, None)]
-    found = linprog(goal, below, np.zeros(servers), equal, np.zeros(len(users)), bounds,
-                    method="highs")  # fmt: skip
+    found = linprog(
+        goal, below, np.zeros(servers), equal, np.zeros(len(users)), bounds, method="highs"
+    )
     if found.x is None or not found.x[-1] > 1e-9:
         return np.zeros(servers, bool)
     return np.asarray(found.x[servers : 2 * servers] > 1e-6)

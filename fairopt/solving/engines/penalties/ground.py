@@ -22,9 +22,7 @@ class Ground:
     (geometric) mean level there; weight (N,) with sum 1; on (P, N) whose shares they are.
     """
 
-    def __init__(
-        self, instance: Instance, score: Floats, weight: Floats, together: bool
-    ) -> None:
+    def __init__(self, instance: Instance, score: Floats, weight: Floats, together: bool) -> None:
         n, i = instance.pairs
         users, servers, resources = instance.shape
         pairs = np.arange(len(n))

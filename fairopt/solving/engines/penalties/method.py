@@ -63,9 +63,7 @@ def follow(instance: Instance, score: Floats, terms: Terms) -> Point | None:
 class _Method:
     """The data of one problem in natural units, and Newton's method along its central path."""
 
-    def __init__(
-        self, instance: Instance, score: Floats, terms: Terms, weight: Floats
-    ) -> None:
+    def __init__(self, instance: Instance, score: Floats, terms: Terms, weight: Floats) -> None:
         self.instance, self.terms, self.given = instance, terms, weight
         self.apart = terms.t_drf > 0 and not terms.equal_within
         self.ground = ground = Ground.of(instance, score, weight, terms.equal_within)

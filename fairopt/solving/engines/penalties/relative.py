@@ -128,9 +128,10 @@ class _Path(Unknowns):
         across, within = self.forces
         # a pull of a large force is not computed from deviations, which are near 0 and inexact
         self.p = np.where(
-            across < self.alpha * self.v / level, across * (level - self.mean[0]),
+            across < self.alpha * self.v / level,
+            across * (level - self.mean[0]),
             self.p * (self.v / paying),
-        )  # fmt: skip
+        )
         stiff = self.of_user**2 @ (self.alpha * self.v / level)
         self.e = np.where(
             within < stiff, within * (self.a - self.group @ self.mean[1:]), self.e * moved
@@ -147,9 +148,9 @@ class _Path(Unknowns):
         tau = left.tau
         aim = system.solve(-np.ones(self.pairs), -np.ones(self.rows), left.curve)
         length = self._reach(aim)
-        after = (1 - length) + length**2 * np.concatenate([
-            left.of_pairs * aim.a * aim.nu, left.of_rows * aim.s * aim.price,
-        ]).mean() / tau  # fmt: skip
+        after = (1 - length) + length**2 * np.concatenate(
+            [left.of_pairs * aim.a * aim.nu, left.of_rows * aim.s * aim.price]
+        ).mean() / tau
         centre = max(min(1.0, max(after, 1e-4) ** 3), 1e-4)
         if left.off > 10 * tau:
             # do not decrease tau quickly while the other conditions are still far from met
@@ -157,10 +158,8 @@ class _Path(Unknowns):
         goal = max(centre * tau, LAST)
         of_pairs, of_rows = (
             goal / kind - 1 - np.clip(x * y, -10 * tau / kind, 10 * tau / kind)
-            for kind, x, y in (
-                (left.of_pairs, aim.a, aim.nu), (left.of_rows, aim.s, aim.price),
-            )
-        )  # fmt: skip
+            for kind, x, y in ((left.of_pairs, aim.a, aim.nu), (left.of_rows, aim.s, aim.price))
+        )
         moved = aim.a * self.a @ self.of_user / left.level
         bend = left.curve - np.minimum((aim.v**2 + self.alpha * moved**2) / 2, 0.5)
         go = system.solve(of_pairs, of_rows, bend)

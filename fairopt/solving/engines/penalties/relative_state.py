@@ -78,9 +78,15 @@ class Unknowns:
 
     def state(self) -> tuple[Floats, ...]:
         return (
-            self.a.copy(), self.s.copy(), self.nu.copy(), self.price.copy(), self.v.copy(),
-            self.p.copy(), self.e.copy(), self.mean.copy(),
-        )  # fmt: skip
+            self.a.copy(),
+            self.s.copy(),
+            self.nu.copy(),
+            self.price.copy(),
+            self.v.copy(),
+            self.p.copy(),
+            self.e.copy(),
+            self.mean.copy(),
+        )
 
     def restore(self, state: tuple[Floats, ...]) -> None:
         self.a, self.s, self.nu, self.price, self.v, self.p, self.e, self.mean = state

@@ -46,15 +46,18 @@ class Left:
         away = np.abs(self.across) / level * _beside(across, stiff)
         self.pulls = max(float(away.max()), float(apart.max()))
         self.off = max(
-            float(self.unbalanced.max()), float(np.abs(self.primal).max()),
-            float(np.abs(self.curve).max()), self.pulls,
-        )  # fmt: skip
+            float(self.unbalanced.max()),
+            float(np.abs(self.primal).max()),
+            float(np.abs(self.curve).max()),
+            self.pulls,
+        )
         self.error = max(self.off, float(self.of_pairs.max()), float(self.of_rows.max()))
 
     def off_held(self, z: Unknowns) -> float:
         """The largest error of the pairs held and the rows full, and of the pulls."""
         return max(
-            float(self.unbalanced[z.held].max()), self.pulls,
+            float(self.unbalanced[z.held].max()),
+            self.pulls,
             float(np.abs(self.primal[z.full]).max(initial=0.0)),
         )
 
@@ -94,10 +97,14 @@ class System:
         pairs, rows, users = z.pairs, z.rows, z.users
         across, within = z.forces
         self.pulls = across[0] > 0, within[0] > 0
-        ends = np.cumsum([
-            pairs, rows, *((users, 1) if self.pulls[0] else (0, 0)),
-            *((pairs, z.group.shape[1]) if self.pulls[1] else (0, 0)),
-        ]).tolist()  # fmt: skip
+        ends = np.cumsum(
+            [
+                pairs,
+                rows,
+                *((users, 1) if self.pulls[0] else (0, 0)),
+                *((pairs, z.group.shape[1]) if self.pulls[1] else (0, 0)),
+            ]
+        ).tolist()
         self.at = at = [slice(*k) for k in zip([0, *ends[:-1]], ends, strict=True)]
         a, price, p, mean, e, means = at
         m = np.zeros((ends[-1], ends[-1]))

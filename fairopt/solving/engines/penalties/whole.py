@@ -72,9 +72,13 @@ class Whole:
         at = self.frame
         every = self.linear @ z.whole + at.constant
         return (
-            every[at.level], every[at.dual], every[at.primal], every[at.pull], every[at.apart],
+            every[at.level],
+            every[at.dual],
+            every[at.primal],
+            every[at.pull],
+            every[at.apart],
             every,
-        )  # fmt: skip
+        )
 
     def steps(self, z: State, left: Left, slope: Floats) -> Direction:
         """Newton steps; slope (N,): v moves by -slope dF.

@@ -168,9 +168,7 @@ def _correct(
     mean = np.array([value[group == k].mean() for k in range(groups)])
     to = mean[group] / value
     to[fixed] = instance.limit[fixed] / total[fixed]
-    right = np.concatenate([
-        to - np.bincount(n[held], share, users), 1.0 - full.sum(axis=1),
-    ])  # fmt: skip
+    right = np.concatenate([to - np.bincount(n[held], share, users), 1.0 - full.sum(axis=1)])
     step = least_norm(csc_array((entries, (down, across)), shape=shape), right)
     if step is None:
         return None

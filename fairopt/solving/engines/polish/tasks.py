@@ -149,9 +149,13 @@ class _Frame:
                 level = top - (0.0 if capped.any() else HIGH)
                 self.log_w, shift = self.log_w - level, shift - level
             state = _State(
-                np.log(x), np.log(np.maximum(money, 1e-300)) + shift,
-                np.log(np.maximum(point.limits, 1e-300)) + shift, held, full, capped,
-            )  # fmt: skip
+                np.log(x),
+                np.log(np.maximum(money, 1e-300)) + shift,
+                np.log(np.maximum(point.limits, 1e-300)) + shift,
+                held,
+                full,
+                capped,
+            )
         return state if np.isfinite(shift) else None
 
     def settle(self, state: _State) -> _State | None:
@@ -231,10 +235,13 @@ class _Frame:
         small = np.where(np.isfinite(dearest), dearest, 0.0) + np.log(1e-2)
         first_mu = np.log(1e-2 * q * np.where(np.isfinite(limit), limit, 1.0))
         return _State(
-            np.where(cheap, entering, state.x), np.where(over, small, state.row),
+            np.where(cheap, entering, state.x),
+            np.where(over, small, state.row),
             np.where(beyond, first_mu, state.limit),
-            held, (state.full | over) & ~free, (state.capped | beyond) & ~eased,
-        )  # fmt: skip
+            held,
+            (state.full | over) & ~free,
+            (state.capped | beyond) & ~eased,
+        )
 
     # -- Newton ---------------------------------------------------------------------------
 
@@ -291,19 +298,31 @@ class _Frame:
             totals = _sums(self.n, x, self.users)
             limit = self.question.instance.limit
             n = self.n[held]
-            residual = np.concatenate([
-                np.log(cost[held] / self.u[held]) - self.log_w[n] + self.alpha * np.log(share[n]),
-                np.log(used[full]),
-                np.log(totals[capped] / limit[capped]),
-            ])  # fmt: skip
+            residual = np.concatenate(
+                [
+                    np.log(cost[held] / self.u[held])
+                    - self.log_w[n]
+                    + self.alpha * np.log(share[n]),
+                    np.log(used[full]),
+                    np.log(totals[capped] / limit[capped]),
+                ]
+            )
             if not derivative or not np.isfinite(residual).all():
                 return residual, None
             return residual, self._jacobian(state, x, share, cost, used, totals, held, full, capped)
 
     def _jacobian(
-        self, state: _State, x: Floats, share: Floats, cost: Floats, used: Floats, totals: Floats,
-        held: Ints, full: Ints, capped: Ints,
-    ) -> csc_array:  # fmt: skip
+        self,
+        state: _State,
+        x: Floats,
+        share: Floats,
+        cost: Floats,
+        used: Floats,
+        totals: Floats,
+        held: Ints,
+        full: Ints,
+        capped: Ints,
+    ) -> csc_array:
         a, b = len(held), len(full)
         at_pair = np.full(len(self.n), -1)
         at_pair[held] = np.arange(a)

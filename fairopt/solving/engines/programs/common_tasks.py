@@ -59,8 +59,6 @@ def solve_equal(instance: Instance, notion: Any) -> Answer:
     return Answer(tasks, *_scaled(instance, prices, limit_price), steps=(step,))
 
 
-
-
 def _per_unit(instance: Instance, price: Floats) -> Floats:
     """(I, R) prices per unit of resource from prices of whole rows."""
     pool = instance.pool

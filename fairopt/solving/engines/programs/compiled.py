@@ -47,9 +47,14 @@ def tradeoff(notion: Tradeoff, instance: Instance, score: Floats, unit: Floats) 
     # a penalty of 0 is left out of the program; without both it may be a linear program
     shape = tuple(t > 0 for t in given)
     key = (
-        instance.digest(), score.tobytes(), unit.tobytes(), shape, notion.g, notion.equal_across,
+        instance.digest(),
+        score.tobytes(),
+        unit.tobytes(),
+        shape,
+        notion.g,
+        notion.equal_across,
         notion.equal_within,
-    )  # fmt: skip
+    )
     if key not in programs:
         programs[key] = _built(notion, instance, score, unit, shape)
         while len(programs) > KEPT:

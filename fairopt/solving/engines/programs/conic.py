@@ -28,10 +28,15 @@ class Settings:
 def _clarabel(label: str, tolerance: float, **more: Any) -> Settings:
     # on these programs qdldl was faster and more accurate than the default
     options = {
-        "direct_solve_method": "qdldl", "max_iter": 400,
-        "tol_gap_abs": tolerance, "tol_gap_rel": tolerance, "tol_feas": tolerance,
-        "tol_infeas_abs": 1e-14, "tol_infeas_rel": 1e-14, **more,
-    }  # fmt: skip
+        "direct_solve_method": "qdldl",
+        "max_iter": 400,
+        "tol_gap_abs": tolerance,
+        "tol_gap_rel": tolerance,
+        "tol_feas": tolerance,
+        "tol_infeas_abs": 1e-14,
+        "tol_infeas_rel": 1e-14,
+        **more,
+    }
     return Settings(label, "CLARABEL", tuple(options.items()))
 
 
@@ -44,27 +49,41 @@ _LADDERS: dict[str, tuple[Settings, ...]] = {
     "clarabel": (
         _clarabel("clarabel", 1e-11),
         _clarabel("clarabel, looser", 1e-8),
-        _clarabel("clarabel, regularised", 1e-9, static_regularization_constant=1e-7,
-                  iterative_refinement_max_iter=50, equilibrate_max_scaling=1e8),
+        _clarabel(
+            "clarabel, regularised",
+            1e-9,
+            static_regularization_constant=1e-7,
+            iterative_refinement_max_iter=50,
+            equilibrate_max_scaling=1e8,
+        ),
     ),
-    "ecos": (
-        _ecos("ecos", 1e-11),
-        _ecos("ecos, looser", 1e-8),
-    ),
-    "scs": (
-        Settings("scs", "SCS", (("eps_abs", 1e-9), ("eps_rel", 1e-9), ("max_iters", 20_000))),
-    ),
+    "ecos": (_ecos("ecos", 1e-11), _ecos("ecos, looser", 1e-8)),
+    "scs": (Settings("scs", "SCS", (("eps_abs", 1e-9), ("eps_rel", 1e-9), ("max_iters", 20_000))),),
     "highs": (Settings("highs", "HIGHS", (("threads", 1),)),),
-}  # fmt: skip
-EXACT = Settings("highs", "HIGHS", (
-    ("threads", 1), ("primal_feasibility_tolerance", 1e-10),
-    ("dual_feasibility_tolerance", 1e-10), ("small_matrix_value", 1e-12),
-))  # fmt: skip
+}
+EXACT = Settings(
+    "highs",
+    "HIGHS",
+    (
+        ("threads", 1),
+        ("primal_feasibility_tolerance", 1e-10),
+        ("dual_feasibility_tolerance", 1e-10),
+        ("small_matrix_value", 1e-12),
+    ),
+)
 """HiGHS with tight tolerances, for sequences of programs, in which errors add up"""
 NODES = 20_000
 """the search for a pattern is given up after so many nodes: the instance is too large"""
-INTEGER = Settings("highs", "HIGHS", (*EXACT.options, ("mip_feasibility_tolerance", 1e-9),
-                                      ("mip_rel_gap", 1e-9), ("mip_max_nodes", NODES)))  # fmt: skip
+INTEGER = Settings(
+    "highs",
+    "HIGHS",
+    (
+        *EXACT.options,
+        ("mip_feasibility_tolerance", 1e-9),
+        ("mip_rel_gap", 1e-9),
+        ("mip_max_nodes", NODES),
+    ),
+)
 BOUND = 1e-6
 """part by which a mixed-integer optimum may differ from what its own bound says"""
 _MODULE = {"clarabel": "clarabel", "ecos": "ecos", "scs": "scs", "highs": "highspy"}
@@ -180,17 +199,20 @@ def bounded(problem: Any, settings: Settings) -> None:
     """
     told, worth = float(problem.value), float(problem.objective.value)
     near = BOUND * max(1.0, abs(told))
-    broken = max((float(np.max(one.violation(), initial=0.0)) for one in problem.constraints),
-                 default=0.0)  # fmt: skip
+    broken = max(
+        (float(np.max(one.violation(), initial=0.0)) for one in problem.constraints), default=0.0
+    )
     info = problem.solver_stats.extra_stats
-    away = abs(float(info.objective_function_value) - float(info.mip_dual_bound)) if (
-        hasattr(info, "mip_dual_bound")
-    ) else 0.0  # fmt: skip
+    away = (
+        abs(float(info.objective_function_value) - float(info.mip_dual_bound))
+        if (hasattr(info, "mip_dual_bound"))
+        else 0.0
+    )
     for what, by in (
         ("a point worth another number", abs(told - worth)),
         ("a constraint that is broken", broken),
         ("a bound that is not reached", away),
-    ):  # fmt: skip
+    ):
         if not by <= near:
             raise SolverFailure(f"{settings.label}: told optimal, with {what} (by {by:.2g})")
 

@@ -79,14 +79,19 @@ def levels(
         total = float(money.sum())
         cost = Point(tasks, money, np.zeros(users)).prices(instance)[0]
         prices.append(cost / total if total > 0 else cost)
-        steps.append({
-            "step": "level", "status": model.status, "solver": "highs", "level": t,
-            "users": [instance.users[k] for k in np.flatnonzero(who)],
-            "full": [
-                [instance.servers[a], instance.resources[b]] for a, b in np.argwhere(money > 0)
-            ],
-            "at limit": [instance.users[k] for k in np.flatnonzero(who & at_limit)],
-        })  # fmt: skip
+        steps.append(
+            {
+                "step": "level",
+                "status": model.status,
+                "solver": "highs",
+                "level": t,
+                "users": [instance.users[k] for k in np.flatnonzero(who)],
+                "full": [
+                    [instance.servers[a], instance.resources[b]] for a, b in np.argwhere(money > 0)
+                ],
+                "at limit": [instance.users[k] for k in np.flatnonzero(who & at_limit)],
+            }
+        )
 
     while free.any():
         t, tasks, money, limits, worth = model.highest()
@@ -179,13 +184,17 @@ class _Model:
         self.highs = highspy.Highs()
         self.most = max(PIVOTS, users + rows)
         options: dict[str, Any] = {
-            "output_flag": False, "threads": 1, "small_matrix_value": 1e-12,
+            "output_flag": False,
+            "threads": 1,
+            "small_matrix_value": 1e-12,
             # primal: the last point stays feasible from level to level, its prices do not; and
             # the first level has one vertex after another at t = 0 by the dual method
-            "simplex_strategy": 4, "presolve": "off",
+            "simplex_strategy": 4,
+            "presolve": "off",
             "simplex_iteration_limit": self.most,
-            "primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT,
-        }  # fmt: skip
+            "primal_feasibility_tolerance": TIGHT,
+            "dual_feasibility_tolerance": TIGHT,
+        }
         for name, value in options.items():
             self.highs.setOptionValue(name, value)
         self.highs.passModel(lp)
@@ -208,10 +217,12 @@ class _Model:
         limits = np.zeros(users)
         limits[self.limited] = money[servers * resources :]
         return (
-            float(value[-1]) * self.scale, np.maximum(value[:-1], 0.0) * self.size,
-            money[: servers * resources].reshape(servers, resources), limits,
+            float(value[-1]) * self.scale,
+            np.maximum(value[:-1], 0.0) * self.size,
+            money[: servers * resources].reshape(servers, resources),
+            limits,
             np.maximum(dual[:users], 0.0) * self.w,
-        )  # fmt: skip
+        )
 
     def _run(self) -> None:
         """Run; if that fails, from scratch, then with a little room below the frozen users."""
@@ -295,9 +306,11 @@ class _Refined(_Model):
             np.concatenate([n, users + i[pair] * resources + r, place[n[mine]]]),
             np.concatenate([np.arange(len(n)), pair, mine]),
             np.concatenate([score[n, i], instance.pair_demand[pair, r], np.ones(len(mine))]),
-            instance.weight, np.concatenate([instance.pool.ravel(), limit]),
-            np.concatenate([self.unit, pool, limit]), np.append(self.size, self.scale),
-        )  # fmt: skip
+            instance.weight,
+            np.concatenate([instance.pool.ravel(), limit]),
+            np.concatenate([self.unit, pool, limit]),
+            np.append(self.size, self.scale),
+        )
 
     def highest(self) -> tuple[float, Floats, Floats, Floats, Floats]:
         found = None
@@ -322,10 +335,12 @@ class _Refined(_Model):
         limits = np.zeros(users)
         limits[self.limited] = money[servers * resources :]
         return (
-            float(x.high[-1]), self._clean(x.high[:-1]),
-            money[: servers * resources].reshape(servers, resources), limits,
+            float(x.high[-1]),
+            self._clean(x.high[:-1]),
+            money[: servers * resources].reshape(servers, resources),
+            limits,
             np.maximum(price[:users], 0.0) * self.w,
-        )  # fmt: skip
+        )
 
     def _clean(self, x: Floats) -> Floats:
         """Tasks (P,) without those that are 0 but for the last of thirty digits."""
@@ -340,8 +355,11 @@ class _Refined(_Model):
         at_limit = level[users] == self.ceiling[users]
         factor = np.where(at_limit, self.instance.limit[users], self.instance.weight[users])
         size = len(users)
-        share = product(factor, Pair(
-            np.where(at_limit, self.top[users], np.broadcast_to(self.t.high, size)),
-            np.where(at_limit, 0.0, np.broadcast_to(self.t.low, size)),
-        ))  # fmt: skip
+        share = product(
+            factor,
+            Pair(
+                np.where(at_limit, self.top[users], np.broadcast_to(self.t.high, size)),
+                np.where(at_limit, 0.0, np.broadcast_to(self.t.low, size)),
+            ),
+        )
         self.data.freeze(users, share)

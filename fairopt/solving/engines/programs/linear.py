@@ -55,9 +55,11 @@ def solve(question: Question) -> Point:
     limit = coo_array((unit / inst.limit[n], (n, pair)), shape=(users, len(n)))
     log_gain = question.log_w[n] + np.log(question.share_per_task * unit)
     x, money, _ = maximum(
-        np.exp(log_gain - log_gain.max()), vstack([use, limit]).tocsc(),
-        np.ones(servers * resources + users), np.full(len(n), np.inf),
-    )  # fmt: skip
+        np.exp(log_gain - log_gain.max()),
+        vstack([use, limit]).tocsc(),
+        np.ones(servers * resources + users),
+        np.full(len(n), np.inf),
+    )
     rows, limits = money[: servers * resources], money[servers * resources :]
     return Point(x * unit, rows.reshape(servers, resources), limits)
 
@@ -90,9 +92,12 @@ def maximum(gain: Floats, use: Any, room: Floats, most: Floats) -> tuple[Floats,
         if wide > 1:
             low, high = np.maximum(low, -FAR), np.minimum(high, FAR)
         result = linprog(
-            -np.clip(loud * reduced, -FAR, FAR), A_eq=both, b_eq=wide * (room - rows @ x - slack),
-            bounds=np.column_stack([low, high]), method="highs-ds",
-        )  # fmt: skip
+            -np.clip(loud * reduced, -FAR, FAR),
+            A_eq=both,
+            b_eq=wide * (room - rows @ x - slack),
+            bounds=np.column_stack([low, high]),
+            method="highs-ds",
+        )
         if result.status != 0:
             if loud == 1.0:
                 raise SolverFailure(f"HiGHS: {result.message}")
@@ -112,9 +117,7 @@ def maximum(gain: Floats, use: Any, room: Floats, most: Floats) -> tuple[Floats,
     return x / max(1.0, over), y * unit, bound * unit
 
 
-def _priced(
-    gain: Floats, use: Any, room: Floats, most: Floats, x: Floats, y: Floats
-) -> bool:
+def _priced(gain: Floats, use: Any, room: Floats, most: Floats, x: Floats, y: Floats) -> bool:
     """Whether prices are right: rows that are not full cost nothing, and every column costs its
     gain (relative to its own size), or more if it is 0, or less if it is at its bound."""
     cost, left = use.T @ y, room - use @ x

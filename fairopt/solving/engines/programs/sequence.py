@@ -89,12 +89,17 @@ def programs(
         free &= ~stopped
         rows = np.argwhere((prices > 0) & (instance.pool > 0))
         who = np.unique(owner[stopped])
-        steps.append({
-            "step": "level", "status": status, "solver": settings.label, "level": t,
-            "users": [instance.users[k] for k in who],
-            "full": [[instance.servers[a], instance.resources[b]] for a, b in rows],
-            "at limit": [instance.users[k] for k in who if limits[k] > 0],
-        })  # fmt: skip
+        steps.append(
+            {
+                "step": "level",
+                "status": status,
+                "solver": settings.label,
+                "level": t,
+                "users": [instance.users[k] for k in who],
+                "full": [[instance.servers[a], instance.resources[b]] for a, b in rows],
+                "at limit": [instance.users[k] for k in who if limits[k] > 0],
+            }
+        )
         if progress is not None:
             progress(size - int(free.sum()), size)
     assert point is not None

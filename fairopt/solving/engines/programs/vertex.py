@@ -117,9 +117,15 @@ class Data:
     """
 
     def __init__(
-        self, down: Ints, across: Ints, value: Floats, pace: Floats, most: Floats,
-        unit: Floats, size: Floats,
-    ) -> None:  # fmt: skip
+        self,
+        down: Ints,
+        across: Ints,
+        value: Floats,
+        pace: Floats,
+        most: Floats,
+        unit: Floats,
+        size: Floats,
+    ) -> None:
         self.down, self.across, self.value = down, across, value
         self.pace, self.users = pace.copy(), len(pace)
         self.unit, self.size = unit, size
@@ -135,9 +141,10 @@ class Data:
         rising = np.flatnonzero(self.pace)
         column = np.full(len(rising), len(self.size) - 1)
         return (
-            np.concatenate([self.down, rising]), np.concatenate([self.across, column]),
+            np.concatenate([self.down, rising]),
+            np.concatenate([self.across, column]),
             np.concatenate([self.value, -self.pace[rising]]),
-        )  # fmt: skip
+        )
 
     def vertex(self, basic: Ints) -> Vertex | None:
         """The vertex of a basis, given as HiGHS does: columns, and rows as -1 - row; or None."""
@@ -161,16 +168,15 @@ class Data:
             return None
         right = self.bound.at(r)
         mine = Rows(row, column, value[keep], len(r))
-        x = _refined(
-            mine, right, lambda short: self.size[c] * factor.solve(short / self.unit[r])
-        )
+        x = _refined(mine, right, lambda short: self.size[c] * factor.solve(short / self.unit[r]))
         goal = np.zeros(len(c))
         goal[-1] = -self.users / self.size[-1]
         back = Rows(column, row, value[keep], len(c))
         price = _refined(
-            back, Pair(goal, np.zeros(len(c))),
+            back,
+            Pair(goal, np.zeros(len(c))),
             lambda short: factor.solve(short * self.size[c], trans="T") / self.unit[r],
-        )  # fmt: skip
+        )
         if x is None or price is None:
             return None
         whole, all_prices = (Pair(np.zeros(k), np.zeros(k)) for k in (columns, rows))
@@ -179,9 +185,13 @@ class Data:
         return self._judged(whole, all_prices, in_rows, in_columns, (down, across, value))
 
     def _judged(
-        self, x: Pair, price: Pair, in_rows: Bools, in_columns: Bools,
+        self,
+        x: Pair,
+        price: Pair,
+        in_rows: Bools,
+        in_columns: Bools,
         entries: tuple[Ints, Ints, Floats],
-    ) -> Vertex:  # fmt: skip
+    ) -> Vertex:
         """What the vertex breaks, and the model about the difference from it."""
         down, across, value = entries
         rows, columns = len(self.unit), len(self.size)
@@ -196,9 +206,12 @@ class Data:
         back[in_columns] = 0.0
         sign = np.where(user, price.high, -price.high) * self.unit
         wrong = max(
-            float(-(x.high / self.size).min()), float(-back.min()), float(-sign.min()),
-            float(left[user].max(initial=0.0)), float(-left[~user].min(initial=0.0)),
-        )  # fmt: skip
+            float(-(x.high / self.size).min()),
+            float(-back.min()),
+            float(-sign.min()),
+            float(left[user].max(initial=0.0)),
+            float(-left[~user].min(initial=0.0)),
+        )
         return Vertex(x, price, max(wrong, 0.0))
 
 

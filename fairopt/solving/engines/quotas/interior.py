@@ -63,7 +63,12 @@ class Answer:
 
 
 def solve(
-    low: Lowered, log_w: Floats, alpha: float, floor: Floats, added: bool, unit: Floats,
+    low: Lowered,
+    log_w: Floats,
+    alpha: float,
+    floor: Floats,
+    added: bool,
+    unit: Floats,
     active: Bools | None = None,
 ) -> Answer:
     """The alpha-fair answer, alpha > 0.
@@ -87,9 +92,12 @@ def solve(
     money = np.exp(own.max() - log_w.max())  # prices are of the welfare with the heaviest W = 1
     price = state.price[: form.rows] / low.unit * money
     return Answer(
-        state.z[: low.columns] * form.size[: low.columns], price, state.nu / unit * money, steps,
+        state.z[: low.columns] * form.size[: low.columns],
+        price,
+        state.nu / unit * money,
+        steps,
         left,
-    )  # fmt: skip
+    )
 
 
 def least(matrix: Floats, right: Floats) -> Floats:
@@ -209,11 +217,15 @@ class _Method(Problem):
         room = np.maximum(np.abs(self.form.rhs), 1e-3)
         pairs = [
             (s.slack / room, s.price * np.asarray(part.todense()).ravel()),
-            (s.z[: self.count] / (s.share + self.base)[self.owner],
-             (s.dear / np.where(q > 0, q, np.inf))[: self.count]),
-            ((s.above / np.maximum(self.floor, 1e-300))[self.floored],
-             (s.nu / np.where(s.value > 0, s.value, s.nu))[self.floored]),
-        ]  # fmt: skip
+            (
+                s.z[: self.count] / (s.share + self.base)[self.owner],
+                (s.dear / np.where(q > 0, q, np.inf))[: self.count],
+            ),
+            (
+                (s.above / np.maximum(self.floor, 1e-300))[self.floored],
+                (s.nu / np.where(s.value > 0, s.value, s.nu))[self.floored],
+            ),
+        ]
         return float(max(np.minimum(*pair).max(initial=0.0) for pair in pairs))
 
     def errors(self, s: State) -> tuple[float, float]:
@@ -222,10 +234,12 @@ class _Method(Problem):
         scale = np.where(q > 0, q, s.price.max())
         size = np.where(self.active, s.share + self.base, np.maximum(self.floor, 1.0))
         wrong = max(
-            float(np.abs(rows).max()), float(np.abs(shares / size).max()),
-            float(np.abs(columns / scale).max()), float(np.abs(values).max()),
+            float(np.abs(rows).max()),
+            float(np.abs(shares / size).max()),
+            float(np.abs(columns / scale).max()),
+            float(np.abs(values).max()),
             float(np.abs(floors / size).max()),
-        )  # fmt: skip
+        )
         of_columns, of_rows, own = self.money(s)
         products = [s.z * s.dear / of_columns, s.slack * s.price / of_rows]
         if self.floored.any():
@@ -246,7 +260,7 @@ class _Method(Problem):
             want * of_columns - s.z * s.dear - second * free.z * free.dear,
             want * of_rows - s.slack * s.price - second * free.slack * free.price,
             np.where(self.floored, want * own - s.nu * s.above - second * free.nu * free.above, 0),
-        )  # fmt: skip
+        )
         length = min(1.0, SHORT * longest(s, moved, self, 1.0 / SHORT))
         length = self.inside(s, moved, length)
         # no marginal value changes by more than a factor of about FAR
@@ -262,11 +276,13 @@ class _Method(Problem):
         of_columns, of_rows, own = self.money(s)
         f = self.floored
         while length > 1e-6:
-            products = np.concatenate([
-                (s.z + length * step.z) * (s.dear + length * step.dear) / of_columns,
-                (s.slack + length * step.slack) * (s.price + length * step.price) / of_rows,
-                ((s.nu + length * step.nu) * (s.above + length * step.above) / own)[f],
-            ])  # fmt: skip
+            products = np.concatenate(
+                [
+                    (s.z + length * step.z) * (s.dear + length * step.dear) / of_columns,
+                    (s.slack + length * step.slack) * (s.price + length * step.price) / of_rows,
+                    ((s.nu + length * step.nu) * (s.above + length * step.above) / own)[f],
+                ]
+            )
             if products.min() >= WIDE * products.mean():
                 break
             length *= 0.8

@@ -91,12 +91,15 @@ class Model:
         lp.a_matrix_.index_, lp.a_matrix_.value_ = whole.indices, whole.data
         self.highs = highspy.Highs()
         options: dict[str, Any] = {
-            "output_flag": False, "threads": 1, "small_matrix_value": 1e-12,
+            "output_flag": False,
+            "threads": 1,
+            "small_matrix_value": 1e-12,
             # primal: the last point stays feasible when targets change, its prices do not
             # (but where columns have bounds the dual simplex is ten times as fast)
             "simplex_strategy": 1 if len(self.alone) else 4,
-            "primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT,
-        }  # fmt: skip
+            "primal_feasibility_tolerance": TIGHT,
+            "dual_feasibility_tolerance": TIGHT,
+        }
         if len(self.alone):  # so fine that it might turn in circles
             self.most = ROUNDS * (self.t + len(self.shared))
             options["simplex_iteration_limit"] = self.most
@@ -163,6 +166,4 @@ class Model:
             dual[self.alone] = below / self.size[self.at] * self.low.unit[self.alone]
             dual /= self.sharp
         x = np.maximum(value[: self.low.columns] * self.size[: self.low.columns], 0.0)
-        return Found(
-            float(value[self.t]) * self.scale, x, np.maximum(-dual, 0.0) / self.low.unit
-        )
+        return Found(float(value[self.t]) * self.scale, x, np.maximum(-dual, 0.0) / self.low.unit)

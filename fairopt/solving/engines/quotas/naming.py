@@ -88,8 +88,10 @@ def conflict(
         what = row(instance, low, m)
         unit, _, place = what.partition(" on ") if low.kind[m] == CAPACITY else ("", "", "")
         if place:
-            return f"{names}{together} {need} {number(there / cut)} {unit} on {place}, which has " \
-                   f"{number(there)}"  # fmt: skip
+            return (
+                f"{names}{together} {need} {number(there / cut)} {unit} on {place}, which has "
+                f"{number(there)}"
+            )
         return f"{names}{together} {need} {number(there / cut)} of {what}, which is {number(there)}"
     names_of = [row(instance, low, m) for m in dear[:6]]
     more = f" and {len(dear) - 6} more" if len(dear) > 6 else ""
@@ -119,8 +121,9 @@ def clash(instance: Instance, low: Lowered, floor: Floats, rows: Ints, users: In
             holds.append(f"{name} holds")
         else:
             leaves.append(f"{name} leaves {number(amount)}")
-    asks += [f"guarantee of {instance.users[n]} asks {number(float(floor[n]))}"
-             for n in users.tolist()]  # fmt: skip
+    asks += [
+        f"guarantee of {instance.users[n]} asks {number(float(floor[n]))}" for n in users.tolist()
+    ]
     return ", ".join([*asks, *holds, *leaves])
 
 
@@ -158,4 +161,3 @@ def number(value: float) -> str:
 
 
 __all__ = ["clash", "conflict", "listed", "number", "priced", "proof", "row", "rows", "things"]
-

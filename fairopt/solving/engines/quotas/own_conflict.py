@@ -104,10 +104,12 @@ class _System:
         self.thing: Ints = np.unique(thing, return_inverse=True)[1]
         self.things = int(self.thing.max()) + 1
         self.low, tasks = low, low.columns
-        self.bounds = np.column_stack([
-            np.concatenate([np.zeros(tasks), low.low / self.scale[tasks:], [0.0]]),
-            np.concatenate([np.full(tasks, np.inf), low.high / self.scale[tasks:], [1.0]]),
-        ])  # fmt: skip
+        self.bounds = np.column_stack(
+            [
+                np.concatenate([np.zeros(tasks), low.low / self.scale[tasks:], [0.0]]),
+                np.concatenate([np.full(tasks, np.inf), low.high / self.scale[tasks:], [1.0]]),
+            ]
+        )
 
     def highest(self, inside: Bools) -> tuple[float, Floats]:
         """theta* of the things inside, and the prices of their rows in units of money."""
@@ -122,8 +124,14 @@ class _System:
         goal = np.zeros(left.shape[1])
         goal[-1] = -1.0
         exact = {"primal_feasibility_tolerance": FINE, "dual_feasibility_tolerance": FINE}
-        found = linprog(goal, A_ub=left, b_ub=self.fixed[rows], bounds=self.bounds,
-                        method="highs", options=exact)  # fmt: skip
+        found = linprog(
+            goal,
+            A_ub=left,
+            b_ub=self.fixed[rows],
+            bounds=self.bounds,
+            method="highs",
+            options=exact,
+        )
         if found.x is None:
             raise SolverFailure(f"HiGHS: {found.message}")
         money[rows] = np.maximum(-found.ineqlin.marginals, 0.0)

@@ -44,8 +44,7 @@ class Problem:
     """
 
     def __init__(
-        self, form: Standard, log_w: Floats, alpha: float, floor: Floats, added: bool,
-        active: Bools,
+        self, form: Standard, log_w: Floats, alpha: float, floor: Floats, added: bool, active: Bools
     ) -> None:
         from scipy.sparse import csr_array
 

@@ -29,7 +29,12 @@ def of_rounds(
 
 
 def fair(
-    low: Lowered, log_w: Floats, alpha: float, floor: Floats, added: bool, unit: Floats,
+    low: Lowered,
+    log_w: Floats,
+    alpha: float,
+    floor: Floats,
+    added: bool,
+    unit: Floats,
     settings: conic.Settings,
 ) -> tuple[Floats, Floats, Floats, str]:
     """Tasks (P,), prices (M,) of rows and (N,) of floors, status, by one general solver."""

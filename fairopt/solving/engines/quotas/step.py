@@ -92,8 +92,9 @@ class System:
 
         m = self.m
         beside = m.beside()
-        loose = diags_array(np.concatenate([np.where(m.is_main, 0.0, self.d[: m.count]),
-                                            self.d[m.count :]]))  # fmt: skip
+        loose = diags_array(
+            np.concatenate([np.where(m.is_main, 0.0, self.d[: m.count]), self.d[m.count :]])
+        )
         exchanged = beside @ loose
         centre = (exchanged @ m.of).tocsr()
         mean = (m.b @ diags_array(self.d) @ m.of).tocsr()
@@ -149,10 +150,15 @@ class System:
         share = gained + shares
         above = np.where(m.floored, share + floors, 0.0)
         return State(
-            z, zd / s.z - s.dear / s.z * z, slack, price, share,
-            s.value * (values - m.alpha * share / self.held), above,
+            z,
+            zd / s.z - s.dear / s.z * z,
+            slack,
+            price,
+            share,
+            s.value * (values - m.alpha * share / self.held),
+            above,
             np.where(m.floored, (vn - s.nu * above) / over, 0.0),
-        )  # fmt: skip
+        )
 
 
 def longest(s: State, step: State, m: Problem, most: float = 1.0) -> float:

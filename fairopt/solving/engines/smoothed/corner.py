@@ -228,9 +228,13 @@ class _Ended(NamedTuple):
 
 
 def _newton(
-    now: Where, capacity: Floats, sides: _Sides, prices: Prices, tau: float,
+    now: Where,
+    capacity: Floats,
+    sides: _Sides,
+    prices: Prices,
+    tau: float,
     frozen: tuple[Floats, float] | None = None,
-) -> _Ended | None:  # fmt: skip
+) -> _Ended | None:
     """The end of Newton's iterations; None if they do not lead to full rows.
 
     frozen : a curvature and its tau, to be used as it is: at `TINY` its digits would be lost.

@@ -28,37 +28,49 @@ def arrays(now: Where) -> dict[str, Any]:
         probe = {"probe_at": told.probe[0], "probe_near": told.probe[1]}
     return {
         **probe,
-        **{f"now_{name}": getattr(now, name) for name in NUMBERS}, "now_free": now.free,
-        **_prices("now", now.prices), **_prices("told", told.prices), "told_tau": told.tau,
-        "sharp_at": np.concatenate(told.at), "sharp_of": [len(at) for at in told.at],
-        "sharp_demand": users.demand, "sharp_log_w": users.log_w, "sharp_near": users.eligible,
-        "sharp_limit": limit, "sharp_limited": users.limit is not None,
+        **{f"now_{name}": getattr(now, name) for name in NUMBERS},
+        "now_free": now.free,
+        **_prices("now", now.prices),
+        **_prices("told", told.prices),
+        "told_tau": told.tau,
+        "sharp_at": np.concatenate(told.at),
+        "sharp_of": [len(at) for at in told.at],
+        "sharp_demand": users.demand,
+        "sharp_log_w": users.log_w,
+        "sharp_near": users.eligible,
+        "sharp_limit": limit,
+        "sharp_limited": users.limit is not None,
         **{f"sharp_{name}": value for name, value in told.sharp.state().items()},
-    }  # fmt: skip
+    }
 
 
 def place(kept: Mapping[str, Any], begin: Spread) -> Where:
     """The place that the arrays hold; `begin` knows the partitions and the sample."""
     limit = kept["sharp_limit"] if bool(kept["sharp_limited"]) else None
     users = Users(
-        begin.terms.alpha, kept["sharp_demand"], kept["sharp_log_w"], kept["sharp_near"], None,
+        begin.terms.alpha,
+        kept["sharp_demand"],
+        kept["sharp_log_w"],
+        kept["sharp_near"],
+        None,
         limit,
-    )  # fmt: skip
+    )
     state = {name[6:]: kept[name] for name in kept if name.startswith("sharp_")}
     probe = (kept["probe_at"], kept["probe_near"]) if "probe_at" in kept else None
     told = replace(
-        begin, probe=probe, prices=_of(kept, "told"), tau=float(kept["told_tau"]),
+        begin,
+        probe=probe,
+        prices=_of(kept, "told"),
+        tau=float(kept["told_tau"]),
         sharp=Sharp.of_state(users, state),
         at=np.split(kept["sharp_at"], np.cumsum(kept["sharp_of"])[:-1]),
-    )  # fmt: skip
+    )
     numbers = {name: kept[f"now_{name}"].item() for name in NUMBERS}
     return Where(told, _of(kept, "now"), kept["now_free"], **numbers)
 
 
 def _prices(name: str, prices: Prices) -> dict[str, Any]:
-    return {
-        f"{name}_heads": prices.heads, f"{name}_label": prices.label, f"{name}_off": prices.off,
-    }  # fmt: skip
+    return {f"{name}_heads": prices.heads, f"{name}_label": prices.label, f"{name}_off": prices.off}
 
 
 def _of(kept: Mapping[str, Any], name: str) -> Prices:

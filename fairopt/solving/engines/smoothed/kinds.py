@@ -48,9 +48,15 @@ class Kinds:
     """
 
     def __init__(
-        self, users: Users, prices: Prices, tau: float, mu: Floats | None, old: Kinds | None = None,
-        inverse: Floats | None = None, wary: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        users: Users,
+        prices: Prices,
+        tau: float,
+        mu: Floats | None,
+        old: Kinds | None = None,
+        inverse: Floats | None = None,
+        wary: bool = False,
+    ) -> None:
         self.users, self.tau, self.wary = users, tau, wary
         self.sharp_at: Ints
         self.sharp: Sharp
@@ -217,15 +223,20 @@ def told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> Told:
             money += paid @ both.T
             squares += paid @ paid.T
     return Told(
-        np.ascontiguousarray(near.T), held, money, squares, np.ascontiguousarray(close.T),
-        log_least,
-    )  # fmt: skip
+        np.ascontiguousarray(near.T), held, money, squares, np.ascontiguousarray(close.T), log_least
+    )
 
 
 def swaying_of(
-    users: Users, found: Told, few: Bools, lam: Floats, tau: float, mu: Floats | None,
-    inverse: Floats, wary: bool = False,
-) -> Bools:  # fmt: skip
+    users: Users,
+    found: Told,
+    few: Bools,
+    lam: Floats,
+    tau: float,
+    mu: Floats | None,
+    inverse: Floats,
+    wary: bool = False,
+) -> Bools:
     """(N,) who moves the prices of its tie, of those told, where few share the tie; if wary, where
     many do too, but for ties equal in the end once the curvature is not known to enough digits."""
     ties = few

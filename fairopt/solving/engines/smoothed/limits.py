@@ -45,9 +45,14 @@ class Case(NamedTuple):
     def of(self, pick: Ints | Bools) -> Case:
         """The users picked."""
         return Case(
-            self.alpha, self.log_w[pick], self.limit[pick], self.base[pick], self.shift[pick],
-            None if self.score is None else self.score[pick], self.far[pick],
-        )  # fmt: skip
+            self.alpha,
+            self.log_w[pick],
+            self.limit[pick],
+            self.base[pick],
+            self.shift[pick],
+            None if self.score is None else self.score[pick],
+            self.far[pick],
+        )
 
 
 def solve(case: Case, mu: Floats, tau: float) -> tuple[Floats, Floats]:

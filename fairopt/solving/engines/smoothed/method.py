@@ -122,9 +122,7 @@ def _found(
     return Found(point, before + now.iterations, now.passes / len(users), now)
 
 
-def _solved(
-    users: Users, capacity: Floats, sample: int, wary: bool
-) -> tuple[path.Where, int]:
+def _solved(users: Users, capacity: Floats, sample: int, wary: bool) -> tuple[path.Where, int]:
     """The end of the path, and the iterations of the sample."""
     size = len(users)
     pick = np.arange(size)

@@ -51,10 +51,13 @@ class Told(Protocol):
 
     def sums(self, prices: Prices, tau: float) -> Sums:
         """Sums over all users that are not sharp."""
+
     def change(self, prices: Floats, tau: float, step: Floats) -> float:
         """Largest change of differences of log costs, in windows."""
+
     def again(self, prices: Prices, tau: float, inverse: Floats) -> Told:
         """Users told apart at new prices."""
+
     @property
     def smooth_users(self) -> int:
         """How many are smooth."""
@@ -79,9 +82,13 @@ class Where:
 
 
 def follow(
-    now: Where, capacity: Floats, last: float, close: float = CLOSE, most: int | None = None,
+    now: Where,
+    capacity: Floats,
+    last: float,
+    close: float = CLOSE,
+    most: int | None = None,
     keep: Callable[[Where], None] | None = None,
-) -> Where:  # fmt: skip
+) -> Where:
     """The place at tau = `last`, or the furthest reached within `most` iterations.
 
     keep : called after every iteration, with the place from which `follow` would go on.
@@ -102,9 +109,12 @@ def _go_on(now: Where, capacity: Floats, last: float, close: float, most: int) -
     now.passes += now.told.smooth_users
     now.miss, now.inverse = newton.miss, newton.of_prices
     at_end = now.tau <= last
-    if at_end and newton.dual < 1e-9 and max(newton.uncentred, newton.sharp_uncentred) < 3 and (
-        newton.miss < close or (newton.miss < 1e-8 and newton.miss > 0.5 * now.best)
-    ):  # fmt: skip
+    if (
+        at_end
+        and newton.dual < 1e-9
+        and max(newton.uncentred, newton.sharp_uncentred) < 3
+        and (newton.miss < close or (newton.miss < 1e-8 and newton.miss > 0.5 * now.best))
+    ):
         return False
     now.best = min(now.best, newton.miss) if at_end else np.inf
     sharp = now.told.sharp

@@ -103,9 +103,14 @@ class Smooth:
         if users.limit is not None and self.mu is not None:
             shift = np.zeros((len(prices.label), base.shape[1])) if shift is None else shift
             case = limits.Case(
-                users.alpha, users.log_w[chunk], users.limit[chunk], base[prices.label].T, shift.T,
-                None if score is None else score.T, ~users.eligible[chunk],
-            )  # fmt: skip
+                users.alpha,
+                users.log_w[chunk],
+                users.limit[chunk],
+                base[prices.label].T,
+                shift.T,
+                None if score is None else score.T,
+                ~users.eligible[chunk],
+            )
             before, more = limits.solve(case, self.mu[chunk], tau)
             base += before
             shift += more
@@ -200,9 +205,14 @@ class Smooth:
 
 
 def _split(
-    base: Floats, shift: Floats | None, prices: Prices, score: Floats | None, far: Bools | None,
-    mu: Floats | None, tau: float,
-) -> Split:  # fmt: skip
+    base: Floats,
+    shift: Floats | None,
+    prices: Prices,
+    score: Floats | None,
+    far: Bools | None,
+    mu: Floats | None,
+    tau: float,
+) -> Split:
     """`Split` from costs at the base (G, n) and what is added to them (I, n)."""
     groups, servers = len(prices.heads), len(prices.label)
     log_base = np.log(base)

@@ -16,13 +16,7 @@ import numpy as np
 from fairopt.formulas.asked import Asked
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.instance.partition import Partition
-from fairopt.solving.engines.smoothed.kinds import (
-    ALIKE,
-    grouped,
-    rarely_shared,
-    swaying_of,
-    told,
-)
+from fairopt.solving.engines.smoothed.kinds import ALIKE, grouped, rarely_shared, swaying_of, told
 from fairopt.solving.engines.smoothed.prices import Prices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import Single
@@ -166,9 +160,7 @@ class Spread:
         return self.size - len(self.sharp.k)
 
     def _args(self, prices: Prices, tau: float) -> list[Any]:
-        return [
-            (self.source, k, self.terms, self.at[k], prices, tau) for k in range(self.parts)
-        ]
+        return [(self.source, k, self.terms, self.at[k], prices, tau) for k in range(self.parts)]
 
     def sums(self, prices: Prices, tau: float) -> Sums:
         """Sums over all users that are not sharp, in the order of partitions."""
@@ -225,14 +217,17 @@ def joined(parts: list[Users]) -> Users:
     """All users of several parts, in their order; limits where any part has them."""
     limit = None
     if any(part.limit is not None for part in parts):
-        limit = np.concatenate([
-            np.full(len(part), np.inf) if part.limit is None else part.limit for part in parts
-        ])  # fmt: skip
+        limit = np.concatenate(
+            [np.full(len(part), np.inf) if part.limit is None else part.limit for part in parts]
+        )
     return Users(
-        parts[0].alpha, np.concatenate([part.demand for part in parts]),
+        parts[0].alpha,
+        np.concatenate([part.demand for part in parts]),
         np.concatenate([part.log_w for part in parts]),
-        np.concatenate([part.eligible for part in parts]), None, limit,
-    )  # fmt: skip
+        np.concatenate([part.eligible for part in parts]),
+        None,
+        limit,
+    )
 
 
 def answered(args: Args, sharp: Floats) -> tuple[Floats, Floats | None]:

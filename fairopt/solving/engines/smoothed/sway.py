@@ -24,9 +24,15 @@ PIECE = 4096
 
 
 def swaying(
-    users: Users, close: Bools, log_least: Floats, ties: Bools, prices: Floats, mu: Floats | None,
-    tau: float, inverse: Floats,
-) -> Bools:  # fmt: skip
+    users: Users,
+    close: Bools,
+    log_least: Floats,
+    ties: Bools,
+    prices: Floats,
+    mu: Floats | None,
+    tau: float,
+    inverse: Floats,
+) -> Bools:
     """(N,) who moves the prices of a tie of servers that are `close` (N, I) by more than MOST.
 
     log_least : (N,) logarithm of the least price of a share. ties : (I, I) which may be.

@@ -39,11 +39,13 @@ class Users:
     def some(self, pick: Ints | slice, eligible: Bools | None = None) -> Users:
         """The users picked, in that order, perhaps with fewer servers."""
         return Users(
-            self.alpha, self.demand[pick], self.log_w[pick],
+            self.alpha,
+            self.demand[pick],
+            self.log_w[pick],
             self.eligible[pick] if eligible is None else eligible,
             None if self.log_score is None else self.log_score[pick],
             None if self.limit is None else self.limit[pick],
-        )  # fmt: skip
+        )
 
     def chunks(self, size: int = CHUNK) -> list[slice]:
         """Slices that together cover all users."""

@@ -55,9 +55,14 @@ def at_map(
     # mapped users meet their inequalities with equality, so these get a slack of 1e-10; the answer
     # is judged afterwards
     result = linprog(
-        -(gain @ tasks[:, :-1]), A_ub=np.vstack(rows), b_ub=np.concatenate(right) + 1e-10,
-        A_eq=use[mapped, :-1], b_eq=1.0 - use[mapped, -1], bounds=(0, None), method="highs",
-    )  # fmt: skip
+        -(gain @ tasks[:, :-1]),
+        A_ub=np.vstack(rows),
+        b_ub=np.concatenate(right) + 1e-10,
+        A_eq=use[mapped, :-1],
+        b_eq=1.0 - use[mapped, -1],
+        bounds=(0, None),
+        method="highs",
+    )
     if result.status != 0 or result.x is None:
         return None
     return np.asarray(tasks[:, :-1] @ result.x + tasks[:, -1])

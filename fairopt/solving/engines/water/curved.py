@@ -52,9 +52,7 @@ def _over(instance: Instance, tasks: Floats) -> Bools:
     return over
 
 
-def _highest(
-    instance: Instance, frozen: Floats, rising: Bools, low: float
-) -> tuple[float, float]:
+def _highest(instance: Instance, frozen: Floats, rising: Bools, low: float) -> tuple[float, float]:
     """The highest level that fits and the next number, or one at which all are at their limits."""
     high = max(2.0 * low, 1.0 / float(instance.weight.sum()))
     while not _over(instance, _at(instance, frozen, rising, high)).any():

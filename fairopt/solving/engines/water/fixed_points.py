@@ -128,11 +128,14 @@ def _ranked(instance: Instance, found: list[FixedPoint]) -> list[FixedPoint]:
     totals = [point.tasks.sum(axis=1) for point in found]
     return [
         FixedPoint(
-            p.tasks, p.order, p.from_nothing, p.hits,
+            p.tasks,
+            p.order,
+            p.from_nothing,
+            p.hits,
             tuple(k for k, other in enumerate(totals) if _dominates(other, totals[j])),
         )
         for j, p in enumerate(found)
-    ]  # fmt: skip
+    ]
 
 
 def _add(found: list[FixedPoint], new: FixedPoint) -> None:

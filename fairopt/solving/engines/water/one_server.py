@@ -59,9 +59,7 @@ def fill(rate: Floats, start: Floats, cap: Floats) -> Floats:
     return fill_in_turn(rate, start, cap)[0]
 
 
-def fill_in_turn(
-    rate: Floats, start: Floats, cap: Floats
-) -> tuple[Floats, list[tuple[int, Ints]]]:
+def fill_in_turn(rate: Floats, start: Floats, cap: Floats) -> tuple[Floats, list[tuple[int, Ints]]]:
     """As `fill`, with the resources in the order in which they were exhausted, each with the
     positions of the users that stopped with it, or since the one before at their caps."""
     level = start.copy()
