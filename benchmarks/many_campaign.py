@@ -109,9 +109,9 @@ def section(rows: list[str]) -> str:
             f"{DENSITIES[-1]:g} (three servers: 0.4 to 0.8) in turn: which method gave the answer",
             "of `fo.solve`, CPU seconds with judging. *Prices* is the path of this page, *closer*",
             "the path gone on, *second try* a path of smaller steps, *nearest point* what",
-            "the judge finds beside it, *interior* the method that begins anew where the path stalls.",
-            "Alpha 10 is not among them: where its path stalls, minutes go by in the other methods",
-            "(one of four seeds, ten servers). Made by",
+            "the judge finds beside it, *interior* the method that begins anew where the path",
+            "stalls. Alpha 10 is not among them: where its path stalls, minutes go by in the other",
+            "methods (one of four seeds, ten servers). Made by",
             "",
             "```sh",
             "OPENBLAS_NUM_THREADS=1 python benchmarks/many_campaign.py --write "
