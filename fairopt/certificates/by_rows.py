@@ -9,6 +9,7 @@ holds columns of one user alone, and is eliminated with it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,16 +79,16 @@ def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:
     free = np.where(tied, count[own] > 1, True) & ~limited
     damp = bend / (1 + PULL * bend / whole)
     ratio = np.where(plain, part / whole[own], 0.0)
-    needed = wanted.miss / (1 + PULL * bend / whole)
-    rise = np.where(plain, ratio * needed[own], 0.0)
     several = np.where((count > 1) & (lone < 0), whole / PULL, 0.0)
     s = a.square(np.where(free, part / PULL, 0.0)) + LOOSE * np.eye(size)
     s += a.by_user(ratio, own, np.where(lone < 0, damp, 0.0) - several)
-    block = None
-    if limited.any():
-        block, more = _blocks(wanted, lone, np.flatnonzero(limited))
-        rise = rise + more
+    groups = _grouped(wanted, lone, np.flatnonzero(limited))
+    block = _block(groups, held) if groups else None
+    if block is not None:
         s += a.around(block)
+    factors = factored(s)
+    if factors is None:
+        return None
 
     def moved(f: Floats) -> Floats:
         level = np.bincount(n[plain], (ratio * f)[plain], users)
@@ -96,26 +97,42 @@ def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:
         found = np.asarray(apart + together)
         return found if block is None else found + block @ f
 
-    dp = finite(s, a.times(moved(wanted.error) + rise) - wanted.left[shared])
-    if dp is None:
+    def step(error: Floats, left: Floats, miss: Floats) -> tuple[Floats, Floats, Floats]:
+        rise = np.where(plain, ratio * (miss / (1 + PULL * bend / whole))[own], 0.0)
+        for group in groups:
+            group.rise(rise, left[lone[group.users]], miss[group.users])
+        dp = factors(a.times(moved(error) + rise) - left[shared])
+        f = error - a.back(dp)
+        dz = moved(f) + rise
+        # -U dz - T dv = -miss; of users at a bound, the mean of their columns
+        risen = np.bincount(n[tied], dz[tied], users)
+        bent = np.where(bend > 0, bend, 1.0)
+        mean = np.bincount(n[tied], (part * f)[tied], users) / whole
+        dv = np.where(bend > 0, (miss - risen) / bent, -mean)
+        every = np.zeros(len(wanted.rows))
+        every[shared] = dp
+        if block is not None:  # what is left of a column's price is that of its limit
+            c = np.flatnonzero(limited)
+            each = _coefficient(wanted, lone)[c]
+            rest = (f[c] - PULL * dz[c] / part[c] + dv[n[c]]) * each * part[c]
+            some = np.unique(n[c])
+            size_of = np.bincount(n[c], each**2 * part[c], users)[some]
+            every[lone[some]] = np.bincount(n[c], rest, users)[some] / size_of
+        return dz, every, dv
+
+    found = step(wanted.error, wanted.left, wanted.miss)
+    # the pull costs half of the digits: once more, for what rows and prices still lack, by prices
+    # whose errors are small without it
+    dz, dp, dv = found
+    pull = min(PULL, float(np.abs(wanted.error).max(initial=0.0)))
+    used = np.bincount(wanted.row, wanted.entry * dz[wanted.each], len(wanted.rows))
+    dearer = np.bincount(wanted.each, wanted.entry * dp[wanted.row], held)
+    lacking = wanted.error - pull * dz / part - dearer + np.where(tied, dv[own], 0.0)
+    again = step(lacking, wanted.left - used + LOOSE * dp, np.zeros(users))
+    dz, dp, dv = (one + more for one, more in zip(found, again, strict=True))
+    if not all(np.isfinite(each).all() for each in (dz, dp, dv)):
         return None
-    f = wanted.error - a.back(dp)
-    dz = moved(f) + rise
-    # -U dz - T dv = -miss; of users at a bound, the mean of their columns
-    risen = np.bincount(n[tied], dz[tied], users)
-    bent = np.where(bend > 0, bend, 1.0)
-    mean = np.bincount(n[tied], (part * f)[tied], users) / whole
-    dv = np.where(bend > 0, (wanted.miss - risen) / bent, -mean)
-    every = np.zeros(len(wanted.rows))
-    every[shared] = dp
-    if block is not None:  # what is left of a column's price is that of its limit
-        c = np.flatnonzero(limited)
-        each = _coefficient(wanted, lone)[c]
-        left = (f[c] - PULL * dz[c] / part[c] + dv[n[c]]) * each * part[c]
-        some = np.unique(n[c])
-        size_of = np.bincount(n[c], each**2 * part[c], users)[some]
-        every[lone[some]] = np.bincount(n[c], left, users)[some] / size_of
-    return dz, every, dv
+    return dz, dp, dv
 
 
 @dataclass(frozen=True)
@@ -204,16 +221,30 @@ def _coefficient(wanted: Missing, lone: Ints) -> Floats:
     return found
 
 
-def _blocks(wanted: Missing, lone: Ints, columns: Ints) -> tuple[Any, Floats]:
-    """B (H, H) of the columns of users with rows of their own, and what these rows and the values
-    ask for, (H,)."""
-    from scipy.sparse import csr_array
+@dataclass(frozen=True)
+class _Group:
+    """Users (n,) with rows of their own and as many columns (n, k) that move; B of their columns
+    (n, k, k), the sums of its rows (n, k) before and the sum of those and bend (n, 1), and what
+    their own rows, (n, k), ask of them."""
 
+    users: Ints
+    columns: Ints
+    block: Floats
+    ones: Floats
+    whole: Floats
+    limit: Floats
+
+    def rise(self, found: Floats, left: Floats, miss: Floats) -> None:
+        """Into `found` (H,): what own rows of which so much is left, and values, ask for."""
+        limit = self.limit * left[:, None]
+        found[self.columns] = limit + self.ones * (miss - limit.sum(axis=1))[:, None] / self.whole
+
+
+def _grouped(wanted: Missing, lone: Ints, columns: Ints) -> list[_Group]:
+    """Users with rows of their own, by how many of these columns are theirs."""
     columns = columns[np.argsort(wanted.owner[columns], kind="stable")]
     users, first, count = np.unique(wanted.owner[columns], return_index=True, return_counts=True)
-    entry, held = _coefficient(wanted, lone), len(wanted.owner)
-    rise = np.zeros(held)
-    one, two, value = [], [], []
+    entry, found = _coefficient(wanted, lone), []
     for k in np.unique(count).tolist():
         some = count == k
         n, own = users[some], columns[first[some][:, None] + np.arange(k)]
@@ -225,15 +256,36 @@ def _blocks(wanted: Missing, lone: Ints, columns: Ints) -> tuple[Any, Floats]:
         else:
             b = weight[:, :, None] * np.eye(k) - wa[:, :, None] * wa[:, None] / size[:, None, None]
         ones = b.sum(axis=2)
-        limit = wa * (wanted.left[lone[n]] / size)[:, None]
         whole = (ones.sum(axis=1) + np.maximum(wanted.bend[n], LOOSE))[:, None]
-        rise[own] = limit + ones * (wanted.miss[n] - limit.sum(axis=1))[:, None] / whole
         b = b - ones[:, :, None] * ones[:, None] / whole[:, :, None]
-        one.append(np.repeat(own, k, axis=1).ravel())
-        two.append(np.tile(own, (1, k)).ravel())
-        value.append(b.ravel())
-    at = np.concatenate(one), np.concatenate(two)
-    return csr_array((np.concatenate(value), at), shape=(held, held)), rise
+        found.append(_Group(n, own, b, ones, whole, wa / size[:, None]))
+    return found
+
+
+def _block(groups: list[_Group], held: int) -> Any:
+    """B (H, H) of the columns of users with rows of their own."""
+    from scipy.sparse import csr_array
+
+    widths = [group.columns.shape[1] for group in groups]
+    one = [
+        np.repeat(group.columns, k, axis=1).ravel() for group, k in zip(groups, widths, strict=True)
+    ]
+    two = [np.tile(group.columns, (1, k)).ravel() for group, k in zip(groups, widths, strict=True)]
+    value = np.concatenate([group.block.ravel() for group in groups])
+    return csr_array((value, (np.concatenate(one), np.concatenate(two))), shape=(held, held))
+
+
+def factored(matrix: Floats) -> Callable[[Floats], Floats] | None:
+    """What solves a system with this matrix; None where it is singular."""
+    from scipy.linalg import get_lapack_funcs
+
+    if not np.isfinite(matrix).all():
+        return None
+    factor, solve = get_lapack_funcs(("getrf", "getrs"), (matrix,))
+    lu, pivots, info = factor(matrix, overwrite_a=True)
+    if info != 0:
+        return None
+    return lambda right: np.asarray(solve(lu, pivots, right)[0], dtype=np.float64)
 
 
 def finite(matrix: Floats, right: Floats) -> Floats | None:

@@ -23,12 +23,14 @@ from fairopt.certificates.search import ENOUGH, Found, place_of, search
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.instance import Bools, Floats, Ints
 
-FEW = 500
-"""users and rows up to which more than two floats are tried"""
+FEW, MORE = 500, 3_000
+"""users and rows up to which other prices are tried; up to which more than two floats are"""
 CLOSE = ((50_000, 2e-7), (0, 1e-8))
 """bounds that are enough of more users than FEW, by the least number of users"""
 MOST_PARTS = 12
 """floats of a number at most: with more, money would underflow"""
+SOME = 4
+"""floats at most of more users and rows than FEW"""
 CLEAR = 1.01
 """what a share is off by at most, in what it is off by at least, that needs no other search"""
 SINGLY = 8
@@ -67,8 +69,12 @@ def told(question: Question, answer: Given, guess: Guess) -> Told:
 
 
 def few(question: Question) -> bool:
-    """Whether more than two floats, and other prices, are tried."""
-    return question.users + int(question.rules.sum()) <= FEW
+    """Whether other prices are tried, and as many floats as are needed."""
+    return _size(question) <= FEW
+
+
+def _size(question: Question) -> int:
+    return question.users + int(question.rules.sum())
 
 
 def _alone(question: Question, answer: Given, guess: Callable[[], Given], first: Told) -> Told:
@@ -116,7 +122,8 @@ def _more(question: Question, answer: Given, judged: Given, first: Told) -> Told
     """The same with as many floats as the lightest user needs; and whatever the prices prove."""
     if not first.off.max() <= TOLERANCE and not first.surely.max() > TOLERANCE:
         floats = _digits(question, answer)
-        if few(question) and floats > 2:
+        most = MOST_PARTS if few(question) else SOME
+        if _size(question) <= MORE and 2 < floats <= most:
             first = _closer(question, judged, first, _searched(question, answer, judged, floats))
     if not np.isfinite(first.off).all():
         with np.errstate(all="ignore"):
