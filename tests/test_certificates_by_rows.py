@@ -109,3 +109,33 @@ def test_limits_that_are_rows_of_many_users() -> None:
     less = found.tasks.copy()
     less[7] *= 1 - 1e-4
     assert not fo.certify(found.with_(tasks=less, certificate=None)).certified
+
+
+def one_light(weight: float) -> fo.Instance:
+    """500 users on 60 servers, of whom one has a weight of its own."""
+    rng = np.random.default_rng(3)
+    demand, capacity = rng.uniform(0.1, 1, (500, 4)), rng.uniform(5, 20, (60, 4))
+    placement = rng.random((500, 60)) < 0.1
+    placement[np.arange(500), rng.integers(0, 60, 500)] = True
+    weights = np.ones(500)
+    weights[5] = weight
+    return fo.Instance(demand, capacity, placement, weight=weights)
+
+
+@pytest.mark.parametrize("weight", [1e-7, 1e-12, 1e-20])
+def test_one_light_user_among_many_is_proved(weight: float) -> None:
+    """What is left by a step is refined, and of the lightest more floats are taken."""
+    alloc = fo.solve(one_light(weight), fo.ProportionalFair())
+    assert alloc.certificate.certified
+    tasks = alloc.tasks.copy()
+    tasks[5] *= 0.99
+    short = fo.certify(alloc.with_(tasks=tasks))
+    assert short.verdict == "refuted"
+    assert short.residual >= 0.01
+
+
+def test_no_minutes_for_what_no_other_method_finds_better() -> None:
+    """A user of 1e-30 of the weight needs more floats than are tried of so many users."""
+    alloc = fo.solve(one_light(1e-30), fo.ProportionalFair(), uncertified="return")
+    assert not alloc.certificate.certified
+    assert {step["step"] for step in alloc.steps} <= {"interior", "nearby", "polish"}

@@ -262,6 +262,7 @@ def nearer(alloc: Allocation) -> dict[str, Floats] | None:
 
 
 __all__ = [
+    "SURE",
     "Proof",
     "ends_by_prices",
     "gap_by_prices",

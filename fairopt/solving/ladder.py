@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.proof import sight
+from fairopt.certificates.proof import SURE, sight
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance
@@ -69,7 +69,7 @@ class Ladder(Best):
         SolverFailure : no step gave an answer.
         """
         failures: list[str] = []
-        if solver in ("auto", "interior") and self._interior():
+        if solver in ("auto", "interior") and (self._interior() or self._no_other_helps()):
             return self.found()
         if self.question.alpha == 0 and solver in ("auto", "interior") and self._simplex():
             return self.found()
@@ -141,6 +141,11 @@ class Ladder(Best):
         if point is not None and self.polished and rough and self._small():
             self.judge("polish", polish(self.question, point))
         return self.error <= self.gap
+
+    def _no_other_helps(self) -> bool:
+        """Whether what is left takes minutes and is known to have fewer digits than the answer: of
+        many pairs, one whose gap is small already, though somebody's share is not proved."""
+        return len(self.question.pairs[0]) > SMALL and self.rank[1] <= SURE
 
     def _by_prices(self) -> bool:
         """Very many users: one pool of all servers, else prices smoothed; whether that is enough.

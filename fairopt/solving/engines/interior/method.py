@@ -56,6 +56,8 @@ SPREAD = 10.0
 """a correction leaves products alone that are within this factor of their targets"""
 INERTIA = 0.1
 """a user's money falls to no less than this part of it per iteration"""
+LIGHTEST = 20.0
+"""log of the ratio of weights, to the power of 1/alpha, from which a start may fail"""
 RAISE, LOWER = 1.7, 0.5
 """factors of the exponent from stage to stage"""
 
@@ -63,7 +65,22 @@ RAISE, LOWER = 1.7, 0.5
 def follow(question: Question) -> Point | None:
     """The best point found, or None if the method did not come close."""
     with np.errstate(all="ignore"):
-        return _Method(question).run()
+        found = _Method(question).run()
+        return _lifted(question) if found is None and question.alpha > 0 else found
+
+
+def _lifted(question: Question) -> Point | None:
+    """The point where users of hardly any weight are given more of it, their tasks then made as
+    many fewer: prices hardly change, and the first steps have no numbers that are too small."""
+    log_w = np.maximum(question.log_w, question.log_w.max() - LIGHTEST * question.alpha)
+    more = log_w - question.log_w
+    if not more.any():
+        return None
+    point = _Method(question.at(question.alpha, log_w)).run()
+    if point is None:
+        return None
+    less = np.exp(-more / question.alpha)
+    return Point(point.x * less[question.pairs[0]], point.rows, point.limits * less)
 
 
 class _Method(Measures):
