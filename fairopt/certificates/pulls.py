@@ -45,7 +45,8 @@ class Rows(NamedTuple):
 
     Parameters
     ----------
-    matrix : sparse (K, P + F + flows). unit : (K,) a typical amount. most : (flows,) at most.
+    matrix : sparse (K, P + F + flows), by entries. unit : (K,) a typical amount.
+    most : (flows,) at most.
     give : (K,) elasticity. across : (K,) rows of levels. flow : (K,) of the row; times : (K,).
     owner : (K,) user.
     """
@@ -110,10 +111,13 @@ def penalised(alloc: Allocation) -> bool:
 
 def below(matrix: Any, more: Rows) -> Any:
     """A matrix (M, P + F), by columns, with the rows and flows appended."""
-    from scipy.sparse import csc_array, hstack, vstack
+    from scipy.sparse import coo_array
 
-    empty = csc_array((matrix.shape[0], len(more.most)))
-    return vstack([hstack([matrix, empty]), more.matrix]).tocsc()
+    mine, theirs = matrix.tocoo(), more.matrix
+    shape = matrix.shape[0] + theirs.shape[0], theirs.shape[1]
+    row = np.concatenate([mine.row, theirs.row + matrix.shape[0]])
+    column = np.concatenate([mine.col, theirs.col])
+    return coo_array((np.concatenate([mine.data, theirs.data]), (row, column)), shape).tocsc()
 
 
 def of(more: Rows, row_unit: Floats, flow_unit: Floats) -> Pulls:
@@ -165,7 +169,7 @@ def rows(alloc: Allocation, low: Lowered, alone: Floats) -> Rows | None:
         shape=(count[-1], width + flows),
     )
     return Rows(
-        matrix.tocsc(),
+        matrix,
         np.concatenate([part.unit for part in made]),
         np.array([part.most for part in made]),
         np.concatenate([part.give for part in made]),

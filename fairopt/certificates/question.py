@@ -26,7 +26,7 @@ from fairopt.errors import UsageError
 from fairopt.formulas import penalties, rows, welfare
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.formulas.lowered import DOWN_OF_TWO, LIMIT, QUOTA, RULE, Lowered, lower
-from fairopt.instance import Bools, Floats, Ints, remembered
+from fairopt.instance import Bools, Floats, Instance, Ints, remembered
 
 NEGLIGIBLE = 1e-9
 """a share below this part of what the user is due of what it could have alone, or of its limit,
@@ -294,33 +294,63 @@ def _plain(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question
     )
 
 
-def _ruled(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question:
-    """Any rules: the lowered system."""
-    inst = alloc.instance
-    low = lower(inst, alloc.score)
-    users, owner, score = inst.shape[0], low.owner, low.score
-    top, best, within = (np.zeros(users) for _ in range(3))
+@dataclass(frozen=True)
+class _Form:
+    """What an instance and its scores (N, I) and floors (N,) say of a question with any rules: the
+    lowered system, its matrix by columns, which columns are shut (P,), the most tasks that each
+    may hold (P,), and of users what `_Users` knows."""
+
+    score: Floats
+    floor: Floats
+    low: Lowered
+    matrix: Any
+    shut: Bools
+    alone: Floats
+    of_users: tuple[Floats, Floats, Floats, Floats, Floats, Floats, Bools | None]
+
+
+def _form(inst: Instance, score: Floats, floor: Floats) -> _Form:
+    """The form, kept with the instance until it is asked with other scores: sweeps ask again and
+    again with the same."""
+    kept: _Form | None = inst.__dict__.get("_form")
+    if kept is not None:
+        same = np.array_equal(kept.score, score) and np.array_equal(kept.floor, floor)
+        if same:
+            return kept
+    low = lower(inst, score)
+    users, owner, worth = inst.shape[0], low.owner, low.score
+    top, best, within, most = (np.zeros(users) for _ in range(4))
     bottom = np.full(users, np.inf)
-    np.maximum.at(top, owner, score)
+    np.maximum.at(top, owner, worth)
     # a floor that is all that the limit allows leaves a user the columns of the best score alone
-    forced = np.isfinite(inst.limit) & (terms.floor >= inst.limit * top * (1 - ULPS))
-    shut = low.empty | (forced[owner] & (score < top[owner]))
-    np.minimum.at(bottom, owner[~shut], score[~shut])
+    forced = np.isfinite(inst.limit) & (floor >= inst.limit * top * (1 - ULPS))
+    shut = low.empty | (forced[owner] & (worth < top[owner]))
+    np.minimum.at(bottom, owner[~shut], worth[~shut])
     full = low.matrix.tocsc()
     entries = full[:, : low.columns].tocoo()
     room, takes = _room(low, full), entries.data > 0
     alone = np.full(low.columns, np.inf)
     np.minimum.at(alone, entries.col[takes], room[entries.row[takes]] / entries.data[takes])
-    np.maximum.at(best, owner, score * alone)
-    np.maximum.at(within, owner, score * np.minimum(alone, inst.limit[owner]))
-    most = np.zeros(users)
-    np.maximum.at(most, owner, np.minimum(alone, inst.limit[owner]))
-    every = np.asarray(np.bincount(owner, score * alone, users), dtype=np.float64)
+    limited = np.minimum(alone, inst.limit[owner])
+    np.maximum.at(best, owner, worth * alone)
+    np.maximum.at(within, owner, worth * limited)
+    np.maximum.at(most, owner, limited)
+    every = np.asarray(np.bincount(owner, worth * alone, users), dtype=np.float64)
     paid = low.paid if low.shape[6] else None
     paid = paid if paid is not None and paid.any() else None
-    known = _Users(alloc, terms, kind, top, bottom, most, best, within, every, paid)
+    of_users = top, bottom, most, best, within, every, paid
+    found = _Form(score.copy(), floor.copy(), low, full, shut, alone, of_users)
+    inst.__dict__["_form"] = found
+    return found
+
+
+def _ruled(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question:
+    """Any rules: the lowered system."""
+    form = _form(alloc.instance, alloc.score, terms.floor)
+    low, shut, full = form.low, form.shut, form.matrix
+    known = _Users(alloc, terms, kind, *form.of_users)
     keep = kept_rows(low, known.same)
-    more = pulls.rows(alloc, low, alone)
+    more = pulls.rows(alloc, low, form.alone)
     rhs, unit = low.rhs[keep], low.unit[keep]
     further = None
     if low.shape[6]:
