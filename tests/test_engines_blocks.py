@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy.sparse import block_diag, csr_array
 
 import fairopt as fo
-from fairopt.solving.engines.quotas import blocks, interior, sharpened
+from fairopt.solving.engines.path import blocks
+from fairopt.solving.engines.quotas import sharpened
 
 
 def test_the_solution_is_that_of_the_whole():
@@ -65,8 +67,16 @@ def test_a_large_system_is_solved_by_its_factor(monkeypatch):
     rng = np.random.default_rng(0)
     body = rng.normal(size=(9, 9))
     matrix, right = body @ body.T, rng.normal(size=9)
-    slow = interior.least(matrix, right)
-    monkeypatch.setattr(interior, "MANY", 1)
-    np.testing.assert_allclose(interior.least(matrix, right), slow, rtol=1e-6)
+    slow = sharpened.least(matrix, right)
+    monkeypatch.setattr(sharpened, "MANY", 1)
+    np.testing.assert_allclose(sharpened.least(matrix, right), slow, rtol=1e-6)
     singular = np.ones((9, 9))
-    np.testing.assert_allclose(singular @ interior.least(singular, np.ones(9)), 1, rtol=1e-9)
+    np.testing.assert_allclose(singular @ sharpened.least(singular, np.ones(9)), 1, rtol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [9, 600])
+def test_a_system_with_entries_that_are_no_numbers_moves_nothing(rows):
+    """Marginal values may be too many decades apart for floating point."""
+    matrix, right = np.eye(rows), np.ones(rows)
+    for spoiled, beside in ((np.where(matrix > 0, np.nan, 0.0), right), (matrix, right * np.inf)):
+        assert not sharpened.least(spoiled, beside).any()

@@ -24,7 +24,7 @@ from fairopt.certificates.steps import SPARE, missing, solved
 from fairopt.formulas import welfare
 from fairopt.instance import Bools, Floats, Ints
 
-STEPS, ENOUGH = 14, 1e-13
+STEPS, ENOUGH = 14, 5e-13
 """most steps with two floats; a bound that needs no better one"""
 KNOWN = 1e-7
 """a bound with which the search is not begun again"""

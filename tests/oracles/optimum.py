@@ -209,7 +209,9 @@ class _Path:
         return [[n for n in range(q.users) if amount[k, n] > whole[n] / 4] for k in rows]
 
     def _stepped(self) -> bool:
-        """A step with a corrector; False where the system has no answer."""
+        """A step with a corrector; False where the system has no answer, or too few digits."""
+        if not self.s.all():
+            return False
         alpha, a, u = self.alpha, self.a, self.u
         r1 = a.T @ self.p - u.T @ self.v
         r2 = a @ self.z + self.s - self.b

@@ -21,10 +21,12 @@ TURNS = 3
 
 def fits(users: int, b: Any) -> bool:
     """Whether rows of the matrix b (M, P) are many, users few, and blocks small."""
+    from scipy.sparse import csr_array
+
     rows = b.shape[0]
     if rows < LARGE or users > FEWER * rows:
         return False
-    return bool(np.diff((b @ b.T).indptr).max() <= SMALL)
+    return bool(np.diff((csr_array(b) @ csr_array(b).T).indptr).max() <= SMALL)
 
 
 class Blocks:

@@ -1,0 +1,104 @@
+"""The answer at the end of the path, in the units of the question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.errors import SolverFailure
+from fairopt.formulas.lowered import Lowered
+from fairopt.instance import Bools, Floats
+from fairopt.solving.engines.path.method import Path
+
+CLEAR = 1e-6
+"""a column, or a price, that is smaller by this than what vanishes with it is nothing"""
+MOST = 600.0
+"""log of the largest number that prices are multiplied by"""
+NEAR = 1e-4
+"""a larger error is a failure"""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """x (P,) tasks of the columns, price (M,) of the rows, nu (N,), steps made, what is left."""
+
+    x: Floats
+    price: Floats
+    nu: Floats
+    steps: int
+    left: float
+
+
+def solve(
+    low: Lowered,
+    log_w: Floats,
+    alpha: float,
+    floor: Floats,
+    added: bool,
+    unit: Floats,
+    active: Bools | None = None,
+) -> Answer:
+    """The alpha-fair answer, alpha > 0.
+
+    Parameters
+    ----------
+    log_w : (N,) log W. floor : (N,) sigma. added : whether g is of s - sigma.
+    unit : (N,) > 0, a share of about the size expected of each user.
+    active : (N,) who counts in the objective; others keep their floors. Default all.
+
+    Raises
+    ------
+    SolverFailure : the steps became too short, or no number.
+    """
+    active = np.ones(len(unit), bool) if active is None else active
+    with np.errstate(all="ignore"):  # it sees what is no number itself
+        path = Path(low, log_w, alpha, floor, added, unit, active)
+        state, left = path.run()
+        if not left < NEAR:
+            raise SolverFailure(f"interior: stopped at an error of {left:.2g}")
+        x, price, pledge = _cleared(path, state)
+        # prices are of the welfare with the heaviest W = 1
+        given = log_w + (1 - alpha) * np.log(unit)
+        log_money = (given - path.log_true)[active][0] - log_w.max()
+        money = np.exp(np.clip(log_money, -MOST, MOST))
+    return Answer(
+        x * path.frame.size[: len(x)],
+        price[: len(low.rhs)] / low.unit * money,
+        pledge / unit * money,
+        path.steps,
+        left,
+    )
+
+
+def _cleared(path: Path, state: Floats) -> tuple[Floats, Floats, Floats]:
+    """Columns (P,), prices (rows,) and prices of floors (N,), each 0 where it is nothing."""
+    frame, layout = path.frame, path.layout
+    s, missing = layout.parts(state), path.missing(state)
+    z, tasks = s.z.copy(), frame.tasks
+    held, q = missing.held[frame.owner], missing.q[frame.owner]
+    # beyond the cheapest of a user's columns, which it keeps
+    dearer = s.dear[:tasks] - frame.smallest(s.dear[:tasks])[frame.owner]
+    z[:tasks] = np.where(z[:tasks] / held < CLEAR * dearer / q, 0.0, z[:tasks])
+    # the largest part of anybody's money that a row takes
+    paid = np.where(frame.is_task, frame.to(missing.held * missing.q), 1.0)
+    part = np.zeros(len(s.price))
+    entry = np.where(frame.is_task[frame.column], np.abs(frame.value), 0.0)
+    np.maximum.at(part, frame.row, entry * z[frame.column] / paid[frame.column])
+    part[frame.count :] = np.where(
+        frame.is_task[frame.bounded], np.abs(frame.bound) * z[frame.bounded], 1.0
+    )
+    part[frame.count :] /= paid[frame.bounded]
+    cleared = np.where(s.price * part < CLEAR * s.slack, 0.0, s.price)
+    price = np.zeros(frame.rows)
+    price[frame.shared], price[frame.alone] = cleared[: frame.count], cleared[frame.count :]
+    rent = layout.of_limits(s.rent)
+    # beyond the smaller weight that a user at its limit counted with
+    log_value = np.minimum(path.log_true - path.alpha * np.log(s.share), MOST)
+    beyond = np.exp(log_value) - np.exp(path.log_w - path.alpha * np.log(s.share))
+    rent += np.maximum(beyond, 0.0) / np.where(frame.limited, frame.least_limit, 1.0)
+    mine = layout.limited
+    price[frame.row_of_limit[mine]] = rent[mine] / frame.rhs_limit[mine]
+    pledge = np.zeros(frame.users)
+    pledge[layout.floored] = s.pledge
+    return z[:tasks], price, pledge
