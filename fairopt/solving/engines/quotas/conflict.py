@@ -23,6 +23,10 @@ FITS = 1e-9
 SURE = 1e-9
 """prices of less than this part of all money say nothing"""
 
+LARGER = 1.001
+"""times the floors that are tried at most, to show that nobody is stuck at its own"""
+SURELY = 1e-6
+"""part by which larger floors have to fit"""
 RISES = 1e-9
 """a user that can rise by less than this part of what it could have alone cannot"""
 
@@ -85,7 +89,7 @@ def stuck(low: Lowered, floor: Floats, alone: Floats) -> Stuck:
     ----------
     alone : (N,) > 0, share of each user alone, about.
     """
-    if not floor.any() and _all_rise(low):
+    if _all_rise(low) and (not floor.any() or _larger_fit(low, floor)):
         return Stuck(np.zeros(len(floor), bool), ())
     model = Model(low, np.maximum(floor, 1e-3 * alone), 1.0)
     rising = np.ones(len(floor), bool)
@@ -102,15 +106,26 @@ def stuck(low: Lowered, floor: Floats, alone: Floats) -> Stuck:
 
 
 def _all_rise(low: Lowered) -> bool:
-    """Whether, plainly, everybody can have a little: every row leaves room for some of each task
-    that counts in it."""
-    data = low.matrix.data
-    return not len(low.low) and bool((low.rhs > 0).all() and (data >= 0).all())
+    """Whether, plainly, everybody can have a little: nothing may be lent, and then every row of
+    some column of each user leaves room."""
+    if not ((low.low <= 0) & (low.high >= 0)).all() or (low.rhs < 0).any():
+        return False
+    tasks = low.matrix[:, : low.columns].tocoo()
+    shut = np.zeros(low.columns, dtype=bool)
+    shut[tasks.col[(tasks.data > 0) & (low.rhs[tasks.row] == 0)]] = True
+    return bool((np.bincount(low.owner[~shut], minlength=low.shape[0]) > 0).all())
 
 
-def _cut(model: Model, floor: Floats) -> Found:
+def _larger_fit(low: Lowered, floor: Floats) -> bool:
+    """Whether larger floors fit as well: with a little of everything beside them, nobody is stuck
+    at its own."""
+    model = Model(low, np.where(floor > 0, floor, 1.0), 1.0)
+    return _cut(model, floor, LARGER).t > 1 + SURELY
+
+
+def _cut(model: Model, floor: Floats, most: float = 1.0) -> Found:
     model.targets(floor, np.zeros_like(floor))
-    return model.highest(0.0, 1.0)
+    return model.highest(0.0, most)
 
 
 def _pays(low: Lowered, found: Found) -> Bools:
