@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from fairopt import markup
@@ -96,7 +97,6 @@ def rows(instance: Instance, seed: int = 0) -> Comparison:
     from fairopt.solving import solve
 
     instance.only_linear("compare")
-    instance.only_plain("compare")
     table = Comparison()
     for name, notion in NOTIONS.items():
         for parameters in notion.compared:
@@ -128,7 +128,10 @@ def judged(answer: Allocation) -> dict[str, Any]:
     used, there = answer.used.sum(axis=0), inst.pool.sum(axis=0)
     # one scale for all notions: tasks relative to what the user could run alone, by weight
     level = answer.totals / inst.alone.sum(axis=1) / inst.weight
-    checks = {name: judge(answer) for name, judge in PROPERTIES.items()}
+    checks = {}
+    for name, judge in PROPERTIES.items():
+        with suppress(UsageError):  # what is not defined beside modes or rules is left out
+            checks[name] = judge(answer)
     return {
         "status": "answered",
         "totals": dict(zip(inst.users, answer.totals.tolist(), strict=True)),

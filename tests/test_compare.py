@@ -12,6 +12,7 @@ import fairopt as fo
 from fairopt import solving
 from fairopt.allocation.check import UNPROVED, Certificate
 from fairopt.cli import run
+from fairopt.compare import rows as compared
 from fairopt.filling import SCHEDULERS
 from fairopt.notions import NOTIONS
 
@@ -80,3 +81,13 @@ def test_a_failed_solver_is_a_row_and_exit_code_4(monkeypatch, capsys):
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert {row["status"] for row in rows if row["name"] in NOTIONS} <= {"failed", "refused"}
     assert all(row["status"] == "answered" for row in rows if row["name"].startswith("fill:"))
+
+
+@pytest.mark.parametrize("name", ["quotas/g1", "quotas/gavel", "quotas/m1"])
+def test_quotas_and_modes_are_compared_by_those_who_know_them(name):
+    """Who does not take them says why; properties that are not defined there are left out."""
+    table = compared(fo.read(name).instance)
+    answered = {row["name"] for row in table if row["status"] == "answered"}
+    assert answered == {"throughput", "proportional", "alpha-fair", "max-min"}
+    assert all(row["verdict"] == "certified" for row in table if row["status"] == "answered")
+    assert all("found" in row["reason"] for row in table if row["status"] == "refused")
