@@ -21,6 +21,7 @@ import numpy as np
 from fairopt.errors import SolverFailure
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats
+from fairopt.solving.engines.quotas.least import least
 from fairopt.solving.engines.quotas.problem import Problem, State
 from fairopt.solving.engines.quotas.scaled import standard
 from fairopt.solving.engines.quotas.step import System, longest
@@ -45,8 +46,6 @@ FILLING = 15
 """rounds in which a first point is looked for"""
 WIDE = 1e-4
 """part of their mean below which no product may fall"""
-MANY = 500
-"""rows of a large system"""
 SHORT = 0.995
 """part of the way to the border that a step goes"""
 
@@ -98,21 +97,6 @@ def solve(
         steps,
         left,
     )
-
-
-def least(matrix: Floats, right: Floats) -> Floats:
-    """What solves a symmetric system, the least of it if that is not one; large ones are tried by a
-    factor first, which is much faster."""
-    from scipy.linalg import cho_factor, cho_solve
-
-    if len(right) > MANY:
-        try:
-            found = np.asarray(cho_solve(cho_factor(matrix), right), dtype=np.float64)
-            if np.isfinite(found).all():
-                return found
-        except np.linalg.LinAlgError:
-            pass
-    return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-13)[0], dtype=np.float64)
 
 
 class _Method(Problem):
