@@ -20,8 +20,9 @@ from fairopt.formulas.lowered import Lowered, lower
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions import MaxMin, Notion
 from fairopt.solving.engines.answer import How
+from fairopt.solving.engines.path import along
 from fairopt.solving.engines.programs import conic
-from fairopt.solving.engines.quotas import conflict, interior, naming, own_conflict, rounds, stated
+from fairopt.solving.engines.quotas import conflict, naming, own_conflict, rounds, stated
 from fairopt.solving.engines.quotas.sharpened import sharpened
 
 NOTHING = 1e-15
@@ -133,7 +134,7 @@ def _fair(
         return _nested(instance, notion, score, replace(asked, added=True), low, how)
 
     def interiors() -> tuple[Floats, Floats, Floats, dict[str, Any]]:
-        found = interior.solve(*terms, active)
+        found = along.solve(*terms, active)
         nu = np.where(active, found.nu, _beyond(low, found.price, log_w, alpha, asked))
         return found.x, found.price, nu, {"steps": found.steps, "error": found.left}
 
