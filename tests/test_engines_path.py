@@ -144,6 +144,14 @@ def test_a_path_that_ends_early_says_so():
         answer(pool(), 1.0, floor=np.array([6.0, 6.0, 6.0]))
 
 
+def test_stages_that_lead_nowhere_are_tried_in_other_strides():
+    """A steep question of which stages by 2 end at an error of .2."""
+    inst = drawn(19, "tree floor bound quota limit mode")
+    found = fo.solve(inst, fo.AlphaFair(10))
+    assert found.certificate.certified and found.steps[0]["residual"] < 1e-6
+    assert [one["step"] for one in found.steps] == ["interior, all rules"]
+
+
 def test_slices_are_solved_in_blocks(monkeypatch):
     rng = np.random.default_rng(2)
     base = fo.Instance(rng.uniform(0.2, 2, (6, 3)), [[3.0] * 3])

@@ -17,7 +17,7 @@ from fairopt.solving.engines.path.frame import Frame
 from fairopt.solving.engines.path.start import start
 from fairopt.solving.engines.path.state import Errors, Parts
 from fairopt.solving.engines.path.steps import step
-from fairopt.solving.engines.path.weights import Weights
+from fairopt.solving.engines.path.weights import EASY, Weights
 
 MOST, PATIENCE = 150, 10
 """steps of a stage; steps without progress after which it ends"""
@@ -25,6 +25,8 @@ HALF_WAY, NEAR, GOOD, END = 1e-2, 1e-11, 1e-14, 5e-15
 """errors at which a stage ends, at which less patience is due, and at which the last one ends"""
 ENOUGH = 1e-4
 """a larger error is a failure"""
+STRIDES = 2.0, 1.5
+"""factors between stages; the second where a stage begun from the first's ends has no way on"""
 CLEAR = 1e-6
 """what is this much smaller than what it goes to zero with is zero"""
 
@@ -64,12 +66,15 @@ def solve(
     """
     everybody = np.ones(len(unit), bool) if active is None else active
     with np.errstate(all="ignore"):  # what is no number ends the path by itself
-        of = Weights(Frame(low, unit), log_w, alpha, floor, added, unit, everybody)
-        path = _Path(of)
-        state, left = path.run()
-        if not left < ENOUGH:
-            raise SolverFailure(f"path: stopped at an error of {left:.2g}")
-        return _answer(of, state, low, log_w, unit, path.steps, left)
+        frame, steps = Frame(low, unit), 0
+        for stride in STRIDES if alpha > EASY else STRIDES[:1]:
+            of = Weights(frame, log_w, alpha, floor, added, unit, everybody, stride)
+            path = _Path(of)
+            state, left = path.run()
+            steps += path.steps
+            if left < ENOUGH:
+                return _answer(of, state, low, log_w, unit, steps, left)
+        raise SolverFailure(f"path: stopped at an error of {left:.2g}")
 
 
 class _Path:

@@ -13,8 +13,8 @@ from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.path.frame import Frame
 from fairopt.solving.engines.path.state import Conditions, Parts
 
-EASY, STRIDE, PACE = 2.0, 2.0, 25.0
-"""alpha of the first stage; factor between stages; most by which values may move apart (log)"""
+EASY, PACE = 2.0, 25.0
+"""alpha of the first stage; most by which values may move apart from one to the next (log)"""
 FAR = 30.0
 """value at a limit in what the user pays, at most"""
 CHANGE = 3.0
@@ -25,7 +25,7 @@ class Weights(Conditions):
     """The conditions with the weights of a stage.
 
     log_w : (N,) in use; log_true : (N,) before users at limits were made lighter. free : (N,) who
-    is not at its limit. target : alpha asked for.
+    is not at its limit. target : alpha asked for. stride : factor between stages.
     """
 
     beyond = FAR
@@ -39,9 +39,10 @@ class Weights(Conditions):
         added: bool,
         unit: Floats,
         active: Bools,
+        stride: float,
     ) -> None:
         super().__init__(frame, floor / unit, added, active)
-        self.target, self.first = alpha, min(alpha, EASY)
+        self.target, self.first, self.stride = alpha, min(alpha, EASY), stride
         self.log_phi, self.log_unit = log_w / alpha, np.log(unit)
         self.free = np.ones(frame.users, bool)
         self.log_true = self.log_w
@@ -130,7 +131,7 @@ class Weights(Conditions):
         apart = (self.log_phi - self.log_unit - np.log(share))[self.active & self.free]
         wide = float(np.ptp(apart)) if len(apart) else 0.0
         pace = max(PACE / max(wide, 1e-9), 0.02 * self.alpha)
-        return min(self.target, STRIDE * self.alpha, self.alpha + pace)
+        return min(self.target, self.stride * self.alpha, self.alpha + pace)
 
     def _reset(self, s: Parts, before: Floats, more: Floats, rent: Floats) -> None:
         """What columns are dearer, at the new prices; who holds little of one holds less."""
@@ -146,4 +147,4 @@ class Weights(Conditions):
         s.dear[:] = dear
 
 
-__all__ = ["Weights"]
+__all__ = ["EASY", "Weights"]
