@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.allocation import Blocked, pair_cost
+from fairopt.allocation import Blocked
 from fairopt.errors import BadInput, MissingExtra
 
 
@@ -123,12 +123,6 @@ def test_blocked_by_its_own_limit():
     assert a.blocked[0] == Blocked("A", None, None, None)
     priced = a.with_(prices=[[0.1, 0], [0.1, 0]], limit_prices=[0.7, 0])
     assert priced.blocked == (Blocked("A", None, None, 0.7), Blocked("B", "s", "cpu", 0.1))
-
-
-def test_cost_of_a_task_on_each_pair():
-    a = alloc(prices=[[1, 2], [3, 4]], limit_prices=[10, 20])
-    assert pair_cost(a).tolist() == [1 + 8 + 10, 3 + 16 + 10, 3 + 2 + 20, 9 + 4 + 20]
-    assert pair_cost(a.with_(limit_prices=None)).tolist() == [9, 19, 5, 13]
 
 
 def test_with_changes_one_field_and_judges_nothing():

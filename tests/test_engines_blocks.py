@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from scipy.sparse import block_diag, csr_array
 
 import fairopt as fo
 from fairopt.solving.engines.path import blocks
-from fairopt.solving.engines.quotas import sharpened
 
 
 def test_the_solution_is_that_of_the_whole():
@@ -47,36 +45,3 @@ def test_the_answer_is_the_same_in_blocks(monkeypatch):
 
 def test_few_rows_or_large_blocks_are_left_whole():
     assert not blocks.fits(5, csr_array(np.ones((30, 40))))
-
-
-def test_levels_are_sharpened():
-    """What is proved of an answer is better than what the simplex method leaves."""
-    for seed in range(4):
-        inst = horizon(seed, 12, 20)
-        assert fo.solve(inst, fo.MaxMin()).certificate.residual < 1e-9
-
-
-def test_what_leads_elsewhere_is_left(monkeypatch):
-    """Tasks that cannot be had at the levels worked out: the rounds stay as they were."""
-    inst = horizon(1)
-    monkeypatch.setattr(sharpened, "_tasks", lambda *given: None)
-    assert fo.solve(inst, fo.MaxMin()).certificate.certified
-
-
-def test_a_large_system_is_solved_by_its_factor(monkeypatch):
-    rng = np.random.default_rng(0)
-    body = rng.normal(size=(9, 9))
-    matrix, right = body @ body.T, rng.normal(size=9)
-    slow = sharpened.least(matrix, right)
-    monkeypatch.setattr(sharpened, "MANY", 1)
-    np.testing.assert_allclose(sharpened.least(matrix, right), slow, rtol=1e-6)
-    singular = np.ones((9, 9))
-    np.testing.assert_allclose(singular @ sharpened.least(singular, np.ones(9)), 1, rtol=1e-9)
-
-
-@pytest.mark.parametrize("rows", [9, 600])
-def test_a_system_with_entries_that_are_no_numbers_moves_nothing(rows):
-    """Marginal values may be too many decades apart for floating point."""
-    matrix, right = np.eye(rows), np.ones(rows)
-    for spoiled, beside in ((np.where(matrix > 0, np.nan, 0.0), right), (matrix, right * np.inf)):
-        assert not sharpened.least(spoiled, beside).any()

@@ -367,16 +367,4 @@ def _family(notion: Mapping[str, Any], scored: bool, faults: list[Fault]) -> dic
     return {"family": {"name": kind["name"], "parameters": dict(given)}}
 
 
-def pair_cost(alloc: Allocation) -> Floats:
-    """(P,) price of one task of each eligible pair: sum_r p[i,r] d[n,r] + mu_n."""
-    assert alloc.prices is not None
-    inst = alloc.instance
-    return np.concatenate(
-        [
-            task_cost(inst, alloc.prices, users, alloc.limit_prices)[inst.eligible[users]]
-            for users in inst.blocks()
-        ]
-    )
-
-
-__all__ = ["Allocation", "Blocked", "Stops", "pair_cost", "task_cost"]
+__all__ = ["Allocation", "Blocked", "Stops", "task_cost"]

@@ -12,10 +12,9 @@ import math
 
 import numpy as np
 
+from fairopt.formulas.doubles import exact_product, exact_sum
 from fairopt.instance import Floats, Ints
 
-SPLIT = 2.0**27 + 1
-"""a float times this, rounded, separates the upper half of its digits"""
 FEW = 100
 """entries up to which rows are summed one by one, which is exact"""
 SURE = 2.0**-96
@@ -45,26 +44,6 @@ def plus(number: Floats, more: Floats) -> Floats:
 def positive(number: Floats) -> Floats:
     """(k, n) the number where it is above 0, else 0."""
     return np.where(number[0] > 0, number, 0.0)
-
-
-def exact_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The rounded sum and its rounding error: together exactly a + b."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def exact_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The rounded product and its rounding error: together exactly a b, if nothing underflows."""
-    product = a * b
-    (a1, a2), (b1, b2) = _halves(a), _halves(b)
-    return product, ((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2
-
-
-def _halves(a: Floats) -> tuple[Floats, Floats]:
-    shifted = SPLIT * a
-    upper = shifted - (shifted - a)
-    return upper, a - upper
 
 
 def remainders(whole: Floats, rows: Ints, factor: Floats, amount: Floats) -> tuple[Floats, Floats]:

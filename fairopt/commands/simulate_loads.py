@@ -22,13 +22,10 @@ def options(function: Callable[..., int]) -> Callable[..., int]:
     """The options that every simulation of many replications has."""
     for option in reversed(
         (
-            click.option(
+            whole(
                 "--replications",
-                type=click.IntRange(min=1),
+                says="Independent runs; intervals are Student's over them.",
                 default=10,
-                show_default=True,
-                metavar="N",
-                help="Independent runs; intervals are Student's over them.",
             ),
             click.option(
                 "--seed",
@@ -37,15 +34,12 @@ def options(function: Callable[..., int]) -> Callable[..., int]:
                 show_default=True,
                 help="Seed of all that is random; the same seed gives the same bytes.",
             ),
-            click.option(
+            whole(
                 "-j",
                 "--jobs",
                 "workers",
-                type=click.IntRange(min=1),
+                says="Number of local processes. The output does not depend on it.",
                 default=1,
-                show_default=True,
-                metavar="N",
-                help="Number of local processes. The output does not depend on it.",
             ),
             click.option(
                 "--resume",
@@ -65,6 +59,14 @@ def options(function: Callable[..., int]) -> Callable[..., int]:
     ):
         function = option(function)
     return function
+
+
+def whole(
+    *names: str, says: str, default: int | None = None, least: int = 1
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """An option that is a whole number, at least `least`; its default is shown if it has one."""
+    shown: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
+    return click.option(*names, type=click.IntRange(min=least), metavar="N", help=says, **shown)
 
 
 def loads_and_rules(rules: str) -> Callable[[Callable[..., int]], Callable[..., int]]:

@@ -30,18 +30,8 @@ if TYPE_CHECKING:
     type=click.Choice(["characterised", "coarse"]),
     help="Offer room for one task, or all that is left of a machine; default both.",
 )
-@click.option(
-    "--frameworks",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Frameworks of each user; default the model's [dynamics], or 5.",
-)
-@click.option(
-    "--tasks-per-job",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Tasks of a framework; default the model's, or 20.",
-)
+@common.whole("--frameworks", says="Frameworks of each user; default the model's [dynamics], or 5.")
+@common.whole("--tasks-per-job", says="Tasks of a framework; default the model's, or 20.")
 @click.option(
     "--times",
     type=click.Choice(["exponential", "given"]),

@@ -47,34 +47,14 @@ def times(context: click.Context, option: click.Parameter, value: tuple[str, ...
     help="Simulate N flows of CLASS that never end, and compare their rates with the "
     "fluid ones. May be repeated.",
 )
-@click.option(
-    "--count",
-    "number",
-    type=click.IntRange(min=1),
-    default=1000,
-    show_default=True,
-    metavar="N",
-    help="Flows measured in each run.",
-)
-@click.option(
-    "--warmup",
-    type=click.IntRange(min=0),
-    default=100,
-    show_default=True,
-    metavar="N",
-    help="Flows before the measured ones.",
-)
-@click.option(
+@common.whole("--count", "number", says="Flows measured in each run.", default=1000)
+@common.whole("--warmup", says="Flows before the measured ones.", default=100, least=0)
+@common.whole(
     "--packets-per-flow",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Mean of a flow's geometric size; default the model's [dynamics], or 2000.",
+    says="Mean of a flow's geometric size; default the model's [dynamics], or 2000.",
 )
-@click.option(
-    "--window",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Most packets of a flow in service or in queues; default the model's, or 30.",
+@common.whole(
+    "--window", says="Most packets of a flow in service or in queues; default the model's, or 30."
 )
 @click.option(
     "--propagation",

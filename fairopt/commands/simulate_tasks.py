@@ -11,35 +11,10 @@ from fairopt.commands import simulate_loads as common
 @click.command("tasks", context_settings={"max_content_width": 100})
 @click.argument("model")
 @common.loads_and_rules("drf, pf, bmf (all three by default), or a scheduler of `fairopt fill`.")
-@click.option(
-    "--count",
-    "number",
-    type=click.IntRange(min=1),
-    default=2000,
-    show_default=True,
-    metavar="N",
-    help="Jobs measured in each run.",
-)
-@click.option(
-    "--warmup",
-    type=click.IntRange(min=0),
-    default=200,
-    show_default=True,
-    metavar="N",
-    help="Jobs before the measured ones.",
-)
-@click.option(
-    "--tasks-per-job",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Tasks of a job; default the model's [dynamics], or 500.",
-)
-@click.option(
-    "--units",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Multiply the pool's capacity by N; default the model's, or 100.",
-)
+@common.whole("--count", "number", says="Jobs measured in each run.", default=2000)
+@common.whole("--warmup", says="Jobs before the measured ones.", default=200, least=0)
+@common.whole("--tasks-per-job", says="Tasks of a job; default the model's [dynamics], or 500.")
+@common.whole("--units", says="Multiply the pool's capacity by N; default the model's, or 100.")
 @click.option(
     "--freeze/--no-freeze",
     default=True,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from hashlib import sha256
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from fairopt.errors import UsageError
 from fairopt.formulas import welfare
 from fairopt.formulas.floors import Bundle, Division, Ways, floors
 from fairopt.formulas.targets import Tree
-from fairopt.instance import Floats, Instance, Ints
+from fairopt.instance import Floats, Instance, Ints, remembered, sealed
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ def entitled(instance: Instance, score: Floats, kind: Mapping[str, Any]) -> Enti
     over = given.get("over", "floor")
     tree = nested(instance, score, given if kind["name"] == "max-min" else {"measure": "sum"})
     weight, rank = leaf_weights(instance), instance.tree.rank
-    floor = _floors(instance, score, kind, tree, weight)
+    floor = _kept_floors(instance, score, kind, tree, weight)
     if over != "proportion":
         return Entitled(tree, weight, floor, over == "above", rank)
     if not floor.any():
@@ -103,6 +104,21 @@ def nested(instance: Instance, score: Floats, parameters: Mapping[str, Any]) -> 
     part = demand / np.where(total > 0, total, 1.0)
     unit = np.where(instance.eligible, score, 0.0).max(axis=1)
     return Tree.of(tree.parent, tree.weight, tree.leaf, part / unit[:, None])
+
+
+def _kept_floors(
+    instance: Instance, score: Floats, kind: Mapping[str, Any], tree: Tree, weight: Floats
+) -> Floats:
+    """`_floors`, worked out once for an instance: solver, judge and objective ask alike."""
+    if not len(instance.tree.guarantees):
+        return _floors(instance, score, kind, tree, weight)
+    asked = sorted((name, str(value)) for name, value in kind["parameters"].items())
+    of = sha256(np.ascontiguousarray(score).tobytes()).hexdigest()
+    name = f"floors {kind['name']} {asked} {of}"
+    return cast(
+        "Floats",
+        remembered(instance, name, lambda: sealed(_floors(instance, score, kind, tree, weight))),
+    )
 
 
 def _floors(

@@ -216,7 +216,7 @@ def _fair(
             price[r] = _cleared(partial(changed, price, r), before[r])
         if np.abs(price - before).max() <= 1e-15 * price.max():
             break
-        if sweep % TOGETHER == TOGETHER - 1:
+        if sweep % TOGETHER == 0:
             price = _together(price, use, amount, alpha, shares, free, missed)
             if missed(price) <= EXACT:
                 break

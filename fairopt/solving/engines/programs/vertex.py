@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairopt.formulas.doubles import exact_product, exact_sum
 from fairopt.instance import Bools, Floats, Ints
 
 STEPS = 6
@@ -21,7 +22,6 @@ CLOSE = 1e-26
 """relative correction at which it stops"""
 SOLVED = 1e-18
 """relative correction that will do if rounding ends it"""
-SPLIT = 2.0**27 + 1
 FEW = 48
 """entries of a row up to which all rows are summed side by side"""
 
@@ -33,8 +33,8 @@ class Pair(NamedTuple):
     low: Floats
 
     def plus(self, more: Floats) -> Pair:
-        high, error = _sum(self.high, more)
-        return Pair(*_sum(high, error + self.low))
+        high, error = exact_sum(self.high, more)
+        return Pair(*exact_sum(high, error + self.low))
 
     def at(self, where: Ints) -> Pair:
         return Pair(self.high[where], self.low[where])
@@ -42,26 +42,8 @@ class Pair(NamedTuple):
 
 def product(a: Floats, b: Pair) -> Pair:
     """a (floats) times b."""
-    high, error = _product(a, b.high)
-    return Pair(*_sum(high, error + a * b.low))
-
-
-def _sum(a: Any, b: Any) -> tuple[Any, Any]:
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def _product(a: Any, b: Any) -> tuple[Any, Any]:
-    found = a * b
-    (a1, a2), (b1, b2) = _halves(a), _halves(b)
-    return found, ((a1 * b1 - found) + a1 * b2 + a2 * b1) + a2 * b2
-
-
-def _halves(a: Any) -> tuple[Any, Any]:
-    shifted = SPLIT * a
-    upper = shifted - (shifted - a)
-    return upper, a - upper
+    high, error = exact_product(a, b.high)
+    return Pair(*exact_sum(high, error + a * b.low))
 
 
 class Rows:
@@ -75,13 +57,13 @@ class Rows:
 
     def short_of(self, whole: Pair, x: Pair) -> Floats:
         """(rows,) whole - matrix x, as floats, to 2^-100 of the largest term."""
-        high, error = _product(self.value, x.high[self.across])
+        high, error = exact_product(self.value, x.high[self.across])
         rest = error + self.value * x.low[self.across]
         total, low = whole.high.copy(), whole.low.copy()
         for j in range(min(int(self.count.max(initial=0)), FEW)):
             rows = np.flatnonzero((self.count > j) & (self.count <= FEW))
             at = self.begin[rows] + j
-            total[rows], more = _sum(total[rows], -high[at])
+            total[rows], more = exact_sum(total[rows], -high[at])
             low[rows] += more - rest[at]
         found: Floats = total + low
         for row in np.flatnonzero(self.count > FEW).tolist():

@@ -11,13 +11,13 @@ holds just its level, and what changes is changed by the least part of itself.
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 
 import numpy as np
 
 from fairopt.formulas.lowered import PLACE, Lowered
 from fairopt.instance import Bools, Floats
+from fairopt.solving.engines.quotas.least import least
 from fairopt.solving.engines.quotas.rounds import Rounds
 
 NEAR = 1e-6
@@ -25,8 +25,6 @@ NEAR = 1e-6
 FULL, NOTHING = 1e-8, 1e-9
 """part of a row that is left of a full one; part of a user's tasks that is none"""
 TURNS, ENOUGH = 4, 1e-15
-MANY = 500
-"""rows of a large system"""
 
 
 def sharpened(found: Rounds, low: Lowered, weight: Floats) -> Rounds:
@@ -150,19 +148,4 @@ def _tasks(start: Floats, low: Lowered, due: Floats, priced: Bools) -> Floats | 
     return x if good else None
 
 
-def least(matrix: Floats, right: Floats) -> Floats:
-    """What solves a symmetric system, the least of it if that is not one; large ones are tried by a
-    factor first, which is much faster. Nothing where there are entries that are no numbers."""
-    from scipy.linalg import cho_factor, cho_solve
-
-    if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
-        return np.zeros(len(right))
-    if len(right) > MANY:
-        with contextlib.suppress(np.linalg.LinAlgError):
-            found = np.asarray(cho_solve(cho_factor(matrix), right), dtype=np.float64)
-            if np.isfinite(found).all():
-                return found
-    return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-13)[0], dtype=np.float64)
-
-
-__all__ = ["least", "sharpened"]
+__all__ = ["sharpened"]

@@ -1,0 +1,193 @@
+"""Rows of a system as they are gathered: their kinds, entries and sizes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fairopt.instance import Bools, Floats, Ints
+
+CAPACITY, LIMIT, BOUND, QUOTA, RULE, PLACE = range(6)
+"""kinds of rows"""
+UP, DOWN, UP_OF_TWO, DOWN_OF_TWO = range(4)
+"""what a row of a rule holds back: what is counted from above, or from below; of `equal` both"""
+
+
+class Own(NamedTuple):
+    """A rule of one's own: way, server, value (E,) of the tasks it counts; whether their sum may be
+    at most (`up`) or must be at least (`down`) `amount`."""
+
+    way: Ints
+    server: Ints
+    value: Floats
+    amount: float
+    up: bool
+    down: bool
+
+
+class Lending(NamedTuple):
+    """The quotas of one (flavor, resource): servers (I,) bool, resource, and by node (K,) each."""
+
+    servers: Bools
+    resource: int
+    nominal: Floats
+    borrow: Floats
+    lend: Floats
+
+
+class Rows:
+    """Rows as they are gathered."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.entries: list[tuple[Floats, Ints, Ints]] = []
+        self.kind: list[Ints] = []
+        self.one: list[Ints] = []
+        self.two: list[Ints] = []
+        self.rhs: list[Floats] = []
+        self.unit: list[Floats] = []
+
+    def add(
+        self,
+        kind: int,
+        one: Ints,
+        two: Ints,
+        rhs: Floats,
+        unit: Floats,
+        value: Floats,
+        row: Ints,
+        column: Ints,
+    ) -> None:
+        self.entries.append((value, row + self.count, column))
+        self.kind.append(np.full(len(one), kind))
+        self.one.append(one)
+        self.two.append(two)
+        self.rhs.append(rhs)
+        self.unit.append(unit)
+        self.count += len(one)
+
+    def matrix(self, columns: int) -> Any:
+        value, row, column = (np.concatenate(part) for part in zip(*self.entries, strict=True))
+        return sparse(value, row, column, (self.count, columns))
+
+    def said(self) -> tuple[Floats, Ints, Ints, Ints]:
+        labels = (np.concatenate(part) for part in (self.kind, self.one, self.two))
+        kind, one, two = labels
+        return np.concatenate(self.rhs), kind, one, two
+
+
+def own_rows(
+    rows: Rows,
+    own: tuple[Own, ...],
+    need: Floats,
+    pool: Floats,
+    way: Ints,
+    server: Ints,
+    ways: int,
+) -> None:
+    """The rows of own rules; of each a typical amount is the larger of its own and of what its
+    terms count where everybody has an equal part of each server."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        room = np.where(need > 0, pool[server] / need, np.inf).min(axis=1)
+    typical = np.where(np.isfinite(room), room, 0.0) / np.bincount(server)[server]
+    column = np.full((ways, len(pool)), -1)
+    column[way, server] = np.arange(len(way))
+    for j, rule in enumerate(own):
+        used = column[rule.way, rule.server]
+        size = max(abs(rule.amount), float(np.abs(rule.value) @ typical[used])) or 1.0
+        sides = [(UP_OF_TWO, 1.0), (DOWN_OF_TWO, -1.0)]
+        if not (rule.up and rule.down):
+            sides = [(UP, 1.0)] if rule.up else [(DOWN, -1.0)]
+        for what, sign in sides:
+            rows.add(
+                RULE,
+                np.array([j]),
+                np.array([what]),
+                np.array([sign * rule.amount]),
+                np.array([size]),
+                sign * rule.value,
+                np.zeros(len(used), int),
+                used,
+            )
+
+
+def lending_rows(
+    rows: Rows,
+    lendings: tuple[Lending, ...],
+    parent: Ints | None,
+    leaf: Ints | None,
+    need: Floats,
+    pool: Floats,
+    server: Ints,
+    user: Ints,
+) -> tuple[Ints, Floats, Floats]:
+    """The rows of lending between nodes: the node whose row each shares (Q, K), and the bounds (F,)
+    of flows, whose columns follow those of tasks."""
+    columns = len(user)
+    nodes = 0 if parent is None else len(parent)
+    host = np.zeros((len(lendings), nodes), dtype=np.int64)
+    low: list[Floats] = []
+    high: list[Floats] = []
+    for q, lending in enumerate(lendings):
+        assert parent is not None and leaf is not None
+        host[q] = _hosts(parent, lending)
+        at = np.unique(host[q])
+        position = np.asarray(np.searchsorted(at, host[q]))
+        nominal = np.asarray(np.bincount(position, lending.nominal, len(at)), np.float64)
+        taken = need[:, lending.resource]
+        used = np.flatnonzero(lending.servers[server] & (taken > 0))
+        flows = at[(parent[at] >= 0) & (lending.borrow[at] + lending.lend[at] > 0)]
+        size = max(float(pool[lending.servers, lending.resource].sum()), float(nominal.max()))
+        here = columns + sum(map(len, low)) + np.arange(len(flows))
+        mine, above = position[flows], position[parent[flows]]
+        rows.add(
+            QUOTA,
+            np.full(len(at), q),
+            at,
+            nominal,
+            np.full(len(at), size or 1.0),
+            np.concatenate([taken[used], np.ones(len(flows)), -np.ones(len(flows))]),
+            np.concatenate([position[leaf[user[used]]], mine, above]),
+            np.concatenate([used, here, here]),
+        )
+        low.append(-lending.borrow[flows])
+        high.append(lending.lend[flows])
+    flow_low, flow_high = (np.concatenate([np.zeros(0), *part]) for part in (low, high))
+    return host, flow_low, flow_high
+
+
+def _hosts(parent: Ints, lending: Lending) -> Ints:
+    """(K,) of each node, itself, or the first ancestor that may not borrow and lend at will."""
+    host = np.arange(len(parent))
+    for v in range(len(parent)):  # parents come before children
+        if parent[v] >= 0 and np.isinf(lending.borrow[v]) and np.isinf(lending.lend[v]):
+            host[v] = host[parent[v]]
+    return host
+
+
+def sparse(value: Floats, row: Ints, column: Ints, shape: tuple[int, int]) -> Any:
+    # imported late: judging an answer needs no sparse matrix
+    from scipy.sparse import coo_array
+
+    return coo_array((value, (row, column)), shape=shape).tocsr()
+
+
+__all__ = [
+    "BOUND",
+    "CAPACITY",
+    "DOWN",
+    "DOWN_OF_TWO",
+    "LIMIT",
+    "Lending",
+    "Own",
+    "PLACE",
+    "QUOTA",
+    "RULE",
+    "Rows",
+    "UP",
+    "UP_OF_TWO",
+    "lending_rows",
+    "own_rows",
+    "sparse",
+]
