@@ -191,12 +191,17 @@ class Placing:
 def with_kueue(cluster: Cluster, queues: Queues) -> Cluster:
     """The cluster with its workloads in cluster queues, and what waits in Kueue without pods."""
     nodes = cluster.nodes or machines(queues)
+    for name, weight in cluster.weights.items():  # those that were asked for instead of its own
+        if name in queues.queues:
+            own = replace(queues.queues[name], weight=Fraction(repr(float(weight))))
+            queues.queues[name] = own
     weights = {name: float(node.weight) or 1.0 for name, node in queues.queues.items()}
     work = sorted(workloads(queues, cluster), key=lambda w: (w.queue, w.name))
     beyond = dict(cluster.beyond)
     several: dict[tuple[str, str], int] = {}
-    for own in queues.sets:
-        several[own.namespace, own.workload] = several.get((own.namespace, own.workload), 0) + 1
+    for each in queues.sets:
+        key = each.namespace, each.workload
+        several[key] = several.get(key, 0) + 1
     gangs = [f"{s}/{w}" for (s, w), count in several.items() if count > 1]
     if gangs:
         beyond["pod sets of one workload together"] = sorted(gangs)
