@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
 import click
 
 from fairopt import storage
 from fairopt.commands import output
-from fairopt.errors import NotCertified, UsageError
 from fairopt.files.answers import LARGEST
 
-if TYPE_CHECKING:
-    from fairopt.connect.exports.originals import Object
-
 KINDS = ("kueue", "kueue-boost", "volcano", "kai", "resourcequotas", "slurm")
-_PATCHES = (
-    "Merge patches: only what changes of {what}. Apply each with",
-    "  kubectl patch {of} NAME --type merge --patch-file FILE",
-)
 
 
 @click.command("export", context_settings={"max_content_width": 100})
@@ -87,71 +76,24 @@ def command(
     The plan is judged first: one that does not hold is not exported. The quota of a queue is what
     its whole tasks take, in exact quantities.
     """
-    from fairopt.connect import judging, plan_rows
+    from fairopt.connect import plan_rows
+    from fairopt.connect.exports.running import exported
 
     content = storage.read_text(plan, LARGEST, "a plan in JSON")
     source = storage.source_name(plan)
     data = plan_rows.loads(content, source)
-    verdict = judging.judge(data, source)
-    if not verdict.certified:
-        raise NotCertified(f"{source}: the plan does not hold; fairopt verify {plan} says why")
-    text, notes = _made(kind, data, files, version, cohort, new, boost, which)
+    text, notes = exported(
+        kind,
+        data,
+        files,
+        version=version,
+        cohort=cohort,
+        new=new,
+        boost=boost,
+        of=which,
+        source=source,
+    )
     storage.write_text(path, text)
     for note in notes:
         output.to_stderr(note)
     return 0
-
-
-def _made(
-    kind: str,
-    data: Mapping[str, Any],
-    files: tuple[str, ...],
-    version: str,
-    cohort: str,
-    new: bool,
-    boost: int,
-    which: str,
-) -> tuple[str, list[str]]:
-    """The text of an export, and what is worth saying of it."""
-    from fairopt.connect import export_kueue
-    from fairopt.connect.exports import (
-        kueue_boosts,
-        kueue_patches,
-        originals,
-        promises,
-        resource_quotas,
-        slurm_commands,
-    )
-
-    if kind == "kueue" and (new or "kueue" not in data):
-        if files:
-            raise UsageError("export kueue: found files; wanted none, as the plan is of no queues")
-        return export_kueue.text(data, export_kueue.objects(data, version, cohort)), []
-    if kind == "slurm":
-        return slurm_commands.commands(data, which)
-    if not files and kind != "resourcequotas":
-        wanted = "the files that were planned, whose objects are changed"
-        more = ", or --new for new ones" if kind == "kueue" else ""
-        raise UsageError(f"export {kind}: found no files; wanted {wanted}{more}")
-    notes: list[str] = []
-    made: list[Object]
-    if kind == "kueue":
-        from fairopt.connect import sources
-
-        found = kueue_patches.patches(data, sources.cluster(files), files)
-        made, notes = found.objects, found.notes
-        head = ("quotas of Kueue", "clusterqueue|cohort")
-    elif kind == "kueue-boost":
-        made = kueue_boosts.boosts(data, files, boost)
-        head = ("workloads that run more than they are due", "workload -n NAMESPACE")
-    elif kind == "volcano":
-        made, notes = promises.volcano(data, files)
-        head = ("queues of Volcano", "queue.scheduling.volcano.sh")
-    elif kind == "kai":
-        made, notes = promises.of_kai(data, files)
-        head = ("queues of KAI", "queue.scheduling.run.ai")
-    else:
-        made = resource_quotas.quotas(data, files)
-        return originals.text(made, ["Quotas of namespaces: kubectl apply -f FILE"]), notes
-    remarks = [line.format(what=head[0], of=head[1]) for line in _PATCHES]
-    return originals.text(made, remarks), notes

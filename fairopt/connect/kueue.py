@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from fairopt.connect import called
 from fairopt.connect.eligible import Rules, Taint, Toleration
 from fairopt.connect.fields import Amounts, Fields, named
 from fairopt.connect.pods import rules_of, toleration_of
@@ -255,3 +256,6 @@ def _amount(given: Fields, key: str) -> Fraction | None:
     except NoQuantity as error:
         given.faults.add(given.at(key), str(error), WANTED)
         return None
+
+
+called.as_function(__name__)  # fo.connect.kueue(...) in Python

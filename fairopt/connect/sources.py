@@ -40,23 +40,35 @@ def cluster(
     objects, tables = Collector(group_by, undivided, faults), Tables(faults)
     size, done = reading.sizes(paths), 0
     for path in paths:
-        source = storage.source_name(path)
-        with reading.opened(path, told, size, done) as stream:
-            try:
-                first = reading.head(stream).removeprefix(b"\xef\xbb\xbf")
-                if first.startswith((b"node,", b"team,")):
-                    tables.take(stream, source)
-                elif first.startswith(b"NodeName="):
-                    tables.take_slurm(stream, source)
-                elif first.startswith(b"Account|"):
-                    tables.take_shares(stream, source)
-                else:
-                    for place, data, listed in reading.objects(stream, source):
-                        objects.take(data, place, listed)
-            except BadInput as error:
-                # what was wrong before the file became unreadable is told as well
-                faults.found.extend(error.faults)
-                faults.stop()
+        take_file(path, objects, tables, told, size, done)
         done += reading.sizes([path])
     found = objects.cluster(weights)
     return tables.joined(found) if tables else found
+
+
+def take_file(
+    path: str, objects: Collector, tables: Tables, told: Told = None, size: int = 0, done: int = 0
+) -> None:
+    """Take one file of any kind; `told`, `size` and `done` as of `reading.opened`.
+
+    Raises
+    ------
+    BadInput : a file that cannot be read on, with what was wrong before.
+    """
+    source, faults = storage.source_name(path), objects.faults
+    with reading.opened(path, told, size, done) as stream:
+        try:
+            first = reading.head(stream).removeprefix(b"\xef\xbb\xbf")
+            if first.startswith((b"node,", b"team,")):
+                tables.take(stream, source)
+            elif first.startswith(b"NodeName="):
+                tables.take_slurm(stream, source)
+            elif first.startswith(b"Account|"):
+                tables.take_shares(stream, source)
+            else:
+                for place, data, listed in reading.objects(stream, source):
+                    objects.take(data, place, listed)
+        except BadInput as error:
+            # what was wrong before the file became unreadable is told as well
+            faults.found.extend(error.faults)
+            faults.stop()

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from fairopt import storage
-from fairopt.connect import slurm
+from fairopt.connect import called, slurm
 from fairopt.connect.cluster import Cluster, Workload
 from fairopt.connect.eligible import Requirement, Rules
 from fairopt.connect.fields import Amounts
@@ -265,3 +265,6 @@ def _read(stream: IO[bytes], source: str) -> tuple[list[str], Iterator[tuple[str
     faults.stop()
     named = (dict(zip(head, map(str.strip, row), strict=True)) if row else {} for row in table)
     return head, ((f"{source}: line {k + 2}", row) for k, row in enumerate(named) if row)
+
+
+called.as_function(__name__)  # fo.connect.tables(...) in Python
