@@ -15,12 +15,10 @@ from fairopt.connect import sources
 from fairopt.connect.api.framed import framed
 from fairopt.connect.api.plans import Plan
 from fairopt.connect.cluster import Cluster as Read
-from fairopt.connect.kubernetes import OWNER, UNDIVIDED, Collector
+from fairopt.connect.kubernetes import OWNER, UNDIVIDED
 from fairopt.connect.problem import Problem
 from fairopt.connect.problem import problem as problem_of
-from fairopt.connect.tables import Tables
 from fairopt.errors import UsageError
-from fairopt.instance.reading import Faults
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -185,12 +183,10 @@ def kubernetes(
     BadInput : with every fault, each with the name of its object and the field.
     UsageError : a weight of a queue that there is not.
     """
-    faults = Faults("what was given")
-    objects, tables = Collector(group_by, undivided, faults), Tables(faults)
+    read = sources.Sources("what was given", group_by, undivided)
     for k, own in enumerate(given):
-        _take(own, f"argument {k + 1}", objects, tables)
-    found = objects.cluster(weights)
-    cluster = Cluster(tables.joined(found) if tables else found, gpu_kinds, see)
+        _take(own, f"argument {k + 1}", read)
+    cluster = Cluster(read.cluster(weights), gpu_kinds, see)
     unknown = sorted((weights or {}).keys() - set(cluster.queues))
     if unknown:
         known = ", ".join(cluster.queues[:8])
@@ -231,18 +227,18 @@ def tables(
     return kubernetes(*given, gpu_kinds=gpu_kinds, **options)
 
 
-def _take(own: Given, place: str, objects: Collector, tables: Tables) -> None:
+def _take(own: Given, place: str, read: sources.Sources) -> None:
     if isinstance(own, str | os.PathLike):
-        sources.take_file(os.fspath(own), objects, tables)
+        read.take_file(os.fspath(own))
     elif isinstance(own, Mapping):
-        objects.take(own, place)
+        read.take(own, place)
     elif hasattr(own, "to_csv"):
         # a column of whole numbers with a gap is one of floats in pandas, 20.0
         text = cast(str, own.convert_dtypes().to_csv(index=False)).encode()
-        tables.take(io.BytesIO(text), place)
+        read.tables.take(io.BytesIO(text), place)
     elif isinstance(own, Sequence):
         for k, each in enumerate(own):
-            _take(each, f"{place}[{k}]", objects, tables)
+            _take(each, f"{place}[{k}]", read)
     else:
         found = type(own).__name__
         raise UsageError(f"{place}: found {found}; wanted a path, a dict, a list or a frame")
