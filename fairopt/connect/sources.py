@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from fairopt import storage
-from fairopt.connect import htcondor, reading, slurm_jobs
+from fairopt.connect import htcondor, reading, slurm_jobs, yarn
 from fairopt.connect.cluster import Cluster
 from fairopt.connect.kubernetes import OWNER, UNDIVIDED, Collector
 from fairopt.connect.tables import Tables
@@ -62,6 +62,7 @@ class Sources:
         self.tables = Tables(self.faults)
         self.condor = htcondor.Pool(self.faults)
         self.jobs = slurm_jobs.Jobs(self.faults)
+        self.yarn = yarn.Yarn(self.faults)
 
     def take(self, data: Any, place: str, listed: str = "") -> None:
         """Take an object of Kubernetes, or an ad of HTCondor."""
@@ -77,12 +78,16 @@ class Sources:
         ------
         BadInput : with every fault.
         """
+        if self.yarn:
+            self.yarn.into(self.objects.volcano, self.tables.nodes)
         found = self.objects.cluster(weights)
         if self.condor:
             found = self.condor.joined(found)
         if self.tables:
             found = self.tables.joined(found)
-        return self.jobs.joined(found) if self.jobs else found
+        if self.jobs:
+            found = self.jobs.joined(found)
+        return self.yarn.joined(found) if self.yarn else found
 
     def take_file(self, path: str, told: Told = None, size: int = 0, done: int = 0) -> None:
         """Take one file of any kind; `told`, `size` and `done` as of `reading.opened`.
@@ -99,6 +104,8 @@ class Sources:
                     self.tables.take(stream, source)
                 elif first.startswith(b"NodeName="):
                     self.tables.take_slurm(stream, source)
+                elif first.lstrip()[:1] == b"<":
+                    self.yarn.take(stream, source)
                 elif first[:6].lower() == b"jobid|":
                     self.jobs.take(self.tables.lines(stream, source), source)
                 elif first.startswith(b"Account|"):
