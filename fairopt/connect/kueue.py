@@ -46,6 +46,7 @@ class Node:
     quotas : what it is given, by (flavor, resource).
     usage : what it uses, by (flavor, resource), as its status says; of queues only.
     stopped : its stop policy, if it has one.
+    reported : whether its status says what it uses, be it nothing.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Node:
     quotas: Mapping[Pair, Limits]
     usage: Mapping[Pair, Fraction] = field(default_factory=dict)
     stopped: str = ""
+    reported: bool = False
 
 
 @dataclass(frozen=True)
@@ -112,15 +114,16 @@ class Queues:
             self.faults.add(whom, "this name a second time", "every name once")
         if kind == "ClusterQueue":
             parent = spec.text("cohortName") or spec.text("cohort")
-            usage = _usage(given.table("status"))
+            status = given.table("status")
             stopped = spec.text("stopPolicy")
             self.queues[name] = Node(
                 name,
                 parent,
                 _weight(spec),
                 _quotas(spec),
-                usage,
+                _usage(status),
                 "" if stopped == "None" else stopped,
+                "flavorsUsage" in status,
             )
         elif kind == "Cohort":
             parent = spec.text("parentName") or spec.text("parent")
