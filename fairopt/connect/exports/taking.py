@@ -105,8 +105,10 @@ def quantity_of(resource: str, amount: Fraction) -> str:
 
 
 def told(resource: str, amount: Fraction) -> str:
-    """An amount in a sentence."""
-    return f"{short(resource, float(amount))} {resource}"
+    """An amount in a sentence; whole numbers with all their digits."""
+    plain = amount.denominator == 1 and amount < 10**7
+    words = str(amount) if plain else short(resource, float(amount))
+    return f"{words} {resource}"
 
 
 def _down(resource: str, amount: Fraction) -> Fraction:
