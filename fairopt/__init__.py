@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     # what a type checker and an editor see; at run time each name is imported on first use
+    from fairopt import connect as connect
     from fairopt import criteria as criteria
     from fairopt import dynamics as dynamics
     from fairopt import errors as errors
@@ -136,6 +137,7 @@ _PUBLIC = {
 }
 # public name -> module
 _MODULES = {
+    "connect": "connect",
     "criteria": "criteria",
     "dynamics": "dynamics",
     "errors": "errors",

@@ -81,6 +81,7 @@ SCHEMAS = {
         },
         "ClusterQueue": {
             cohort: NAMED,
+            "fairSharing": table({"weight": QUANTITY}),
             "namespaceSelector": {"type": "object"},
             "resourceGroups": {"type": "array", "items": GROUP, "maxItems": 16},
         },

@@ -157,6 +157,7 @@ def test_a_queue_runs_on_its_flavors_only(tmp_path):
     assert notes.kueue.notes(notes.instance) == [
         "flavor none matches no node: nothing of its quota can be used",
         "quotas promise 9 nvidia.com/gpu of flavor t4; its nodes have 8",
+        "Kueue's own share is unknown: no ClusterQueue has a status, and no Workload is admitted",
     ]
 
 
@@ -255,3 +256,16 @@ def test_plan_has_kueues_own_share_beside_ours(tmp_path, capsys):
     with pytest.raises(SystemExit) as end:
         cli.main(["verify", str(path)])
     assert end.value.code == 0
+
+
+def test_without_status_kueues_share_is_unknown(tmp_path):
+    objects = [flavor("f"), queue("a", {"f": {GPU: (4,)}}), local("a"), job("a", 9, {GPU: "1"})]
+
+    def told(*more):
+        found = problems.problem(read(tmp_path, *more))
+        rows = {row["name"]: (row["ratio"], row["shown"]) for row in found.kueue.shares()}
+        return rows["a"], any("share is unknown" in n for n in found.kueue.notes(found.instance))
+
+    assert told(*objects) == ((None, None), True)
+    idle = {**objects[1], "status": {"flavorsUsage": []}}
+    assert told(objects[0], idle, *objects[2:]) == ((0, 0), False)

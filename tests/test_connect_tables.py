@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 from fairopt.cli import run
-from fairopt.connect import plan, problem, slurm, sources
+from fairopt.connect import judging, plan, problem, slurm, sources
 from fairopt.connect.tables import Tables
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults
@@ -191,3 +191,14 @@ def test_slurm_and_teams_make_a_plan(tmp_path, capsys):
     model = tmp_path / "model.toml"
     assert run(["import", "slurm", *paths, "-o", str(model)]) == 0
     assert 'users."physics/sim"' in model.read_text()
+
+
+def test_a_plan_of_counted_rows_is_verified(tmp_path):
+    (tmp_path / "nodes.csv").write_text("node,count,cpu\nbig,3,8\nsmall,2,8\n")
+    (tmp_path / "teams.csv").write_text("team,tasks,cpu\na,9,2\nb,9,2\n")
+    found = sources.cluster([str(tmp_path / "nodes.csv"), str(tmp_path / "teams.csv")])
+    data = plan.make(problem.problem(found))
+    assert [row["count"] for row in data["shapes"]] == [5]
+    assert judging.judge(data).certified
+    data["shapes"][0]["nodes"] = ["big"]  # a name for one of five
+    assert not judging.judge(data).certified

@@ -52,10 +52,13 @@ class Truths:
 
 
 def computed(inst: fo.Instance, notion: Notion, hint: np.ndarray | None) -> list[float] | None:
-    """A proved optimum, or None."""
+    """A proved optimum, or None: also where its digits ran out."""
     score = criteria.score(inst, notion.criterion)
     rows = of_instance(inst, score, notion.over)
-    found = optimum(rows, notion.alpha, notion.weight_inside, hint)
+    try:
+        found = optimum(rows, notion.alpha, notion.weight_inside, hint)
+    except ArithmeticError:
+        found = None
     return None if found is None else found.share.tolist()
 
 

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plan": ("plan", "Who is due what on a real cluster, why, and on which node."),
     "import": ("import_", "From what a scheduler prints to a plain model."),
     "export": ("export", "The quotas of a plan as objects of a scheduler."),
+    "lint": ("lint", "Quotas that cannot be meant, with file, line and the fix."),
     "simulate": ("simulate", "What users get over time: arrivals, servers on their own."),
     "propositions": ("propositions", "The papers' statements, tried on random instances."),
     "explain": ("explain", "Why one user gets what it gets, and what would bring it more."),

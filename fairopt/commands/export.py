@@ -1,4 +1,4 @@
-"""fairopt export: the quotas of a plan as objects of a scheduler."""
+"""fairopt export: what a plan says is due, as changes of the objects that an operator has."""
 
 from __future__ import annotations
 
@@ -8,23 +8,43 @@ from fairopt import storage
 from fairopt.commands import output
 from fairopt.files.answers import LARGEST
 
+KINDS = ("kueue", "kueue-boost", "volcano", "kai", "resourcequotas", "slurm")
+
 
 @click.command("export", context_settings={"max_content_width": 100})
-@click.argument("kind", type=click.Choice(("kueue",)))
+@click.argument("kind", type=click.Choice(KINDS))
 @click.argument("plan")
+@click.argument("files", nargs=-1)
 @click.option(
     "--api",
     "version",
     default="v1beta2",
     show_default=True,
     metavar="VERSION",
-    help="Version of Kueue's API: v1beta1 or v1beta2.",
+    help="Version of Kueue's API for new objects: v1beta1 or v1beta2.",
 )
 @click.option(
     "--cohort",
     default="",
     metavar="NAME",
-    help="A cohort for all queues, in which what one leaves is lent to the others.",
+    help="A cohort for all new queues, in which what one leaves is lent to the others.",
+)
+@click.option("--new", is_flag=True, help="New objects although the plan is of Kueue's own.")
+@click.option(
+    "--boost",
+    type=int,
+    default=100,
+    show_default=True,
+    metavar="N",
+    help="What a workload loses that is due nothing (kueue-boost).",
+)
+@click.option(
+    "--of",
+    "which",
+    type=click.Choice(("account", "qos")),
+    default="account",
+    show_default=True,
+    help="What a queue is (slurm).",
 )
 @click.option(
     "-o",
@@ -33,23 +53,47 @@ from fairopt.files.answers import LARGEST
     default=storage.STDIN,
     metavar="FILE",
     callback=output.early,
-    help="Where the YAML goes; default stdout.",
+    help="Where the result goes; default stdout.",
 )
-def command(kind: str, plan: str, version: str, cohort: str, path: str) -> int:
-    """Write the quotas of PLAN, as `fairopt plan -o` left it, as YAML.
+def command(
+    kind: str,
+    plan: str,
+    files: tuple[str, ...],
+    version: str,
+    cohort: str,
+    new: bool,
+    boost: int,
+    which: str,
+    path: str,
+) -> int:
+    """Write what PLAN says is due, as `fairopt plan -o` left it, for a scheduler.
 
-    The plan is judged first: one that does not hold is not exported. The quota of a queue on a
-    flavor is what its whole tasks take there, in exact quantities, never above the nodes.
+    With FILES, which hold the objects that were planned, the result is merge patches with only
+    what changes: quotas of Kueue's ClusterQueues and Cohorts (kueue), its annotation of those that
+    run more than they are due (kueue-boost), promises of Volcano's and KAI's queues, and
+    ResourceQuotas. Without them, new objects of Kueue or ResourceQuotas, or commands of sacctmgr.
+
+    The plan is judged first: one that does not hold is not exported. The quota of a queue is what
+    its whole tasks take, in exact quantities.
     """
-    from fairopt.connect import export_kueue, judging, plan_rows
-    from fairopt.errors import NotCertified
+    from fairopt.connect import plan_rows
+    from fairopt.connect.exports.running import exported
 
     content = storage.read_text(plan, LARGEST, "a plan in JSON")
     source = storage.source_name(plan)
     data = plan_rows.loads(content, source)
-    verdict = judging.judge(data, source)
-    if not verdict.certified:
-        raise NotCertified(f"{source}: the plan does not hold; fairopt verify {plan} says why")
-    made = export_kueue.objects(data, version, cohort)
-    storage.write_text(path, export_kueue.text(data, made))
+    text, notes = exported(
+        kind,
+        data,
+        files,
+        version=version,
+        cohort=cohort,
+        new=new,
+        boost=boost,
+        of=which,
+        source=source,
+    )
+    storage.write_text(path, text)
+    for note in notes:
+        output.to_stderr(note)
     return 0

@@ -12,15 +12,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from fairopt.connect.plan_rows import Rows
+from fairopt.connect.exports import originals, taking
 from fairopt.connect.quantities import written
-from fairopt.errors import MissingExtra, UsageError
-from fairopt.instance.reading import Faults, listed, table
+from fairopt.errors import UsageError
 
 VERSIONS = ("v1beta1", "v1beta2")
 SHAPE = "fairopt/shape"
 """label that tells the nodes of a flavor"""
-PODS = "pods"
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 MOST = 64
 """most flavors, and most resources, of a cluster queue's resource group"""
@@ -46,9 +44,13 @@ def objects(plan: Mapping[str, Any], version: str = "v1beta2", cohort: str = "")
         raise UsageError(f"--api: found {version!r}; wanted one of {', '.join(VERSIONS)}")
     if cohort and (len(cohort) > 253 or not _NAME.fullmatch(cohort)):
         raise UsageError(f"--cohort: found {cohort!r}; wanted a lower-case DNS name")
-    faults = Faults("plan")
-    use, resources = _use(Rows(plan, faults), faults)
-    faults.stop()
+    use = {
+        key: {r: amount for r, amount in own.items() if r != taking.PODS}
+        for key, own in taking.whole(plan).items()
+    }
+    use = {key: own for key, own in use.items() if own}
+    resources = sorted({r for row in plan["workloads"] for r in row["demand"]} - {taking.PODS})
+    weights = {str(row["queue"]): float(row["weight"]) for row in plan["queues"]}
     queues = sorted({queue for queue, _ in use})
     shapes = sorted({shape for _, shape in use})
     flavors, names = _dns(shapes), _dns(queues)
@@ -84,6 +86,9 @@ def objects(plan: Mapping[str, Any], version: str = "v1beta2", cohort: str = "")
             "namespaceSelector": {},
             "resourceGroups": [{"coveredResources": asked, "flavors": rows}],
         }
+        if weights[queue] != 1:
+            weight = taking.quantity_of("", Fraction(repr(weights[queue])))
+            spec["fairSharing"] = {"weight": weight}
         if cohort:
             spec["cohort" if version == "v1beta1" else "cohortName"] = cohort
         found.append(
@@ -99,62 +104,19 @@ def text(plan: Mapping[str, Any], made: Objects) -> str:
     ------
     MissingExtra : without PyYAML.
     """
-    try:
-        import yaml
-    except ImportError:
-        raise MissingExtra("YAML needs PyYAML; pip install 'fairopt[connect]'") from None
     nodes = {row["shape"]: row.get("nodes", []) for row in plan["shapes"]}
     flavors = _dns(sorted(nodes))
     labelled = {own["metadata"]["name"] for own in made if own["kind"] == "ResourceFlavor"}
     lines = [
-        "# Quotas of a plan of fairopt: whole tasks times what one takes, by shape of node.",
-        "# The nodes of each flavor are told by a label:",
+        "Quotas of a plan of fairopt: whole tasks times what one takes, by shape of node.",
+        "The nodes of each flavor are told by a label:",
     ]
     for shape, own in sorted(nodes.items()):
         if flavors[shape] in labelled:
             some = " ".join(own) or "NODES"
-            lines.append(f"#   kubectl label nodes {some} {SHAPE}={flavors[shape]}")
-    lines.append("# Local queues, which say who may use a cluster queue, are yours to write.")
-    body = yaml.safe_dump_all(made, sort_keys=False, default_flow_style=False)
-    return "\n".join(lines) + "\n---\n" + str(body)
-
-
-def _use(
-    rows: Rows, faults: Faults
-) -> tuple[dict[tuple[str, str], dict[str, Fraction]], list[str]]:
-    """{(queue, shape): {resource: what its whole tasks take}}, and the resources."""
-    demand = {name: rows.exact(row, "demand", name) for name, row in rows.workloads.items()}
-    queue = {name: str(row.get("queue", "")) for name, row in rows.workloads.items()}
-    found: dict[tuple[str, str], dict[str, Fraction]] = {}
-    for shape, row in rows.shapes.items():
-        total: dict[str, Fraction] = {}
-        for k, given in enumerate(listed(row.get("machines", []), f"{shape}.machines", faults)):
-            here = f"{shape}.machines[{k}]"
-            machine = table(given, here, faults)
-            count = rows.whole(machine.get("count"), f"{here}.count")
-            for name, tasks in table(machine.get("tasks", {}), f"{here}.tasks", faults).items():
-                if name not in demand:
-                    faults.add(f"{here}.tasks.{name}", "an unknown workload", "one of the plan")
-                    continue
-                many = count * rows.whole(tasks, f"{here}.tasks.{name}")
-                own = found.setdefault((queue[name], shape), {})
-                for resource, amount in demand[name].items():
-                    if many and resource != PODS:
-                        own[resource] = own.get(resource, Fraction(0)) + many * amount
-                        total[resource] = total.get(resource, Fraction(0)) + many * amount
-        capacity = rows.exact(row, "capacity", shape)
-        machines = rows.whole(row.get("count"), f"{shape}.count")
-        for resource, amount in total.items():
-            there = machines * capacity.get(resource, Fraction(0))
-            if amount > there:
-                faults.add(
-                    f"{shape}, {resource}",
-                    f"{written(amount)} in whole tasks",
-                    f"at most {written(there)}, what its nodes have",
-                )
-    return {key: own for key, own in found.items() if own}, sorted(
-        {r for d in demand.values() for r in d}
-    )
+            lines.append(f"  kubectl label nodes {some} {SHAPE}={flavors[shape]}")
+    lines.append("Local queues, which say who may use a cluster queue, are yours to write.")
+    return originals.text(made, lines)
 
 
 def _dns(names: list[str]) -> dict[str, str]:

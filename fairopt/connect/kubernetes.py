@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from fairopt.connect import kai
+from fairopt.connect import called, kai
 from fairopt.connect.cluster import Ceiling, Cluster, Undivided, Workload
 from fairopt.connect.fields import Fields, named
 from fairopt.connect.kueue import KINDS, QUEUE_LABEL, Queues
@@ -262,3 +262,6 @@ class Collector:
 def _order(work: Workload) -> tuple[Any, ...]:
     rules = work.rules
     return rules.selector, rules.terms is not None, rules.terms or (), rules.tolerations
+
+
+called.as_function(__name__)  # fo.connect.kubernetes(...) in Python

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from fairopt.connect import called
 from fairopt.connect.eligible import Rules, Taint, Toleration
 from fairopt.connect.fields import Amounts, Fields, named
 from fairopt.connect.pods import rules_of, toleration_of
@@ -45,6 +46,7 @@ class Node:
     quotas : what it is given, by (flavor, resource).
     usage : what it uses, by (flavor, resource), as its status says; of queues only.
     stopped : its stop policy, if it has one.
+    reported : whether its status says what it uses, be it nothing.
     """
 
     name: str
@@ -53,6 +55,7 @@ class Node:
     quotas: Mapping[Pair, Limits]
     usage: Mapping[Pair, Fraction] = field(default_factory=dict)
     stopped: str = ""
+    reported: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,15 +114,16 @@ class Queues:
             self.faults.add(whom, "this name a second time", "every name once")
         if kind == "ClusterQueue":
             parent = spec.text("cohortName") or spec.text("cohort")
-            usage = _usage(given.table("status"))
+            status = given.table("status")
             stopped = spec.text("stopPolicy")
             self.queues[name] = Node(
                 name,
                 parent,
                 _weight(spec),
                 _quotas(spec),
-                usage,
+                _usage(status),
                 "" if stopped == "None" else stopped,
+                "flavorsUsage" in status,
             )
         elif kind == "Cohort":
             parent = spec.text("parentName") or spec.text("parent")
@@ -255,3 +259,6 @@ def _amount(given: Fields, key: str) -> Fraction | None:
     except NoQuantity as error:
         given.faults.add(given.at(key), str(error), WANTED)
         return None
+
+
+called.as_function(__name__)  # fo.connect.kueue(...) in Python

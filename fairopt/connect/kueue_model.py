@@ -162,14 +162,24 @@ class Placing:
                 told.append(
                     f"quotas promise {asked} {resource} of flavor {flavor}; its nodes have {have}"
                 )
-        return told + [
+        told += [
             f"queue {node.name} is stopped ({node.stopped}); its workloads are divided all the same"
             for node in self.queues.queues.values()
             if node.stopped
         ]
+        if self.queues.queues and not used(self.queues):
+            told.append(
+                "Kueue's own share is unknown: no ClusterQueue has a status, and no Workload "
+                "is admitted"
+            )
+        return told
 
     def shares(self) -> list[dict[str, Any]]:
-        """Kueue's own share of every queue and cohort that has one, as plain data."""
+        """Kueue's own share of every queue and cohort that has one, as plain data.
+
+        Without any status and any admitted workload nobody knows what is used: the share is None.
+        """
+        known = used(self.queues)
         tree = Tree(self.queues.queues, self.queues.cohorts, usage(self.queues))
         rows = []
         for kind, name in sorted(tree.nodes, reverse=True):
@@ -179,9 +189,9 @@ class Placing:
                     "name": name,
                     "kind": kind,
                     "weight": float(tree.nodes[kind, name].weight),
-                    "ratio": float(own.ratio),
+                    "ratio": float(own.ratio) if known else None,
                     "resource": own.resource,
-                    "shown": own.shown,
+                    "shown": own.shown if known else None,
                     "borrowing": own.borrowing,
                 }
             )
@@ -191,12 +201,17 @@ class Placing:
 def with_kueue(cluster: Cluster, queues: Queues) -> Cluster:
     """The cluster with its workloads in cluster queues, and what waits in Kueue without pods."""
     nodes = cluster.nodes or machines(queues)
+    for name, weight in cluster.weights.items():  # those that were asked for instead of its own
+        if name in queues.queues:
+            own = replace(queues.queues[name], weight=Fraction(repr(float(weight))))
+            queues.queues[name] = own
     weights = {name: float(node.weight) or 1.0 for name, node in queues.queues.items()}
     work = sorted(workloads(queues, cluster), key=lambda w: (w.queue, w.name))
     beyond = dict(cluster.beyond)
     several: dict[tuple[str, str], int] = {}
-    for own in queues.sets:
-        several[own.namespace, own.workload] = several.get((own.namespace, own.workload), 0) + 1
+    for each in queues.sets:
+        key = each.namespace, each.workload
+        several[key] = several.get(key, 0) + 1
     gangs = [f"{s}/{w}" for (s, w), count in several.items() if count > 1]
     if gangs:
         beyond["pod sets of one workload together"] = sorted(gangs)
@@ -254,6 +269,13 @@ def machines(queues: Queues) -> list[Machine]:
         for name, amounts in sorted(offered.items())
         if name in queues.flavors
     ]
+
+
+def used(queues: Queues) -> bool:
+    """Whether anything says what queues use: a status, or workloads that were admitted."""
+    return any(node.reported for node in queues.queues.values()) or any(
+        own.admitted is not None for own in queues.sets
+    )
 
 
 def usage(queues: Queues) -> dict[str, dict[Pair, Fraction]]:

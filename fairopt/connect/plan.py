@@ -19,6 +19,7 @@ from fairopt.connect import could_hold, scarcity, status, stay_plan, whole_plan
 from fairopt.connect.packing import Packed, pack
 from fairopt.connect.problem import Problem, measured
 from fairopt.connect.quantities import written
+from fairopt.connect.shapes import Shape
 from fairopt.connect.stay_plan import Moving
 from fairopt.connect.whole_plan import Proving
 
@@ -263,7 +264,7 @@ def _shapes(problem: Problem, answer: allocation.Allocation, packed: Packed) -> 
                 "shape": shape.name,
                 "count": shape.count,
                 "capacity": _exact(shape.capacity),
-                "nodes": [name for name, _ in shape.members if name],
+                "nodes": _names(shape),
                 "kinds": dict(shape.kinds),
                 "use": _amounts(use[i], problem),
                 "price": _amounts(prices[i], problem),
@@ -276,6 +277,12 @@ def _shapes(problem: Problem, answer: allocation.Allocation, packed: Packed) -> 
             }
         )
     return rows
+
+
+def _names(shape: Shape) -> list[str]:
+    """Names of a shape's nodes; none where a row of a table stands for several of them."""
+    counted = any(count > 1 for name, count in shape.members if name != shape.name)
+    return [] if counted else [name for name, _ in shape.members if name]
 
 
 def _left(problem: Problem, packed: Packed, i: int) -> tuple[dict[str, str], dict[str, str]]:

@@ -175,8 +175,8 @@ def other_form(data: Mapping[str, Any], rows: Rows, answer: Allocation) -> list[
         wrong.append("nested")
     seen: set[str] = set()
     for name, row in rows.shapes.items():
-        # of a model the nodes have no names but that of their row
-        named = len(row["nodes"]) == row["count"] or row["nodes"] == [name]
+        # of a model the nodes have no names but that of their row, of counted tables none
+        named = len(row["nodes"]) in (0, row["count"]) or row["nodes"] == [name]
         if not named or seen & set(row["nodes"]):
             wrong.append(f"nodes of {name}")
         seen |= set(row["nodes"])

@@ -155,6 +155,34 @@ def _tres(fields: dict[str, str], here: str, faults: Faults) -> Amounts:
     return {key: amount for key, amount in found.items() if amount}
 
 
+def tres_of(text: str, place: str, faults: Faults) -> Amounts:
+    """What a list of TRES asks, such as cpu=4,mem=16G,gres/gpu:a100=2,node=1.
+
+    Cards with a type count once, with those that have none; node, billing and the like are left
+    out, as they are no resources of a node.
+    """
+    given = dict(part.partition("=")[::2] for part in _listed(text))
+    found: Amounts = {}
+    for key, value in given.items():
+        name = key.partition(":")[0]
+        if key == "cpu" or (key.startswith("gres/") and name == key):
+            found[key] = _number(value, f"{place}.{key}", faults)
+        elif key == "mem":
+            found["memory"] = _memory(value, f"{place}.mem", faults)
+        elif key.startswith("gres/") and name not in given:
+            found[name] = found.get(name, Fraction(0)) + _number(value, f"{place}.{key}", faults)
+    return {key: amount for key, amount in found.items() if amount}
+
+
+def _memory(text: str, place: str, faults: Faults) -> Fraction:
+    """Memory as TRES have it; a fraction of a unit is written too, such as 15.50G."""
+    form = re.fullmatch(r"(\d{1,18}(?:\.\d{1,9})?)([KMGTP]?)", text, re.ASCII)
+    if form is None:
+        faults.add(place, shown(text), "an amount of memory such as 515000M")
+        return Fraction(0)
+    return Fraction(form[1]) * (1 << _POWERS[form[2]])
+
+
 def _kind(fields: dict[str, str], card: str = "gres/gpu") -> str:
     """The kind of a node's cards, where it has cards of one kind; else empty."""
     tres = _listed(fields.get("CfgTRES"))

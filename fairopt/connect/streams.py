@@ -125,7 +125,7 @@ def _yaml(stream: IO[bytes]) -> Iterator[Event]:
                 if key:
                     yield "map_key", event.value
                 else:
-                    yield "value", _scalar(event.value) if event.implicit[0] else event.value
+                    yield "value", plain_scalar(event.value) if event.implicit[0] else event.value
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = "" if mark is None else f"line {mark.line + 1}, column {mark.column + 1}"
@@ -143,7 +143,7 @@ def _line(event: Any) -> str:
     return f"line {event.start_mark.line + 1}"
 
 
-def _scalar(text: str) -> Any:
+def plain_scalar(text: str) -> Any:
     """A plain scalar of YAML: null, true, false, a number as it is written, else text."""
     if text in _WORDS:
         return _WORDS[text]

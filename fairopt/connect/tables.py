@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from typing import IO
 
 from fairopt import storage
-from fairopt.connect import slurm
+from fairopt.connect import called, slurm
 from fairopt.connect.cluster import Cluster, Workload
 from fairopt.connect.eligible import Requirement, Rules
 from fairopt.connect.fields import Amounts
@@ -117,7 +117,8 @@ class Tables:
                 found[key] = amount
         return found
 
-    def _lines(self, stream: IO[bytes], source: str) -> Iterator[tuple[str, str]]:
+    def lines(self, stream: IO[bytes], source: str) -> Iterator[tuple[str, str]]:
+        """(place, line) of every line of a text that is not empty."""
         content = ""
         try:
             content = stream.read(LARGEST + 1).decode("utf-8-sig")
@@ -130,7 +131,7 @@ class Tables:
     def take_slurm(self, stream: IO[bytes], source: str) -> None:
         """Take nodes as `scontrol show node -o` prints them."""
         known = {node.name for node in self.nodes}
-        for place, line in self._lines(stream, source):
+        for place, line in self.lines(stream, source):
             found = slurm.node(line, place, self.faults)
             if found is not None:
                 if found.name in known:
@@ -140,7 +141,7 @@ class Tables:
 
     def take_shares(self, stream: IO[bytes], source: str) -> None:
         """Take weights of queues as `sshare -P` prints them."""
-        text = "\n".join(line for _, line in self._lines(stream, source))
+        text = "\n".join(line for _, line in self.lines(stream, source))
         self.weights.update(slurm.shares(text, source, self.faults))
 
     def _whole(self, text: str, place: str, least: int) -> int:
@@ -203,8 +204,10 @@ class Tables:
             sorted([*base.workloads, *self.teams.values()], key=_place),
             base.undivided,
             base.beyond,
-            {**sums, **own, **base.weights},
+            {**self.weights, **sums, **own, **base.weights},
             base.ceilings,
+            base.kueue,
+            base.volcano,
         )
 
 
@@ -265,3 +268,6 @@ def _read(stream: IO[bytes], source: str) -> tuple[list[str], Iterator[tuple[str
     faults.stop()
     named = (dict(zip(head, map(str.strip, row), strict=True)) if row else {} for row in table)
     return head, ((f"{source}: line {k + 2}", row) for k, row in enumerate(named) if row)
+
+
+called.as_function(__name__)  # fo.connect.tables(...) in Python
