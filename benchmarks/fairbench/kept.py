@@ -2,8 +2,8 @@
 
     python -m benchmarks.fairbench.kept [--check] [NAME ...]
 
-which goes on where it was. A line is {name, digest, within, proof, candidate, share}: `digest` is of
-the instance, so that a reference is never held against another one.
+which goes on where it was. A line is {name, digest, within, proof, candidate, share}: `digest` is
+of the instance, so that a reference is never held against another one.
 """
 
 from __future__ import annotations

@@ -22,9 +22,9 @@ class Problem:
     Parameters
     ----------
     name, family, title, source, licence : words; not part of the digest.
-    alpha : > 0: maximise sum_n weight_n s_n^(1-alpha)/(1-alpha), at 1 sum_n weight_n log s_n.
+    alpha : > 0: maximise sum weight_n s_n^(1-alpha)/(1-alpha); 1: sum weight_n log s_n.
         inf: lexicographic max-min of s_n / weight_n.
-    weight : (N,) > 0. limit : (N,) most tasks of a user in all its columns, inf where there is none.
+    weight : (N,) > 0. limit : (N,) most tasks of a user in all its columns, inf for none.
     pool : (I, R) what each server has.
     user, server : (K,) of each column; a pair may have several columns (ways, paths).
     demand : (K, R) what one task of the column takes there. share : (K,) > 0, share of a task.
@@ -86,7 +86,7 @@ class Problem:
         return self.of_user @ tasks
 
     def overrun(self, tasks: Floats) -> float:
-        """Largest part by which a row is overrun, or by which tasks are negative, of what is had."""
+        """Largest part by which a row is overrun, or by which tasks are negative."""
         use, have = self.rows
         over = float(np.max((use @ np.maximum(tasks, 0.0)) / have - 1.0, initial=0.0))
         return max(over, float(np.max(-tasks / self.alone, initial=0.0)))

@@ -1,10 +1,10 @@
 r"""How far every optimum can be from an answer, proved by weak duality from any prices at all.
 
 For tasks x that fit, prices p >= 0 of the rows, and q_n = min over the columns k of n of
-(p . use_k)/share_k, every s' that fits has sum q_n s'_n <= p . capacity. With t_n = (W_n/q_n)^(1/alpha),
-where welfare less bill is highest, and D_n(s) >= 0 what is lost at s instead of t_n,
+(p . use_k)/share_k, every s' that fits has sum q_n s'_n <= p . capacity. Welfare less bill is
+highest at t_n = (W_n/q_n)^(1/alpha); with D_n(s) >= 0 what is lost at s instead,
 
-    sum_n D_n(s*_n) <= eps = p . (capacity - use x) + sum_k x_k (p . use_k - q share_k) + sum D_n(s_n)
+    sum D_n(s*_n) <= eps = p.(capacity - use x) + sum_k x_k (p.use_k - q share_k) + sum D_n(s_n)
 
 at every optimum s*, so each user's s* lies where its own D_n is at most eps. Every term is computed
 as it stands, without differences of large sums, in extended precision.

@@ -1,8 +1,8 @@
 """The reference answer of a problem and how it is proved; nothing that is believed comes from us.
 
-Max-min of few columns: the definition in exact fractions. Alpha-fairness of few columns: a path of
-160 decimals that ends in a proof. Larger ones: the candidate is our answer, and what is kept is what
-`proof` proves of it, for max-min by a linear program a user, solved by HiGHS.
+Max-min of few columns: the definition in exact fractions. Alpha-fairness of few columns: a path
+of 160 decimals that ends in a proof. Larger ones: the candidate is our answer, and what is kept is
+what `proof` proves of it, for max-min by a linear program a user, solved by HiGHS.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""cvxpy as one would first write it: in the units of the problem, max-min of the lowest level alone."""
+"""cvxpy as one would first write it: units of the problem; of max-min the lowest level alone."""
 
 import cvxpy as cp
 import numpy as np

@@ -1,4 +1,4 @@
-"""HiGHS with the welfare cut into straight pieces: 200 tangents a user, as linear models are made."""
+"""HiGHS with the welfare cut into straight pieces: 200 tangents a user, as linear models do."""
 
 import numpy as np
 from scipy.optimize import linprog

@@ -1,4 +1,4 @@
-"""POP's partitioning: users at random in four parts, each with a quarter of every row; by Clarabel."""
+"""POP's partitioning: users at random in four parts, each with a quarter of every row; Clarabel."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Prices that rise where a row is short and fall where it is not; everybody buys its best column."""
+"""Prices that rise where a row is short and fall elsewhere; everybody buys its best column."""
 
 import numpy as np
 

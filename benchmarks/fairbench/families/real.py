@@ -1,4 +1,4 @@
-"""What was measured elsewhere: machines of a trace, throughputs of training jobs, traffic of a network."""
+"""What was measured elsewhere: machines of a trace, throughputs of jobs, traffic of a network."""
 
 from __future__ import annotations
 
