@@ -145,7 +145,7 @@ def apart(ours: Amounts, theirs: Amounts, total: float) -> str:
     """equal, rounded where whole units explain it, else how far apart."""
     off = {n: abs(ours.get(n, 0.0) - x) for n, x in theirs.items()}
     worst = max(off.values(), default=0.0)
-    if worst <= 1e-7 * max(total, 1.0):
+    if worst <= 1e-9 * max(total, 1.0):
         return "equal"
     whole = all(float(x).is_integer() for x in theirs.values())
     if worst < 1 and (whole or all(float(ours[n]).is_integer() for n in theirs)):

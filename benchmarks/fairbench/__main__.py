@@ -63,7 +63,9 @@ def main(arguments: list[str] | None = None) -> int:
     campaign(problems, entrants, asked.limit, journal, _say, [sys.executable, *asked.python])
     records = [r for (e, n), r in journal.records.items() if e in entrants and n in set(chosen)]
     if asked.write:
-        for path in pages.write(asked.write, records, lines, asked.limit, len(everything)):
+        kept_runs = [r for r in journal.records.values() if r["name"] in lines]
+        size = len(everything)
+        for path in pages.write(asked.write, records, lines, asked.limit, size, kept_runs):
             _say(str(path))
     else:
         print("\n".join(pages.table(records, asked.limit)))

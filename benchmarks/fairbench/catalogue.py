@@ -34,10 +34,16 @@ SHARES = {
 
 
 def forty(names: list[str]) -> list[str]:
-    """Evenly spread over each family, in the order of the catalogue."""
-    found = []
+    """Evenly spread over each family, a third of it max-min, in the order of the catalogue."""
+    found: set[str] = set()
     for family, many in SHARES.items():
         own = [name for name in names if name.split("/")[0] == family]
-        many = min(many, len(own))
-        found += [own[(2 * k + 1) * len(own) // (2 * many)] for k in range(many)]
-    return found
+        levels = [name for name in own if name.endswith("/max-min")]
+        others = [name for name in own if not name.endswith("/max-min")]
+        few = round(many / 3)
+        found |= {*_spread(levels, few), *_spread(others, many - few)}
+    return [name for name in names if name in found]
+
+
+def _spread(names: list[str], many: int) -> list[str]:
+    return [names[(2 * k + 1) * len(names) // (2 * many)] for k in range(many)]

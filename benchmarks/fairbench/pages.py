@@ -50,13 +50,23 @@ def table(records: list[Record], limit: float) -> list[str]:
 
 
 def write(
-    folder: Path, records: list[Record], lines: dict[str, Any], limit: float, everything: int
+    folder: Path,
+    records: list[Record],
+    lines: dict[str, Any],
+    limit: float,
+    everything: int,
+    journal: list[Record],
 ) -> list[Path]:
-    """fairbench.md and fairbench.svg in a folder; their paths."""
+    """fairbench.md and fairbench.svg in a folder; their paths.
+
+    journal : further records; entrants that were asked every instance have a table of their own.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     page, picture = folder / "fairbench.md", folder / "fairbench.svg"
     draw(records, picture)
-    page.write_text("\n".join(_page(records, lines, limit, everything)) + "\n", encoding="utf-8")
+    page.write_text(
+        "\n".join(_page(records, lines, limit, everything, journal)) + "\n", encoding="utf-8"
+    )
     return [page, picture]
 
 
@@ -77,7 +87,7 @@ def _page(records: list[Record], lines: dict[str, Any], limit: float, everything
         "",
         f"{len(names)} of {everything} instances ({len(names) - levels} alpha-fair, {levels} "
         f"max-min), {limit:g} s a run, each in a process of its own with one thread; imports and a "
-        "toy are not timed. **The machine was shared when this was measured**: others worked on "
+        "toy are not timed. **The machine was shared when this was measured**: others used "
         f"its {os.cpu_count()} processors at the same time, so a time may be twice what it would be "
         "alone; distances do not depend on that.",
         "",
@@ -104,6 +114,21 @@ def _page(records: list[Record], lines: dict[str, Any], limit: float, everything
         *table(records, limit),
         "",
     ]
+    unaided = {name for name in names if lines[name]["candidate"] != "ours"}
+    out += [
+        f"Where the candidate was ours, our distance is 0 by construction. On the {len(unaided)} "
+        "instances whose reference fairopt had no part in, exact are: "
+        + ", ".join(
+            f"{_called(e)} {sum(_exact(r, e) and r['name'] in unaided for r in records)}"
+            for e in entrants
+            if any(_exact(r, e) for r in records)
+        )
+        + ".",
+        "",
+        "The adapters are ours, and what a solver's own authors would write may be faster; general "
+        "solvers run with their default tolerances.",
+        "",
+    ]
     if absent:
         out += [f"Not installed where this was measured, and not scored: {', '.join(absent)}.", ""]
     out += [
@@ -114,6 +139,7 @@ def _page(records: list[Record], lines: dict[str, Any], limit: float, everything
         "the seconds of the fastest that solves it. Times under a millisecond count as one.",
         "```",
         "",
+        *_whole(journal, limit, everything),
         "## By family",
         "",
         "Instances solved or exact, of those asked.",
@@ -140,6 +166,20 @@ def _page(records: list[Record], lines: dict[str, Any], limit: float, everything
             out.append(f"| {_called(entrant)} | nothing | | | | | |")
     out += ["", "## Who proves it", "", *_proved(records), "", _about()]
     return out
+
+
+def _whole(journal: list[Record], limit: float, everything: int) -> list[str]:
+    """A table of those who were asked every instance, where there are more than the forty."""
+    many = {e: sum(r["entrant"] == e for r in journal) for e in {r["entrant"] for r in journal}}
+    done = [r for r in journal if many[r["entrant"]] == everything and r["outcome"] != "absent"]
+    if not done:
+        return []
+    words = f"The entrants that were asked all {everything} (`--all`), on the same machine."
+    return ["## All instances", "", words, "", *table(done, limit), ""]
+
+
+def _exact(record: Record, entrant: str) -> bool:
+    return record["entrant"] == entrant and record["outcome"] == "exact"
 
 
 def _families(records: list[Record]) -> list[str]:
