@@ -70,7 +70,13 @@ def write(
     return [page, picture]
 
 
-def _page(records: list[Record], lines: dict[str, Any], limit: float, everything: int) -> list[str]:
+def _page(
+    records: list[Record],
+    lines: dict[str, Any],
+    limit: float,
+    everything: int,
+    journal: list[Record],
+) -> list[str]:
     names = list({r["name"]: None for r in records})
     levels = sum(name.endswith("max-min") for name in names)
     proofs = [lines[name]["proof"] for name in names]
@@ -88,8 +94,8 @@ def _page(records: list[Record], lines: dict[str, Any], limit: float, everything
         f"{len(names)} of {everything} instances ({len(names) - levels} alpha-fair, {levels} "
         f"max-min), {limit:g} s a run, each in a process of its own with one thread; imports and a "
         "toy are not timed. **The machine was shared when this was measured**: others used "
-        f"its {os.cpu_count()} processors at the same time, so a time may be twice what it would be "
-        "alone; distances do not depend on that.",
+        f"its {os.cpu_count()} processors at the same time, so a time may be twice what it would "
+        "be alone; distances do not depend on that.",
         "",
         f"Of the {len(names)} reference answers, {proofs.count('fractions')} are exact fractions, "
         f"{proofs.count('digits')} optima of a path in 160 decimals that ends in a proof, "
