@@ -47,8 +47,22 @@ def cli() -> None:
     """
 
 
+FIRST = """\
+Three things to try:
+
+  fairopt solve real/google2011                        12,583 machines among 40 users, with a proof
+  fairopt compare khamse2016/figure-1                  every notion of fairness on one small cluster
+  kubectl get nodes,pods -A -o json | fairopt plan -   who is due what on a cluster of yours
+
+`fairopt --help` lists all commands, `fairopt doctor` says what is installed."""
+"""what `fairopt` alone prints"""
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run the command line `arguments` (without the program's name); returns the exit code."""
+    if not arguments:
+        to_stderr(FIRST)
+        return UsageError.exit_code
     try:
         with cli.make_context("fairopt", list(arguments)) as context:
             code = cli.invoke(context)
