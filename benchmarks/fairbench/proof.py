@@ -56,10 +56,8 @@ def alpha_bound(problem: Problem, tasks: Floats, prices: Floats) -> float:
 
 def _loss(z: Floats, alpha: float) -> Floats:
     """What e^z times the best amount loses, in units of its money: about alpha z^2/2."""
-    if alpha == 1:
-        exact = np.expm1(z) - z
-    else:
-        exact = np.expm1(z) - np.expm1((1 - alpha) * z) / (1 - alpha)
+    lost = z if alpha == 1 else np.expm1((1 - alpha) * z) / (1 - alpha)
+    exact = np.expm1(z) - lost
     series = alpha * z**2 / 2 + (1 - (1 - alpha) ** 2) * z**3 / 6
     return np.maximum(np.where(np.abs(z) * max(1.0, alpha) < 1e-5, series, exact), 0)
 

@@ -84,9 +84,15 @@ def command(as_json: bool) -> int:
     lines = {line: missing(line) for line in LINES}
     code = 0 if all(required.values()) else 2
     if as_json:
-        found = {"fairopt": __version__, "python": platform.python_version()}
-        found |= {"required": required, "extras": extras, "lines": lines}
-        to_stdout(json.dumps({"schema": "fairopt/doctor/v1", **found}, indent=2))
+        found = {
+            "schema": "fairopt/doctor/v1",
+            "fairopt": __version__,
+            "python": platform.python_version(),
+            "required": required,
+            "extras": extras,
+            "lines": lines,
+        }
+        to_stdout(json.dumps(found, indent=2))
         return code
     text = [f"fairopt {__version__}, Python {platform.python_version()}, {platform.system()}", ""]
     width = max(map(len, (*REQUIRED, *sum(EXTRAS.values(), ()))))
