@@ -2,6 +2,7 @@
 
 import linopy
 import numpy as np
+import xarray as xr
 
 from benchmarks.fairbench.levels import lexicographic
 
@@ -15,12 +16,10 @@ def solve(problem):
 def maximise(goal, matrix, right):
     model = linopy.Model()
     x = model.add_variables(lower=0, coords=[range(len(goal))], dims=["k"], name="x")
-    for m in range(matrix.shape[0]):
-        row = matrix[[m]].tocoo()
-        model.add_constraints((x[row.col] * row.data).sum() <= right[m], name=f"row{m}")
+    whole = xr.DataArray(matrix.toarray(), dims=["m", "k"])
+    rows = model.add_constraints((whole * x).sum("k") <= xr.DataArray(right, dims=["m"]))
     model.add_objective((x * goal).sum(), sense="max")
     status, condition = model.solve("highs", io_api="direct", output_flag=False)
     if status != "ok":
         raise RuntimeError(condition)
-    duals = [float(model.constraints[f"row{m}"].dual) for m in range(matrix.shape[0])]
-    return x.solution.values, np.array(duals)
+    return x.solution.values, rows.dual.values
