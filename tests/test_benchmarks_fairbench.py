@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -255,3 +256,38 @@ def test_instances_are_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert main(["--export", str(tmp_path)]) == 0
     for name in SMALL:
         assert read((tmp_path / f"{name}.json").read_text()).digest() == LINES[name]["digest"]
+
+
+# -- what is written about it ---------------------------------------------------------------------
+
+
+def test_the_example_of_the_readme_is_an_entrant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Copied as it stands into a file of its own, by the commands of the README alone."""
+    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    body = re.findall(r"^```python\n(.*?)^```$", readme, flags=re.M | re.S)[-1]
+    assert len(body.splitlines()) <= 40
+    (tmp_path / "my_entrant.py").write_text(body, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    words = ["--entrants", "my_entrant", "--instances", "papers/ghodsi2011-example/alpha-1"]
+    assert main([*words, "papers/ghodsi2011-example/max-min"]) == 0
+    row = next(line for line in capsys.readouterr().out.splitlines() if "my_entrant" in line)
+    cells = [cell.strip() for cell in row.split("|")[2:10]]
+    assert cells[0] == "2" and int(cells[1]) + int(cells[2]) == 1 and cells[7] == "1"
+
+
+def test_numbers_that_are_written_elsewhere_are_those_of_the_page() -> None:
+    page = (ROOT / "docs/results/fairbench.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| (fairopt|cvxpy, Clarabel) \| 40 \| (\d+ \| \d+) \|", page, re.M))
+    exact, solved = map(int, rows["cvxpy, Clarabel"].split(" | "))
+    assert rows["fairopt"].startswith("40 ")
+    paper = " ".join((ROOT / "paper/paper.md").read_text(encoding="utf-8").split())
+    assert f"on {exact} (and within a thousandth on {exact + solved})" in paper
+    for name in ("benchmarks/fairbench/README.md", "docs/index.md", "paper/paper.md"):
+        assert f"{len(LINES)} instances" in (ROOT / name).read_text(encoding="utf-8")
+    asked = page[page.index("| entrant |") : page.index("Where the candidate")]
+    assert asked.count("\n| ") == 15 and "fifteen entrants" in (
+        ROOT / "docs/index.md"
+    ).read_text(encoding="utf-8")
