@@ -39,8 +39,8 @@ def cli() -> None:
 
     Results go to stdout, progress and errors to stderr; "-" as a file is stdin.
 
-    To begin: `fairopt init`, `fairopt solve model.toml`. Completion in bash (zsh, fish likewise):
-    eval "$(_FAIROPT_COMPLETE=bash_source fairopt)".
+    To begin: `fairopt init`, `fairopt solve model.toml`. Completion after Tab: `fairopt completion
+    --install`.
 
     Exit codes: 0 ok and certified, 1 internal error, 2 bad input or usage, 3 infeasible,
     4 not certified, 5 solver failure, 130 interrupted.

@@ -288,6 +288,6 @@ def test_numbers_that_are_written_elsewhere_are_those_of_the_page() -> None:
     for name in ("benchmarks/fairbench/README.md", "docs/index.md", "paper/paper.md"):
         assert f"{len(LINES)} instances" in (ROOT / name).read_text(encoding="utf-8")
     asked = page[page.index("| entrant |") : page.index("Where the candidate")]
-    assert asked.count("\n| ") == 15 and "fifteen entrants" in (
-        ROOT / "docs/index.md"
-    ).read_text(encoding="utf-8")
+    assert asked.count("\n| ") == 15 and "fifteen entrants" in (ROOT / "docs/index.md").read_text(
+        encoding="utf-8"
+    )
