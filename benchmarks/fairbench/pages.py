@@ -145,7 +145,7 @@ def _page(
         "the seconds of the fastest that solves it. Times under a millisecond count as one.",
         "```",
         "",
-        *_whole(journal, limit, everything),
+        *_whole(journal, lines, limit, everything),
         "## By family",
         "",
         "Instances solved or exact, of those asked.",
@@ -174,14 +174,22 @@ def _page(
     return out
 
 
-def _whole(journal: list[Record], limit: float, everything: int) -> list[str]:
+def _whole(
+    journal: list[Record], lines: dict[str, Any], limit: float, everything: int
+) -> list[str]:
     """A table of those who were asked every instance, where there are more than the forty."""
     many = {e: sum(r["entrant"] == e for r in journal) for e in {r["entrant"] for r in journal}}
     done = [r for r in journal if many[r["entrant"]] == everything and r["outcome"] != "absent"]
     if not done:
         return []
     words = f"The entrants that were asked all {everything} (`--all`), on the same machine."
-    return ["## All instances", "", words, "", *table(done, limit), ""]
+    unaided = {name for name, line in lines.items() if line["candidate"] != "ours"}
+    exact = ", ".join(
+        f"{_called(e)} {sum(_exact(r, e) and r['name'] in unaided for r in done)}"
+        for e in {r["entrant"]: None for r in done}
+    )
+    said = f"On the {len(unaided)} whose reference fairopt had no part in, exact are: {exact}."
+    return ["## All instances", "", words, "", *table(done, limit), "", said, ""]
 
 
 def _exact(record: Record, entrant: str) -> bool:
