@@ -78,7 +78,7 @@ if TYPE_CHECKING:
     from fairopt.whole.asking import whole as whole
     from fairopt.whole.proof.answer import WholeTasks as WholeTasks
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # public name -> module that defines it
 _PUBLIC = {

@@ -39,16 +39,30 @@ def cli() -> None:
 
     Results go to stdout, progress and errors to stderr; "-" as a file is stdin.
 
-    To begin: `fairopt init`, `fairopt solve model.toml`. Completion in bash (zsh, fish likewise):
-    eval "$(_FAIROPT_COMPLETE=bash_source fairopt)".
+    To begin: `fairopt init`, `fairopt solve model.toml`. Completion after Tab: `fairopt completion
+    --install`.
 
     Exit codes: 0 ok and certified, 1 internal error, 2 bad input or usage, 3 infeasible,
     4 not certified, 5 solver failure, 130 interrupted.
     """
 
 
+FIRST = """\
+Three things to try:
+
+  fairopt solve real/google2011                        12,583 machines among 40 users, with a proof
+  fairopt compare khamse2016/figure-1                  every notion of fairness on one small cluster
+  kubectl get nodes,pods -A -o json | fairopt plan -   who is due what on a cluster of yours
+
+`fairopt --help` lists all commands, `fairopt doctor` says what is installed."""
+"""what `fairopt` alone prints"""
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run the command line `arguments` (without the program's name); returns the exit code."""
+    if not arguments:
+        to_stderr(FIRST)
+        return UsageError.exit_code
     try:
         with cli.make_context("fairopt", list(arguments)) as context:
             code = cli.invoke(context)

@@ -433,6 +433,8 @@ def test_every_command_has_help(name, capsys):
 
 def test_bare_and_unknown(capsys):
     assert main() == 2
+    said = capsys.readouterr().err
+    assert said.count("fairopt ") >= 4 and said.startswith("Three things to try")
     assert main("sovle") == 2
     assert main("--version") == 0
     assert capsys.readouterr().out == f"fairopt {fo.__version__}\n"

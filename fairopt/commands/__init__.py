@@ -33,4 +33,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "plot": ("plot", "A picture of a saved answer, sweep or comparison."),
     "report": ("report", "Results as one HTML page that opens from disk."),
     "models": ("models", "List the models shipped with fairopt."),
+    "completion": ("complete", "Completion after Tab in bash, zsh or fish."),
+    "doctor": ("doctor", "What is installed, and which lines of the README will work."),
 }

@@ -17,6 +17,7 @@ from fairopt.files import answer_rules
 from fairopt.files.answer_claims import any_number, claimed
 from fairopt.files.answer_instance import as_model
 from fairopt.files.answer_rules import read_rules
+from fairopt.files.mistaken import taken_for_another
 from fairopt.files.tables import arrays_of
 from fairopt.formulas import families, parameters
 from fairopt.instance import Floats, Instance
@@ -81,6 +82,10 @@ def loads(content: str, source: str = "answer") -> Allocation:
     faults = Faults(source)
     data = table(_parse(content, source, faults), "file", faults)
     faults.stop()
+    if not {"schema", "instance", "notion", "tasks"} & set(data):
+        other = taken_for_another(content, "an answer in JSON")
+        if other is not None:
+            raise BadInput([other], source)
     known_keys(data, _KEYS, "", faults)
     if data.get("schema", SCHEMA) != SCHEMA:
         faults.add("schema", shown(data["schema"]), f"the text '{SCHEMA}'")
@@ -158,7 +163,9 @@ def _parse(content: str, source: str, faults: Faults) -> Any:
         fault = Fault("file", "lists or tables nested too deeply", "an answer in JSON")
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
-        fault = Fault(place, f"text that is not JSON ({error.msg})", "an answer in JSON")
+        fault = taken_for_another(content, "an answer in JSON") or Fault(
+            place, f"text that is not JSON ({error.msg})", "an answer in JSON"
+        )
     except ValueError:
         fault = Fault("file", "a number of thousands of digits", "an answer in JSON")
     raise BadInput([fault], source)

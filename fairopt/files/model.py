@@ -19,6 +19,7 @@ from fairopt import storage
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.files import folders
 from fairopt.files.cases import Case, read_cases
+from fairopt.files.mistaken import taken_for_another
 from fairopt.files.tables import arrays_of, tables_of
 from fairopt.files.whole import WholeKeys, by_user, read_whole
 from fairopt.instance import Instance
@@ -235,7 +236,9 @@ def _toml(content: str, source: str) -> dict[str, Any]:
         where = re.search(r" \(at (.*)\)$", str(error))
         place = where[1] if where else "file"
         what = re.sub(r" \(at .*\)$", "", str(error))
-        fault = Fault(place, f"text that is not TOML ({what})", "a model file in TOML")
+        fault = taken_for_another(content, "a model file in TOML") or Fault(
+            place, f"text that is not TOML ({what})", "a model file in TOML"
+        )
     raise BadInput([fault], source)
 
 

@@ -25,7 +25,8 @@ def kai_division(
     """KAI's fair shares in GPUs, rounded down and the rest by largest remainder, and what is left.
 
     Everybody has what it deserves and asks for, whatever there is. The rest is divided, priority by
-    priority, in ratio of P = max(W + k (W - U), 0), W the parts of the weights of who wants more.
+    priority, in ratio of P = max(W + k (W - U), 0), W the parts of the weights of who wants more;
+    then who was rounded down has one more each, largest remainder first, and the last what is left.
 
     Examples
     --------
@@ -34,40 +35,36 @@ def kai_division(
     """
     wanted = {name: min(q.request, q.most) for name, q in queues.items()}
     share = {name: float(min(q.deserved, wanted[name])) for name, q in queues.items()}
-    left = max(gpus - sum(share.values()), 0)
+    left = max(gpus - sum(share.values()), 0.0)
+    rounded: list[dict[str, float]] = []
     for priority in sorted({q.priority for q in queues.values()}, reverse=True):
-        mine = [name for name, q in queues.items() if q.priority == priority]
-        while left >= 1:
-            short = [n for n in mine if share[n] < wanted[n] and queues[n].weight > 0]
-            weight = {n: queues[n].weight for n in short}
-            whole = sum(weight.values())
-            if not whole:
-                break
-            part = {n: weight[n] / whole for n in short}
-            right = {n: max(part[n] + k * (part[n] - queues[n].usage), 0.0) for n in short}
-            total = sum(right.values())
-            if not total:
-                break
-            exact = {n: left * right[n] / total for n in short}
-            given = {
-                n: min(float(math.floor(exact[n] + 1e-9)), wanted[n] - share[n]) for n in short
-            }
-            if not any(given.values()):  # what is less than one each goes by largest remainder
-                for n in sorted(short, key=lambda n: -(exact[n] % 1)):
-                    if left >= 1 and right[n] > 0:
-                        share[n] += min(1.0, wanted[n] - share[n])
-                        left -= 1
-                break
-            for n in short:
-                share[n] += given[n]
-                left -= given[n]
-            capped = any(share[n] >= wanted[n] for n in short)
-            if not capped:
-                for n in sorted(short, key=lambda n: -((exact[n] + 1e-9) % 1)):
-                    if left >= 1 and right[n] > 0:
-                        share[n] += min(1.0, wanted[n] - share[n])
-                        left -= 1
-                break
+        down: dict[str, float] = {}
+        again = left > 0
+        while again:
+            short = [
+                n for n, q in queues.items() if q.priority == priority and share[n] < wanted[n]
+            ]
+            whole = sum(queues[n].weight for n in short)
+            part = {n: queues[n].weight / whole for n in short} if whole else {}
+            right = {n: max(p + k * (p - queues[n].usage), 0.0) for n, p in part.items()}
+            total, amount, again = sum(right.values()), left, False
+            for n in short if total else ():
+                if not queues[n].weight:
+                    continue
+                exact, asked = amount * right[n] / total, wanted[n] - share[n]
+                down.pop(n, None)
+                given = asked if asked <= exact else float(math.floor(exact + 1e-9))
+                if given < min(exact, asked):
+                    down[n] = exact - given
+                share[n] += given
+                left -= given
+                again = again or (asked < exact and left > 0)
+        rounded.append(down)
+    for down in rounded:
+        for n in sorted(down, key=lambda n: -round(down[n], 9)):
+            given = min(1.0, left)
+            share[n] += given
+            left -= given
     return share, left
 
 

@@ -14,6 +14,7 @@ from fairopt.allocation.writing import SCHEMA as ANSWER
 from fairopt.certificates import certify
 from fairopt.errors import BadInput, Fault
 from fairopt.files import answers
+from fairopt.files.mistaken import taken_for_another
 from fairopt.instance.reading import FINITE, Faults, listed, number, shown, table, text
 from fairopt.notions import NOTIONS
 from fairopt.report.html import answer_data, compare_data, replay_data, sweep_data, verdict
@@ -38,7 +39,9 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         data = json.loads(content)
     except (ValueError, RecursionError) as error:
-        fault = Fault("file", f"text that is not JSON ({error})", "a result in JSON")
+        fault = taken_for_another(content, "a result in JSON") or Fault(
+            "file", f"text that is not JSON ({error})", "a result in JSON"
+        )
         raise BadInput([fault], source) from None
     schema = data.get("schema", ANSWER) if isinstance(data, Mapping) else None
     if schema not in KINDS:

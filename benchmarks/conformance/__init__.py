@@ -1,0 +1,1 @@
+"""Vectors of schedulers' own tests and manuals: which definition each follows, and who agrees."""
