@@ -23,6 +23,8 @@ ALIKE = 1e-7
 """a pair that costs its user at most this part more than its cheapest is one of the cheapest"""
 PRICED = 1e-9
 """part of all money above which a row's price says that it is full"""
+FOUND = 1e-9
+"""part of its share from which a pair has tasks"""
 SHARP = 1e-9
 """a gap or residual up to here is not worse than another"""
 KNOWN = ("alpha-fair", "max-min")
@@ -137,8 +139,7 @@ def _told(alloc: Allocation, held: Floats, step: dict[str, Any]) -> Allocation:
 def _face(alloc: Allocation, system: Lowered, score: Floats) -> Face:
     """The optimal answers: those with the same shares; of throughput those that pay every price.
 
-    Of plain alpha-fair answers pairs that cost more than they are worth at the proved prices stay
-    at 0.
+    Of plain answers pairs that cost more than they are worth at the proved prices stay at 0.
     """
     inst = alloc.instance
     tasks = alloc.tasks[system.owner, system.server]
@@ -146,6 +147,8 @@ def _face(alloc: Allocation, system: Lowered, score: Floats) -> Face:
     full = np.zeros(len(system.rhs), bool)
     alpha = welfare.alpha_of(alloc.notion)
     keeps = alpha != 0
+    if inst.plain and alloc.level_prices is not None:
+        columns = _of_levels(alloc, score)[system.owner, system.server]
     if not inst.plain or alpha is None or alloc.prices is None:
         return Face(system, tasks, columns, True, full)
     mu = np.zeros(inst.shape[0]) if alloc.limit_prices is None else alloc.limit_prices
@@ -153,6 +156,28 @@ def _face(alloc: Allocation, system: Lowered, score: Floats) -> Face:
     if not keeps:
         full = _full(inst, system, alloc.prices, mu)
     return Face(system, tasks, columns, keeps, full)
+
+
+def _of_levels(alloc: Allocation, score: Floats) -> Bools:
+    """(N, I) pairs that at no level's prices cost more than what their user pays for its share.
+
+    Whoever is at or below a level pays the least for each unit, and whoever is above pays nothing.
+    """
+    inst = alloc.instance
+    assert alloc.level_prices is not None
+    share = np.where(alloc.shares > 0, alloc.shares, 1.0)
+    part = np.where(inst.eligible, alloc.tasks * score, 0.0) / share[:, None]
+    found = np.ones(inst.shape[:2], bool)
+    each = np.where(inst.eligible, score, 1.0)
+    for prices in alloc.level_prices:
+        dear = np.flatnonzero((prices > 0).any(axis=1))
+        if len(dear):
+            need = inst.demand if inst.demand.ndim == 2 else inst.demand[:, dear]
+            columns = need if need.ndim == 3 else need[:, None, :]
+            cost = (columns * prices[dear]).sum(axis=2) / each[:, dear]
+            paid = (cost * part[:, dear]).sum(axis=1)
+            found[:, dear] &= cost <= paid[:, None] * (1 + ALIKE)
+    return found | (part > FOUND)
 
 
 def _cheapest(alloc: Allocation, system: Lowered, score: Floats, mu: Floats, keeps: bool) -> Bools:
@@ -168,7 +193,7 @@ def _cheapest(alloc: Allocation, system: Lowered, score: Floats, mu: Floats, kee
         paid = float((alloc.prices * inst.pool).sum() + mu @ np.where(mu > 0, inst.limit, 0.0))
         worth = inst.weight * paid / float(inst.weight @ alloc.shares)
         least = np.minimum(least, worth)
-    part = alloc.tasks * score > 1e-12 * alloc.shares[:, None]
+    part = alloc.tasks * score > FOUND * alloc.shares[:, None]
     found: Bools = (cost <= least[:, None] * (1 + ALIKE)) | part
     return found[system.owner, system.server]
 

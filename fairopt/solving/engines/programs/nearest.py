@@ -1,6 +1,6 @@
-r"""Of all allocations with the same shares, one that is nearest to tasks that run: one linear program.
+r"""Of all allocations with the same shares, one nearest to tasks that run: one linear program.
 
-The tasks of a pair are those kept, k, and those begun, e; held tasks that are not kept are stopped:
+The tasks of a pair are those kept, k, and begun, e; those held and not kept are stopped:
 
 .. math:: \min \sum_p (h_p - k_p) + e_p, \quad 0 \le k_p \le h_p, \ e_p \ge 0, \quad
           \sum_{p \in n} u_p (k_p + e_p) = s_n, \quad A (k + e) \le b
@@ -65,9 +65,9 @@ def nearest(face: Face, held: Floats) -> Nearest:
     import highspy
     from scipy.sparse import csc_array, hstack, vstack
 
-    system, begin = face.system, np.where(face.columns, face.tasks, 0.0)
+    system, begin = face.system, np.where(face.columns, face.tasks, 0.0).astype(np.float64)
     count, users = system.columns, system.shape[0]
-    share = np.bincount(system.owner, system.score * begin, users)
+    share: Floats = np.bincount(system.owner, system.score * begin, users).astype(np.float64)
     some = np.flatnonzero(face.columns & (share[system.owner] > 0 if face.keeps else True))
     most = _most(face, share, begin)[some]
     size = np.where(most > 0, most, 1.0)  # tasks in one unit of a column
@@ -152,7 +152,8 @@ def _most(face: Face, share: Floats, begin: Floats) -> Floats:
     most = np.full(system.columns, np.inf)
     up = rules.data > 0
     np.minimum.at(most, rules.col[up], system.rhs[rules.row[up]] / rules.data[up])
-    return np.maximum(most, begin)
+    least: Floats = np.maximum(most, begin)
+    return least
 
 
 def _proved(
