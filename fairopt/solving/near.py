@@ -19,7 +19,7 @@ from fairopt.notions import Notion, on_its_own
 from fairopt.solving.engines.point import fitted
 from fairopt.solving.engines.programs.nearest import Face, nearest
 
-ALIKE = 1e-7
+ALIKE = 1e-9
 """a pair that costs its user at most this part more than its cheapest is one of the cheapest"""
 PRICED = 1e-9
 """part of all money above which a row's price says that it is full"""

@@ -10,7 +10,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.formulas.parameters import words
-from fairopt.instance import Bools, Instance
+from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions import Notion
 from fairopt.solving import given, solve
 from fairopt.solving.given import Amounts
@@ -270,7 +270,7 @@ class Planner:
                     now,
                     self.notion,
                     start=last if last is not None and self._begins(last) else None,
-                    near=last if self.near else None,
+                    near=self._held(now, last) if self.near else None,
                 )
             except BaseException:
                 with self._state:
@@ -281,6 +281,11 @@ class Planner:
             with self._state:
                 self._last = found
             return found
+
+    @staticmethod
+    def _held(now: Instance, last: Allocation | None) -> Allocation | Floats:
+        """What runs; nothing at first, so that the first answer has few pairs, and so the next."""
+        return np.zeros(now.shape[:2]) if last is None else last
 
     def _begins(self, last: Allocation) -> bool:
         """Whether the last answer can be a start: of the same notion, with prices."""
