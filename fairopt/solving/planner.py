@@ -282,10 +282,14 @@ class Planner:
                 self._last = found
             return found
 
-    @staticmethod
-    def _held(now: Instance, last: Allocation | None) -> Allocation | Floats:
-        """What runs; nothing at first, so that the first answer has few pairs, and so the next."""
-        return np.zeros(now.shape[:2]) if last is None else last
+    def _held(self, now: Instance, last: Allocation | None) -> Allocation | Floats | None:
+        """What runs. Nothing at first, so that the first answer of max-min has few pairs.
+
+        Alpha-fair answers of few pairs take the judge far longer to prove than they gain.
+        """
+        if last is None and self.notion.family == "max-min":
+            return np.zeros(now.shape[:2])
+        return last
 
     def _begins(self, last: Allocation) -> bool:
         """Whether the last answer can be a start: of the same notion, with prices."""

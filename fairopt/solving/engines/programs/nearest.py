@@ -25,6 +25,8 @@ TIGHT = 1e-10
 """tolerance of HiGHS on rows, which are of order 1"""
 REFINED, FAR = 2, 1e-6
 """how often a vertex is refined, and how far from HiGHS's it may be, in units of a column"""
+PIVOTS = 10
+"""pivots for each row after which costs are perturbed"""
 NOISE = 1e-10
 """a reduced cost of a flow below this is rounding"""
 
@@ -117,6 +119,9 @@ def nearest(face: Face, held: Floats) -> Nearest:
         "threads": 1,
         "small_matrix_value": 1e-12,
         "presolve": "off",
+        # what is perturbed takes pivots to put right; if the method stalls without, it is
+        "dual_simplex_cost_perturbation_multiplier": 0.0,
+        "simplex_iteration_limit": PIVOTS * (len(high) + 100),
         "primal_feasibility_tolerance": TIGHT,
     }.items():
         model.setOptionValue(name, value)
@@ -132,6 +137,10 @@ def nearest(face: Face, held: Floats) -> Nearest:
     basis.valid = True
     model.setBasis(basis)
     model.run()
+    if model.getModelStatus() == highspy.HighsModelStatus.kIterationLimit:
+        model.setOptionValue("dual_simplex_cost_perturbation_multiplier", 1.0)
+        model.setOptionValue("simplex_iteration_limit", highspy.kHighsIInf)
+        model.run()
     if model.getModelStatus() != highspy.HighsModelStatus.kOptimal:
         told = model.modelStatusToString(model.getModelStatus())
         raise SolverFailure(f"HiGHS, the nearest of the optimal answers: {told}")
