@@ -171,9 +171,9 @@ def page(found: list[Row], users: int, servers: int, steps: int) -> str:
     unused = sum(not used for row in found for used in row.used)
     return f"""# A scheduler's loop
 
-`fo.Planner` on {users} users and {servers} servers with {RESOURCES} resources: of {KINDS} kinds, where
-a user may run on 7 of 10 kinds, or all different. {steps} steps in each row; at each a weight or
-a demand changes, or a user or a node comes or goes, and the planner is asked for the answer.
+`fo.Planner` on {users} users and {servers} servers with {RESOURCES} resources: of {KINDS} kinds,
+where a user may run on 7 of 10 kinds, or all different. {steps} steps in each row; at each a weight
+or a demand changes, or a user or a node comes or goes, and the planner is asked for the answer.
 Seconds of one process with one BLAS thread on a machine that others used too, proof included.
 
 ```sh
@@ -182,12 +182,13 @@ OPENBLAS_NUM_THREADS=1 python benchmarks/loop.py --steps {steps} --write docs/re
 
 {chr(10).join(table)}
 
-Within {WANTED:g} seconds came {every - late} of {every} answers. *Cold* is the median of the answer from
-nothing and without `near`, at every tenth step. *Without near* is how many tasks that answer would stop
-and start, *stop and start* how many the planner's did, *least* what any optimal answer must, all
-medians; *most above it* is the largest difference of the two in any step whose nearest answer was
-used. In {unused} steps it was not used, as the certificate accepted less than of the answer given. *MB* is
-what the largest size of the process grew in the last three quarters of the loop.
+Within {WANTED:g} seconds came {every - late} of {every} answers. *Cold* is the median of the answer
+from nothing and without `near`, at every tenth step. *Without near* is how many tasks the answer
+before `near` would stop and start, *stop and start* how many the planner's did, *least* what any
+optimal answer must, all medians; *most above it* is the largest difference of the two in any step
+whose nearest answer was used. In {unused} steps it was not used, as the certificate accepted less
+than of the answer given. *MB* is what the largest size of the process grew in the last three
+quarters of the loop.
 
 How to ask: [few moves](../how-to/few-moves.md).
 """

@@ -283,9 +283,9 @@ class Planner:
             return found
 
     def _held(self, now: Instance, last: Allocation | None) -> Allocation | Floats | None:
-        """What runs. Nothing at first, so that the first answer of max-min has few pairs.
+        """What runs. Nothing at first, so that max-min begins with few pairs.
 
-        Alpha-fair answers of few pairs take the judge far longer to prove than they gain.
+        Alpha-fair answers of few pairs take the judge, and an answer from a start, far longer.
         """
         if last is None and self.notion.family == "max-min":
             return np.zeros(now.shape[:2])
