@@ -199,6 +199,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--users", type=int, default=500)
     parser.add_argument("--servers", type=int, default=200)
+    parser.add_argument("--notion", choices=[notion.name for notion in NOTIONS])
     parser.add_argument("--write", type=Path)
     settings = parser.parse_args()
     found: list[Row] = []
@@ -206,6 +207,8 @@ def main() -> None:
     for alike in (True, False):
         inst = cluster(settings.users, settings.servers, alike, 0)
         for notion in NOTIONS:
+            if settings.notion not in (None, notion.name):
+                continue
             told = f"of {KINDS} kinds" if alike else "all different"
             found.append(loop(notion, inst, told, settings.steps))
             print(line(found[-1].cells()), flush=True)
