@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from fairopt.solving.engines.water.fixed_points import fixed_points as fixed_points
     from fairopt.solving.partitions import PartitionedAnswer as PartitionedAnswer
     from fairopt.solving.partitions import solve_partitions as solve_partitions
+    from fairopt.solving.planner import Planner as Planner
     from fairopt.solving.supports import best_support as best_support
     from fairopt.sweeping import sweep as sweep
     from fairopt.whole.asking import whole as whole
@@ -101,6 +102,7 @@ _PUBLIC = {
     "Partitions": "files.partitions",
     "write_partitions": "files.partitions",
     "partition_tables": "files.partition_tables",
+    "Planner": "solving.planner",
     "sweep": "sweeping",
     "audit": "auditing",
     "differences": "auditing.between",

@@ -47,6 +47,12 @@ from fairopt.errors import NotCertified
     "--start", "begin", metavar="FILE", help="Begin from the answer before a change, saved with -o."
 )
 @click.option(
+    "--near",
+    "running",
+    metavar="FILE",
+    help="Of all optimal answers the one that moves fewest tasks of this one, saved with -o.",
+)
+@click.option(
     "--explain",
     "told",
     is_flag=True,
@@ -72,6 +78,7 @@ def command(
     tolerance: float,
     reduce: bool,
     begin: str | None,
+    running: str | None,
     told: bool,
     kkt: bool,
     whole: bool,
@@ -91,6 +98,7 @@ def command(
     given = {key: value for key, value in parameters.items() if value is not None}
     wanted = notion_options.chosen(problem, notion, case, given)
     last = None if begin is None else files.load(begin)
+    runs = None if running is None else files.load(running)
     # imported late, as this imports the solvers
     from fairopt import solve
 
@@ -105,6 +113,7 @@ def command(
                 progress=moved,
                 reduce=reduce,
                 start=last,
+                near=runs,
             )
     except NotCertified as error:
         if error.allocation is None:

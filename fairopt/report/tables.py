@@ -63,6 +63,7 @@ def allocation_text(
     """
     for page in (WHOLE,) if whole else (Page(ROWS), Page(FEWER), Page(FEWEST)):
         head = [*([_clip(title, page.width)] if title else []), headline(alloc), *_reduced(alloc)]
+        head += _near(alloc)
         head += [_clip(line, page.width) for line in groups.lines(alloc)]
         levels = _levels(alloc, page) or _more(groups.rounds(alloc, page.rows), (2, 3), page)
         parts = [*head, "", _users(alloc, page), ""]
@@ -108,6 +109,22 @@ def _reduced(alloc: Allocation) -> list[str]:
             )
             never = step.get("never binding")
             return [_clip(line + (f", {listed(never, STOPS)} never binding" if never else ""))]
+    return []
+
+
+def _near(alloc: Allocation) -> list[str]:
+    """A line on the tasks that move from the last answer; [] without one."""
+    for step in alloc.steps:
+        if step.get("step") == "near":
+            moved = f"stops {step['stopped']:.6g} tasks and starts {step['started']:.6g}"
+            if step["status"] != "used":
+                return [_clip(f"beside the last answer it {moved}; near {step['status']}")]
+            return [
+                _clip(
+                    f"nearest to the last answer: {moved}; together no optimal answer has fewer "
+                    f"than {step['bound']:.6g}"
+                )
+            ]
     return []
 
 

@@ -22,6 +22,7 @@ from fairopt.notions import Notion, expected, on_its_own
 from fairopt.notions.notion import SameAs
 from fairopt.notions.way import Levels, OneProgram, Patterns, Procedure, Way
 from fairopt.solving import again
+from fairopt.solving import near as nearby
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.point import fitted
 from fairopt.solving.reduce import reduce as reducing
@@ -57,6 +58,7 @@ def solve(
     start: Allocation | None = None,
     tolerance: float | None = None,
     constraints: Callable[[Any], Mapping[str, Any]] | None = None,
+    near: Any = None,
 ) -> Allocation:
     """The allocation that a notion of fairness asks for, with prices and a certificate.
 
@@ -91,6 +93,10 @@ def solve(
     constraints : f(space) -> {name: cvxpy constraint} in `space.tasks` (N, I) and `space.share`
         (N,). Affine ones become rules of the answer's instance, convex ones are proved by their
         tangents (docs/how-to/own-rules.md). Needs cvxpy.
+    near : the last answer, or (N, I) tasks that run (an array, or a frame by name); of max-min and
+        alpha-fairness. Of all optimal answers, the one that stops and starts the fewest tasks:
+        users keep their shares, and the certificate is judged again. The last of `steps` says
+        how many stop and start, and the least that must (docs/how-to/few-moves.md).
 
     Raises
     ------
@@ -111,7 +117,10 @@ def solve(
         raise BadInput([expected(notion)])
     check_settings(solver, gap, notion.family or "")
     _known(instance, notion)
+    held = None if near is None else nearby.checked(near, instance, notion)
     if constraints is not None:
+        if held is not None:
+            raise UsageError("near: found constraints in cvxpy; wanted one of the two")
         from fairopt.solving import constraints as own
 
         own.refused(notion)
@@ -159,6 +168,8 @@ def solve(
             verdict = certify(alloc, slope[0] if slope else None, max(gap, TOLERANCE))
             alloc = alloc.with_(certificate=verdict)
         alloc = alloc.with_(steps=(*told, *alloc.steps))
+        if held is not None:
+            alloc = nearby.answer(alloc, score, held, gap)
         certificate = alloc.certificate
         assert certificate is not None
     short = not certificate.certified or max(certificate.gap, certificate.residual) > gap

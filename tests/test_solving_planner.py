@@ -1,0 +1,198 @@
+"""A cluster that changes: the planner's answers are those of a cold solve, and move little."""
+
+from __future__ import annotations
+
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+
+
+def cluster(users=14, servers=6, seed=0):
+    rng = np.random.default_rng(seed)
+    kind = rng.integers(3, size=servers)
+    placement = (rng.random((users, 3)) < 0.7)[:, kind]
+    placement[np.arange(users), rng.integers(0, servers, users)] = True
+    return fo.Instance(
+        rng.uniform(0.1, 1, (users, 3)),
+        rng.uniform(5, 20, (3, 3))[kind],
+        placement,
+        rng.uniform(0.5, 2, users),
+    )
+
+
+def something(planner, rng, step):
+    """One change of a kind drawn at random."""
+    user = planner.users[rng.integers(len(planner.users))]
+    server = planner.servers[rng.integers(len(planner.servers))]
+    what = rng.integers(8)
+    if what == 0:
+        planner.change_user(user, weight=rng.uniform(0.5, 2))
+    elif what == 1:
+        planner.change_user(user, demand=rng.uniform(0.1, 1, 3))
+    elif what == 2:
+        some = [name for name in planner.servers if rng.random() < 0.5]
+        planner.change_user(user, servers=some)  # of nobody, perhaps
+    elif what == 3:
+        planner.change_user(user, limit=rng.uniform(1, 5))
+    elif what == 4:
+        planner.add_user(f"new{step}", rng.uniform(0.1, 1, 3), weight=rng.uniform(0.5, 2))
+    elif what == 5 and len(planner.users) > 4:
+        planner.remove_user(user)
+    elif what == 6 and len(planner.servers) > 2:
+        planner.remove_server(server)
+    elif what == 7:
+        planner.add_server(f"more{step}", rng.uniform(5, 20, 3))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("notion", [fo.ProportionalFair(), fo.MaxMin()], ids=lambda n: n.name)
+def test_shares_are_those_of_a_cold_solve(notion, seed):
+    rng = np.random.default_rng(seed)
+    planner = fo.Planner(cluster(seed=seed), notion)
+    for step in range(25):
+        something(planner, rng, step)
+        if step == 10:
+            planner.change_user(planner.users[0], servers=[])
+            assert planner.users[0] in planner.aside
+        last, answer = planner.last, planner.answer()
+        cold = fo.solve(planner.instance(), notion)
+        assert answer.certificate.certified
+        assert answer.instance == planner.instance()
+        np.testing.assert_allclose(answer.shares, cold.shares, rtol=2e-7, atol=1e-9)
+        assert set(planner.aside).isdisjoint(answer.instance.users)
+        assert {*planner.aside, *answer.instance.users} == set(planner.users)
+        if last is not None and answer is not last:
+            told = answer.steps[-1]
+            assert told["step"] == "near"
+            if told["status"] == "used":
+                assert told["stopped"] + told["started"] <= told["bound"] + 1e-5
+                assert told["bound"] <= told["before"] + 1e-5
+
+
+def test_a_user_without_a_server_is_set_aside_and_comes_back():
+    planner = fo.Planner(cluster(), fo.MaxMin())
+    planner.change_user("u3", servers=[])
+    answer = planner.answer()
+    assert planner.aside == ("u3",)
+    assert answer.steps[0] == {"step": "aside", "users": ["u3"]}
+    assert "u3" not in answer.instance.users
+    planner.add_server("own", [9.0, 9.0, 9.0], users=["u3"])
+    answer = planner.answer()
+    assert planner.aside == ()
+    assert answer.totals[answer.instance.users.index("u3")] > 0
+
+
+def test_what_a_server_lacks_sets_aside_too():
+    inst = fo.Instance(
+        [[1, 0], [1, 1]], [[4, 0], [4, 2]], users=["cpu", "gpu"], servers=["plain", "accelerated"]
+    )
+    planner = fo.Planner(inst, fo.ProportionalFair())
+    planner.remove_server("accelerated")
+    assert planner.aside == ("gpu",)
+    np.testing.assert_allclose(planner.answer().tasks, [[4.0]], rtol=1e-9)
+    planner.remove_user("cpu")
+    with pytest.raises(fo.UsageError, match="no user that a server can run"):
+        planner.answer()
+
+
+def test_nothing_changed_is_the_same_answer():
+    planner = fo.Planner(cluster(), fo.MaxMin())
+    assert planner.answer() is planner.answer()
+    planner.change_user("u2", weight=1.0)
+    assert planner.answer() is planner.last
+
+
+def test_what_runs_may_be_said_at_the_beginning():
+    inst = cluster(seed=3)
+    last = fo.solve(inst, fo.ProportionalFair())
+    answer = fo.Planner(inst, fo.MaxMin(), last=last).answer()
+    assert answer.steps[-1]["step"] == "near"
+    np.testing.assert_allclose(answer.shares, fo.solve(inst, fo.MaxMin()).shares, rtol=1e-7)
+
+
+def test_without_near_only_shares_matter():
+    planner = fo.Planner(cluster(), fo.MaxMin(), near=False)
+    planner.answer()
+    planner.change_user("u2", weight=3)
+    assert all(step.get("step") != "near" for step in planner.answer().steps)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda p: p.change_user("u33", weight=2), "u33"),
+        (lambda p: p.change_user("u3", weight=-2), "-2"),
+        (lambda p: p.change_user("u3", demand={"r9": 1}), "r9"),
+        (lambda p: p.change_user("u3", demand=[1.0]), "3 numbers"),
+        (lambda p: p.change_user("u3", servers=["s1", "s99"]), "s99"),
+        (lambda p: p.change_user("u3", limit=0), "limit"),
+        (lambda p: p.add_user("u3", [1, 1, 1]), "a name that nobody has"),
+        (lambda p: p.add_user("v", [0, 0, 0]), "demand"),
+        (lambda p: p.add_server("s1", [1, 1, 1]), "a name that nobody has"),
+        (lambda p: p.add_server("t", [1, -1, 1]), "capacity of t"),
+        (lambda p: p.change_server("s1", count=0), "count of s1"),
+        (lambda p: p.change_server("s77"), "s77"),
+        (lambda p: p.remove_user("x"), "x"),
+        (lambda p: p.remove_server("x"), "x"),
+    ],
+)
+def test_a_wrong_change_is_named_and_changes_nothing(change, said):
+    planner = fo.Planner(cluster(), fo.MaxMin())
+    before = planner.instance()
+    with pytest.raises(fo.BadInput, match=said):
+        change(planner)
+    assert planner.instance() == before
+
+
+def test_what_it_does_not_know_is_named():
+    with pytest.raises(fo.UsageError, match="max-min or alpha-fairness"):
+        fo.Planner(cluster(), fo.PerServerDRF())
+    with pytest.raises(fo.UsageError, match="plain instance"):
+        fo.Planner(cluster().replace(limit_on=np.ones((14, 6))), fo.MaxMin())
+    with pytest.raises(fo.BadInput, match="fairopt.Instance"):
+        fo.Planner("cluster", fo.MaxMin())
+
+
+def test_threads_change_while_others_ask():
+    planner, faults = fo.Planner(cluster(), fo.MaxMin()), []
+
+    def change(user):
+        try:
+            for k in range(20):
+                planner.change_user(user, weight=1 + k / 10)
+                planner.answer()
+        except Exception as error:  # told by the thread that looks
+            faults.append(error)
+
+    threads = [threading.Thread(target=change, args=(f"u{k}",)) for k in range(1, 4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not faults
+    weight = dict(zip(planner.users, planner.instance().weight, strict=True))
+    assert [weight[f"u{k}"] for k in range(1, 4)] == [2.9, 2.9, 2.9]
+    assert planner.answer().instance == planner.instance()
+
+
+def test_memory_stays_the_same():
+    rng = np.random.default_rng(0)
+    planner = fo.Planner(cluster(), fo.ProportionalFair())
+
+    def turns(count):
+        for _ in range(count):
+            planner.change_user(planner.users[rng.integers(14)], weight=rng.uniform(0.5, 2))
+            planner.answer()
+
+    turns(20)  # what is imported and kept once
+    tracemalloc.start()
+    turns(5)
+    before = tracemalloc.get_traced_memory()[0]
+    turns(40)
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert after - before < 100_000
