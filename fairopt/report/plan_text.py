@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -138,7 +139,8 @@ def _aside(plan: Mapping[str, Any]) -> Iterator[str]:
     """What was set aside, a line for each reason."""
     out: dict[str, list[str]] = {}
     for row in plan["out"]:
-        held = f" (holds {counted(row['held'], 'pod')})" if row["held"] else ""
+        named = f": {_few(row['pods'])}" if row.get("pods") else ""
+        held = f" (holds {counted(row['held'], 'pod')}{named})" if row["held"] else ""
         out.setdefault(row["why"], []).append(row["node"] + held)
     for why, names in out.items():
         yield _clip(f"out of service, {why}: {_few(names)}")
@@ -191,6 +193,8 @@ def _verdict(plan: Mapping[str, Any]) -> str:
         proved = stay["kept"] == stay["most"]
         most = "the most that can" if proved else f"at most {stay['most']:,} can"
         told += f"\nof {stay['running']:,} running, {stay['kept']:,} stay where they are, {most}"
+    if "moves" in plan:
+        told += f"\n{_moves(plan['moves'])}"
     proof = plan.get("proof")
     if proof is None:
         return told
@@ -202,6 +206,16 @@ def _verdict(plan: Mapping[str, Any]) -> str:
     )
     words = {"gap": "right, with a gap"}.get(proof["state"], proof["state"])
     return f"{told}\nwhole tasks {words}: {short}, {least}"
+
+
+def _moves(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many pods there are of each kind of step, and of those that need none."""
+    many = Counter(row["do"] for row in rows)
+    many["move"] += many.pop("pause", 0)
+    paused = many.pop("resume", 0)
+    told = [f"{word} {many[word]:,}" for word in ("stop", "move", "start", "stay", "wait", "leave")]
+    ring = f"; {paused:,} of those that move stop for a while" if paused else ""
+    return f"pods: {', '.join(told)}{ring}"
 
 
 def _gap(gap: float | str) -> str:
