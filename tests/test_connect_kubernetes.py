@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import json
 from fractions import Fraction
 
 import pytest
 
+from fairopt.connect import judging, plan, problem
 from fairopt.connect.fields import Fields
 from fairopt.connect.kubernetes import Collector
 from fairopt.connect.requests import request
 from fairopt.errors import BadInput, UsageError
 from fairopt.instance.reading import Faults
+from fairopt.report.plan_text import plan_text
 
 
 def node(name="n1", spec=None, labels=None, ready="True", **allocatable):
@@ -273,7 +276,6 @@ def test_order_does_not_matter():
             "pod ml/p1.spec.containers[0].resources.requests.cpu: found the text '1e99'",
         ),
         ([node(), pod(containers=7)], "pod ml/p1.spec.containers: found 7; wanted a list"),
-        ([node(), pod(on="n9")], "spec.nodeName 'n9', which is none of the nodes"),
         ([node(), pod(nodeSelector={"a": 1})], "pod ml/p1.spec.nodeSelector.a: found 1"),
         ([node(), pod(tolerations=[{"operator": "="}])], "pod ml/p1.spec.tolerations[0].operator"),
     ],
@@ -306,3 +308,28 @@ def test_all_faults_at_once():
     with pytest.raises(BadInput) as error:
         cluster(node(cpu="12QB", memory="x"), pod(phase="Gone"))
     assert len(error.value.faults) == 3
+
+
+def test_a_pod_on_a_node_that_is_gone_is_counted_apart_and_named():
+    made = plan.make(
+        problem.problem(cluster(node(), pod(), pod("p2", on="n9", owner=("Job", "j"))))
+    )
+    assert made["out"] == [{"node": "n9", "why": "deleted", "held": 1, "pods": ["ml/p2"]}]
+    assert "n9 (holds 1 pod: ml/p2)" in plan_text(made)
+    assert judging.judge(json.loads(plan.dumps(made))).certified
+    # one of a DaemonSet takes nothing off any node
+    own = cluster(node(), pod(), pod("d", on="n9", owner=("DaemonSet", "d")))
+    assert [row.node for row in own.undivided] == ["n9"]
+    assert len(plan.make(problem.problem(own))["out"]) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"metadata": {"name": "n1", "deletionTimestamp": "2026-01-01T00:00:00Z"}},
+        {"spec": {"taints": [{"key": "ToBeDeletedByClusterAutoscaler", "effect": "NoSchedule"}]}},
+        {"spec": {"taints": [{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]}},
+    ],
+)
+def test_a_node_that_is_being_taken_away_is_draining(change):
+    assert [own.out for own in cluster({**node(), **change}).nodes] == ["draining"]

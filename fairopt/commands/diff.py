@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from fairopt import files, storage
-from fairopt.commands import output
+from fairopt import storage
+from fairopt.commands import asked, output
 
 
 @click.command("diff", context_settings={"max_content_width": 100})
@@ -14,15 +14,16 @@ from fairopt.commands import output
 @output.as_json
 @output.out
 def command(before: str, after: str, as_json: bool, path: str | None) -> int:
-    """Compare two saved answers: who has less, who has more, what is full now.
+    """Compare two saved answers or plans: who has less, who has more, what is full now.
 
-    BEFORE and AFTER are answers as `fairopt solve -o` writes them. Users, servers and resources
+    BEFORE and AFTER are answers as `fairopt solve -o` writes them, or plans as `fairopt plan -o`
+    does. Users, servers and resources
     are matched by name.
     """
     from fairopt.auditing.between import differences
     from fairopt.report.audit_text import differences_text
 
-    found = differences(files.load(before), files.load(after))
+    found = differences(asked.answer(before), asked.answer(after))
     dump = storage.encoded(found.to_dict())
     if path is not None:
         storage.write_text(path, dump + "\n")

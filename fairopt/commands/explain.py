@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from fairopt import files
-from fairopt.commands import completion, notion_options, output, progress
+from fairopt.commands import asked, completion, notion_options, output, progress
 from fairopt.commands.grouped import Grouped
 
 SCHEMA = "fairopt/explain/v1"
@@ -43,10 +42,11 @@ def command(
     """Say why USER gets what it gets under a notion on MODEL.
 
     What it holds of each resource, what it is due, what stops it and who holds that, users like it,
-    and what one more unit of it or 10% more weight would bring. MODEL is as for `fairopt solve`.
+    and what one more unit of it or 10% more weight would bring. MODEL is as for `fairopt solve`,
+    or a plan, or what kubectl prints.
     Exit code 4 if the answer explained is not certified.
     """
-    problem = files.read(model)
+    problem = asked.asked(model).model
     given = {key: value for key, value in parameters.items() if value is not None}
     wanted = notion_options.chosen(problem, notion, case, given)
     # imported late, as these import the solvers

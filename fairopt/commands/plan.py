@@ -13,6 +13,7 @@ from fairopt.commands import cluster_options, notion_options, output, progress
 from fairopt.errors import NotCertified, UsageError
 
 if TYPE_CHECKING:
+    from fairopt.connect.problem import Problem
     from fairopt.connect.stay_plan import Moving
     from fairopt.notions import Notion
 
@@ -61,6 +62,12 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="With --stay: costs of moves, CSV with the columns workload, cost.",
 )
+@click.option(
+    "--moves",
+    metavar="FILE",
+    help="Write what becomes of every pod, in an order that overfills no node, as CSV. It is "
+    "--stay.",
+)
 @output.as_json
 @output.out
 def command(
@@ -73,6 +80,7 @@ def command(
     within: str | None,
     most_moves: int | None,
     costs: str | None,
+    moves: str | None,
     as_json: bool,
     path: str | None,
     **given: Any,
@@ -86,11 +94,14 @@ def command(
     Exit code 0 means that the fluid answer is certified, and with --whole that what is said of
     whole tasks is proved (a gap that is stated is normal); 4 that the plan shown is not.
     """
+    stay = stay or moves is not None
     if seconds is not None and not (whole or stay):
         raise UsageError("--seconds belongs to --whole or --stay")
     moving = _moving(stay, within, most_moves, costs)
     problem = cluster_options.problem(files, given)
     chosen = _notion(notion, given)
+    if moves is not None:
+        _named_nodes(problem)
     # imported late, as these import the solvers
     from fairopt.connect import plan
     from fairopt.connect.whole_plan import Proving
@@ -107,6 +118,11 @@ def command(
         from fairopt import storage
 
         storage.write_text(path, text)
+    if moves is not None:
+        from fairopt import storage
+        from fairopt.connect.moves import to_csv
+
+        storage.write_text(moves, to_csv(made["moves"]))
     output.to_stdout(text if as_json else plan_text(made, rows))
     good = made.get("proof", {}).get("state", PROVED) in (PROVED, GAP)
     certified = made["answer"]["certificate"]["verdict"] == CERTIFIED
@@ -131,6 +147,14 @@ def _moving(stay: bool, within: str | None, most: int | None, costs: str | None)
     if not 0 <= part <= 1:
         raise UsageError(f"--within: found {within!r}; wanted a part from 0 to 1, such as .02")
     return Moving(part, most, {} if costs is None else read_costs(costs))
+
+
+def _named_nodes(problem: Problem) -> None:
+    """Refuse moves between nodes that only a number of is known."""
+    from fairopt.connect.moves import unnamed
+
+    if shape := unnamed(problem):
+        raise UsageError(f"--moves: found nodes of {shape} without names; wanted a row for each")
 
 
 def _notion(name: str | None, given: dict[str, Any]) -> Notion | None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from fairopt import files, storage
-from fairopt.commands import notion_options, output
+from fairopt import storage
+from fairopt.commands import asked, notion_options, output
 
 
 @click.command("what-if", context_settings={"max_content_width": 100})
@@ -31,7 +31,13 @@ from fairopt.commands import notion_options, output
     "dropped",
     multiple=True,
     metavar="NAME",
-    help="Leave out a user, a server or a group with everybody in it; repeatable.",
+    help="Leave out a user, a server or a group with everybody in it, or of a cluster one node by "
+    "its name, node/NAME; repeatable.",
+)
+@click.option(
+    "--losses",
+    is_flag=True,
+    help="Instead: lose one machine of each row, one row at a time, and show whom it hurts most.",
 )
 @notion_options.options
 @click.option("--case", type=int, metavar="K", help="The notion of the model's case number K.")
@@ -42,6 +48,7 @@ def command(
     settings: tuple[str, ...],
     servers: tuple[str, ...],
     dropped: tuple[str, ...],
+    losses: bool,
     notion: str | None,
     case: int | None,
     as_json: bool,
@@ -49,6 +56,8 @@ def command(
     **parameters: Any,
 ) -> int:
     """Solve MODEL as it is and with the changes asked, and list who loses, first.
+
+    MODEL may be a plan, which is asked under its own notion, or what kubectl prints.
 
     Without options the change is that of the model's first case that has one.
 
@@ -60,8 +69,16 @@ def command(
     from fairopt.errors import UsageError
     from fairopt.report.audit_text import differences_text
 
-    problem = files.read(model)
+    found_in = asked.asked(model)
+    problem = found_in.model
     given = {key: value for key, value in parameters.items() if value is not None}
+    if losses:
+        if settings or servers or dropped:
+            raise UsageError("--losses excludes --set, --add-server and --drop")
+        from fairopt.commands.losses import show
+
+        show(problem.instance, notion_options.chosen(problem, notion, case, given), as_json, path)
+        return 0
     if not (settings or servers or dropped):
         own = [k for k, c in enumerate(problem.cases, 1) if c.change and case in (None, k)]
         if not own:
@@ -70,6 +87,8 @@ def command(
         if notion is None and not given:
             case = own[0]
     wanted = notion_options.chosen(problem, notion, case, given)
+    counts, dropped = found_in.without(dropped)
+    settings = (*settings, *counts)
     other = changed(problem.instance, settings, servers, dropped)
     found = differences(solve(problem.instance, wanted), solve(other, wanted))
     dump = storage.encoded(found.to_dict())

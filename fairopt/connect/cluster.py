@@ -25,6 +25,7 @@ class Workload:
     rules : which nodes its tasks may run on.
     waiting : tasks that wait for a place; None where any number of tasks would be used.
     held : tasks it runs now, by node.
+    pods : names of its tasks by node, those that wait by ""; empty where names are not known.
     weight : its weight among the workloads of its queue.
     """
 
@@ -35,6 +36,7 @@ class Workload:
     waiting: int | None = 0
     held: dict[str, int] = field(default_factory=dict)
     weight: float = 1.0
+    pods: dict[str, list[str]] = field(default_factory=dict)
 
     @property
     def asked(self) -> int | None:

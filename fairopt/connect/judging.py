@@ -20,6 +20,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate, Check
 from fairopt.certificates import certify
 from fairopt.connect import recomputed
+from fairopt.connect.judging_moves import judge_moves
 from fairopt.connect.judging_stay import judge_stay
 from fairopt.connect.judging_whole import JudgedWhole, judge_whole, question
 from fairopt.connect.plan_rows import Rows
@@ -117,7 +118,10 @@ def judge(data: Mapping[str, Any], source: str = "plan") -> Judged:
             placed = [[own for k, own in each for _ in range(k)] for each in machines]
             stays, wrong_stay = judge_stay(data, rows, wanted, placed)
             checks.append(_check("what stays: as it runs, and no false bound", wrong_stay))
-        faults.stop()
+    if "moves" in data:
+        words = "moves: every pod once, no node overfull at any step, the plan at the end"
+        checks.append(_check(words, judge_moves(data, rows)))
+    faults.stop()
     return Judged(certificate, tuple(checks), whole, stays)
 
 

@@ -16,7 +16,7 @@ from fairopt.connect.cluster import Ceiling, Cluster, Undivided, Workload
 from fairopt.connect.fields import Fields, named
 from fairopt.connect.kueue import KINDS, QUEUE_LABEL, Queues
 from fairopt.connect.kueue_model import with_kueue
-from fairopt.connect.nodes import Node, node
+from fairopt.connect.nodes import DELETED, Node, node
 from fairopt.connect.pods import Pod, pod
 from fairopt.connect.streams import ITEMS
 from fairopt.connect.volcano import API, GROUP, QUEUE, ROOT, VolcanoQueues
@@ -131,6 +131,7 @@ class Collector:
         for words in found.beyond:
             self._beyond.setdefault(words, []).append(full)
         own = self._workload(found)
+        own.pods.setdefault(found.node, []).append(full)
         if found.node:
             own.held[found.node] = own.held.get(found.node, 0) + 1
         else:
@@ -176,13 +177,7 @@ class Collector:
         ------
         BadInput : with every fault of every object.
         """
-        known = self._nodes.keys()
-        for row in self._fixed:
-            if row.node not in known:
-                self._lost(row.name, row.node)
-        for own in self._work.values():
-            for name in own.held.keys() - known:
-                self._lost(f"of {own.queue}/{own.name}", name)
+        self._deleted()
         self._of_kueue()
         self._of_volcano()
         self.faults.found.sort()
@@ -249,14 +244,16 @@ class Collector:
                 first.waiting = (first.waiting or 0) + (work.waiting or 0)
                 for node_name, tasks in work.held.items():
                     first.held[node_name] = first.held.get(node_name, 0) + tasks
+                for node_name, names in work.pods.items():
+                    first.pods.setdefault(node_name, []).extend(names)
         self._work = one
 
-    def _lost(self, pod: str, name: str) -> None:
-        self.faults.add(
-            f"pod {pod}",
-            f"spec.nodeName {name!r}, which is none of the nodes",
-            "its node among the nodes (kubectl get nodes,pods -A)",
-        )
+    def _deleted(self) -> None:
+        """A node that pods are bound to and that is gone is one out of service, with no room."""
+        bound = {row.node for row in self._fixed}
+        bound |= {name for own in self._work.values() for name in own.held}
+        for name in bound - self._nodes.keys():
+            self._nodes[name] = Node(name, {}, out=DELETED)
 
 
 def _order(work: Workload) -> tuple[Any, ...]:

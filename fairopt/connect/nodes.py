@@ -12,6 +12,10 @@ from fairopt.connect.quantities import scheduled
 from fairopt.instance.reading import Faults
 
 EFFECTS = (*BINDING, "PreferNoSchedule")
+DELETED = "deleted"
+"""why a node is out that pods are bound to and that is none of the nodes"""
+LEAVING = ("ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted")
+"""taints by which an autoscaler says that it empties the node and takes it away"""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ def node(data: Mapping[str, Any], place: str, faults: Faults) -> Node:
         {key: scheduled(key, amounts[key]) for key in sorted(amounts)},
         given.table("metadata").strings("labels"),
         tuple(sorted(_taints(spec))),
-        _out(spec, status),
+        _out(given.table("metadata"), spec, status),
     )
 
 
@@ -66,7 +70,10 @@ def _taints(spec: Fields) -> list[Taint]:
     return found
 
 
-def _out(spec: Fields, status: Fields) -> str:
+def _out(meta: Fields, spec: Fields, status: Fields) -> str:
+    taints = {taint.text("key") for taint in spec.tables("taints")}
+    if "deletionTimestamp" in meta or not taints.isdisjoint(LEAVING):
+        return "draining"
     if spec.flag("unschedulable"):
         return "cordoned"
     ready = [c.text("status") for c in status.tables("conditions") if c.text("type") == "Ready"]

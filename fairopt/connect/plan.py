@@ -15,7 +15,8 @@ import numpy as np
 
 from fairopt import allocation
 from fairopt.allocation.writing import to_dict
-from fairopt.connect import could_hold, scarcity, status, stay_plan, whole_plan
+from fairopt.connect import could_hold, moves, scarcity, status, stay_plan, whole_plan
+from fairopt.connect.nodes import DELETED
 from fairopt.connect.packing import Packed, pack
 from fairopt.connect.problem import Problem, measured
 from fairopt.connect.quantities import written
@@ -71,6 +72,8 @@ def make(
         wanted = whole_plan.of(problem, answer) if found is None else found.asked
         packed, stay = stay_plan.moved(problem, wanted, packed, moving)
         whole = {"stay": stay}
+        if not moves.unnamed(problem):
+            whole["moves"] = moves.of(problem, packed)
     if found is not None:
         whole["proof"] = whole_plan.proof(whole_plan.replaced(found, packed))
     return {
@@ -331,13 +334,24 @@ def _quotas(problem: Problem) -> list[Any]:
 
 
 def _out(problem: Problem) -> list[Any]:
-    """Nodes out of service, with the tasks that are held there."""
+    """Nodes out of service, with the tasks that are held there; by name where the node is gone."""
     held: dict[str, int] = {}
+    names: dict[str, list[str]] = {}
     for work in problem.cluster.workloads:
         for name, tasks in work.held.items():
             held[name] = held.get(name, 0) + tasks
+            names.setdefault(name, []).extend(work.pods.get(name, ()))
     return [
-        {"node": node.name, "why": node.out, "held": held.get(node.name, 0)}
+        {
+            "node": node.name,
+            "why": node.out,
+            "held": held.get(node.name, 0),
+            **(
+                {"pods": sorted(names[node.name])[:SHOWN]}
+                if node.out == DELETED and names.get(node.name)
+                else {}
+            ),
+        }
         for node in problem.cluster.nodes
         if node.out
     ]

@@ -8,7 +8,7 @@ for cards.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -192,7 +192,7 @@ def _names(workloads: Sequence[Workload]) -> list[str]:
 
 def _without_pods(work: Workload) -> Workload:
     demand = {key: amount for key, amount in work.demand.items() if key != "pods"}
-    return Workload(work.queue, work.name, demand, work.rules, work.waiting, work.held, work.weight)
+    return replace(work, demand=demand)
 
 
 def measured(found: Problem) -> dict[str, str]:

@@ -39,7 +39,7 @@ def status(asked: float | None, due: float, whole: int, blocks: Iterable[Block])
         return Status(SATISFIED, f"satisfied: all {whole} tasks have a place")
     of = "" if asked is None else f" of {asked:g} asked"
     if whole < whole_part(due):
-        said = f"due {due:.6g}{of}, {whole} fit whole on single nodes"
+        said = f"due {due:.6g}{of}, {whole} placed whole on single nodes"
         return Status(FRAGMENTED, f"enough in total but fragmented: {said}")
     # prices that are equal but for rounding do not decide the order
     stops = sorted(blocks, key=lambda b: (-round(b.price or 0.0, 6), b.shape, b.resource))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fairopt.connect.quantities import short
 from fairopt.connect.status import BLOCKED, FRAGMENTED, SATISFIED, STUCK
-from fairopt.report.tables import ROWS, _clip, table_text
+from fairopt.report.tables import GAP, ROWS, WIDTH, _clip, table_text
 from fairopt.report.words import count as counted
 from fairopt.report.words import number
 
 _FIRST = (STUCK, FRAGMENTED, BLOCKED, SATISFIED)
 """order in which workloads are told: those with the most to complain of first"""
+LEAST = 24
+"""no list is cut to lines shorter than this"""
 
 
 def plan_text(plan: Mapping[str, Any], rows: int = ROWS) -> str:
@@ -73,7 +76,7 @@ def _queues(plan: Mapping[str, Any], most: int) -> str:
         ]
         for row in plan["queues"]
     ]
-    return _cut(columns, rows, most, (0, len(columns) - 1))
+    return _cut(columns, rows, most, (0, len(columns) - 1), [len(columns) - 1])
 
 
 def _could(row: Mapping[str, Any]) -> str:
@@ -115,7 +118,7 @@ def _shapes(plan: Mapping[str, Any], most: int) -> str:
             f"{short(key, x)} {key}" for key, x in _floats(row["stranded"]) if x and key != "pods"
         ]
         rows.append([row["shape"], number(row["count"]), ", ".join(use), ", ".join(lost) or "none"])
-    return _cut(columns, rows, most, (0, 2, 3))
+    return _cut(columns, rows, most, (0, 2, 3), [2, 3])
 
 
 def _price(row: Mapping[str, Any], key: str) -> str:
@@ -138,7 +141,8 @@ def _aside(plan: Mapping[str, Any]) -> Iterator[str]:
     """What was set aside, a line for each reason."""
     out: dict[str, list[str]] = {}
     for row in plan["out"]:
-        held = f" (holds {counted(row['held'], 'pod')})" if row["held"] else ""
+        named = f": {_few(row['pods'])}" if row.get("pods") else ""
+        held = f" (holds {counted(row['held'], 'pod')}{named})" if row["held"] else ""
         out.setdefault(row["why"], []).append(row["node"] + held)
     for why, names in out.items():
         yield _clip(f"out of service, {why}: {_few(names)}")
@@ -191,6 +195,8 @@ def _verdict(plan: Mapping[str, Any]) -> str:
         proved = stay["kept"] == stay["most"]
         most = "the most that can" if proved else f"at most {stay['most']:,} can"
         told += f"\nof {stay['running']:,} running, {stay['kept']:,} stay where they are, {most}"
+    if "moves" in plan:
+        told += f"\n{_moves(plan['moves'])}"
     proof = plan.get("proof")
     if proof is None:
         return told
@@ -204,10 +210,63 @@ def _verdict(plan: Mapping[str, Any]) -> str:
     return f"{told}\nwhole tasks {words}: {short}, {least}"
 
 
+def _moves(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many pods there are of each kind of step, and of those that need none."""
+    many = Counter(row["do"] for row in rows)
+    many["move"] += many.pop("pause", 0)
+    paused = many.pop("resume", 0)
+    told = [f"{word} {many[word]:,}" for word in ("stop", "move", "start", "stay", "wait", "leave")]
+    ring = f"; {paused:,} of those that move stop for a while" if paused else ""
+    return f"pods: {', '.join(told)}{ring}"
+
+
 def _gap(gap: float | str) -> str:
     return f"{float(gap):.2g}"
 
 
-def _cut(columns: Sequence[str], rows: Sequence[Sequence[str]], most: int, left: Any) -> str:
+def _cut(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    most: int,
+    left: Any,
+    lists: Sequence[int],
+) -> str:
+    """A table of at most so many rows; where it is too wide, its lists go on in further lines."""
     shown = rows if len(rows) <= most else rows[: most - 1]
-    return table_text(columns, shown, len(rows) - len(shown), left)
+    widths = [max(map(len, own)) for own in zip(columns, *shown, strict=True)]
+    over = sum(widths) + GAP * (len(widths) - 1) - WIDTH
+    lines = [list(row) for row in shown]
+    if over > 0:
+        room = _rooms([widths[k] for k in lists], sum(widths[k] for k in lists) - over)
+        lines = [
+            line for row in shown for line in _folded(row, dict(zip(lists, room, strict=True)))
+        ]
+    return table_text(columns, lines, len(rows) - len(shown), left)
+
+
+def _rooms(wanted: Sequence[int], room: int) -> list[int]:
+    """The room of each list: what it wants, or an even part of what the smaller ones leave."""
+    found = [0] * len(wanted)
+    order = sorted(range(len(wanted)), key=lambda k: wanted[k])
+    for done, k in enumerate(order):
+        found[k] = max(LEAST, min(wanted[k], (room - sum(found)) // (len(order) - done)))
+    return found
+
+
+def _folded(row: Sequence[str], room: Mapping[int, int]) -> Iterator[list[str]]:
+    """The lines of a row whose lists are cut after their commas."""
+    cells = [_lines(text, room[k]) if k in room else [text] for k, text in enumerate(row)]
+    for k in range(max(map(len, cells))):
+        yield [own[k] if k < len(own) else "" for own in cells]
+
+
+def _lines(text: str, room: int) -> list[str]:
+    found: list[str] = []
+    for part in text.split(", "):
+        if found and len(found[-1]) + len(part) + 3 <= room:
+            found[-1] += f", {part}"
+        else:
+            if found:
+                found[-1] += ","
+            found.append(part)
+    return found

@@ -1,0 +1,87 @@
+"""What the loss of one machine of each row would take from whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fairopt.auditing.between import differences
+from fairopt.auditing.changes import changed
+from fairopt.errors import BadInput
+from fairopt.instance import Instance
+from fairopt.notions import Notion
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What one machine less means.
+
+    Parameters
+    ----------
+    server : the row. count : its machines now.
+    user : who loses the largest part of its tasks; empty if nobody loses.
+    before, after : its tasks.
+    losers : how many users lose.
+    none : why there is no answer without the machine, such as a user that could run nowhere.
+    """
+
+    server: str
+    count: int
+    user: str = ""
+    before: float = 0.0
+    after: float = 0.0
+    losers: int = 0
+    none: str = ""
+
+    @property
+    def part(self) -> float:
+        """The part of its tasks that the user loses; all of them where there is no answer."""
+        if self.none:
+            return 1.0
+        return (self.before - self.after) / self.before if self.before else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**vars(self), "part": self.part}
+
+
+def losses(
+    instance: Instance, notion: Notion, progress: Callable[[int, int], None] | None = None
+) -> list[Loss]:
+    """The loss of one machine of each row, those that hurt somebody most first.
+
+    Every answer is certified, or NotCertified is raised.
+
+    Raises
+    ------
+    NotCertified, SolverFailure : as of `fairopt.solve`.
+    """
+    from fairopt.solving import solve
+
+    before = solve(instance, notion)
+    found = []
+    rows = list(zip(instance.servers, np.asarray(instance.count).tolist(), strict=True))
+    for k, (name, count) in enumerate(rows):
+        found.append(_one(before, instance, notion, name, int(count)))
+        if progress is not None:
+            progress(k + 1, len(rows))
+    return sorted(found, key=lambda loss: (-loss.part, -loss.losers, loss.server))
+
+
+def _one(before: Any, instance: Instance, notion: Notion, name: str, count: int) -> Loss:
+    from fairopt.solving import solve
+
+    less = ([f"count.{name}={count - 1}"], []) if count > 1 else ([], [name])
+    try:
+        other = changed(instance, less[0], [], less[1])
+    except BadInput as error:
+        return Loss(name, count, none=str(error).splitlines()[-1].strip())
+    after = solve(other, notion)
+    hurt = differences(before, after).losers
+    if not hurt:
+        return Loss(name, count)
+    worst = hurt[0]  # the largest part first
+    return Loss(name, count, worst.user, worst.before or 0.0, worst.after or 0.0, len(hurt))
