@@ -22,7 +22,7 @@ from fairopt.certificates.guessed import NO_PRICES, with_prices
 from fairopt.certificates.linear import linear
 from fairopt.certificates.question import Question, asked
 from fairopt.certificates.search import Found, place_of, scale
-from fairopt.certificates.told import as_it_is, logs, of, told
+from fairopt.certificates.told import as_it_is, logs, of, searched, told
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, Ints, remembered
 
@@ -173,10 +173,26 @@ def ends_by_prices(alloc: Allocation) -> tuple[Floats, Floats]:
         return ends(question, as_it_is(question, given(alloc, question)))
 
 
-def measure(alloc: Allocation) -> tuple[float, float]:
+def measure(alloc: Allocation, once: bool = False) -> tuple[float, float]:
     """(gap, largest residual of a user) of an answer; of one that is far from any optimum at first
-    sight what its own prices say, without a search."""
+    sight what its own prices say, without a search.
+
+    Parameters
+    ----------
+    once : with one search at most, where another answer is to be had for less than the next.
+    """
     with np.errstate(all="ignore"):
+        question = asked(alloc)
+        if once and question.alpha and question.pulls is None and "_proved" not in vars(alloc):
+            answer = given(alloc, question)
+            first = searched(question, answer)
+            if not first.known:
+                return gap_by_prices(alloc), float(first.off.max())
+            remembered(
+                alloc,
+                "_proved",
+                lambda: Proof(question, answer, first.found, first.off, first.surely),
+            )
         # beside pulls a trifle in a variance is much in what looks best for a user
         seen = 0.0 if asked(alloc).pulls is not None else sight(alloc)
         if seen <= FAR:

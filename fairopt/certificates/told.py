@@ -59,7 +59,7 @@ class Told:
 
 def told(question: Question, answer: Given, guess: Guess) -> Told:
     """What is told of an answer."""
-    first = _searched(question, answer)
+    first = searched(question, answer)
     if first.off.max() <= TOLERANCE:
         return first
     label = parts.labels(question) if question.pulls is None else None
@@ -89,13 +89,13 @@ def _alone(question: Question, answer: Given, guess: Callable[[], Given], first:
             start = begin()
             if start is answer:
                 continue
-            again = _more(question, start, answer, _searched(question, start, answer))
+            again = _more(question, start, answer, searched(question, start, answer))
             if again.off.max() < best.off.max():
                 best = again
     return best
 
 
-def _searched(
+def searched(
     question: Question,
     answer: Given,
     judged: Given | None = None,
@@ -124,7 +124,7 @@ def _more(question: Question, answer: Given, judged: Given, first: Told) -> Told
         floats = _digits(question, answer)
         most = MOST_PARTS if few(question) else SOME
         if _size(question) <= MORE and 2 < floats <= most:
-            first = _closer(question, judged, first, _searched(question, answer, judged, floats))
+            first = _closer(question, judged, first, searched(question, answer, judged, floats))
     if not np.isfinite(first.off).all():
         with np.errstate(all="ignore"):
             rough = Found(as_it_is(question, answer), None)
@@ -168,10 +168,10 @@ def _apart(question: Question, answer: Given, guess: Guess, label: Ints, first: 
             part = parts.part(question, label, some)
             here = part.given(answer)
             if len(some) == 1:
-                seen = _searched(part.question, here)
+                seen = searched(part.question, here)
                 seen = _alone(part.question, here, partial(start, part), seen)
             else:
-                seen = _searched(part.question, here, label=part.label)
+                seen = searched(part.question, here, label=part.label)
                 names = some[np.isin(some, _open(own[part.users], seen))]
                 queue += np.array_split(names, 2)
             done.append((part, seen))
@@ -304,4 +304,4 @@ def as_it_is(question: Question, answer: Given) -> Proved:
     return bound(question, place, seen)[0]
 
 
-__all__ = ["Told", "as_it_is", "few", "logs", "of", "told"]
+__all__ = ["Told", "as_it_is", "few", "logs", "of", "searched", "told"]

@@ -92,11 +92,12 @@ class Best:
                 told = one.step.get("status")
                 one.step["status"] = f"{told}; not judged" if told else "not judged"
 
-    def compare(self, tried: Tried | None) -> None:
-        """Judge an answer, and keep it if it is better than all before."""
+    def compare(self, tried: Tried | None, once: bool = False) -> None:
+        """Judge an answer (`once`: by one search at most), and keep it if it is better than all
+        before."""
         if tried is None:
             return
-        gap, worst = measure(tried.alloc)
+        gap, worst = measure(tried.alloc, once)
         tried.step["gap"], tried.step["residual"] = gap, worst
         # residuals above 1 do not tell answers apart: then the gap decides
         rank = max(gap, min(worst, 1.0)), gap

@@ -12,7 +12,7 @@ from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair
-from fairopt.solving.best import EXACT, Best
+from fairopt.solving.best import EXACT, Best, Tried
 from fairopt.solving.engines import units
 from fairopt.solving.engines.compact import method as compact
 from fairopt.solving.engines.interior import method as interior
@@ -59,6 +59,7 @@ class Ladder(Best):
         )
         self.tried = self.pooled = False
         self.point: Point | None = None
+        self.first: Tried | None = None
 
     def climb(self, solver: str) -> tuple[Allocation, list[dict[str, Any]]]:
         """Try engines until an answer is certified: ours first, unless a general solver was named.
@@ -121,7 +122,8 @@ class Ladder(Best):
             self.point = compact.follow(self.question)
             if self.point is None:
                 return False
-            self.judge("interior, small", self.point)
+            self.first = self.record("interior, small", self.point)
+            self.compare(self.first, once=True)
         return self.error <= self.exact and not self._undecided()
 
     def _interior(self) -> bool:
@@ -134,6 +136,8 @@ class Ladder(Best):
         if self.error > EXACT:
             point = interior.follow(self.question)
             self.judge("interior", point)
+        if self.error > self.gap:
+            self.compare(self.first)  # as closely as the others
         self._mended()
         if self.error > self.gap and self._jobs():
             return True
