@@ -26,9 +26,6 @@ MOST, PATIENCE, FLAT = 300, 10, 40
 exponent below 1, at which shares may have to fall by many decades"""
 ENOUGH, GOOD, FINE = 5e-15, 1e-14, 1e-11
 """error at which it ends; errors from which one step, or two, without progress end it"""
-STRIDE, PACE = 2.0, 25.0
-"""the next exponent is at most so many times the last, and such that no value changes by more than
-exp of this"""
 HALF_WAY = 1e-2
 """error at which the next exponent is gone to"""
 DAMP = 1e-7
@@ -48,6 +45,9 @@ class Path(Basis):
     """The path of one question."""
 
     steps, mean = 0, np.inf
+    stride, pace = 2.0, 25.0
+    """the next exponent is at most so many times the last, and such that no value changes by more
+    than exp of this"""
 
     def run(self) -> tuple[Floats, float]:
         """The best state, and its error."""
@@ -97,8 +97,8 @@ class Path(Basis):
         some = self.active & self.free
         apart = (self.log_phi - self.log_unit - np.log(s.share))[some]
         wide = max(float(np.ptp(apart)) if len(apart) else 0.0, 1e-9)
-        further = self.alpha + max(PACE / wide, 0.02 * self.alpha)
-        self.at(min(self.target, STRIDE * self.alpha, further))
+        further = self.alpha + max(self.pace / wide, 0.02 * self.alpha)
+        self.at(min(self.target, self.stride * self.alpha, further))
         self.level(s.share)
         here = np.exp(self.log_w - self.alpha * np.log(s.share))
         more = np.where(some, here / before, 1.0)

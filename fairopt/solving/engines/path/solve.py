@@ -15,6 +15,8 @@ CLEAR = 1e-6
 """a column, or a price, that is smaller by this than what vanishes with it is nothing"""
 MOST = 600.0
 """log of the largest number that prices are multiplied by"""
+FINE, SHORTER = 1e-9, (1.25, 10.0)
+"""a larger error of a steep question is tried again, with this stride and pace"""
 NEAR = 1e-4
 """a larger error is a failure"""
 
@@ -55,6 +57,12 @@ def solve(
     with np.errstate(all="ignore"):  # it sees what is no number itself
         path = Path(low, log_w, alpha, floor, added, unit, active)
         state, left = path.run()
+        if not left < FINE and alpha > path.begins:  # in shorter stages
+            again = Path(low, log_w, alpha, floor, added, unit, active)
+            again.stride, again.pace = SHORTER
+            other, less = again.run()
+            if not left <= less:
+                path, state, left = again, other, less
         if not left < NEAR:
             raise SolverFailure(f"interior: stopped at an error of {left:.2g}")
         x, price, pledge = _cleared(path, state)
