@@ -372,7 +372,6 @@ def in_fractions(d, a, c) -> Fraction:
 def refusing(inst: fo.Instance):
     """What takes an instance and knows neither quotas nor modes."""
     from fairopt import dynamics, properties
-    from fairopt.compare import rows as compare
     from fairopt.filling.optimum import optimum
     from fairopt.solving.reduce import reduce
 
@@ -389,7 +388,6 @@ def refusing(inst: fo.Instance):
         "tradeoff": lambda: fo.solve(inst, fo.Tradeoff(1, 1)),
         "fill": lambda: fo.fill(inst, "drf"),
         "optimum": lambda: optimum(inst),
-        "compare": lambda: compare(inst),
         "reduce": lambda: reduce(inst, fo.MaxMin()),
         "fixed": lambda: fo.fixed_points(inst),
         "themselves": lambda: dynamics.by_themselves(inst),

@@ -93,6 +93,9 @@ def _cleared(path: Path, state: Floats) -> tuple[Floats, Floats, Floats]:
     part = np.zeros(len(s.price))
     entry = np.where(frame.is_task[frame.column], np.abs(frame.value), 0.0)
     np.maximum.at(part, frame.row, entry * z[frame.column] / paid[frame.column])
+    # what is lent makes the prices of its rows the same, whoever uses them
+    flows = frame.row[~frame.is_task[frame.column]]
+    part[flows] = np.maximum(part[flows], 1.0 / missing.money)
     part[frame.count :] = np.where(
         frame.is_task[frame.bounded], np.abs(frame.bound) * z[frame.bounded], 1.0
     )
