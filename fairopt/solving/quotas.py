@@ -117,7 +117,7 @@ def _cleaned(low: Lowered, x: Floats, share: Floats) -> Floats:
 def _fair(
     instance: Instance, notion: Notion, score: Floats, asked: Entitled, low: Lowered, how: How
 ) -> Allocation:
-    """Alpha-fairness by the interior method."""
+    """Alpha-fairness by the path over any linear rules."""
     given = families.member(notion.plain())["parameters"]
     alpha, inside = float(given["alpha"]), bool(given.get("weight_inside", False))
     if len(np.unique(asked.rank)) > 1:

@@ -3,7 +3,7 @@ r"""A primal-dual path to the alpha-fair answer over any linear rules, steep or 
 .. math:: \max \sum_n W_n g_\alpha(s_n - b_n), \quad s = E z, \quad A z + w = r, \quad
    g_n \cdot z + l_n = 1, \quad s_n - f_n = \sigma_n, \quad z, w, l, f \ge 0
 
-(docs/maths/interior.md). What vanishes together, a column with what it is dearer than its user
+(docs/maths/quotas.md). What vanishes together, a column with what it is dearer than its user
 pays, a row's slack with its price, goes to zero in each user's OWN money, a row's in the mean
 (harmonic, by use) of those who use it: so users of little money are as exact as others. The
 relation of share and value is kept in logarithms, and a large alpha is come to in stages.
