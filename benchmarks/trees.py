@@ -136,9 +136,10 @@ def main() -> None:
             "servers, and the same teams without groups\n(`benchmarks/trees.py`, one core; other "
             "programs were running). Solved by `fo.solve` and judged from its prices\nalone. A "
             "round is a level at which somebody was stopped; a flat answer has levels. Alpha-"
-            "fairness goes along\none path ([how it is solved](../maths/quotas.md)). Where a question "
-            "of many rounds is *unproved*, what each round proves\nholds to a millionth, and what "
-            "all of them leave open together, carried from round to round, does not.\n\n"
+            "fairness goes along\none path ([how it is solved](../maths/quotas.md)). Where a "
+            "question of many rounds is *unproved*, what each round proves\nholds to a "
+            "millionth, and what all of them leave open together, carried from round to round, "
+            "does not.\n\n"
         )
         Path(given.write).write_text(text + "\n".join(lines) + "\n", encoding="utf-8")
 
