@@ -16,6 +16,7 @@ from rational import Dictionary, max_min_levels
 
 import fairopt as fo
 from benchmarks.trust.truths import Truths
+from fairopt.formulas import welfare
 from fairopt.instance import Floats
 from fairopt.notions import Notion
 
@@ -71,11 +72,15 @@ def fault(
 
 
 def stingy(inst: fo.Instance, notion: Notion, alloc: fo.Allocation) -> str:
-    """A user that could have much more while all others keep all but 1e-10 of theirs."""
+    """A user that could have more than what others lose by it is worth: they keep all but 1e-10 of
+    theirs, which of users of much more money is much to a user of little."""
     q = rows.of_instance(inst, alloc.score, getattr(notion, "over", "floor"))
+    log_w = welfare.log_weight(inst.weight, notion.alpha, notion.weight_inside)
+    log_money = log_w + (1 - notion.alpha) * np.log(np.maximum(alloc.shares, 1e-300))
     for n in range(q.users):
         could = pareto.could_have(q, alloc.shares, n)
-        if could > 1 + STINGY:
+        others = np.exp(np.minimum(np.delete(log_money, n) - log_money[n], 600.0)).sum()
+        if could > 1 + STINGY + 2 * (1 - pareto.KEPT) * others:
             return f"user {n + 1} could have {could:.4g} times as much"
     return ""
 

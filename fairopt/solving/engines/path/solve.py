@@ -70,13 +70,16 @@ def solve(
         given = log_w + (1 - alpha) * np.log(unit)
         log_money = (given - path.log_true)[active][0] - log_w.max()
         money = np.exp(np.clip(log_money, -MOST, MOST))
-    return Answer(
-        x * path.frame.size[: len(x)],
-        price[: len(low.rhs)] / low.unit * money,
-        pledge / unit * money,
-        path.steps,
-        left,
-    )
+        answer = Answer(
+            x * path.frame.size[: len(x)],
+            price[: len(low.rhs)] / low.unit * money,
+            pledge / unit * money,
+            path.steps,
+            left,
+        )
+    if not all(np.isfinite(part).all() for part in (answer.x, answer.price, answer.nu)):
+        raise SolverFailure("interior: prices beyond floating point")
+    return answer
 
 
 def _cleared(path: Path, state: Floats) -> tuple[Floats, Floats, Floats]:
