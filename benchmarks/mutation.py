@@ -39,15 +39,24 @@ JUDGE = ("bound", "digits", "question", "rounds")
 """what the theorem stands on, and the rounds of max-min: the modules that are changed if no other
 is named"""
 LONGEST = 200
-"""seconds of work after which a mutant counts as seen; all tests of a module take a third"""
+"""seconds of work after which a mutant counts as seen; all tests of a module take a half"""
 LEFT_OUT = ("__init__.py", "words.py")
 """a table of names, and sentences for people"""
 ALWAYS = ("certificates_brackets", "spoils")
+THEOREM = (
+    "certificates_places",
+    "certificates_question",
+    "certificates_lighter",
+    "certificates_apart",
+    "certificates_by_rows",
+    "certificates_theorem",
+)
+"""tests of the theorem's places and of users that only more digits prove, the quickest first"""
 TESTS = {
-    "bound": ("certificates_points", "certificates_forged"),
+    "bound": (*THEOREM, "certificates_bound", "certificates_points", "certificates_forged"),
     "bottleneck": ("engines_water_one_pool",),
     "common_tasks": ("certificates_common_tasks", "certificates_per_server"),
-    "digits": ("certificates_digits", "certificates_points"),
+    "digits": ("certificates_digits", *THEOREM, "certificates_points"),
     "exact": ("certificates_exact",),
     "feasibility": ("certificates_alpha_fair",),
     "guess": ("certificates_alpha_fair",),
@@ -55,8 +64,14 @@ TESTS = {
     "money": ("certificates_alpha_fair", "certificates_common_tasks"),
     "per_server": ("certificates_per_server",),
     "per_server_drf": ("certificates_per_server",),
-    "question": ("certificates_points", "certificates_alpha_fair", "certificates_forged"),
-    "rounds": ("certificates_rounds", "certificates_due"),
+    "question": (
+        *THEOREM,
+        "certificates_points",
+        "certificates_alpha_fair",
+        "certificates_rules",
+        "certificates_forged",
+    ),
+    "rounds": ("certificates_rounds", "certificates_due", "certificates_carried"),
     "tradeoff": ("certificates_tradeoff",),
     "pulls": ("certificates_tradeoff",),
     "pulled": ("certificates_tradeoff",),
@@ -98,10 +113,11 @@ def mutants(path: Path) -> Iterator[tuple[int, str, str, str]]:
 
 
 def _expressions(tree: ast.Module) -> list[ast.AST]:
-    """Expressions that are computed: no annotations, no f-strings, no slices."""
+    """Expressions that are computed: no annotations, no decorators, no f-strings, no slices."""
     apart: set[int] = set()
     for node in ast.walk(tree):
         hidden = [getattr(node, name, None) for name in ("annotation", "returns")]
+        hidden += getattr(node, "decorator_list", [])
         if isinstance(node, ast.JoinedStr):
             hidden.append(node)
         if isinstance(node, ast.Subscript):

@@ -131,3 +131,35 @@ def test_another_notion_is_no_such_question() -> None:
     inst = fo.Instance([[1.0]], [[1.0]])
     with pytest.raises(UsageError, match="not alpha-fair"):
         asked(fo.Allocation(inst, fo.MaxMin(), [[1.0]]))
+
+
+def test_a_flow_without_a_bound_has_that_of_all_quotas() -> None:
+    """Nobody can lend more than all are given, nor borrow more than there is: with no end, a price
+    that differs by its last digit between two nodes would lose without end."""
+    quotas = fo.Quotas(
+        quotas=[fo.Quota("u1", "r1", 0.25, borrow=0.5), fo.Quota("u2", "r1", 0.5, borrow=9.0)]
+    )
+    inst = fo.Instance([[1.0], [1.0]], [[2.0]], quotas=quotas)
+    question = asked(fo.Allocation(inst, fo.ProportionalFair(), [[0.25], [0.5]], [[1.0]]))
+    columns = question.columns
+    row, each, _ = columns.entries(columns.count + np.arange(2))
+    unit = question.row_unit[row[np.unique(each, return_index=True)[1]]]
+    np.testing.assert_array_equal(question.high * unit, [0.75, 0.75])
+    np.testing.assert_array_equal(question.low * unit, [-0.5, -2.0])
+
+
+@pytest.mark.parametrize(("tasks", "shut"), [(1.0, [True, False, False]), (0.5, [False] * 3)])
+def test_a_floor_that_is_the_limit_leaves_the_best_way_alone(tasks: float, shut: list) -> None:
+    """A user that may run one task, which is worth twice as much in the second way, and is promised
+    as much as one task of that is worth: no other way can hold anything."""
+    inst = fo.Instance(
+        [[1.0], [1.0]],
+        [[4.0]],
+        limit=[1.0, INF],
+        modes={"u1": [fo.Mode("slow"), fo.Mode("fast", (2.0,), 2.0)]},
+        quotas=fo.Quotas(guarantee_tasks={"u1": tasks}),
+    )
+    question = asked(
+        fo.Allocation(inst, fo.ProportionalFair(), [[0.5], [1.0]], way_tasks=[[0.0], [0.5], [1.0]])
+    )
+    assert question.columns.shut.tolist() == shut

@@ -100,12 +100,6 @@ class Proved(NamedTuple):
         far = np.maximum(np.abs(apart + self.below), np.abs(apart - self.above))
         return np.where(np.isnan(far), np.inf, far)
 
-    def surely_off(self, log_share: Floats) -> Floats:
-        """(N,) how far these shares are from every optimum's, at least."""
-        apart = log_share - self.log_share
-        sure = np.maximum(apart - self.above, -apart - self.below)
-        return np.where(np.isnan(sure), 0.0, np.maximum(sure, 0.0))
-
 
 def nothing(users: int) -> Proved:
     """No proof."""
