@@ -97,8 +97,8 @@ def test_eps_is_what_the_place_loses(kind: str, far: float) -> None:
                 continue
             if eps == np.inf:
                 continue
-            # far away the judge takes the worse side of a loss; near by both are alpha z^2 / 2; with
-            # more digits it allows for twice what a value was above the cheapest price
+            # far away the judge takes the worse side of a loss; near by both are alpha z^2 / 2;
+            # with more digits it allows for twice what a value was above the cheapest price
             most = 1.03 if far < 0.1 else 2.0
             most = most if parts == 2 or far < 0.1 and not dear else 40.0
             assert 1 - 1e-9 < eps / float(exact) < most, (seed, parts)
