@@ -76,7 +76,7 @@ def test_what_is_left_of_rows_is_exact_or_within_its_error(
         assert not error.any()
     else:  # a part of all that was added, whatever its sign
         terms = np.bincount(rows, np.abs(factor * amount[0]), 8) + np.abs(whole)
-        np.testing.assert_allclose(error, digits.SURE * terms, rtol=1e-9)
+        np.testing.assert_allclose(error, 2.0**-96 * terms, rtol=1e-9)
 
 
 def test_a_number_below_nothing_is_nothing() -> None:
