@@ -49,7 +49,7 @@ def answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Alloc
         instance.only_plain(notion.name)
     asked = entitled(instance, score, kind)
     low = lower(instance, score)
-    _fits(instance, low, asked.floor)
+    fits(instance, low, asked.floor)
     family = _nested if kind["name"] == "max-min" else _fair
     return family(instance, notion, score, asked, low, how)
 
@@ -93,7 +93,7 @@ def _nested(
     return Allocation(
         instance,
         notion,
-        **_tasks(instance, low, _cleaned(low, found.x, found.share)),
+        **tasks(instance, low, _cleaned(low, found.x, found.share)),
         score=score,
         rounds=tuple(told),
         steps=(*steps, last),
@@ -196,7 +196,7 @@ def _priced(
     alloc = Allocation(
         instance,
         notion,
-        **_tasks(instance, low, x),
+        **tasks(instance, low, x),
         score=score,
         floor_prices=nu * factor,
         **prices,
@@ -271,7 +271,7 @@ def _named(instance: Instance, users: Bools) -> list[str]:
     return [instance.users[n] for n in np.flatnonzero(users).tolist()]
 
 
-def _tasks(instance: Instance, low: Lowered, x: Floats) -> dict[str, Any]:
+def tasks(instance: Instance, low: Lowered, x: Floats) -> dict[str, Any]:
     """The tasks as an Allocation takes them.
 
     With lending they are a trifle less: what a node is over by rounding that may not borrow is
@@ -316,7 +316,7 @@ def _alone(low: Lowered) -> Floats:
     return np.asarray(np.bincount(low.owner, most, low.shape[0]))
 
 
-def _fits(instance: Instance, low: Lowered, floor: Floats) -> None:
+def fits(instance: Instance, low: Lowered, floor: Floats) -> None:
     """Raise Infeasible if the guarantees, or the rules, do not fit."""
     if instance.rules is not None:
         _rules_fit(instance, low, floor)
