@@ -7,7 +7,7 @@
     python -m benchmarks.rules wan DIR          36 traffic matrices of a network; DIR is a copy of
                                                 the public repository harvard-cns/teal
 
-Times are of one process, with one thread; the median and the largest.
+Times are CPU seconds of one process, with one thread; the median and the largest.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ TASKS = {"criterion": "tasks"}
 
 
 def timed(inst: fo.Instance, notion: Any) -> tuple[float, fo.Allocation]:
-    """Seconds of a solve, judged, and the answer."""
+    """CPU seconds of a solve, judged, and the answer."""
     begin = time.process_time()
     answer = fo.solve(inst, notion, uncertified="return")
     return time.process_time() - begin, answer

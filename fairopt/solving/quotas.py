@@ -65,7 +65,7 @@ def _nested(
         unit = np.maximum(question.alone / low.shape[0], asked.floor)
         solver, name = stated.of_rounds(MaxMin(), low, unit, settings), settings.label
     found = rounds.solve(question, solver, how.progress)
-    if instance.quotas is None and instance.modes is None:
+    if instance.quotas is None and instance.modes is None and not found.sharp:
         found = sharpened(found, low, asked.weight)
     told, steps = [], []
     for one in found.rounds:
@@ -89,6 +89,8 @@ def _nested(
                 "full": naming.rows(instance, low, one.price),
             }
         )
+    if found.sharp:
+        name = INTERIOR
     last = {"step": name, "programs": found.programs, "iterations": found.iterations}
     return Allocation(
         instance,
