@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.errors import UsageError
-from fairopt.formulas.lowered import Lowered
+from fairopt.formulas.lowered import Lowered, lower
 from fairopt.instance import Bools, Floats, Instance, Ints
 
 
@@ -75,8 +75,9 @@ def limit_matrix(instance: Instance) -> tuple[Any, Ints]:
     return _sparse(entries, (len(limited), len(n))), limited
 
 
-def feasible_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet:
-    """The feasible set with shares counted in `unit` (N,).
+def feasible_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet | RuledSet:
+    """The feasible set with shares counted in `unit` (N,); a `RuledSet` where there are own rules
+    or limits on servers, with the same `y`, `share` and `pair_unit`.
 
     Parameters
     ----------
@@ -84,6 +85,13 @@ def feasible_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet
     score : (N, I), share of one task.
     unit : (N,) > 0, a share of about the size expected of each user.
     """
+    if instance.plain:
+        return pair_set(instance, score, unit)
+    return ruled_set(lower(instance, score), unit)
+
+
+def pair_set(instance: Instance, score: Floats, unit: Floats) -> FeasibleSet:
+    """The feasible set of an instance without own rules; parameters as of `feasible_set`."""
     import cvxpy as cp
 
     n, i = instance.pairs
@@ -166,13 +174,13 @@ class Program:
 
         Raises
         ------
-        UsageError : a program of modes or rules, whose variables are not pairs.
+        UsageError : a program of modes, whose variables are not pairs.
         """
         import cvxpy as cp
 
         n, i = instance.pairs
-        if isinstance(self.space, RuledSet) or self.space.pair_unit.shape != n.shape:
-            raise UsageError("tasks: found a program of modes or rules; wanted one of pairs")
+        if instance.modes is not None or self.space.pair_unit.shape != n.shape:
+            raise UsageError("tasks: found a program of modes; wanted one of pairs")
         users, servers, _ = instance.shape
         entries = (self.space.pair_unit, (n * servers + i, np.arange(len(n))))
         flat = _sparse(entries, (users * servers, len(n))) @ self.space.y
@@ -204,7 +212,7 @@ class Heights:
     definition : further constraints that always hold.
     """
 
-    space: FeasibleSet
+    space: FeasibleSet | RuledSet
     of: Any
     weight: Floats
     definition: list[Any] = field(default_factory=list)

@@ -351,3 +351,61 @@ def test_a_gradient_that_is_no_number_is_refused_by_name(gradient: Any) -> None:
 
     with pytest.raises(fo.BadInput, match="gradient of steep: found|gradient: found"):
         fo.solve(INST, Steep())
+
+
+# -- beside own rules ----------------------------------------------------------------------------
+
+
+RULED = {
+    "r1": [7, 7],  # more money does not help B: carbon stops both
+    "r3": [2.5, 7, 2.5],
+    "r5": [2, 2, 8],
+    "r6": [4, 8],
+    "r7": [7.5, 7.5, 3],
+    "r7b": [5, 1.5, 1.5],
+}
+"""the answers of proportional fairness (tests of models), which any welfare of one shape for all
+users has where nothing but the sum of tasks of equal users counts"""
+
+
+@pytest.mark.parametrize("key", RULED)
+def test_a_notion_of_ones_own_beside_rules_is_certified(key: str) -> None:
+    inst = fo.read(f"rules/{key}").instance
+    answer = fo.solve(inst, Judged())
+    assert answer.shares == pytest.approx(RULED[key], rel=1e-5)
+    assert answer.certificate.certified and answer.rule_prices is not None
+    gradient = Judged().gradient(inst, answer.tasks)
+    assert fo.certify(answer, gradient).certified
+    # prices that are not those
+    for part in (0.0, 1.001):
+        forged = answer.with_(rule_prices=answer.rule_prices * part)
+        assert not fo.certify(forged, gradient).certified
+
+
+def test_without_a_gradient_a_broken_rule_is_seen_all_the_same() -> None:
+    inst = fo.read("rules/r5").instance
+    answer = fo.solve(inst, LogOfOneMore())
+    assert answer.certificate.verdict == "unproved"
+    assert "rules" in {check.name for check in answer.certificate.checks}
+    broken = answer.with_(tasks=answer.tasks * [[1 + 1e-6], [1 + 1e-6], [0.9]])
+    assert fo.certify(broken).verdict == "refuted"
+
+
+def test_notions_of_ones_own_refuse_quotas_modes_and_rules_that_do_not_fit() -> None:
+    with pytest.raises(fo.UsageError, match="judged: found modes of A, B; wanted an instance"):
+        fo.solve(fo.read("rules/r4").instance, Judged())
+    inst = fo.read("rules/r5").instance
+    quotas = fo.Quotas(guarantee_tasks={"A": 1.0})
+    with pytest.raises(fo.UsageError, match="judged: found .* wanted an instance without them"):
+        fo.solve(inst.replace(quotas=quotas), Judged())
+    with pytest.raises(fo.Infeasible, match="all would fit if what is asked were cut to 4/5"):
+        fo.solve(fo.read("rules/r9c").instance, Judged())
+
+
+def test_a_program_of_ones_own_reads_tasks_beside_rules() -> None:
+    """Constraints may be written in tasks (N, I) of the program, with rules as without."""
+    inst = fo.read("rules/r1").instance
+    program = Judged().program(inst, np.ones((2, 2)), np.ones(2))
+    problem = program.problem()
+    problem.solve(solver="CLARABEL")
+    np.testing.assert_allclose(program.tasks(inst).value.sum(axis=1), [7, 7], rtol=1e-3)

@@ -151,3 +151,54 @@ def test_constraints_that_do_not_fit_are_named() -> None:
 
     with pytest.raises(fo.Infeasible, match="rule much asks 120, r1 on x leaves 100"):
         fo.solve(R10, fo.MaxMin(), constraints=impossible)
+
+
+# -- several ways to run a task, and notions of one's own -----------------------------------------
+
+
+@pytest.mark.parametrize("notion", [fo.ProportionalFair(**TASKS), fo.MaxMin(**TASKS)])
+def test_r4_a_budget_over_modes_written_in_cvxpy(notion) -> None:
+    """A pays 3 and 1 of a budget 9: 18/5 and 22/5, as with the rule of the model."""
+    inst = fo.read("rules/r4").instance
+
+    def budget(space):
+        dear, cheap = space.mode("A", "a100"), space.mode("A", "t4")
+        return {"budget A": 3 * cp.sum(dear) + cp.sum(cheap) <= 9}
+
+    answer = fo.solve(inst.replace(rules=None), notion, constraints=budget)
+    np.testing.assert_allclose(answer.shares, [18 / 5, 22 / 5], rtol=1e-9)
+    assert answer.certificate.certified and certify_with(answer, budget).certified
+    [rule] = answer.instance.rules
+    assert {(term.modes, term.times) for term in rule.terms} == {(("a100",), 3.0), (("t4",), 1.0)}
+
+
+def test_a_curve_over_paths_is_proved() -> None:
+    """R8, and what all pairs of sites send along the longer path: its square at most 1/16."""
+    inst = fo.read("rules/r8").instance
+
+    def longer(space):
+        return {"longer": cp.square(space.mode("A", "by b")[0]) <= 1 / 16}
+
+    answer = fo.solve(inst, fo.MaxMin(**TASKS), constraints=longer)
+    # A: 1/2 straight and 1/4 by b as before
+    np.testing.assert_allclose(answer.shares, [3 / 4, 3 / 4, 7 / 4], rtol=1e-6)
+
+    def less(space):
+        return {"less": cp.square(space.mode("A", "by b")[0]) <= 1 / 64}
+
+    answer = fo.solve(inst, fo.MaxMin(**TASKS), constraints=less)
+    np.testing.assert_allclose(answer.shares, [5 / 8, 7 / 8, 15 / 8], rtol=1e-6)
+    assert answer.certificate.certified and certify_with(answer, less).certified
+    with pytest.raises(fo.BadInput, match="'A', 'by c'; wanted a user and its mode straight, by b"):
+        fo.solve(inst, fo.MaxMin(), constraints=lambda s: {"x": s.mode("A", "by c")[0] <= 1})
+
+
+def test_a_notion_of_ones_own_beside_a_circle() -> None:
+    from test_notions_own import Judged, LogOfOneMore
+
+    answer = fo.solve(R10, Judged(), constraints=circle)
+    np.testing.assert_allclose(answer.shares, [5 / 2**0.5] * 2, rtol=1e-6)
+    assert answer.certificate.certified
+    gradient = Judged().gradient(R10, answer.tasks)
+    assert certify_with(answer, circle, gradient).certified
+    assert fo.solve(R10, LogOfOneMore(), constraints=circle).certificate.verdict == "unproved"

@@ -85,7 +85,9 @@ def certify(
             )
     if not alloc.instance.linear:
         return _bent(alloc)
-    if _family(alloc) not in RULED:
+    if family == families.OWN:
+        alloc.instance.only_plain(f"certify, notion {name}", rows=False)
+    elif family not in RULED:
         alloc.instance.only_plain(f"certify, notion {name}")
     try:
         verdict = judged(alloc, gradient, tolerance)
@@ -153,8 +155,8 @@ def _family(alloc: Allocation) -> str:
 
 def _unjudged(alloc: Allocation, why: str) -> Certificate:
     """The certificate of an answer without a judge: it says only whether the answer is feasible."""
-    from fairopt.certificates.feasibility import feasibility
+    from fairopt.certificates.own import kept
 
-    checks = feasibility(alloc)
+    checks = kept(alloc)
     verdict = UNPROVED if all(check.holds for check in checks) else REFUTED
     return Certificate(verdict, np.inf, np.inf, alloc.instance.users, checks, notes=(why,))

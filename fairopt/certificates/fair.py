@@ -29,7 +29,7 @@ from fairopt.certificates.proof import Proof, proof
 from fairopt.certificates.question import kind_of
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Ruled
-from fairopt.certificates.ruled.prices import Prices, of_rules
+from fairopt.certificates.ruled.prices import told as told_prices
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.certificates.words import listed, notes
 from fairopt.formulas import welfare
@@ -157,15 +157,5 @@ def _notes(alloc: Allocation) -> list[str]:
     """What stops each user; beside rules, which have a price."""
     if alloc.instance.plain:
         return notes(alloc)
-    ruled = Ruled(alloc)
-    none = ruled.none()
-    own = (
-        alloc.prices,
-        alloc.limit_prices,
-        alloc.bound_prices,
-        alloc.node_prices,
-        of_rules(alloc.instance, alloc.rule_prices),
-        alloc.limit_on_prices,
-    )
-    prices = Prices(*[a if a is not None else b for a, b in zip(own, none, strict=True)])
+    prices = told_prices(alloc)
     return [f"with a price: {name}" for name in words.rules(alloc.instance, prices)[: words.MOST]]

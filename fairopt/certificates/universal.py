@@ -25,6 +25,7 @@ def universal_bound(
     tasks: Floats,
     prices: Floats,
     limit_prices: Floats | None = None,
+    ruled: tuple[Floats, float] | None = None,
 ) -> float:
     """A bound on f(any feasible allocation) - f(tasks); inf if the prices prove nothing.
 
@@ -40,17 +41,28 @@ def universal_bound(
         function that gives it for a block of users, so that large instances need no list of pairs.
     tasks : (N, I), the answer; entries where a user is not eligible are ignored.
     prices, limit_prices : (I, R) and (N,), >= 0, any, in any unit of money.
+    ruled : beside own rules, the price (N, I) >= 0 of a task at all prices, and the value of all
+        that is priced, at least what such tasks cost in any feasible allocation.
     """
     slope = gradient if callable(gradient) else _spread(instance, gradient)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore", under="ignore"):
-        budget = float((prices * instance.pool).sum())
-        if limit_prices is not None:
-            priced = limit_prices > 0
-            budget += float(limit_prices[priced] @ instance.limit[priced])
+        if ruled is None:
+            budget = float((prices * instance.pool).sum())
+            if limit_prices is not None:
+                priced = limit_prices > 0
+                budget += float(limit_prices[priced] @ instance.limit[priced])
+        else:
+            budget = ruled[1]
+
+        def costs(users: slice) -> Floats:
+            if ruled is not None:
+                return ruled[0][users].copy()
+            return task_cost(instance, prices, users, limit_prices)
+
         if not 0 < budget < np.inf:
             return np.inf
         values, dearest = np.zeros(len(instance.users)), 0.0
-        for users, open_, g, cost in _blocks(instance, slope, prices, limit_prices):
+        for users, open_, g, cost in _blocks(instance, slope, costs):
             if not (np.isfinite(cost).all() and np.isfinite(g).all()):
                 return np.inf
             values[users] = np.where(open_, g * tasks[users], 0.0).sum(axis=1)
@@ -58,28 +70,26 @@ def universal_bound(
             dearest = float(np.maximum(dearest, ratio.max()))  # NaN stays NaN and proves nothing
         value = float(values.sum())
         covering = dearest * budget
-        raised = _raised(instance, slope, prices, limit_prices, value / budget)
+        raised = _raised(instance, slope, costs, value / budget)
         patched = value + float(raised.sum())
     found = float(np.fmin(covering, patched)) - value
     return np.inf if np.isnan(found) else max(found, 0.0)
 
 
 def _blocks(
-    instance: Instance, slope: Gradient, prices: Floats, limit_prices: Floats | None
+    instance: Instance, slope: Gradient, costs: Gradient
 ) -> Iterator[tuple[slice, Bools, Floats, Floats]]:
     """Blocks of users: where they are eligible, and gradient and price of a task (0 elsewhere)."""
     for users in instance.blocks():
         open_, g = instance.eligible[users], slope(users)
-        cost = task_cost(instance, prices, users, limit_prices)
+        cost = costs(users)
         cost[cost < LEAST] = 0.0
         if not instance.everywhere:
             g, cost = np.where(open_, g, 0.0), np.where(open_, cost, 0.0)
         yield users, open_, g, cost
 
 
-def _raised(
-    instance: Instance, slope: Gradient, prices: Floats, limit_prices: Floats | None, scale: float
-) -> Floats:
+def _raised(instance: Instance, slope: Gradient, costs: Gradient, scale: float) -> Floats:
     """(I, R) what it costs to raise scaled prices until every task costs at least its gradient.
 
     Where a pair is too cheap, the price of its largest d/c is raised; the money is the rise times
@@ -87,7 +97,7 @@ def _raised(
     """
     servers, resources = instance.shape[1:]
     raised = np.zeros(servers * resources)
-    for users, _, g, cost in _blocks(instance, slope, prices, limit_prices):
+    for users, _, g, cost in _blocks(instance, slope, costs):
         n, i = np.nonzero(g > scale * cost)
         missing = g[n, i] - scale * cost[n, i]
         demand = instance.demand_by_server[users][n, i]

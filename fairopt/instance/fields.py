@@ -89,23 +89,24 @@ class Fields:
         fields = (self.quotas, self.modes, self.rules, self.limit_on)
         return all(field is None for field in fields)
 
-    def only_plain(self, who: str, modes: bool = False) -> None:
+    def only_plain(self, who: str, modes: bool = False, rows: bool = True) -> None:
         """Raise UsageError where there are quotas, modes, rules or limits on servers, for a caller
         `who` that knows none of them.
 
         With `modes`, for one that knows the others, or does not mind them: modes alone are
-        refused.
+        refused. Without `rows`, for one that knows own rules and limits on servers.
         """
+        rows = rows and not modes
         found = []
         if self.quotas is not None and not modes:
             found.append(self.quotas.told())
-        if self.limit_on is not None and not modes:
+        if self.limit_on is not None and rows:
             found.append("limits on servers (limit_on)")
         if self.modes is not None:
             few = list(self.modes)[:4]
             more = f" and {len(self.modes) - 4} more" if len(self.modes) > 4 else ""
             found.append(f"modes of {', '.join(few)}{more}")
-        if self.rules is not None and not modes:
+        if self.rules is not None and rows:
             found.append(self._told_rules())
         if found:
             raise UsageError(f"{who}: found {' and '.join(found)}; wanted an instance without them")

@@ -12,10 +12,10 @@ import numpy as np
 from fairopt import criteria, memory, threads
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import UNPROVED
-from fairopt.certificates import certify, check_tolerance
+from fairopt.certificates import RULED, certify, check_tolerance
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import BadInput, Fault, NotCertified, UsageError
-from fairopt.formulas import curves
+from fairopt.formulas import curves, families
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion, expected, on_its_own
@@ -159,7 +159,7 @@ def solve(
             raise UsageError(f"{notion.name}: found {what}; wanted linear demand, or {wanted}")
         way = (_reduced if reduce else _answer) if instance.linear else _bent
         if not instance.plain:
-            way = _called("quotas:answer")
+            way = _answer if _by_itself(notion) else _called("quotas:answer")
         score = _score(instance, notion)
         alloc, told = again.answer(instance, notion, score, gap, start)
         if alloc is None:
@@ -193,9 +193,16 @@ def _known(instance: Instance, notion: Notion) -> None:
                 "wanted guarantees, or floor"
             )
         return
-    if notion.family not in LADDERS or notion.family == "tradeoff" or on_its_own(notion):
+    if _by_itself(notion) and isinstance(notion.way(instance), OneProgram):
+        instance.only_plain(notion.name, rows=False)
+    elif notion.family not in LADDERS or notion.family == "tradeoff" or on_its_own(notion):
         instance.only_plain(notion.name)
     instance.only_linear(f"{notion.name} with quotas or modes")
+
+
+def _by_itself(notion: Notion) -> bool:
+    """Whether the notion is of somebody's own, and solved as it states itself."""
+    return notion.family == families.OWN or (notion.family in RULED and on_its_own(notion))
 
 
 def check_settings(solver: str, gap: float, family: str = "max-min") -> None:

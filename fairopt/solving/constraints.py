@@ -19,10 +19,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import REFUTED, UNPROVED, Certificate, Check
-from fairopt.certificates import certify
+from fairopt.certificates import RULED, certify
+from fairopt.certificates.ruled.answer import given_tasks
 from fairopt.errors import BadInput, Fault, MissingExtra, NotCertified, SolverFailure, UsageError
 from fairopt.formulas import families, welfare
 from fairopt.formulas.parameters import words
@@ -30,6 +32,8 @@ from fairopt.instance import Floats, Instance
 from fairopt.instance.rules import Rule
 from fairopt.notions import Notion
 from fairopt.notions.alpha_fair import g as welfare_of
+from fairopt.solving.engines import units
+from fairopt.solving.engines.point import Question
 
 KEPT = 1e-9
 """part of its size by which a convex constraint may be missed, as any rule"""
@@ -46,13 +50,30 @@ Given = Callable[["Space"], Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Space:
-    """What constraints are written in: cvxpy expressions tasks (N, I), 0 where a user may not run,
-    and share (N,)."""
+    """What constraints are written in: cvxpy expressions tasks (N, I), running tasks, 0 where a
+    user may not run, and share (N,). `variable` (K, I) has a row for each way (`Instance.ways`)."""
 
     instance: Instance
     tasks: Any
     share: Any
     variable: Any
+    by_way: Any
+
+    def mode(self, user: str, name: str) -> Any:
+        """(I,) running tasks of a user in one of its modes.
+
+        Raises
+        ------
+        BadInput : no such user or mode.
+        """
+        ways, users = self.instance.ways, self.instance.users
+        known = [(users[n], mode) for n, mode in zip(ways.owner.tolist(), ways.name, strict=True)]
+        if (user, name) not in known:
+            own = ", ".join([mode for who, mode in known if who == user and mode])
+            raise BadInput(
+                [Fault("mode", f"{user!r}, {name!r}", f"a user and its mode {own}".strip())]
+            )
+        return self.by_way[known.index((user, name))]
 
     @classmethod
     def of(cls, instance: Instance, score: Floats) -> Space:
@@ -61,26 +82,32 @@ class Space:
             import cvxpy as cp
         except ImportError as error:
             raise MissingExtra("constraints need cvxpy: pip install 'fairopt[cvxpy]'") from error
-        x = cp.Variable(instance.shape[:2], nonneg=True, name="tasks")
-        tasks = cp.multiply(instance.eligible.astype(float), x)
-        share = cp.sum(cp.multiply(np.where(instance.eligible, score, 0.0), x), axis=1)
-        return cls(instance, tasks, share, x)
+        ways = instance.ways
+        x = cp.Variable(ways.eligible.shape, nonneg=True, name="tasks")
+        by_way = cp.multiply(ways.eligible.astype(float), x)
+        of_user = (ways.owner == np.arange(instance.shape[0])[:, None]).astype(float)
+        worth = np.where(ways.eligible, score[ways.owner] * ways.speed[:, None], 0.0)
+        tasks = by_way if instance.modes is None else of_user @ by_way
+        share = of_user @ cp.sum(cp.multiply(worth, x), axis=1)
+        return cls(instance, tasks, share, x, by_way)
 
 
 @dataclass(frozen=True)
 class Curve:
-    """An entry of a convex constraint: name, the cvxpy expression g, and which entry of it."""
+    """An entry of a convex constraint: name, the cvxpy expression g, and which entry of it, over
+    tasks (K, I) by way."""
 
     name: str
     expression: Any
-    variable: Any
+    space: Space
     entry: int
 
     def at(self, tasks: Floats) -> tuple[float, Floats]:
         """g and its gradient (N, I)."""
-        self.variable.value = np.asarray(tasks)
+        variable = self.space.variable
+        variable.value = np.asarray(tasks)
         value = np.asarray(self.expression.value, dtype=np.float64).ravel(order="F")[self.entry]
-        slope = self.expression.grad[self.variable]
+        slope = self.expression.grad[variable]
         if slope is None:
             raise SolverFailure(f"constraint {self.name}: no gradient at the answer")
         column = _dense(slope).reshape(tasks.size, -1)[:, self.entry]
@@ -95,7 +122,19 @@ class Curve:
         """The tangent at these tasks, as a rule."""
         value, slope = self.at(tasks)
         name = f"{self.name} (tangent{'' if k == 1 else f' {k}'})"
-        return Rule.of(name, slope, most=float((slope * tasks).sum() - value))
+        return _rule(self.space.instance, name, slope, most=float((slope * tasks).sum() - value))
+
+
+def _rule(instance: Instance, name: str, counts: Floats, **amount: Any) -> Rule:
+    """The rule of what tasks (K, I) by way count."""
+    if instance.modes is None:
+        return Rule.of(name, counts, **amount)
+    ways, users, servers = instance.ways, instance.users, instance.servers
+    told = {
+        (users[ways.owner[k]], servers[i], *([ways.name[k]] if ways.name[k] else [])): counts[k, i]
+        for k, i in np.argwhere(counts).tolist()
+    }
+    return Rule.of(name, told, **amount)
 
 
 def _dense(matrix: Any) -> Floats:
@@ -144,7 +183,7 @@ def read(given: Given, space: Space) -> tuple[list[Rule], list[Curve]]:
         else:
             size = int(constraint.expr.size)
             curves += [
-                Curve(name if size == 1 else f"{name} {k + 1}", constraint.expr, space.variable, k)
+                Curve(name if size == 1 else f"{name} {k + 1}", constraint.expr, space, k)
                 for k in range(size)
             ]
     if faults:
@@ -154,7 +193,7 @@ def read(given: Given, space: Space) -> tuple[list[Rule], list[Curve]]:
 
 def _affine(name: str, expression: Any, space: Space, sense: str) -> list[Rule]:
     """A rule for each entry, from value and gradient at 0."""
-    shape = space.instance.shape[:2]
+    shape = space.variable.shape
     space.variable.value = np.zeros(shape)
     value = np.asarray(expression.value, dtype=np.float64).ravel(order="F")
     found = expression.grad.get(space.variable) if expression.variables() else None
@@ -163,8 +202,11 @@ def _affine(name: str, expression: Any, space: Space, sense: str) -> list[Rule]:
     many = len(value) > 1
     amounts: list[dict[str, Any]] = [{sense: -float(b) + 0.0} for b in value]
     return [
-        Rule.of(
-            f"{name} {k + 1}" if many else name, slope[:, k].reshape(shape, order="F"), **amounts[k]
+        _rule(
+            space.instance,
+            f"{name} {k + 1}" if many else name,
+            slope[:, k].reshape(shape, order="F"),
+            **amounts[k],
         )
         for k in range(len(value))
     ]
@@ -189,14 +231,12 @@ def answer(
     NotCertified : no answer is proved, or a convex constraint is still missed after MOST rounds of
         tangents; unless `uncertified` is "return".
     """
-    if instance.modes is not None:
-        instance.only_plain("constraints", modes=True)
     instance.only_linear("constraints")
     space = Space.of(instance, score)
     rules, curves = read(given, space)
     own = [*(instance.rules or ()), *rules]
     steps: list[dict[str, Any]] = []
-    points = {curve.name: [_begin(instance, notion, space, given)] for curve in curves}
+    points = {curve.name: [_begin(instance, notion, score, space, given)] for curve in curves}
     tangents = [curve.tangent(points[curve.name][0], 1) for curve in curves]
     steps += [
         _told(rule, points[curve.name][0]) for rule, curve in zip(tangents, curves, strict=True)
@@ -205,23 +245,26 @@ def answer(
         every = [*own, *tangents]
         alloc = solve(instance.replace(rules=every) if every else instance)
         if k == 0 and curves:
-            there = _there(alloc, points[curves[0].name][0], curves)
+            there = _there(alloc, notion, points[curves[0].name][0], curves)
             if there is not None:
                 alloc = there
                 break
         missed = 0
+        tasks = given_tasks(alloc)
         for curve in curves:
-            if curve.at(alloc.tasks)[0] > ENOUGH * curve.size(alloc.tasks):
+            if curve.at(tasks)[0] > ENOUGH * curve.size(tasks):
                 missed += 1
-                points[curve.name].append(alloc.tasks)
-                tangents.append(curve.tangent(alloc.tasks, len(points[curve.name])))
-                steps.append(_told(tangents[-1], alloc.tasks))
+                points[curve.name].append(tasks)
+                tangents.append(curve.tangent(tasks, len(points[curve.name])))
+                steps.append(_told(tangents[-1], tasks))
         if not missed:
             break
     alloc = alloc.with_(steps=(*steps, *alloc.steps))
     alloc = alloc.with_(certificate=_judged(alloc, curves, alloc.certificate))
     assert alloc.certificate is not None
-    if uncertified == "raise" and not alloc.certificate.certified:
+    # a feasible answer of a notion without a judge is returned as unproved
+    nobody = notion.judgeless and alloc.certificate.verdict == UNPROVED
+    if uncertified == "raise" and not alloc.certificate.certified and not nobody:
         broken = [check.name for check in alloc.certificate.checks if not check.holds]
         raise NotCertified(
             f"{notion.name}: {alloc.certificate.verdict}, not within tolerance: "
@@ -231,14 +274,19 @@ def answer(
     return alloc
 
 
-def _there(alloc: Allocation, tasks: Floats, curves: list[Curve]) -> Allocation | None:
+def _there(
+    alloc: Allocation, notion: Notion, tasks: Floats, curves: list[Curve]
+) -> Allocation | None:
     """The general solver's own point with the prices found beside its tangents, if that is right:
     of the many places of the same shares it is one that keeps the curves. None if it is not."""
     if alloc.rounds is not None:
         return None
     for _ in range(INWARD):
-        found = alloc.with_(tasks=tasks, certificate=None)
-        verdict = _judged(found, curves, certify(found))
+        held: dict[str, Any] = {"tasks": tasks}
+        if alloc.instance.modes is not None:
+            held = {"tasks": alloc.instance.ways.running(tasks), "way_tasks": tasks}
+        found = alloc.with_(**held, certificate=None)
+        verdict = _judged(found, curves, certify(found, _slope(notion, found)))
         if verdict.certified:
             return found.with_(
                 certificate=verdict,
@@ -255,28 +303,39 @@ def _there(alloc: Allocation, tasks: Floats, curves: list[Curve]) -> Allocation 
     return None
 
 
+def _slope(notion: Notion, alloc: Allocation) -> Floats | None:
+    """The gradient (N, I) that a notion of one's own tells of an answer."""
+    told = notion.slope(alloc.instance, alloc.tasks)
+    return told[0] if told else None
+
+
 def _told(rule: Rule, at: Floats) -> dict[str, Any]:
     return {"step": "tangent", "rule": rule.name, "at": np.array(at).tolist()}
 
 
-def _begin(instance: Instance, notion: Notion, space: Space, given: Given) -> Floats:
+def _begin(instance: Instance, notion: Notion, score: Floats, space: Space, given: Given) -> Floats:
     """Where the first tangents are: at a general solver's optimum, of max-min of its lowest level
     alone; half of what everybody has there where the solver fails."""
     import cvxpy as cp
 
-    kind = families.member(notion.plain())
-    top = float(instance.alone.max())
-    alpha = welfare.alpha_of(notion.plain())
-    demand = instance.demand_by_server * instance.eligible[:, :, None]
+    ways, kind = instance.ways, families.member(notion.plain())
+    alpha = None if kind["name"] == families.OWN else welfare.alpha_of(notion.plain())
+    x, top = space.variable, float(instance.alone.max())
+    demand = ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :]
     used = [
-        cp.sum(cp.multiply(demand[:, :, r], space.variable), axis=0) <= instance.pool[:, r]
+        cp.sum(cp.multiply(demand[:, :, r] * ways.eligible, x), axis=0) <= instance.pool[:, r]
         for r in range(instance.shape[2])
     ]
     limited = np.flatnonzero(np.isfinite(instance.limit))
     limits = [cp.sum(space.tasks[n]) <= instance.limit[n] for n in limited.tolist()]
     constraints = [*used, *limits, *given(space).values()]
-    if alpha is None:
-        goal: Any = cp.min(cp.multiply(1.0 / instance.weight, space.share))
+    if kind["name"] == families.OWN:
+        unit = np.maximum(units.max_min(Question.of(instance, score, 1.0, False)), 1e-9 * top)
+        program = notion.program(instance, score, unit)
+        constraints += [*program.problem().constraints, program.tasks(instance) == space.tasks]
+        goal: Any = program.objective
+    elif alpha is None:
+        goal = cp.min(cp.multiply(1.0 / instance.weight, space.share))
     else:
         inside = bool(kind["parameters"].get("weight_inside", False))
         log_w = welfare.log_weight(instance.weight, alpha, inside)
@@ -288,19 +347,25 @@ def _begin(instance: Instance, notion: Notion, space: Space, given: Given) -> Fl
         with warnings.catch_warnings():  # that it stopped short of its tolerance is no harm
             warnings.simplefilter("ignore")
             problem.solve(solver="CLARABEL", **FINE)
-        found = space.variable.value
+        found = x.value
     except (cp.SolverError, ValueError):
         found = None
     if found is None or not np.isfinite(found).all():
-        return np.where(instance.eligible, 1e-3 * top, 0.0)
-    return np.where(instance.eligible, np.maximum(found, 0.0), 0.0)
+        return np.where(ways.eligible, 1e-3 * top, 0.0)
+    return np.where(ways.eligible, np.maximum(found, 0.0), 0.0)
 
 
-def certify_with(alloc: Allocation, constraints: Given) -> Certificate:
+def certify_with(
+    alloc: Allocation, constraints: Given, gradient: ArrayLike | None = None
+) -> Certificate:
     """Judge an answer of `solve(..., constraints=f)`, perhaps read from a file, beside f itself.
 
     The rules of its instance must be f's affine constraints and tangents of its convex ones, at the
     points that its steps tell; and the answer must keep f.
+
+    Parameters
+    ----------
+    gradient : (N, I), of a notion of your own alone, as `certify` takes it.
 
     Raises
     ------
@@ -318,7 +383,7 @@ def certify_with(alloc: Allocation, constraints: Given) -> Certificate:
     for curve in curves:
         mine = [name for name in at if name.startswith(f"{curve.name} (tangent")]
         for name in mine:
-            if at[name].shape == inst.shape[:2] and np.isfinite(at[name]).all():
+            if at[name].shape == space.variable.shape and np.isfinite(at[name]).all():
                 rule = replace(curve.tangent(at[name], 1), name=name)
                 wanted[name] = _known([rule], inst)[0]
     forged = [
@@ -331,7 +396,7 @@ def certify_with(alloc: Allocation, constraints: Given) -> Certificate:
         for rule in _known(rules, inst)
         if not any(_same(rule, own) for own in inst.rules or ())
     ]
-    verdict = _judged(alloc, curves, certify(alloc))
+    verdict = _judged(alloc, curves, certify(alloc, gradient))
     wrong = [*forged, *missing]
     check = Check.of(
         "rules are those of the constraints", float(len(wrong)), 0.0, ", ".join(wrong[:4])
@@ -352,7 +417,9 @@ def _same(one: Rule, two: Rule | None) -> bool:
     """Whether two rules say the same, but for rounding."""
     if two is None or one.name != two.name or one.sense != two.sense:
         return False
-    mine, theirs = ({(t.users, t.servers): t.times for t in rule.terms} for rule in (one, two))
+    mine, theirs = (
+        {(t.users, t.servers, t.modes): t.times for t in rule.terms} for rule in (one, two)
+    )
     size = max([abs(one.amount), *map(abs, mine.values())], default=1.0)
     near = KEPT * size
     keys = mine.keys() | theirs.keys()
@@ -367,8 +434,9 @@ def _judged(alloc: Allocation, curves: list[Curve], verdict: Certificate | None)
     if not curves:
         return verdict
     checks = list(verdict.checks)
+    tasks = given_tasks(alloc)
     for curve in curves:
-        missed = max(curve.at(alloc.tasks)[0], 0.0) / curve.size(alloc.tasks)
+        missed = max(curve.at(tasks)[0], 0.0) / curve.size(tasks)
         checks.append(Check.of(f"constraint {curve.name}", missed, KEPT, curve.name))
     names = ", ".join(dict.fromkeys(curve.name for curve in curves))
     note = f"as far as {names} is convex and the rules named after it are its tangents"
@@ -383,10 +451,10 @@ def _judged(alloc: Allocation, curves: list[Curve], verdict: Certificate | None)
 
 def refused(notion: Notion) -> None:
     """Raise UsageError of a notion that knows no rules."""
-    if families.member(notion.plain())["name"] not in ("max-min", "alpha-fair"):
+    if families.member(notion.plain())["name"] not in (*RULED, families.OWN):
         raise UsageError(
-            f"{notion.name}: found constraints; wanted a notion that knows rules: max-min, or "
-            "alpha-fair"
+            f"{notion.name}: found constraints; wanted a notion that knows rules: max-min, "
+            "alpha-fair, or one of your own"
         )
 
 

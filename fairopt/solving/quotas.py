@@ -49,7 +49,7 @@ def answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Alloc
         instance.only_plain(notion.name)
     asked = entitled(instance, score, kind)
     low = lower(instance, score)
-    _fits(instance, low, asked.floor)
+    fits(instance, low, asked.floor)
     family = _nested if kind["name"] == "max-min" else _fair
     return family(instance, notion, score, asked, low, how)
 
@@ -65,7 +65,7 @@ def _nested(
         unit = np.maximum(question.alone / low.shape[0], asked.floor)
         solver, name = stated.of_rounds(MaxMin(), low, unit, settings), settings.label
     found = rounds.solve(question, solver, how.progress)
-    if instance.quotas is None and instance.modes is None:
+    if instance.quotas is None and instance.modes is None and not found.sharp:
         found = sharpened(found, low, asked.weight)
     told, steps = [], []
     for one in found.rounds:
@@ -89,11 +89,13 @@ def _nested(
                 "full": naming.rows(instance, low, one.price),
             }
         )
+    if found.sharp:
+        name = INTERIOR
     last = {"step": name, "programs": found.programs, "iterations": found.iterations}
     return Allocation(
         instance,
         notion,
-        **_tasks(instance, low, _cleaned(low, found.x, found.share)),
+        **tasks(instance, low, _cleaned(low, found.x, found.share)),
         score=score,
         rounds=tuple(told),
         steps=(*steps, last),
@@ -196,7 +198,7 @@ def _priced(
     alloc = Allocation(
         instance,
         notion,
-        **_tasks(instance, low, x),
+        **tasks(instance, low, x),
         score=score,
         floor_prices=nu * factor,
         **prices,
@@ -271,7 +273,7 @@ def _named(instance: Instance, users: Bools) -> list[str]:
     return [instance.users[n] for n in np.flatnonzero(users).tolist()]
 
 
-def _tasks(instance: Instance, low: Lowered, x: Floats) -> dict[str, Any]:
+def tasks(instance: Instance, low: Lowered, x: Floats) -> dict[str, Any]:
     """The tasks as an Allocation takes them.
 
     With lending they are a trifle less: what a node is over by rounding that may not borrow is
@@ -316,7 +318,7 @@ def _alone(low: Lowered) -> Floats:
     return np.asarray(np.bincount(low.owner, most, low.shape[0]))
 
 
-def _fits(instance: Instance, low: Lowered, floor: Floats) -> None:
+def fits(instance: Instance, low: Lowered, floor: Floats) -> None:
     """Raise Infeasible if the guarantees, or the rules, do not fit."""
     if instance.rules is not None:
         _rules_fit(instance, low, floor)

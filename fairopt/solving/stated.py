@@ -13,13 +13,17 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import certify, judged
 from fairopt.errors import SolverFailure, UsageError
+from fairopt.formulas.lowered import lower
 from fairopt.instance import Floats, Instance
 from fairopt.notions.way import Levels, OneProgram, Patterns
+from fairopt.program import RuledSet
+from fairopt.solving import quotas
 from fairopt.solving.engines import units
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.point import Question
 from fairopt.solving.engines.programs import conic, sequence
 from fairopt.solving.engines.programs import patterns as search
+from fairopt.solving.engines.quotas import naming
 
 
 def _judged(alloc: Allocation, notion: Any) -> Certificate:
@@ -41,6 +45,8 @@ def one_program(
     SolverFailure : no solver gave an answer.
     UsageError : the solver named cannot solve the program.
     """
+    if not instance.plain:
+        quotas.fits(instance, lower(instance, score), np.zeros(instance.shape[0]))
     unit = units.max_min(Question.of(instance, score, 1.0, False))
     program = way.program(instance, score, unit)
     conic.convex(program)  # somebody's own may be none
@@ -51,17 +57,14 @@ def one_program(
     steps: list[dict[str, Any]] = []
     for rung in settings:
         try:
-            point, status = conic.run(program, instance, rung)
+            found, status = _point(program, instance, rung)
         except SolverFailure as failure:
             steps.append({"step": rung.label, "status": "failed"})
             failures.append(str(failure))
             continue
-        alloc = Allocation(instance, notion, point.tasks(instance), score=score)
-        p, mu = point.prices(instance)
-        if p.any() or mu.any():
-            alloc = alloc.with_(prices=p, limit_prices=mu)
+        alloc = Allocation(instance, notion, **found, score=score)
         certificate = _judged(alloc, notion)
-        found = max(certificate.gap, certificate.residual)
+        wrong = max(certificate.gap, certificate.residual)
         steps.append(
             {
                 "step": rung.label,
@@ -70,14 +73,27 @@ def one_program(
                 "residual": certificate.residual,
             }
         )
-        if best is None or found < error:
-            best, error = alloc, found
+        if best is None or wrong < error:
+            best, error = alloc, wrong
         if error <= how.gap or notion.judgeless:
             break
     if best is None:
         failures = failures or ["none of ours can state the program"]
         raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
     return best.with_(steps=tuple(steps))
+
+
+def _point(program: Any, instance: Instance, rung: conic.Settings) -> tuple[dict[str, Any], str]:
+    """Tasks, and prices unless all are 0, where one solver ended, and the status it reports."""
+    if isinstance(program.space, RuledSet):
+        low = program.space.low
+        x, price, status = conic.run_ruled(program, rung)
+        prices: dict[str, Any] = naming.priced(low, price) if price.any() else {}
+        return {**quotas.tasks(instance, low, x), **prices}, status
+    point, status = conic.run(program, instance, rung)
+    tasks, (p, mu) = point.tasks(instance), point.prices(instance)
+    priced = {"prices": p, "limit_prices": mu} if p.any() or mu.any() else {}
+    return {"tasks": tasks, **priced}, status
 
 
 def levels(instance: Instance, notion: Any, score: Floats, way: Levels, how: How) -> Allocation:

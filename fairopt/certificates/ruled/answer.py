@@ -209,7 +209,7 @@ class Ruled:
     def bill(self, prices: Prices) -> Bill:
         """What is paid at finite prices."""
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
-            cost, given_away = self._free(self.cost(prices), prices)
+            cost, given_away = self.free(self.cost(prices), prices)
             unit = np.where(self.eligible, cost / self.score, np.inf)
             cheapest = np.full(len(self.inst.users), np.inf)
             np.minimum.at(cheapest, self.owner, rows.least(unit))
@@ -222,7 +222,7 @@ class Ruled:
             idle, budget = self._idle(prices) + given_away, self.budget(prices) + given_away
             return Bill(cheapest, over, priced, idle, budget)
 
-    def _free(self, cost: Floats, prices: Prices) -> tuple[Floats, float]:
+    def free(self, cost: Floats, prices: Prices) -> tuple[Floats, float]:
         """(K, I) costs with 0 for those below, and the most that all such tasks could be paid.
 
         What rules pay may be just what a task costs. Prices are floats, so that the difference is

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairopt.allocation import Allocation
 from fairopt.certificates.ruled import lending
 from fairopt.instance import Floats, Instance, Ints
 
@@ -52,6 +53,20 @@ def none(inst: Instance) -> Prices:
         np.zeros((len(inst.own_rows), 2)),
         places,
     )
+
+
+def told(alloc: Allocation) -> Prices:
+    """The prices that an answer tells, 0 for those it does not."""
+    own = (
+        alloc.prices,
+        alloc.limit_prices,
+        alloc.bound_prices,
+        alloc.node_prices,
+        of_rules(alloc.instance, alloc.rule_prices),
+        alloc.limit_on_prices,
+    )
+    nothing = none(alloc.instance)
+    return Prices(*[a if a is not None else b for a, b in zip(own, nothing, strict=True)])
 
 
 def of_rules(inst: Instance, told: Floats | None) -> Floats:

@@ -99,8 +99,9 @@ class Rule:
 
         Parameters
         ----------
-        coefficients : {(user, server): number}, a frame of users by servers, or an array (N, I) in
-            the order of the instance; where nothing is said, or 0, a task does not count.
+        coefficients : {(user, server): number}, or of tasks in one mode alone
+            {(user, server, mode): number}; a frame of users by servers, or an array (N, I) in the
+            order of the instance; where nothing is said, or 0, a task does not count.
         most, least, equal : as of a rule.
         """
         if isinstance(coefficients, Mapping):
@@ -116,7 +117,9 @@ class Rule:
             cells = [(n, i, array[n, i]) for n, i in zip(*np.nonzero(array), strict=True)]
             cells = [(int(n), int(i), value) for n, i, value in cells]
         terms = [
-            Term((user,), (server,), times=float(value)) for user, server, value in cells if value
+            Term((user,), (server,), mode or None, times=float(value))
+            for user, server, *mode, value in cells
+            if value
         ]
         return cls(name, most, least, equal, terms)
 

@@ -28,18 +28,19 @@ class Frame:
 
     Parameters
     ----------
-    unit : (N,) a share of about the size expected of each user.
+    unit : (N,) a share of about the size expected of each user. together : whether all rows are
+        taken as shared ones.
     """
 
-    def __init__(self, low: Lowered, unit: Floats) -> None:
+    def __init__(self, low: Lowered, unit: Floats, together: bool = False) -> None:
         form = standard(low, unit)
         self.size, self.owner = form.size, form.owner
         self.tasks, self.users = len(form.owner), len(unit)
         whole = form.matrix
         self.rows, self.columns = whole.shape
         limits = np.zeros(self.rows, dtype=bool)
-        limits[: form.rows] = low.kind == LIMIT
-        one = (np.diff(whole.indptr) == 1) & ~limits
+        limits[: form.rows] = (low.kind == LIMIT) & (not together)
+        one = (np.diff(whole.indptr) == 1) & ~limits & (not together)
         self.shared = np.flatnonzero(~limits & ~one)
         self.alone, self.of_limits = np.flatnonzero(one), np.flatnonzero(limits)
         self.bounded = whole.indices[whole.indptr[self.alone]].astype(np.int64)

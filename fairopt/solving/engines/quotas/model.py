@@ -15,6 +15,7 @@ import numpy as np
 from fairopt.errors import SolverFailure
 from fairopt.formulas.lowered import PLACE, Lowered
 from fairopt.instance import Floats
+from fairopt.solving.engines.path import level
 
 TIGHT = 1e-10
 """tolerance of HiGHS on rows and prices, which are of order 1"""
@@ -28,16 +29,19 @@ KEPT = 1e-9
 
 
 WIDE = 3_000
-"""columns from which the first program with own rules is solved by HiGHS's interior method"""
+"""columns from which the first level beside own rules is that of the path (`path.level`), and the
+first program after it is solved by HiGHS's interior method"""
 
 
 @dataclass(frozen=True)
 class Found:
-    """An optimum: t, tasks x (P,), prices (M,) of the rows, in their own units."""
+    """An optimum: t, tasks x (P,), prices (M,) of the rows, in their own units; whether it is as
+    sharp as floats are."""
 
     t: float
     x: Floats
     price: Floats
+    sharp: bool = False
 
 
 class Model:
@@ -108,7 +112,7 @@ class Model:
         self.highs.passModel(lp)
         self.slope, self.offset = np.zeros(users), np.zeros(users)
         # rows of many users: simplex goes a long way and ends with coarse prices
-        self.wide = bool(low.shape[6]) and low.columns > WIDE
+        self.wide = self.first = bool(low.shape[6]) and low.columns > WIDE
         self.optimal = highspy.HighsModelStatus.kOptimal
         self.iterations = 0
 
@@ -127,6 +131,16 @@ class Model:
         self.highs.changeColCost(self.t, -1.0)
         self.highs.setOptionValue("simplex_iteration_limit", 10 * self.most)
 
+    def _level(self, least: float, most: float) -> Found | None:
+        """The first level, where everybody begins at nothing, by the path; None where it fails."""
+        self.first = False
+        if self.offset.any():
+            return None
+        found = level.highest(self.low, self.slope * self.unit / self.scale, self.unit)
+        if found is None or not least <= found.t <= most:
+            return None
+        return Found(*found)
+
     def highest(self, least: float, most: float) -> Found:
         """The optimum for t from least to most.
 
@@ -134,6 +148,9 @@ class Model:
         ------
         SolverFailure : HiGHS finds none.
         """
+        found = self._level(least, most) if self.first else None
+        if found is not None:
+            return found
         self.highs.changeColBounds(self.t, least / self.scale, most / self.scale)
         if self.wide:
             self.highs.setOptionValue("solver", "ipm")
@@ -157,12 +174,12 @@ class Model:
             status = self.highs.modelStatusToString(self.highs.getModelStatus())
             raise SolverFailure(f"HiGHS: {status}")
         self.iterations += self.highs.getInfo().simplex_iteration_count
-        found = self.highs.getSolution()
-        value = np.asarray(found.col_value)
+        told = self.highs.getSolution()
+        value = np.asarray(told.col_value)
         dual = np.zeros(len(self.low.rhs))
-        dual[self.shared] = np.asarray(found.row_dual)[len(self.unit) :]
+        dual[self.shared] = np.asarray(told.row_dual)[len(self.unit) :]
         if len(self.alone):
-            below = np.minimum(np.asarray(found.col_dual)[self.at], 0.0)
+            below = np.minimum(np.asarray(told.col_dual)[self.at], 0.0)
             dual[self.alone] = below / self.size[self.at] * self.low.unit[self.alone]
             dual /= self.sharp
         x = np.maximum(value[: self.low.columns] * self.size[: self.low.columns], 0.0)

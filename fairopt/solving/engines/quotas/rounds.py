@@ -70,13 +70,15 @@ class Round:
 
 @dataclass(frozen=True)
 class Rounds:
-    """All rounds; x (P,) tasks of the columns; share (N,); programs solved, simplex iterations."""
+    """All rounds; x (P,) tasks of the columns; share (N,); programs solved, simplex iterations;
+    whether there is one program, and its optimum as sharp as floats are."""
 
     rounds: tuple[Round, ...]
     x: Floats
     share: Floats
     programs: int
     iterations: int
+    sharp: bool = False
 
 
 Solver = Callable[[Floats, Floats, float, float], Found]
@@ -106,7 +108,8 @@ def solve(
                 progress(done, len(asked.floor))
     assert run.last is not None
     iterations = 0 if run.model is None else run.model.iterations
-    return Rounds(tuple(run.rounds), run.last.x, run.share, run.programs, iterations)
+    sharp = run.last.sharp and run.programs == 1
+    return Rounds(tuple(run.rounds), run.last.x, run.share, run.programs, iterations, sharp)
 
 
 class _Run:

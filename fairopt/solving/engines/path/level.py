@@ -1,0 +1,233 @@
+r"""One max-min level on the frame of the path: how far all shares can rise together.
+
+.. math:: \max t, \quad E z - w t = f \ge 0, \quad A z + v = r, \quad z, v \ge 0
+
+A primal-dual interior method (Mehrotra 1992) with the linear system of the path: what a user's
+value falls with its share is here money over what it has above the level, and t is one column more.
+For wide systems whose rows many users share, where a simplex method goes a long way.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairopt.formulas.lowered import RULE, UP_OF_TWO, Lowered
+from fairopt.instance import Floats
+from fairopt.solving.engines.path.frame import Frame
+from fairopt.solving.engines.path.system import System
+
+MOST, PATIENCE, LAST = 100, 8, 2
+"""most steps; those without halving the error after which it ends, and the same once it is FINE"""
+ENOUGH, FINE, GOOD = 1e-15, 1e-13, 1e-9
+"""error, in parts of t, at which it ends; of rounding; and from which its end is an answer"""
+DAMP, IDLE = 1e-7, 1e-2
+"""part of a user's money that holds its columns, of those that hold this part of its share"""
+BOLD, CAREFUL, NEAR = 0.995, 0.9, 1e-3
+"""part of the way to the nearest 0 that is gone, while products are above NEAR of t with care"""
+ROUNDING = 2e-15
+"""part of a row by which floats may overrun it"""
+APART = 1e-6
+"""money of a row, in parts of what is left of it, that is no price"""
+
+
+class Level(NamedTuple):
+    """t, tasks x (P,) and prices (M,) of the rows, in the units of the question; whether rows are
+    kept to the last digits."""
+
+    t: float
+    x: Floats
+    price: Floats
+    sharp: bool
+
+
+class _State(NamedTuple):
+    """z (P,), slacks (M,), what is above the level f (N,), t; dear (P,), price (M,), money (N,)."""
+
+    z: Floats
+    slack: Floats
+    f: Floats
+    t: float
+    dear: Floats
+    price: Floats
+    money: Floats
+
+    def products(self) -> tuple[Floats, Floats, Floats]:
+        return self.z * self.dear, self.slack * self.price, self.f * self.money
+
+
+def highest(low: Lowered, weight: Floats, unit: Floats) -> Level | None:
+    """The largest t that every share of at least weight (N,) times t can have.
+
+    Parameters
+    ----------
+    unit : (N,) > 0, a share of about the size expected of each user.
+
+    Returns
+    -------
+    None if there are flows, or rows of opposite sides, between which there is nothing; or if it
+    did not come close.
+    """
+    if len(low.low) or (low.two[low.kind == RULE] == UP_OF_TWO).any() or not (weight > 0).all():
+        return None
+    with np.errstate(all="ignore"):  # it sees what is no number itself
+        return _Leveling(low, weight, unit).run()
+
+
+class _Leveling:
+    def __init__(self, low: Lowered, weight: Floats, unit: Floats) -> None:
+        self.low = low
+        self.frame = Frame(low, unit, together=True)
+        self.weight = weight / unit
+        self.scale = float(self.weight.max())
+        self.weight /= self.scale
+
+    def run(self) -> Level | None:
+        state, since, mark = self._first(), 0, np.inf
+        best, kept = np.inf, state
+        for _ in range(MOST):
+            left = self._left(state)
+            products = sum(float(part.sum()) for part in state.products())
+            error = max(products / state.t, self._off(state, left))
+            if not np.isfinite(error):
+                break
+            if error < best:
+                best, kept = error, state
+            mark, since = (error, 0) if error < 0.5 * mark else (mark, since + 1)
+            if error <= ENOUGH or since > (LAST if best <= FINE else PATIENCE):
+                break
+            try:
+                state = self._stepped(state, left, products)
+            except ArithmeticError:
+                break
+        return self._answer(kept) if best <= GOOD else None
+
+    def _first(self) -> _State:
+        """Everybody a part of each server by weight, half full; prices of about that value."""
+        frame, w = self.frame, self.weight
+        some = np.bincount(frame.owner, minlength=frame.users)
+        y = frame.to(w / some)
+        room = np.maximum(frame.rhs_shared, 0.0) + (frame.rhs_shared <= 0)
+        used = np.asarray(frame.a @ y) / room
+        over = np.full(frame.columns, 1e-300)
+        np.maximum.at(over, frame.column, used[frame.row])
+        z = 0.5 * y / over
+        share = frame.of(z)
+        t = 0.5 * float((share / w).min())
+        slack = np.maximum(frame.rhs_shared - frame.a @ z, 0.1 * room)
+        money = 1.0 / (frame.users * w)
+        value = frame.to(money)
+        many = np.bincount(frame.column, minlength=frame.columns)
+        price = np.bincount(frame.row, (value * z / many)[frame.column], frame.count)
+        price = np.maximum(price, 1e-3 * price.max())
+        cost = np.asarray(frame.at @ price)
+        dear = np.maximum(cost - value, 0.3 * np.maximum(value, np.abs(cost)))
+        return _State(z, slack, share - w * t, t, dear, price, money)
+
+    def _left(self, state: _State) -> tuple[Floats, Floats, Floats, float]:
+        """What columns, rows, shares and the money of all miss."""
+        frame = self.frame
+        return (
+            frame.at @ state.price - frame.to(state.money) - state.dear,
+            frame.rhs_shared - frame.a @ state.z - state.slack,
+            frame.of(state.z) - self.weight * state.t - state.f,
+            1.0 - float(self.weight @ state.money),
+        )
+
+    def _off(self, state: _State, left: tuple[Floats, Floats, Floats, float]) -> float:
+        columns, rows, shares, money = left
+        return max(
+            float(np.abs(columns * state.z).sum()) / state.t,
+            float(np.abs(rows).max()),
+            float(np.abs(shares).max()) / state.t,
+            abs(money),
+        )
+
+    def _stepped(
+        self, at: _State, left: tuple[Floats, Floats, Floats, float], products: float
+    ) -> _State:
+        """A step towards the end of the path, corrected."""
+        frame, w = self.frame, self.weight
+        columns, rows, shares, money = left
+        own = frame.to(at.money)
+        held = np.maximum(at.z, IDLE * frame.to(frame.of(at.z)))
+        heat = at.money / at.f
+        system = System(
+            frame, 1.0 / (at.dear / at.z + DAMP * own / held), heat, None, at.slack / at.price
+        )
+        nobody = np.zeros(frame.users)
+        z_t, _, _, p_t = system.step(
+            np.zeros(frame.columns), heat * w, nobody, np.zeros(frame.count)
+        )
+        # how much faster than the level shares rise, without a difference
+        above = (frame.of(system.theta * -np.asarray(frame.at @ p_t)) - w) / system.det
+        steep = -(w * heat) @ above
+
+        def direction(z: Floats, slack: Floats, f: Floats) -> _State:
+            """The change that makes products of these sizes."""
+            push = (f - at.money * shares) / at.f
+            dz, rise, _, dp = system.step(z / at.z - columns, push, nobody, rows - slack / at.price)
+            dt = float((money - w @ (push - heat * rise)) / steep)
+            df = rise + dt * above + shares
+            dz, dp = dz + dt * z_t, dp + dt * p_t
+            return _State(
+                dz,
+                (slack - at.slack * dp) / at.price,
+                df,
+                dt,
+                (z - at.dear * dz) / at.z,
+                dp,
+                (f - at.money * df) / at.f,
+            )
+
+        ahead = direction(*[-part for part in at.products()])
+        many = len(at.z) + len(at.slack) + len(at.f)
+        mean = products / many
+        there = _moved(at, ahead, *_longest(at, ahead))
+        after = sum(float(part.sum()) for part in there.products()) / many
+        centred = 1e-4 if self._off(at, left) < products / at.t else 0.05
+        aim = max((after / mean) ** 3, centred) * mean
+        second = ahead.z * ahead.dear, ahead.slack * ahead.price, ahead.f * ahead.money
+        wanted = [aim - now - more for now, more in zip(at.products(), second, strict=True)]
+        change = direction(*wanted)
+        part = CAREFUL if mean / at.t > NEAR else BOLD
+        return _moved(at, change, *[min(1.0, part * each) for each in _longest(at, change)])
+
+    def _answer(self, state: _State) -> Level:
+        """Prices of rows that are full, and tasks that are no more than rounding left out."""
+        frame, low = self.frame, self.low
+        price = np.zeros(frame.rows)
+        price[frame.shared] = np.where(
+            state.price * frame.users < APART * state.slack, 0.0, state.price
+        )
+        x = np.where(state.z * state.dear.max() < APART * state.dear * state.z.max(), 0.0, state.z)
+        x = x * frame.size[: len(x)]
+        over = (low.matrix @ x - low.rhs) / np.where(low.rhs != 0, np.abs(low.rhs), low.unit)
+        return Level(state.t / self.scale, x, price / low.unit, bool(over.max() <= ROUNDING))
+
+
+def _longest(at: _State, change: _State) -> tuple[float, float]:
+    """How far both halves of the state may go."""
+    mine = ((at.z, change.z), (at.slack, change.slack), (at.f, change.f))
+    dual = ((at.dear, change.dear), (at.price, change.price), (at.money, change.money))
+    return _until(mine), _until(dual)
+
+
+def _until(pairs: tuple[tuple[Floats, Floats], ...]) -> float:
+    return min(1.0 / max(float(-(step / value).min()), 1.0) for value, step in pairs)
+
+
+def _moved(at: _State, by: _State, first: float, second: float) -> _State:
+    return _State(
+        at.z + first * by.z,
+        at.slack + first * by.slack,
+        at.f + first * by.f,
+        at.t + first * by.t,
+        at.dear + second * by.dear,
+        at.price + second * by.price,
+        at.money + second * by.money,
+    )
+
+
+__all__ = ["Level", "highest"]
