@@ -159,7 +159,7 @@ def solve(
             raise UsageError(f"{notion.name}: found {what}; wanted linear demand, or {wanted}")
         way = (_reduced if reduce else _answer) if instance.linear else _bent
         if not instance.plain:
-            way = _called("quotas:answer")
+            way = _called("quotas:answer" if instance.start is None else "started:answer")
         score = _score(instance, notion)
         alloc, told = again.answer(instance, notion, score, gap, start)
         if alloc is None:
