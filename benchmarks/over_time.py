@@ -20,7 +20,7 @@ PROPORTIONAL, MAXMIN = fo.ProportionalFair(), fo.MaxMin()
 SIZES = (
     (20, 48, 4, (PROPORTIONAL, MAXMIN), 3),
     (50, 96, 4, (PROPORTIONAL, MAXMIN), 3),
-    (50, 168, 4, (PROPORTIONAL, MAXMIN), 4),
+    (50, 168, 4, (PROPORTIONAL, MAXMIN), 9),
     (100, 168, 4, (PROPORTIONAL, MAXMIN), 2),
     (300, 336, 4, (PROPORTIONAL,), 1),
     (1000, 720, 4, (PROPORTIONAL,), 1),

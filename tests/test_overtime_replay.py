@@ -123,3 +123,61 @@ def test_the_commands(folder, capfd):
 def test_exit_codes(folder, capfd, asked, code, match):
     assert run(asked) == code
     assert match in capfd.readouterr().err
+
+
+def test_a_replay_goes_on_where_it_was_cut(tmp_path):
+    rng = np.random.default_rng(2)
+    wants = rng.uniform(0, 2, (12, 2))
+    path, calls = tmp_path / "slices.jsonl", []
+    whole = fo.replay(ONE, None, wants, policy="kueue:half=3h", resume=path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 13
+    path.write_bytes(b"".join(lines[:8]) + lines[8][:20])  # killed in the midst of a line
+    again = fo.replay(
+        ONE, None, wants, policy="kueue:half=3h", resume=path, progress=lambda *x: calls.append(x)
+    )
+    assert again.to_dict() == whole.to_dict() and calls[-1] == (12, 12)
+    assert path.read_bytes() == b"".join(lines)
+    # another policy reads none of these lines
+    other = fo.replay(ONE, None, wants, policy="kai:half=3h,k=1", resume=path)
+    alone = fo.replay(ONE, None, wants, policy="kai:half=3h,k=1")
+    assert other.to_dict() == alone.to_dict()
+    karma = [fo.replay(ONE, None, wants, policy="karma:alpha=.5", resume=path) for _ in range(2)]
+    assert karma[0].to_dict() == karma[1].to_dict()
+
+
+def test_finish_time_fairness_of_jobs(folder, capfd):
+    # two jobs of an hour at once on one machine, one after the other: 2 of the mean of 1.5, and 1
+    found = fo.replay(ONE, None, [[1, 1]], jobs=[[0, 1, 1], [0, 2, 1]], machines=1)
+    assert found.finish["worst"] == pytest.approx(4 / 3) and found.finish["above"] == 0.5
+    static = fo.replay(ONE, None, [[1, 1]], jobs=[[0, 1, 1], [0, 2, 1]], static=True)
+    assert static.finish["worst"] == pytest.approx(2 / 1.5)
+    (folder / "jobs.csv").write_text("name,arrival,end,alone\na,0,1,1\nb,0,2,1\n")
+    asked = ["replay", "m.toml", "--wants", "w.csv", "--jobs", "jobs.csv"]
+    assert run(asked) == 0
+    assert "finish-time fairness of 2 jobs: worst 1.333" in capfd.readouterr().out
+    (folder / "jobs.csv").write_text("arrival,end,alone\n3,1,1\nx,1,0\n")
+    assert run(asked) == 2
+    told = capfd.readouterr().err
+    assert "line 2, end" in told and "line 3, arrival" in told and "line 3, alone" in told
+
+
+def test_factors_of_condor(folder, capfd):
+    asked = ["replay", "m.toml", "--wants", "w.csv", "--policy", "condor", "--json"]
+    parts = []
+    for more in ([], ["--factor", "B=4"]):
+        assert run([*asked, *more]) == 0
+        users = json.loads(capfd.readouterr().out)["users"]
+        parts.append(users["A"]["ledger"][2] / users["B"]["ledger"][2])  # both want all then
+    assert parts[1] == pytest.approx(4 * parts[0])
+    assert run([*asked, "--factor", "C=4"]) == 2 and "--factor" in capfd.readouterr().err
+    assert run(["replay", "m.toml", "--wants", "w.csv", "--factor", "B=4"]) == 2
+
+
+def test_use_may_be_a_weighted_sum():
+    two = fo.Instance([[1, 0], [1, 2]], [[10, 10]], users=["A", "B"], resources=["cpu", "gpu"])
+    book = fo.Ledger.of("kueue:half=1h,of=4*gpu+cpu")
+    assert book.use_of_one(two).tolist() == pytest.approx([1 / 50, 9 / 50])
+    for wrong in ("4*tpu+cpu", "x*gpu+cpu", "0*gpu+0*cpu"):
+        with pytest.raises(UsageError, match="of"):
+            fo.Ledger.of(f"kueue:of={wrong}").use_of_one(two)

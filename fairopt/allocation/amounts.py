@@ -89,8 +89,14 @@ class Amounts:
 
     @cached_property
     def levels(self) -> Floats:
-        """(N,) U_n = s_n / phi_n."""
-        return frozen(self.shares / self.instance.weight)
+        """(N,) U_n = s_n / phi_n, of what a user already had (`start`) and has together."""
+        return frozen(self.counted / self.instance.weight)
+
+    @property
+    def counted(self) -> Floats:
+        """(N,) shares with what users already had."""
+        had = self.instance.start
+        return self.shares if had is None else frozen(self.shares + had)
 
     @cached_property
     def used(self) -> Floats:

@@ -44,7 +44,7 @@ def worth(alloc: Amounts) -> Worth:
             asked = entitled(alloc.instance, alloc.score, kind)
         except UsageError:
             return found  # no such question: the judge says so
-        weight, share = asked.weight, share - asked.base
+        weight, share = asked.weight, alloc.counted - asked.base
     log_w = welfare.log_weight(weight, alpha, bool(kind["parameters"].get("weight_inside", False)))
     return {
         "objective": welfare.objective(log_w, share, alpha),

@@ -135,6 +135,8 @@ def instance_plain(inst: Instance) -> dict[str, Any]:
     limited = np.flatnonzero(np.isfinite(inst.limit))
     if len(limited):
         plain["limit"] = {inst.users[k]: float(inst.limit[k]) for k in limited}
+    if inst.start is not None:
+        plain["start"] = {inst.users[k]: float(inst.start[k]) for k in np.flatnonzero(inst.start)}
     if inst.limit_on is not None:
         most = np.where(np.isfinite(inst.limit_on), inst.limit_on, 0.0)
         plain["limit_on"] = _rows(most, inst.users, inst.servers)

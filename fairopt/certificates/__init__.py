@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import REFUTED, UNPROVED, Certificate
+from fairopt.certificates import started
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import UsageError
 from fairopt.formulas import curves, families, parameters
@@ -90,6 +91,8 @@ def certify(
     elif family not in RULED:
         alloc.instance.only_plain(f"certify, notion {name}")
     try:
+        if alloc.instance.start is not None:
+            alloc = started.whole(alloc)
         verdict = judged(alloc, gradient, tolerance)
         if family == "max-min" and verdict.verdict == UNPROVED:
             from fairopt.certificates import rounds

@@ -8,6 +8,7 @@ import click
 
 from fairopt import files, storage
 from fairopt.commands import notion_options, output, progress
+from fairopt.errors import UsageError
 
 FORMS = ("csv", "sacct", "kueue")
 
@@ -45,6 +46,30 @@ FORMS = ("csv", "sacct", "kueue")
     show_default=True,
     help="Of LOG; sacct and kueue say what was wanted too.",
 )
+@click.option(
+    "--factor",
+    "factors",
+    multiple=True,
+    metavar="USER=F",
+    help="Priority factor of HTCondor, default 1. May be repeated.",
+)
+@click.option(
+    "--jobs",
+    "jobs",
+    metavar="JOBS",
+    help="CSV of arrival, end, alone (hours): finish-time fairness is measured. sacct and kueue "
+    "say it themselves.",
+)
+@click.option(
+    "--machines",
+    type=float,
+    metavar="M",
+    help="Of finish-time fairness; default the machines of the model.",
+)
+@click.option("--static", is_flag=True, help="N/M of the whole trace, not of each job's life.")
+@click.option(
+    "--resume", metavar="FILE", help="Keep finished slices in FILE, and go on from there."
+)
 @notion_options.options
 @output.as_json
 @output.out
@@ -55,6 +80,11 @@ def command(
     policy: str,
     length: str,
     form: str,
+    factors: tuple[str, ...],
+    jobs: str | None,
+    machines: float | None,
+    static: bool,
+    resume: str | None,
     notion: str | None,
     as_json: bool,
     path: str | None,
@@ -70,6 +100,8 @@ def command(
     What is owed is what was due in hindsight and not held. The ratios to hindsight are proved.
     """
     from fairopt.notions import MaxMin
+    from fairopt.overtime.jobs import read_times
+    from fairopt.overtime.ledger import Ledger
     from fairopt.overtime.logs import read_log
     from fairopt.overtime.replay import replay
     from fairopt.report.replay_text import replay_text
@@ -85,22 +117,45 @@ def command(
     held: Any = None
     wanted: Any = None
     said = ""
+    book = Ledger.of(policy, _factors(factors, policy, inst.users))
+    times: Any = None if jobs is None else read_times(jobs)
     if log is not None and form != "csv":
         from fairopt.connect.jobs_log import read_jobs
 
-        jobs = read_jobs(log, inst, form)
-        held, wanted = jobs.held, jobs.wants
-        if jobs.left_out:
-            said = f"{jobs.left_out} of {jobs.jobs} jobs are of nobody in the model"
+        ran = read_jobs(log, inst, form)
+        held, wanted = ran.held, ran.wants
+        if times is None and len(ran.times):
+            times = ran.times
+        if ran.left_out:
+            said = f"{ran.left_out} of {ran.jobs} jobs are of nobody in the model"
     elif log is not None:
         held = read_log(log, inst)
     if wants is not None:
         wanted = read_log(wants, inst, wants=True)
     with progress.shown("slices", "slices") as told:
-        found = replay(inst, held, wanted, length, policy, asked, told)
+        found = replay(
+            inst, held, wanted, length, book, asked, told, resume, times, machines, static
+        )
     dump = storage.encoded(found.to_dict())
     if path is not None:
         storage.write_text(path, dump + "\n")
     words = replay_text(found, problem.title or problem.name)
     output.to_stdout(dump if as_json else words + (f"\nnote: {said}" if said else ""))
     return 0
+
+
+def _factors(given: tuple[str, ...], policy: str, users: tuple[str, ...]) -> dict[str, float]:
+    """{user: factor} of "A=4"; only HTCondor has such."""
+    found: dict[str, float] = {}
+    for one in given:
+        name, _, amount = one.rpartition("=")
+        try:
+            value = float(amount)
+        except ValueError:
+            value = 0.0
+        if not 0 < value < float("inf") or name not in users:
+            raise UsageError(f"--factor: found {one!r}; wanted USER=F, F > 0, such as {users[0]}=4")
+        found[name] = value
+    if found and policy.partition(":")[0] != "condor":
+        raise UsageError(f"--factor: found policy {policy}; wanted condor")
+    return found

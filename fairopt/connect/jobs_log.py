@@ -21,7 +21,7 @@ import numpy as np
 
 from fairopt import storage
 from fairopt.connect.quantities import NoQuantity, quantity
-from fairopt.instance import Instance
+from fairopt.instance import Floats, Instance
 from fairopt.instance.reading import Faults
 from fairopt.overtime.logs import LARGEST, Log
 
@@ -47,12 +47,14 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Logs:
-    """What jobs held and wanted, how many there were, and how many count for nobody."""
+    """What jobs held and wanted, how many there were, how many count for nobody, and of those that
+    ended (J, 3) hours of arrival, end and run."""
 
     held: Log
     wants: Log
     jobs: int
     left_out: int
+    times: Floats
 
 
 def read_jobs(path: str | os.PathLike[str], instance: Instance, form: str) -> Logs:
@@ -79,7 +81,7 @@ def levels(jobs: list[Job], instance: Instance, faults: Faults) -> Logs:
     """The levels of jobs over time."""
     users = {name: n for n, name in enumerate(instance.users)}
     servers = {name: i for i, name in enumerate(instance.servers)}
-    held, wants, left = [], [], 0
+    held, wants, times_of, left = [], [], [], 0
     times = [t for job in jobs for t in (job.submit, job.start, job.end) if t is not None]
     if not times:
         faults.add("file", "no job", "at least one")
@@ -94,6 +96,8 @@ def levels(jobs: list[Job], instance: Instance, faults: Faults) -> Logs:
             continue
         begin, end = _hour(job.submit, origin), _hour(job.end or last, origin)
         wants += [(begin, n, 0, tasks), (end, n, 0, -tasks)]
+        if job.start is not None and job.end is not None and job.end > job.start:
+            times_of.append((begin, end, end - _hour(job.start, origin)))
         if job.start is not None:
             held += [(_hour(job.start, origin), n, i, tasks), (end, n, i, -tasks)]
     if not wants:
@@ -104,7 +108,8 @@ def levels(jobs: list[Job], instance: Instance, faults: Faults) -> Logs:
             f"jobs of {known}, which take what the model counts",
         )
         faults.stop()
-    return Logs(_log(held, origin), _log(wants, origin), len(jobs), left)
+    lived = np.array(times_of, dtype=np.float64).reshape(-1, 3)
+    return Logs(_log(held, origin), _log(wants, origin), len(jobs), left, lived)
 
 
 def _log(changes: list[tuple[float, int, int, float]], origin: datetime) -> Log:

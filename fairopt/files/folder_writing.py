@@ -45,7 +45,8 @@ def write_folder(inst: Instance, folder: Path, head: str) -> None:
         raise UsageError(
             f"output: {folder.name} holds other files; wanted a new folder or NAME.toml"
         )
-    taken = [*RESERVED, *(promises.COLUMNS if inst.quotas else ())]
+    had = () if inst.start is None else ("start",)
+    taken = [*RESERVED, *had, *(promises.COLUMNS if inst.quotas else ())]
     taken += ["mode", "speed", "servers"] if inst.modes else []
     reserved = [name for name in inst.resources if name in taken]
     if reserved:
@@ -112,13 +113,16 @@ def _server_rows(inst: Instance) -> Iterator[list[Any]]:
 
 def _user_rows(inst: Instance) -> Iterator[list[Any]]:
     own = promises.user_cells(inst) if inst.quotas else repeat([])
-    yield ["name", "weight", "limit", *next(own), *inst.resources]
+    had = inst.start
+    started = [] if had is None else ["start"]
+    yield ["name", "weight", "limit", *started, *next(own), *inst.resources]
     base = inst.demand if inst.demand.ndim == 2 else inst.demand[:, 0]
     last = set(inst.quotas.last) if inst.quotas else set()
     for n, name in enumerate(inst.users):
         limit = repr(float(inst.limit[n])) if np.isfinite(inst.limit[n]) else ""
         weight = 0.0 if name in last else float(inst.weight[n])
-        yield [name, repr(weight), limit, *next(own), *_cells(base[n])]
+        first = [] if had is None else [repr(float(had[n]))]
+        yield [name, repr(weight), limit, *first, *next(own), *_cells(base[n])]
 
 
 def _placement_rows(inst: Instance) -> Iterator[list[Any]]:

@@ -19,7 +19,7 @@ from fairopt.files.cells import LARGEST, amounts, cell, named, pairs, value
 from fairopt.files.folder_writing import RESERVED, write_folder
 from fairopt.files.modes import read_modes
 from fairopt.instance.fields import CURVES
-from fairopt.instance.reading import LIMIT, WHOLE, Faults, nearest
+from fairopt.instance.reading import AMOUNT, LIMIT, WHOLE, Faults, nearest
 
 
 def read_folder(
@@ -99,7 +99,9 @@ def _carefully(
     """The same, cell by cell, reporting every fault."""
     server_rows = named(folder, "servers", ("count",), resources, faults)
     extra = [name for name in promises.COLUMNS if name not in resources]
-    user_rows = named(folder, "users", ("weight", "limit", *extra), resources, faults)
+    user_rows = named(
+        folder, "users", ("weight", "limit", *_start(resources), *extra), resources, faults
+    )
     servers = {name: k for k, name in enumerate(server_rows)}
     users = {name: k for k, name in enumerate(user_rows)}
     size = len(users), len(servers), len(resources)
@@ -123,6 +125,14 @@ def _carefully(
         weight[n] = quotas.weight_of(promised, heavy, name, zero)
         quotas.read_user(promised, tables["users"][name], name, resources)
         limit[n] = cell(row.get("limit", ""), f"{here}.limit", faults, LIMIT, math.inf)
+    had = None
+    if _start(resources) and any(row.get("start") for row in user_rows.values()):
+        had = np.array(
+            [
+                cell(row.get("start", ""), f"users.{name}.start", faults, AMOUNT, 0.0)
+                for name, row in user_rows.items()
+            ]
+        )
     placement = np.ones(size[:2], dtype=bool)
     if storage.there(folder / "placement.csv"):
         placement[:] = False
@@ -166,8 +176,14 @@ def _carefully(
         "quotas": promised.made(),
         "modes": ways or None,
         "limit_on": limit_on,
+        "start": had,
         "rules": own_rules.read_files(folder, faults),
     }
+
+
+def _start(resources: Mapping[str, int]) -> tuple[str, ...]:
+    """The column of shares already had, where no resource is called so."""
+    return () if "start" in resources else ("start",)
 
 
 _CURVED = tuple(f"{name}.csv" for name in CURVES)

@@ -34,6 +34,7 @@ _USER = (
     *CURVES,
     "modes",
     "limit_on",
+    "start",
     *quotas.USER_KEYS,
     *whole.KEYS,
 )
@@ -104,6 +105,7 @@ def _users(
     placement = np.ones(size[:2], dtype=bool)
     weight, limit = np.ones(size[0]), np.full(size[0], np.inf)
     limit_on = np.full(size[:2], np.inf) if _any_has(people, "limit_on") else None
+    start = np.zeros(size[0]) if _any_has(people, "start") else None
     curves = {name: np.full(demand.shape, usual) for name, usual in CURVES.items()}
     if by_server_anyway or _any_has(people, "demand_on"):
         by_server = np.zeros(size)
@@ -117,6 +119,8 @@ def _users(
             place = f"{here}.modes"
             ways[key] = modes.read_modes(row["modes"], place, servers, resources, faults)
         limit[n] = number(row.get("limit", np.inf), f"{here}.limit", faults, LIMIT)
+        if start is not None:
+            start[n] = number(row.get("start", 0.0), f"{here}.start", faults)
         if limit_on is not None:
             most, place = row.get("limit_on", {}), f"{here}.limit_on"
             for name, amount in by_name(most, servers, "server", place, faults, LIMIT).items():
@@ -153,6 +157,7 @@ def _users(
         "quotas": promised.made(),
         "modes": ways or None,
         "limit_on": limit_on,
+        "start": start,
     }
 
 
@@ -179,6 +184,8 @@ def tables_of(inst: Instance) -> dict[str, Any]:
             row["weight"] = float(inst.weight[n])
         if np.isfinite(inst.limit[n]):
             row["limit"] = float(inst.limit[n])
+        if inst.start is not None and inst.start[n]:
+            row["start"] = float(inst.start[n])
         if inst.limit_on is not None and np.isfinite(inst.limit_on[n]).any():
             row["limit_on"] = _amounts(inst.limit_on[n], inst.servers, np.inf)
         if not inst.placement[n].all():

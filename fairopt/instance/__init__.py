@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import frames, html
 from fairopt.instance.faults import (
+    already,
+    already_faults,
     curve,
     curve_faults,
     eligibility_faults,
@@ -61,6 +63,8 @@ class Instance(Fields):
     rules : rows of one's own over the tasks (fo.Rule), of any sign and sense; default none. What
         does not know them refuses them by name (docs/how-to/own-rules.md).
     limit_on : (N, I), > 0, most tasks of the user on the whole server row; default inf.
+    start : (N,), >= 0, share that the user already had, in the unit of the notion's criterion;
+        default 0. Targets and welfare count start + share (docs/how-to/over-time.md).
     users, servers, resources : names; default those of the labels, or u1.., s1.., r1...
 
     Frames and series of pandas, and dicts by name, are put in order by their labels; plain arrays
@@ -97,6 +101,7 @@ class Instance(Fields):
         modes: Mapping[str, Sequence[Mode]] | None = None,
         rules: Sequence[Rule] | None = None,
         limit_on: Given | None = None,
+        start: Given | None = None,
     ) -> None:
         faults: list[Fault] = []
         arrays, own = by_name(
@@ -110,10 +115,12 @@ class Instance(Fields):
                 "demand_fixed": demand_fixed,
                 "demand_power": demand_power,
                 "limit_on": limit_on,
+                "start": start,
             },
             {"users": users, "servers": servers, "resources": resources},
         )
         curves, most_on = [arrays.pop(name) for name in CURVES], arrays.pop("limit_on")
+        had = arrays.pop("start")
         d, c, delta, phi, most, machines = shaped(**arrays, faults=faults)
         fixed, power = (
             _curve(curve(name, given, (d.shape[0], c.shape[1]), faults), default, d, c)
@@ -121,6 +128,7 @@ class Instance(Fields):
         )
         size = d.shape[0], c.shape[0], c.shape[1]
         most_on = on_server(most_on, size[:2], faults)
+        had = already(had, size[0], faults)
         names = [
             named(kind, own[kind], kind[0], size[k], faults)
             for k, kind in enumerate(("users", "servers", "resources"))
@@ -146,11 +154,13 @@ class Instance(Fields):
             "modes": ways,
             "rules": own_rules,
             "limit_on": most_on,
+            "start": had,
         }
         for name, value in fields.items():
             object.__setattr__(self, name, value)
         faults.extend(value_faults(self))
         faults.extend(on_server_faults(self))
+        faults.extend(already_faults(self))
         bent = list(curve_faults(self))
         if ways and not self.linear:
             bent.append(Fault("modes", f"{self.told_bent()}, and modes", "one or the other"))
@@ -164,6 +174,8 @@ class Instance(Fields):
             raise BadInput(faults)
         if most_on is not None and not (np.isfinite(most_on) & self.eligible).any():
             object.__setattr__(self, "limit_on", None)  # nobody is held back
+        if had is not None and not had.any():
+            object.__setattr__(self, "start", None)  # nobody had anything
 
     @classmethod
     def from_frames(cls, users: Any, servers: Any, placement: Any = None, **more: Any) -> Instance:
@@ -241,6 +253,7 @@ class Instance(Fields):
             self.modes and within(self.modes, users, servers),
             own_restricted(self.rules, users, servers, self.quotas or Quotas()),
             None if self.limit_on is None else self.limit_on[np.ix_(n, i)],
+            None if self.start is None else self.start[n],
         )
 
     def replace(self, **changes: Any) -> Instance:

@@ -109,6 +109,24 @@ def on_server(
     return frozen(array + 0.0) if array.shape == shape else None
 
 
+def already(given: ArrayLike | None, users: int, faults: list[Fault]) -> _Floats | None:
+    """The shares already had (N,), sealed; None for none, or where they are at fault."""
+    if given is None:
+        return None
+    array = _filled("start", given, (users,), 0.0, faults)
+    return frozen(array + 0.0) if array.shape == (users,) else None
+
+
+def already_faults(inst: Fields) -> Iterator[Fault]:
+    """What is wrong with shares already had."""
+    if inst.start is None:
+        return
+    for n in np.flatnonzero(~((inst.start >= 0) & np.isfinite(inst.start)))[:20]:
+        yield Fault(f"users.{inst.users[n]}.start", f"{inst.start[n]:g}", "a finite number >= 0")
+    if not inst.linear:
+        yield Fault("start", f"{inst.told_bent()}, and shares already had", "one or the other")
+
+
 def on_server_faults(inst: Fields) -> Iterator[Fault]:
     """What is wrong with limits on servers."""
     if inst.limit_on is None:

@@ -50,6 +50,7 @@ class Fields:
     modes: Table[str, tuple[Mode, ...]] | None
     rules: tuple[Rule, ...] | None
     limit_on: Floats | None
+    start: Floats | None
 
     @property
     def shape(self) -> tuple[int, int, int]:
@@ -84,9 +85,9 @@ class Fields:
 
     @property
     def plain(self) -> bool:
-        """Whether there are neither quotas (groups, guarantees, ...), modes, rules, nor limits on
-        servers."""
-        fields = (self.quotas, self.modes, self.rules, self.limit_on)
+        """Whether there are neither quotas (groups, guarantees, ...), modes, rules, limits on
+        servers, nor shares already had."""
+        fields = (self.quotas, self.modes, self.rules, self.limit_on, self.start)
         return all(field is None for field in fields)
 
     def only_plain(self, who: str, modes: bool = False, rows: bool = True) -> None:
@@ -102,6 +103,8 @@ class Fields:
             found.append(self.quotas.told())
         if self.limit_on is not None and rows:
             found.append("limits on servers (limit_on)")
+        if self.start is not None and not modes:
+            found.append("shares already had (start)")
         if self.modes is not None:
             few = list(self.modes)[:4]
             more = f" and {len(self.modes) - 4} more" if len(self.modes) > 4 else ""
@@ -123,10 +126,14 @@ class Fields:
         return f"{'rule' if len(self.rules or ()) == 1 else 'rules'} {', '.join(named)}{more}"
 
     def no_limit_on(self, who: str) -> None:
-        """Raise UsageError where users have limits on servers, for a caller that knows none."""
-        if self.limit_on is not None:
-            found = "found limits on servers (limit_on)"
-            raise UsageError(f"{who}: {found}; wanted an instance without them")
+        """Raise UsageError where users have limits on servers, or shares already, for a caller that
+        knows neither."""
+        for key, told in (
+            ("limit_on", "limits on servers (limit_on)"),
+            ("start", "shares already had (start)"),
+        ):
+            if getattr(self, key) is not None:
+                raise UsageError(f"{who}: found {told}; wanted an instance without them")
 
     @cached_property
     def tree(self) -> Tree:

@@ -35,6 +35,7 @@ AXES = {
     "demand_power": (USERS, RESOURCES),
     "floor_prices": (USERS,),
     "limit_on": (USERS, SERVERS),
+    "start": (USERS,),
     "limit_on_prices": (USERS, SERVERS),
 }
 """the axes of each argument; the first argument with labels names an axis, others must agree"""
@@ -51,6 +52,7 @@ DEFAULTS = {
     "demand_power": 1.0,
     "floor_prices": 0.0,
     "limit_on": np.inf,
+    "start": 0.0,
     "limit_on_prices": 0.0,
 }
 """the value of a user or server that a dict leaves out"""

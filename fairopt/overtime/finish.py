@@ -52,6 +52,23 @@ def finish_time_fairness(
     return np.asarray(life / (own * np.maximum(1.0, mean)))
 
 
+def measured(times: Floats, machines: float, static: bool = False) -> dict[str, float]:
+    """`summary` of jobs, with how many there are.
+
+    Parameters
+    ----------
+    times : (J, 3) arrival, end, time alone. machines : M. static : N/M of the whole trace, in which
+        N is the mean number of jobs present, instead of over each life.
+    """
+    first, last, own = np.asarray(times, dtype=np.float64).T
+    contention = None
+    if static:
+        span = float(last.max() - first.min())
+        contention = float((last - first).sum()) / (span * machines) if span > 0 else 1.0
+    rho = finish_time_fairness(first, last, own, machines, contention)
+    return {"jobs": float(len(rho)), **summary(rho)}
+
+
 def summary(rho: ArrayLike) -> dict[str, float]:
     """Worst, percentiles and the part above 1.05."""
     given = np.asarray(rho, dtype=np.float64)
@@ -59,4 +76,4 @@ def summary(rho: ArrayLike) -> dict[str, float]:
     return {"worst": float(given.max()), **marks, "above": float((given > ABOVE).mean())}
 
 
-__all__ = ["finish_time_fairness", "summary"]
+__all__ = ["finish_time_fairness", "measured", "summary"]

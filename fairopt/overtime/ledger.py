@@ -32,7 +32,7 @@ class Ledger:
     ----------
     name : of a policy. kind, rule : what is remembered, what follows (rows of tables).
     settings : half (hours), k, of, alpha, credits, length, most, as the policy takes.
-    factor : {user: f} of HTCondor; 1 where left out.
+    factor : {user: f} of HTCondor; 1 where left out. told : as it was asked for.
 
     Examples
     --------
@@ -49,6 +49,7 @@ class Ledger:
     rule: str
     settings: Mapping[str, Any] = field(default_factory=dict)
     factor: Mapping[str, float] = field(default_factory=dict)
+    told: str = ""
 
     @classmethod
     def of(cls, given: str, factor: Mapping[str, float] | None = None) -> Ledger:
@@ -59,7 +60,7 @@ class Ledger:
         UsageError : an unknown policy or setting, a value that makes no sense.
         """
         name, row, settings = policy(given)
-        return cls(name, row.kind, row.rule, settings, dict(factor or {}))
+        return cls(name, row.kind, row.rule, settings, dict(factor or {}), given)
 
     def start(self, instance: Instance) -> State:
         """The state before the first slice."""
@@ -96,8 +97,8 @@ class Ledger:
         return Memory(half, slices, all_use=self.name == "slurm")
 
     def use_of_one(self, instance: Instance) -> Floats:
-        """(N,) what one running task counts as: 1, its part of one resource of the cluster, or of
-        the resource of which it takes the largest part."""
+        """(N,) what one running task counts as: 1, its part of one resource of the cluster, of the
+        resource of which it takes the largest part, or of a sum with weights (4*gpu+cpu)."""
         measure = self.settings.get("of", "dominant")
         users = len(instance.users)
         if measure == "tasks":
@@ -107,10 +108,33 @@ class Ledger:
         part = demand / np.where(pool > 0, pool, np.inf)
         if measure == "dominant":
             return np.asarray(part.max(axis=1))
+        if measure not in instance.resources and set(str(measure)) & {"*", "+"}:
+            worth = self._weighted(str(measure), instance)
+            return np.asarray(demand @ worth / float(pool @ worth))
         if measure not in instance.resources:
-            known = ", ".join(("dominant", "tasks", *instance.resources))
+            known = ", ".join(("dominant", "tasks", *instance.resources, "2*x+y"))
             raise UsageError(f"policy {self.name}, of: found {measure!r}; wanted one of {known}")
         return np.asarray(part[:, instance.resources.index(measure)])
+
+    def _weighted(self, measure: str, instance: Instance) -> Floats:
+        """(R,) weights of a sum such as 4*gpu+cpu."""
+        worth = np.zeros(len(instance.resources))
+        for part in measure.split("+"):
+            number, star, name = part.rpartition("*")
+            try:
+                weight = float(number) if star else 1.0
+            except ValueError:
+                weight = math.nan
+            if name not in instance.resources or not (0 <= weight < math.inf):
+                known = ", ".join(instance.resources)
+                raise UsageError(
+                    f"policy {self.name}, of: found {part!r} in {measure!r}; wanted weight*resource"
+                    f" of {known}"
+                )
+            worth[instance.resources.index(name)] += weight
+        if not (instance.pool.sum(axis=0) @ worth) > 0:
+            raise UsageError(f"policy {self.name}, of: found {measure!r}; wanted a weight above 0")
+        return worth
 
     def change(self, state: State, instance: Instance, wants: Floats, hours: float = 1.0) -> Change:
         """What changes in a slice in which users want so many tasks (N,) at once."""

@@ -129,7 +129,7 @@ def log_of(
     kinds: set[bool] = set()
     stamps: list[tuple[datetime, int]] = []
     for place, row in rows:
-        when = _time(row["time"])
+        when = time_of(row["time"])
         if when is None:
             faults.add(f"{place}, time", repr(row["time"]), "hours, or a date and time")
             continue
@@ -185,7 +185,8 @@ def together(log: Log, other: Log) -> tuple[Log, Log]:
     return log.shifted(gap), other
 
 
-def _time(given: Any) -> float | datetime | None:
+def time_of(given: Any) -> float | datetime | None:
+    """Hours, or a date and time; None of anything else."""
     try:
         value = float(given)
         return value if math.isfinite(value) else None
@@ -206,4 +207,4 @@ def _amount(given: Any) -> float | None:
     return value if value >= 0 and math.isfinite(value) else None
 
 
-__all__ = ["Log", "log_of", "read_log", "together"]
+__all__ = ["Log", "log_of", "read_log", "time_of", "together"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +14,11 @@ from numpy.typing import ArrayLike
 
 from fairopt.allocation import Allocation
 from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.files.journal import Journal
 from fairopt.instance import Floats, Instance
 from fairopt.notions import MaxMin, Notion
 from fairopt.overtime.durations import hours
+from fairopt.overtime.finish import measured
 from fairopt.overtime.horizon import Horizon, horizon
 from fairopt.overtime.ledger import Ledger
 from fairopt.overtime.logs import Log, together
@@ -35,7 +39,7 @@ class Replay:
         alone, due by the ledger, due in hindsight. users : (N,) positions of those with any want.
     whole : the horizon of these users. answer : its certified answer.
     ratios : of held, alone and ledger to hindsight, proved; None where it is not feasible.
-    said : remarks for a reader.
+    said : remarks for a reader. finish : finish-time fairness of jobs (`finish.measured`).
     """
 
     instance: Instance
@@ -52,6 +56,7 @@ class Replay:
     ratios: Mapping[str, float | None]
     said: tuple[str, ...]
     origin: str = ""
+    finish: Mapping[str, float] | None = None
 
     @property
     def debt(self) -> Floats:
@@ -77,6 +82,7 @@ class Replay:
             "origin": self.origin,
             "ratios": dict(self.ratios),
             "said": list(self.said),
+            **({} if self.finish is None else {"finish_time_fairness": dict(self.finish)}),
             "certificate": None
             if verdict is None
             else {"verdict": verdict.verdict, "gap": verdict.gap, "residual": verdict.residual},
@@ -85,6 +91,7 @@ class Replay:
 
 
 SCHEMA = "fairopt/replay/v1"
+JOURNAL = "fairopt/replay-slices/v1"
 
 
 def replay(
@@ -95,6 +102,10 @@ def replay(
     policy: str | Ledger = "slice",
     notion: Notion | None = None,
     progress: Callable[[int, int], None] | None = None,
+    resume: str | os.PathLike[str] | None = None,
+    jobs: ArrayLike | None = None,
+    machines: float | None = None,
+    static: bool = False,
 ) -> Replay:
     """A log of what was held beside what was due.
 
@@ -107,6 +118,11 @@ def replay(
     policy : of the ledger, such as "kai:half=7d,k=1". It remembers what was held.
     notion : by which slices and hindsight are divided; default MaxMin().
     progress : called with (slices done, of).
+    resume : a file in which slices that are done are kept, one a line; asked again with the same
+        arguments it goes on from there, with the same result.
+    jobs : (J, 3) hours of arrival, end and time alone of jobs, whose finish-time fairness is
+        measured; machines : M of it, default those of the instance; static : with N/M of the whole
+        trace.
 
     Raises
     ------
@@ -142,7 +158,9 @@ def replay(
     if not (wanted > 0).any():
         raise BadInput([Fault("wants", "nobody who wants anything", "at least one")])
     steps = len(wanted)
-    alone, by_ledger, had = _slices(instance, held, wanted, length, book, notion, progress)
+    with Journal(resume, JOURNAL, ("alone", "ledger")) as journal:
+        work = (instance, held, wanted, length, book, notion)
+        alone, by_ledger, had = _slices(*work, progress, journal)
     there = np.flatnonzero((wanted > 0).any(axis=0))
     small = instance.select(there, np.arange(len(instance.servers)))
     names = [f"{start + t * length:g}h" for t in range(steps)]
@@ -156,7 +174,7 @@ def replay(
     }
     return Replay(
         instance,
-        book.name if isinstance(policy, Ledger) else policy,
+        book.told or book.name,
         length,
         np.asarray(start + length * np.arange(steps), dtype=np.float64),
         wanted,
@@ -169,7 +187,24 @@ def replay(
         ratios,
         tuple(said),
         origin,
+        None if jobs is None else measured(_jobs(jobs), _machines(machines, instance), static),
     )
+
+
+def _jobs(given: ArrayLike) -> Floats:
+    times = np.asarray(given, dtype=np.float64)
+    good = times.ndim == 2 and times.shape[1] == 3 and len(times) > 0
+    if not good or not (np.isfinite(times).all() and (times[:, 2] > 0).all()):
+        wanted = "(J, 3) hours of arrival, end and time alone > 0"
+        raise BadInput([Fault("jobs", f"shape {times.shape}", wanted)])
+    return times
+
+
+def _machines(given: float | None, instance: Instance) -> float:
+    found = float(instance.count.sum()) if given is None else float(given)
+    if not 0 < found < math.inf:
+        raise UsageError(f"machines: found {found:g}; wanted a number > 0")
+    return found
 
 
 def _gridded(
@@ -221,13 +256,29 @@ def _slices(
     book: Ledger,
     notion: Notion,
     progress: Callable[[int, int], None] | None,
+    journal: Journal,
 ) -> tuple[Floats, Floats, Floats]:
     """Due by each slice alone, due by the ledger, and what was held, each (T, N, I)."""
     steps = len(wanted)
     alone, by_ledger = (np.zeros((steps, *instance.shape[:2])) for _ in range(2))
     plain, state = Ledger.of("slice"), book.start(instance)
     known: dict[bytes, Floats] = {}
+    # a line is of the slices up to it: of another log, cluster or policy it is another key
+    asked = (instance.digest(), book, notion.plain(), length)
+    chain = hashlib.sha256(repr(asked).encode())
     for t in range(steps):
+        chain.update(wanted[t].tobytes() + (b"" if held is None else held[t].tobytes()))
+        line = chain.hexdigest()
+        kept = journal.known.get(line)
+        if kept is not None and book.kind != "credits":
+            alone[t], by_ledger[t] = (_kept(kept[k], instance) for k in ("alone", "ledger"))
+            known[wanted[t].tobytes()] = alone[t]
+            if book.rule != "none":
+                had = by_ledger[t] if held is None else held[t]
+                state = book.after(state, instance, had, length)
+            if progress is not None:
+                progress(t + 1, steps)
+            continue
         key = wanted[t].tobytes()
         if key not in known:  # slices in which all want the same are divided once
             nothing = plain.start(instance)
@@ -240,9 +291,23 @@ def _slices(
             had = by_ledger[t] if held is None else held[t]
             same = held is None or book.kind == "credits"
             state = after if same else book.after(state, instance, had, length)
+        journal.add(line, alone=_entries(alone[t]), ledger=_entries(by_ledger[t]))
         if progress is not None:
             progress(t + 1, steps)
     return alone, by_ledger, (by_ledger if held is None else held)
+
+
+def _entries(tasks: Floats) -> list[tuple[int, int, float]]:
+    """What is not 0 of tasks (N, I)."""
+    n, i = np.nonzero(tasks)
+    return list(zip(n.tolist(), i.tolist(), tasks[n, i].tolist(), strict=True))
+
+
+def _kept(entries: list[tuple[int, int, float]], instance: Instance) -> Floats:
+    found = np.zeros(instance.shape[:2])
+    for n, i, x in entries:
+        found[n, i] = x
+    return found
 
 
 def _ratio(

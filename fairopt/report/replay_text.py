@@ -56,6 +56,13 @@ def replay_text(found: Replay, title: str) -> str:
     if len(order) > MOST:
         lines.append(f"and {len(order) - MOST} more users")
     lines += ["", *_ratios(found.ratios, found.policy)]
+    if found.finish is not None:
+        marks = found.finish
+        lines.append(
+            f"finish-time fairness of {marks['jobs']:,.0f} jobs: worst {marks['worst']:.4g}, half "
+            f"below {marks['p50']:.4g}, a tenth above {marks['p90']:.4g}, a hundredth above "
+            f"{marks['p99']:.4g}; {100 * marks['above']:.4g} % above 1.05"
+        )
     return "\n".join([*lines, *(f"note: {line}" for line in found.said)])
 
 

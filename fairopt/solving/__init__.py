@@ -160,6 +160,7 @@ def solve(
         way = (_reduced if reduce else _answer) if instance.linear else _bent
         if not instance.plain:
             way = _answer if _by_itself(notion) else _called("quotas:answer")
+            way = way if instance.start is None else _called("started:answer")
         score = _score(instance, notion)
         alloc, told = again.answer(instance, notion, score, gap, start)
         if alloc is None:

@@ -16,7 +16,7 @@ from dataclasses import replace
 import numpy as np
 
 from fairopt.formulas.lowered import PLACE, Lowered
-from fairopt.instance import Bools, Floats
+from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.quotas.least import least
 from fairopt.solving.engines.quotas.rounds import Rounds
 
@@ -25,6 +25,8 @@ NEAR = 1e-6
 FULL, NOTHING = 1e-8, 1e-9
 """part of a row that is left of a full one; part of a user's tasks that is none"""
 TURNS, ENOUGH = 4, 1e-15
+ROWS = 4
+"""turns in which rows without a price that would be overrun are kept full"""
 
 
 def sharpened(found: Rounds, low: Lowered, weight: Floats) -> Rounds:
@@ -51,10 +53,14 @@ def sharpened(found: Rounds, low: Lowered, weight: Floats) -> Rounds:
         due = np.where(one.users, t * weight, due)
         done |= one.users
     money = np.max([one.price for one in found.rounds], axis=0)
-    x = _tasks(found.x, low, due, money > 0)
-    if x is None:
+    own = np.argmax([one.users for one in found.rounds], axis=0)
+    levels = np.array([one.t for one in rounds])
+    met = _tasks(found.x, low, levels, own, weight, money > 0)
+    if met is None:
         return found
-    return replace(found, rounds=tuple(rounds), x=x, share=due)
+    x, levels = met
+    rounds = [replace(one, t=float(t)) for one, t in zip(rounds, levels, strict=True)]
+    return replace(found, rounds=tuple(rounds), x=x, share=levels[own] * weight)
 
 
 def _held(x: Floats, low: Lowered) -> Bools:
@@ -70,6 +76,8 @@ def _held(x: Floats, low: Lowered) -> Bools:
 
 def _prices(price: Floats, low: Lowered, held: Bools) -> Floats:
     """(M,) prices at which what is held costs each user the same, whatever a share of it."""
+    from scipy.linalg import lstsq
+
     rows = low.matrix.tocsr()
     alone = (low.kind == PLACE) & (np.diff(rows.indptr) == 1)
     shared = np.flatnonzero((price > 0) & ~alone)
@@ -90,12 +98,14 @@ def _prices(price: Floats, low: Lowered, held: Bools) -> Floats:
     system[np.arange(len(columns)), len(shared) + position[each]] = -low.score[columns] * q[each]
     system /= (low.score[columns] * q[each])[:, None]
     value = np.ones(system.shape[1])
-    square = system.T @ system
     for _ in range(3):
         miss = system @ value
         if np.abs(miss).max() <= 1e-15:
             break
-        value = value - np.linalg.lstsq(square, system.T @ miss, rcond=1e-12)[0]
+        # a rank-revealing factorisation: the normal equations lose half of the digits
+        value = (
+            value - lstsq(system, miss, cond=1e-13, lapack_driver="gelsy", check_finite=False)[0]
+        )
     if not (value > 0.5).all() or np.abs(system @ value).max() > 1e-12:
         return price
     found = np.zeros_like(price)
@@ -114,38 +124,56 @@ def _prices(price: Floats, low: Lowered, held: Bools) -> Floats:
     return found
 
 
-def _tasks(start: Floats, low: Lowered, due: Floats, priced: Bools) -> Floats | None:
-    """(P,) tasks of which everybody has its due, rows (M,) with a price being full; None if other
-    rows do not let it."""
-    from scipy.sparse import csr_array, diags_array, vstack
+def _tasks(
+    start: Floats, low: Lowered, levels: Floats, own: Ints, weight: Floats, priced: Bools
+) -> tuple[Floats, Floats] | None:
+    """Tasks (P,) and levels (K,) near those given at which everybody has just its level, rows (M,)
+    with a price being full; None if other rows do not let it.
 
-    rows = low.matrix.tocsr()
+    Levels move too: at those that are off by a digit there are no such tasks.
+    """
+    from scipy.sparse import csr_array, diags_array, hstack, vstack
+
+    users, rows = len(weight), low.matrix.tocsr()
+    due = levels[own] * weight
     x = start.copy()
     left = (low.rhs - rows @ x) / low.unit
     alone = (low.kind == PLACE) & (np.diff(rows.indptr) == 1)
-    share = np.bincount(low.owner, low.score * x, len(due))
+    share = np.bincount(low.owner, low.score * x, users)
     free = x * low.score > NOTHING * share[low.owner]
     x[~free] = 0.0
     # a limit of one column is met by that column, which then stays
     met = np.flatnonzero(alone & (left <= FULL))
     at = rows.indices[rows.indptr[met]]
     x[at], free[at] = low.rhs[met] / rows.data[rows.indptr[met]], False
-    full = np.flatnonzero((left <= FULL) & ~alone)
-    scale = np.concatenate([1.0 / due, 1.0 / low.unit[full]])
-    system = csr_array(diags_array(scale) @ vstack([low.of_user(), rows[full]]))
-    wanted = scale * np.concatenate([due, low.rhs[full]])
-    for _ in range(TURNS):
-        miss = wanted - system @ x
-        if np.abs(miss).max() <= ENOUGH:
+    of_level = csr_array((-weight, (np.arange(users), own)), shape=(users, len(levels)))
+    first = hstack([low.of_user(), of_level])
+    moves, both = np.append(free, levels > 0), np.append(x, levels)
+    # a row without a price may be left a little, if it is not overrun
+    binds = (left <= FULL) & ~alone & priced
+    for _ in range(ROWS):
+        full = np.flatnonzero(binds)
+        nothing = csr_array((len(full), len(levels)))
+        scale = np.concatenate([1.0 / due, 1.0 / low.unit[full]])
+        system = csr_array(diags_array(scale) @ vstack([first, hstack([rows[full], nothing])]))
+        wanted = scale * np.concatenate([np.zeros(users), low.rhs[full]])
+        for _ in range(TURNS):
+            miss = wanted - system @ both
+            if np.abs(miss).max() <= ENOUGH:
+                break
+            scaled = system @ diags_array(np.where(moves, both, 0.0))
+            step = scaled.T @ least((scaled @ scaled.T).toarray(), miss)
+            both = both + np.where(moves, both, 0.0) * step
+            if not (both >= 0).all():
+                return None
+        x, levels = both[: len(x)], both[len(x) :]
+        over = (rows @ x - low.rhs) / low.unit
+        more = (over > ENOUGH) & ~alone & ~binds
+        if not more.any():
             break
-        size = np.where(free, x, 0.0)
-        scaled = system @ diags_array(size)
-        x = x + size * (scaled.T @ least((scaled @ scaled.T).toarray(), miss))
-        if not (x >= 0).all():
-            return None
-    over = (rows @ x - low.rhs) / low.unit
-    good = np.abs(wanted - system @ x).max() <= 1e-12 and over.max(initial=0.0) <= 1e-11
-    return x if good else None
+        binds |= more
+    good = np.abs(wanted - system @ both).max() <= 1e-12 and over.max(initial=0.0) <= 1e-11
+    return (x, levels) if good else None
 
 
 __all__ = ["sharpened"]
