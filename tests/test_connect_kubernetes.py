@@ -202,7 +202,7 @@ def test_what_is_not_modelled_is_listed():
             volumes=[{"persistentVolumeClaim": {"claimName": "x"}}],
             schedulingGates=[{"name": "x"}],
             resourceClaims=[{"name": "x"}],
-            containers=[box("1", ports=[{"hostPort": 80}])],
+            containers=[box("1", ports=[{"hostPort": 80, "hostIP": "10.0.0.1"}])],
             meta={"labels": {"scheduling.x-k8s.io/pod-group": "g"}},
         ),
     )

@@ -10,6 +10,7 @@ from fairopt.connect.eligible import Rules
 from fairopt.connect.fields import Amounts
 from fairopt.connect.kueue import Queues
 from fairopt.connect.nodes import Node
+from fairopt.connect.together import Together
 from fairopt.connect.volcano import VolcanoQueues
 
 
@@ -27,6 +28,7 @@ class Workload:
     held : tasks it runs now, by node.
     pods : names of its tasks by node, those that wait by ""; empty where names are not known.
     weight : its weight among the workloads of its queue.
+    together : gangs, and how many of its tasks a node may hold.
     """
 
     queue: str
@@ -37,6 +39,7 @@ class Workload:
     held: dict[str, int] = field(default_factory=dict)
     weight: float = 1.0
     pods: dict[str, list[str]] = field(default_factory=dict)
+    together: Together = Together()
 
     @property
     def asked(self) -> int | None:

@@ -8,7 +8,8 @@ every number of the tables is computed again from these.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,6 +26,7 @@ from fairopt.connect.judging_stay import judge_stay
 from fairopt.connect.judging_whole import JudgedWhole, judge_whole, question
 from fairopt.connect.plan_rows import Rows
 from fairopt.connect.recomputed import wrong
+from fairopt.connect.together import Together, of_row
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults, listed, table
 from fairopt.whole.proof.staying import Stays
@@ -147,7 +149,8 @@ def _checks(data: Mapping[str, Any], rows: Rows, answer: Allocation) -> list[Che
     return checks
 
 
-def _check(name: str, wrong: Sequence[str]) -> Check:
+def _check(name: str, found: Iterable[str]) -> Check:
+    wrong = list(found)
     more = f" and {len(wrong) - 1} more" if len(wrong) > 1 else ""
     witness = f"{wrong[0]}{more}" if wrong else ""
     return Check(name, not wrong, -float(len(wrong)), 0.0, witness)
@@ -217,3 +220,23 @@ def _placed(rows: Rows, answer: Allocation) -> Iterator[Check]:
     yield _check("whole tasks run only where they may", barred)
     yield _check("whole tasks of each workload add up", sums)
     yield _check("nobody has more whole tasks than it asked", above)
+    bound = {name: of_row(row) for name, row in rows.workloads.items()}
+    if any(bound.values()):
+        yield _check("gangs are whole, and tasks apart where they must be", _apart(rows, bound))
+
+
+def _apart(rows: Rows, bound: Mapping[str, Together]) -> Iterator[str]:
+    """Gangs that are cut, and machines with more of a workload or a tag than they may hold."""
+    for name, own in bound.items():
+        if rows.workloads[name]["whole"] % own.gang:
+            yield f"{name} in gangs of {own.gang}"
+    for server, row in rows.shapes.items():
+        for k, given in enumerate(row.get("machines", [])):
+            there = {name: m for name, m in given["tasks"].items() if name in bound}
+            tags = Counter({tag: 0 for own in bound.values() for tag in own.alone})
+            for name, m in there.items():
+                tags.update(dict.fromkeys(bound[name].alone, m))
+                most = bound[name].per_node
+                if most is not None and m > most:
+                    yield f"{name} on {server}.machines[{k}]"
+            yield from (f"{tag} on {server}.machines[{k}]" for tag, m in tags.items() if m > 1)

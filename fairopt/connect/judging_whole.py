@@ -12,6 +12,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.connect import whole_plan
 from fairopt.connect.plan_rows import Rows
+from fairopt.connect.together import of_row
 from fairopt.instance.reading import table
 from fairopt.whole.proof import certificate
 from fairopt.whole.proof.answer import Asked, WholeTasks
@@ -52,6 +53,7 @@ def question(
         ],
         limit,
         quotas is not None and bool(quotas.quotas or quotas.bounds),
+        [of_row(rows.workloads[name]) for name in inst.users],
     )
     at = {name: n for n, name in enumerate(inst.users)}
     return wanted, [

@@ -19,6 +19,7 @@ from fairopt.connect.kueue_model import with_kueue
 from fairopt.connect.nodes import DELETED, Node, node
 from fairopt.connect.pods import Pod, pod
 from fairopt.connect.streams import ITEMS
+from fairopt.connect.together import Bindings, Together
 from fairopt.connect.volcano import API, GROUP, QUEUE, ROOT, VolcanoQueues
 from fairopt.connect.volcano import KINDS as VOLCANO
 from fairopt.errors import UsageError
@@ -26,16 +27,30 @@ from fairopt.instance.reading import Faults, shown
 
 OWNER, NAMESPACE, LABEL = "owner", "namespace", "label="
 UNDIVIDED = ("kube-system",)
-LISTS = {"List": "", "NodeList": "Node", "PodList": "Pod", "ResourceQuotaList": "ResourceQuota"}
+LISTS = {
+    "List": "",
+    "NodeList": "Node",
+    "PodList": "Pod",
+    "ResourceQuotaList": "ResourceQuota",
+    "JobList": "Job",
+}
 WANTED = (
     "a Node, a Pod, a ResourceQuota, an object of Kueue, a Queue or PodGroup of "
-    "Volcano, a Queue of KAI, or a List of them "
+    "Volcano, a Queue of KAI, a Job, or a List of them "
     "(kubectl get nodes,pods -A -o json)"
 )
 COUNTED = ("cpu", "memory", "ephemeral-storage", "pods")
 """resources whose name in a quota may stand for what is requested of them"""
 
-_Key = tuple[str, str, tuple[tuple[str, Any], ...], Any, tuple[str, str], tuple[str, str, str]]
+_Key = tuple[
+    str,
+    str,
+    tuple[tuple[str, Any], ...],
+    Any,
+    tuple[str, str],
+    tuple[str, str, str],
+    tuple[str, ...],
+]
 
 
 @dataclass
@@ -69,6 +84,7 @@ class Collector:
         self._ceilings: list[Ceiling] = []
         self.kueue = Queues(self.faults)
         self.volcano = VolcanoQueues(self.faults)
+        self._bindings = Bindings(self.faults)
 
     def take(self, data: Any, place: str, listed: str = "") -> None:
         """Take one object, or a List of some.
@@ -83,17 +99,21 @@ class Collector:
             self.faults.add(place, shown(data), WANTED)
             return
         kind = data.get("kind") or LISTS.get(listed, "")
+        api = str(data.get("apiVersion", ""))
+        gangs = self._bindings.knows(kind, api)
+        if gangs:
+            self._bindings.take(data, place)
         if kind == "Node":
             self._take_node(data, place)
         elif kind == "Pod":
             self._take_pod(data, place)
         elif kind == "ResourceQuota":
             self._take_quota(data, place)
-        elif kind in KINDS and str(data.get("apiVersion", "")).startswith("kueue.x-k8s.io/"):
+        elif kind in KINDS and api.startswith("kueue.x-k8s.io/"):
             self.kueue.take(str(kind), data, place)
-        elif kind in VOLCANO and str(data.get("apiVersion", "")).startswith(API):
+        elif kind in VOLCANO and api.startswith(API):
             self.volcano.take(str(kind), data, place)
-        elif kind == "Queue" and str(data.get("apiVersion", "")).startswith(kai.API):
+        elif kind == "Queue" and api.startswith(kai.API):
             self.volcano.add(kai.queue(data, place, self.faults))
         elif isinstance(kind, str) and kind in LISTS:
             items = data.get(ITEMS)
@@ -102,7 +122,7 @@ class Collector:
                 return
             for k, item in enumerate(items):
                 self.take(item, f"{place}.{ITEMS}[{k}]", kind)
-        else:
+        elif not gangs:
             meta = data.get("metadata")
             name = meta.get("name") if isinstance(meta, Mapping) else None
             named = f"{place} ({name})" if isinstance(name, str) and name else place
@@ -123,6 +143,7 @@ class Collector:
         if (found.namespace, found.name) in self._seen and found.name:
             self.faults.add(f"pod {full}", "this name a second time", "every pod once")
         self._seen.add((found.namespace, found.name))
+        self._bindings.pod(found, full)
         why = found.fixed or (found.namespace if found.namespace in self.undivided else "")
         if why:
             if found.node:
@@ -162,12 +183,14 @@ class Collector:
         # which cluster queue a local queue belongs to may be said later
         local = found.namespace, found.labels.get(QUEUE_LABEL, "")
         said = [str(found.annotations.get(key, "")) for key in (QUEUE, GROUP)]
-        if kai.QUEUE in found.labels:  # the label decides; gangs are not modelled
+        if kai.QUEUE in found.labels:  # the label decides
             said = [found.labels[kai.QUEUE], ""]
         volcano = (found.namespace, said[0], said[1]) if any(said) else ("", "", "")
-        key = (queue, name, amounts, found.rules, local, volcano)
+        alone = found.binds.alone
+        key = (queue, name, amounts, found.rules, local, volcano, alone)
         if key not in self._work:
-            self._work[key] = Workload(queue, name, found.request, found.rules)
+            bound = Together(alone=alone)
+            self._work[key] = Workload(queue, name, found.request, found.rules, together=bound)
         return self._work[key]
 
     def cluster(self, weights: Mapping[str, float] | None = None) -> Cluster:
@@ -180,6 +203,8 @@ class Collector:
         self._deleted()
         self._of_kueue()
         self._of_volcano()
+        for words, full in self._bindings.bind(self._work.values()):
+            self._beyond.setdefault(words, []).append(full)
         self.faults.found.sort()
         self.faults.stop()
         found = Cluster(
@@ -201,7 +226,7 @@ class Collector:
         if not self.kueue:
             return
         self.kueue.check()
-        for (_, name, _, _, (space, local), _), work in self._work.items():
+        for (_, name, _, _, (space, local), *_), work in self._work.items():
             if local and (space, local) in self.kueue.local:
                 work.queue, work.name = self.kueue.local[space, local], f"{space}/{name}"
             elif local:
@@ -220,7 +245,8 @@ class Collector:
         if self.volcano:
             self.volcano.check()
         one: dict[_Key, Workload] = {}
-        for (group, name, amounts, rules, local, (space, said, of)), work in self._work.items():
+        for known, work in self._work.items():
+            group, name, amounts, rules, local, (space, said, of), alone = known
             queue = self.volcano.queue_of(space, said, of) if self.volcano else ""
             if queue is None:
                 self.faults.add(
@@ -238,7 +264,8 @@ class Collector:
                 work.queue, work.name = queue, f"{space}/{name}"
             elif self.volcano and (group == ROOT or group in self.volcano.queues):
                 work.queue = f"{group} (namespace)"
-            key = group, name, amounts, rules, local, (space if queue else "", queue or "", "")
+            own = (space if queue else "", queue or "", "")
+            key = group, name, amounts, rules, local, own, alone
             first = one.setdefault(key, work)
             if first is not work:
                 first.waiting = (first.waiting or 0) + (work.waiting or 0)

@@ -15,8 +15,10 @@ from fairopt.connect.eligible import Rules
 from fairopt.connect.fields import Amounts
 from fairopt.connect.problem import Problem, measured
 from fairopt.connect.shapes import Shape
+from fairopt.connect.together import Together
 from fairopt.errors import UsageError
 from fairopt.files import Case, Model
+from fairopt.files.whole import WholeKeys
 from fairopt.instance import Floats, Instance
 
 _NONE = "it asks for less than one whole task"
@@ -38,7 +40,8 @@ def problem(path: str) -> Problem:
     ------
     BadInput, UsageError : as of `fairopt.read`; demand by server or that is not linear.
     """
-    instance = files.read(path).instance
+    read = files.read(path)
+    instance, whole = read.instance, read.whole
     instance.only_linear("plan")
     if instance.demand.ndim == 3:
         raise UsageError("plan: found demand by server; wanted the same demand on every server")
@@ -53,10 +56,12 @@ def problem(path: str) -> Problem:
         limit = instance.limit[n]
         asked = int(limit) if np.isfinite(limit) else None
         weight = float(instance.weight[n])
-        users.append(Workload(member.get(name, name), name, demand[n], Rules(), asked, {}, weight))
-        for i, own in enumerate(capacity):
+        bound = Together(whole.gang.get(name, 1), whole.per_node.get(name))
+        own = member.get(name, name), name, demand[n], Rules(), asked
+        users.append(Workload(*own, weight=weight, together=bound))
+        for i, room in enumerate(capacity):
             fits[n, i] = instance.placement[n, i] and all(
-                own.get(key, 0) >= x for key, x in demand[n].items()
+                room.get(key, 0) >= x for key, x in demand[n].items()
             )
     less = instance.limit < 1
     stuck = [
@@ -114,9 +119,19 @@ def _speed(instance: Instance) -> Floats:
 
 
 def model(found: Problem, title: str) -> Model:
-    """The problem as a plain model, to be changed by hand; its case is the plan's own notion."""
+    """The problem as a plain model, to be changed by hand; its case is the plan's own notion.
+
+    Of what at most one task on a node may have, whatever workload, it keeps one of each workload.
+    """
     case = Case("notion", "max-min", measured(found))
-    return Model(found.instance, (case,), title=title, source=SOURCE)
+    whole = WholeKeys()
+    for name, work in zip(found.instance.users, found.users, strict=True):
+        own = work.together
+        if own.gang > 1:
+            whole.gang[name] = own.gang
+        if own.alone or own.per_node is not None:
+            whole.per_node[name] = 1 if own.alone else own.per_node or 1
+    return Model(found.instance, (case,), title=title, source=SOURCE, whole=whole)
 
 
 def _amounts(resources: Sequence[str], row: Any) -> Amounts:

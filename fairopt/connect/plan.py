@@ -64,6 +64,8 @@ def make(
         answer.tasks,
         answer.levels,
     )
+    if proving is None and any(work.together for work in problem.users):
+        packed = whole_plan.bound(problem, answer, packed)
     whole: dict[str, Any] = {}
     found = None
     if proving is not None:
@@ -157,7 +159,8 @@ def _workloads(problem: Problem, answer: allocation.Allocation, packed: Packed) 
     held = problem.held.sum(axis=1)
     for n, (name, work) in enumerate(zip(problem.instance.users, problem.users, strict=True)):
         due, whole = float(answer.totals[n]), int(packed.totals[n])
-        found = status.status(work.asked, due, whole, stops.get(name, ()))
+        gang = work.together.gang
+        found = status.status(work.asked, due, whole, stops.get(name, ()), gang)
         rows.append(
             {
                 "workload": name,
@@ -165,6 +168,7 @@ def _workloads(problem: Problem, answer: allocation.Allocation, packed: Packed) 
                 "weight": float(problem.instance.weight[n]),
                 "demand": _exact(problem.demand(n)),
                 "asked": work.asked,
+                **work.together.plain(),
                 "held": int(held[n] + problem.held_out[n]),
                 "held_out": int(problem.held_out[n]),
                 "held_on": {

@@ -9,20 +9,13 @@ from typing import Any
 from fairopt.connect.eligible import Requirement, Rules, Toleration
 from fairopt.connect.fields import Amounts, Fields, named
 from fairopt.connect.requests import request
+from fairopt.connect.together import Binds, binds
 from fairopt.instance.reading import Faults
 
 PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
 OVER = ("Succeeded", "Failed")
 MIRROR = "kubernetes.io/config.mirror"
 """annotation of the copy of a static pod"""
-GANGS = {
-    "pod-group.scheduling.sigs.k8s.io",
-    "scheduling.x-k8s.io/pod-group",
-    "kueue.x-k8s.io/pod-group-name",
-    "scheduling.k8s.io/group-name",
-    "pod-group.scheduling/name",
-    "pod-group-name",
-}
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _TOLERATES = ("", "Equal", "Exists", "Lt", "Gt")
 
@@ -41,6 +34,7 @@ class Pod:
     fixed : why its place is not divided ("DaemonSet", "static"); empty if it is.
     beyond : what binds it that is not modelled.
     labels, annotations : its labels and annotations.
+    binds : what binds it to other pods.
     """
 
     namespace: str
@@ -53,6 +47,7 @@ class Pod:
     beyond: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, Any] = field(default_factory=dict)
+    binds: Binds = field(default_factory=Binds)
 
 
 def pod(data: Mapping[str, Any], place: str, faults: Faults) -> Pod | None:
@@ -75,6 +70,7 @@ def pod(data: Mapping[str, Any], place: str, faults: Faults) -> Pod | None:
     fixed = "DaemonSet" if kind == "DaemonSet" else ""
     if kind == "Node" or MIRROR in meta.table("annotations").data:
         fixed = "static"
+    own = binds(meta, spec, space, (kind, owner))
     return Pod(
         space,
         name,
@@ -83,9 +79,10 @@ def pod(data: Mapping[str, Any], place: str, faults: Faults) -> Pod | None:
         request(spec, status),
         rules_of(spec),
         fixed,
-        tuple(_beyond(meta, spec, labels)),
+        (*_beyond(spec), *own.beyond),
         labels,
         meta.table("annotations").data,
+        own,
     )
 
 
@@ -150,12 +147,11 @@ def toleration_of(given: Fields) -> Toleration:
     return Toleration(key, operator or "Equal", given.text("value"), given.text("effect"))
 
 
-def _beyond(meta: Fields, spec: Fields, labels: Mapping[str, str]) -> Iterator[str]:
+def _beyond(spec: Fields) -> Iterator[str]:
     """What binds the pod beyond resources, taints and node affinity, in words."""
-    affinity = spec.table("affinity")
-    for key, words in (("podAffinity", "pod affinity"), ("podAntiAffinity", "pod anti-affinity")):
-        if affinity.table(key).data.get("requiredDuringSchedulingIgnoredDuringExecution"):
-            yield words
+    required = "requiredDuringSchedulingIgnoredDuringExecution"
+    if spec.table("affinity").table("podAffinity").data.get(required):
+        yield "pod affinity"
     spread = [c.text("whenUnsatisfiable") for c in spec.tables("topologySpreadConstraints")]
     if "DoNotSchedule" in spread:
         yield "topology spread"
@@ -165,8 +161,3 @@ def _beyond(meta: Fields, spec: Fields, labels: Mapping[str, str]) -> Iterator[s
         yield "resource claims"
     if any(True for _ in spec.tables("schedulingGates")):
         yield "scheduling gates"
-    ports = (p for c in spec.tables("containers") for p in c.tables("ports"))
-    if any(p.data.get("hostPort") for p in ports):
-        yield "host ports"
-    if GANGS & (labels.keys() | meta.table("annotations").data.keys()):
-        yield "gangs"

@@ -104,7 +104,7 @@ def workloads(rows: Rows, answer: Allocation) -> Told:
             yield f"{name}.status", row["status"], status.STUCK
             yield f"{name}.weight", row["weight"], 0.0
             continue
-        found = status.status(asked, due, whole, stops.get(name, ()))
+        found = status.status(asked, due, whole, stops.get(name, ()), row.get("gang", 1))
         yield f"{name}.status", row["status"], found.word
         yield f"{name}.says", row["says"], found.says
         yield f"{name}.weight", row["weight"], float(inst.weight[n])

@@ -26,7 +26,9 @@ class Block(NamedTuple):
     price: float | None
 
 
-def status(asked: float | None, due: float, whole: int, blocks: Iterable[Block]) -> Status:
+def status(
+    asked: float | None, due: float, whole: int, blocks: Iterable[Block], gang: int = 1
+) -> Status:
     """The status of a user with a place to run.
 
     Parameters
@@ -34,11 +36,13 @@ def status(asked: float | None, due: float, whole: int, blocks: Iterable[Block])
     asked : tasks it holds and waits for; None for any number.
     due, whole : tasks of the fluid answer, and those placed whole.
     blocks : what stops it.
+    gang : tasks that run together or not at all.
     """
     if asked is not None and whole >= int(asked):
         return Status(SATISFIED, f"satisfied: all {whole} tasks have a place")
     of = "" if asked is None else f" of {asked:g} asked"
-    if whole < whole_part(due):
+    of += "" if gang == 1 else f" in gangs of {gang}"
+    if whole < whole_part(due) // gang * gang:
         said = f"due {due:.6g}{of}, {whole} placed whole on single nodes"
         return Status(FRAGMENTED, f"enough in total but fragmented: {said}")
     # prices that are equal but for rounding do not decide the order

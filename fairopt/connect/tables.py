@@ -7,7 +7,8 @@ nodes
 teams
     team, then queue, weight, tasks (those wanted in all; empty for any number), nodes (names where
     it may run), label:KEY (values that its nodes may have; several are separated by ";", and an
-    empty cell asks for nothing), and a column a resource for what one task takes.
+    empty cell asks for nothing), gang (tasks that run together or not at all), per_node (most on
+    one node), and a column a resource for what one task takes.
 held
     team, node, tasks.
 """
@@ -28,11 +29,12 @@ from fairopt.connect.eligible import Requirement, Rules
 from fairopt.connect.fields import Amounts
 from fairopt.connect.nodes import Node
 from fairopt.connect.quantities import WANTED, NoQuantity, quantity
+from fairopt.connect.together import Together
 from fairopt.instance.reading import MOST, POSITIVE, Faults, shown
 
 HELD = ("team", "node", "tasks")
 _NODES = ("node", "count", "out")
-_TEAMS = ("team", "queue", "weight", "tasks", "nodes")
+_TEAMS = ("team", "queue", "weight", "tasks", "nodes", "gang", "per_node")
 _LABEL = "label:"
 ONCE = "every node once"
 LARGEST = 256 * storage.MEBIBYTE
@@ -91,7 +93,7 @@ class Tables:
             if not name or name in self.teams:
                 found = f"the team {name!r} a second time" if name else "no name"
                 self.faults.add(place, found, "a name of its own")
-            tasks = row.get("tasks", "")
+            tasks, most = row.get("tasks", ""), row.get("per_node", "")
             demand = self._amounts(row, kinds, place)
             if not demand:
                 self.faults.add(place, "nothing demanded", "at least one resource > 0")
@@ -103,6 +105,10 @@ class Tables:
                 self._whole(tasks, f"{place}.tasks", 0) if tasks else None,
                 {},
                 self._weight(row.get("weight", ""), f"{place}.weight"),
+                together=Together(
+                    self._whole(row.get("gang") or "1", f"{place}.gang", 1),
+                    self._whole(most, f"{place}.per_node", 1) if most else None,
+                ),
             )
 
     def _amounts(self, row: Mapping[str, str], kinds: list[str], place: str) -> Amounts:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,11 +17,12 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.connect.fields import Amounts
 from fairopt.connect.packing import Packed
+from fairopt.connect.together import Together
 from fairopt.errors import UsageError
 from fairopt.whole.asking import searched, taken_from
-from fairopt.whole.levels import proofs_again
+from fairopt.whole.levels import proofs_again, share_out
 from fairopt.whole.proof.answer import Asked, WholeTasks
-from fairopt.whole.proof.placement import Nodes
+from fairopt.whole.proof.placement import Nodes, Placement
 from fairopt.whole.proof.problem import Row
 
 if TYPE_CHECKING:
@@ -53,11 +55,9 @@ def proved(
     if np.unique(problem.speed[problem.plain.placement]).size > 1:
         raise UsageError("--whole: found kinds of cards of several speeds; wanted one speed")
     wanted = of(problem, answer)
-    found = searched(wanted, nodes(wanted, packed.machines), how.seconds, told=how.told)
-    machines: list[list[tuple[int, dict[int, int]]]] = [[] for _ in problem.shapes]
-    for j, count, tasks in found.nodes:
-        machines[j].append((count, found.problem.classes[j].by_user(tasks)))
-    return Packed(tuple(map(tuple, machines)), np.array(found.totals)), found
+    begin = fitting(wanted, nodes(wanted, packed.machines))
+    found = searched(wanted, begin, how.seconds, told=how.told)
+    return _packed(wanted, found.nodes, found.totals), found
 
 
 def of(problem: Problem, answer: Allocation) -> Asked:
@@ -68,7 +68,26 @@ def of(problem: Problem, answer: Allocation) -> Asked:
         [(row.name, row.count, row.capacity) for row in problem.shapes],
         [work.asked for work in problem.users],
         problem.bounded,
+        [work.together for work in problem.users],
     )
+
+
+def bound(problem: Problem, answer: Allocation, packed: Packed) -> Packed:
+    """The tasks of the heuristic with gangs uncut and no node above what it may hold of each."""
+    wanted = of(problem, answer)
+    placed = Placement(wanted.problem, fitting(wanted, nodes(wanted, packed.machines)))
+    whole = [min(a, f) for a, f in zip(wanted.problem.asked, wanted.problem.full, strict=True)]
+    placed.trim(whole)
+    share_out(placed, wanted.problem.whole, wanted.due)
+    share_out(placed, wanted.problem.asked, wanted.due)
+    return _packed(wanted, placed.nodes(), placed.total)
+
+
+def _packed(wanted: Asked, placed: Nodes, totals: Sequence[int]) -> Packed:
+    machines: list[list[tuple[int, dict[int, int]]]] = [[] for _ in wanted.rows]
+    for j, count, tasks in placed:
+        machines[j].append((count, wanted.problem.classes[j].by_user(tasks)))
+    return Packed(tuple(map(tuple, machines)), np.array(totals))
 
 
 def replaced(found: WholeTasks, packed: Packed) -> WholeTasks:
@@ -85,6 +104,7 @@ def asked(
     shapes: Sequence[tuple[str, int, Amounts]],
     limit: Sequence[int | None],
     bounded: bool,
+    together: Sequence[Together],
 ) -> Asked:
     """What is asked of whole tasks by a fluid answer on shapes of nodes.
 
@@ -92,8 +112,19 @@ def asked(
     ----------
     demand : exact amounts of a task of each user. shapes : (name, count, exact capacity).
     limit : tasks that each user asks. bounded : whether quotas or ceilings bind.
+    together : gangs, and how many tasks of each user a node may hold. The latter are resources of
+        their own: every node has so much of them, and what stays and what comes share it.
     """
-    gang = (1,) * len(demand)
+    gang = tuple(own.gang for own in together)
+    names = answer.instance.users
+    more: dict[str, Fraction] = {}
+    needs = [dict(own) for own in demand]
+    for name, own, need in zip(names, together, needs, strict=True):
+        if own.per_node is not None:
+            more[f"tasks of {name}"] = Fraction(own.per_node)
+            need[f"tasks of {name}"] = Fraction(1)
+        for tag in own.alone:
+            more[f"alone: {tag}"] = need[f"alone: {tag}"] = Fraction(1)
     pairs = taken_from(answer, gang)
     if bounded:  # one task more than due could be above a quota: nobody asks for more
         limit = [
@@ -105,8 +136,8 @@ def asked(
         Row(
             name,
             count,
-            capacity,
-            tuple((n, "", demand[n], None) for n in np.flatnonzero(placement[:, i]).tolist()),
+            {**capacity, **more},
+            tuple((n, "", needs[n], None) for n in np.flatnonzero(placement[:, i]).tolist()),
         )
         for i, (name, count, capacity) in enumerate(shapes)
     ]
@@ -122,12 +153,26 @@ def asked(
 
 
 def nodes(wanted: Asked, machines: Sequence[Sequence[tuple[int, Mapping[int, int]]]]) -> Nodes:
-    """Machines of each shape, (count, {user: tasks}), as nodes of classes."""
+    """Machines of each shape, (count, {user: tasks}), as nodes of classes, as they are."""
     return tuple(
         (j, count, tuple(own.get(kind.user, 0) for kind in wanted.problem.classes[j].kinds))
         for j, groups in enumerate(machines)
         for count, own in groups
     )
+
+
+def fitting(wanted: Asked, placed: Nodes) -> Nodes:
+    """The nodes with less where a node holds more than it may of some user."""
+    found = []
+    for j, count, tasks in placed:
+        own = wanted.problem.classes[j]
+        less = list(tasks)
+        while not own.fits(less):
+            over = [k for k, m in enumerate(less) if m > own.kinds[k].most]
+            k = over[0] if over else max(range(len(less)), key=lambda k: less[k])
+            less[k] = own.kinds[k].most if over else less[k] - 1
+        found.append((j, count, tuple(less)))
+    return tuple(found)
 
 
 def proof(found: WholeTasks) -> dict[str, Any]:
