@@ -139,3 +139,70 @@ def test_losses_on_the_command_line(capsys, made, tmp_path):
     assert {own["server"] for own in found} == {
         row["shape"] for row in json.loads(Path(made[0]).read_text())["shapes"]
     }
+
+
+def test_what_if_adds_a_user_as_if_its_pods_were_there(capsys, made, tmp_path):
+    """The same as a Deployment of four pods that wait, put among the objects by hand."""
+    found = told(
+        capsys, "what-if", made[0], "--add", "team=ml/new,queue=ml,tasks=4,cpu=4,memory=8Gi"
+    )
+    after = {row["user"]: row["after"] for row in found["users"]}
+    objects = json.loads(Path(CLUSTER).read_text())
+    for k in range(4):
+        meta = {"name": f"new-{k}", "namespace": "ml"}
+        meta["ownerReferences"] = [{"kind": "Job", "name": "new", "controller": True}]
+        # as --add: wherever its task fits, whatever the taints
+        spec = {"containers": [{"resources": {"requests": {"cpu": "4", "memory": "8Gi"}}}]}
+        spec["tolerations"] = [{"operator": "Exists"}]
+        pod = {"kind": "Pod", "metadata": meta, "spec": spec, "status": {"phase": "Pending"}}
+        objects["items"].append(pod)
+    path = tmp_path / "more.json"
+    path.write_text(json.dumps(objects))
+    assert run(["plan", str(path), "-o", str(tmp_path / "after.json")]) == 0
+    wanted = due(tmp_path / "after.json")
+    for name, tasks in after.items():
+        assert tasks == pytest.approx(wanted[name], rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("team=new,queue=mll,cpu=4", "wanted ml, the nearest of"),
+        ("team=new,cpu=4", "found no queue"),
+        ("team=new,queue=ml", "found no name or no amount"),
+        ("team=new,queue=ml,cpu=4000", "fits on no node"),
+        ("team=new,queue=ml,cpu=x", "wanted a quantity"),
+        ("team=new,queue=ml,gpus=4", "wanted"),
+        ("team=ml/train,queue=ml,cpu=4", "a name that there is"),
+    ],
+)
+def test_a_user_that_cannot_be_added_is_one_message(capsys, made, text, words):
+    assert run(["what-if", made[0], "--add", text]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_check_and_plot_take_a_plan(capsys, made, tmp_path):
+    assert run(["check", made[0]]) == 0
+    shown = capsys.readouterr()
+    assert "envy-free" in shown.out and "not asked: pareto-optimal: found groups" in shown.err
+    assert run(["check", made[0], "--property", "pareto-optimal"]) == 2
+    assert run(["plot", made[0], "--kind", "levels", "-o", str(tmp_path / "levels.svg")]) == 0
+    assert "ml/train" in (tmp_path / "levels.svg").read_text()
+
+
+def test_report_of_a_plan_says_what_it_says(capsys, tmp_path):
+    path, page = tmp_path / "plan.json", tmp_path / "plan.html"
+    assert run(["plan", CLUSTER, "--moves", str(tmp_path / "m.csv"), "-o", str(path)]) == 0
+    assert run(["report", str(path), "-o", str(page)]) == 0
+    text = page.read_text().partition('id="data">')[2].partition("</script>")[0]
+    (shown,) = json.loads(text)["results"]
+    plan = json.loads(path.read_text())
+    assert shown["certified"] and all(row["holds"] for row in shown["judged"])
+    assert [row["says"] for row in shown["workloads"]] == [r["says"] for r in plan["workloads"]]
+    assert sum(shown["moved"].values()) == len(plan["moves"])
+    assert [row["due"] for row in shown["queues"]] == [row["due"] for row in plan["queues"]]
+    # a plan that says more than its answer is not called certified
+    plan["workloads"][0]["whole"] += 1
+    path.write_text(json.dumps(plan))
+    assert run(["report", str(path), "-o", str(page)]) == 0
+    assert '"certified":false' in page.read_text()

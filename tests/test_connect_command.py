@@ -28,12 +28,52 @@ def test_import_and_plan_is_plan(tmp_path, capsys):
     instance = fo.read(model).instance
     assert instance.shape == (8, 6, 4)
     assert run(["plan", CLUSTER, "--json"]) == 0
-    whole = json.loads(capsys.readouterr().out)
+    whole = capsys.readouterr().out
     assert run(["plan", str(model), "--json"]) == 0
-    again = json.loads(capsys.readouterr().out)
-    due = {row["workload"]: row["due"] for row in whole["workloads"]}
-    for row in again["workloads"]:
-        assert row["due"] == pytest.approx(due[row["workload"]], rel=1e-7)
+    assert capsys.readouterr().out == whole  # held, stuck workloads and names of nodes as well
+
+
+STORY = str(Path(__file__).parent.parent / "examples" / "kueue" / "story-3.yaml")
+
+
+@pytest.mark.parametrize("where", ["model", "model.toml"])
+@pytest.mark.parametrize("files", [[CLUSTER, "--stay"], [STORY]])
+def test_a_plan_of_an_import_is_that_of_the_files(tmp_path, capsys, where, files):
+    model = str(tmp_path / where)
+    assert run(["import", "kubernetes", files[0], "-o", model]) == 0
+    assert run(["plan", *files, "--json"]) == 0
+    whole = capsys.readouterr().out
+    assert run(["plan", model, *files[1:], "--json"]) == 0
+    assert capsys.readouterr().out == whole
+
+
+def test_a_model_changed_by_hand_has_the_last_word(tmp_path, capsys):
+    model = tmp_path / "model"
+    assert run(["import", "kubernetes", CLUSTER, "-o", str(model)]) == 0
+    servers = model / "servers.csv"
+    rows = [line.split(",") for line in servers.read_text().splitlines()]
+    name, before = rows[1][0], int(rows[1][1])
+    rows[1][1] = str(before - 1)
+    servers.write_text("\n".join(",".join(row) for row in rows) + "\n")
+    capsys.readouterr()
+    assert run(["plan", str(model), "--json", "--stay"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    shape = next(row for row in plan["shapes"] if row["shape"] == name)
+    assert len(shape["nodes"]) == before - 1 == shape["count"]
+    gone = [row for row in plan["out"] if row["why"] == "not in the model"]
+    left = {row["from"] for row in plan["moves"] if row["do"] in ("leave", "move", "start")}
+    assert all(row["held"] for row in gone) and {row["node"] for row in gone} <= left
+
+
+def test_what_an_import_kept_is_checked(tmp_path, capsys):
+    model = tmp_path / "model"
+    assert run(["import", "kubernetes", CLUSTER, "-o", str(model)]) == 0
+    kept = json.loads((model / "cluster.json").read_text())
+    kept["shapes"][1]["nodes"] = kept["shapes"][0]["nodes"]
+    kept_text = json.dumps(kept)
+    (model / "cluster.json").write_text(kept_text)
+    assert run(["plan", str(model)]) == 2
+    assert "shapes[1].nodes: found 'gpu-1' again" in capsys.readouterr().err
 
 
 def test_kinds_of_cards_are_modes_of_the_model(tmp_path, capsys):

@@ -60,6 +60,8 @@ def files(tmp_path_factory):
         ["sweep", "ghodsi2011/example", "--over", "alpha=0.5,1,2", "-o", "totals.json"],
     ):
         assert run([*arguments[:-1], str(folder / arguments[-1])]) == 0
+    cluster = Path(__file__).parent.parent / "examples" / "kubernetes" / "cluster.json"
+    assert run(["plan", str(cluster), "--stay", "-o", str(folder / "plan.json")]) == 0
     return folder
 
 
@@ -131,6 +133,20 @@ def test_an_answer_is_shown_as_it_is(chromium, files):
     parts = 100 * answer.tasks[:, 0] * answer.instance.demand[:, 0] / answer.instance.pool[0, 0]
     assert sorted(widths) == pytest.approx(sorted(part for part in parts if part > 1e-9), rel=1e-5)
     assert "Certified" in shown.page.inner_text(".verdict")
+    shown.quiet()
+
+
+def test_a_plan_is_shown_as_it_is(chromium, files):
+    shown = Shown(chromium, files, ["plan"])
+    plan = json.loads((files / "plan.json").read_text())
+    assert shown.column("Teams", "Team") == [row["queue"] for row in plan["queues"]]
+    assert numbers(shown.column("Teams", "Due")) == pytest.approx(
+        [row["due"] for row in plan["queues"]], rel=1e-5
+    )
+    assert shown.column("Workloads", "Why") == [row["says"] for row in plan["workloads"]]
+    steps = [row for row in plan["moves"] if row["step"] is not None][:25]
+    assert shown.column("Steps", "Pod")[: len(steps)] == [row["pod"] for row in steps]
+    assert "Certified" in shown.page.inner_text("main")
     shown.quiet()
 
 

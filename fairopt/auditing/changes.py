@@ -33,6 +33,7 @@ def changed(
     settings: Iterable[str] = (),
     servers: Iterable[str] = (),
     dropped: Iterable[str] = (),
+    users: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Instance:
     """The instance with changes made, checked as a new one.
 
@@ -42,6 +43,7 @@ def changed(
         and on one flavor "nominal.team.a100.gpu=4"; the amount of a rule, "rule.carbon=25".
     servers : "a100-node=3": that many more machines like those of the row.
     dropped : names of users, servers or groups that go (a group with everybody in it).
+    users : rows of new users, as in a model file.
 
     Raises
     ------
@@ -62,6 +64,10 @@ def changed(
         _set(data, text, gone, faults)
     for text in servers:
         _add(data, text, gone, faults)
+    for name, row in (users or {}).items():
+        if name in _names(data):
+            faults.add(f"add {name}", "a name that there is", "a new name")
+        data["users"][name] = dict(row)
     faults.stop()
     return build(faults, **arrays_of(data, faults))
 

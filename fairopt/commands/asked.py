@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from fairopt import files, storage
 from fairopt.errors import UsageError
 from fairopt.files import Case, Model
@@ -15,6 +17,7 @@ from fairopt.files.answers import LARGEST
 
 if TYPE_CHECKING:
     from fairopt.allocation import Allocation
+    from fairopt.instance import Instance
 
 NODE = "node/"
 PLAN = '"fairopt/plan/v1"'
@@ -63,6 +66,68 @@ class Asked:
         left = {row: int(counts[row]) - k for row, k in less.items()}
         rest += [row for row, k in left.items() if not k]
         return tuple(f"count.{row}={k}" for row, k in left.items() if k), tuple(rest)
+
+
+def newcomer(text: str, instance: Instance) -> tuple[str, dict[str, Any]]:
+    """A new user of `--add`: its name, and its row as in a model file.
+
+    Parameters
+    ----------
+    text : team=NAME,queue=QUEUE,tasks=10,weight=2,on=SHAPE,cpu=4,memory=16Gi; all but the name and
+        one amount may be left out, and `on` may be given several times.
+
+    Raises
+    ------
+    UsageError : not of that form, an unknown queue or resource, a task that fits nowhere.
+    """
+    from fairopt.connect.quantities import NoQuantity, quantity
+    from fairopt.instance.near import nearest
+
+    def wrong(found: str, wanted: str) -> UsageError:
+        return UsageError(f"--add {text}: found {found}; wanted {wanted}")
+
+    row: dict[str, Any] = {"demand": {}}
+    name, on = "", []
+    groups = () if instance.quotas is None else [group.name for group in instance.quotas.groups]
+    for part in text.split(","):
+        key, _, value = part.partition("=")
+        if key == "team":
+            name = value
+        elif key == "on":
+            if value not in instance.servers:
+                raise wrong(part, nearest(value, instance.servers))
+            on.append(value)
+        elif key == "queue":
+            row["group"] = value if value in groups else f"{value} (queue)"
+            if groups and row["group"] not in groups:
+                raise wrong(part, nearest(value, groups))
+        elif key in ("tasks", "weight", *instance.resources):
+            try:
+                amount = float(quantity(value))
+            except NoQuantity as error:
+                raise wrong(f"{key}={error}", "a quantity such as 2, 500m or 16Gi") from None
+            where, field = (row, {"tasks": "limit"}.get(key, key))
+            if key in instance.resources:
+                where = row["demand"]
+            where[field] = amount
+        else:
+            raise wrong(part, nearest(key, ["team", "queue", "tasks", *instance.resources]))
+    if not name or not row["demand"]:
+        raise wrong("no name or no amount", "team=NAME,queue=QUEUE,cpu=4,...")
+    if groups and "group" not in row:
+        raise wrong("no queue", nearest("", groups))
+    if not groups:
+        row.pop("group", None)
+    if "pods" in instance.resources:
+        row["demand"].setdefault("pods", 1.0)
+    need = [row["demand"].get(key, 0.0) for key in instance.resources]
+    fits = np.all(instance.capacity >= np.array(need), axis=1)
+    row["servers"] = [
+        server for i, server in enumerate(instance.servers) if fits[i] and (not on or server in on)
+    ]
+    if not row["servers"]:
+        raise wrong("a task that fits on no node", "one that fits")
+    return name, row
 
 
 def asked(path: str) -> Asked:

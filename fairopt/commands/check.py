@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairopt import files
-from fairopt.commands import output, progress
+from fairopt.commands import asked, output, progress
 from fairopt.errors import NotCertified, UsageError
 from fairopt.properties import NOTION_PROPERTIES, PROPERTIES
 
@@ -71,7 +70,7 @@ def command(
     as_json: bool,
     path: str | None,
 ) -> int:
-    """The fairness properties of the answer in FILE (fairopt/allocation/v1, or "-" for stdin).
+    """The fairness properties of the answer or plan in FILE ("-" for stdin).
 
     Each is shown with its margin (tolerance minus residual: below 0 it is violated) and the user,
     server or resource where it is worst. They are judged from instance and tasks alone. Exit code 4
@@ -80,9 +79,15 @@ def command(
     unknown = [name for name in names if name not in _KNOWN]
     if unknown:
         raise UsageError(f"--property: found {unknown[0]!r}; wanted one of {', '.join(_KNOWN)}")
-    answer = files.load(file)
+    answer = asked.answer(file)
+    skipped: list[str] = []
     checks = _checks(
-        answer, names or (*PROPERTIES, *(NOTION_PROPERTIES if deeper else ())), trials, seed
+        answer,
+        names or (*PROPERTIES, *(NOTION_PROPERTIES if deeper else ())),
+        trials,
+        seed,
+        not names,
+        skipped,
     )
     dump = json.dumps(
         {"schema": SCHEMA, "notion": answer.notion, "checks": [_plain(c) for c in checks]},
@@ -95,16 +100,37 @@ def command(
 
         storage.write_text(path, dump + "\n")
     output.to_stdout(dump if as_json else _text(checks))
+    for words in skipped:
+        output.to_stderr(f"not asked: {words}")
     violated = any(not check.holds for check in checks)
     return 0 if violated == expected else NotCertified.exit_code
 
 
-def _checks(answer: Allocation, names: tuple[str, ...], trials: int, seed: int) -> list[Check]:
-    """Checks of feasibility that fail, if any; then each property asked for."""
+def _checks(
+    answer: Allocation,
+    names: tuple[str, ...],
+    trials: int,
+    seed: int,
+    every: bool,
+    skipped: list[str],
+) -> list[Check]:
+    """Checks of feasibility that fail, if any; then each property asked for.
+
+    Parameters
+    ----------
+    every : names are all there are; those that do not know groups, quotas, modes or rules of the
+        answer are left out, and `skipped` is told.
+    """
     from fairopt.certificates.feasibility import feasibility
 
     found = [check for check in feasibility(answer) if not check.holds]
-    found += [PROPERTIES[name](answer) for name in names if name in PROPERTIES]
+    for name in (name for name in names if name in PROPERTIES):
+        try:
+            found.append(PROPERTIES[name](answer))
+        except UsageError as error:  # of all properties only those that know what it has
+            if not every:
+                raise
+            skipped.append(str(error))
     asked = [name for name in names if name in NOTION_PROPERTIES]
     if asked:
         # imported late, as these import the solvers

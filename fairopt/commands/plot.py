@@ -45,7 +45,7 @@ class Size(click.ParamType[tuple[float, float]]):
 @click.option(
     "--kind",
     type=click.Choice([*ANSWER, *SWEEP]),
-    help=f"Of an answer: {', '.join(ANSWER)}; of a sweep: {', '.join(SWEEP)}. "
+    help=f"Of an answer or a plan: {', '.join(ANSWER)}; of a sweep: {', '.join(SWEEP)}. "
     "Default the first that fits.",
 )
 @click.option(
@@ -61,13 +61,14 @@ class Size(click.ParamType[tuple[float, float]]):
 def command(
     result: str, path: str, kind: str | None, style: str, size: tuple[float, float] | None
 ) -> int:
-    """Draw the answer, sweep, comparison or replay in the file RESULT ("-" for stdin).
+    """Draw the answer, plan, sweep, comparison or replay in the file RESULT ("-" for stdin).
 
     allocation: every resource of every server, filled by user. prices: a heat map. levels: a
     staircase. envy: tasks with what another holds over one's own. frontier, shares, utilisation:
     as for `fairopt sweep --plot`. A comparison has one picture, that of `fairopt compare --plot`,
     and a replay too: what is owed to each user over time.
     """
+    from fairopt.connect import plan_rows
     from fairopt.files import answers
     from fairopt.report import plot_answer, plot_compare, plots
     from fairopt.report.plot_style import file_format
@@ -85,6 +86,11 @@ def command(
     if schema == "fairopt/allocation/v1":
         _fits(kind, ANSWER, "an answer")
         plot_answer.plot(answers.loads(content, source), path, kind or ANSWER[0], style, size)
+    elif schema == "fairopt/plan/v1":
+        _fits(kind, ANSWER, "a plan")
+        rows = plan_rows.loads(content, source)
+        answer = answers.loads(json.dumps(rows["answer"]), source)
+        plot_answer.plot(answer, path, kind or ANSWER[0], style, size)
     elif schema == "fairopt/sweep/v1":
         _fits(kind, SWEEP, "a sweep")
         plots.plot(sweep_of(data, source), path, kind, style=style, size=size)
@@ -101,7 +107,7 @@ def command(
         found = checked(data, source)
         plot_debt.plot({found["policy"]: found}, path, style, size)
     else:
-        wanted = "an answer, a sweep, a comparison or a replay"
+        wanted = "an answer, a plan, a sweep, a comparison or a replay"
         raise BadInput([Fault("schema", repr(schema), wanted)], source)
     return 0
 

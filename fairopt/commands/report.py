@@ -22,11 +22,12 @@ from fairopt.commands import output
 def command(results: tuple[str, ...], path: str, title: str | None) -> int:
     """Draw results into one HTML page that opens from disk and needs no network.
 
-    A RESULT is a file that `fairopt solve -o`, `fill -o`, `sweep -o FILE.json`, `compare -o` or
-    `replay -o` has written, or "-" for stdin. An answer is shown with its servers filled by user,
-    prices, levels, users and its certificate in words, judged again; a sweep with a slider for each
-    parameter (with `fairopt sweep --answers` also its servers); a comparison with the properties
-    that fail and where; a replay with what is owed over time. Several results make one page.
+    A RESULT is a file that `fairopt solve -o`, `fill -o`, `sweep -o FILE.json`, `compare -o`,
+    `replay -o` or `plan -o` has written, or "-" for stdin. An answer is shown with its servers
+    filled by user, prices, levels, users and its certificate in words, judged again; a sweep with a
+    slider for each parameter (with `fairopt sweep --answers` also its servers); a comparison with
+    the properties that fail and where; a replay with what is owed over time; a plan with teams, why
+    each workload gets what it gets, nodes and moves. Several results make one page.
     """
     # imported late: these import NumPy
     from fairopt import storage

@@ -35,6 +35,14 @@ from fairopt.commands import asked, notion_options, output
     "its name, node/NAME; repeatable.",
 )
 @click.option(
+    "--add",
+    "added",
+    multiple=True,
+    metavar="team=NAME,...",
+    help="A new user: team=NAME,queue=QUEUE,tasks=10,weight=2,cpu=4,memory=16Gi, with on=SERVER "
+    "where it may not run wherever its task fits; repeatable.",
+)
+@click.option(
     "--losses",
     is_flag=True,
     help="Instead: lose one machine of each row, one row at a time, and show whom it hurts most.",
@@ -48,6 +56,7 @@ def command(
     settings: tuple[str, ...],
     servers: tuple[str, ...],
     dropped: tuple[str, ...],
+    added: tuple[str, ...],
     losses: bool,
     notion: str | None,
     case: int | None,
@@ -73,23 +82,26 @@ def command(
     problem = found_in.model
     given = {key: value for key, value in parameters.items() if value is not None}
     if losses:
-        if settings or servers or dropped:
-            raise UsageError("--losses excludes --set, --add-server and --drop")
+        if settings or servers or dropped or added:
+            raise UsageError("--losses excludes --set, --add-server, --add and --drop")
         from fairopt.commands.losses import show
 
         show(problem.instance, notion_options.chosen(problem, notion, case, given), as_json, path)
         return 0
-    if not (settings or servers or dropped):
+    if not (settings or servers or dropped or added):
         own = [k for k, c in enumerate(problem.cases, 1) if c.change and case in (None, k)]
         if not own:
-            raise UsageError("what-if: found no change; wanted --set, --add-server or --drop")
+            raise UsageError(
+                "what-if: found no change; wanted --set, --add-server, --add or --drop"
+            )
         settings, servers, dropped = typed(problem.cases[own[0] - 1].change)
         if notion is None and not given:
             case = own[0]
     wanted = notion_options.chosen(problem, notion, case, given)
     counts, dropped = found_in.without(dropped)
     settings = (*settings, *counts)
-    other = changed(problem.instance, settings, servers, dropped)
+    people = dict(asked.newcomer(text, problem.instance) for text in added)
+    other = changed(problem.instance, settings, servers, dropped, people)
     found = differences(solve(problem.instance, wanted), solve(other, wanted))
     dump = storage.encoded(found.to_dict())
     if path is not None:

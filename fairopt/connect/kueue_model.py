@@ -9,7 +9,7 @@ has; where flavors of one resource overlap, to those with the most labels.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -196,6 +196,22 @@ class Placing:
                 }
             )
         return rows
+
+
+@dataclass(frozen=True)
+class Told:
+    """What Kueue said when the cluster was read."""
+
+    said: Mapping[str, Any]
+
+    def notes(self, instance: Instance) -> list[str]:
+        """What was worth saying then; `instance` is not looked at."""
+        return list(self.said["notes"])
+
+    def shares(self) -> list[dict[str, Any]]:
+        """Kueue's own share of then."""
+        order = ("name", "kind", "weight", "ratio", "resource", "shown", "borrowing")
+        return [{key: row.get(key) for key in order} for row in self.said["shares"]]
 
 
 def with_kueue(cluster: Cluster, queues: Queues) -> Cluster:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Sequence
 from fractions import Fraction
@@ -10,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from fairopt import files
+from fairopt.connect import kept
 from fairopt.connect.cluster import Cluster, Workload
 from fairopt.connect.eligible import Rules
 from fairopt.connect.fields import Amounts
-from fairopt.connect.problem import Problem, measured
+from fairopt.connect.kept import Kept
+from fairopt.connect.problem import Problem, held_by_shape, measured
 from fairopt.connect.shapes import Shape
 from fairopt.connect.together import Together
 from fairopt.errors import UsageError
@@ -41,13 +44,16 @@ def problem(path: str) -> Problem:
     BadInput, UsageError : as of `fairopt.read`; demand by server or that is not linear.
     """
     read = files.read(path)
-    instance, whole = read.instance, read.whole
+    instance, whole, known = read.instance, read.whole, Kept(read.cluster)
     instance.only_linear("plan")
     if instance.demand.ndim == 3:
         raise UsageError("plan: found demand by server; wanted the same demand on every server")
     resources = instance.resources
     demand = [_amounts(resources, row) for row in instance.demand]
-    capacity = [_amounts(resources, row) for row in instance.capacity]
+    capacity = [
+        known.capacity(name, _amounts(resources, row), resources)
+        for name, row in zip(instance.servers, instance.capacity, strict=True)
+    ]
     quotas = instance.quotas
     member = {} if quotas is None else dict(quotas.group)
     users = []
@@ -57,11 +63,12 @@ def problem(path: str) -> Problem:
         asked = int(limit) if np.isfinite(limit) else None
         weight = float(instance.weight[n])
         bound = Together(whole.gang.get(name, 1), whole.per_node.get(name))
-        own = member.get(name, name), name, demand[n], Rules(), asked
-        users.append(Workload(*own, weight=weight, together=bound))
+        given = member.get(name, name), name, demand[n], Rules(), asked
+        own = Workload(*given, weight=weight, together=bound)
+        users.append(known.workload(own, name, name in member))
         for i, room in enumerate(capacity):
             fits[n, i] = instance.placement[n, i] and all(
-                room.get(key, 0) >= x for key, x in demand[n].items()
+                room.get(key, 0) >= x for key, x in users[n].demand.items()
             )
     less = instance.limit < 1
     stuck = [
@@ -70,30 +77,58 @@ def problem(path: str) -> Problem:
         if none or not row.any()
     ]
     some = np.flatnonzero(fits.any(axis=1) & ~less)
+    stuck += [row for row in known.stuck() if row[0] not in instance.users]
     if not len(some):
         raise UsageError("plan: found no user with a task that fits on a server")
-    kept = instance.select(some, np.arange(len(instance.servers)))
+    left = instance.select(some, np.arange(len(instance.servers)))
     shapes = tuple(
-        Shape(name, int(count), own, ((name, int(count)),), ())
+        Shape(name, int(count), own, known.members(name, int(count)), (), known.cards(name))
         for name, count, own in zip(instance.servers, instance.count, capacity, strict=True)
     )
     owners = [users[n] for n in some]
-    weights = {own.queue: own.weight for own in owners}
-    weights |= {group.name: group.weight for group in (() if quotas is None else quotas.groups)}
+    held, out = held_by_shape(owners, shapes)
     # whole tasks are asked: what the fluid answer divides is what the plan says is asked
-    kept = kept.replace(placement=fits[some], limit=np.floor(kept.limit))
+    left = left.replace(placement=fits[some], limit=np.floor(left.limit))
     return Problem(
-        Cluster([], owners, weights=weights),
-        kept,
-        kept.replace(quotas=None, modes=None),
+        Cluster(
+            known.out(users, shapes),
+            owners,
+            known.undivided(),
+            known.beyond(),
+            _weights(known, left, owners),
+            known.ceilings(),
+            volcano=known.volcano(),
+        ),
+        left,
+        left.replace(quotas=None, modes=None),
         tuple(owners),
         shapes,
-        _speed(kept),
-        np.zeros(fits[some].shape, dtype=np.int64),
-        np.zeros(len(some), dtype=np.int64),
+        _speed(left),
+        held,
+        out,
         tuple(stuck),
-        (),
+        tuple(known.data.get("overfull", ())),
+        known.kinds(),
+        known.kueue(),
     )
+
+
+def _weights(known: Kept, instance: Instance, owners: Sequence[Workload]) -> dict[str, float]:
+    """Weight of every queue, as the model has it: of its group, or of all its users together."""
+    found: dict[str, float] = dict(known.data.get("weights", {}))
+    queues = {own.queue for own in owners}
+    if instance.quotas is not None:
+        for group in instance.quotas.groups:
+            plain = group.name.removesuffix(" (queue)")
+            found[plain if plain in queues else group.name] = group.weight
+        return found
+    total: dict[str, float] = {}
+    for own, weight in zip(owners, instance.weight.tolist(), strict=True):
+        total[own.queue] = total.get(own.queue, 0.0) + weight
+    for queue, weight in total.items():
+        if not math.isclose(weight, found.get(queue, 1.0), rel_tol=1e-9):
+            found[queue] = weight
+    return found
 
 
 def _speed(instance: Instance) -> Floats:
@@ -131,7 +166,8 @@ def model(found: Problem, title: str) -> Model:
             whole.gang[name] = own.gang
         if own.alone or own.per_node is not None:
             whole.per_node[name] = 1 if own.alone else own.per_node or 1
-    return Model(found.instance, (case,), title=title, source=SOURCE, whole=whole)
+    cluster = kept.of(found)
+    return Model(found.instance, (case,), title=title, source=SOURCE, whole=whole, cluster=cluster)
 
 
 def _amounts(resources: Sequence[str], row: Any) -> Amounts:

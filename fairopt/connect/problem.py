@@ -59,7 +59,7 @@ class Problem:
     stuck: tuple[tuple[str, Workload, str], ...]
     over: tuple[str, ...]
     kinds: tuple[Kinds, ...] = ()
-    kueue: kueue_model.Placing | None = None
+    kueue: kueue_model.Placing | kueue_model.Told | None = None
 
     @property
     def nested(self) -> bool:
@@ -153,7 +153,7 @@ def problem(
         instance = with_groups(plain, owners, cluster.weights)
     if (speed != 1).any():
         instance = instance.replace(modes=modes(plain, speed))
-    held, out = _held(owners, rows)
+    held, out = held_by_shape(owners, rows)
     _, over = left_over(cluster)
     return Problem(
         cluster,
@@ -256,7 +256,7 @@ def _speed(work: Sequence[Workload], rows: Sequence[Shape], kinds: Sequence[Kind
     return speed
 
 
-def _held(work: Sequence[Workload], rows: Sequence[Shape]) -> tuple[Ints, Ints]:
+def held_by_shape(work: Sequence[Workload], rows: Sequence[Shape]) -> tuple[Ints, Ints]:
     """(N, I) tasks held on each shape, (N,) tasks held on nodes that are out."""
     at = {name: k for k, row in enumerate(rows) for name, _ in row.members if name}
     held, out = np.zeros((len(work), len(rows)), dtype=np.int64), np.zeros(len(work), np.int64)

@@ -30,13 +30,19 @@ FILES = (
     "limit_on.csv",
     *promises.FILES,
     *own_rules.FILES,
+    "cluster.json",
 )
 RESERVED = ("name", "weight", "limit", "count", "user", "server")
 """other columns of the files, which no resource of a folder may be called"""
 
 
-def write_folder(inst: Instance, folder: Path, head: str) -> None:
-    """Write the files of an instance and `head` as model.toml, all of them or none."""
+def write_folder(inst: Instance, folder: Path, head: str, cluster: str = "") -> None:
+    """Write the files of an instance and `head` as model.toml, all of them or none.
+
+    Parameters
+    ----------
+    cluster : text of cluster.json, which no reader of models looks into; without it there is none.
+    """
     folder = Path(os.path.realpath(folder))
     storage.check_folder(folder)
     if folder.exists() and not (
@@ -57,6 +63,8 @@ def write_folder(inst: Instance, folder: Path, head: str) -> None:
         fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
         try:
             storage.write_text(fresh / "model.toml", head)
+            if cluster:
+                storage.write_text(fresh / "cluster.json", cluster)
             for name, rows in _contents(inst):
                 text = io.StringIO()
                 csv.writer(text, lineterminator="\n").writerows(rows)

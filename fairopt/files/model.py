@@ -7,6 +7,7 @@ docs/model-files.md.
 from __future__ import annotations
 
 import importlib.resources
+import json
 import os
 import re
 import tomllib
@@ -44,7 +45,7 @@ from fairopt.instance.reading import (
 LARGEST = 32 * storage.MEBIBYTE
 """most bytes of a file; a larger instance is a folder of CSV files"""
 
-_HEAD = ("title", "source", "resources", "case", "dynamics")
+_HEAD = ("title", "source", "resources", "case", "dynamics", "cluster")
 _OWN_FILE = ("users", "servers", "groups")
 """tables of a model file that are a file of their own in a folder"""
 _WHOLE = ("tasks_per_job", "units", "packets_per_flow", "window", "frameworks")
@@ -64,6 +65,7 @@ class Model:
         until when, as in the file.
     name : the shipped name, or the name of the file.
     whole : what is said of whole tasks: dues, gangs, most tasks on a node.
+    cluster : what `fairopt import` keeps beside an instance: nodes by name, what runs where.
     """
 
     instance: Instance
@@ -73,6 +75,7 @@ class Model:
     dynamics: dict[str, Any] = field(default_factory=dict)
     name: str = field(default="", compare=False)
     whole: WholeKeys = field(default_factory=WholeKeys)
+    cluster: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Shipped(NamedTuple):
@@ -146,13 +149,16 @@ def write(model: Model | Instance, path: str | os.PathLike[str]) -> None:
         tables = tables_of(model.instance)
         for name, row in tables["users"].items():
             row.update(model.whole.of_user(name))
+        if model.cluster:
+            tail["cluster"] = model.cluster
         storage.write_text(given, tomli_w.dumps({**plain, **tables, **tail}))
     else:
         own = group_tables(model.instance.quotas)
         flavors = {key: own[key] for key in own if key not in _OWN_FILE}
         whole: dict[str, Any] = {"whole": model.whole.by_key()} if model.whole else {}
         every = {**plain, **flavors, **whole, **tail}
-        folders.write_folder(model.instance, Path(given), tomli_w.dumps(every))
+        cluster = json.dumps(model.cluster, ensure_ascii=False) + "\n" if model.cluster else ""
+        folders.write_folder(model.instance, Path(given), tomli_w.dumps(every), cluster)
 
 
 # -- where models are -------------------------------------------------------------------------
@@ -259,7 +265,8 @@ def _model(data: Mapping[str, Any], faults: Faults, name: str, arrays: Mapping[s
     source = text(data.get("source", ""), "source", faults)
     dynamics = _dynamics(data.get("dynamics", {}), users, resources, faults)
     whole = read_whole(data.get("users", {}), faults)
-    return Model(build(faults, **arrays), cases, title, source, dynamics, name, whole)
+    cluster = table(data.get("cluster", {}), "cluster", faults)
+    return Model(build(faults, **arrays), cases, title, source, dynamics, name, whole, cluster)
 
 
 def _dynamics(
@@ -299,12 +306,24 @@ def _folder(folder: Path, name: str) -> Model:
             faults.add(key, "a table in model.toml", f"the file {key}.csv")
     head = {k: v for k, v in data.items() if k not in _OWN_FILE}
     known_keys(head, (*_HEAD, "flavors", "whole"), "", faults)
+    if (folder / "cluster.json").is_file():
+        data = {**data, "cluster": _cluster(folder / "cluster.json")}
     if "resources" not in data:
         faults.add("resources", "none", "at least one")
     resources = names(data["resources"], "resources", faults) if "resources" in data else {}
     arrays = folders.read_folder(folder, resources, faults, data.get("flavors"))
     people = by_user(data.get("whole", {}), arrays["users"], faults)
     return _model({**data, "users": people}, faults, name, arrays)
+
+
+def _cluster(path: Path) -> Any:
+    """What `fairopt import` kept beside a folder; `fairopt plan` reads it further."""
+    content = storage.read_text(path, LARGEST, "what fairopt import wrote, in JSON")
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError) as error:
+        fault = Fault("file", f"text that is not JSON ({error})", "what fairopt import wrote")
+        raise BadInput([fault], path.name) from None
 
 
 __all__ = ["Case", "Model", "Shipped", "models", "read", "shipped_root", "write"]

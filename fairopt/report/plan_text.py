@@ -26,17 +26,18 @@ def plan_text(plan: Mapping[str, Any], rows: int = ROWS) -> str:
     rows : most rows of each table.
     """
     parts = [
-        _head(plan),
+        head(plan),
         _queues(plan, rows),
         _workloads(plan, rows),
         _shapes(plan, rows),
-        "\n".join(_aside(plan)),
+        "\n".join(aside(plan)),
         _verdict(plan),
     ]
     return "\n\n".join(part for part in parts if part)
 
 
-def _head(plan: Mapping[str, Any]) -> str:
+def head(plan: Mapping[str, Any]) -> str:
+    """The notion, and how many queues, workloads and nodes there are."""
     nodes = sum(row["count"] for row in plan["shapes"])
     out = f", {len(plan['out'])} out of service" if plan["out"] else ""
     notion = plan["answer"]["notion"]
@@ -72,7 +73,7 @@ def _queues(plan: Mapping[str, Any], most: int) -> str:
             number(row["due"]),
             *([_could(row)] if could else []),
             number(row["whole"]),
-            _difference(row["difference"]),
+            difference(row["difference"]),
         ]
         for row in plan["queues"]
     ]
@@ -83,7 +84,8 @@ def _could(row: Mapping[str, Any]) -> str:
     return "" if row["could_hold"] is None else number(row["could_hold"]["tasks"])
 
 
-def _difference(amounts: Mapping[str, float]) -> str:
+def difference(amounts: Mapping[str, float]) -> str:
+    """What a queue is due above what it holds, by resource."""
     words = [
         f"{'+' if x > 0 else '-'}{short(key, abs(x))} {key}"
         for key, x in amounts.items()
@@ -114,11 +116,14 @@ def _shapes(plan: Mapping[str, Any], most: int) -> str:
             for key, part in row["use"].items()
             if float(_float(row["capacity"].get(key, "0"))) > 0
         ]
-        lost = [
-            f"{short(key, x)} {key}" for key, x in _floats(row["stranded"]) if x and key != "pods"
-        ]
-        rows.append([row["shape"], number(row["count"]), ", ".join(use), ", ".join(lost) or "none"])
+        rows.append([row["shape"], number(row["count"]), ", ".join(use), stranded(row)])
     return _cut(columns, rows, most, (0, 2, 3), [2, 3])
+
+
+def stranded(row: Mapping[str, Any]) -> str:
+    """What whole tasks leave idle on a shape that no waiting task can use."""
+    lost = [f"{short(key, x)} {key}" for key, x in _floats(row["stranded"]) if x and key != "pods"]
+    return ", ".join(lost) or "none"
 
 
 def _price(row: Mapping[str, Any], key: str) -> str:
@@ -137,7 +142,7 @@ def _floats(amounts: Mapping[str, str]) -> Iterator[tuple[str, float]]:
         yield key, _float(text)
 
 
-def _aside(plan: Mapping[str, Any]) -> Iterator[str]:
+def aside(plan: Mapping[str, Any]) -> Iterator[str]:
     """What was set aside, a line for each reason."""
     out: dict[str, list[str]] = {}
     for row in plan["out"]:

@@ -23,6 +23,7 @@ SCRIPTS = (
     "sweep",
     "comparison",
     "replay",
+    "plan",
     "start",
 )
 """the parts of the script, in order, in the folder `static`"""
@@ -54,8 +55,8 @@ def page(results: list[dict[str, Any]], title: str) -> str:
 
     Parameters
     ----------
-    results : plain data, one a result, each with "kind" "answer", "sweep", "comparison" or
-        "replay".
+    results : plain data, one a result, each with "kind" "answer", "sweep", "comparison",
+        "replay" or "plan".
     title : of the window.
 
     Returns

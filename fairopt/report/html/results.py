@@ -17,18 +17,26 @@ from fairopt.files import answers
 from fairopt.files.mistaken import taken_for_another
 from fairopt.instance.reading import FINITE, Faults, listed, number, shown, table, text
 from fairopt.notions import NOTIONS
-from fairopt.report.html import answer_data, compare_data, replay_data, sweep_data, verdict
+from fairopt.report.html import (
+    answer_data,
+    compare_data,
+    plan_data,
+    replay_data,
+    sweep_data,
+    verdict,
+)
 from fairopt.sweeping.reading import sweep_of
 from fairopt.sweeping.result import SCHEMA as SWEEP
 from fairopt.sweeping.result import Sweep
 
 COMPARISON = "fairopt/compare/v1"
 REPLAY = "fairopt/replay/v1"
+PLAN = "fairopt/plan/v1"
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The plain data of one result file: an answer, a sweep, a comparison or a replay; "-" is
-    stdin.
+    """The plain data of one result file: an answer, a sweep, a comparison, a replay or a
+    plan; "-" is stdin.
 
     Raises
     ------
@@ -126,10 +134,15 @@ def _replay(content: str, data: Any, source: str) -> dict[str, Any]:
     return replay_data.data_of(data, source)
 
 
+def _plan(content: str, data: Any, source: str) -> dict[str, Any]:
+    return plan_data.data_of(content, source)
+
+
 KINDS: dict[str, Callable[[str, Any, str], dict[str, Any]]] = {
     ANSWER: _answer,
     SWEEP: _sweep,
     COMPARISON: _comparison,
     REPLAY: _replay,
+    PLAN: _plan,
 }
 """schema of a result -> its plain data"""

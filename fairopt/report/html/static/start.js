@@ -1,6 +1,6 @@
 // Reads the data of the page and shows the first result; the others are drawn when asked for.
 
-const DRAW = { answer: answerPage, sweep: sweepPage, comparison: comparisonPage, replay: replayPage };
+const DRAW = { answer: answerPage, sweep: sweepPage, comparison: comparisonPage, replay: replayPage, plan: planPage };
 
 function start() {
   const { results } = JSON.parse(document.getElementById("data").textContent);
