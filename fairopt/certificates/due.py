@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.certificates.ruled.prices import Prices, none, of_rules
 from fairopt.formulas.entitled import Entitled, entitled
@@ -93,7 +94,7 @@ def due(alloc: Allocation) -> Allocation | None:
     It is as good as its certificate: judge it.
     """
     inst = alloc.instance
-    if int(np.count_nonzero(inst.ways.eligible)) > LARGEST:
+    if int(np.count_nonzero(inst.ways.eligible)) > LARGEST or clock.over():
         return None
     asked, low = entitled(inst, alloc.score, alloc.kind), lower(inst, alloc.score)
     alone = (alloc.score * inst.alone).sum(axis=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.instance import Floats
 
@@ -22,6 +23,8 @@ def guess_prices(alloc: Allocation, log_slope: Floats) -> tuple[Floats, Floats]:
     ----------
     log_slope : (N,) log of the marginal value of share of each user, up to a common constant.
     """
+    if clock.over():
+        return roughly(alloc, log_slope), np.zeros(len(log_slope))
     from scipy.optimize import nnls
 
     inst = alloc.instance
@@ -77,3 +80,19 @@ def guess_prices(alloc: Allocation, log_slope: Floats) -> tuple[Floats, Floats]:
     mu = np.zeros(users)
     mu[limited] = (solution / scale)[len(priced) :]
     return p, mu
+
+
+def roughly(alloc: Allocation, log_slope: Floats) -> Floats:
+    """Prices (I, R) at once: every user spends the worth of its share where it has its tasks, on
+    what these use there, in the proportions in which they use it."""
+    inst, (n, i) = alloc.instance, alloc.instance.pairs
+    log_money = log_slope + np.log(np.where(alloc.shares > 0, alloc.shares, 1.0))
+    known = np.isfinite(log_money)
+    top = float(log_money[known].max(initial=0.0)) if known.any() else 0.0
+    money = np.where(known, np.exp(np.clip(log_money - top, -575.0, 0.0)), 0.0)
+    share = np.where(alloc.shares > 0, alloc.shares, 1.0)
+    held = money[n] * alloc.score[n, i] * np.maximum(alloc.tasks[n, i], 0.0) / share[n]
+    part = inst.pair_part / inst.pair_part.sum(axis=1, keepdims=True)
+    paid = np.zeros(inst.pool.shape)
+    np.add.at(paid, i, held[:, None] * part)
+    return np.divide(paid, inst.pool, out=np.zeros_like(paid), where=inst.pool > 0)

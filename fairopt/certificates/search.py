@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.certificates import digits
 from fairopt.certificates.bound import Place, Proved, Rest, Sums, bound, nothing, rest, sums
 from fairopt.certificates.given import Given
@@ -80,7 +81,7 @@ def search(
         for room in ROOMS:
             point, least, known, error = _begun(question, here, room), np.inf, None, np.inf
             stalls, start = 0, None
-            for step in range(most):
+            for step in clock.steps(most):
                 if point is None:
                     break
                 place = clean(question, point)

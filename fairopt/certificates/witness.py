@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.formulas import penalties, welfare
 from fairopt.formulas.penalties import Terms
@@ -75,7 +76,7 @@ def better(alloc: Allocation, goal: Goal, rounds: int = 60) -> tuple[Floats, flo
     inst = alloc.instance
     n, i = inst.pairs
     users, servers, resources = inst.shape
-    if len(n) > LARGEST:
+    if len(n) > LARGEST or clock.over():
         return alloc.tasks, 0.0
     pair = np.arange(len(n))
     use = coo_array(

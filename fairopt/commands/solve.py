@@ -38,6 +38,13 @@ from fairopt.errors import NotCertified
     help="Accept when every share is proved to be within this part.",
 )
 @click.option(
+    "--limit",
+    "limit_s",
+    type=float,
+    metavar="SECONDS",
+    help="Then stop: the best answer so far, with the bound proved of it (exit code 4).",
+)
+@click.option(
     "--reduce/--no-reduce",
     default=True,
     show_default=True,
@@ -76,6 +83,7 @@ def command(
     case: int | None,
     solver: str,
     tolerance: float,
+    limit_s: float | None,
     reduce: bool,
     begin: str | None,
     running: str | None,
@@ -114,6 +122,7 @@ def command(
                 reduce=reduce,
                 start=last,
                 near=runs,
+                limit_s=limit_s,
             )
     except NotCertified as error:
         if error.allocation is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt import criteria, memory, threads
+from fairopt import clock, criteria, memory, threads
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import UNPROVED
 from fairopt.certificates import RULED, certify, check_tolerance
@@ -24,7 +24,7 @@ from fairopt.notions.way import Levels, OneProgram, Patterns, Procedure, Way
 from fairopt.solving import again
 from fairopt.solving import near as nearby
 from fairopt.solving.engines.answer import How
-from fairopt.solving.engines.point import fitted
+from fairopt.solving.engines.point import divided, fitted
 from fairopt.solving.reduce import reduce as reducing
 
 SOLVERS = ("auto", "interior", "clarabel", "ecos", "scs", "highs")
@@ -59,6 +59,7 @@ def solve(
     tolerance: float | None = None,
     constraints: Callable[[Any], Mapping[str, Any]] | None = None,
     near: Any = None,
+    limit_s: float | None = None,
 ) -> Allocation:
     """The allocation that a notion of fairness asks for, with prices and a certificate.
 
@@ -97,6 +98,10 @@ def solve(
         alpha-fairness. Of all optimal answers, the one that stops and starts the fewest tasks:
         users keep their shares, and the certificate is judged again. The last of `steps` says
         how many stop and start, and the least that must (docs/how-to/few-moves.md).
+    limit_s : seconds by the clock after which no further step begins, > 0. The best answer so far
+        is judged and comes back with the bound that is proved of it, mostly `unproved`, so that
+        `uncertified` decides (docs/how-to/time-limit.md). Judging takes its time on top. With a
+        limit that was reached, answers are those of how far this machine came.
 
     Raises
     ------
@@ -110,6 +115,22 @@ def solve(
         notions other than max-min and alpha-fairness.
     MissingExtra : the named solver is not installed.
     """
+    if limit_s is not None:
+        with clock.limit(clock.checked(limit_s)):
+            return solve(
+                instance,
+                notion,
+                solver,
+                gap,
+                uncertified,
+                polish,
+                progress,
+                reduce,
+                start,
+                tolerance,
+                constraints,
+                near,
+            )
     gap = gap if tolerance is None else tolerance
     if not isinstance(instance, Instance):
         raise BadInput([Fault("instance", words(instance), "a fairopt.Instance")])
@@ -164,7 +185,10 @@ def solve(
         score = _score(instance, notion)
         alloc, told = again.answer(instance, notion, score, gap, start)
         if alloc is None:
-            alloc = way(instance, notion, score, how)
+            try:
+                alloc = way(instance, notion, score, how)
+            except clock.OutOfTime as late:
+                alloc = _late(instance, notion, score, late)
             slope = notion.slope(instance, alloc.tasks)
             verdict = certify(alloc, slope[0] if slope else None, max(gap, TOLERANCE))
             alloc = alloc.with_(certificate=verdict)
@@ -183,6 +207,15 @@ def solve(
             alloc,
         )
     return alloc
+
+
+def _late(instance: Instance, notion: Notion, score: Floats, late: clock.OutOfTime) -> Allocation:
+    """Every server divided by weight, where the time is over and nothing was found; `late` itself
+    where that may break a rule."""
+    if not (instance.plain and instance.linear):
+        raise late
+    step = {"step": "time limit", "status": f"{late}; every server divided by weight"}
+    return Allocation(instance, notion, divided(instance), score=score, steps=(step,))
 
 
 def _known(instance: Instance, notion: Notion) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.certificates.guessed import with_prices
 from fairopt.certificates.proof import FAR, measure, nearer, sight
 from fairopt.instance import Floats, Instance
-from fairopt.solving.engines.point import Point, fitted
+from fairopt.solving.engines.point import Point, divided, fitted
 from fairopt.solving.prices import normalised, within_reach
 
 NEARER = 4
@@ -47,6 +48,17 @@ class Best:
         """The best answer, and the steps tried."""
         assert self.best is not None
         return self.best, self.steps
+
+    def late(self, why: str) -> None:
+        """The time is over: the best so far, or where nothing was found each server divided."""
+        if self.best is None:
+            tasks = divided(self.instance)
+            alloc = with_prices(Allocation(self.instance, self.notion, tasks, score=self.score))
+            assert alloc.prices is not None and alloc.limit_prices is not None
+            step = {"step": "every server divided by weight"}
+            self.steps.append(step)
+            self.keep(step, tasks, alloc.prices, alloc.limit_prices)
+        self.steps.append({"step": "time limit", "status": why})
 
     def judge(self, label: str, point: Point | None, status: str = "") -> None:
         """Record the step; keep the point if it has prices and is better than all before."""

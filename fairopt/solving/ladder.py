@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.certificates.proof import SURE, sight
 from fairopt.certificates.tolerance import TOLERANCE
@@ -69,11 +70,18 @@ class Ladder(Best):
         MissingExtra : the solver named is not installed.
         SolverFailure : no step gave an answer.
         """
+        try:
+            self._climb(solver)
+        except clock.OutOfTime as late:
+            self.late(str(late))
+        return self.found()
+
+    def _climb(self, solver: str) -> None:
         failures: list[str] = []
         if solver in ("auto", "interior") and (self._interior() or self._no_other_helps()):
-            return self.found()
+            return
         if self.question.alpha == 0 and solver in ("auto", "interior") and self._simplex():
-            return self.found()
+            return
         # where general solvers are known to give wrong answers, the central path goes first
         steep = self.polished and (
             solver == "interior"
@@ -81,9 +89,10 @@ class Ladder(Best):
             or np.ptp(self.question.log_w) > 14
         )
         if steep and self._central():
-            return self.found()
+            return
         linear, few = self.question.alpha == 0, len(self.question.pairs[0]) <= SMALL
         for settings in () if solver == "interior" else conic.ladder(solver, linear):
+            clock.tick()
             try:
                 self._rung(settings)
             except SolverFailure as failure:
@@ -98,8 +107,8 @@ class Ladder(Best):
         if self.error > self.gap and self.polished and not self.tried and self.best is not None:
             self._central()
         if self.best is None:
+            clock.tick()
             raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
-        return self.found()
 
     def _rung(self, settings: conic.Settings) -> None:
         point, status = self._program(settings, self.question)

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.allocation import Allocation
+from fairopt.certificates.guess import roughly
 from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance, Ints
+from fairopt.notions import MaxMin
 from fairopt.solving.engines.interior.leveling import Level, highest_level
-from fairopt.solving.engines.point import Question, fitted
+from fairopt.solving.engines.point import Question, divided, fitted
 from fairopt.solving.engines.polish.levels import exactly_full, settled
 from fairopt.solving.engines.programs import kept
 from fairopt.solving.engines.water.one_server import fill_in_turn
@@ -222,6 +225,18 @@ class Part:
         mine = ~stopped[n] & np.asarray(priced.any(axis=1))[i]
         used = (inst.pair_demand[mine] > 0) & priced[i[mine]]
         return bool((~used.any(axis=1)).any())
+
+    def late(self, before: Floats) -> Levels:
+        """What the part has when the time is over: the tasks (N, I) at the end of the level before,
+        or if there was none, each server divided."""
+        self.full[:] = False
+        tasks = before if before.any() else divided(self.instance)
+        alloc = Allocation(self.instance, MaxMin(), tasks, score=self.score)
+        with np.errstate(divide="ignore"):
+            prices = roughly(alloc, np.log(self.instance.weight) - np.log(alloc.shares))
+        value = float(alloc.levels.min())
+        self.peeled = True
+        return Levels(tasks, prices[None], (self._step("time limit", value, np.arange(0), []),))
 
     def left(self) -> list[tuple[Ints, Ints]]:
         """The parts into which the free users fall, as positions in the whole instance."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.answer import How
@@ -63,7 +64,7 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
         models = done <= {"kept", "refined", "filled"}
         # nothing is to be gained once every part has its levels to thirty digits
         exact = done <= {"refined", "filled"}
-        for levels in (found,) if exact else _finer(instance, score, found):
+        for levels in (found,) if exact or clock.over() else _finer(instance, score, found):
             alloc = Allocation(
                 instance,
                 notion,
@@ -79,6 +80,10 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
             if error <= EXACT:
                 break
         if error <= SHARP or exact:
+            break
+        if best is not None and clock.over():
+            last = {"step": "time limit", "gap": certificate.gap, "residual": certificate.residual}
+            best = best.with_(steps=(*best.steps, last))
             break
         tried.append({"step": way, "gap": certificate.gap, "residual": certificate.residual})
     if best is None:
@@ -128,23 +133,10 @@ def max_min(
         where = np.ix_(users_here, servers_here)
         part = Part(instance, score, users_here, servers_here, capped[users_here])
         counting = _counting(progress, done, users)
-        level: Levels | None = None
-        if len(servers_here) == 1 and way in OURS:
-            level = part.filled()
-        first = way in ("kept", "refined") or (way == "auto" and (few or part.soon()))
-        if level is None and first:
-            level = part.kept(counting, way == "refined")
-        if level is None and way in ("auto", "careful", "interior"):
-            level = part.interior(tasks[where], way == "careful")
-        if level is None and way == "auto" and not first:
-            level = part.kept(counting)
-        if level is None and way == "interior":
-            raise SolverFailure(NOT_APART)
-        if level is None:
-            try:
-                level = _by_programs(part.instance, notion, part.score, way, counting)
-            except SolverFailure as fault:
-                raise SolverFailure("; ".join([*part.faults, str(fault)])) from fault
+        try:
+            level = _of_part(part, notion, tasks[where], way, few, counting)
+        except clock.OutOfTime:
+            level = part.late(tasks[where])
         tasks[where], capped[users_here], told = level.tasks, part.capped, done
         for prices, step in zip(level.level_prices, level.steps, strict=True):
             mine = Behind.of(instance, score, part, prices, behind)
@@ -161,6 +153,39 @@ def max_min(
         parts.extend((*rest, behind, few) for rest in reversed(left))
         done += len(users_here) - remain
     return in_order(instance, tasks, found)
+
+
+def _of_part(
+    part: Part,
+    notion: Any,
+    before: Floats,
+    way: str,
+    few: bool,
+    counting: Callable[[int, int], None] | None,
+) -> Levels:
+    """The next level of a part, or all of them, by the first engine that finds any."""
+    clock.tick()
+    level: Levels | None = None
+    if len(part.servers) == 1 and way in OURS:
+        level = part.filled()
+    first = way in ("kept", "refined") or (way == "auto" and (few or part.soon()))
+    if level is None and first:
+        level = part.kept(counting, way == "refined")
+    if level is None and way in ("auto", "careful", "interior"):
+        level = part.interior(before, way == "careful")
+    if level is None and way == "auto" and not first:
+        level = part.kept(counting)
+    if level is None and way == "interior":
+        raise SolverFailure(NOT_APART)
+    if level is not None:
+        return level
+    clock.tick()
+    try:
+        return _by_programs(part.instance, notion, part.score, way, counting)
+    except clock.OutOfTime:
+        raise
+    except SolverFailure as fault:
+        raise SolverFailure("; ".join([*part.faults, str(fault)])) from fault
 
 
 def _finer(instance: Instance, score: Floats, found: Levels) -> Iterator[Levels]:

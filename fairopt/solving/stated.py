@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import certify, judged
@@ -78,6 +79,7 @@ def one_program(
         if error <= how.gap or notion.judgeless:
             break
     if best is None:
+        clock.tick()
         failures = failures or ["none of ours can state the program"]
         raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
     return best.with_(steps=tuple(steps))

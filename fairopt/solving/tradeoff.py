@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.allocation import Allocation
+from fairopt.certificates.guessed import with_prices
 from fairopt.certificates.proof import nearer
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.certificates.tradeoff import keeps_equalities, measure
@@ -16,7 +18,7 @@ from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair, Tradeoff
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.penalties import method as interior
-from fairopt.solving.engines.point import Point, fitted
+from fairopt.solving.engines.point import Point, divided, fitted
 from fairopt.solving.prices import normalised
 
 NEAR = 1e-7
@@ -49,6 +51,8 @@ def tradeoff(instance: Instance, notion: Tradeoff, score: Floats, how: How) -> A
         ladder.nearer()
         if solver not in ("auto", "highs") and ladder.error > ladder.gap and ladder.plain:
             ladder.same_as_alpha_fair(how)
+    if ladder.best is None and clock.over():
+        ladder.late()
     if ladder.best is None:
         raise SolverFailure("no solver gave an answer: " + "; ".join(ladder.failures))
     return ladder.best.with_(steps=tuple(ladder.steps))
@@ -126,6 +130,8 @@ class _Ladder:
         score = self._score()
         unit = units.max_min(Question.of(self.inner, score, max(self.terms.alpha, 1.0), True))
         for settings in conic.ladder(solver, linear):
+            if clock.over():
+                return
             try:
                 program = compiled.tradeoff(self.notion, self.inner, score, unit)
                 point, status = conic.run(program, self.inner, settings)
@@ -136,6 +142,15 @@ class _Ladder:
             self._judge(settings.label, point, status)
             if self.error <= self.gap:
                 break
+
+    def late(self) -> None:
+        """The time is over and nothing was found: every server divided, if no form is hard."""
+        if not (self.terms.equal_across or self.terms.equal_within):
+            tasks = divided(self.instance)
+            alloc = with_prices(Allocation(self.instance, self.notion, tasks, score=self.score))
+            assert alloc.prices is not None and alloc.limit_prices is not None
+            step = {"step": "time limit", "status": "every server divided by weight"}
+            self._keep(step, tasks, alloc.prices, alloc.limit_prices)
 
     def _score(self) -> Floats:
         """(N, I) scores on the servers solved for."""

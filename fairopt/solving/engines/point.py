@@ -100,3 +100,11 @@ def fitted(instance: Instance, tasks: Floats, within: float = 0.0) -> Floats:
         over = tasks.sum(axis=1) / instance.limit
         tasks = tasks / np.where(over > 1 + within, over, 1.0)[:, None]
     return tasks
+
+
+def divided(instance: Instance) -> Floats:
+    """Tasks (N, I) when every server is divided by the weights of its users, whatever they need."""
+    weight = np.where(instance.eligible, instance.weight[:, None], 0.0)
+    everybody = weight.sum(axis=0)
+    part = weight / np.where(everybody > 0, everybody, 1.0)
+    return fitted(instance, part * np.where(instance.eligible, instance.alone, 0.0))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.instance import Floats
 from fairopt.solving.engines.again.curvature import LIMIT, Curvature
 from fairopt.solving.engines.again.matching import Start
@@ -98,7 +99,7 @@ class _Method:
         number, error, p = 0, np.inf, self.layout.least(self.layout.cost(self.money))
         p = np.maximum(p, 1e-9 * float(np.median(p)))
         before = np.inf
-        while number < ROUNDS:
+        while number < ROUNDS and not clock.over():
             number += 1
             taken = self._round(p, before)
             if taken is None:

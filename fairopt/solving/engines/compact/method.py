@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.instance import Floats
 from fairopt.solving.engines.compact.rows import Rows
 from fairopt.solving.engines.compact.state import Direction, Left, State, solver
@@ -124,7 +125,7 @@ class _Method:
     def _descend(self, state: State, enough: float) -> State:
         """Predictor-corrector steps until the error no longer falls; the best state met."""
         best, least, worse = state, np.inf, 0
-        for _ in range(MOST):
+        for _ in clock.steps(MOST):
             left = self._left(state)
             error = self._error(state, left)
             if not error < np.inf:

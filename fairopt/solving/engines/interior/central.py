@@ -23,6 +23,7 @@ import numpy as np
 from scipy.sparse import block_array, csr_array
 from scipy.sparse.linalg import splu
 
+from fairopt import clock
 from fairopt.instance import Floats, Ints
 from fairopt.solving.engines.interior.limit_money import cut
 from fairopt.solving.engines.point import Point, Question
@@ -234,6 +235,7 @@ class _Path:
         residual, parts = self._residual(state, aims, tau)
         norm = float(np.linalg.norm(residual))
         for rounds in range(most):
+            clock.tick()
             if float(np.abs(residual).max()) <= enough:
                 return state, rounds
             step = self._step(state, parts, -residual)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines import units
 from fairopt.solving.engines.interior.layout import layout_of
@@ -138,7 +139,7 @@ class _Leveling:
         pairs = int(np.sum(layout.mask > 0)) if isinstance(layout.mask, np.ndarray) else self.y.size
         size = pairs + int(live.sum()) + len(w) + int(lim.sum())
         done, settled, least, stalled = False, 0, np.inf, 0
-        for _ in range(MOST):
+        for _ in clock.steps(MOST):
             cost = layout.cost(self.lam)
             p = self.v - self.omega
             dual = (cost - layout.spread(p) - self.nu) * layout.mask

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.instance import Floats
 from fairopt.solving.engines.interior.limit_money import cut
 from fairopt.solving.engines.interior.marginal import MarginalValue
@@ -103,7 +104,7 @@ class _Method(Measures):
     def run(self) -> Point | None:
         now, since, lowest = self._start(), 0, 1.0
         money: Floats | None = None
-        for iteration in range(MOST if self.timed is None else MOST_TIMED):
+        for iteration in clock.steps(MOST if self.timed is None else MOST_TIMED):
             now, price = self._classified(now)
             paid = self.marginal.money(price, now.x, self._of_limit(now))
             # limit the fall of money per iteration: a price that is much too low for one iteration
@@ -140,6 +141,8 @@ class _Method(Measures):
             if moved is None:
                 break
             now = moved
+        if self.best is None and clock.over():
+            self.best = self._kept(now, self._residual(now).cost)
         return None if self.best is None else self._point(*self.best)
 
     # -- one iteration ------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.point import Point, Question
 
@@ -225,6 +226,7 @@ def _dealt(division: _Division, curved: _Division, theta: Floats | None) -> Floa
     times = float(division.weight.sum() / curved.weight.sum())
     before = np.inf
     for rounds in range(ROUNDS):
+        clock.tick()
         miss = wanted - division.used(theta)
         error = float(np.abs(miss / wanted).max())
         if error < CLOSE or (error < 1e-11 and error > 0.5 * before):

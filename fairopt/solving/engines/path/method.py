@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.instance import Floats
 from fairopt.solving.engines.path import limits, start
 from fairopt.solving.engines.path.basis import Basis
@@ -62,7 +63,7 @@ class Path(Basis):
     def _descended(self, state: Floats, enough: float) -> tuple[Floats, float]:
         """Steps at one exponent, until the error is small enough or nothing is gained."""
         best, least, mark, worse, lowest = state, np.inf, np.inf, 0, np.inf
-        for _ in range(MOST):
+        for _ in clock.steps(MOST):
             state, moved = limits.lowered(self, state)
             missing = self.missing(state)
             error = self.error(state, missing)

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.penalties.centring import Direction, Left, State
@@ -112,7 +113,7 @@ class _Method:
     def descend(self, state: State, enough: float) -> State:
         """Predictor-corrector steps until the error no longer falls; the best state met."""
         best, least, worse = state, np.inf, 0
-        for _ in range(MOST):
+        for _ in clock.steps(MOST):
             left = self.residuals(state)
             error = self.error(state, left)
             if not np.isfinite(error):

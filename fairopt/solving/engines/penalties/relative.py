@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.penalties.ground import Ground
@@ -94,7 +95,7 @@ class _Path(Unknowns):
     def descend(self, enough: float) -> float:
         """Predictor-corrector steps until the error no longer falls; keeps the best state."""
         best, least, since = self.state(), np.inf, 0
-        for iteration in range(MOST):
+        for iteration in clock.steps(MOST):
             left = Left(self)
             if not np.isfinite(left.error):
                 break

@@ -18,6 +18,7 @@ from scipy.linalg import lstsq
 from scipy.sparse import block_array, coo_array, csc_array, eye_array
 from scipy.sparse.linalg import splu
 
+from fairopt import clock
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.interior.limit_money import cut
 from fairopt.solving.engines.point import Point, Question
@@ -252,6 +253,7 @@ class _Frame:
         if len(held) > DENSE and ties > len(full) + len(capped):
             return None  # more ties than prices to keep them, and the factors would be dense
         for _ in range(most):
+            clock.tick()
             residual, jacobian = self._system(state, held, full, capped)
             size = float(np.abs(residual).max(initial=0.0))
             if not np.isfinite(size):

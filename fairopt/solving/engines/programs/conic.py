@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.errors import BadInput, Fault, MissingExtra, SolverFailure, UsageError
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
@@ -88,6 +90,8 @@ BOUND = 1e-6
 """part by which a mixed-integer optimum may differ from what its own bound says"""
 _MODULE = {"clarabel": "clarabel", "ecos": "ecos", "scs": "scs", "highs": "highspy"}
 SOLVERS = tuple(_LADDERS)
+TIMED = {"CLARABEL": "time_limit", "SCS": "time_limit_secs", "HIGHS": "time_limit"}
+"""what a solver calls the seconds that it may take"""
 
 
 def ladder(solver: str, linear: bool) -> tuple[Settings, ...]:
@@ -173,7 +177,7 @@ def ended(program: Program, settings: Settings) -> Any:
         with warnings.catch_warnings():
             # cvxpy warns of inaccurate answers; here the certificate judges them
             warnings.simplefilter("ignore")
-            problem.solve(solver=settings.solver, warm_start=False, **dict(settings.options))
+            problem.solve(solver=settings.solver, warm_start=False, **_timed(settings))
     except (cp.SolverError, ArithmeticError, ValueError) as error:
         others = solvers_for(problem)
         if settings.solver.lower() in set(SOLVERS) - set(others):
@@ -187,6 +191,13 @@ def ended(program: Program, settings: Settings) -> Any:
     if problem.is_mixed_integer() and problem.status == "optimal":
         bounded(problem, settings)
     return problem
+
+
+def _timed(settings: Settings) -> dict[str, Any]:
+    """The options of a solver, and the time that is left for it; ECOS knows no limit."""
+    name, left = TIMED.get(settings.solver), clock.left()
+    clock.tick()
+    return {**dict(settings.options), **({name: left} if name and left < math.inf else {})}
 
 
 def bounded(problem: Any, settings: Settings) -> None:

@@ -21,11 +21,13 @@ nothing, and is given back at the end.
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.solving.engines import units
@@ -94,7 +96,12 @@ def levels(
         )
 
     while free.any():
-        t, tasks, money, limits, worth = model.highest()
+        try:
+            t, tasks, money, limits, worth = model.highest()
+        except clock.OutOfTime:
+            if not steps:
+                raise
+            break  # the tasks of the last level are an answer
         stopped = free & (model.ceiling <= t)
         if stopped.any():
             level[stopped] = model.ceiling[stopped]
@@ -226,12 +233,15 @@ class _Model:
 
     def _run(self) -> None:
         """Run; if that fails, from scratch, then with a little room below the frozen users."""
+        if clock.left() < math.inf:
+            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + clock.left())
         self.highs.run()
         if self.highs.getModelStatus() == self.limit:
             self._longer()
         for room in (0.0, *KEPT):
             if self.highs.getModelStatus() == self.optimal:
                 return
+            clock.tick()
             self.highs.clearSolver()
             for n in np.flatnonzero(self.frozen).tolist() if room else ():
                 self.highs.changeRowBounds(n, float(self.least[n]) * (1 - room), np.inf)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats
 from fairopt.solving.engines.point import Point, Question
@@ -85,7 +86,7 @@ def maximum(gain: Floats, use: Any, room: Floats, most: Floats) -> tuple[Floats,
     both = hstack([rows, eye_array(len(room))], format="csc")
     x, y, slack = np.zeros(len(gain)), np.zeros(len(room)), room.copy()
     loud, wide = 1.0, 1.0
-    for _ in range(ROUNDS):
+    for _ in clock.steps(ROUNDS):
         reduced = np.concatenate([gain - rows.T @ y, -y])
         low = -wide * np.concatenate([x, slack])
         high = wide * np.concatenate([most - x, np.full(len(room), np.inf)])
@@ -97,6 +98,7 @@ def maximum(gain: Floats, use: Any, room: Floats, most: Floats) -> tuple[Floats,
             b_eq=wide * (room - rows @ x - slack),
             bounds=np.column_stack([low, high]),
             method="highs-ds",
+            options={"time_limit": clock.left()},
         )
         if result.status != 0:
             if loud == 1.0:

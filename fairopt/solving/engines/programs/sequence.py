@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.program import Heights, Program
@@ -69,6 +70,7 @@ def programs(
     steps: list[dict[str, Any]] = []
     point = None
     while free.any():
+        clock.tick()
         rising = heights(instance, score, _unit(instance, alone, free, level))
         program, point, status = _solved(instance, rising, free, level, settings)
         multiplier = np.abs(np.asarray(program.definition[0].dual_value, dtype=np.float64).ravel())

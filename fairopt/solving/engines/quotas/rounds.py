@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.errors import SolverFailure
 from fairopt.formulas.lowered import Lowered
 from fairopt.formulas.targets import Jump, Point, Tree
@@ -135,6 +136,7 @@ class _Run:
         free = self.asked.rank == rank
         point = Point.start(self.asked.tree, self.share - self.base, free)
         while point.free.any():
+            clock.tick()
             point, jump, ended = self._piece(point)
             stopped = self._stopped(point) if ended else np.zeros_like(free)
             if ended and jump < 1 and not stopped.any():

@@ -21,6 +21,7 @@ from typing import Protocol
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.instance import Floats
 from fairopt.solving.engines.smoothed.prices import Prices
 from fairopt.solving.engines.smoothed.sharp import Sharp, Step, longest
@@ -94,7 +95,7 @@ def follow(
     keep : called after every iteration, with the place from which `follow` would go on.
     """
     most = MOST if most is None else most
-    while now.iterations < most:
+    while now.iterations < most and not clock.over():
         if not _go_on(now, capacity, last, close, most):
             break
         now.iterations += 1

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.solving.engines.water.per_server import per_server_drf
@@ -103,6 +104,8 @@ def run(
     restless = list(order)
     taken = 0
     while restless:
+        if clock.over():
+            raise clock.OutOfTime(f"the time limit was reached in step {taken}", x)
         turn = restless if random is None else [restless[int(random.integers(len(restless)))]]
         for i in list(turn):
             if one_step(instance, part, x, i):

@@ -11,6 +11,7 @@ from itertools import product
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.errors import UsageError
 from fairopt.instance import Floats
 
@@ -93,6 +94,7 @@ def enumerate_all(part: Floats, weight: Floats, limit: Floats) -> list[Point]:
     found: list[Point] = []
     ones = np.ones(len(part))
     for map_ in product(*sets):
+        clock.tick()
         for sign in (1.0, -1.0):
             tasks = at_map(part, weight, limit, map_, sign * ones)
             if tasks is None:

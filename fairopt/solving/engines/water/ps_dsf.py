@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.answer import Answer
@@ -26,12 +27,17 @@ def solve(instance: Instance, notion: Any) -> Answer:
     """
     order = server_order(instance, notion.order)
     step: dict[str, Any] = {}
-    if notion.method == "algorithm-1":
-        tasks, steps = algorithm_one.run(instance, order, notion.seed)
-        step.update(engine="algorithm-1", steps=steps)
-    else:
-        tasks, rounds = refill(instance, instance.part_of_row(), order)
-        step.update(engine="refill", rounds=rounds)
+    try:
+        if notion.method == "algorithm-1":
+            tasks, steps = algorithm_one.run(instance, order, notion.seed)
+            step.update(engine="algorithm-1", steps=steps)
+        else:
+            tasks, rounds = refill(instance, instance.part_of_row(), order)
+            step.update(engine="refill", rounds=rounds)
+    except clock.OutOfTime as late:
+        assert late.tasks is not None
+        tasks = late.tasks
+        step.update(engine=notion.method, status=str(late))
     step["order"] = [instance.servers[i] for i in order]
     step["remark"] = "other fixed points may exist; the order of the servers chose this one"
     if notion.seed is not None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.solving.engines.water.one_server import fill
@@ -58,6 +59,8 @@ def refill(
         moved = float((np.abs(x - before) / np.where(total > 0, total, 1.0)[:, None]).max())
         if moved <= STILL:
             return x, done
+        if clock.over():
+            raise clock.OutOfTime(f"the time limit was reached in round {done}", x)
         if done <= rest:
             continue
         if history and moved > 2 * best:
