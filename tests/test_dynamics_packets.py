@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairopt.dynamics import fast
+from fairopt import fast
 from fairopt.dynamics.packets import BLOCK, packet_rates, replicate, simulate_packets
 from fairopt.dynamics.rates import class_rates
 from fairopt.dynamics.replications import generator

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairopt.dynamics import fast
+from fairopt import fast
 from fairopt.dynamics.replications import generator
 from fairopt.dynamics.runs import conserved
 from fairopt.dynamics.task_run import BLOCK, replicate, whole_shares

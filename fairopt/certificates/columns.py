@@ -20,6 +20,8 @@ from fairopt.instance import Bools, Floats, Instance, Ints
 
 DENSE = 20_000
 """entries from which tables are summed up in pieces"""
+FILLED = 12
+"""one in so many columns holds something where sums over the whole table take less"""
 Entries = tuple[Ints, Ints, Floats]
 """row of each entry, position of its column among those asked for, value"""
 
@@ -102,7 +104,7 @@ class Grid:
     def left(self, rhs: Floats, columns: Ints, amount: Floats) -> tuple[Floats, Floats]:
         """(M,) what amounts (k, C) of these columns leave of rows, and (M,) its error."""
         servers, resources = self.shape[1:]
-        dense = len(columns) * resources > DENSE and 4 * len(columns) > self.count
+        dense = len(columns) * resources > DENSE and FILLED * len(columns) > self.count
         if not dense or len(amount) > 2 or self.demand.ndim > 2:
             row, each, entry = self.entries(columns)
             return digits.remainders(rhs, row, entry, amount[:, each])

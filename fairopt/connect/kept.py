@@ -208,6 +208,7 @@ class Kept:
             held,
             float(row.get("weight", 1.0)),
             {node: list(names) for node, names in row.get("pods", {}).items()},
+            together=own.together,
         )
 
     def capacity(self, shape: str, said: Amounts, resources: Sequence[str]) -> Amounts:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.dynamics.fast import inner
+from fairopt.fast import inner
 from fairopt.instance import Floats, Ints
 
 # rules: by how much a packet's tag is above that of its flow's packet before it

@@ -31,11 +31,11 @@ import numpy as np
 
 from fairopt.dynamics import needed
 from fairopt.dynamics import packet_loop as at
-from fairopt.dynamics.fast import loop
 from fairopt.dynamics.loads import pool_parts
 from fairopt.dynamics.replications import Progress, generator
 from fairopt.dynamics.runs import Runs, over_loads, whole_numbers
 from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.fast import loop
 from fairopt.instance import Floats, Instance, Ints
 
 RULES = {"drf": at.DRF, "pf": at.PF, "bmf": at.BMF, "pf-normalised": at.NORMALISED}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.dynamics.fast import inner
+from fairopt.fast import inner
 from fairopt.instance import Floats, Ints
 
 # rules

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from fairopt.dynamics import task_loop as at
-from fairopt.dynamics.fast import loop
 from fairopt.dynamics.rates import class_rates
 from fairopt.dynamics.replications import generator
 from fairopt.errors import UsageError
+from fairopt.fast import loop
 from fairopt.filling.criteria import CRITERIA, FIXED
 from fairopt.filling.schedulers import SCHEDULERS
 from fairopt.filling.units import scaled

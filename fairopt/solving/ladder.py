@@ -28,6 +28,8 @@ STEEPEST = 10.0
 as optimal"""
 NEARLY = 1e-2
 """error of an answer by smoothed prices above which its path is not gone on"""
+MANY = 1_000_000
+"""pairs from which an answer is gone on with before it is judged: that costs a tenth of it"""
 SMALL = 3_000
 """pairs up to which the polish and the central path go before the general solvers"""
 
@@ -203,7 +205,8 @@ class Ladder(Best):
             told = "" if found is None else found.told
             label = "prices, smoothed warily" if wary else "prices, smoothed"
             first = self.record(label, None if found is None else found.point, told)
-            later = first is not None and sight(first.alloc) > enough
+            many = len(self.question.pairs[0]) >= MANY
+            later = first is not None and (many or sight(first.alloc) > enough)
             if not later:
                 self.compare(first)
             if found is not None and (later or enough < self.error < NEARLY):

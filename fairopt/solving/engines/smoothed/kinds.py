@@ -193,6 +193,12 @@ class Told(NamedTuple):
 def told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> Told:
     """What is near for whom at prices (I, R) and prices (N,) of limits."""
     size, servers = len(users), len(lam)
+    if users.compiled and mu is None:
+        from fairopt.solving.engines.smoothed import passes  # which loads the compiler
+
+        windows = REACH, CLOSE, SHARED
+        near, close, log_least, money, squares = passes.told(users, lam, windows, tau)
+        return Told(near, np.zeros(size, bool), money, squares, close, log_least)
     near, held = np.empty((servers, size), bool), np.zeros(size, bool)
     close, log_least = np.empty_like(near), np.empty(size)
     money, squares = np.zeros((servers, servers)), np.zeros((servers, servers))

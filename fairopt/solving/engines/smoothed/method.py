@@ -47,11 +47,13 @@ class Found:
     iterations: int
     passes: float
     end: path.Where
+    compiled: bool = False
 
     @property
     def told(self) -> str:
         """The numbers in words."""
-        return f"{self.iterations} iterations, {self.passes:.3g} passes over the users"
+        how = ", compiled" if self.compiled else ""
+        return f"{self.iterations} iterations, {self.passes:.3g} passes over the users{how}"
 
 
 def worthwhile(question: Question, users: int | None = None) -> bool:
@@ -119,7 +121,8 @@ def _found(
         score = np.where(question.instance.eligible, question.score, 0.0).max(axis=1)
         tasks /= score[:, None]
     point = Point(tasks, now.prices.all * capacity, limits)
-    return Found(point, before + now.iterations, now.passes / len(users), now)
+    passes = now.passes / len(users)
+    return Found(point, before + now.iterations, passes, now, users.compiled)
 
 
 def _solved(users: Users, capacity: Floats, sample: int, wary: bool) -> tuple[path.Where, int]:

@@ -56,6 +56,10 @@ def swaying(
     upper = np.triu_indices(resources)
     same = np.where(upper[0] == upper[1], 0.5, 1.0)
     answer = (blocks + blocks.transpose(1, 0, 2, 3))[upper] * same[:, None, None]
+    if users.compiled and mu is None:
+        from fairopt.solving.engines.smoothed import passes  # which loads the compiler
+
+        return passes.sways(users, close, log_least, ties, prices, answer, MOST * tau)
     answer = answer.reshape(len(same), -1)
     places = np.flatnonzero(at)
     for first in range(0, len(places), PIECE):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairopt import fast
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.point import Question
 
@@ -24,6 +25,7 @@ class Users:
     log_score : (N, I) log share per task, or None where all users have one score on all servers
         (it is then part of `log_w` and `demand`: tasks are counted in shares).
     limit : (N,) most tasks, or None where no user has a limit.
+    compiled : whether they are told apart by compiled loops (`passes`).
     """
 
     alpha: float
@@ -32,6 +34,7 @@ class Users:
     eligible: Bools
     log_score: Floats | None = None
     limit: Floats | None = None
+    compiled: bool = False
 
     def __len__(self) -> int:
         return len(self.demand)
@@ -45,6 +48,7 @@ class Users:
             self.eligible[pick] if eligible is None else eligible,
             None if self.log_score is None else self.log_score[pick],
             None if self.limit is None else self.limit[pick],
+            self.compiled,
         )
 
     def chunks(self, size: int = CHUNK) -> list[slice]:
@@ -66,4 +70,6 @@ class Users:
             limit = None if limit is None else limit * unit
         else:
             log_score = np.log(np.where(eligible, question.score, 1.0))
-        return cls(question.alpha, demand, log_w, eligible, log_score, limit), inst.pool / total
+        compiled = fast.chosen(eligible.size)
+        users = cls(question.alpha, demand, log_w, eligible, log_score, limit, compiled)
+        return users, inst.pool / total

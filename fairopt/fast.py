@@ -3,10 +3,15 @@
 The loops are written in the part of Python that numba knows: numbers and NumPy arrays, no objects.
 Nothing in them depends on which of the two runs: no arithmetic is fused or reordered, and random
 numbers come in as arrays. So the bytes of a result are the same with and without numba.
+
+Passes over very many users have a NumPy text as well, which says what they compute and is used
+where numba is not installed, or where there is too little to do (`chosen`). A loop adds in another
+order than NumPy does: both have the same numbers to rounding, and each has its own bytes.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
@@ -18,6 +23,21 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 def available() -> bool:
     """Whether numba is installed."""
     return find_spec("numba") is not None
+
+
+CHOICE = "FAIROPT_COMPILED"
+"""the environment variable that asks for compiled passes (1) or NumPy (0), whatever there is to
+do"""
+MANY = 1_000_000
+"""pairs from which it pays to load the compiler, half a second"""
+
+
+def chosen(pairs: int) -> bool:
+    """Whether passes over so many pairs of users and servers are compiled."""
+    asked = os.environ.get(CHOICE, "")
+    if asked in ("0", "1"):
+        return asked == "1" and available()
+    return pairs >= MANY and available()
 
 
 def inner(plain: FunctionT) -> FunctionT:

@@ -1,0 +1,78 @@
+"""Compiled passes beside the NumPy text that defines them: the same to rounding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt import criteria, fast
+from fairopt.solving.engines.point import Question
+from fairopt.solving.engines.smoothed import kinds, method
+from fairopt.solving.engines.smoothed.sway import swaying
+from fairopt.solving.engines.smoothed.users import Users
+
+pytestmark = pytest.mark.skipif(not fast.available(), reason="numba is not installed")
+
+
+def users(rng, size, alpha, scored):
+    eligible = rng.random((size, 4)) < 0.6
+    eligible[np.arange(size), rng.integers(0, 4, size)] = True
+    log_score = rng.normal(0, 0.1, (size, 4)) if scored else None
+    demand = rng.lognormal(0, 1, (size, 3)) * (rng.random((size, 3)) < 0.8) + 0.01
+    return Users(alpha, demand, rng.normal(size=size), eligible, log_score)
+
+
+@pytest.mark.parametrize("scored", [False, True])
+@pytest.mark.parametrize("tau", [0.3, 1e-3, 1e-8])
+def test_users_are_told_apart_alike(tau, scored):
+    rng = np.random.default_rng(3)
+    some = users(rng, 5_000, 2.0, scored)
+    lam = rng.uniform(0.9, 1.1, (4, 3))
+    lam[1] = lam[0] * (1 + tau * 1e-3)  # a tie
+    plain = kinds.told(some, lam, tau, None)
+    loops = kinds.told(replace(some, compiled=True), lam, tau, None)
+    assert scored or plain.near.sum() > 5_000
+    for name, one in plain._asdict().items():
+        other = getattr(loops, name)
+        if one.dtype == bool:
+            np.testing.assert_array_equal(one, other)
+        else:
+            np.testing.assert_allclose(other, one, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("scored", [False, True])
+def test_the_same_users_sway(scored):
+    rng = np.random.default_rng(4)
+    some = users(rng, 3_000, 0.5, scored)
+    lam = rng.uniform(0.9, 1.1, (4, 3))
+    root = rng.normal(size=(12, 12))
+    inverse = 1e-2 * root @ root.T
+    tau = 0.05
+    seen = kinds.told(some, lam, tau, None)
+    ties = ~np.eye(4, dtype=bool)
+    found = [
+        swaying(each, seen.close, seen.log_least, ties, lam, None, tau, inverse)
+        for each in (some, replace(some, compiled=True))
+    ]
+    assert 100 < found[0].sum() < 2_900
+    np.testing.assert_array_equal(*found)
+
+
+def test_an_answer_says_and_does_what_was_chosen(monkeypatch):
+    rng = np.random.default_rng(5)
+    placement = rng.random((2_000, 3)) < 0.3
+    placement[:, 0] |= ~placement.any(axis=1)
+    demand = rng.lognormal(0, 1, (2_000, 2))
+    inst = fo.Instance(demand, rng.uniform(1, 10, (3, 2)) * 2_000, placement)
+    asked = Question.of(inst, criteria.score(inst, "tasks"), 2.0, False)
+    tasks = []
+    for choice in ("0", "1", "1"):
+        monkeypatch.setenv(fast.CHOICE, choice)
+        found = method.follow(asked)
+        assert found is not None and ("compiled" in found.told) == (choice == "1")
+        tasks.append(found.point.x)
+    assert tasks[1].tobytes() == tasks[2].tobytes()
+    np.testing.assert_allclose(tasks[1].sum(axis=1), tasks[0].sum(axis=1), rtol=1e-8)
