@@ -131,7 +131,9 @@ def _tasks(start: Floats, low: Lowered, due: Floats, priced: Bools) -> Floats | 
     at = rows.indices[rows.indptr[met]]
     x[at], free[at] = low.rhs[met] / rows.data[rows.indptr[met]], False
     full = np.flatnonzero((left <= FULL) & ~alone)
-    scale = np.concatenate([1.0 / due, 1.0 / low.unit[full]])
+    # who is due nothing holds nothing, and is not asked
+    per_due = np.divide(1.0, due, out=np.zeros_like(due), where=due > 0)
+    scale = np.concatenate([per_due, 1.0 / low.unit[full]])
     system = csr_array(diags_array(scale) @ vstack([low.of_user(), rows[full]]))
     wanted = scale * np.concatenate([due, low.rhs[full]])
     for _ in range(TURNS):
