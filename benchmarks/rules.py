@@ -4,17 +4,12 @@
     python -m benchmarks.rules draws 500        random instances with rules of both signs, half of
                                                 them impossible, against linear programs level by
                                                 level and each conflict member by member
-    python -m benchmarks.rules wan DIR          36 traffic matrices of a network; DIR is a copy of
-                                                the public repository harvard-cns/teal
 
 Times are CPU seconds of one process, with one thread; the median and the largest.
 """
 
 from __future__ import annotations
 
-import io
-import json
-import pickle
 import sys
 import time
 from collections import Counter
@@ -117,59 +112,6 @@ def draws(count: int) -> None:
     print(f"max-min and the programs level by level differ by at most {worst:.1e}")
 
 
-class _Plain(pickle.Unpickler):
-    """Reads lists, dicts, numbers and arrays of NumPy, and nothing else that a file may name."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        if module.startswith("numpy") and name in ("_reconstruct", "ndarray", "dtype", "scalar"):
-            return getattr(__import__(module, fromlist=[name]), name)
-        raise pickle.UnpicklingError(f"{module}.{name}")
-
-
-def wan(folder: str) -> None:
-    """All matrices under max-min and proportional fairness, demand times 4."""
-    top = Path(folder)
-    links = json.loads((top / "topologies/B4.json").read_text(encoding="utf-8"))["links"]
-    paths = _read(next((top / "topologies/paths/path-form").glob("B4.json-4-paths*.pkl")))
-    names = [f"{link['source']}>{link['target']}" for link in links]
-    users = {f"{a}to{b}": (a, b) for a, b in paths}
-    modes = {
-        user: [
-            fo.Mode(
-                "-".join(map(str, p)),
-                demand={f"{x}>{y}": 1.0 for x, y in zip(p, p[1:], strict=False)},
-            )
-            for p in paths[pair]
-        ]
-        for user, pair in users.items()
-    }
-    for notion in (fo.MaxMin(**TASKS), fo.ProportionalFair(**TASKS)):
-        times, certified = [], 0
-        for k in range(36):
-            file = top / f"traffic-matrices/real/B4.json_real_{k}_1.0_traffic-matrix.pkl"
-            matrix = _read(file)
-            inst = fo.Instance(
-                np.zeros((len(users), len(names))),
-                [[link["capacity"] for link in links]],
-                limit=[4 * matrix[pair] for pair in users.values()],
-                users=list(users),
-                servers=["network"],
-                resources=names,
-                modes=modes,
-            )
-            seconds, answer = timed(inst, notion)
-            times.append(seconds)
-            certified += answer.certificate is not None and answer.certificate.certified
-        print(
-            f"{notion.name}: {certified} of 36 certified; median {np.median(times):.2f} s, "
-            f"largest {max(times):.2f} s"
-        )
-
-
-def _read(path: Path) -> Any:
-    return _Plain(io.BytesIO(path.read_bytes())).load()
-
-
 if __name__ == "__main__":
     what, *rest = sys.argv[1:] or ["speed"]
-    {"speed": speed, "draws": lambda: draws(int(rest[0])), "wan": lambda: wan(rest[0])}[what]()
+    {"speed": speed, "draws": lambda: draws(int(rest[0]))}[what]()

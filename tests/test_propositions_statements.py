@@ -29,6 +29,9 @@ FOUND = {
     ("kesidis2018/corollary-1-constant", "u constant in i"): 6,
     ("ours/tdm-is-proportional", "no limits"): 40,
     ("ours/merging-servers", "proportional capacity"): 12,
+    ("ours/rules-sharing-incentive", "no own rules"): 6,
+    ("ours/rules-envy-free", "no own rules"): 6,
+    ("ours/rules-strategy-proof", "no rule asks for tasks"): 3,
 }
 HELD = 6
 ROWS = rows_of("kesidis2018", "ours")

@@ -14,7 +14,7 @@ from fairopt.instance import Instance
 from fairopt.propositions.row import Row
 from fairopt.propositions.statement import Statement
 from fairopt.propositions.table import find
-from fairopt.propositions.trials import judged, label
+from fairopt.propositions.trials import built, judged, label
 
 
 def model_of(statement: Statement, without: str, found: dict[str, Any]) -> Model:
@@ -29,7 +29,7 @@ def model_of(statement: Statement, without: str, found: dict[str, Any]) -> Model
     what = label(statement.name, without)
     source = f"Found by `fairopt propositions`, trial {found['trial']}: {found['witness']}"
     return Model(
-        Instance(**found["instance"]),
+        built(found["instance"]),
         cases,
         f"Counterexample to {what}",
         source,

@@ -14,12 +14,11 @@ from typing import Any
 from fairopt import __version__
 from fairopt.errors import FairoptError, UsageError
 from fairopt.files.journal import Journal
-from fairopt.instance import Instance
 from fairopt.propositions.counterexamples import model_of
 from fairopt.propositions.row import Row
 from fairopt.propositions.statement import Statement
 from fairopt.propositions.table import selected
-from fairopt.propositions.trials import chunk, judged, resolved, shrunk
+from fairopt.propositions.trials import built, chunk, judged, resolved, shrunk
 
 CHUNK = 25
 """trials per piece of work: enough to outweigh sending it, few enough to show progress"""
@@ -145,7 +144,7 @@ def _believable(work: Work, result: Any) -> bool:
     function, (statement, without, *rest) = work
     try:
         if function is shrunk:
-            found, bad = resolved(statement), Instance(**result["instance"])
+            found, bad = resolved(statement), built(result["instance"])
             again = judged(found, bad, result["seed"])
             told = result["trial"], result["margin"], result["witness"]
             return (

@@ -35,6 +35,7 @@ _STATING = (
     "ours",
     "ours_prices",
     "ours_tradeoff",
+    "own_rules",
 )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,10 @@ import numpy as np
 
 from fairopt.allocation.check import Check
 from fairopt.errors import FairoptError
+from fairopt.files.own_rules import read_rules
 from fairopt.instance import Instance
+from fairopt.instance.reading import Faults
+from fairopt.instance.rules.plain import rule_tables
 from fairopt.propositions.statement import Statement, Undecided
 from fairopt.propositions.table import find
 
@@ -154,13 +158,26 @@ def shrunk(
 
 
 def plain(instance: Instance) -> dict[str, Any]:
-    """The fields of an instance as lists; `Instance(**plain(instance))` is the instance."""
+    """The fields of an instance as lists, and own rules as tables; `built` is the way back."""
     fields = {name: getattr(instance, name) for name in instance.__dataclass_fields__}
+    fields["rules"] = rule_tables(instance.rules) or None
     return {
-        name: value.tolist() if isinstance(value, np.ndarray) else list(value)
+        name: value.tolist()
+        if isinstance(value, np.ndarray)
+        else value
+        if isinstance(value, dict)
+        else list(value)
         for name, value in fields.items()
         if value is not None  # no quotas, no modes
     }
+
+
+def built(told: Mapping[str, Any]) -> Instance:
+    """The instance of which these are the fields (`plain`)."""
+    faults = Faults("instance")
+    rules = read_rules(told.get("rules", {}), faults)
+    faults.stop()
+    return Instance(**{**told, "rules": rules})
 
 
 def resolved(statement: Statement | str) -> Statement:

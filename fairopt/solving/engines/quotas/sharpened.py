@@ -151,10 +151,12 @@ def _tasks(
     moves, both = np.append(free, levels > 0), np.append(x, levels)
     # a row without a price may be left a little, if it is not overrun
     binds = (left <= FULL) & ~alone & priced
+    # who is due nothing holds nothing, and is not asked
+    per_due = np.divide(1.0, due, out=np.zeros_like(due), where=due > 0)
     for _ in range(ROWS):
         full = np.flatnonzero(binds)
         nothing = csr_array((len(full), len(levels)))
-        scale = np.concatenate([1.0 / due, 1.0 / low.unit[full]])
+        scale = np.concatenate([per_due, 1.0 / low.unit[full]])
         system = csr_array(diags_array(scale) @ vstack([first, hstack([rows[full], nothing])]))
         wanted = scale * np.concatenate([np.zeros(users), low.rhs[full]])
         for _ in range(TURNS):

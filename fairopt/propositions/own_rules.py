@@ -1,0 +1,129 @@
+"""Ours: what own rules leave of the properties of dominant shares on one pool.
+
+An answer is Pareto-optimal within its rules (docs/maths/own-rules.md); sharing incentive and
+envy-freeness hold without rules alone, and a `least` in tasks rewards lies, as a guarantee does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+
+from fairopt import properties
+from fairopt.allocation.check import Check
+from fairopt.formulas.lowered import lower
+from fairopt.instance import Instance
+from fairopt.instance.rules import Rule, Term
+from fairopt.notions import MaxMin
+from fairopt.propositions import draws
+from fairopt.propositions.statement import Hypothesis, certified, stated
+
+NOTION = MaxMin()
+LIES = 10
+"""lies tried in one trial"""
+NEAR = 1e-5
+"""relative: a smaller gain may be due to tolerances"""
+
+
+@dataclass(frozen=True)
+class Ruled(draws.Small):
+    """Small instances with one rule over the tasks of some users, which alone it does not stop.
+
+    Parameters
+    ----------
+    least : part of the instances in which the rule asks, else it allows.
+    """
+
+    least: float = 0.5
+
+    def __call__(self, rng: np.random.Generator) -> Instance:
+        inst = super().__call__(rng)
+        alone = inst.alone.sum(axis=1)
+        n = int(rng.integers(len(alone)))
+        some = rng.random(len(alone)) < 0.5
+        some[n] = True
+        part = float(rng.choice((0.2, 0.4, 0.6, 0.8)))
+        terms = [Term(inst.users[k]) for k in np.flatnonzero(some).tolist()]
+        if rng.random() < self.least:
+            rule = Rule("asked", least=part * float(alone[n]), terms=terms)
+        else:
+            rule = Rule("allowed", most=part * float(alone[some].max()), terms=terms)
+        return inst.replace(rules=[rule])
+
+
+def no_rules(inst: Instance) -> bool:
+    """No rule of one's own."""
+    return inst.rules is None
+
+
+def none_asks(inst: Instance) -> bool:
+    """No rule asks for anything."""
+    return all(rule.sense == "most" for rule in inst.rules or ())
+
+
+POOL = draws.Small(servers=(1, 1), resources=(1, 2), weight_decades=0.0)
+WITHOUT = Ruled(servers=(1, 1), resources=(1, 2), weight_decades=0.0)
+NO_RULES = Hypothesis("no own rules", no_rules, WITHOUT)
+
+
+@stated(
+    name="ours/rules-pareto",
+    words="an answer is Pareto-optimal within its own rules",
+    source="ours, own rules",
+    draw=Ruled(),
+    notion=NOTION,
+)
+def _pareto(inst: Instance, seed: int) -> Check:
+    """One linear program: nobody gets less, and all together as much more as can be."""
+    answer = certified(inst, NOTION)
+    low = lower(inst, answer.score)
+    share = low.of_user()
+    goal = share.T @ (1.0 / answer.shares)
+    found = linprog(
+        -goal,
+        A_ub=np.vstack([low.matrix.toarray(), -share.toarray()]),
+        b_ub=np.concatenate([low.rhs, -answer.shares * (1 - NEAR / 1000)]),
+        method="highs",
+    )
+    gain = -float(found.fun) - len(inst.users) if found.status == 0 else np.nan
+    return Check.of("pareto-optimal within its rules", gain, NEAR, f"more by {gain:.2g} in all")
+
+
+@stated(
+    name="ours/rules-sharing-incentive",
+    words="under max-min of dominant shares on one pool everybody runs at least what its part of "
+    "the pool would let it",
+    source="ours, own rules",
+    draw=POOL,
+    hypotheses=(NO_RULES,),
+    notion=NOTION,
+)
+def _sharing(inst: Instance, seed: int) -> Check:
+    return properties.sharing_incentive(certified(inst, NOTION))
+
+
+@stated(
+    name="ours/rules-envy-free",
+    words="under max-min of dominant shares on one pool nobody prefers what another holds",
+    source="ours, own rules",
+    draw=POOL,
+    hypotheses=(NO_RULES,),
+    notion=NOTION,
+)
+def _envy(inst: Instance, seed: int) -> Check:
+    return properties.envy_free(certified(inst, NOTION))
+
+
+@stated(
+    name="ours/rules-strategy-proof",
+    words="under max-min of dominant shares on one pool no lie about demand lets anybody run more",
+    source="ours, own rules",
+    draw=POOL,
+    hypotheses=(Hypothesis("no rule asks for tasks", none_asks, WITHOUT),),
+    notion=NOTION,
+)
+def _lies(inst: Instance, seed: int) -> Check:
+    certified(inst, NOTION)
+    return properties.strategy_proof(inst, NOTION, trials=LIES, seed=seed)
