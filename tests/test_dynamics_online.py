@@ -150,3 +150,38 @@ def test_refused():
     with pytest.raises(BadInput, match="2 faults"):
         simulate_online(TWO, frameworks=0, replications=0)
     assert fo.BadInput is BadInput
+
+
+def test_ledgers_take_turns_where_drf_forgets():
+    # one task at a time: what ran a moment ago does not count for DRF, and does for a ledger
+    one = fo.Instance([[1], [1]], [[1]], users=["A", "B"])
+    asked = {"frameworks": 1, "tasks_per_job": 4, "times": "given", "replications": 1}
+    names = ("drf", "kueue:half=9", "slurm:half=9", "condor:half=9", "karma:alpha=.5")
+    stay = {
+        each.scheduler: sorted(e.mean for e in each.stay.values())
+        for each in simulate_online(one, names, **asked)
+    }
+    assert stay["drf"] == [4, 8]
+    for name in names[1:]:
+        assert stay[name] == [7, 8], name
+
+
+def test_a_ledger_follows_weights():
+    one = fo.Instance([[1], [1]], [[1]], users=["A", "B"], weight=[3, 1])
+    asked = {"frameworks": 1, "tasks_per_job": 30, "times": "given", "replications": 1}
+    (found,) = simulate_online(one, ["kueue:half=1000"], **asked)
+    # A runs three tasks for one of B, and B alone after that
+    assert found.stay["A"].mean == pytest.approx(40, abs=2) and found.stay["B"].mean == 60
+
+
+@pytest.mark.parametrize("name", ["window", "budget:most=1", "kueue:haf=1", "slice"])
+def test_ledgers_that_cannot_run_online(name):
+    one = fo.Instance([[1], [1]], [[1]])
+    with pytest.raises(UsageError, match="polic"):
+        simulate_online(one, [name], replications=1)
+
+
+def test_karma_online_wants_one_resource():
+    two = fo.Instance([[1, 1], [1, 1]], [[2, 2]])
+    with pytest.raises(UsageError, match="one resource"):
+        simulate_online(two, ["karma:alpha=.5"], replications=1)

@@ -119,3 +119,12 @@ def test_who_does_not_know_it_says_so():
     promised = fo.Quotas(guarantees=[fo.Guarantee("B", "cpu", 1)])
     with pytest.raises(UsageError, match="guarantees"):
         fo.solve(late().replace(quotas=promised), fo.MaxMin())
+
+
+def test_a_horizon_counts_what_was_had_before_it():
+    whole = fo.horizon(late(None).replace(start=[0, 3]), {"A": [9, 9], "B": [0, 9]})
+    found = fo.solve(whole.instance, fo.MaxMin("tasks"))
+    assert found.certificate.certified
+    assert found.levels.min() == pytest.approx(found.levels[0]) or found.totals[1] == 0
+    without = fo.solve(whole.instance.replace(start=None), fo.MaxMin("tasks"))
+    assert found.totals[0] >= without.totals[0] and found.totals[1] < without.totals[1]

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     "schedulers",
     multiple=True,
     metavar="NAME",
-    help="A scheduler of `fairopt fill`; default those of Table II. May be repeated.",
+    help="A scheduler of `fairopt fill`, or a ledger of `fairopt replay` such as kueue:half=24 (in "
+    "units of time); default those of Table II. May be repeated.",
 )
 @click.option(
     "--offers",

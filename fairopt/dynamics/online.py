@@ -4,7 +4,8 @@ A user is a queue of frameworks that run one after another; a framework is `task
 each of which runs to its end on the machine that it was given. After every arrival and every end of
 a task the scheduler of `fairopt.filling` places waiting tasks until nothing more fits. Offers are
 *characterised* (one task at a time, as `fill` does) or *coarse*: all that is left of the machine
-chosen goes to the user chosen, which starts as many of its waiting tasks as fit. The measure is the
+chosen goes to the user chosen, which starts as many of its waiting tasks as fit. A scheduler may be
+a ledger by the name of its policy, which remembers (`remembered`). The measure is the
 total execution time, until the last task has ended, and the use over that time.
 """
 
@@ -21,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.dynamics import needed
+from fairopt.dynamics.remembered import Remembered, is_ledger
 from fairopt.dynamics.replications import Estimate, Progress, estimate, generator, run
 from fairopt.dynamics.runs import CLOSE, whole_numbers
 from fairopt.errors import BadInput, Fault, UsageError
@@ -85,7 +87,8 @@ def simulate_online(
     Parameters
     ----------
     instance : the cluster; limits are on the tasks that run at a time.
-    schedulers : names of `fairopt.filling.SCHEDULERS`.
+    schedulers : names of `fairopt.filling.SCHEDULERS`, or policies such as "kueue:half=24" (of
+        `remembered.KNOWN`; hours are the unit of time).
     offers : of OFFERS.
     frameworks : of each user.
     tasks_per_job : tasks of a framework.
@@ -158,7 +161,10 @@ def _sensible(
 ) -> list[float]:
     """The means by user; refuses what makes no sense."""
     for name in schedulers:
-        find(name, None)
+        if is_ledger(name):
+            Remembered(instance, name)
+        else:
+            find(name, None)
     for what, asked, known in (("offers", offers, OFFERS), ("times", [settings["times"]], TIMES)):
         for name in asked:
             if name not in known:
@@ -234,7 +240,10 @@ class _Run:
         users = len(self.instance.users)
         self.each, self.size = int(piece["frameworks"]), int(piece["tasks_per_job"])
         self.coarse = piece["offers"] == "coarse"
-        self.filler = Filler(self.instance, piece["scheduler"], None, int(piece["seed"]))
+        named = str(piece["scheduler"])
+        self.book = Remembered(self.instance, named) if is_ledger(named) else None
+        scheduler = "drf" if self.book is not None else named
+        self.filler = Filler(self.instance, scheduler, None, int(piece["seed"]))
         self.cluster = self.filler.cluster
         draw = generator(piece["seed"], piece["number"])
         shape = (users, self.each, self.size)
@@ -272,6 +281,8 @@ class _Run:
             time, _, user, position = heapq.heappop(self.heap)
             area += (time - now) * sum(self.running)
             used += (time - now) * (cluster.total - cluster.left)
+            if self.book is not None:
+                self.book.passed(self.running, self.waiting, time - now)
             now = time
             if position < 0:
                 self.begun[user] += 1
@@ -317,9 +328,7 @@ class _Run:
         while any(self.waiting):
             for n, wait in enumerate(self.waiting):
                 cluster.most[n] = min(self.limit[n], self.running[n] + wait)
-            trace: list[dict[str, Any]] = []
-            self.filler.run(self.select, budget=1 if self.coarse else np.inf, trace=trace)
-            for step in trace:
+            for step in (trace := self._chosen()):
                 user = self.instance.users.index(step["user"])
                 position = self.place[step["server"], step["machine"]]
                 spent += self._start(user, position, now)
@@ -332,9 +341,23 @@ class _Run:
                 ):
                     cluster.place(user, position)
                     spent += self._start(user, position, now)
-            if not self.coarse or not trace:
+            if not trace or (self.book is None and not self.coarse):
                 break
         return spent
+
+    def _chosen(self) -> list[dict[str, Any]]:
+        """What the scheduler places next: all that fits, or one task where it must look again."""
+        trace: list[dict[str, Any]] = []
+        if self.book is None:
+            self.filler.run(self.select, budget=1 if self.coarse else np.inf, trace=trace)
+            return trace
+        line = self.book.line(self.running, self.waiting)
+        left = [n for n, wait in enumerate(self.waiting) if wait and not line.out[n]]
+        while left and not trace:
+            user = line.next(left, self.running)
+            self.filler.run(self.select, [user], 1, trace)
+            left.remove(user)
+        return trace
 
     def _start(self, user: int, position: int, now: float) -> float:
         """A task that has been placed runs; its time."""

@@ -79,6 +79,7 @@ def stretched(
         [f"{server}@{name}" for name in slices for server in base.servers],
         base.resources,
         quotas=quotas,
+        start=base.start,
         limit_on=None if most is None else most.transpose(1, 0, 2).reshape(users, -1),
     )
 

@@ -57,13 +57,17 @@ def replay_text(found: Replay, title: str) -> str:
         lines.append(f"and {len(order) - MOST} more users")
     lines += ["", *_ratios(found.ratios, found.policy)]
     if found.finish is not None:
-        marks = found.finish
-        lines.append(
-            f"finish-time fairness of {marks['jobs']:,.0f} jobs: worst {marks['worst']:.4g}, half "
-            f"below {marks['p50']:.4g}, a tenth above {marks['p90']:.4g}, a hundredth above "
-            f"{marks['p99']:.4g}; {100 * marks['above']:.4g} % above 1.05"
-        )
+        lines.append(finish_words(found.finish))
     return "\n".join([*lines, *(f"note: {line}" for line in found.said)])
+
+
+def finish_words(marks: Mapping[str, float]) -> str:
+    """Finish-time fairness of jobs, of what `overtime.finish.measured` says."""
+    return (
+        f"finish-time fairness of {marks['jobs']:,.0f} jobs: worst {marks['worst']:.4g}, half "
+        f"below {marks['p50']:.4g}, a tenth above {marks['p90']:.4g}, a hundredth above "
+        f"{marks['p99']:.4g}; {100 * marks['above']:.4g} % above 1.05"
+    )
 
 
 def _ratios(ratios: Mapping[str, float | None], policy: str) -> list[str]:
@@ -115,4 +119,4 @@ def number(value: Any) -> str:
     return f"{0.0 if abs(value) < 1e-9 else value:.4g}"
 
 
-__all__ = ["horizon_text", "replay_text"]
+__all__ = ["finish_words", "horizon_text", "replay_text"]

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from fairopt.instance.reading import FINITE, POSITIVE, Faults, listed, number, table, text
+from fairopt.report.replay_text import finish_words
 
+MARKS = ("jobs", "worst", "p50", "p90", "p99", "above")
 AMOUNTS = ("wants", "held", "alone", "ledger", "hindsight", "debt")
 
 
@@ -40,6 +42,11 @@ def checked(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     ratios = {}
     for key, value in table(data.get("ratios", {}), "ratios", faults).items():
         ratios[key] = None if value is None else number(value, f"ratios.{key}", faults, FINITE)
+    marks = table(data.get("finish_time_fairness", {}), "finish_time_fairness", faults)
+    finish = {
+        key: number(marks.get(key), f"finish_time_fairness.{key}", faults, FINITE)
+        for key in (MARKS if marks else ())
+    }
     found = {
         "starts": starts,
         "users": users,
@@ -47,7 +54,8 @@ def checked(data: Mapping[str, Any], source: str) -> dict[str, Any]:
         "hours": number(data.get("hours"), "hours", faults, POSITIVE),
         "policy": text(data.get("policy"), "policy", faults),
         "said": [
-            text(line, "said", faults) for line in listed(data.get("said", []), "said", faults)
+            *([finish_words(finish)] if finish and not faults else []),
+            *(text(line, "said", faults) for line in listed(data.get("said", []), "said", faults)),
         ],
     }
     if not users and not faults:
