@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+_SMALL = 100
+"""most pairs of user and server for which the most whole tasks are looked for"""
+
+
 class Comparison(list[dict[str, Any]]):
     """The rows of a comparison: a list of plain data that notebooks show as a table."""
 
@@ -88,7 +92,9 @@ def rows(instance: Instance, seed: int = 0) -> Comparison:
         `totals` {user: tasks}, `efficiency` sum phi_n x_n, `utilisation` {resource: used / capacity
         of all servers}, `least` and `most` of the levels x_n / (phi_n sum_i gamma[n,i]) (one scale
         for all rows, whatever the notion's own criterion), `fails` (names of properties),
-        `properties` {name: {holds, residual, witness}}, `verdict`, `gap`, `residual`. Status
+        `properties` {name: {holds, residual, witness}}, `verdict`, `gap`, `residual`; of schedulers
+        `below_most`, the tasks that they place less than any packing may hold, as is proved, where
+        the cluster is small enough to look at. Status
         "refused" (the notion does not take this instance) and "failed" (no answer) come with
         `reason`.
     """
@@ -109,6 +115,7 @@ def rows(instance: Instance, seed: int = 0) -> Comparison:
                 table.append({**row, "status": "failed", "reason": str(error)})
             else:
                 table.append({**row, **judged(answer)})
+    most = _most(instance)
     for name in SCHEDULERS:
         row = {"name": f"fill:{name}"}
         try:
@@ -117,8 +124,20 @@ def rows(instance: Instance, seed: int = 0) -> Comparison:
             table.append({**row, "parameters": {}, "status": "refused", "reason": str(error)})
             continue
         selection = {"selection": answer.notion["parameters"]["selection"]}
-        table.append({**row, "parameters": selection, **judged(answer)})
+        more = {} if most is None else {"below_most": most - round(float(answer.totals.sum()))}
+        table.append({**row, "parameters": selection, **judged(answer), **more})
     return table
+
+
+def _most(instance: Instance) -> int | None:
+    """No packing holds more whole tasks than this; None for clusters too large to look at here."""
+    from fairopt.filling import optimum
+
+    try:
+        instance.only_plain("the most whole tasks")
+    except UsageError:
+        return None
+    return int(optimum(instance).bound) if len(instance.pairs[0]) <= _SMALL else None
 
 
 def judged(answer: Allocation) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from fairopt.connect import judging, models, plan, plan_rows, problem, sources
+from fairopt.connect import judging, models, plan, plan_rows, problem, sources, whole_plan
 from fairopt.connect.kubernetes import Collector
 from fairopt.connect.together import Together, of_row
 from fairopt.connect.whole_plan import Proving
@@ -186,3 +186,25 @@ def test_models_keep_what_binds_tasks(tables, tmp_path):
     files.write(made, str(tmp_path / "m.toml"))
     again = models.problem(str(tmp_path / "m.toml"))
     assert [own.together for own in again.users] == [Together(4), Together(1, 2)]
+
+
+def test_small_clusters_are_proved_unasked(tmp_path, capsys):
+    from fairopt.cli import run
+
+    (tmp_path / "nodes.csv").write_text("node,count,card\nn,3,3\n")
+    (tmp_path / "teams.csv").write_text("team,tasks,gang,card\ntrain,8,4,1\nweb,9,,1\n")
+    files = [str(tmp_path / name) for name in ("nodes.csv", "teams.csv")]
+    shown = {}
+    for words in ((), ("--whole",), ("--no-whole",)):
+        assert run(["plan", *files, *words]) == 0
+        shown[words] = capsys.readouterr().out
+    assert shown[()] == shown["--whole",]
+    assert "whole tasks proved: nobody is short of a whole task" in shown[()]
+    assert "whole tasks proved" not in shown["--no-whole",]
+
+
+def test_large_clusters_are_proved_when_asked(tables, monkeypatch):
+    assert whole_plan.chosen(tables, None) is not None
+    monkeypatch.setattr(whole_plan, "SMALL", 1)
+    assert whole_plan.chosen(tables, None) is None
+    assert whole_plan.chosen(tables, True) == Proving()

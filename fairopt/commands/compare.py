@@ -123,6 +123,10 @@ def _lines(inst: Any, table: list[dict[str, Any]]) -> tuple[list[list[str]], lis
                 row["verdict"],
             ]
         )
+    below = {row["name"]: row["below_most"] for row in table if "below_most" in row}
+    if below:
+        some = ", ".join(f"{name.removeprefix('fill:')} {x}" for name, x in below.items())
+        notes.insert(0, f"whole tasks below the most that any packing may hold, proved: {some}")
     failing = {name for row in table for name in row.get("fails", ())}
     if failing:
         notes.insert(0, ", ".join(f"{v} {k}" for k, v in SHORT.items() if k in failing))

@@ -166,11 +166,10 @@ def _everyone(inst: Any, trials: int, seed: int) -> tuple[dict[str, Any], list[A
         cells = ["-" if tasks is None else f"{tasks[user]:.6g}" for user in users]
         rest = ["-" if tasks is None else f"{sum(list(tasks.values())[6:]):.6g}"] if more else []
         total = "-" if row["total"] is None else f"{row['total']:.6g}"
-        if row["total"] is None and "bound" in row:
-            total = f"<= {row['bound']:g}"
         spread = "-" if row["sd"] is None else f"{row['sd']:.4g}"
-        lines.append([row["name"], row["selection"], *cells, *rest, total, spread])
-    head = ["scheduler", "selection", *users, *more, "total", "sd of total"]
+        gap = "-" if row.get("gap") is None else f"{row['gap']:.4g}"
+        lines.append([row["name"], row["selection"], *cells, *rest, total, spread, gap])
+    head = ["scheduler", "selection", *users, *more, "total", "sd of total", "to most"]
     return {"trials": trials, "rows": table}, [(head, lines)]
 
 

@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     help="Most rows of each table.",
 )
 @click.option(
-    "--whole",
-    is_flag=True,
-    help="Whole tasks as near to what is due as they go, with a proof or the gap.",
+    "--whole/--no-whole",
+    default=None,
+    help="Whole tasks as near to what is due as they go, proved or with the gap; small clusters "
+    "always have them.",
 )
 @click.option(
     "--seconds",
@@ -74,7 +75,7 @@ def command(
     files: tuple[str, ...],
     notion: str | None,
     rows: int,
-    whole: bool,
+    whole: bool | None,
     seconds: float | None,
     stay: bool,
     within: str | None,
@@ -104,12 +105,13 @@ def command(
         _named_nodes(problem)
     # imported late, as these import the solvers
     from fairopt.connect import plan
-    from fairopt.connect.whole_plan import Proving
+    from fairopt.connect.whole_plan import chosen as chosen_proof
     from fairopt.report.plan_text import plan_text
     from fairopt.whole.proof.judging import GAP, PROVED
 
     with progress.shown("solving") as told, progress.worded("steps") as words:
-        proving = Proving(seconds, words) if whole else None
+        # totals without slack are no place to begin few moves from: there it has to be asked for
+        proving = chosen_proof(problem, False if whole is None and stay else whole, seconds, words)
         if moving is not None:
             moving = replace(moving, seconds=seconds, told=words)
         made = plan.make(problem, chosen, told, proving, moving)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from fairopt import files
 from fairopt.commands import completion, notion_options, output, progress
 from fairopt.commands.grouped import Grouped
 from fairopt.errors import NotCertified, UsageError
+
+if TYPE_CHECKING:
+    from fairopt.whole.proof.answer import WholeTasks
 
 
 @click.command(
@@ -20,6 +23,11 @@ from fairopt.errors import NotCertified, UsageError
 )
 @completion.model_argument
 @notion_options.options
+@click.option(
+    "--optimum",
+    type=click.Choice(("most", "levels")),
+    help="Without a due: most tasks of all, or the fairest levels of the criterion (leximin).",
+)
 @click.option("--case", type=int, metavar="K", help="What is due in the model's case number K.")
 @click.option(
     "--fewest", is_flag=True, help="Only as few tasks short as can be, whoever misses them."
@@ -38,6 +46,7 @@ from fairopt.errors import NotCertified, UsageError
 def command(
     model: str,
     notion: str | None,
+    optimum: str | None,
     case: int | None,
     fewest: bool,
     seconds: float | None,
@@ -49,17 +58,18 @@ def command(
     """Whole tasks of MODEL on single nodes, as near to what everybody is due as they go, proved.
 
     What is due is the answer of the notion, or the key `due` of the users if all have it and no
-    notion is named. `gang` and `per_node` of a user are kept. Exit code 0 means proved, or a gap
-    that is stated; 4 that what is claimed is not proved.
+    notion is named; with --optimum nothing is due. `gang` and `per_node` of a user are kept. Exit
+    code 0 means proved, or a gap that is stated; 4 that what is claimed is not proved.
     """
     # imported late, as these import the solvers
-    from fairopt.report.whole_text import whole_text
     from fairopt.whole.asking import whole
-    from fairopt.whole.proof.answer import dumps
-    from fairopt.whole.proof.judging import judge
 
     problem = files.read(model)
     given = {key: value for key, value in parameters.items() if value is not None}
+    if optimum is not None:
+        if notion is not None or case is not None or fewest or given.keys() - {"criterion"}:
+            raise UsageError("--optimum: found a due beside it; wanted --criterion alone")
+        return _shown(_optimum(problem, optimum, seconds, given), rows, as_json, path)
     due = _due(problem, notion, case, given)
     with progress.worded("steps") as told:
         found = whole(
@@ -71,6 +81,33 @@ def command(
             seconds=seconds,
             told=told,
         )
+    return _shown(found, rows, as_json, path)
+
+
+def _optimum(
+    problem: files.Model, kind: str, seconds: float | None, given: dict[str, Any]
+) -> WholeTasks:
+    """An optimum in whole tasks that needs no due."""
+    from fairopt.whole.optima import optimum
+
+    with progress.worded("steps") as told:
+        return optimum(
+            problem.instance,
+            kind,
+            seconds=seconds,
+            gang=problem.whole.gang or None,
+            per_node=problem.whole.per_node,
+            told=told,
+            **given,
+        )
+
+
+def _shown(found: WholeTasks, rows: int, as_json: bool, path: str | None) -> int:
+    """Print the answer with its verdict, and keep it where it is asked for; the exit code."""
+    from fairopt.report.whole_text import whole_text
+    from fairopt.whole.proof.answer import dumps
+    from fairopt.whole.proof.judging import judge
+
     text = dumps(found)
     if path is not None:
         from fairopt import storage

@@ -14,12 +14,13 @@ from typing import Any
 from fairopt.connect import called, kai
 from fairopt.connect.cluster import Ceiling, Cluster, Undivided, Workload
 from fairopt.connect.fields import Fields, named
+from fairopt.connect.gangs import Bindings
 from fairopt.connect.kueue import KINDS, QUEUE_LABEL, Queues
 from fairopt.connect.kueue_model import with_kueue
 from fairopt.connect.nodes import DELETED, Node, node
 from fairopt.connect.pods import Pod, pod
 from fairopt.connect.streams import ITEMS
-from fairopt.connect.together import Bindings, Together
+from fairopt.connect.together import Together
 from fairopt.connect.volcano import API, GROUP, QUEUE, ROOT, VolcanoQueues
 from fairopt.connect.volcano import KINDS as VOLCANO
 from fairopt.errors import UsageError

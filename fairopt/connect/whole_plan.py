@@ -20,6 +20,7 @@ from fairopt.connect.packing import Packed
 from fairopt.connect.together import Together
 from fairopt.errors import UsageError
 from fairopt.whole.asking import searched, taken_from
+from fairopt.whole.integer import Limits
 from fairopt.whole.levels import proofs_again, share_out
 from fairopt.whole.proof.answer import Asked, WholeTasks
 from fairopt.whole.proof.placement import Nodes, Placement
@@ -27,6 +28,11 @@ from fairopt.whole.proof.problem import Row
 
 if TYPE_CHECKING:
     from fairopt.connect.problem import Problem
+
+
+SMALL = 60
+"""most pairs of workload and shape of nodes for which a plan proves its whole tasks unasked"""
+_UNASKED = Limits(nodes=300, branches=20_000, near=1000, programs=12)
 
 
 @dataclass(frozen=True)
@@ -37,10 +43,29 @@ class Proving:
     ----------
     seconds : the search ends then; None: when nothing better is known to be looked for.
     told : called with words on what is done now.
+    limits : how far the search goes.
     """
 
     seconds: float | None = None
     told: Callable[[str], None] | None = None
+    limits: Limits | None = None
+
+
+def chosen(
+    problem: Problem,
+    whole: bool | None,
+    seconds: float | None = None,
+    told: Callable[[str], None] | None = None,
+) -> Proving | None:
+    """How whole tasks are proved if that is asked, not asked, or (None) not said.
+
+    If nothing is said they are proved on small clusters, no further than ends in about a second;
+    by numbers of branches, so that the same files give the same bytes on every machine.
+    """
+    if whole is None and problem.speed.min() == 1:
+        pairs = int(problem.plain.placement.sum())
+        return Proving(seconds, told, _UNASKED) if pairs <= SMALL else None
+    return Proving(seconds, told) if whole else None
 
 
 def proved(
@@ -56,7 +81,7 @@ def proved(
         raise UsageError("--whole: found kinds of cards of several speeds; wanted one speed")
     wanted = of(problem, answer)
     begin = fitting(wanted, nodes(wanted, packed.machines))
-    found = searched(wanted, begin, how.seconds, told=how.told)
+    found = searched(wanted, begin, how.seconds, how.limits, how.told)
     return _packed(wanted, found.nodes, found.totals), found
 
 

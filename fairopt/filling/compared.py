@@ -48,7 +48,6 @@ def rows(instance: Instance, trials: int = 200, seed: int = 0) -> list[dict[str,
             }
         )
     best = optimum(instance)
-    tasks = None if best.allocation is None else best.allocation.totals.tolist()
     table.append(
         {
             "name": "integer optimum",
@@ -57,9 +56,11 @@ def rows(instance: Instance, trials: int = 200, seed: int = 0) -> list[dict[str,
             "total": best.total,
             "sd": 0.0,
             "bound": best.bound,
-            "tasks": None if tasks is None else dict(zip(instance.users, tasks, strict=True)),
+            "tasks": dict(zip(instance.users, best.allocation.totals.tolist(), strict=True)),
         }
     )
+    for row in table:  # of random schedulers, of their mean
+        row["gap"] = None if row["total"] is None else best.bound - row["total"]
     return table
 
 

@@ -205,6 +205,8 @@ def _verdict(plan: Mapping[str, Any]) -> str:
     proof = plan.get("proof")
     if proof is None:
         return told
+    if not proof["short"] and proof["state"] == "proved":
+        return f"{told}\nwhole tasks proved: nobody is short of a whole task"
     short = f"{counted(proof['short'], 'task')} short of whole parts"
     least = (
         "the least there can be"

@@ -49,6 +49,9 @@ def _users(answer: WholeTasks, most: int) -> str:
                 _part(parts[n]) if problem.whole[n] else "-",
             ]
         )
+    if not asked.parts:  # of the fairest levels nothing is due
+        columns = [*columns[:-4], "tasks"]
+        lines = [[*line[:-4], line[-2]] for line in lines]
     return table_text(columns, lines, len(order) - len(shown), (0,))
 
 

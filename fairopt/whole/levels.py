@@ -272,7 +272,8 @@ class Search:
         level = found[k]
         base = self._base(found, k)
         open_users = [n for n in range(len(base)) if self._open(found, k, n)]
-        if level.measure == PARTS and self._higher(level, base, open_users):
+        first = level.measure == PARTS or not self.problem.parts
+        if first and self._higher(level, base, open_users):
             return True
         return self._fewer(level, base, open_users) or self._exchanged(found, k)
 

@@ -25,8 +25,11 @@ _MOST = 60_000
 """most numbers of tasks on single nodes for which all nodes are one program"""
 _TRIES = 8
 """how often floors are raised by what rounding left short"""
-_ROUNDS, _SOME = 24, 30
-"""how often nodes are filled again, and how many at a time"""
+_FIRST, _ROUNDS, _SOME = 12, 10, 30
+"""how often nodes are filled again, at first and between programs over all patterns that this
+found, and how many nodes at a time"""
+_STALLED, _PROGRAMS = 2, 5
+"""programs over the patterns without anything gained after which the search ends, and in all"""
 
 
 def keep(
@@ -60,15 +63,37 @@ def keep(
     prices = proved(pool, master.prices or empty, limits.branches)
     best = begin
     near = _near(question, pool, master, clock, dear)
-    for attempt, begun in ((_every_node, begin), (_columns, begin), (_nodes, near)):
-        if question.kept(best.nodes()) >= question.most(prices) or clock.over:
+
+    def done() -> bool:
+        return question.kept(best.nodes()) >= question.most(prices) or clock.over
+
+    def take(found: Placement | None) -> bool:
+        nonlocal best
+        better = found is not None and _better(question, found, best)
+        if found is not None and better:
+            best = found
+        return better
+
+    take(near)
+    if not done():
+        take(_columns(question, pool, limits, clock, best))
+    if not done():  # with the patterns of all nodes that are filled again, good or not
+        found = _nodes(question, pool, limits, clock, near, _FIRST, 0)
+        take(found)
+        start(pool, found.nodes())
+    stalled = 0
+    for k in range(_PROGRAMS):
+        if done() or stalled >= _STALLED:
             break
         if told is not None:
-            told("whole numbers of what stays")
+            told(f"what stays: {question.kept(best.nodes())} of at most {question.most(prices)}")
+        gained = take(_columns(question, pool, limits, clock, best))
+        if not done():
+            gained |= take(_nodes(question, pool, limits, clock, best, _ROUNDS, k + 1))
+        stalled = 0 if gained else stalled + 1
+    if not done():
         part = Clock(None if clock.end is None else clock.left() * _SHARE)
-        found = attempt(question, pool, limits, part, best if begun is begin else begun)
-        if found is not None and _better(question, found, best):
-            best = found
+        take(_every_node(question, pool, limits, part, best))
     share_out(best, problem.asked, problem.due)
     return best.nodes(), prices
 
@@ -149,18 +174,25 @@ def _every_node(
 
 
 def _nodes(
-    question: Staying, pool: Pool, limits: Limits, clock: Clock, begin: Placement
-) -> Placement | None:
+    question: Staying,
+    pool: Pool,
+    limits: Limits,
+    clock: Clock,
+    begin: Placement,
+    rounds: int,
+    seed: int,
+) -> Placement:
     """Some nodes at a time filled again, one by one, while the others stay as they are.
 
     Half of them lose something that runs there, or may hold somebody who is short; half are drawn,
-    always alike. It may begin with some users short of their floors.
+    alike for a seed. It may begin with some users short of their floors. What nodes were filled
+    with is added to the pool.
     """
     problem = question.problem
-    draw = random.Random(0)
+    draw = random.Random(seed)
     nodes = [(j, tasks) for j, count, tasks in begin.nodes() for _ in range(count)]
     total = list(begin.total)
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         if clock.over:
             break
         missing = [n for n, f in enumerate(question.floor) if total[n] < f]
@@ -199,6 +231,8 @@ def _nodes(
         now = problem.totals((j, 1, tasks) for (j, _), tasks in zip(here, found, strict=True))
         for k, tasks in zip(chosen, found, strict=True):
             nodes[k] = (nodes[k][0], tasks)
+            j = nodes[k][0]
+            pool.add(j, _kinds(problem, j, problem.classes[j].by_user(tasks)))
         total = [r + m for r, m in zip(rest, now, strict=True)]
     return _trimmed(question, Placement(problem, ((j, 1, tasks) for j, tasks in nodes)))
 

@@ -73,7 +73,7 @@ class Cluster:
         self,
         notion: Notion | None = None,
         *,
-        whole: bool = False,
+        whole: bool | None = None,
         stay: bool = False,
         within: Fraction | float = 0,
         seconds: float | None = None,
@@ -84,7 +84,7 @@ class Cluster:
         Parameters
         ----------
         notion : what is fair; default max-min of dominant shares, queue by queue.
-        whole : prove how near whole tasks come to what is due.
+        whole : prove how near whole tasks come to what is due; None: of small clusters only.
         stay : keep as many running tasks where they are as the totals allow, proved.
         within : with `stay`, the part that everybody may have less, from 0 to 1.
         seconds : of the search for whole tasks; None for as long as it takes.
@@ -100,7 +100,7 @@ class Cluster:
         """
         from fairopt.connect import plan
         from fairopt.connect.stay_plan import Moving
-        from fairopt.connect.whole_plan import Proving
+        from fairopt.connect.whole_plan import chosen
 
         part = Fraction(within) if isinstance(within, Fraction) else Fraction(repr(float(within)))
         if not 0 <= part <= 1:
@@ -109,7 +109,7 @@ class Cluster:
             raise UsageError("within belongs to stay=True")
         if seconds is not None and not (whole or stay):
             raise UsageError("seconds belongs to whole=True or stay=True")
-        proving = Proving(seconds, lambda _: None) if whole else None
+        proving = chosen(self.problem, False if whole is None and stay else whole, seconds)
         moving = Moving(part, None, {}, seconds) if stay else None
         return Plan(plan.make(self.problem, notion, progress, proving, moving))
 

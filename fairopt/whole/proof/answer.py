@@ -23,6 +23,7 @@ SCHEMA = "fairopt/whole/v1"
 LARGEST = 10**15
 """no count, number asked or gang of a file is larger"""
 MULTIPLE, EXACT = "multiple", "exact"
+_KEYS = ("schema", "parts", "users", "classes", "certificate", "stopped")
 _USER = ("due", "taken", "asked", "gang", "tasks")
 _CLASS = ("class", "count", "servers", "capacity", "kinds", "nodes")
 
@@ -38,6 +39,7 @@ class Asked:
     taken : how each due was read: a whole "multiple" of the gang that lies within what is proved of
         it, or the number itself, "exact".
     servers : for each row {server: nodes of it}, in the order in which they are filled.
+    parts : whether whole parts of what is due come first; see `Problem`.
     """
 
     users: tuple[str, ...]
@@ -47,11 +49,12 @@ class Asked:
     gang: tuple[int, ...]
     taken: tuple[str, ...] = ()
     servers: tuple[Mapping[str, int], ...] = ()
+    parts: bool = True
 
     @cached_property
     def problem(self) -> Problem:
         """The same in integers."""
-        return problem(self.users, self.rows, self.due, self.asked, self.gang)
+        return problem(self.users, self.rows, self.due, self.asked, self.gang, self.parts)
 
 
 @dataclass(frozen=True)
@@ -160,6 +163,7 @@ class WholeTasks:
         ]
         return {
             "schema": SCHEMA,
+            **({} if asked.parts else {"parts": False}),
             "users": users,
             "classes": classes,
             "certificate": self.certificate.to_dict(),
@@ -220,7 +224,9 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
     """
     if data.get("schema") != SCHEMA:
         faults.add("schema", shown(data.get("schema")), f"the text '{SCHEMA}'")
-    known_keys(data, ("schema", "users", "classes", "certificate", "stopped"), "", faults)
+    known_keys(data, _KEYS, "", faults)
+    if not isinstance(data.get("parts", True), bool):
+        faults.add("parts", shown(data["parts"]), "true or false")
     users = table(data.get("users"), "users", faults)
     due, taken, asked, gang = [], [], [], []
     for name, given in users.items():
@@ -253,6 +259,7 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
         tuple(gang),
         tuple(taken),
         tuple(servers),
+        bool(data.get("parts", True)),
     )
     try:
         asked_for = found.problem

@@ -39,6 +39,7 @@ class Verdict:
     levels : every level with whether it is proved.
     highest : what the first level that is not proved could be at most; None if all are.
     checks : of the placement and of the prices.
+    parts : whether whole parts of what is due come first; without them only levels count.
     """
 
     state: str
@@ -47,6 +48,7 @@ class Verdict:
     levels: tuple[tuple[Level, bool], ...]
     highest: Fraction | None
     checks: tuple[Check, ...]
+    parts: bool = True
 
     @property
     def proved(self) -> bool:
@@ -60,8 +62,12 @@ class Verdict:
 
     def explain(self) -> str:
         """What is proved, what is open and by how much, in words."""
-        lines = [f"{_WORDS.get(self.state, self.state)}: {self._short()}"]
-        for measure, words in ((claims.PARTS, "whole parts"), (claims.DUES, "all that is due")):
+        measures = [(claims.PARTS, "whole parts"), (claims.DUES, "all that is due")]
+        said = self._short()
+        if not self.parts:
+            measures, said = [(claims.DUES, "levels")], "levels in whole tasks"
+        lines = [f"{_WORDS.get(self.state, self.state)}: {said}"]
+        for measure, words in measures:
             own = [(level, holds) for level, holds in self.levels if level.measure == measure]
             if not own:
                 lines.append(f"  {words}: everybody has it")
@@ -151,7 +157,7 @@ def judge(answer: WholeTasks, limit: int = LIMIT) -> Verdict:
         state = UNPROVED
     else:
         state = PROVED if first is None else GAP
-    return Verdict(state, short, least, proved, highest, tuple(checks))
+    return Verdict(state, short, least, proved, highest, tuple(checks), problem.parts)
 
 
 def _least(problem: Problem, prices: Prices) -> int:

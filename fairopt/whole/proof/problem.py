@@ -89,6 +89,7 @@ class Problem:
     due : tasks that each user is due, exact.
     asked : most tasks of each user; what fits on all nodes where there is no limit.
     gang : tasks that run together or not at all, at least 1.
+    parts : whether whole parts of what is due come first; without them only levels m_n / d_n count.
     """
 
     users: tuple[str, ...]
@@ -96,6 +97,7 @@ class Problem:
     due: tuple[Fraction, ...]
     asked: tuple[int, ...]
     gang: tuple[int, ...]
+    parts: bool = True
     whole: tuple[int, ...] = field(init=False)
     """whole part w of what is due, in whole gangs"""
     full: tuple[int, ...] = field(init=False)
@@ -105,7 +107,7 @@ class Problem:
         refuse(self.users, self.due, self.asked, self.gang)
         w = tuple(k * (d // k) for d, k in zip(self.due, self.gang, strict=True))
         full = tuple(-k * (-d // k) for d, k in zip(self.due, self.gang, strict=True))
-        object.__setattr__(self, "whole", tuple(map(int, w)))
+        object.__setattr__(self, "whole", tuple(map(int, w if self.parts else [0] * len(w))))
         object.__setattr__(self, "full", tuple(map(int, full)))
         most = tuple(a // k * k for a, k in zip(self.asked, self.gang, strict=True))
         object.__setattr__(self, "asked", most)
@@ -164,6 +166,7 @@ def problem(
     due: Sequence[Fraction],
     asked: Sequence[int | None],
     gang: Sequence[int],
+    parts: bool = True,
 ) -> Problem:
     """The problem in integers: each resource in a unit that makes all its amounts whole.
 
@@ -211,4 +214,5 @@ def problem(
             most[n] if a is None else min(a, most[n]) if a >= 0 else a for n, a in enumerate(asked)
         ),
         tuple(gang),
+        parts,
     )
