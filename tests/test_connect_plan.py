@@ -6,6 +6,7 @@ import copy
 import gzip
 import json
 import random
+from fractions import Fraction
 from importlib import resources
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 from fairopt import files
 from fairopt.cli import run
 from fairopt.connect import judging, kinds, plan, plan_rows, problem, shapes, sources
+from fairopt.connect.cluster import Workload
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "kubernetes"
 CLUSTER = str(EXAMPLE / "cluster.json")
@@ -464,3 +466,74 @@ def test_a_model_asks_for_whole_tasks(tmp_path, capsys):
     rows = {row["workload"]: row for row in json.loads(path.read_text())["workloads"]}
     assert (rows["a"]["asked"], rows["a"]["due"], rows["b"]["due"]) == (6, 6.0, 0.0)
     assert run(["verify", str(path)]) == 0
+
+
+# -- words that are true --------------------------------------------------------------------------
+
+
+def test_a_workload_stopped_by_a_quota_is_told_which(tmp_path, capsys):
+    """600 cpu of 1000 may be used: 100 of its own and 500 borrowed, 3 for each task."""
+
+    def quota(name, more):
+        amount = {"name": "cpu", **more}
+        group = {"coveredResources": ["cpu"], "flavors": [{"name": "mig", "resources": [amount]}]}
+        spec = {"cohort": "all", "resourceGroups": [group]}
+        return kueue("ClusterQueue", {"name": name}, spec)
+
+    def kueue(kind, meta, spec):
+        return {
+            "apiVersion": "kueue.x-k8s.io/v1beta1",
+            "kind": kind,
+            "metadata": meta,
+            "spec": spec,
+        }
+
+    status = {
+        "allocatable": {"cpu": "1000", "pods": "500"},
+        "conditions": [{"type": "Ready", "status": "True"}],
+    }
+    container = {"resources": {"requests": {"cpu": "3"}}}
+    template = {"spec": {"containers": [container]}}
+    sets = [{"name": "main", "count": 300, "template": template}]
+    items = [
+        {
+            "kind": "Node",
+            "metadata": {"name": "n1", "labels": {"kind": "mig"}},
+            "status": status,
+        },
+        kueue("ResourceFlavor", {"name": "mig"}, {"nodeLabels": {"kind": "mig"}}),
+        quota("ml-cq", {"nominalQuota": "100", "borrowingLimit": "500"}),
+        quota("web-cq", {"nominalQuota": "600"}),
+        kueue("LocalQueue", {"name": "lq", "namespace": "ml"}, {"clusterQueue": "ml-cq"}),
+        kueue("Workload", {"name": "job", "namespace": "ml"}, {"queueName": "lq", "podSets": sets}),
+    ]
+    path, out = tmp_path / "kueue.json", tmp_path / "plan.json"
+    path.write_text(json.dumps({"kind": "List", "items": items}))
+    assert run(["plan", str(path), "-o", str(out)]) == 0
+    (row,) = json.loads(out.read_text())["workloads"]
+    reason = "blocked by cpu borrowing limit of ml-cq on flavor mig: 600"
+    assert row["says"] == f"{reason}: due 200 of 300 asked, 200 whole"
+    assert run(["verify", str(out)]) == 0
+    out.write_text(out.read_text().replace("flavor mig: 600", "flavor mig: 700"))
+    assert run(["verify", str(out)]) == 4
+
+
+def test_what_a_queue_could_hold_says_its_mix(data):
+    row = next(row for row in data["queues"] if row["queue"] == "data")
+    mix = row["could_hold"]["mix"]
+    assert sum(mix.values()) == pytest.approx(row["could_hold"]["tasks"], rel=1e-9)
+    first = next(iter(mix))
+    mix[first] += 1
+    judged = judging.judge(data)
+    assert not judged.certified and "data.could_hold.mix" in judged.explain()
+
+
+def test_tasks_of_one_workload_are_told_apart_by_what_they_ask():
+    queue = [
+        Workload("web", "front", {"cpu": Fraction(1, 2), "memory": Fraction(2**30)}),
+        Workload("web", "front", {"cpu": Fraction(2), "memory": Fraction(2**30)}),
+        Workload("web", "front", {"cpu": Fraction(2), "memory": Fraction(2**30)}),
+        Workload("web", "cache", {"cpu": Fraction(2)}),
+    ]
+    names = ["web/front (0.5 cpu)", "web/front (2 cpu)", "web/front (2 cpu) (2)", "web/cache"]
+    assert problem._names(queue) == names

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+from pathlib import Path
+
 import pytest
 
+from fairopt.cli import run
 from fairopt.report.plan_text import plan_text
 
 LONG = [f"example.com/resource-{k}" for k in range(6)]
@@ -68,3 +74,30 @@ def test_a_table_that_fits_is_one_line_a_row(wide):
     lines = plan_text(wide).splitlines()
     start = next(k for k, line in enumerate(lines) if line.startswith("queue"))
     assert lines[start + 2].endswith("+10 example.com/resource-0") and not lines[start + 3]
+
+
+CLUSTER = str(Path(__file__).parent.parent / "examples" / "kubernetes" / "cluster.json")
+
+
+def test_tables_of_chosen_columns(capsys):
+    assert run(["plan", CLUSTER, "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert run(["plan", CLUSTER, "--csv", "--columns", "workload,due,demand.cpu,asked"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["workload"] for row in rows] == [row["workload"] for row in plan["workloads"]]
+    assert [float(row["due"]) for row in rows] == [row["due"] for row in plan["workloads"]]
+    assert [row["demand.cpu"] for row in rows] == [
+        row["demand"].get("cpu", "0") for row in plan["workloads"]
+    ]
+    assert run(["plan", CLUSTER, "--table", "queues", "--columns", "queue,asked,held"]) == 0
+    head, _, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["queue", "asked", "held"]
+    assert [line.split() for line in lines] == [
+        [row["queue"], str(row["asked"]), str(row["held"])] for row in plan["queues"]
+    ]
+    assert run(["plan", CLUSTER, "--wide"]) == 0
+    text = capsys.readouterr().out
+    assert all(row["says"] in text for row in plan["workloads"])
+    assert all(row["shape"] in text for row in plan["shapes"])
+    assert run(["plan", CLUSTER, "--columns", "workloads"]) == 2
+    assert "found 'workloads'; wanted workload" in capsys.readouterr().err

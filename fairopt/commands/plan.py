@@ -31,6 +31,14 @@ if TYPE_CHECKING:
     show_default=True,
     help="Most rows of each table.",
 )
+@click.option("--wide", is_flag=True, help="Every row and column, on lines as long as they need.")
+@click.option(
+    "--table",
+    type=click.Choice(("queues", "workloads", "shapes")),
+    help="Only this table, with every row.  [default of --columns and --csv: workloads]",
+)
+@click.option("--columns", metavar="NAME,...", help="Of that table only these, in this order.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print that table as CSV.")
 @click.option(
     "--whole/--no-whole",
     default=None,
@@ -75,6 +83,10 @@ def command(
     files: tuple[str, ...],
     notion: str | None,
     rows: int,
+    wide: bool,
+    table: str | None,
+    columns: str | None,
+    as_csv: bool,
     whole: bool | None,
     seconds: float | None,
     stay: bool,
@@ -95,6 +107,10 @@ def command(
     Exit code 0 means that the fluid answer is certified, and with --whole that what is said of
     whole tasks is proved (a gap that is stated is normal); 4 that the plan shown is not.
     """
+    if as_json and (wide or table or columns or as_csv):
+        raise UsageError("--json excludes --wide, --table, --columns and --csv")
+    if wide and columns and not table:
+        table = "workloads"
     stay = stay or moves is not None
     if seconds is not None and not (whole or stay):
         raise UsageError("--seconds belongs to --whole or --stay")
@@ -106,6 +122,7 @@ def command(
     # imported late, as these import the solvers
     from fairopt.connect import plan
     from fairopt.connect.whole_plan import chosen as chosen_proof
+    from fairopt.report import plan_table
     from fairopt.report.plan_text import plan_text
     from fairopt.whole.proof.judging import GAP, PROVED
 
@@ -125,7 +142,17 @@ def command(
         from fairopt.connect.moves import to_csv
 
         storage.write_text(moves, to_csv(made["moves"]))
-    output.to_stdout(text if as_json else plan_text(made, rows))
+    names = columns.split(",") if columns else []
+    tables = [table] if table or not wide else list(plan_table.TABLES)
+    if as_json:
+        output.to_stdout(text)
+    elif as_csv:
+        output.to_stdout(plan_table.to_csv(made, table or "workloads", names))
+    elif wide or table or names:
+        parts = [plan_table.text(made, own or "workloads", names) for own in tables]
+        output.to_stdout("\n\n".join(parts))
+    else:
+        output.to_stdout(plan_text(made, rows))
     good = made.get("proof", {}).get("state", PROVED) in (PROVED, GAP)
     certified = made["answer"]["certificate"]["verdict"] == CERTIFIED
     return 0 if certified and good else NotCertified.exit_code

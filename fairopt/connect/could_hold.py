@@ -30,12 +30,13 @@ class Could:
 
     Parameters
     ----------
-    share : sum of its members' shares; `tasks` of one such placement.
+    share : sum of its members' shares; `tasks` of one such placement, (N,) `mix` by user.
     prices : (I, R) of capacity. keep : (N,) of a unit of share that another keeps.
     """
 
     tasks: float
     share: float
+    mix: Floats
     prices: Floats
     keep: Floats
 
@@ -142,4 +143,7 @@ def of_queue(
     most = bound(inst, scores, own, floor, prices, keep)
     if most < float(share[own].sum()) * (1 - 1e-6):
         return None  # what it holds itself does not fit beside the others
-    return Could(float(found.x[own[n]].sum()), most, prices, keep)
+    mix: Floats = np.bincount(n[own[n]], weights=found.x[own[n]], minlength=len(owner)).astype(
+        float
+    )
+    return Could(float(mix.sum()), most, mix, prices, keep)

@@ -178,8 +178,9 @@ class Collector:
         elif self.group_by == NAMESPACE:
             queue, name = found.namespace, found.namespace
         else:
-            queue = found.labels.get(self.group_by.removeprefix(LABEL)) or "(no label)"
-            name = queue
+            queue = name = found.labels.get(self.group_by.removeprefix(LABEL), "")
+            if not queue:  # pods without the label have nothing in common
+                queue, name = "(no label)", f"{found.namespace}/{found.owner[1]}"
         amounts = tuple(found.request.items())
         # which cluster queue a local queue belongs to may be said later
         local = found.namespace, found.labels.get(QUEUE_LABEL, "")

@@ -7,7 +7,7 @@ tasks were placed with, so that `fairopt verify` needs the plan alone.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -93,7 +93,12 @@ def make(
         "nested": problem.nested,
         "overfull": list(problem.over),
         "not_modelled": [
-            {"what": words, "pods": len(names), "names": names[:SHOWN]}
+            {
+                "what": words,
+                "pods": len(names),
+                "names": names[:SHOWN],
+                **_of_whom(problem, names),
+            }
             for words, names in problem.cluster.beyond.items()
         ],
         "kinds": [
@@ -155,12 +160,13 @@ def _amounts(row: Any, problem: Problem) -> dict[str, float]:
 
 def _workloads(problem: Problem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
     stops = scarcity.blocks(answer, problem.plain)
+    held_back = scarcity.quotas(answer, problem.plain)
     rows = []
     held = problem.held.sum(axis=1)
     for n, (name, work) in enumerate(zip(problem.instance.users, problem.users, strict=True)):
         due, whole = float(answer.totals[n]), int(packed.totals[n])
-        gang = work.together.gang
-        found = status.status(work.asked, due, whole, stops.get(name, ()), gang)
+        gang, back = work.together.gang, held_back.get(name, ())
+        found = status.status(work.asked, due, whole, stops.get(name, ()), back, gang)
         rows.append(
             {
                 "workload": name,
@@ -251,6 +257,7 @@ def _could_hold(
     return {
         "tasks": found.tasks,
         "share": found.share,
+        "mix": {users[n]: float(found.mix[n]) for n in np.flatnonzero(found.mix)},
         "prices": {
             server: {key: float(p) for key, p in zip(resources, row, strict=True) if p > 0}
             for server, row in zip(servers, found.prices, strict=True)
@@ -284,6 +291,21 @@ def _shapes(problem: Problem, answer: allocation.Allocation, packed: Packed) -> 
             }
         )
     return rows
+
+
+def _of_whom(problem: Problem, names: Sequence[str]) -> dict[str, dict[str, int]]:
+    """How many of the pods are of which workload; nothing where they are none of its pods."""
+    those = set(names)
+    every = [
+        *zip(problem.instance.users, problem.users, strict=True),
+        *((name, work) for name, work, _ in problem.stuck),
+    ]
+    found = {
+        name: count
+        for name, work in every
+        if (count := sum(pod in those for pods in work.pods.values() for pod in pods))
+    }
+    return {"workloads": found} if found else {}
 
 
 def _names(shape: Shape) -> list[str]:

@@ -176,18 +176,31 @@ def _order(rules: Rules) -> tuple[object, ...]:
 
 
 def _names(workloads: Sequence[Workload]) -> list[str]:
-    """Names of users: queue/workload, numbered where a workload has tasks of several kinds."""
+    """Names of users: queue/workload, and where a workload has tasks of several kinds what one
+    takes; numbered where that is the same too."""
+    bases = [own.queue if own.name == own.queue else f"{own.queue}/{own.name}" for own in workloads]
+    alike: dict[str, list[Workload]] = {}
+    for base, own in zip(bases, workloads, strict=True):
+        alike.setdefault(base, []).append(own)
     found: list[str] = []
     used: set[str] = set()
-    for own in workloads:
-        base = own.queue if own.name == own.queue else f"{own.queue}/{own.name}"
-        name, k = base, 1
+    for base, own in zip(bases, workloads, strict=True):
+        base, k = base + _apart(own, alike[base]), 1
+        name = base
         while name in used:
             k += 1
             name = f"{base} ({k})"
         used.add(name)
         found.append(name)
     return found
+
+
+def _apart(own: Workload, alike: Sequence[Workload]) -> str:
+    """By what tasks of one workload differ: " (4 cpu, 16Gi memory)"; empty if by nothing asked."""
+    keys = sorted({key for each in alike for key in each.demand})
+    differ = [key for key in keys if len({each.demand.get(key) for each in alike}) > 1]
+    words = [f"{short(key, float(own.demand.get(key, 0)))} {key}" for key in differ]
+    return f" ({', '.join(words)})" if words else ""
 
 
 def _without_pods(work: Workload) -> Workload:

@@ -91,7 +91,8 @@ def workloads(rows: Rows, answer: Allocation) -> Told:
     """The numbers of the workloads, and the sentence of each that is in the fluid answer."""
     inst = answer.instance
     at = {name: n for n, name in enumerate(inst.users)}
-    stops = scarcity.blocks(answer, inst.replace(quotas=None, modes=None))
+    plain = inst.replace(quotas=None, modes=None)
+    stops, held_back = scarcity.blocks(answer, plain), scarcity.quotas(answer, plain)
     for name, row in rows.workloads.items():
         n, asked, whole = at.get(name), row["asked"], row["whole"]
         due = 0.0 if n is None else float(answer.totals[n])
@@ -104,7 +105,8 @@ def workloads(rows: Rows, answer: Allocation) -> Told:
             yield f"{name}.status", row["status"], status.STUCK
             yield f"{name}.weight", row["weight"], 0.0
             continue
-        found = status.status(asked, due, whole, stops.get(name, ()), row.get("gang", 1))
+        back, gang = held_back.get(name, ()), row.get("gang", 1)
+        found = status.status(asked, due, whole, stops.get(name, ()), back, gang)
         yield f"{name}.status", row["status"], found.word
         yield f"{name}.says", row["says"], found.says
         yield f"{name}.weight", row["weight"], float(inst.weight[n])
@@ -219,6 +221,10 @@ def _could_hold(rows: Rows, answer: Allocation, queue: str, told: Any) -> Told:
     least, most = told["share"] / each.max(), told["share"] / each.min()
     fits = least * (1 - 1e-6) <= told["tasks"] <= most * (1 + 1e-6)
     yield f"{queue}.could_hold.tasks", 1.0 if fits else 0.0, 1.0
+    if "mix" in told:
+        mix = rows.matrix([told["mix"]], ("mix",), inst.users, place)[0]
+        own_mix = abs(mix[own].sum() - told["tasks"]) <= 1e-6 * max(told["tasks"], 1.0)
+        yield f"{queue}.could_hold.mix", 1.0 if own_mix and not mix[~own].any() else 0.0, 1.0
 
 
 def shapes(rows: Rows, answer: Allocation) -> Told:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from fairopt.connect.packing import whole_part
@@ -27,7 +27,12 @@ class Block(NamedTuple):
 
 
 def status(
-    asked: float | None, due: float, whole: int, blocks: Iterable[Block], gang: int = 1
+    asked: float | None,
+    due: float,
+    whole: int,
+    blocks: Iterable[Block],
+    quotas: Sequence[str] = (),
+    gang: int = 1,
 ) -> Status:
     """The status of a user with a place to run.
 
@@ -35,7 +40,7 @@ def status(
     ----------
     asked : tasks it holds and waits for; None for any number.
     due, whole : tasks of the fluid answer, and those placed whole.
-    blocks : what stops it.
+    blocks : what stops it. quotas : the quotas that do, in words.
     gang : tasks that run together or not at all.
     """
     if asked is not None and whole >= int(asked):
@@ -47,12 +52,13 @@ def status(
         return Status(FRAGMENTED, f"enough in total but fragmented: {said}")
     # prices that are equal but for rounding do not decide the order
     stops = sorted(blocks, key=lambda b: (-round(b.price or 0.0, 6), b.shape, b.resource))
-    if not stops:
+    if not stops and not quotas:
         return Status(BLOCKED, f"due {due:.6g}{of}; {whole} whole tasks")
     by: dict[str, list[str]] = {}
     for block in stops:
         by.setdefault(block.resource, []).append(block.shape)
-    words = " and ".join(f"{resource} on {_few(shapes)}" for resource, shapes in by.items())
+    full = [f"{resource} on {_few(shapes)}" for resource, shapes in by.items()]
+    words = " and ".join([*quotas, *full])
     return Status(BLOCKED, f"blocked by {words}: due {due:.6g}{of}, {whole} whole")
 
 

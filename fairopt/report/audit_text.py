@@ -63,6 +63,18 @@ def differences_text(found: Differences) -> str:
     if rows:
         columns = ["user", "before", "after", "change", "level before", "level after"]
         parts.append(aligned(columns, rows, max(0, moved - ROWS)))
+    odd = [
+        change.user
+        for change in found.losers
+        if change.level_before is not None
+        and change.level_after is not None
+        and change.level_after > change.level_before * (1 + 1e-6)
+    ]
+    if odd:
+        parts.append(
+            f"fewer tasks at a higher level: {listed(odd, SENTENCES)} (levels are parts of the "
+            "cluster by weight, and cluster or weights are others now)"
+        )
     for words, places in (("now full", found.filled), ("no longer full", found.freed)):
         if places:
             named = [f"{resource} on {server}" for server, resource in places]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
 from fairopt.connect.quantities import short
@@ -144,6 +145,7 @@ def _floats(amounts: Mapping[str, str]) -> Iterator[tuple[str, float]]:
 
 def aside(plan: Mapping[str, Any]) -> Iterator[str]:
     """What was set aside, a line for each reason."""
+    yield from _other_mixes(plan)
     out: dict[str, list[str]] = {}
     for row in plan["out"]:
         named = f": {_few(row['pods'])}" if row.get("pods") else ""
@@ -178,9 +180,33 @@ def aside(plan: Mapping[str, Any]) -> Iterator[str]:
         ]
         yield _clip(f"Kueue's own share, 0 for the others: {_few(told)}")
     for row in plan["not_modelled"]:
+        whom = row.get("workloads", {})
+        of = _few([f"{name} ({counted(k, 'pod')})" for name, k in whom.items()])
         yield _clip(
-            f"not modelled, {row['what']}: {counted(row['pods'], 'pod')}, {_few(row['names'])}"
+            f"not modelled, {row['what']}: "
+            + (of or f"{counted(row['pods'], 'pod')}, {_few(row['names'])}")
         )
+
+
+def _other_mixes(plan: Mapping[str, Any]) -> Iterator[str]:
+    """Why a queue could hold fewer tasks than it holds: others, that are worth more."""
+    for row in plan["queues"]:
+        could = row.get("could_hold")
+        if could is None or "mix" not in could or could["tasks"] >= row["held"] * (1 - 1e-6):
+            continue
+        own = [work for work in plan["workloads"] if work["queue"] == row["queue"]]
+        other = [
+            f"{work['workload']} {number(could['mix'].get(work['workload'], 0.0))} "
+            f"against {work['held'] - work['held_out']}"
+            for work in own
+            if abs(could["mix"].get(work["workload"], 0.0) - work["held"] + work["held_out"]) > 1e-6
+        ]
+        out = sum(work["held_out"] for work in own)
+        away = f"{counted(out, 'task')} held out of service" if out else ""
+        mix = f"a mix of the largest share: {_few(other)}" if other else ""
+        words = "; ".join(part for part in (away, mix) if part)
+        told = f"{row['queue']} could hold fewer tasks than it holds: {words}"
+        yield fill(told, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _few(names: Sequence[str], most: int = 3) -> str:
