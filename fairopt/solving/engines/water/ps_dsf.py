@@ -10,11 +10,15 @@ from fairopt import clock
 from fairopt.errors import SolverFailure, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.answer import Answer
-from fairopt.solving.engines.water import algorithm_one
-from fairopt.solving.engines.water.refill import refill
+from fairopt.solving.engines.water import algorithm_one, implicit
+from fairopt.solving.engines.water.refill import Unsettled, refill, refill_server
 
 CLOSING = 200
 """largest number of rounds that improve the answer of a program"""
+FEW, SOON, FIRST = 150, 60, 2
+"""pairs up to which the rounds may settle first, and in how many; rounds before implicit steps"""
+MOVED = 1e-9
+"""part of a total by which a round may move the end of the implicit steps"""
 NEAR = 1e-4
 """if `close` would change a total by more than this part, the answer is left as it was"""
 
@@ -32,8 +36,8 @@ def solve(instance: Instance, notion: Any) -> Answer:
             tasks, steps = algorithm_one.run(instance, order, notion.seed)
             step.update(engine="algorithm-1", steps=steps)
         else:
-            tasks, rounds = refill(instance, instance.part_of_row(), order)
-            step.update(engine="refill", rounds=rounds)
+            tasks, done = refilled(instance, order)
+            step.update(done)
     except clock.OutOfTime as late:
         assert late.tasks is not None
         tasks = late.tasks
@@ -43,6 +47,30 @@ def solve(instance: Instance, notion: Any) -> Answer:
     if notion.seed is not None:
         step["seed"] = notion.seed
     return Answer(tasks, steps=(step,))
+
+
+def refilled(instance: Instance, order: list[int]) -> tuple[Floats, dict[str, Any]]:
+    """The fixed point where the rounds settle at once, else that of implicit steps from where they
+    are, else that of as many rounds as it takes."""
+    part, few = instance.part_of_row(), len(instance.pairs[0]) <= FEW
+    try:
+        tasks, rounds = refill(instance, part, order, rounds=SOON if few else FIRST)
+        return tasks, {"engine": "refill", "rounds": rounds}
+    except Unsettled as so_far:
+        begun = so_far.tasks
+    found = implicit.settle(instance, part, begun) if len(order) <= implicit.SERVERS else None
+    if found is not None:
+        tasks, steps = found[0].copy(), found[1]
+        # the last round fills every server exactly, and tells whether this is a fixed point
+        for i in order:
+            refill_server(instance, part, tasks, i, np.flatnonzero(instance.eligible[:, i]))
+        total = np.maximum(tasks.sum(axis=1, keepdims=True), 1e-300)
+        if float((np.abs(tasks - found[0]) / total).max()) <= MOVED:
+            return tasks, {"engine": "implicit", "rounds": SOON if few else FIRST, "steps": steps}
+    if clock.over():
+        raise clock.OutOfTime("the time limit was reached before an implicit step ended", begun)
+    tasks, rounds = refill(instance, part, order)
+    return tasks, {"engine": "refill", "rounds": rounds}
 
 
 def server_order(instance: Instance, order: tuple[str, ...] | None) -> list[int]:

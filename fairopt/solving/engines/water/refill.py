@@ -25,6 +25,14 @@ MEMORY = 12
 """rounds that an extrapolation uses"""
 
 
+class Unsettled(SolverFailure):
+    """The rounds were not enough; `tasks` (N, I) of the last one fit."""
+
+    def __init__(self, message: str, tasks: Floats) -> None:
+        self.tasks = tasks
+        super().__init__(message)
+
+
 def refill(
     instance: Instance,
     part: Floats,
@@ -72,9 +80,10 @@ def refill(
         best, safe = min(best, moved), x.copy()
         history = [*history[-MEMORY:], (x / unit, (x - before) / unit)]
         x = _extrapolated(history, instance) * unit
-    raise SolverFailure(
+    raise Unsettled(
         f"ps-dsf: refilling the servers did not settle in {rounds} rounds "
-        f"(last round moved a user by {moved:.2g} of its total); try another order of the servers"
+        f"(last round moved a user by {moved:.2g} of its total); try another order of the servers",
+        x,
     )
 
 

@@ -1,0 +1,202 @@
+r"""PS-DSF by implicit steps of all servers at once, by Newton's method in the water levels.
+
+A server with water level T[i,r] of a resource offers user n the total a[n,i] = phi gamma min_r T,
+over the r that n demands. At an answer nobody is offered more than it has, and whoever holds tasks
+has just what it is offered (Theorem 1 of khamse2016). Refilling moves tasks towards that a server
+at a time, which takes hundreds of rounds where users hold tasks on many servers. Here x moves to
+
+.. math:: x^+_{n,i} = \max(0,\; x_{n,i} + h (a_{n,i} - \textstyle\sum_j x^+_{n,j}))
+
+with levels at which no resource is overrun and those with a level are full. For any h > 0 the
+points that do not move are the answers, exactly; the larger h, the fewer steps. Given levels, x^+
+is a sort a user. Which resources have levels and who holds tasks is guessed and corrected, as in an
+active-set method; then the levels solve piecewise smooth equations, one a full resource.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt import clock
+from fairopt.instance import Bools, Floats, Instance, Ints
+
+MOST, NEWTON = 80, 60
+"""most steps, and most Newton steps for one of them"""
+HALVINGS = 4
+"""a Newton step that does not lower the miss is halved so many times at most"""
+GROWTH, LONGEST, SHORTEST = 4.0, 1e3, 1e-3
+"""h is so many times longer after every step; its largest and smallest value"""
+EXACT, ROUNDED, ROUGH = 1e-12, 1e-10, 1e-3
+"""miss of a resource at the end, the largest that may be rounding, and part of the last move to
+which it is found before that"""
+STILL = 1e-10
+"""part of its total by which the last step moves no user"""
+SERVERS = 1_000
+"""more servers, whose equations are dense, are refilled one by one alone"""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What users take at given levels.
+
+    Parameters
+    ----------
+    x : (N, I) tasks. held : (N, I) of which there are any. stopper : (N, I) the resource of the
+        lowest level. rate : (N, I) h a of those held; ease : (N,) what a user's other servers take
+        over: with logarithms l of levels, dx = rate dl - sum_j rate_j dl_j / ease where held.
+    limited : (N,) who is at its limit.
+    """
+
+    x: Floats
+    held: Bools
+    stopper: Ints
+    rate: Floats
+    ease: Floats
+    limited: Bools
+
+
+class Servers:
+    """All servers of an instance, by part of row or of time.
+
+    part : (N, I, R). Logarithms of prices 1 / T are (I, R), -inf of a resource that stops nobody.
+    """
+
+    def __init__(self, instance: Instance, part: Floats) -> None:
+        self.able = instance.eligible
+        self.part = np.where(self.able[:, :, None], part, 0.0)
+        self.used = (self.part > 0).any(axis=0)
+        # a resource at a time, which NumPy does much faster than along a last axis of three
+        self.parts = [np.ascontiguousarray(one) for one in np.moveaxis(self.part, 2, 0)]
+        self.each = [one > 0 for one in self.parts]
+        self.size = np.where(self.able, instance.weight[:, None] * instance.alone, 0.0)
+        self.limit = instance.limit
+        self.count = np.arange(1, self.able.shape[1] + 1)
+
+    def begin(self) -> Floats:
+        """Prices at which everybody would run everywhere: of the resource that is used up first."""
+        price = np.full(self.used.shape, -np.inf)
+        rate = np.einsum("nir,ni->ir", self.part, self.size)
+        first, server = rate.argmax(axis=1), np.arange(len(rate))
+        most = rate[server, first]
+        price[server[most > 0], first[most > 0]] = np.log(most[most > 0])
+        return price
+
+    def take(self, price: Floats, x: Floats, h: float) -> Taken:
+        """The step of length h from x (N, I) at given prices, a user at a time, by sorting."""
+        stopper, top = (
+            np.zeros(self.able.shape, dtype=int),
+            np.where(self.each[0], price[:, 0], -np.inf),
+        )
+        for r in range(1, price.shape[1]):
+            own = np.where(self.each[r], price[:, r], -np.inf)
+            higher = own > top
+            stopper[higher] = r
+            np.maximum(top, own, out=top)
+        with np.errstate(over="ignore"):
+            a = self.size * np.exp(np.minimum(-top, 600.0))
+        drawn = np.where(self.able, x / h + a, -1.0)  # x+ = h (drawn - total) where positive
+        order = -np.sort(-drawn, axis=1)
+        summed = np.cumsum(np.maximum(order, 0.0), axis=1)
+        total = h * summed / (1.0 + h * self.count)
+        many = np.maximum((order > total).sum(axis=1), 1)
+        user = np.arange(len(many))
+        level, ease = total[user, many - 1], 1.0 / h + many
+        over = np.flatnonzero(level > self.limit)
+        if len(over):  # at its limit a user holds no more, from where it is offered most
+            limit = self.limit[over, None]
+            least = (h * summed[over] - limit) / (h * self.count)
+            many = np.maximum((order[over] > least).sum(axis=1), 1)
+            level[over], ease[over] = least[np.arange(len(over)), many - 1], many
+        held = self.able & (drawn > level[:, None])
+        taken = np.where(held, h * (drawn - level[:, None]), 0.0)
+        limited = level > np.inf
+        limited[over] = True
+        return Taken(taken, held, stopper, np.where(held, h * a, 0.0), ease, limited)
+
+    def slope(self, taken: Taken, on: Bools) -> Floats:
+        """(K, K) change of the use of each resource with a price by the logarithms of prices."""
+        server, resource = np.nonzero(on)
+        pays = taken.rate[:, server] * (taken.stopper[:, server] == resource)
+        part = self.part[:, server, resource]
+        here = np.asarray(server[:, None] == server)
+        others = (part * taken.held[:, server]).T @ (pays / taken.ease[:, None])
+        return np.asarray(others - np.where(here, part.T @ pays, 0.0))
+
+    def step(
+        self, price: Floats, x: Floats, h: float, enough: float
+    ) -> tuple[Floats, Taken, float]:
+        """The prices of the step of length h, what is taken, and the largest miss that is left."""
+        price, before = price.copy(), None
+        move = np.zeros_like(price)
+        least, halved, miss = np.inf, 0, np.inf
+        server = np.arange(len(price))
+        for _ in clock.steps(NEWTON):
+            taken = self.take(price, x, h)
+            use = np.stack([np.einsum("ni,ni->i", one, taken.x) for one in self.parts], axis=1)
+            on = np.isfinite(price)
+            worst = np.where(self.used, use, -1.0).argmax(axis=1)
+            new = (use[server, worst] > 1 + enough) & ~on[server, worst]
+            if new.any():  # what is overrun most stops its users before all else does
+                top = np.where(on.any(axis=1), price.max(axis=1), 0.0)
+                price[server[new], worst[new]] = top[new] + 1e-9
+                continue
+            stops = np.zeros_like(on)
+            n, i = np.nonzero(taken.held)
+            stops[i, taken.stopper[n, i]] = True
+            idle = on & ~stops
+            idle[(idle == on).all(axis=1)] = False
+            price[idle] = -np.inf  # which changes nothing
+            on &= ~idle
+            off = np.where(on, use - 1.0, 0.0)
+            # a server need not be full if all who can use it are at their limits
+            served = ~(self.able & ~taken.limited[:, None]).any(axis=0)
+            off[served] = np.maximum(off[served], 0.0)
+            miss = float(np.abs(off).max(initial=0.0))
+            if miss <= enough or 0.5 * least < miss <= ROUNDED:
+                break
+            if miss > 0.999 * least and halved < HALVINGS and before is not None:
+                halved, move = halved + 1, move / 2
+                price = np.where(np.isfinite(before), before + move, -np.inf)
+                continue
+            least, halved, before = miss, 0, price.copy()
+            slope = self.slope(taken, on)
+            k = np.arange(len(slope))
+            slope[k, k] -= 1e-13 * max(float(np.abs(slope.diagonal()).max()), 1e-300)
+            try:
+                found = np.linalg.solve(slope, -off[on])
+            except np.linalg.LinAlgError:
+                break
+            move = np.zeros_like(price)
+            move[on] = found / max(1.0, float(np.abs(found).max()))
+            price = price + move
+        return price, taken, miss
+
+
+def settle(instance: Instance, part: Floats, x: Floats) -> tuple[Floats, int] | None:
+    """Tasks (N, I) that no step moves, from tasks that fit, and how many steps; None if not found.
+
+    Parameters
+    ----------
+    part : (N, I, R), as of `refill`.
+    """
+    servers = Servers(instance, part)
+    price, h, growth, moved = servers.begin(), 1.0, GROWTH, 1.0
+    for done in range(1, MOST + 1):
+        if clock.over():
+            return None
+        enough = max(EXACT, min(ROUGH * moved, 1e-4))
+        after, taken, miss = servers.step(price, x, h, enough)
+        if not miss <= max(enough, ROUNDED):
+            h, growth = h / GROWTH**2, max(1.5, growth**0.7)
+            if h < SHORTEST:
+                return None
+            continue
+        total = np.maximum(taken.x.sum(axis=1, keepdims=True), 1e-300)
+        moved = float((np.abs(taken.x - x) / total).max())
+        x, price = taken.x, after
+        if moved <= STILL:
+            return x, done
+        h = min(h * growth, LONGEST)
+    return None
