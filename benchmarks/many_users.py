@@ -43,7 +43,7 @@ WANTED = 60
 
 ENGINES = (
     (compact, "follow"),
-    (pooled, "follow"),
+    (pooled, "attempt"),
     (method, "follow"),
     (method, "closer"),
     (interior, "follow"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,7 @@ def test_a_mix_that_cannot_be_dealt_is_left_to_the_method(few: None) -> None:
     question = Question.of(inst, np.ones((600, 2)), 1.0, False)
     assert pooled.worthwhile(question)
     assert pooled.follow(question) is None
+    assert re.search(r"which lack [1-9]\d*\.\d+% of what servers want", pooled.attempt(question)[1])
     assert fo.solve(inst, fo.ProportionalFair(), reduce=False).certificate.certified
 
 
@@ -90,3 +93,18 @@ def test_the_method_is_not_asked(few: None, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(interior, "_Method", None)
     inst = random_instance(600, 4, 3, seed=5)
     assert fo.solve(inst, fo.ProportionalFair(), reduce=False).certificate.certified
+
+
+def test_where_there_is_a_division_nothing_proves_that_there_is_none() -> None:
+    rng = np.random.default_rng(7)
+    eligible = rng.random((200, 3)) < 0.7
+    eligible[:, 0] = True
+    f = rng.random((200, 3)) * eligible
+    z, weight = rng.dirichlet(np.ones(2), 200), rng.lognormal(size=200)
+    wanted = (f / f.sum(axis=1)[:, None] * weight[:, None]).T @ z
+    division = pooled._Division(z, weight, eligible, False, wanted)
+    found = [division.lacking(rng.normal(size=(3, 2))) for _ in range(100)]
+    assert max(found) <= 1e-12
+    # all of it on the last server, where not all users may be
+    more = division._replace(wanted=np.outer([0, 0, 1], wanted.sum(axis=0)))
+    assert more.lacking(np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 1.0]])) > 0.05

@@ -10,7 +10,9 @@ import pytest
 import fairopt as fo
 from fairopt import criteria, fast
 from fairopt.solving.engines.point import Question
-from fairopt.solving.engines.smoothed import kinds, method
+from fairopt.solving.engines.smoothed import kinds, method, passes
+from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.smooth import Smooth
 from fairopt.solving.engines.smoothed.sway import swaying
 from fairopt.solving.engines.smoothed.users import Users
 
@@ -59,6 +61,26 @@ def test_the_same_users_sway(scored):
     ]
     assert 100 < found[0].sum() < 2_900
     np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 3.0])
+@pytest.mark.parametrize(("tau", "reach"), [(0.3, 700.0), (1e-4, 60.0), (1e-9, 60.0)])
+def test_sums_of_a_partition_are_those_of_its_kinds(tau, reach, alpha):
+    rng = np.random.default_rng(6)
+    some = users(rng, 6_000, alpha, False)
+    base = rng.uniform(0.9, 1.1, (4, 3))
+    base[1] = base[0]
+    near = np.where([[True], [True], [False], [False]], tau * rng.normal(size=(4, 3)), 0.0)
+    prices = Prices.grouped(base + near, np.array([0, 0, 1, 2]))
+    skip = np.array([3, 70, 5_000])
+    others = some.some(np.delete(np.arange(6_000), skip))
+    plain = Smooth(others).sums(prices, tau)
+    loops = passes.summed(some, prices, tau, reach, skip)
+    for name in ("use", "spent", "drift", "curvature"):
+        one, other = getattr(plain, name), getattr(loops, name)
+        # logarithms of costs are rounded, and a window is tau
+        close = 1e-12 + 1e-15 / tau
+        np.testing.assert_allclose(other, one, rtol=0, atol=close * np.abs(one).max())
 
 
 def test_an_answer_says_and_does_what_was_chosen(monkeypatch):

@@ -154,20 +154,14 @@ class _Rows:
         return np.asarray(np.bincount(self.each, self.entry * p[self.row], self.held), np.float64)
 
     def square(self, factor: Floats) -> Floats:
-        """A diag(factor) A^T: every two entries of a column."""
-        at = np.flatnonzero(factor[self.each])
-        order = at[np.argsort(self.each[at], kind="stable")]
-        row, each, entry = self.row[order], self.each[order], self.entry[order]
-        weight, size, apart = entry * factor[each], self.size, 0
-        found = np.zeros(size**2)
-        while len(one := np.flatnonzero(each[apart:] == each[: len(each) - apart])):
-            two = one + apart
-            product = weight[one] * entry[two]
-            found += np.bincount(row[one] * size + row[two], product, size**2)
-            if apart:
-                found += np.bincount(row[two] * size + row[one], product, size**2)
-            apart += 1
-        return found.reshape(size, size)
+        """A diag(factor) A^T."""
+        from scipy.sparse import csr_array
+
+        kept = np.flatnonzero(factor[self.each])
+        row, each, entry = self.row[kept], self.each[kept], self.entry[kept]
+        weighted = csr_array((entry * factor[each], (row, each)), shape=(self.size, self.held))
+        across = csr_array((entry, (each, row)), shape=(self.held, self.size))
+        return np.asarray((weighted @ across).toarray(), dtype=np.float64)
 
     def by_user(self, ratio: Floats, own: Ints, factor: Floats) -> Floats:
         """V diag(factor) V^T, where V (rows, N) is A with a user's columns added up by ratio."""

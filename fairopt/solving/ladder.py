@@ -180,7 +180,10 @@ class Ladder(Best):
         if self.pooled or not pooled.worthwhile(self.question):
             return False
         self.pooled = True
-        self.judge("pool", pooled.follow(self.question))
+        point, why = pooled.attempt(self.question)
+        self.judge("pool", point)
+        if why:
+            self.steps[-1]["why"] = why
         return self.error <= self.gap
 
     def _jobs(self) -> bool:

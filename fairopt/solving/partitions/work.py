@@ -13,7 +13,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from fairopt import __version__, arrays, storage
+from fairopt import __version__, arrays, fast, storage
 from fairopt.certificates.partitioned import each_of
 from fairopt.errors import BadInput
 from fairopt.files.partitions import Partitions
@@ -51,18 +51,20 @@ class Work:
         self.parts, self.passes, self.doing = range(len(source)), 0, "check"
         self.asked = asked
         self.total = asked.pool.sum(axis=0)
-        self.terms = spread.Terms(asked, self.total)
         checked = self.each(pieces.checked, [source] * len(self.parts), list(self.parts))
         faults = [fault for _, found, _ in checked for fault in found]
         if faults:
             raise BadInput(faults, source.folder)
         self.sizes = [size for size, _, _ in checked]
         self.digests = [digest for _, _, digest in checked]
+        compiled = fast.chosen(sum(self.sizes) * len(asked.capacity))
+        self.terms = spread.Terms(asked, self.total, compiled)
 
     def key(self, sample: int) -> str:
         """What a place on the path belongs to: the users, what is asked, and the version."""
         asked = self.asked
-        all_of = (__version__, asked.alpha, asked.inside, asked.criterion, sample, self.digests)
+        how = asked.criterion, sample, self.terms.compiled
+        all_of = (__version__, asked.alpha, asked.inside, *how, self.digests)
         servers = asked.capacity.tobytes() + asked.count.tobytes()
         return hashlib.sha256(repr(all_of).encode() + servers).hexdigest()
 

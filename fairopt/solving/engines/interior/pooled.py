@@ -38,6 +38,8 @@ SAMPLES, CURVED = (5_000, 50_000), 50_000
 nothing else is tried; and most users from whom the curvature of the division is computed"""
 ROUNDS, HOPELESS = 30, 8
 """most steps of a division, and after how many its error must be falling"""
+LACKING = 0.02
+"""part of all that is wanted that a sample is proved to lack, at which no more users are tried"""
 CHUNK = 8192
 """users at once, so that arrays stay in the cache"""
 STEEP = 600.0
@@ -69,6 +71,11 @@ def likely(question: Question) -> bool:
 
 def follow(question: Question) -> Point | None:
     """The answer of the pool, divided over the servers; None if that is not possible."""
+    return attempt(question)[0]
+
+
+def attempt(question: Question) -> tuple[Point | None, str]:
+    """The same, and why there is none."""
     inst = question.instance
     total = inst.pool.sum(axis=0)
     demand = inst.demand / total
@@ -76,29 +83,35 @@ def follow(question: Question) -> Point | None:
     with np.errstate(all="ignore"):
         log_w = question.log_w + (1 - question.alpha) * np.log(unit)
         found = _found(inst.pool, demand, log_w, question.alpha, inst.eligible)
-    if found is None:
-        return None
+    if isinstance(found, str):
+        return None, found
     tasks, price = found
-    return Point(tasks, price * (inst.pool / total), np.zeros(inst.shape[0]))
+    return Point(tasks, price * (inst.pool / total), np.zeros(inst.shape[0])), ""
 
 
 def _found(
     pool: Floats, demand: Floats, log_w: Floats, alpha: float, eligible: Bools
-) -> tuple[Floats, Floats] | None:
-    """Tasks (N, I) and prices (R,): on samples first, whose prices and division begin the rest."""
+) -> tuple[Floats, Floats] | str:
+    """Tasks (N, I) and prices (R,), or why there are none: on samples first, whose prices and
+    division begin the rest. A sample that cannot be divided ends it only where it is far from it:
+    all users may have the mixes that a sample lacks."""
     order = np.random.default_rng(1).permutation(len(demand))
     prices, theta, division, curved = None, None, None, None
     for size in (*(few for few in SAMPLES if 2 * few < len(demand)), len(demand)):
         at: Ints | slice = slice(None) if size == len(demand) else np.sort(order[:size])
         prices = _prices(demand[at], log_w[at], alpha, prices)
         if prices is None:
-            return None
+            return f"no prices of one pool for {len(demand[at]):,} users"
         division = _Division.of(pool, demand[at], prices.tasks, eligible[at])
         if curved is None or size <= CURVED:
             curved = division
-        theta = _dealt(division, curved, theta)
-        if theta is None:
-            return None
+        dealt, rays = _dealt(division, curved, theta)
+        if dealt is None:
+            lacking = max(division.lacking(ray) for ray in rays)
+            if size == len(demand) or lacking > LACKING:
+                short = f", which lack {lacking:.2%} of what servers want" if lacking > 0 else ""
+                return f"no division of {size:,} users found{short}"
+        theta = dealt
     assert division is not None and prices is not None and theta is not None
     return division.shares(theta) * prices.tasks[:, None], prices.price
 
@@ -199,6 +212,18 @@ class _Division(NamedTuple):
             np.divide(f, (f @ ones)[:, None], out=found[users])
         return found
 
+    def lacking(self, theta: Floats) -> float:
+        """What all users together cannot give, as a part of what is wanted: above 0, there is no
+        division. Whatever theta is, users give servers at most the sum of weight times the largest
+        theta_i . z, and servers want theta . wanted (Farkas)."""
+        theta = theta - theta.mean(axis=0)
+        most = 0.0
+        for users in self.chunks():
+            f = np.where(self.eligible[users], self.z[users] @ theta.T, -np.inf)
+            most += float(self.weight[users] @ f.max(axis=1))
+        size = float(np.abs(theta).max()) * float(self.wanted.sum())
+        return (float((theta * self.wanted).sum()) - most) / size if size else 0.0
+
     def chunks(self) -> list[slice]:
         """Slices that together cover all users."""
         size = len(self.z)
@@ -218,8 +243,11 @@ class _Division(NamedTuple):
         return curve.reshape(theta.size, theta.size)
 
 
-def _dealt(division: _Division, curved: _Division, theta: Floats | None) -> Floats | None:
-    """(I, R) theta at which what is wanted is used; the curvature is that of `curved`."""
+def _dealt(
+    division: _Division, curved: _Division, theta: Floats | None
+) -> tuple[Floats | None, tuple[Floats, Floats]]:
+    """(I, R) theta at which what is wanted is used, or None, and what may prove that there is none:
+    the last theta, and what was still missing. The curvature is that of `curved`."""
     wanted = division.wanted
     if theta is None:
         theta = np.log(wanted / wanted.sum(axis=0)).mean(axis=1)[:, None] * np.ones(wanted.shape[1])
@@ -230,12 +258,12 @@ def _dealt(division: _Division, curved: _Division, theta: Floats | None) -> Floa
         miss = wanted - division.used(theta)
         error = float(np.abs(miss / wanted).max())
         if error < CLOSE or (error < 1e-11 and error > 0.5 * before):
-            return theta
+            return theta, (theta, miss)
         if not error < 0.9 * before and (before < 1.0 or rounds > HOPELESS):
-            return None
+            return None, (theta, miss)
         before = error
         theta = theta + _newton(curved.curvature(theta) * times, miss)
-    return None
+    return None, (theta, miss)
 
 
 def _newton(curve: Floats, miss: Floats) -> Floats:

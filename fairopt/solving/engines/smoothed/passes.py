@@ -1,24 +1,67 @@
-"""Passes over users as loops to be compiled: what `kinds.told` and `sway.swaying` define in NumPy.
+"""Passes over users as loops to be compiled: what NumPy texts in this folder define.
 
-A loop visits a user once, and leaves it at the first sight of one server in reach; sums of a piece
-of users are added to the whole, so that rounding does not grow with their number. Only users
-without limits are passed over like this. Sums of use and curvature are no such loops: NumPy's
-exponentials and matrix products work on eight numbers at once, and a loop was no faster (measured).
+`told` and `sways` are `kinds.told` and `sway.swaying`; `summed` is what `spread.summed` comes to. A
+loop visits a user once, and leaves it at the first sight of one server in reach; sums of a piece of
+users are added to the whole, so that rounding does not grow with their number. Only users without
+limits are passed over like this. Users who are told apart already are summed up by `smooth`, since
+NumPy's exponentials work on eight numbers at once, and a loop was no faster (measured).
 """
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, log, log1p, sqrt
 from typing import Any
 
 import numpy as np
 
 from fairopt.fast import loop
-from fairopt.instance import Bools, Floats
+from fairopt.instance import Bools, Floats, Ints
+from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.smooth import Sums
 from fairopt.solving.engines.smoothed.users import Users
 
 PIECE = 4096
 """users whose sums are added up first"""
+
+
+def summed(users: Users, prices: Prices, tau: float, reach: float, skip: Ints) -> Sums:
+    """The sums of users but those to skip, each with its servers within `reach` windows."""
+    servers, resources = prices.off.shape
+    upper = np.triu_indices(resources)
+    total = Sums.zero(servers, resources)
+    diagonal = np.zeros((servers, len(upper[0])))
+    half = np.zeros((servers * servers, len(upper[0])))
+    left_out = np.zeros(len(users), bool)
+    left_out[skip] = True
+    loop(_summed)(
+        np.ascontiguousarray(prices.heads),
+        prices.label,
+        np.ascontiguousarray(prices.off),
+        np.ascontiguousarray(users.demand),
+        users.log_w,
+        np.ascontiguousarray(users.eligible),
+        left_out,
+        users.alpha,
+        tau,
+        np.exp(reach * tau),
+        total.use,
+        total.drift,
+        total.spent,
+        diagonal,
+        half,
+    )
+    half = half.reshape(servers, servers, -1)  # of two servers in order
+    pairs = half + half.transpose(1, 0, 2)
+    i = np.arange(servers)
+    pairs[i, i] = half[i, i]
+    blocks = total.curvature.reshape(servers, resources, servers, resources)
+    for at, (r, t) in enumerate(zip(*upper, strict=True)):
+        blocks[:, r, :, t] = blocks[:, t, :, r] = -(1 + 1 / tau - 1 / users.alpha) * pairs[:, :, at]
+    for at, (r, t) in enumerate(zip(*upper, strict=True)):
+        blocks[i, r, i, t] += diagonal[:, at]
+        if r != t:
+            blocks[i, t, i, r] += diagonal[:, at]
+    return total
 
 
 def told(users: Users, lam: Floats, windows: tuple[float, ...], tau: float) -> tuple[Any, ...]:
@@ -35,6 +78,130 @@ def told(users: Users, lam: Floats, windows: tuple[float, ...], tau: float) -> t
     power = 1 / users.alpha
     loop(_told)(lam, users.demand, users.log_w, users.eligible, score, power, reach, *found)
     return found
+
+
+def _summed(  # type: ignore[no-untyped-def]
+    heads,
+    label,
+    off,
+    demand,
+    log_w,
+    eligible,
+    left_out,
+    alpha,
+    tau,
+    reach,
+    use,
+    drift,
+    spent,
+    diagonal,
+    outer,
+):
+    """Into use, drift, spent, diagonal (with its factor) and outer (without)."""
+    servers, resources = off.shape
+    sigma, power = 1 + 1 / tau, 1 / alpha
+    head, server = np.empty(len(heads)), np.empty(servers + 1, np.int64)
+    cost, depth, part = np.empty(servers), np.empty(servers), np.empty(servers)
+    tasks, both = np.empty(servers), np.empty(diagonal.shape[1])
+    my_use, my_drift, my_spent = np.zeros(use.shape), np.zeros(drift.shape), np.zeros(servers)
+    my_diagonal, my_outer = np.zeros(diagonal.shape), np.zeros(outer.shape)
+    for start in range(0, len(demand), PIECE):
+        for n in range(start, min(len(demand), start + PIECE)):
+            if left_out[n]:
+                continue
+            for g in range(len(heads)):
+                total = 0.0
+                for r in range(resources):
+                    total += heads[g, r] * demand[n, r]
+                head[g] = total
+            least = np.inf
+            for i in range(servers):
+                total = 0.0
+                for r in range(resources):
+                    total += off[i, r] * demand[n, r]
+                depth[i] = total
+                total += head[label[i]]
+                cost[i] = total if eligible[n, i] else np.inf
+                least = min(least, cost[i])
+            count = 0
+            for i in range(servers):  # without branches, which nobody could foresee
+                server[count] = i
+                count += cost[i] <= least * reach
+            at = 0
+            for r in range(resources):
+                for t in range(r, resources):
+                    both[at] = demand[n, r] * demand[n, t]
+                    at += 1
+            if count == 1:
+                i = server[0]
+                held = (
+                    exp(log_w[n] * power + (1 - power) * log(least))
+                    if alpha != 1
+                    else exp(log_w[n])
+                )
+                x = held / least
+                my_spent[i] += held
+                for r in range(resources):
+                    my_use[i, r] += x * demand[n, r]
+                for at in range(len(both)):
+                    my_diagonal[i, at] += power * x / least * both[at]
+                continue
+            first = head[label[server[0]]]
+            nearest = np.inf
+            for k in range(count):
+                i = server[k]
+                base = head[label[i]]
+                kappa = 0.0 if base == first else log(base / first)
+                shift = depth[i] / base  # depth[k] is not read again: k <= i
+                if -1e-5 < shift < 1e-5:
+                    kappa += shift * (1 - shift * (0.5 - shift * (1 / 3)))
+                else:
+                    kappa += log1p(shift)
+                cost[k] = base * (1 + shift)
+                depth[k] = kappa
+                nearest = min(nearest, kappa)
+            total = 0.0
+            for k in range(count):
+                depth[k] = (nearest - depth[k]) / tau
+                part[k] = exp(depth[k])
+                total += part[k]
+            log_sum = log(total)
+            log_q = log(first) + nearest - tau * log_sum
+            money = exp(log_w[n] * power + (1 - power) * log_q)
+            slope = -log_sum
+            for k in range(count):
+                part[k] /= total
+                slope += part[k] * depth[k]
+            slope *= sigma - power
+            root = 1 / sqrt(money)
+            for k in range(count):
+                i = server[k]
+                held = part[k] * money
+                x = held / cost[k]
+                my_spent[i] += held
+                moved = x * ((log_sum - depth[k]) / tau + slope)
+                each = sigma * x / cost[k]
+                tasks[k] = x * root
+                for r in range(resources):
+                    my_use[i, r] += x * demand[n, r]
+                    my_drift[i, r] += moved * demand[n, r]
+                for at in range(len(both)):
+                    my_diagonal[i, at] += each * both[at]
+                for m in range(k + 1):
+                    product = tasks[k] * tasks[m]
+                    pair = i * servers + server[m]
+                    for at in range(len(both)):
+                        my_outer[pair, at] += product * both[at]
+        use += my_use
+        drift += my_drift
+        spent += my_spent
+        diagonal += my_diagonal
+        outer += my_outer
+        my_use[:] = 0.0
+        my_drift[:] = 0.0
+        my_spent[:] = 0.0
+        my_diagonal[:] = 0.0
+        my_outer[:] = 0.0
 
 
 def _told(  # type: ignore[no-untyped-def]

@@ -16,7 +16,14 @@ import numpy as np
 from fairopt.formulas.asked import Asked
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.instance.partition import Partition
-from fairopt.solving.engines.smoothed.kinds import ALIKE, grouped, rarely_shared, swaying_of, told
+from fairopt.solving.engines.smoothed.kinds import (
+    ALIKE,
+    REACH,
+    grouped,
+    rarely_shared,
+    swaying_of,
+    told,
+)
 from fairopt.solving.engines.smoothed.prices import Prices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import Single
@@ -33,10 +40,12 @@ class Source(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What is asked, and the sum of all capacities (R,)."""
+    """What is asked, the sum of all capacities (R,), and whether users are told apart by compiled
+    loops, wherever they are."""
 
     asked: Asked
     total: Floats
+    compiled: bool = False
 
     @property
     def alpha(self) -> float:
@@ -47,13 +56,15 @@ class Terms:
         """The users of a partition in units of the engine."""
         limit = part.limit if np.isfinite(part.limit).any() else None
         demand, log_w = part.demand / self.total, self.asked.log_w(part)
-        return Users(self.alpha, demand, log_w, part.placement, None, limit)
+        return Users(self.alpha, demand, log_w, part.placement, None, limit, self.compiled)
 
 
 Args = tuple[Source, int, Terms, Ints, Prices, float]
 """of every pass: where and which partition, what is asked, whom to leave out, where on the path"""
 APART = 1e-3
 """tau below which users of one near server are told from the others"""
+WIDE = 700.0
+"""windows within which servers count before that"""
 
 
 def smooth_of(
@@ -102,6 +113,14 @@ def parted(args: Args) -> Parted:
 
 def summed(args: Args) -> Sums:
     """The sums of one partition."""
+    source, k, terms, skip, prices, tau = args
+    if terms.compiled:
+        users = terms.users(source.read(k))
+        if users.limit is None:
+            from fairopt.solving.engines.smoothed import passes  # which loads the compiler
+
+            reach = REACH if tau < APART else WIDE
+            return passes.summed(users, prices, tau, reach, skip)
     return parted(args).sums(args[4], args[5])
 
 
@@ -227,6 +246,7 @@ def joined(parts: list[Users]) -> Users:
         np.concatenate([part.eligible for part in parts]),
         None,
         limit,
+        parts[0].compiled,
     )
 
 
