@@ -64,6 +64,23 @@ def test_equal_results_are_equal_pages(answer, capsys):
     assert pages[0] == pages[1]
 
 
+def test_own_rules_are_in_the_page_with_their_prices(tmp_path, capsys):
+    """R1: carbon 1/21 of all money 2, so that a kilogram is as good as 1/42 more for all."""
+    out = tmp_path / "r1.json"
+    fo.solve(fo.read("rules/r1").instance, fo.ProportionalFair("tasks")).save(out)
+    assert run(["report", str(out), "-o", "-"]) == 0
+    (found,) = data_of(capsys.readouterr().out)["results"]
+    rules = found["point"]["rules"]
+    assert rules["rows"] == [["carbon", "at most 30", "30", "0.047619", "71.4%"]]
+    said = "One unit more allowed by rule carbon is as good as 2.38 % more for everybody."
+    assert rules["said"] == [said]
+    plain = tmp_path / "plain.json"
+    fo.solve(fo.read("ghodsi2011/example").instance, fo.ProportionalFair("tasks")).save(plain)
+    assert run(["report", str(plain), "-o", "-"]) == 0
+    (found,) = data_of(capsys.readouterr().out)["results"]
+    assert "rules" not in found["point"]
+
+
 def test_the_data_are_the_answer(answer, capsys):
     assert run(["report", str(answer), "-o", "-"]) == 0
     (found,) = data_of(capsys.readouterr().out)["results"]

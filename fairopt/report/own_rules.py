@@ -36,4 +36,25 @@ def table(alloc: Allocation, most: int) -> Told:
     return heads, rows, len(inst.own_rows) - shown
 
 
-__all__ = ["table"]
+def sentences(alloc: Allocation, most: int) -> list[str]:
+    """What one unit more of the dearest rules is worth: prices are scaled to the sum of weights, so
+    it is as good as an equal relative rise of every share by price over that sum."""
+    if alloc.rule_prices is None:
+        return []
+    rules, weight = alloc.instance.rules or (), float(alloc.instance.weight.sum())
+    prices = alloc.rule_prices.tolist()
+    found = []
+    for j in sorted(range(len(rules)), key=lambda j: -abs(prices[j]))[:most]:
+        if prices[j]:
+            what = {"most": "more allowed", "least": "less asked"}.get(
+                rules[j].sense, "more" if prices[j] > 0 else "less"
+            )
+            part = f"{100 * abs(prices[j]) / weight:.3g} %"
+            found.append(
+                f"One unit {what} by rule {clipped(rules[j].name)} is as good as {part} more for "
+                "everybody."
+            )
+    return found
+
+
+__all__ = ["sentences", "table"]

@@ -15,12 +15,15 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.frames import clean, clean_prices
 from fairopt.instance import Floats, Instance
+from fairopt.report import own_rules
 from fairopt.report.words import stopped
 
 LARGEST = 12
 """most users of a server with a part of their own in its bars; the others are one part"""
 HELD = 8
 """most servers listed for one user"""
+RULES, SAID = 50, 5
+"""own rules that are listed; of whose prices sentences are made, the dearest"""
 ROOM = 90
 """characters for what stops a user, about"""
 
@@ -52,7 +55,8 @@ def amounts(alloc: Allocation) -> dict[str, Any]:
         (I, R), price times what a machine has of it on average, 1 for the dearest; `totals`,
         `shares`, `levels`, `low`, `high` (N,); `held`, for each user [server, tasks] of its
         largest servers, and `places`, the number of all its servers; `stops`, what stops each
-        user, in words.
+        user, in words; `rules`, of own rules, the heads and rows of their table, how many more
+        there are, and sentences on their prices.
     """
     inst, tasks = alloc.instance, clean(alloc)
     there = inst.pool > 0
@@ -81,6 +85,10 @@ def amounts(alloc: Allocation) -> dict[str, Any]:
     found["held"], found["places"] = _held(tasks)
     stops = {name: list(each) for name, each in groupby(alloc.each_blocked(), lambda b: b.user)}
     found["stops"] = [stopped(stops.get(name, []), ROOM) for name in inst.users]
+    if inst.rules is not None:
+        heads, rows, more = own_rules.table(alloc, RULES)
+        said = own_rules.sentences(alloc, SAID)
+        found["rules"] = {"heads": heads, "rows": rows, "more": more, "said": said}
     return found
 
 

@@ -13,10 +13,12 @@ function answerView(names, points) {
   const picture = el("div", { class: "figure" });
   const detail = el("div", { class: "detail", "aria-live": "polite" });
   const summary = el("p", { class: "summary" });
+  const rules = el("div", {});
   view.detail = detail;
   view.told = () => detail.replaceChildren(...userDetail(view).flat());
   view.root = el("div", { class: "view" },
     section("Servers", summary, legend(view), servers.node, view.point.prices ? heatLegend() : null),
+    view.point.rules ? section("Own rules", rules) : null,
     section("Levels", el("p", { class: "small" }, "A level is a user's share divided by its weight."), scroller("Staircase of levels", picture), levels.node),
     section("Users", users.node, detail));
   view.show = (point) => {
@@ -24,6 +26,7 @@ function answerView(names, points) {
     const found = steps(point);
     found.forEach((step, k) => { step.k = k + 1; });
     summary.textContent = summed(view);
+    if (point.rules) rules.replaceChildren(...ruleTable(point.rules));
     picture.replaceChildren(staircase(view, found));
     servers.show(names.servers.map((_, i) => i));
     levels.show(found);
@@ -50,6 +53,15 @@ function heatLegend() {
   return el("p", { class: "small heatkey" }, "Prices are of one more unit. The stronger the colour, the more an average machine's worth costs: nothing ",
     Array.from({ length: 10 }, (_, k) => svg("svg", { class: "chip", width: 16, height: 12, "aria-hidden": "true" },
       svg("rect", { width: 16, height: 12, class: "h" + k }))), " dearest.");
+}
+
+/** What own rules count, their prices, and what one more unit is worth. */
+function ruleTable(found) {
+  return [found.said.map((line) => el("p", {}, line)),
+    scroller("Own rules", el("table", {}, el("caption", {}, "Own rules: what each says and counts" + (found.more ? ", without " + found.more + " more" : "")),
+      el("thead", {}, el("tr", {}, found.heads.map((head) => el("th", { scope: "col" }, head)))),
+      el("tbody", {}, found.rows.map((row) => el("tr", {}, el("th", { scope: "row" }, row[0]),
+        row.slice(1).map((cell, k) => el("td", k ? { class: "number" } : {}, cell)))))))].flat();
 }
 
 /** The certificate in words, then its checks. */
