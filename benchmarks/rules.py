@@ -4,6 +4,8 @@
     python -m benchmarks.rules draws 500        random instances with rules of both signs, half of
                                                 them impossible, against linear programs level by
                                                 level and each conflict member by member
+    python -m benchmarks.rules restated 200     ceilings, limits and guarantees said as rules
+    python -m benchmarks.rules solvers 250      proportional fairness against Clarabel and SCS
 
 Times are CPU seconds of one process, with one thread; the median and the largest.
 """
@@ -112,6 +114,38 @@ def draws(count: int) -> None:
     print(f"max-min and the programs level by level differ by at most {worst:.1e}")
 
 
+def restated(count: int) -> None:
+    """The test of restated rules, on instances of other seeds."""
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    from test_solving_rules import test_restated_rules_give_the_same_shares_and_prices as same
+
+    for seed in range(2000, 2000 + count):
+        same(seed)
+    print(f"{count} of {count}: the same shares to 1e-6 and the same prices to 1e-4, both notions")
+
+
+def solvers(count: int) -> None:
+    """The test against general solvers, on instances of other seeds."""
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    from test_solving_rules import test_alpha_fairness_is_that_of_a_general_solver as same
+
+    for name in ("clarabel", "scs"):
+        said: Counter[str] = Counter()
+        for seed in range(1000, 1000 + count):
+            try:
+                same(seed, name)
+                said["the same objective"] += 1
+            except Exception as error:  # what that solver makes of it is counted, not hidden
+                said[type(error).__name__] += 1
+                print(f"{name}, seed {seed}: {' '.join(str(error).split())[:160]}")
+        print(f"{name}: {dict(said)}")
+
+
 if __name__ == "__main__":
     what, *rest = sys.argv[1:] or ["speed"]
-    {"speed": speed, "draws": lambda: draws(int(rest[0]))}[what]()
+    {
+        "speed": speed,
+        "draws": lambda: draws(int(rest[0])),
+        "restated": lambda: restated(int(rest[0])),
+        "solvers": lambda: solvers(int(rest[0])),
+    }[what]()
