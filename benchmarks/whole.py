@@ -81,8 +81,8 @@ def drawn(seed: int) -> Asked:
     )
 
 
-def google(users: int = 40, seed: int = 1) -> Asked:
-    """What max-min gives users drawn at random on the machines of the trace."""
+def google(users: int = 40, seed: int = 1, times: int = 1) -> Asked:
+    """What max-min gives users drawn at random on the machines of the trace, each so many times."""
     rng = np.random.default_rng(seed)
     demand = np.round(np.exp(rng.uniform(np.log(0.0008), np.log(0.06), (users, 2))), 4)
     placement = rng.random((users, len(GOOGLE))) < 0.8
@@ -90,7 +90,7 @@ def google(users: int = 40, seed: int = 1) -> Asked:
     inst = fo.Instance(
         demand,
         [row[:2] for row in GOOGLE],
-        count=[row[2] for row in GOOGLE],
+        count=[times * row[2] for row in GOOGLE],
         placement=placement,
         weight=np.round(rng.uniform(0.5, 3, users), 2),
     )
@@ -124,6 +124,7 @@ def main() -> None:
     print("|---|---:|---:|---:|---:|---:|---:|")
     told("google2011, fewest short", google(), given.seconds, True)
     told("google2011, levels", google(), given.seconds, False)
+    told("google2011 times 8, fewest short", google(times=8), given.seconds, True)
     rows = [
         (
             told(f"random {k}", drawn(k), given.seconds, True)[0],
