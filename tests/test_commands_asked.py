@@ -206,3 +206,27 @@ def test_report_of_a_plan_says_what_it_says(capsys, tmp_path):
     path.write_text(json.dumps(plan))
     assert run(["report", str(path), "-o", str(page)]) == 0
     assert '"certified":false' in page.read_text()
+
+
+def test_losses_of_whole_rows_by_hand():
+    """Two users of weight 1 on x (3 machines) and y (1): a needs x, b runs on both."""
+    inst = fo.Instance(
+        [[1.0], [1.0]],
+        [[2.0], [2.0]],
+        placement=[[True, False], [True, True]],
+        count=[3, 1],
+        users=["a", "b"],
+        servers=["x", "y"],
+    )
+    found = {own.server: own for own in losses(inst, fo.MaxMin(), whole=True)}
+    # with both 8 tasks, 4 each; without y 6, 3 each; without x nobody runs a
+    assert found["x"].none and found["x"].part == 1
+    assert (found["y"].before, found["y"].after) == pytest.approx((4, 3), rel=1e-6)
+    assert found["y"].losers == 2
+
+
+def test_rows_belong_to_losses(capsys, made):
+    assert run(["what-if", made[0], "--of-rows", "--drop", "ml"]) == 2
+    assert "--of-rows belongs to --losses" in capsys.readouterr().err
+    assert run(["what-if", made[0], "--losses", "--of-rows"]) == 0
+    assert capsys.readouterr().out.startswith("lose all of")

@@ -1,4 +1,4 @@
-"""What the loss of one machine of each row would take from whom."""
+"""What the loss of one machine of each row, or of all of them, would take from whom."""
 
 from __future__ import annotations
 
@@ -49,9 +49,16 @@ class Loss:
 
 
 def losses(
-    instance: Instance, notion: Notion, progress: Callable[[int, int], None] | None = None
+    instance: Instance,
+    notion: Notion,
+    progress: Callable[[int, int], None] | None = None,
+    whole: bool = False,
 ) -> list[Loss]:
     """The loss of one machine of each row, those that hurt somebody most first.
+
+    Parameters
+    ----------
+    whole : all machines of the row are lost instead, one row at a time.
 
     Every answer is certified, or NotCertified is raised.
 
@@ -65,23 +72,38 @@ def losses(
     found = []
     rows = list(zip(instance.servers, np.asarray(instance.count).tolist(), strict=True))
     for k, (name, count) in enumerate(rows):
-        found.append(_one(before, instance, notion, name, int(count)))
+        found.append(_one(before, instance, notion, name, int(count), whole))
         if progress is not None:
             progress(k + 1, len(rows))
     return sorted(found, key=lambda loss: (-loss.part, -loss.losers, loss.server))
 
 
-def _one(before: Any, instance: Instance, notion: Notion, name: str, count: int) -> Loss:
+def _one(
+    before: Any, instance: Instance, notion: Notion, name: str, count: int, whole: bool
+) -> Loss:
     from fairopt.solving import solve
 
-    less = ([f"count.{name}={count - 1}"], []) if count > 1 else ([], [name])
+    less = ([f"count.{name}={count - 1}"], []) if count > 1 and not whole else ([], [name])
     try:
         other = changed(instance, less[0], [], less[1])
     except BadInput as error:
-        return Loss(name, count, none=str(error).splitlines()[-1].strip())
+        return Loss(name, count, none=_nobody(error))
     after = solve(other, notion)
     hurt = differences(before, after).losers
     if not hurt:
         return Loss(name, count)
     worst = hurt[0]  # the largest part first
     return Loss(name, count, worst.user, worst.before or 0.0, worst.after or 0.0, len(hurt))
+
+
+def _nobody(error: BadInput) -> str:
+    """Who can run nowhere then, or else what is wrong with the cluster that is left."""
+    names = [
+        fault.place.removeprefix("users.")
+        for fault in error.faults
+        if fault.place.startswith("users.") and "no server" in fault.found
+    ]
+    if not names:
+        return str(error).splitlines()[-1].strip()
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{names[0]}{more}: no server left"

@@ -32,6 +32,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("explain", "Why one user gets what it gets, and what would bring it more."),
     "plot": ("plot", "A picture of a saved answer, sweep or comparison."),
     "report": ("report", "Results as one HTML page that opens from disk."),
+    "serve": ("serve", "A plan as a page and a JSON API on this machine."),
     "models": ("models", "List the models shipped with fairopt."),
     "completion": ("complete", "Completion after Tab in bash, zsh or fish."),
     "doctor": ("doctor", "What is installed, and which lines of the README will work."),

@@ -21,6 +21,14 @@ if TYPE_CHECKING:
 
 NODE = "node/"
 PLAN = '"fairopt/plan/v1"'
+PLAIN: Mapping[str, Any] = {
+    "group_by": "owner",
+    "undivided": (),
+    "gpu_kinds": (),
+    "weights": (),
+    "see": (),
+}
+"""what the options of a cluster are where none is given"""
 _CLUSTER = (".json", ".yaml", ".yml", ".gz")
 
 
@@ -141,24 +149,43 @@ def asked(path: str) -> Asked:
         return Asked(files.read(path))
     data = _plan(path)
     if data is not None:
-        answer = _answer(data, path)
-        notion = answer.notion
-        case = Case("notion", notion["name"], dict(notion.get("parameters", {})))
-        nodes = {name: row["shape"] for row in data["shapes"] for name in row["nodes"]}
-        return Asked(Model(answer.instance, (case,), title=path), nodes)
+        return of_plan(data, path)
     from fairopt.commands import cluster_options
     from fairopt.connect import models
 
-    given = {"group_by": "owner", "undivided": (), "gpu_kinds": (), "weights": (), "see": ()}
-    found = cluster_options.problem((path,), given)
+    found = cluster_options.problem((path,), PLAIN)
     nodes = {name: row.name for row in found.shapes for name, count in row.members if count == 1}
     return Asked(models.model(found, path), nodes)
+
+
+def of_plan(data: Mapping[str, Any], path: str) -> Asked:
+    """The model of a plan, with its notion and the rows of its nodes."""
+    found = answer_of(data, path)
+    case = Case("notion", found.notion["name"], dict(found.notion.get("parameters", {})))
+    nodes = {name: row["shape"] for row in data["shapes"] for name in row["nodes"]}
+    return Asked(Model(found.instance, (case,), title=path), nodes)
+
+
+def planned(path: str) -> Mapping[str, Any]:
+    """The plan of a path: one that was saved, or that of a model or of files of a cluster.
+
+    Raises
+    ------
+    BadInput, UsageError : as of each.
+    """
+    data = _plan(path) if path.endswith(_CLUSTER) and os.path.isfile(path) else None
+    if data is not None:
+        return data
+    from fairopt.commands import cluster_options
+    from fairopt.connect import plan
+
+    return plan.make(cluster_options.problem((path,), PLAIN))
 
 
 def answer(path: str) -> Allocation:
     """The answer of a file that `solve -o` or `plan -o` wrote."""
     data = _plan(path) if os.path.isfile(path) else None
-    return files.load(path) if data is None else _answer(data, path)
+    return files.load(path) if data is None else answer_of(data, path)
 
 
 def _plan(path: str) -> Mapping[str, Any] | None:
@@ -177,5 +204,6 @@ def _plan(path: str) -> Mapping[str, Any] | None:
     return data
 
 
-def _answer(data: Mapping[str, Any], path: str) -> Allocation:
+def answer_of(data: Mapping[str, Any], path: str) -> Allocation:
+    """The fluid answer of a plan."""
     return files.loads(json.dumps(data["answer"]), path)

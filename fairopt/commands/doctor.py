@@ -21,6 +21,7 @@ EXTRAS = {
     "frame": ("pandas", "pyarrow"),
     "dask": ("dask", "distributed"),
     "connect": ("ijson", "pyyaml"),
+    "serve": ("starlette", "uvicorn", "pyyaml"),
     "fast": ("numba",),
 }
 """packages of each extra of pyproject.toml; a test holds the two to each other"""

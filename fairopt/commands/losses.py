@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 SCHEMA = "fairopt/losses/v1"
 
 
-def show(instance: Instance, notion: Notion, as_json: bool, path: str | None) -> None:
-    """Print, and write, what one machine less of each row would take from whom."""
+def show(instance: Instance, notion: Notion, whole: bool, as_json: bool, path: str | None) -> None:
+    """Print, and write, what one machine less of each row, or all of them, would take from whom."""
     from fairopt.auditing.losses import losses
     from fairopt.report.tables import table_text
     from fairopt.report.words import number
 
     with progress.shown("losing a machine of each row", "rows") as told:
-        found = losses(instance, notion, told)
+        found = losses(instance, notion, told, whole)
     dump = storage.encoded({"schema": SCHEMA, "losses": [own.to_dict() for own in found]})
     if path is not None:
         storage.write_text(path, dump + "\n")
@@ -40,5 +40,13 @@ def show(instance: Instance, notion: Notion, as_json: bool, path: str | None) ->
         ]
         for own in found
     ]
-    columns = ["lose one of", "machines", "hurts most", "before", "after", "change", "losers"]
+    columns = [
+        "lose all of" if whole else "lose one of",
+        "machines",
+        "hurts most",
+        "before",
+        "after",
+        "change",
+        "losers",
+    ]
     output.to_stdout(table_text(columns, rows, 0, (0, 2)))

@@ -47,6 +47,9 @@ from fairopt.commands import asked, notion_options, output
     is_flag=True,
     help="Instead: lose one machine of each row, one row at a time, and show whom it hurts most.",
 )
+@click.option(
+    "--of-rows", is_flag=True, help="With --losses: lose all machines of a row, such as a shape."
+)
 @notion_options.options
 @click.option("--case", type=int, metavar="K", help="The notion of the model's case number K.")
 @output.as_json
@@ -58,6 +61,7 @@ def command(
     dropped: tuple[str, ...],
     added: tuple[str, ...],
     losses: bool,
+    of_rows: bool,
     notion: str | None,
     case: int | None,
     as_json: bool,
@@ -86,8 +90,11 @@ def command(
             raise UsageError("--losses excludes --set, --add-server, --add and --drop")
         from fairopt.commands.losses import show
 
-        show(problem.instance, notion_options.chosen(problem, notion, case, given), as_json, path)
+        wanted = notion_options.chosen(problem, notion, case, given)
+        show(problem.instance, wanted, of_rows, as_json, path)
         return 0
+    if of_rows:
+        raise UsageError("--of-rows belongs to --losses")
     if not (settings or servers or dropped or added):
         own = [k for k, c in enumerate(problem.cases, 1) if c.change and case in (None, k)]
         if not own:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from fairopt.connect import called, kai
+from fairopt.connect import armada, called, kai
 from fairopt.connect.cluster import Ceiling, Cluster, Undivided, Workload
 from fairopt.connect.fields import Fields, named
 from fairopt.connect.gangs import Bindings
@@ -37,7 +37,7 @@ LISTS = {
 }
 WANTED = (
     "a Node, a Pod, a ResourceQuota, an object of Kueue, a Queue or PodGroup of "
-    "Volcano, a Queue of KAI, a Job, or a List of them "
+    "Volcano, a Queue of KAI or Armada, a Job, or a List of them "
     "(kubectl get nodes,pods -A -o json)"
 )
 COUNTED = ("cpu", "memory", "ephemeral-storage", "pods")
@@ -83,6 +83,7 @@ class Collector:
         self._fixed: list[Undivided] = []
         self._beyond: dict[str, list[str]] = {}
         self._ceilings: list[Ceiling] = []
+        self._armada: dict[str, float] = {}
         self.kueue = Queues(self.faults)
         self.volcano = VolcanoQueues(self.faults)
         self._bindings = Bindings(self.faults)
@@ -116,6 +117,8 @@ class Collector:
             self.volcano.take(str(kind), data, place)
         elif kind == "Queue" and api.startswith(kai.API):
             self.volcano.add(kai.queue(data, place, self.faults))
+        elif kind == "Queue" and api.startswith(armada.API):
+            self._take_armada(data, place)
         elif isinstance(kind, str) and kind in LISTS:
             items = data.get(ITEMS)
             if not isinstance(items, list | tuple):
@@ -129,6 +132,14 @@ class Collector:
             named = f"{place} ({name})" if isinstance(name, str) and name else place
             found = f"the kind {kind!r}" if isinstance(kind, str) and kind else "no kind"
             self.faults.add(named, found, WANTED)
+
+    def _take_armada(self, data: Mapping[str, Any], place: str) -> None:
+        name, weight, limited = armada.queue(data, place, self.faults)
+        if name in self._armada:
+            self.faults.add(f"Queue {name}", "this name a second time", "every name once")
+        self._armada[name] = weight
+        if limited:
+            self._beyond.setdefault(armada.LIMITS, []).append(name)
 
     def _take_node(self, data: Mapping[str, Any], place: str) -> None:
         found = node(data, place, self.faults)
@@ -217,7 +228,7 @@ class Collector:
             ),
             sorted(self._fixed, key=lambda row: (row.node, row.name)),
             {words: sorted(self._beyond[words]) for words in sorted(self._beyond)},
-            {**self.volcano.weights(), **(weights or {})},
+            {**self._armada, **self.volcano.weights(), **(weights or {})},
             sorted(self._ceilings),
             volcano=self.volcano or None,
         )

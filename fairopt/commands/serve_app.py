@@ -1,0 +1,181 @@
+"""What `fairopt serve` answers with: the page of a plan, the plan, and questions to it, as JSON.
+
+A text after `---` in the docstring of an endpoint is its part of the OpenAPI schema.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from fairopt import __version__, solve
+from fairopt.auditing.between import differences
+from fairopt.auditing.changes import changed
+from fairopt.commands import asked, notion_options
+from fairopt.connect import plan as plans
+from fairopt.errors import FairoptError, UsageError
+from fairopt.report.html import page, plan_data
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
+
+MOST = 1 << 20
+"""most bytes of a question"""
+QUESTIONS = ("set", "add_server", "drop", "add")
+
+
+class Served:
+    """A plan, and what would change it.
+
+    Parameters
+    ----------
+    plan : fairopt/plan/v1. source : what messages call it.
+    """
+
+    def __init__(self, plan: Mapping[str, Any], source: str) -> None:
+        self.plan, self.text = plan, plans.dumps(plan)
+        self.asked = asked.of_plan(plan, source)
+        self.notion = notion_options.chosen(self.asked.model, None, None, {})
+        self.answer = asked.answer_of(plan, source)
+        self._solving = threading.Lock()
+        self.page = page.page([{"title": source, **plan_data.data_of(self.text, source)}], source)
+
+    def what_if(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        """Who loses and who gains by changes, typed as the options of `fairopt what-if`.
+
+        Raises
+        ------
+        FairoptError : a change that cannot be made, or an answer that is not certified.
+        """
+        given = {key: question.get(key, []) for key in QUESTIONS}
+        wrong = [key for key in question if key not in QUESTIONS]
+        wrong += [
+            key
+            for key, value in given.items()
+            if not isinstance(value, list) or not all(isinstance(text, str) for text in value)
+        ]
+        if wrong or not any(given.values()):
+            found = f"found {wrong[0]!r}" if wrong else "found no change"
+            raise UsageError(f"{found}; wanted lists of texts: {', '.join(QUESTIONS)}")
+        instance = self.asked.model.instance
+        counts, dropped = self.asked.without(given["drop"])
+        people = dict(asked.newcomer(text, instance) for text in given["add"])
+        other = changed(instance, (*given["set"], *counts), given["add_server"], dropped, people)
+        with self._solving:  # solvers share what they keep: one question at a time
+            return differences(self.answer, solve(other, self.notion)).to_dict()
+
+
+class Guard:
+    """Lets nobody in who does not say the token.
+
+    Parameters
+    ----------
+    app : what is guarded. token : what `Authorization: Bearer` must say.
+    """
+
+    def __init__(self, app: Any, token: str) -> None:
+        self.app, self.wanted = app, f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            said = dict(scope["headers"]).get(b"authorization", b"")
+            if not secrets.compare_digest(said, self.wanted):
+                refused = _error("Authorization: found no token or another; wanted Bearer", 401)
+                await refused(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+
+def application(served: Served, hosts: list[str], token: str | None = None) -> Any:
+    """The ASGI application.
+
+    Parameters
+    ----------
+    hosts : names by which it may be called; another page's name for this address is refused.
+    token : what everybody must say who asks; None where only this machine can.
+    """
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.middleware import Middleware
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+    from starlette.responses import HTMLResponse, JSONResponse, Response
+    from starlette.routing import Route
+    from starlette.schemas import SchemaGenerator
+
+    def shown(request: Request) -> Response:
+        return HTMLResponse(served.page, headers={"X-Content-Type-Options": "nosniff"})
+
+    def plan(request: Request) -> Response:
+        """The plan.
+        ---
+        summary: The plan (fairopt/plan/v1), with its certificate.
+        responses:
+          200: {description: The plan., content: {application/json: {schema: {type: object}}}}
+        """
+        return Response(served.text, media_type="application/json")
+
+    async def what_if(request: Request) -> Response:
+        """A change.
+        ---
+        summary: Who loses and who gains by changes; both answers are certified.
+        requestBody:
+          required: true
+          content:
+            application/json:
+              schema:
+                type: object
+                additionalProperties: false
+                properties:
+                  set: {type: array, items: {type: string}, example: [weight.ml=2]}
+                  add_server: {type: array, items: {type: string}, example: [big=3]}
+                  drop: {type: array, items: {type: string}, example: [node/gpu-1]}
+                  add: {type: array, items: {type: string}, example: ["team=new,queue=ml,cpu=4"]}
+        responses:
+          200: {description: Users before and after, losers first.}
+          400: {description: "What was found, and what was wanted."}
+          413: {description: Too long a question.}
+        """
+        content = b""
+        async for part in request.stream():
+            content += part
+            if len(content) > MOST:
+                return _error(f"found more than {MOST} bytes; wanted a few changes", 413)
+        try:
+            question = json.loads(content)
+            if not isinstance(question, dict):
+                raise ValueError("no table")
+        except (ValueError, RecursionError) as error:
+            return _error(f"found text that is not JSON ({error}); wanted a table", 400)
+        try:
+            return JSONResponse(await run_in_threadpool(served.what_if, question))
+        except FairoptError as error:
+            return _error(str(error), 400)
+
+    def schema(request: Request) -> Response:
+        return JSONResponse(schemas.get_schema(routes=app.routes))
+
+    info = {"title": "fairopt serve", "version": __version__}
+    schemas = SchemaGenerator({"openapi": "3.1.0", "info": info})
+    middleware = [Middleware(TrustedHostMiddleware, allowed_hosts=hosts)]
+    if token is not None:
+        middleware.append(Middleware(Guard, token=token))
+    app = Starlette(
+        routes=[
+            Route("/", shown, include_in_schema=False),
+            Route("/api/plan", plan),
+            Route("/api/what-if", what_if, methods=["POST"]),
+            Route("/api/openapi.json", schema, include_in_schema=False),
+        ],
+        middleware=middleware,
+    )
+    return app
+
+
+def _error(words: str, status: int) -> JSONResponse:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse({"error": words}, status_code=status)
