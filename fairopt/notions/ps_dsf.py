@@ -47,7 +47,9 @@ class PerServerDominantShare(Notion):
     Parameters
     ----------
     division : "rdm" (resources are divided) or "tdm" (time is divided).
-    order : names of all servers in the order they are refilled; None is the instance's own.
+    order : names of all servers in the order they are refilled; None is the instance's own. Where
+        the rounds do not settle soon, all servers go on at once from where they are
+        (`engines.water.implicit`), which may lead to another fixed point than more rounds would.
     method : "refill" (server by server) or "algorithm-1" (khamse2016 Algorithm I), for rdm.
     seed : with "algorithm-1", servers act one at a time, picked at random from this seed (the
         distributed form); None is round after round in `order`.

@@ -43,7 +43,10 @@ def solve(instance: Instance, notion: Any) -> Answer:
         tasks = late.tasks
         step.update(engine=notion.method, status=str(late))
     step["order"] = [instance.servers[i] for i in order]
-    step["remark"] = "other fixed points may exist; the order of the servers chose this one"
+    chose = "chose this one"
+    if step["engine"] == "implicit":
+        chose = "chose where implicit steps began, which chose this one"
+    step["remark"] = f"other fixed points may exist; the order of the servers {chose}"
     if notion.seed is not None:
         step["seed"] = notion.seed
     return Answer(tasks, steps=(step,))
