@@ -7,6 +7,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.allocation import Allocation
+from fairopt.certificates import told
 from fairopt.certificates.proof import measure
 from fairopt.instance import Floats
 from fairopt.solving.engines.compact import method as compact
@@ -144,7 +145,7 @@ def test_a_sample_gives_the_first_prices() -> None:
 def test_many_users_take_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(method, "USERS", 300)
     monkeypatch.setattr(compact, "MOST_PAIRS", 0)
-    monkeypatch.setattr(method, "PER_ROW", 20)
+    monkeypatch.setattr(method, "PER_ROW", 6)
     inst = cluster(400, 0.2)
     found = fo.solve(inst, fo.ProportionalFair())
     assert [step["step"] for step in found.steps] == ["prices, smoothed"]
@@ -153,11 +154,12 @@ def test_many_users_take_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_where_it_does_not_end_the_interior_method_follows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(method, "USERS", 300)
+    monkeypatch.setattr(method, "USERS", 100)
     monkeypatch.setattr(compact, "MOST_PAIRS", 0)
-    monkeypatch.setattr(method, "PER_ROW", 20)
+    monkeypatch.setattr(method, "PER_ROW", 6)
     monkeypatch.setattr(method.path, "MOST", 3)
-    found = fo.solve(cluster(400, 0.2), fo.ProportionalFair())
+    monkeypatch.setattr(told, "FEW", 0)  # judged as very many users are
+    found = fo.solve(cluster(120, 0.2), fo.ProportionalFair())
     steps = [step["step"] for step in found.steps]
     tried = [step for step in steps if step not in ("prices, closer", "nearby")]
     assert tried[:3] == ["prices, smoothed", "prices, smoothed warily", "interior"]

@@ -326,14 +326,27 @@ def exactly(question: Question, place: Place) -> Floats:
         for n, u, x in zip(owner.tolist(), worth.tolist(), amounts, strict=True):
             t[n] += Decimal(u) * sum(map(Decimal, x), Decimal(0))
         alpha, unit = Decimal(question.alpha), Decimal(place.log_unit)
-        for n in range(question.users):
+        for n, log_w in enumerate(_log_weights(question, context.prec)):
             v = sum(map(Decimal, place.value[:, n].tolist()), Decimal(0))
             if t[n] <= 0 or v <= 0:
                 continue
-            log_w = (alpha if question.inside else 1) * Decimal(float(question.weight[n])).ln()
-            log_w += (1 - alpha) * Decimal(float(question.share_unit[n])).ln() - unit
-            found[n] = float(t[n].ln() - (log_w - v.ln()) / alpha)
+            found[n] = float(t[n].ln() - (log_w - unit - v.ln()) / alpha)
     return found
+
+
+def _log_weights(question: Question, digits: int) -> list[Decimal]:
+    """log W of every user in decimals, kept with the question: a search asks for them again and
+    again."""
+    kept: dict[int, list[Decimal]] = question.__dict__.setdefault("_log_weights", {})
+    if digits not in kept:
+        alpha = Decimal(question.alpha)
+        times = alpha if question.inside else Decimal(1)
+        weights, units = question.weight.tolist(), question.share_unit.tolist()
+        kept[digits] = [
+            times * Decimal(w).ln() + (1 - alpha) * Decimal(u).ln()
+            for w, u in zip(weights, units, strict=True)
+        ]
+    return kept[digits]
 
 
 def _flows(question: Question, place: Place, seen: Sums, tasks: int, mine: Bools) -> Floats:

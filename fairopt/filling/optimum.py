@@ -45,6 +45,7 @@ def optimum(instance: Instance, time_limit: float | None = None) -> Optimum:
     from fairopt.whole.optima import optimum as found_by
     from fairopt.whole.optima import total
 
+    instance.only_linear("the most whole tasks")
     instance.only_plain("the most whole tasks")
     found = found_by(instance, seconds=time_limit)
     most, bound = total(found)
