@@ -163,3 +163,16 @@ def test_a_floor_that_is_the_limit_leaves_the_best_way_alone(tasks: float, shut:
         fo.Allocation(inst, fo.ProportionalFair(), [[0.5], [1.0]], way_tasks=[[0.0], [0.5], [1.0]])
     )
     assert question.columns.shut.tolist() == shut
+
+
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_size_of_a_logarithm_is_that_of_all_that_it_was_added_up_from(inside: bool) -> None:
+    """log W = log of the weight (times alpha, inside) and (1 - alpha) log of the unit of shares:
+    where they cancel, the error of each stays."""
+    inst = fo.Instance([[1e-9], [1.0]], [[4.0]], weight=[1e-140, 1e140])
+    notion = fo.AlphaFair(3.0, weight_inside=inside)
+    question = asked(fo.Allocation(inst, notion, np.ones((2, 1))))
+    weight = np.log(inst.weight) * (3.0 if inside else 1.0)
+    unit = -2.0 * np.log(question.share_unit)
+    np.testing.assert_allclose(question.log_w, weight + unit, rtol=1e-12)
+    np.testing.assert_allclose(question.log_size, np.abs(weight) + np.abs(unit), rtol=1e-12)
