@@ -89,13 +89,15 @@ def _page(
         "Every entrant is a file of at most forty lines with `solve(problem) -> tasks[, prices]`; "
         "`benchmarks/fairbench/README.md` says how to enter. Written by",
         "",
-        "    python -m benchmarks.fairbench --journal runs.jsonl --write docs/results",
+        f"    python -m benchmarks.fairbench{' --all' if len(names) == everything else ''} "
+        "--journal runs.jsonl --write docs/results",
         "",
         f"{len(names)} of {everything} instances ({len(names) - levels} alpha-fair, {levels} "
         f"max-min), {limit:g} s a run, each in a process of its own with one thread; imports and a "
         "toy are not timed. **The machine was shared when this was measured**: others used "
         f"its {os.cpu_count()} processors at the same time, so a time may be twice what it would "
-        "be alone; distances do not depend on that.",
+        "be alone; distances do not depend on that. A journal goes on where it stopped, so that "
+        "entrants may be of different hours of a day.",
         "",
         f"Of the {len(names)} reference answers, {proofs.count('fractions')} are exact fractions, "
         f"{proofs.count('digits')} optima of a path in 160 decimals that ends in a proof, "
@@ -145,7 +147,7 @@ def _page(
         "the seconds of the fastest that solves it. Times under a millisecond count as one.",
         "```",
         "",
-        *_whole(journal, lines, limit, everything),
+        *_whole(journal, lines, limit, everything, len(names)),
         "## By family",
         "",
         "Instances solved or exact, of those asked.",
@@ -175,12 +177,12 @@ def _page(
 
 
 def _whole(
-    journal: list[Record], lines: dict[str, Any], limit: float, everything: int
+    journal: list[Record], lines: dict[str, Any], limit: float, everything: int, asked: int
 ) -> list[str]:
-    """A table of those who were asked every instance, where there are more than the forty."""
+    """A table of those who were asked every instance, unless the page is of every instance."""
     many = {e: sum(r["entrant"] == e for r in journal) for e in {r["entrant"] for r in journal}}
     done = [r for r in journal if many[r["entrant"]] == everything and r["outcome"] != "absent"]
-    if not done:
+    if not done or asked == everything:
         return []
     words = f"The entrants that were asked all {everything} (`--all`), on the same machine."
     unaided = {name for name, line in lines.items() if line["candidate"] != "ours"}

@@ -1,22 +1,25 @@
-"""DeDe (alternating over resources and demands), where it is installed; it is in no registry."""
+"""DeDe 0.1.6 (alternating over resources and demands); it needs cvxpy 1.4, SciPy below 1.13."""
 
 import dede as dd
 import numpy as np
+import ray
 
 from benchmarks.fairbench.levels import scaled
 
 
 def solve(problem):
-    if np.isinf(problem.alpha) or problem.rules or np.isfinite(problem.limit).any():
-        raise NotImplementedError("a log or a sum over users and servers only")
+    if problem.alpha != 1:
+        raise NotImplementedError("a sum of logarithms only")
     rows, share, unit = scaled(problem)
-    a, s = rows.toarray(), share.toarray()
     y = dd.Variable((len(unit), 1), nonneg=True)
-    limits = [row @ y[:, 0] <= 1 for row in a]
-    gain = [line @ y[:, 0] for line in s]
-    if problem.alpha == 1:
-        gain = [dd.log(g) for g in gain]
-    goal = sum(w * g for w, g in zip(problem.weight.tolist(), gain, strict=True))
-    whole = dd.Problem(dd.Maximize(goal), limits, [g >= 0 for g in gain])
+    limits = [row @ y[:, 0] <= 1 for row in rows.toarray()]
+    each = [line @ y[:, 0] for line in share.toarray()]
+    goal = sum(w * dd.log(s) for w, s in zip(problem.weight.tolist(), each, strict=True))
+    whole = dd.Problem(dd.Maximize(goal), limits, [s >= 0 for s in each])
     whole.solve(num_cpus=1, solver=dd.ECOS)
-    return np.ravel(y.value) * unit
+    # this release returns the objective only; its last demand step is the answer
+    (part,) = whole._subprob_cache.probs
+    at = [place for variable, place in ray.get(part.get_solution_idx_d.remote())]
+    tasks = np.zeros(len(unit))
+    tasks[np.asarray(at, int)] = whole.sol_d
+    return tasks * unit
