@@ -249,7 +249,8 @@ def test_rounds_that_leave_somebody_out_say_so():
     assert certificate.verdict == "unproved"
 
 
-def test_what_users_hold_of_rows_and_rules_is_counted_by_hand() -> None:
+@pytest.mark.parametrize("criterion", ["tasks", "drf"])
+def test_what_users_hold_of_rows_and_rules_is_counted_by_hand(criterion: str) -> None:
     """Parts of capacities, then of each side of a rule: of all tasks that bring it nearer to full,
     each user's part, what of its share it gives up with them, and what nobody uses."""
     rules = [
@@ -257,7 +258,7 @@ def test_what_users_hold_of_rows_and_rules_is_counted_by_hand() -> None:
         fo.Rule("apart", least=-1, terms=[fo.Term(users=["a"]), fo.Term(users=["b"], times=-2)]),
     ]
     inst = fo.Instance([[1], [2]], [[4], [8]], users=["a", "b"], rules=rules)
-    alloc = fo.Allocation(inst, fo.MaxMin("tasks"), [[0.5, 1.5], [0.25, 0.75]])
+    alloc = fo.Allocation(inst, fo.MaxMin(criterion), [[0.5, 1.5], [0.25, 0.75]])
     found = _uses(Ruled(alloc))
     rows = {
         (int(n), int(r)): [] for n, r in zip(found.user.tolist(), found.row.tolist(), strict=True)

@@ -23,6 +23,7 @@ from fairopt.solving.engines import path
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas import conflict, naming, own_conflict, rounds, stated
+from fairopt.solving.engines.quotas.kept import kept
 from fairopt.solving.engines.quotas.sharpened import sharpened
 
 NOTHING = 1e-15
@@ -159,6 +160,8 @@ def _fair(
         except SolverFailure as failure:
             steps.append({"step": label, "status": str(failure)})
             continue
+        if not alpha and instance.rules is not None:
+            x = kept(x, low)
         for near in (label, *["nearby"] * NEARER):
             alloc = _priced(instance, notion, score, asked, low, x, price, nu, told)
             verdict = judged(alloc)
