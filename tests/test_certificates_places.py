@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.trust import kinds
 
-KINDS = ("plain", "scores", "limits", "rules", "modes", "own rules")
+KINDS = ("plain", "scores", "limits", "rules", "modes", "own rules", "free limits")
 
 
 def drawn(rng: np.random.Generator, kind: str) -> tuple[fo.Instance, fo.AlphaFair]:
@@ -36,12 +36,14 @@ def drawn(rng: np.random.Generator, kind: str) -> tuple[fo.Instance, fo.AlphaFai
     criterion, over = "tasks", "floor"
     most = inst.alone.sum(axis=1) / users * 10 ** rng.uniform(-1, 0.3, users)
     most = np.where(rng.random(users) < 0.6, most, np.inf)
+    if kind == "free limits":  # which bind some, and leave others a little room
+        most = inst.alone.sum(axis=1) * rng.uniform(0.2, 1.2, users)
     if kind in ("scores", "limits"):
         # a resource that is short on the first server: a task counts there in its own way
         capacity[0, 0] /= 7
         inst = inst.replace(capacity=capacity)
         criterion = "dominant-share"
-    if kind in ("limits", "own rules"):
+    if kind in ("limits", "own rules", "free limits"):
         inst = inst.replace(limit=most)
     if kind == "rules":
         inst = kinds.ruled(rng, inst)
