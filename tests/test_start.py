@@ -36,6 +36,15 @@ def test_who_had_more_than_its_part_waits():
         assert found.levels == pytest.approx([5, 4 / 3, 4 / 3], rel=1e-6)
 
 
+@pytest.mark.parametrize("notion", [fo.MaxMin("tasks"), fo.AlphaFair(2), fo.AlphaFair(50)])
+def test_a_limit_does_not_count_what_was_had(notion):
+    # a share of 5 had, of which the user could leave empty what it then runs above its limit
+    two = fo.Instance([[1], [1]], [[10], [4]], limit=[1 / 8, 3], start=[5, 1 / 16])
+    found = fo.solve(two, notion)
+    assert found.totals == pytest.approx([1 / 8, 3], rel=1e-6)
+    assert found.certificate.certified
+
+
 @pytest.mark.parametrize("notion", [fo.MaxMin("tasks"), fo.AlphaFair(2), fo.ProportionalFair()])
 def test_what_ignores_the_start_is_refuted(notion):
     without = fo.solve(late(None), notion)
