@@ -256,6 +256,7 @@ def test_what_users_hold_of_rows_and_rules_is_counted_by_hand(criterion: str) ->
     rules = [
         fo.Rule("both", most=8, terms=[fo.Term(users=["a"], times=3), fo.Term(users=["b"])]),
         fo.Rule("apart", least=-1, terms=[fo.Term(users=["a"]), fo.Term(users=["b"], times=-2)]),
+        fo.Rule("overrun", most=1, terms=[fo.Term(users=["a"])]),
     ]
     inst = fo.Instance([[1], [2]], [[4], [8]], users=["a", "b"], rules=rules)
     alloc = fo.Allocation(inst, fo.MaxMin(criterion), [[0.5, 1.5], [0.25, 0.75]])
@@ -274,4 +275,4 @@ def test_what_users_hold_of_rows_and_rules_is_counted_by_hand(criterion: str) ->
     # what brings 2 - 2 nearer to -1 is b's alone
     np.testing.assert_allclose(rows[1, 3], [(0.25, 0.25, 0.25), (0.75, 0.75, 0.75)])
     assert (0, 3) not in rows
-    np.testing.assert_allclose(found.left, [0.75, 0.625, 1 / 7, 1 / 2])
+    np.testing.assert_allclose(found.left, [0.75, 0.625, 1 / 7, 1 / 2, 0])
