@@ -15,7 +15,7 @@ from two_users import best
 
 import fairopt as fo
 from fairopt.certificates import digits
-from fairopt.certificates.bound import Place, Proved, bound, ends, loss_above, sums
+from fairopt.certificates.bound import Place, Proved, _pulled, bound, ends, loss_above, sums
 from fairopt.certificates.given import given
 from fairopt.certificates.losses import loss
 from fairopt.certificates.question import Question, asked
@@ -287,3 +287,34 @@ def test_how_far_a_share_may_be_is_the_distance_to_the_far_end() -> None:
     found = Proved(np.zeros(5), np.full(5, 3.0), np.full(5, 2.0))
     off = found.off(np.array([-1.0, 0.0, 1.0, -2.5, np.nan]))
     assert off.tolist() == [3.0, 3.0, 4.0, 4.5, INF]
+
+
+@pytest.mark.parametrize("alpha", [0.5, 2.0, 3.0])
+def test_what_equal_levels_take_from_those_above_is_charged(alpha: float) -> None:
+    """Levels .999 and .998 of those that are equal: everybody may have to give up the difference,
+    which costs W F^(1 - alpha) of its money for each part of F; a fifth more is charged."""
+    inst = fo.Instance([[1, 2], [3, 1]], [[9, 18]], weight=[1, 4])
+    alloc = fo.solve(inst, fo.Tradeoff(equal_across=True, g=alpha))
+    alloc = alloc.with_(tasks=alloc.tasks * [[1 - 1e-3], [1 - 2e-3]])
+    question = asked(alloc)
+    with np.errstate(all="ignore"):
+        place = place_of(question, given(alloc, question), 2)
+        charged, _ = _pulled(question, place, sums(question, place).rest)
+    level = alloc.levels
+    part = (level.max() - level.min()) / level
+    want = 1.2 * inst.weight * level ** (1 - alpha) * part * np.exp(-place.log_unit)
+    np.testing.assert_allclose(charged, want, rtol=1e-6)
+
+
+def test_floors_of_everybody_are_bounds() -> None:
+    """Of 8, one is promised 6 and the other 1: it has 2, whatever the rest."""
+    quotas = fo.Quotas(guarantees=[fo.Guarantee("a", "gpu", 6), fo.Guarantee("b", "gpu", 1)])
+    inst = fo.Instance([[1], [1]], [[8]], users=["a", "b"], resources=["gpu"], quotas=quotas)
+    for alpha in (0.5, 1.0, 4.0):
+        rent = 1 / 2**alpha - 1 / 6**alpha
+        right = fo.Allocation(
+            inst, fo.AlphaFair(alpha), [[6], [2]], [[1 / 2**alpha]], floor_prices=[rent, 0]
+        )
+        assert fo.certify(right).certified
+        for wrong in ([[6.001], [1.999]], [[6], [1.999]]):
+            assert not fo.certify(right.with_(tasks=wrong)).certified

@@ -106,3 +106,17 @@ def test_eps_is_what_the_place_loses(kind: str, far: float) -> None:
             assert 1 - 1e-9 < eps / float(exact) < most, (seed, parts)
             compared += 1
     assert compared > 5
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
+def test_tasks_above_a_limit_cost_what_they_are_paid(alpha: float) -> None:
+    """A user holds 5 where 4 count, and 3 would be best at the prices: the fifth is lost, too."""
+    inst = fo.Instance([[1], [1]], [[10]], limit=[4, np.inf])
+    alloc = fo.Allocation(inst, fo.AlphaFair(alpha), [[3.9], [3]], [[3**-alpha]])
+    question = asked(alloc)
+    with np.errstate(all="ignore"):
+        place = place_of(question, given(alloc, question), 2)
+        amount = place.amount * np.where(place.columns == 0, 5 / 3.9, 1.0)
+        place = replace(place, amount=amount)
+        _, eps = bound(question, place, sums(question, place))
+    assert 1 <= eps / float(eps_of(question, place)) < 1.2

@@ -276,3 +276,41 @@ def test_what_users_hold_of_rows_and_rules_is_counted_by_hand(criterion: str) ->
     np.testing.assert_allclose(rows[1, 3], [(0.25, 0.25, 0.25), (0.75, 0.75, 0.75)])
     assert (0, 3) not in rows
     np.testing.assert_allclose(found.left, [0.75, 0.625, 1 / 7, 1 / 2, 0])
+
+
+def test_at_its_limit_a_user_is_stopped_without_prices():
+    quotas = fo.Quotas([fo.Group("g")], {"A": "g"})
+    answer = answered(cards("AB", limit=[3, np.inf], quotas=quotas), {})
+    rounds = spoils.told(answer)
+    assert rounds[0]["users"] == ("A",)
+    rounds[0]["prices"] = {k: np.zeros_like(v) for k, v in rounds[0]["prices"].items()}
+    assert fo.certify(answer.with_(rounds=rounds)).certified
+
+
+@pytest.mark.parametrize("part", [1e-2, 2e-6])
+def test_what_is_left_counts_whatever_the_unit_of_tasks(part):
+    quotas = fo.Quotas([fo.Group("g")], {"A": "g"})
+    inst = cards("AB", [4e6, 9e6], placement=[[1, 0], [1, 1]], quotas=quotas)
+    answer = answered(inst, {})
+    assert fo.certify(answer).certified and fo.certify(answer).gap < 1e-12
+    rounds = [{**each, "t": each["t"] * (1 - part)} for each in spoils.told(answer)]
+    spoiled = answer.with_(tasks=answer.tasks * (1 - part), rounds=rounds)
+    assert not fo.certify(spoiled).certified
+
+
+@pytest.mark.parametrize("moved", [-3e-6, 0.0, 3e-6])
+def test_what_is_little_to_one_and_much_to_another_counts(moved):
+    """a and c share 12 GPUs, 6 each. b runs on what a leaves of the CPUs: 1e-5. A part in 2 million
+    of a, moved between a and c, is 30 % of b, which claims to be due just that."""
+    quotas = fo.Quotas([fo.Group("g", weight=1e-8)], {"b": "g"})
+    demand, capacity = [[1, 1], [1, 0], [0, 1]], [[6 + 1e-5, 12]]
+    inst = fo.Instance(
+        demand, capacity, users=["a", "b", "c"], resources=["cpu", "gpu"], quotas=quotas
+    )
+    answer = answered(inst, {})
+    assert answer.totals == pytest.approx([6, 1e-5, 6])
+    tasks = answer.tasks + [[moved], [-moved], [-moved]]
+    rounds = spoils.told(answer)
+    assert rounds[-1]["users"] == ("b",)
+    rounds[-1]["t"] = tasks[1, 0] / 1e-8
+    assert fo.certify(answer.with_(tasks=tasks, rounds=rounds)).certified == (moved == 0)
