@@ -37,7 +37,17 @@ class Fault:
 
 
 class FairoptError(Exception):
-    """Root of every error that fairopt raises on purpose."""
+    """Root of every error that fairopt raises on purpose.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> try:
+    ...     fo.Instance([[-1]], [[1]])
+    ... except fo.FairoptError as error:
+    ...     print(type(error).__name__)
+    BadInput
+    """
 
     exit_code = 1
 
@@ -49,6 +59,15 @@ class BadInput(FairoptError, ValueError):
     ----------
     faults : the faults, at least one, reported together.
     source : name of the file (or "<stdin>") the faults are in, if any.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> fo.Instance([[-1]], [[1]])
+    Traceback (most recent call last):
+        ...
+    fairopt.errors.BadInput: 1 fault
+      users.u1.demand.r1: found -1; wanted a finite number >= 0
     """
 
     exit_code = 2
@@ -74,13 +93,30 @@ class BadInput(FairoptError, ValueError):
 
 
 class UsageError(FairoptError, ValueError):
-    """A call that makes no sense: an unknown name, options that exclude each other."""
+    """A call that makes no sense: an unknown name, options that exclude each other.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> try:
+    ...     fo.read("whole/no-such-model")
+    ... except fo.UsageError as error:
+    ...     print(str(error).partition(";")[0])
+    model: found 'whole/no-such-model'
+    """
 
     exit_code = 2
 
 
 class MissingExtra(FairoptError, ImportError):
-    """An optional library that the call needs is not installed; the text says what to install."""
+    """An optional library that the call needs is not installed; the text says what to install.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> issubclass(fo.MissingExtra, fo.FairoptError)
+    True
+    """
 
     exit_code = 2
 
@@ -92,6 +128,17 @@ class Infeasible(FairoptError):
     ----------
     proof : for guarantees that do not fit: "users" in conflict, "cut" of all guarantees that makes
         them fit, "cut_of_users" for these users alone, and the "prices" that prove it.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> promised = fo.Quotas(guarantees=[fo.Guarantee("A", "gpu", 6)])
+    >>> cluster = fo.Instance([[1]], [[4]], users=["A"], resources=["gpu"], quotas=promised)
+    >>> try:
+    ...     fo.solve(cluster, fo.MaxMin())
+    ... except fo.Infeasible as conflict:
+    ...     print(str(conflict).partition(";")[0])
+    A needs 6 gpu on s1, which has 4
     """
 
     exit_code = 3
@@ -105,7 +152,18 @@ class Infeasible(FairoptError):
 
 
 class NotCertified(FairoptError):
-    """No answer could be certified; `allocation` carries the best one, marked as such."""
+    """No answer could be certified; `allocation` carries the best one, marked as such.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> try:
+    ...     fo.solve(cluster, fo.AlphaFair(5), limit_s=1e-9)
+    ... except fo.NotCertified as refused:
+    ...     print(refused.allocation.certificate.verdict)
+    unproved
+    """
 
     exit_code = 4
 
@@ -122,6 +180,13 @@ class RuleWarning(UserWarning):
 
 
 class SolverFailure(FairoptError):
-    """Every solver that was tried stopped without an answer."""
+    """Every solver that was tried stopped without an answer.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> issubclass(fo.SolverFailure, fo.FairoptError)
+    True
+    """
 
     exit_code = 5

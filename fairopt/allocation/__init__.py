@@ -79,6 +79,14 @@ class Allocation(Amounts):
     BadInput : labels that do not match, arrays of a wrong shape, entries that are not finite,
         negative prices or scores, a score of 0 where the user is eligible, a notion with parameters
         that it may not have.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> claimed = fo.Allocation(cluster, fo.ProportionalFair(), [[45 / 11], [18 / 11]])
+    >>> fo.certify(claimed).verdict
+    'certified'
     """
 
     def __init__(

@@ -30,6 +30,14 @@ class Check:
     margin : tolerance - residual; negative if the statement fails.
     tolerance : the largest residual accepted.
     witness : the worst place, in words (user, server, resource).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> answer = fo.solve(cluster, fo.ProportionalFair())
+    >>> print([check.name for check in answer.certificate.checks if check.holds])
+    ['tasks >= 0', 'placement', 'capacity', 'limit', 'gap', 'residual']
     """
 
     name: str
@@ -163,6 +171,14 @@ class Certificate:
     notes : sentences for `explain`.
     tolerance : the largest residual that is certified; another than 1e-6 only where it was asked.
     bounded : whether the residual is a proved bound of how far every share is from every optimum's.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> found = fo.solve(cluster, fo.ProportionalFair()).certificate
+    >>> found.certified, found.residual < 1e-6
+    (True, True)
     """
 
     verdict: str

@@ -154,6 +154,16 @@ def audit(
     ------
     BadInput : faults of `held`; nobody holds or waits for anything.
     NotCertified, SolverFailure : as of `solve`.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> found = fo.audit(cluster, {"A": {"s1": 3}, "B": {"s1": 2}}, fo.ProportionalFair())
+    >>> for team in found.teams:
+    ...     print(team.user, team.held, round(team.due, 3), round(team.could_hold, 3))
+    A 3.0 4.091 3.0
+    B 2.0 1.636 3.0
     """
     instance.without_rules("audit")
     notion = MaxMin() if notion is None else notion

@@ -83,6 +83,17 @@ def differences(before: Allocation, after: Allocation) -> Differences:
     """What differs between two answers; users, servers and resources are matched by name.
 
     Levels are those of each answer's own notion.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> before = fo.solve(cluster, fo.MaxMin())
+    >>> after = fo.solve(cluster.replace(weight=[2, 1]), fo.MaxMin())
+    >>> for each in fo.differences(before, after).users:
+    ...     print(each.user, round(each.before, 3), round(each.after, 3))
+    B 2.0 1.385
+    A 3.0 4.154
     """
     held = [dict(zip(a.instance.users, a.totals.tolist(), strict=True)) for a in (before, after)]
     level = [dict(zip(a.instance.users, a.levels.tolist(), strict=True)) for a in (before, after)]

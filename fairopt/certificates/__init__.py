@@ -68,6 +68,17 @@ def certify(
     ------
     UsageError : quotas or modes under a notion that does not know them; a tolerance that is not
         between 0 and 1, or under a notion whose judge knows one tolerance alone.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> right = fo.Allocation(cluster, fo.ProportionalFair(), [[45 / 11], [18 / 11]])
+    >>> fo.certify(right).verdict
+    'certified'
+    >>> wrong = fo.Allocation(cluster, fo.ProportionalFair(), [[4], [1.6]])
+    >>> print(fo.certify(wrong).notes[0])
+    A has a share of 4 and is due at least 4.09090909: at least 2.22 % and at most 2.22 % short
     """
     check_tolerance(tolerance, _family(alloc))
     name, criterion = alloc.notion["name"], parameters.criterion_of(alloc.notion)

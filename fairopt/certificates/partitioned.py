@@ -138,6 +138,19 @@ def certify_partitions(
     Raises
     ------
     BadInput : every file of either that is missing, cut short, or holds other numbers.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> import tempfile, pathlib
+    >>> cluster = fo.Instance([[1, 4], [3, 1], [2, 2]], [[9, 18]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder)
+    ...     _ = fo.write_partitions(cluster, path / "cluster", users=2)
+    ...     _ = fo.solve_partitions(path / "cluster", fo.ProportionalFair(), path / "answer")
+    ...     verdict = fo.certify_partitions(path / "answer").verdict
+    >>> verdict
+    'certified'
     """
     said = head(answer)
     if partitions is None:

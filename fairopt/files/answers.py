@@ -67,6 +67,18 @@ def load(path: str | os.PathLike[str]) -> Allocation:
     Raises
     ------
     BadInput : with every fault of the file, each with its place.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> import tempfile, pathlib
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> answer = fo.solve(cluster, fo.ProportionalFair())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     answer.save(pathlib.Path(folder) / "answer.json")
+    ...     again = fo.load(pathlib.Path(folder) / "answer.json")
+    >>> fo.certify(again).verdict
+    'certified'
     """
     content = storage.read_text(path, LARGEST, "an answer in JSON")
     return loads(content, storage.source_name(path))

@@ -93,6 +93,12 @@ def read(path: str | os.PathLike[str]) -> Model:
     ------
     BadInput : with every fault of the file, each with its place.
     UsageError : no file and no shipped model has that name; the message lists the nearest.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> fo.read("whole/two-sizes").instance
+    Instance(2 users, 2 servers, 1 resource, 4 eligible pairs)
     """
     given = os.fspath(path)
     if given == storage.STDIN:
@@ -113,7 +119,14 @@ def read(path: str | os.PathLike[str]) -> Model:
 
 
 def models() -> list[Shipped]:
-    """Name, title and source of every shipped model, in order of name; `invalid/` left out."""
+    """Name, title and source of every shipped model, in order of name; `invalid/` left out.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> [each.name for each in fo.models()][:3]
+    ['bonald2015/example-2-4', 'bonald2015/example-2-4-lie', 'bonald2015/example-2-4-overclaim']
+    """
     found = []
     for name, path in _shipped():
         if name.startswith("invalid/"):
@@ -131,6 +144,17 @@ def write(model: Model | Instance, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     UsageError : the folder to write in does not exist, or cannot be written.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> import tempfile, pathlib
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fo.write(cluster, pathlib.Path(folder) / "two.toml")
+    ...     again = fo.read(pathlib.Path(folder) / "two.toml").instance
+    >>> again == cluster
+    True
     """
     import tomli_w
 

@@ -48,6 +48,18 @@ def partition_tables(
     ------
     BadInput : with the faults of all tables, by file, row and column; nothing is written then.
     MissingExtra : pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> import tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder)
+    ...     _ = (path / "users.csv").write_text("name,cpu\\nA,1\\nB,3\\n")
+    ...     _ = (path / "servers.csv").write_text("name,cpu\\ns1,9\\n")
+    ...     tables = path / "users.csv", path / "servers.csv"
+    ...     fo.partition_tables([tables[0]], tables[1], path / "cluster").capacity
+    array([[9.]])
     """
     path = Path(folder)
     faults = already(path)

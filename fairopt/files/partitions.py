@@ -177,6 +177,15 @@ def write_partitions(instance: Instance, folder: str | os.PathLike[str], users: 
     ------
     BadInput : demand by server, groups, guarantees or modes, another number of users than at least
         1, or a folder that holds other partitions.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> import tempfile, pathlib
+    >>> cluster = fo.Instance([[1, 4], [3, 1], [2, 2]], [[9, 18]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     fo.write_partitions(cluster, pathlib.Path(folder) / "cluster", users=2).capacity
+    array([[ 9., 18.]])
     """
     faults = []
     if instance.demand.ndim != 2 or not instance.linear:

@@ -43,6 +43,13 @@ class AlphaFair(Notion):
     References
     ----------
     kesidis2018 (15), Proposition 2; kesidis2016 Claims 4, 5.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> print(fo.solve(cluster, fo.AlphaFair(2, "tasks")).totals.round(6))
+    [3.294229 1.901924]
     """
 
     name: ClassVar[str] = "alpha-fair"

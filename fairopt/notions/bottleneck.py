@@ -50,6 +50,13 @@ class BottleneckMaxFair(Notion):
     References
     ----------
     bonald2015 sections 2.5, 3.3.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> print(fo.solve(cluster, fo.BottleneckMaxFair()).totals.round(4))
+    [4.0909 1.6364]
     """
 
     name: ClassVar[str] = "bmf"

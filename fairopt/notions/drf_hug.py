@@ -31,6 +31,13 @@ class HandOutDRF(PerServerDRF):
     References
     ----------
     kesidis2016 section 2, two-phase allocation.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 2], [2, 1]], [[12, 12], [6, 18]])
+    >>> print(fo.solve(cluster, fo.HandOutDRF()).totals.round(4))
+    [7.  5.5]
     """
 
     name: ClassVar[str] = "drf-hug"

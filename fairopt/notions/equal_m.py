@@ -46,6 +46,13 @@ class EqualTasks(Notion):
     References
     ----------
     kesidis2016 (8), (9).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 2], [2, 1]], [[12, 12], [6, 18]])
+    >>> print(fo.solve(cluster, fo.EqualTasks()).totals.round(4))
+    [6. 6.]
     """
 
     name: ClassVar[str] = "equal-m"

@@ -40,6 +40,13 @@ class MaxMin(Notion):
     References
     ----------
     kesidis2018 Definition 1 (in the form of kesidis2016), (9), (12), (13); khamse2016 section II.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> print(fo.solve(cluster, fo.MaxMin("drf")).levels.round(6))
+    [0.666667 0.666667]
     """
 
     name: ClassVar[str] = "max-min"

@@ -30,6 +30,13 @@ class PerServerDRF(Notion):
     References
     ----------
     kesidis2016 Claim 3, section 4.1; khamse2016, start of Algorithm I.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 2], [2, 1]], [[12, 12], [6, 18]])
+    >>> print(fo.solve(cluster, fo.PerServerDRF()).totals.round(4))
+    [7.  5.5]
     """
 
     name: ClassVar[str] = "per-server-drf"

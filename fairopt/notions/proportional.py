@@ -31,6 +31,13 @@ class ProportionalFair(Notion):
     ----------
     kesidis2018 Proposition 2, Corollary 1; kesidis2016 (16) with no penalty (criterion
     "dominant-share"); bonald2015 section 2.4.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> print(fo.solve(cluster, fo.ProportionalFair()).totals.round(6))
+    [4.090909 1.636364]
     """
 
     name: ClassVar[str] = "proportional"

@@ -64,6 +64,13 @@ class PerServerDominantShare(Notion):
     References
     ----------
     khamse2016 Theorems 1 and 2, Algorithm I.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 2], [2, 1]], [[12, 12], [6, 18]])
+    >>> print(fo.solve(cluster, fo.PerServerDominantShare()).totals.round(4))
+    [6. 6.]
     """
 
     name: ClassVar[str] = "ps-dsf"

@@ -25,6 +25,13 @@ class CommonTasks(Notion):
     References
     ----------
     kesidis2016 (8), (10).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 2], [2, 1]], [[12, 12], [6, 18]])
+    >>> print(fo.solve(cluster, fo.CommonTasks()).totals.round(4))
+    [12.  0.]
     """
 
     name: ClassVar[str] = "sum-m"

@@ -24,6 +24,13 @@ class Throughput(Notion):
     References
     ----------
     kesidis2018 (2), (17).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> print(fo.solve(cluster, fo.Throughput()).totals.round(6))
+    [4.090909 1.636364]
     """
 
     name: ClassVar[str] = "throughput"

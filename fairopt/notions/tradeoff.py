@@ -54,6 +54,13 @@ class Tradeoff(Notion):
     References
     ----------
     kesidis2016 (11), (12), (14), (15), (16), section 4.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> print(fo.solve(cluster, fo.Tradeoff(t_pf=3)).totals.round(4))
+    [3.5734 1.8089]
     """
 
     name: ClassVar[str] = "tradeoff"

@@ -29,6 +29,14 @@ class Horizon:
     wants : (T, N) most tasks at once that each user wants.
     instance : the instance of the whole; a server "s@t" is server s in slice t, and tasks are
         task-hours.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> days = fo.horizon(cluster, wants=[[4, 0], [4, 4]], hours=24)
+    >>> days.slices, days.hours
+    (('t1', 't2'), array([24., 24.]))
     """
 
     base: Instance

@@ -40,6 +40,14 @@ class Replay:
     whole : the horizon of these users. answer : its certified answer.
     ratios : of held, alone and ledger to hindsight, proved; None where it is not feasible.
     said : remarks for a reader. finish : finish-time fairness of jobs (`finish.measured`).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1], [1]], [[1]], users=["A", "B"])
+    >>> found = fo.replay(cluster, wants=[[1, 0], [1, 1]], policy="kai:half=7d,k=1")
+    >>> print({name: round(each, 3) for name, each in found.ratios.items() if each is not None})
+    {'held': 1.0, 'alone': 0.5, 'ledger': 1.0}
     """
 
     instance: Instance
@@ -128,6 +136,14 @@ def replay(
     ------
     BadInput, UsageError : wrong shapes, nothing held or wanted at all. NotCertified and others : as
         of `solve`.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1], [1]], [[1]], users=["A", "B"])
+    >>> found = fo.replay(cluster, log=[[1, 0], [0.5, 0.5]], wants=[[1, 0], [1, 1]])
+    >>> print(found.hindsight.sum(axis=0).round(6))
+    [1. 1.]
     """
     try:
         length = hours(slice, "slice")

@@ -114,6 +114,14 @@ def solve(
     UsageError : an unknown solver, or one that cannot solve this notion; quotas or modes, of
         notions other than max-min and alpha-fairness.
     MissingExtra : the named solver is not installed.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"])
+    >>> answer = fo.solve(cluster, fo.ProportionalFair())
+    >>> print(answer.totals.round(6), answer.certificate.verdict)
+    [4.090909 1.636364] certified
     """
     if limit_s is not None:
         with clock.limit(clock.checked(limit_s)):

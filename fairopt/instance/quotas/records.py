@@ -27,6 +27,14 @@ class Group:
     name : no user's name.
     parent : the group that it belongs to; None at the top.
     weight : > 0, compared with those of its siblings.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> quotas = fo.Quotas([fo.Group("ml", weight=2), fo.Group("web")], {"a": "ml", "b": "web"})
+    >>> cluster = fo.Instance([[1], [1]], [[9]], users=["a", "b"], quotas=quotas)
+    >>> print(fo.solve(cluster, fo.MaxMin()).totals.round(6))
+    [6. 3.]
     """
 
     name: str
@@ -47,6 +55,16 @@ class Guarantee:
     resource : of which it is guaranteed
     amount : >= 0, in units of the resource,
     flavor : on the servers of this flavor; None for any server.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> promised = fo.Quotas(guarantees=[fo.Guarantee("a", "gpu", 6)])
+    >>> cluster = fo.Instance(
+    ...     [[1], [1]], [[9]], users=["a", "b"], resources=["gpu"], quotas=promised
+    ... )
+    >>> print(fo.solve(cluster, fo.MaxMin()).totals.round(6))
+    [6. 3.]
     """
 
     member: str
@@ -65,6 +83,16 @@ class Bound:
     resource : that is bounded.
     most : >= 0, in units of the resource; inf is no bound, 0 is none of it.
     flavor : counting the servers of this flavor only; None for all servers.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> quotas = fo.Quotas(bounds=[fo.Bound("a", "gpu", 3)])
+    >>> cluster = fo.Instance(
+    ...     [[1], [1]], [[9]], users=["a", "b"], resources=["gpu"], quotas=quotas
+    ... )
+    >>> print(fo.solve(cluster, fo.ProportionalFair()).totals.round(6))
+    [3. 6.]
     """
 
     member: str
@@ -87,6 +115,21 @@ class Quota:
     nominal : >= 0, units of the resource; that of a group is in addition to those below it.
     borrow : >= 0, most that it uses, with all below it, beyond what is theirs; inf: no bound.
     lend : >= 0, most of what is theirs that others may use; inf: all of it.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> both = [fo.Quota("a", "gpu", 6, lend=1), fo.Quota("b", "gpu", 3)]
+    >>> cluster = fo.Instance(
+    ...     [[1], [1]],
+    ...     [[9]],
+    ...     limit=[2, float("inf")],
+    ...     users=["a", "b"],
+    ...     resources=["gpu"],
+    ...     quotas=fo.Quotas(quotas=both),
+    ... )
+    >>> print(fo.solve(cluster, fo.MaxMin()).totals.round(6))
+    [2. 4.]
     """
 
     member: str
@@ -107,6 +150,14 @@ class Mode:
     demand : (R,) >= 0, of one running task, or a dict by resource; None: the user's demand.
     speed : > 0, output of one running task; the first mode of speed 1 is the usual reference.
     servers : names of those it may run on; None for all that the user may use.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> ways = {"a": [fo.Mode("slow"), fo.Mode("fast", demand=[2], speed=3)]}
+    >>> cluster = fo.Instance([[1], [1]], [[10]], users=["a", "b"], modes=ways)
+    >>> print(fo.solve(cluster, fo.MaxMin("tasks")).levels.round(6))
+    [6. 6.]
     """
 
     name: str

@@ -29,6 +29,15 @@ class Term:
     resource : each task counts `times` what it takes of this resource, or of its "output" (its
         speed; a resource of that name comes first). None: each counts `times`.
     times : any finite number, in units of the rule's amount per task (or per unit of resource).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> both = fo.Term(users=["a", "b"], times=2.5)
+    >>> rule = fo.Rule("licences", most=10, terms=[both])
+    >>> cluster = fo.Instance([[1], [1], [1]], [[9]], users=["a", "b", "c"], rules=[rule])
+    >>> print(fo.solve(cluster, fo.ProportionalFair()).totals.round(6))
+    [2. 2. 5.]
     """
 
     users: Sequence[str] | None = None

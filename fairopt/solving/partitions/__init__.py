@@ -85,6 +85,18 @@ def solve_partitions(
     ------
     BadInput : with the faults of all partitions (the first five of each kind in each).
     UsageError : another notion. NotCertified : the judge does not accept the answer.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> import tempfile, pathlib
+    >>> cluster = fo.Instance([[1, 4], [3, 1], [2, 2]], [[9, 18]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder)
+    ...     _ = fo.write_partitions(cluster, path / "cluster", users=2)
+    ...     answer = fo.solve_partitions(path / "cluster", fo.ProportionalFair(), path / "answer")
+    >>> answer.certificate.verdict
+    'certified'
     """
     if uncertified not in ("raise", "return"):
         raise UsageError(f"uncertified: found {uncertified!r}; wanted 'raise' or 'return'")

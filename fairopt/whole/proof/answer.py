@@ -67,6 +67,14 @@ class WholeTasks:
     nodes : (class, nodes alike, tasks by kind on each).
     certificate : prices that the judge checks; see `fairopt.whole.proof.judging.judge`.
     stopped : whether a limit in seconds ended the search: then another run may end elsewhere.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> cluster = fo.Instance([[3], [2]], [[10]], users=["A", "B"])
+    >>> found = fo.whole(cluster, ["5/3", "5/2"])
+    >>> found.totals, found.short
+    ((2, 2), 0)
     """
 
     asked: Asked
