@@ -284,8 +284,8 @@ def test_a_place_holds_what_the_answer_says() -> None:
 
 def test_how_far_a_share_may_be_is_the_distance_to_the_far_end() -> None:
     """The optimum is between 3 below and 2 above 0: from -1, 0, 1 and -2.5 it is at most so far."""
-    found = Proved(np.zeros(5), np.full(5, 3.0), np.full(5, 2.0))
-    off = found.off(np.array([-1.0, 0.0, 1.0, -2.5, np.nan]))
+    found = Proved(np.full(5, 0.5), np.full(5, 3.0), np.full(5, 2.0))
+    off = found.off(0.5 + np.array([-1.0, 0.0, 1.0, -2.5, np.nan]))
     assert off.tolist() == [3.0, 3.0, 4.0, 4.5, INF]
 
 

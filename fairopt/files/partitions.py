@@ -41,6 +41,14 @@ class Partitions:
     ------
     BadInput : no folder, no capacity, no partition, or a partition that is missing between others;
         capacities that are not >= 0, counts that are no whole numbers >= 1.
+
+    Examples
+    --------
+    >>> import fairopt as fo, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = fo.write_partitions(fo.Instance([[1], [2]], [[9]]), folder, users=1)
+    ...     print(fo.Partitions(folder).capacity)
+    [[9.]]
     """
 
     folder: str

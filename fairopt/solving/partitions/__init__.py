@@ -40,6 +40,16 @@ class PartitionedAnswer:
     prices : (I, R) per unit of resource, scaled so that all prices and limits cost sum phi.
     certificate : the verdict. users : how many. passes : over all users until the
         answer, without those that write and judge it.
+
+    Examples
+    --------
+    >>> import fairopt as fo, tempfile, pathlib
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder)
+    ...     cluster = fo.write_partitions(fo.Instance([[1], [2]], [[9]]), path / "in", users=1)
+    ...     answer = fo.solve_partitions(cluster, fo.ProportionalFair(), path / "out")
+    >>> answer.users, answer.certificate.verdict
+    (2, 'certified')
     """
 
     folder: str
