@@ -16,7 +16,7 @@ PACKAGE = Path(fairopt.__file__).parent
 
 # from the ground up; a module imports those of lower layers, and of its own package, only
 LAYERS = (
-    ("errors", "threads", "markup", "deprecation", "fast"),
+    ("errors", "threads", "markup", "deprecation", "fast", "upstairs"),
     ("storage", "memory", "clock"),
     ("arrays",),
     ("instance",),
