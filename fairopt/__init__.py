@@ -8,7 +8,10 @@ Names are imported on first use: `import fairopt` imports no solver.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from fairopt import upstairs
 
 if TYPE_CHECKING:
     # what a type checker and an editor see; at run time each name is imported on first use
@@ -150,6 +153,28 @@ _MODULES = {
 }
 
 __all__ = ["__version__", *_PUBLIC]
+
+
+@upstairs.explain.is_fetched_by
+def _explain() -> Callable[..., Any]:
+    from fairopt.explaining import explain
+
+    return explain
+
+
+@upstairs.duals.is_fetched_by
+def _duals() -> Callable[..., Any]:
+    from fairopt.kkt import duals
+
+    return duals
+
+
+@upstairs.conditions.is_fetched_by
+def _conditions() -> Callable[..., Any]:
+    from fairopt.kkt.frames import frame
+
+    return frame
+
 
 if not TYPE_CHECKING:  # a checker that sees this function takes every misspelt name for Any
 

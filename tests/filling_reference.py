@@ -11,8 +11,8 @@ import random
 import numpy as np
 
 from fairopt.filling.cluster import rounded
-from fairopt.filling.schedulers import find
 from fairopt.filling.units import scaled
+from fairopt.formulas.schedulers import find
 from fairopt.instance import Floats, Instance
 
 _TIE = 1 + 1e-12

@@ -596,7 +596,7 @@ def test_solve_keeps_to_the_gap_it_was_asked_for(monkeypatch, number: str) -> No
         rough = fo.Allocation(TWO, notion, [[0.5 * (1 - 0.2e-6)]] * 2, [[1.0]])
     measured = fo.certify(rough)
     assert measured.certified and getattr(measured, number) > 1e-7
-    monkeypatch.setattr(solving, "_answer", lambda *_: rough)
+    monkeypatch.setattr(solving.answering, "answer", lambda *_: rough)
     found = fo.solve(rough.instance, notion, reduce=False)
     assert found.certificate.certified
     with pytest.raises(fo.NotCertified) as caught:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fairopt.errors import BadInput, UsageError
 from fairopt.filling import SCHEDULERS, SELECTIONS, Filler, fill, run_trials
+from fairopt.filling.criteria import CRITERIA
 from fairopt.instance import Instance
 
 
@@ -199,3 +200,7 @@ def test_unknown_names_are_usage_errors(kesidis):
         fill(kesidis, "drf", user_tie="first")
     with pytest.raises(BadInput):
         fill(kesidis, "drf", increment=0)
+
+
+def test_the_criterion_of_every_scheduler_is_one():
+    assert {row.criterion for row in SCHEDULERS.values()} <= set(CRITERIA)

@@ -2,36 +2,34 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairopt import criteria
+from fairopt import criteria, upstairs
 from fairopt.allocation import html
-from fairopt.allocation.amounts import Amounts
 from fairopt.allocation.check import Certificate
-from fairopt.allocation.fields import checked, positive, running, same, shapes, signs, told
-from fairopt.allocation.objective import worth
-from fairopt.errors import BadInput, Fault
-from fairopt.formulas import (
-    blocked_levels,
-    blocked_rounds,
-    blocked_rules,
-    families,
-    parameters,
-    penalties,
+from fairopt.allocation.fields import (
+    checked,
+    plain_notion,
+    positive,
+    running,
+    same,
+    shapes,
+    signs,
+    told,
 )
-from fairopt.formulas.blocked import Blocked, Stops, each_blocked, each_stopped, task_cost
-from fairopt.formulas.parameters import words
+from fairopt.allocation.objective import worth
+from fairopt.allocation.stopped import Stopped
+from fairopt.errors import BadInput, Fault
+from fairopt.formulas import parameters, penalties
+from fairopt.formulas.blocked import Blocked, Stops, task_cost
 from fairopt.instance import Floats, Instance, frozen
 from fairopt.instance.labels import Given, by_name
-from fairopt.instance.near import nearest
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -40,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Allocation(Amounts):
+class Allocation(Stopped):
     """An answer to an instance under a notion; it may come from fairopt or from elsewhere.
 
     Parameters
@@ -112,7 +110,7 @@ class Allocation(Amounts):
     ) -> None:
         n, i, r = instance.shape
         faults: list[Fault] = []
-        plain = _plain(notion, score is not None, faults)
+        plain = plain_notion(notion, score is not None, faults)
         given, _ = by_name(
             {
                 "tasks": tasks,
@@ -180,17 +178,6 @@ class Allocation(Amounts):
                 if value is not None:
                     object.__setattr__(self, name, value)
 
-    @cached_property
-    def blocked(self) -> tuple[Blocked, ...]:
-        """Which full resource of which server stops each user from getting more, user by user.
-
-        If the answer has prices: on the servers where a unit of share is cheapest for the user,
-        the full resources with a price; of a max-min answer at the prices of the user's own level.
-        Otherwise: every full resource that the user demands on a
-        server it may use. Ceilings and quotas are named in the place of a server ("org's quota").
-        """
-        return tuple(self.each_blocked())
-
     def with_(self, **changes: Any) -> Allocation:
         """A copy with some fields changed."""
         if changes.keys() <= {"certificate", "steps", "objective", "equivalent"}:
@@ -221,34 +208,6 @@ class Allocation(Amounts):
 
         return frame(self, what)
 
-    def each_stopped(self) -> Iterator[Stops]:
-        """What stops each user, by position, computed one user at a time."""
-        if self.prices is None and self.level_prices is not None and self.instance.linear:
-            return blocked_levels.each_stopped(
-                self.instance, self.totals, self.utilisation, self.score, self.level_prices
-            )
-        return each_stopped(
-            self.instance, self.totals, self.utilisation, self.score, self.prices, self.limit_prices
-        )
-
-    def each_blocked(self) -> Iterator[Blocked]:
-        """The entries of `blocked`, computed one at a time."""
-        if not self.instance.plain:
-            ways = self.tasks if self.way_tasks is None else self.way_tasks
-            if self.rounds:
-                return blocked_rounds.each_blocked(self.instance, ways, self.rounds)
-            return blocked_rules.each_blocked(
-                self.instance,
-                ways,
-                self.prices,
-                self.limit_prices,
-                self.bound_prices,
-                self.node_prices,
-                self.rule_prices,
-                self.limit_on_prices,
-            )
-        return each_blocked(self.instance, self.each_stopped(), self.prices, self.limit_prices)
-
     def explain(self, user: str, again: bool = True) -> Explanation:
         """Why one user gets what it gets: what it holds and is due, what stops it, who holds that.
 
@@ -266,9 +225,8 @@ class Allocation(Amounts):
         ------
         UsageError : an unknown user.
         """
-        # found by name, as who explains solves again and so stands above all that is solved
-        explain = importlib.import_module("fairopt.explaining").explain
-        found: Explanation = explain(self, user, again)
+        # who explains solves again, and so stands above all that is solved
+        found: Explanation = upstairs.explain()(self, user, again)
         return found
 
     @property
@@ -283,7 +241,7 @@ class Allocation(Amounts):
         ------
         UsageError : as of `kkt`.
         """
-        found: Floats | None = importlib.import_module("fairopt.kkt").duals(self)
+        found: Floats | None = upstairs.duals()(self)
         return found
 
     def kkt(self, what: str = "pairs") -> DataFrame:
@@ -302,7 +260,7 @@ class Allocation(Amounts):
         UsageError : another word; no prices where the notion needs them; quotas, modes, demand that
             is not linear. MissingExtra : without pandas.
         """
-        found: DataFrame = importlib.import_module("fairopt.kkt.frames").frame(self, what)
+        found: DataFrame = upstairs.conditions()(self, what)
         return found
 
     def save(self, path: Any) -> None:
@@ -341,38 +299,6 @@ class Allocation(Amounts):
         shown = ", ".join(f"{user}: {total:.6g}" for user, total in first)
         more = f", {len(names) - 6} more" if len(names) > 6 else ""
         return f"Allocation({self.notion['name']}, {{{shown}{more}}}, {verdict})"
-
-
-def _plain(notion: Any, scored: bool, faults: list[Fault]) -> dict[str, Any]:
-    """{"name", "parameters"} of a notion, or of plain data, whose parameters are checked."""
-    if isinstance(notion, Mapping):
-        name, given = notion.get("name"), notion.get("parameters", {})
-        if isinstance(name, str) and isinstance(given, Mapping):
-            if name.startswith(parameters.FILL) and name not in parameters.names():
-                faults.append(Fault("notion.name", words(name), nearest(name, parameters.names())))
-            wrong = parameters.faults(name, given, scored)
-            faults.extend(replace(f, place=f"notion.parameters.{f.place}") for f in wrong)
-            plain = {k: v for k, v in given.items() if v is not None}
-            return {"name": name, "parameters": plain, **_family(notion, scored, faults)}
-    elif hasattr(notion, "plain") and not isinstance(notion, type):
-        found: dict[str, Any] = notion.plain()
-        return found
-    wanted = "a notion such as fo.MaxMin(), or {'name': 'max-min', 'parameters': {}}"
-    raise BadInput([Fault("notion", words(notion), wanted)])
-
-
-def _family(notion: Mapping[str, Any], scored: bool, faults: list[Fault]) -> dict[str, Any]:
-    """{"family": ...} if the plain data name a family; its parameters are checked as well."""
-    if "family" not in notion:
-        return {}
-    kind = notion["family"]
-    given = kind.get("parameters", {}) if isinstance(kind, Mapping) else None
-    if not isinstance(given, Mapping) or kind.get("name") not in families.FAMILIES:
-        wanted = f"{{'name': one of {', '.join(families.FAMILIES)}}}"
-        raise BadInput([Fault("notion.family", words(kind), wanted)])
-    wrong = parameters.faults(kind["name"], given, scored)
-    faults.extend(replace(f, place=f"notion.family.parameters.{f.place}") for f in wrong)
-    return {"family": {"name": kind["name"], "parameters": dict(given)}}
 
 
 __all__ = ["Allocation", "Blocked", "Stops", "task_cost"]

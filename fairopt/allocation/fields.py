@@ -1,16 +1,19 @@
-"""Checks of the arrays of an answer: shapes, signs, finite numbers, names of the rounds."""
+"""Checks of what an answer is given: shapes, signs, finite numbers, names of rounds, its notion."""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairopt.errors import Fault
+from fairopt.errors import BadInput, Fault
+from fairopt.formulas import families, parameters
+from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance, is_sealed, sealed
 from fairopt.instance.near import nearest
 from fairopt.instance.quotas.table import Table
@@ -191,3 +194,35 @@ def same(one: Any, two: Any) -> bool:
 
 
 __all__ = ["Round", "checked", "positive", "running", "same", "shapes", "signs", "told"]
+
+
+def plain_notion(notion: Any, scored: bool, faults: list[Fault]) -> dict[str, Any]:
+    """{"name", "parameters"} of a notion, or of plain data, whose parameters are checked."""
+    if isinstance(notion, Mapping):
+        name, given = notion.get("name"), notion.get("parameters", {})
+        if isinstance(name, str) and isinstance(given, Mapping):
+            if name.startswith(parameters.FILL) and name not in parameters.names():
+                faults.append(Fault("notion.name", words(name), nearest(name, parameters.names())))
+            wrong = parameters.faults(name, given, scored)
+            faults.extend(replace(f, place=f"notion.parameters.{f.place}") for f in wrong)
+            plain = {k: v for k, v in given.items() if v is not None}
+            return {"name": name, "parameters": plain, **_family(notion, scored, faults)}
+    elif hasattr(notion, "plain") and not isinstance(notion, type):
+        found: dict[str, Any] = notion.plain()
+        return found
+    wanted = "a notion such as fo.MaxMin(), or {'name': 'max-min', 'parameters': {}}"
+    raise BadInput([Fault("notion", words(notion), wanted)])
+
+
+def _family(notion: Mapping[str, Any], scored: bool, faults: list[Fault]) -> dict[str, Any]:
+    """{"family": ...} if the plain data name a family; its parameters are checked as well."""
+    if "family" not in notion:
+        return {}
+    kind = notion["family"]
+    given = kind.get("parameters", {}) if isinstance(kind, Mapping) else None
+    if not isinstance(given, Mapping) or kind.get("name") not in families.FAMILIES:
+        wanted = f"{{'name': one of {', '.join(families.FAMILIES)}}}"
+        raise BadInput([Fault("notion.family", words(kind), wanted)])
+    wrong = parameters.faults(kind["name"], given, scored)
+    faults.extend(replace(f, place=f"notion.family.parameters.{f.place}") for f in wrong)
+    return {"family": {"name": kind["name"], "parameters": dict(given)}}

@@ -129,7 +129,7 @@ def _statistics(
 ) -> tuple[dict[str, Any], list[Any]]:
     from fairopt.filling import run_trials
     from fairopt.filling.compared import statistics
-    from fairopt.filling.schedulers import find
+    from fairopt.formulas.schedulers import find
 
     stats = run_trials(inst, scheduler, selection, trials, seed)
     tasks, unused = statistics(inst, stats)

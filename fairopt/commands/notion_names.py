@@ -63,7 +63,7 @@ def meant(name: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         known |= {_bare(key): (key, {}), _bare(notion.__name__): (key, {})}
     found = known.get(bare)
     if found is None:
-        from fairopt.filling.schedulers import SCHEDULERS
+        from fairopt.formulas.schedulers import SCHEDULERS
 
         if name in SCHEDULERS:
             raise UsageError(

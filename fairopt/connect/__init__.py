@@ -11,7 +11,10 @@ In Python, `fo.connect.kubernetes(...)`, `.kueue(...)` and `.tables(...)` are fu
 from __future__ import annotations
 
 import importlib
+from types import ModuleType
 from typing import TYPE_CHECKING
+
+from fairopt.connect import called
 
 if TYPE_CHECKING:
     from fairopt.connect.api import Cluster as Cluster
@@ -26,11 +29,19 @@ _CALLED = ("kubernetes", "kueue", "tables")
 
 __all__ = [*_PUBLIC, *_CALLED]
 
+
+@called.api.is_fetched_by
+def _api() -> ModuleType:
+    from fairopt.connect import api
+
+    return api
+
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> object:
         if name in _PUBLIC:
-            return getattr(importlib.import_module("fairopt.connect.api"), name)
+            return getattr(_api(), name)
         if name in _CALLED:  # modules of these names can be called as the functions of `api`
             return importlib.import_module(f"fairopt.connect.{name}")
         raise AttributeError(f"module 'fairopt.connect' has no attribute {name!r}")

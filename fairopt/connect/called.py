@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from types import ModuleType
 from typing import Any
+
+from fairopt.upstairs import Upstairs
+
+api: Upstairs[ModuleType] = Upstairs()
+"""The module `fairopt.connect.api`, which stands above the modules that are called."""
 
 
 class _Called(ModuleType):
     """A module, called as the function that it is named like."""
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        api = importlib.import_module("fairopt.connect.api")
-        return getattr(api, self.__name__.rpartition(".")[2])(*given, **named)
+        return getattr(api(), self.__name__.rpartition(".")[2])(*given, **named)
 
 
 def as_function(name: str) -> None:

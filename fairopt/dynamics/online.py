@@ -28,7 +28,7 @@ from fairopt.dynamics.runs import CLOSE, whole_numbers
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.files.tables import arrays_of, tables_of
 from fairopt.filling.filler import Filler
-from fairopt.filling.schedulers import find
+from fairopt.formulas.schedulers import find
 from fairopt.instance import Instance
 
 OFFERS = {

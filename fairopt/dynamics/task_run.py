@@ -15,8 +15,8 @@ from fairopt.dynamics.replications import generator
 from fairopt.errors import UsageError
 from fairopt.fast import loop
 from fairopt.filling.criteria import CRITERIA, FIXED
-from fairopt.filling.schedulers import SCHEDULERS
 from fairopt.filling.units import scaled
+from fairopt.formulas.schedulers import SCHEDULERS
 from fairopt.instance import Floats, Instance
 
 BLOCK = 256

@@ -15,9 +15,8 @@ from fairopt.filling.churn import Churned, Event, Moment, churn, events
 from fairopt.filling.criteria import CRITERIA
 from fairopt.filling.filler import Filler, fill
 from fairopt.filling.optimum import Optimum, optimum
-from fairopt.filling.schedulers import SCHEDULERS, Scheduler
-from fairopt.filling.selection import SELECTIONS
 from fairopt.filling.trials import Trials, run_trials
+from fairopt.formulas.schedulers import SCHEDULERS, SELECTIONS, Scheduler
 
 __all__ = [
     "CRITERIA",

@@ -7,8 +7,8 @@ from typing import Any
 
 from fairopt.errors import UsageError
 from fairopt.filling.optimum import optimum
-from fairopt.filling.schedulers import SCHEDULERS, find
 from fairopt.filling.trials import Trials, run_trials
+from fairopt.formulas.schedulers import SCHEDULERS, find
 from fairopt.instance import Instance
 
 

@@ -13,10 +13,10 @@ from fairopt.allocation import Allocation
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.filling.cluster import Cluster
 from fairopt.filling.criteria import CRITERIA
-from fairopt.filling.schedulers import find
 from fairopt.filling.selection import VISITS
 from fairopt.filling.server_first import ServerFirst
 from fairopt.filling.user_first import UserFirst
+from fairopt.formulas.schedulers import find
 from fairopt.instance import Instance, Ints
 
 TIES = ("lowest", "highest", "random")

@@ -17,16 +17,6 @@ from fairopt.filling.cluster import Cluster
 from fairopt.filling.states import States
 from fairopt.instance import Floats, Ints
 
-SELECTIONS = {
-    "joint": "the pair (user, machine) of smallest criterion",
-    "first-fit": "the user, then the first machine where its task fits",
-    "best-fit": "the user, then the best shape match among machines where its task fits",
-    "best-fit-any": "the user, then the best shape match full or not; passed over if it is full",
-    "random-server": "a uniformly random machine for every increment, then the user",
-    "rrr": "every machine once per round, rounds in random order, then the user",
-    "in-order": "machines one after another, each until nothing fits, then the next",
-}
-
 
 def shape_distance(cluster: Cluster, states: States, kind: int, which: Ints) -> Floats:
     """sum_r |d~_r/d~_1 - cbar_r/cbar_1| (DRFH; the Mesos code of kesidis2018).

@@ -14,6 +14,7 @@ import numpy as np
 from fairopt.criteria import CRITERIA
 from fairopt.errors import Fault
 from fairopt.formulas import families
+from fairopt.formulas.schedulers import SCHEDULERS, SELECTIONS
 from fairopt.instance.reading import AMOUNT, POSITIVE, nearest, shown
 
 FILL = "fill:"
@@ -143,8 +144,6 @@ def criterion_of(notion: Mapping[str, Any]) -> str:
 
 def names() -> list[str]:
     """Every name that `faults` has rules for."""
-    from fairopt.filling.schedulers import SCHEDULERS
-
     return [*RULES, *(f"{FILL}{name}" for name in SCHEDULERS), f"{FILL}optimum"]
 
 
@@ -177,8 +176,6 @@ def faults(name: str, given: Mapping[str, Any], scored: bool = False) -> list[Fa
 
 
 def _filling(name: str) -> dict[str, Rule]:
-    from fairopt.filling.selection import SELECTIONS
-
     step = Rule(f"{POSITIVE}, at most {MOST:g}", lambda value: (amount(value) or 0.0) > 0)
     if name == f"{FILL}optimum":
         return {"increment": step}

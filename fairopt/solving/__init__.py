@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-import numpy as np
-
-from fairopt import clock, criteria, memory, threads
+from fairopt import clock, memory, threads
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import UNPROVED
 from fairopt.certificates import RULED, certify, check_tolerance
@@ -19,31 +16,12 @@ from fairopt.formulas import curves, families
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion, expected, on_its_own
-from fairopt.notions.notion import SameAs
-from fairopt.notions.way import Levels, OneProgram, Patterns, Procedure, Way
-from fairopt.solving import again
+from fairopt.notions.way import OneProgram
+from fairopt.solving import again, answering
 from fairopt.solving import near as nearby
+from fairopt.solving.answering import LADDERS, SOLVERS, scores
 from fairopt.solving.engines.answer import How
-from fairopt.solving.engines.point import divided, fitted
-from fairopt.solving.reduce import reduce as reducing
-
-SOLVERS = ("auto", "interior", "clarabel", "ecos", "scs", "highs")
-LADDERS = {
-    "alpha-fair": "alpha_fair:alpha_fair",
-    "max-min": "levels:ladder",
-    "tradeoff": "tradeoff:tradeoff",
-}
-"""family -> "module:function" that tries engines and the notion's program, one after another"""
-ENGINES = {
-    "ps-dsf": "engines.water.ps_dsf:solve",
-    "per-server-drf": "engines.water.per_server:solve",
-    "bmf": "engines.water.one_pool:solve",
-    "equal-m": "engines.programs.common_tasks:solve_equal",
-    "sum-m": "engines.programs.common_tasks:solve_sum",
-}
-"""family -> "module:function" of the engine that computes the answer faster than the program"""
-CLOSING = {"ps-dsf": "engines.water.ps_dsf:close"}
-"""family -> "module:function" that improves an answer taken over from another notion's problem"""
+from fairopt.solving.engines.point import divided
 
 
 def solve(
@@ -164,7 +142,7 @@ def solve(
         return own.answer(
             instance,
             notion,
-            _score(instance, notion),
+            scores(instance, notion),
             constraints,
             partial(solve, notion=notion, **rest),  # type: ignore[arg-type]
             uncertified,
@@ -186,11 +164,8 @@ def solve(
             found, _, wanted = why.partition("; ")
             what = f"{instance.told_bent()}, and {found}"
             raise UsageError(f"{notion.name}: found {what}; wanted linear demand, or {wanted}")
-        way = (_reduced if reduce else _answer) if instance.linear else _bent
-        if not instance.plain:
-            way = _answer if _by_itself(notion) else _called("quotas:answer")
-            way = way if instance.start is None else _called("started:answer")
-        score = _score(instance, notion)
+        way = _way(instance, notion, reduce)
+        score = scores(instance, notion)
         alloc, told = again.answer(instance, notion, score, gap, start)
         if alloc is None:
             try:
@@ -254,124 +229,21 @@ def check_settings(solver: str, gap: float, family: str = "max-min") -> None:
     check_tolerance(max(gap, TOLERANCE) if gap > 0 else gap, family)
 
 
-def _score(instance: Instance, notion: Notion) -> Floats:
-    """(N, I) scores of the notion's criterion."""
-    return criteria.score(instance, notion.criterion)
+def _way(instance: Instance, notion: Notion, reduce: bool) -> answering.Ladder:
+    """What answers an instance: with rules and a start, with rules, bent, reduced or as it is."""
+    if instance.plain and instance.linear:
+        return answering.reduced if reduce else answering.answer
+    if instance.plain:
+        return answering.bent
+    if instance.start is not None:
+        from fairopt.solving import started
 
+        return started.answer
+    if _by_itself(notion):
+        return answering.answer
+    from fairopt.solving import quotas
 
-def _reduced(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
-    """The answer of the reduced problem, split among the users and servers of the original."""
-    if notion.merging is None:
-        return _answer(instance, notion, score, how)
-    small = reducing(instance, notion, score)
-    assert small.score is not None
-    found = _answer(small.instance, small.notion, small.score, how)
-    if not small.steps:
-        return found
-    tasks, p, mu, levels = small.expand(
-        found.tasks, found.prices, found.limit_prices, found.level_prices
-    )
-    # prices of the original are scaled to sum phi; merged users may have another sum of weights
-    money = float(instance.weight.sum() / small.instance.weight.sum())
-    p, mu = (None if price is None else price * money for price in (p, mu))
-    return Allocation(
-        instance, notion, tasks, p, mu, levels, score, steps=small.renamed(found.steps)
-    )
-
-
-def _answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
-    """The answer by the ladder or engine of the notion's family, else by the notion's program."""
-    way = notion.way(instance)
-    if isinstance(way, SameAs):
-        other = _answer(way.instance, way.notion, _score(way.instance, way.notion), how)
-        return _brought_back(instance, notion, score, way, other, how.polish)
-    engines = not on_its_own(notion)
-    if engines and notion.family in LADDERS:
-        alloc: Allocation = _called(LADDERS[notion.family])(instance, notion, score, how)
-        return alloc
-    if isinstance(way, Procedure):
-        _only_auto(how, notion, ("auto",))
-        tasks = fitted(instance, np.asarray(way.tasks(instance), dtype=np.float64), within=1e-10)
-        return Allocation(instance, notion, tasks, score=score, steps=({"step": "procedure"},))
-    chosen = isinstance(way, Patterns) and way.chooses
-    if engines and how.solver == "auto" and notion.family in ENGINES and not chosen:
-        answer = _called(ENGINES[notion.family])(instance, notion)
-        # a small server may be overfull by the rounding of totals that are 1e12 times its own
-        tasks = fitted(instance, answer.tasks, within=1e-10)
-        return Allocation(
-            instance, notion, tasks, answer.prices, answer.limit_prices, steps=answer.steps
-        )
-    return _stated(instance, notion, score, way, how)
-
-
-def _stated(instance: Instance, notion: Notion, score: Floats, way: Way, how: How) -> Allocation:
-    """The answer by general solvers, from the way that the notion states (`notions.way`)."""
-    from fairopt.solving import stated
-
-    able = ("highs",) if isinstance(way, Patterns) else SOLVERS[2:]
-    _only_auto(how, notion, ("auto", *able))
-    try:
-        if isinstance(way, Levels):
-            return stated.levels(instance, notion, score, way, how)
-        if isinstance(way, Patterns):
-            return stated.patterns(instance, notion, score, way, how)
-        if isinstance(way, OneProgram):
-            return stated.one_program(instance, notion, score, way, how)
-    except BadInput as error:
-        raise error.within(notion.name) from error
-    raise BadInput([Fault(f"way of {notion.name}", words(way), "a fairopt.notions.way.Way")])
-
-
-def _only_auto(how: How, notion: Notion, able: tuple[str, ...]) -> None:
-    """Raise UsageError if a solver is named that is not among those able to solve the notion."""
-    if how.solver not in able:
-        raise UsageError(
-            f"solver: found {how.solver!r}; {notion.name} is solved by {', '.join(able)}"
-        )
-
-
-def _bent(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
-    """The answer where demand is not linear, of notions that have one (`formulas.curves`)."""
-    if notion.name == curves.DRF:
-        from fairopt.solving.engines.water import curved
-
-        _only_auto(how, notion, ("auto",))
-        answer = curved.solve(instance)
-        return Allocation(instance, notion, answer.tasks, score=score, steps=answer.steps)
-    rest = _reduced(curves.after_setup(instance), notion, score, how)
-    return Allocation(
-        instance,
-        notion,
-        rest.tasks,
-        rest.prices,
-        rest.limit_prices,
-        rest.level_prices,
-        score,
-        steps=({"step": "demand_fixed of everybody taken off the pool"}, *rest.steps),
-    )
-
-
-def _brought_back(
-    instance: Instance, notion: Notion, score: Floats, way: SameAs, other: Allocation, polish: bool
-) -> Allocation:
-    """The other notion's answer as an answer of this notion, improved if CLOSING has a function.
-
-    It has no prices: those found are prices of the other problem's resources.
-    """
-    tasks, told = way.back(other.tasks)
-    steps = (*other.steps, *told)
-    if polish and notion.family in CLOSING:
-        tasks, step = _called(CLOSING[notion.family])(instance, tasks)
-        steps = (*steps, step)
-    return Allocation(instance, notion, tasks, score=score, steps=steps)
-
-
-def _called(path: str) -> Callable[..., Any]:
-    """The function "module:function", imported when it is needed."""
-    module, function = path.split(":")
-    here = importlib.import_module(f"fairopt.solving.{module}")
-    found: Callable[..., Any] = getattr(here, function)
-    return found
+    return quotas.answer
 
 
 def _listed(names: tuple[str, ...], most: int = 8) -> str:

@@ -11,7 +11,7 @@ from fairopt.certificates.proof import log_scale
 from fairopt.errors import UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.answer import How
-from fairopt.solving.ladder import Ladder
+from fairopt.solving.ladder import Ladder, rungs
 from fairopt.solving.prices import normalised, within_reach
 
 
@@ -27,14 +27,16 @@ def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allo
     whole = Ladder(instance, notion, score, polished, gap)
     if solver in ("auto", "interior") and whole.small():
         # a small cluster: all its parts at once cost hardly more than one of them
-        return _of_part(0, *whole.found())
+        assert whole.best is not None
+        return _of_part(0, whole.best.with_(steps=tuple(whole.steps)))
     parts = instance.parts()
     if len(parts) == 1 and len(parts[0][1]) == instance.shape[1]:
-        return _of_part(0, *whole.climb(solver))
+        return _of_part(0, whole.climb(rungs(whole, solver)))
     for number, (users, servers) in enumerate(parts):
         part, where = instance.select(users, servers), np.ix_(users, servers)
-        best, tried = Ladder(part, notion, score[where], polished, gap).climb(solver)
-        steps.extend({"part": number, **step} for step in tried)
+        ladder = Ladder(part, notion, score[where], polished, gap)
+        best = _of_part(number, ladder.climb(rungs(ladder, solver)))
+        steps.extend(best.steps)
         tasks[where] = best.tasks
         assert best.prices is not None and best.limit_prices is not None
         p[servers], mu[users] = best.prices, best.limit_prices
@@ -51,5 +53,5 @@ def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allo
     return joined.with_(prices=p, limit_prices=mu)
 
 
-def _of_part(number: int, best: Allocation, tried: list[dict[str, Any]]) -> Allocation:
-    return best.with_(steps=tuple({"part": number, **step} for step in tried))
+def _of_part(number: int, best: Allocation) -> Allocation:
+    return best.with_(steps=tuple({"part": number, **step} for step in best.steps))

@@ -1,15 +1,19 @@
-"""The best answer so far of one connected part: every step is judged, and recorded."""
+"""One ladder for every family: rungs are data, every answer is judged, and the best is kept."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
+from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.certificates.guessed import with_prices
 from fairopt.certificates.proof import FAR, measure, nearer, sight
+from fairopt.certificates.tolerance import TOLERANCE
+from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.point import Point, divided, fitted
 from fairopt.solving.prices import normalised, within_reach
@@ -18,6 +22,40 @@ NEARER = 4
 """most times that the optimum is searched again from the point found"""
 EXACT = 1e-10
 """error of an answer below which it is not polished, and others are no better"""
+L = TypeVar("L", bound="Best")
+
+
+@dataclass(frozen=True)
+class Rung(Generic[L]):
+    """One thing that a ladder may try.
+
+    name : what readers of `steps` find where it failed.
+    when : whether it is worth trying, asked when the ladder comes to it.
+    run : tries it, and says whether nothing after it is to be tried (None: no).
+    """
+
+    name: str
+    when: Callable[[L], bool]
+    run: Callable[[L], bool | None]
+
+
+class Verdict(Protocol):
+    """What a judge says of an answer; `certified` is asked of judges of whole answers alone."""
+
+    @property
+    def gap(self) -> float: ...
+    @property
+    def residual(self) -> float: ...
+    @property
+    def certified(self) -> bool: ...
+
+
+class Seen(NamedTuple):
+    """The verdict of a judge that is asked for the numbers alone."""
+
+    gap: float
+    residual: float
+    certified: bool = False
 
 
 @dataclass(frozen=True)
@@ -29,36 +67,83 @@ class Tried:
 
 
 class Best:
-    """The answers tried for one part, and the one that the judge finds best.
+    """The answers tried for one problem, and the one that the judge finds best.
 
     Parameters
     ----------
     score : (N, I) of the notion's criterion.
+    gap : the error of an answer that is enough; never above that of "certified".
 
-    `error` is the larger of gap and residual of the best answer; inf before the first.
+    `error` is the larger of gap and residual of the best answer; inf before the first. `inner` is
+    the instance that the engines see, where they see fewer servers than the judge. `divides` says
+    whether every server divided by weight is an answer where time is over and nothing was found.
     """
 
-    def __init__(self, instance: Instance, notion: Any, score: Floats) -> None:
+    divides = False
+
+    def __init__(self, instance: Instance, notion: Any, score: Floats, gap: float) -> None:
         self.instance, self.notion, self.score = instance, notion, score
+        self.inner = instance
+        self.gap = min(gap, TOLERANCE)
         self.best: Allocation | None = None
-        self.error, self.rank = np.inf, (np.inf, np.inf)
+        self.error, self.rank = np.inf, (True, np.inf, np.inf)
         self.steps: list[dict[str, Any]] = []
+        self.failures: list[str] = []
 
-    def found(self) -> tuple[Allocation, list[dict[str, Any]]]:
-        """The best answer, and the steps tried."""
-        assert self.best is not None
-        return self.best, self.steps
+    def climb(self, rungs: Iterable[Rung[Any]]) -> Allocation:
+        """Try the rungs in turn until one is enough; the best answer, and all that was tried.
 
-    def late(self, why: str) -> None:
-        """The time is over: the best so far, or where nothing was found each server divided."""
+        Raises
+        ------
+        MissingExtra : the solver named is not installed.
+        SolverFailure : no rung gave an answer.
+        """
+        try:
+            for rung in rungs:
+                if rung.when(self) and self._tried(rung):
+                    break
+            if self.best is None:
+                clock.tick()
+        except clock.OutOfTime as late:
+            self.late(late)
         if self.best is None:
-            tasks = divided(self.instance)
-            alloc = with_prices(Allocation(self.instance, self.notion, tasks, score=self.score))
-            assert alloc.prices is not None and alloc.limit_prices is not None
+            raise SolverFailure("no solver gave an answer: " + "; ".join(self.failures))
+        return self.found(self.best)
+
+    def found(self, best: Allocation) -> Allocation:
+        return best.with_(steps=tuple(self.steps))
+
+    def _tried(self, rung: Rung[Any]) -> bool:
+        try:
+            return bool(rung.run(self))
+        except clock.OutOfTime:
+            raise
+        except SolverFailure as failure:
+            self.failures.append(str(failure))
+            self.steps.append({"step": rung.name, "status": f"failed: {failure}"})
+            return False
+
+    def short(self) -> bool:
+        """Whether no answer yet is enough."""
+        return self.error > self.gap
+
+    def enough(self) -> bool:
+        return not self.short()
+
+    def verdict(self, alloc: Allocation, once: bool) -> Verdict:
+        """What the family's judge says (`once`: by one search at most)."""
+        return Seen(*measure(alloc, once))
+
+    def late(self, why: clock.OutOfTime) -> None:
+        """The time is over: the best so far, or where nothing was found each server divided."""
+        if self.best is None and not self.divides:
+            raise why
+        if self.best is None:
+            alloc = Allocation(self.instance, self.notion, divided(self.instance), score=self.score)
             step = {"step": "every server divided by weight"}
             self.steps.append(step)
-            self.keep(step, tasks, alloc.prices, alloc.limit_prices)
-        self.steps.append({"step": "time limit", "status": why})
+            self.keep(step, with_prices(alloc))
+        self.steps.append({"step": "time limit", "status": str(why)})
 
     def judge(self, label: str, point: Point | None, status: str = "") -> None:
         """Record the step; keep the point if it has prices and is better than all before."""
@@ -71,17 +156,13 @@ class Best:
         if point is None:
             step["status"] = "found nothing"
             return None
-        p, mu = point.prices(self.instance)
+        p, mu = point.prices(self.inner)
         if not (p.any() or mu.any()):
             step["status"] = "no prices"
             return None
-        return self._priced(step, point.tasks(self.instance), p, mu)
+        return Tried(step, self.priced(point.tasks(self.inner), p, mu))
 
-    def keep(self, step: dict[str, Any], tasks: Floats, p: Floats, mu: Floats) -> None:
-        """Keep an answer if the certificate finds it better than all before."""
-        self.compare(self._priced(step, tasks, p, mu))
-
-    def _priced(self, step: dict[str, Any], tasks: Floats, p: Floats, mu: Floats) -> Tried:
+    def priced(self, tasks: Floats, p: Floats, mu: Floats) -> Allocation:
         """The answer with prices within the range of floats, of the sum that is promised."""
         p, mu = _within_floats(p, mu)
         if np.isfinite(self.instance.limit).any():
@@ -89,7 +170,11 @@ class Best:
                 Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
             )
         p, mu = normalised(self.instance, p, mu)
-        return Tried(step, Allocation(self.instance, self.notion, tasks, p, mu, score=self.score))
+        return Allocation(self.instance, self.notion, tasks, p, mu, score=self.score)
+
+    def keep(self, step: dict[str, Any], alloc: Allocation) -> None:
+        """Keep an answer if the certificate finds it better than all before."""
+        self.compare(Tried(step, alloc))
 
     def compare_until(self, enough: float, tried: list[Tried | None]) -> None:
         """Judge answers until one is enough, the best at first sight before the others."""
@@ -109,28 +194,39 @@ class Best:
         before."""
         if tried is None:
             return
-        gap, worst = measure(tried.alloc, once)
-        tried.step["gap"], tried.step["residual"] = gap, worst
+        seen = self.verdict(tried.alloc, once)
+        tried.step["gap"], tried.step["residual"] = seen.gap, seen.residual
         # residuals above 1 do not tell answers apart: then the gap decides
-        rank = max(gap, min(worst, 1.0)), gap
+        rank = not seen.certified, max(seen.gap, min(seen.residual, 1.0)), seen.gap
         if self.best is None or rank < self.rank:
-            self.best, self.error, self.rank = tried.alloc, max(gap, worst), rank
+            self.best, self.error, self.rank = tried.alloc, max(seen.gap, seen.residual), rank
+
+    def near(self) -> bool:
+        """Whether the best answer is near enough to an optimum for a search."""
+        return self.best is not None and sight(self.best) <= FAR
 
     def nearer(self, enough: float) -> None:
         """The point at which the judge finds the optimum proved, where it finds one; again from
         there, while that is closer and not close enough."""
         for _ in range(NEARER):
-            assert self.best is not None
             before = self.rank
-            found = nearer(self.best) if sight(self.best) <= FAR else None
+            found = nearer(self.best) if self.best is not None and self.near() else None
             if found is None:
                 return
             step: dict[str, Any] = {"step": "nearby"}
             self.steps.append(step)
-            tasks = fitted(self.instance, found["tasks"])
-            self.keep(step, tasks, found["prices"], found["limit_prices"])
+            self.keep(step, self.moved(found))
             if self.error <= enough or not self.rank < before:
                 return
+
+    def moved(self, found: dict[str, Floats]) -> Allocation:
+        """The answer at the point that the judge found; where it found no prices, with those of
+        the best."""
+        assert self.best is not None
+        p, mu = self.best.prices, self.best.limit_prices
+        assert p is not None and mu is not None
+        tasks = fitted(self.instance, found["tasks"])
+        return self.priced(tasks, found.get("prices", p), found.get("limit_prices", mu))
 
 
 def _within_floats(p: Floats, mu: Floats) -> tuple[Floats, Floats]:

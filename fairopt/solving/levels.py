@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
 
 from fairopt import clock
+from fairopt.allocation import Allocation
+from fairopt.allocation.check import Certificate
+from fairopt.certificates import judged
 from fairopt.errors import SolverFailure
 from fairopt.instance import Floats, Instance
+from fairopt.solving.best import Best, Rung
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.interior.behind import Behind
 from fairopt.solving.engines.polish.levels import polished, settled
 from fairopt.solving.engines.programs import conic, sequence
 from fairopt.solving.level_part import Levels, Part, in_order
-
-if TYPE_CHECKING:
-    from fairopt.allocation import Allocation
 
 SMALL = 3_000
 """for instances of up to so many pairs, levels of the interior method are made exact"""
@@ -25,7 +27,9 @@ NOT_APART = (
     "max-min: solver interior wants nobody stopped by a limit, and nothing left for free users "
     "where others were stopped; wanted auto or highs"
 )
-OURS = ("auto", "kept", "refined", "careful", "programs", "interior")
+WAYS = ("auto", "kept", "refined", "careful", "programs")
+"""the ways of `max_min`, the fastest first"""
+OURS = (*WAYS, "interior")
 SHARP = 5e-7
 """if the levels have a larger error they are computed again, in the next way"""
 EXACT = 1e-9
@@ -41,54 +45,58 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
     ------
     SolverFailure : no answer was found, or solver "interior" was named and does not apply.
     """
-    from fairopt.allocation import Allocation
-    from fairopt.certificates import judged
+    ways = WAYS if how.solver == "auto" else (how.solver,)
+    rungs = (Rung(way, Ladder.wants(way), partial(Ladder.by, way=way, how=how)) for way in ways)
+    return Ladder(instance, notion, score, how.gap).climb(rungs)
 
-    ours = ("auto", "kept", "refined", "careful", "programs")
-    ways = ours if how.solver == "auto" else (how.solver,)
-    tried: list[dict[str, Any]] = []
-    best: Allocation | None = None
-    error = np.inf
+
+class Ladder(Best):
+    """The answers tried. The steps of one are its own levels, after what was tried before."""
+
     models = False  # whether every part had its kept model
-    for way in ways:
-        if way == "kept" and models:
-            continue
-        try:
-            found = max_min(instance, notion, score, way, how.progress)
-        except SolverFailure as fault:
-            if how.solver != "auto":
-                raise
-            tried.append({"step": way, "failed": str(fault)})
-            continue
+
+    def verdict(self, alloc: Allocation, once: bool) -> Certificate:
+        return judged(alloc)
+
+    @staticmethod
+    def wants(way: str) -> Callable[[Ladder], bool]:
+        """Whether a way is still worth trying."""
+        return lambda ladder: ladder.error > SHARP and not (way == "kept" and ladder.models)
+
+    def by(self, way: str, how: How) -> bool:
+        """All levels in one way, made finer where that helps; whether no other way can gain."""
+        found = max_min(self.instance, self.notion, self.score, way, how.progress)
         done = {step["status"] for step in found.steps}
-        models = done <= {"kept", "refined", "filled"}
+        self.models = done <= {"kept", "refined", "filled"}
         # nothing is to be gained once every part has its levels to thirty digits
         exact = done <= {"refined", "filled"}
-        for levels in (found,) if exact or clock.over() else _finer(instance, score, found):
-            alloc = Allocation(
-                instance,
-                notion,
-                levels.tasks,
-                level_prices=levels.level_prices,
-                score=score,
-                steps=(*tried, *levels.steps),
-            )
-            certificate = judged(alloc)
-            worst = max(certificate.gap, certificate.residual)
-            if best is None or worst < error:
-                best, error = alloc, worst
-            if error <= EXACT:
+        one = exact or clock.over()
+        for levels in (found,) if one else _finer(self.instance, self.score, found):
+            step: dict[str, Any] = {"step": way}
+            self.keep(step, self._answer(levels))
+            if self.error <= EXACT:
                 break
-        if error <= SHARP or exact:
-            break
-        if best is not None and clock.over():
-            last = {"step": "time limit", "gap": certificate.gap, "residual": certificate.residual}
-            best = best.with_(steps=(*best.steps, last))
-            break
-        tried.append({"step": way, "gap": certificate.gap, "residual": certificate.residual})
-    if best is None:
-        raise SolverFailure("; ".join(str(step["failed"]) for step in tried))
-    return best
+        if exact or self.error <= SHARP:
+            return True
+        if clock.over() and self.best is not None:
+            last = {**step, "step": "time limit"}
+            self.best = self.best.with_(steps=(*self.best.steps, last))
+            return True
+        self.steps.append(step)
+        return False
+
+    def _answer(self, levels: Levels) -> Allocation:
+        return Allocation(
+            self.instance,
+            self.notion,
+            levels.tasks,
+            level_prices=levels.level_prices,
+            score=self.score,
+            steps=(*self.steps, *levels.steps),
+        )
+
+    def found(self, best: Allocation) -> Allocation:
+        return best
 
 
 def max_min(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -9,20 +10,22 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation, objective
+from fairopt.allocation.check import Certificate
 from fairopt.certificates import judged
-from fairopt.certificates.conflict import impossible
 from fairopt.certificates.given import listed_prices
-from fairopt.certificates.proof import log_scale, nearer
-from fairopt.errors import Infeasible, SolverFailure, UsageError
+from fairopt.certificates.proof import log_scale
+from fairopt.errors import Infeasible, UsageError
 from fairopt.formulas import families, welfare
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.formulas.lowered import Lowered, lower
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions import MaxMin, Notion
+from fairopt.solving import infeasible
+from fairopt.solving.best import Best, Rung
 from fairopt.solving.engines import path
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.programs import conic
-from fairopt.solving.engines.quotas import conflict, naming, own_conflict, rounds, stated
+from fairopt.solving.engines.quotas import conflict, naming, rounds, stated
 from fairopt.solving.engines.quotas.kept import kept
 from fairopt.solving.engines.quotas.sharpened import sharpened
 
@@ -31,9 +34,43 @@ NOTHING = 1e-15
 TRIFLE = 1e-13
 """part of all tasks that is rounding"""
 INTERIOR = "interior, all rules"
-NEARER = 3
-"""most times that the optimum is searched again from the point found"""
 KNOWN = ("max-min", "alpha-fair")
+
+
+class Ruled(Best):
+    """The answers tried beside rules. `from_near` (best, found) -> the answer at the point that
+    the judge found nearby; None where it searches none."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        notion: Notion,
+        score: Floats,
+        gap: float,
+        from_near: Callable[[Allocation, dict[str, Floats]], Allocation] | None,
+    ) -> None:
+        super().__init__(instance, notion, score, gap)
+        self.from_near = from_near
+
+    def verdict(self, alloc: Allocation, once: bool) -> Certificate:
+        return judged(alloc)
+
+    def short(self) -> bool:
+        uncertified, _, _ = self.rank
+        return uncertified
+
+    def near(self) -> bool:
+        return self.short() and self.from_near is not None
+
+    def moved(self, found: dict[str, Floats]) -> Allocation:
+        assert self.best is not None and self.from_near is not None
+        return self.from_near(self.best, found)
+
+    def closely(self, step: dict[str, Any], alloc: Allocation) -> None:
+        """Keep an answer, and what the judge finds near it."""
+        self.steps.append(step)
+        self.keep(step, alloc)
+        self.nearer(0.0)
 
 
 def answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
@@ -50,7 +87,7 @@ def answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Alloc
         instance.only_plain(notion.name)
     asked = entitled(instance, score, kind)
     low = lower(instance, score)
-    fits(instance, low, asked.floor)
+    infeasible.check(instance, low, asked.floor)
     family = _nested if kind["name"] == "max-min" else _fair
     return family(instance, notion, score, asked, low, how)
 
@@ -70,7 +107,7 @@ def _nested(
         found = sharpened(found, low, asked.weight)
     told, steps = [], []
     for one in found.rounds:
-        users = _named(instance, one.users)
+        users = infeasible.named(instance, one.users)
         budget = float(low.budget(one.price))
         price = one.price / budget if budget > 0 else one.price
         told.append(
@@ -136,51 +173,33 @@ def _fair(
     if not active.any():  # the guarantees fill everything
         return _nested(instance, notion, score, replace(asked, added=True), low, how)
 
-    def interiors() -> tuple[Floats, Floats, Floats, dict[str, Any]]:
+    def answered(x: Floats, price: Floats, nu: Floats) -> Allocation:
+        return _priced(instance, notion, score, asked, low, x, price, nu, told)
+
+    def moved(best: Allocation, found: dict[str, Floats]) -> Allocation:
+        x, price = _moved(best, low, found, float(log_w.max()))
+        rent = _beyond(low, price, log_w, alpha, asked)
+        return answered(x, price, np.where(active & (asked.floor == 0), 0.0, rent))
+
+    def interior(ladder: Ruled) -> None:
         found = path.solve(*terms, active)
         nu = np.where(active, found.nu, _beyond(low, found.price, log_w, alpha, asked))
-        return found.x, found.price, nu, {"steps": found.steps, "error": found.left}
+        step = {"step": INTERIOR, "steps": found.steps, "error": found.left}
+        ladder.closely(step, answered(found.x, found.price, nu))
 
-    def general(settings: conic.Settings) -> tuple[Floats, Floats, Floats, dict[str, Any]]:
+    def general(ladder: Ruled, settings: conic.Settings) -> None:
         x, price, nu, status = stated.fair(*terms, settings)
-        return x, price, nu, {"status": status}
-
-    rungs: list[tuple[str, Any]] = [(INTERIOR, interiors)]
-    if how.solver not in ("auto", "interior") or alpha == 0:
-        rungs = []
-    if how.solver != "interior":
-        settings = _settings(notion, how.solver, linear=alpha == 0)
-        rungs.append((settings.label, partial(general, settings)))
-    steps: list[dict[str, Any]] = []
-    best: Allocation | None = None
-    error = np.inf
-    for label, rung in rungs:
-        try:
-            x, price, nu, said = rung()
-        except SolverFailure as failure:
-            steps.append({"step": label, "status": str(failure)})
-            continue
         if not alpha and instance.rules is not None:
             x = kept(x, low)
-        for near in (label, *["nearby"] * NEARER):
-            alloc = _priced(instance, notion, score, asked, low, x, price, nu, told)
-            verdict = judged(alloc)
-            wrong = max(verdict.gap, min(verdict.residual, 1.0))
-            steps.append({"step": near, **said, "gap": verdict.gap, "residual": verdict.residual})
-            said = {}
-            if best is None or verdict.certified or wrong < error:
-                best, error = alloc, wrong
-            moved = None if verdict.certified or not alpha else nearer(alloc)
-            if moved is None:
-                break
-            x, price = _moved(alloc, low, moved, float(log_w.max()))
-            rent = _beyond(low, price, log_w, alpha, asked)
-            nu = np.where(active & (asked.floor == 0), 0.0, rent)
-        if verdict.certified:
-            break
-    if best is None:
-        raise SolverFailure("; ".join(step["status"] for step in steps))
-    return best.with_(steps=tuple(steps))
+        ladder.closely({"step": settings.label, "status": status}, answered(x, price, nu))
+
+    rungs: list[Rung[Ruled]] = []
+    if how.solver in ("auto", "interior") and alpha > 0:
+        rungs.append(Rung(INTERIOR, Ruled.short, interior))
+    if how.solver != "interior":
+        settings = _settings(notion, how.solver, linear=alpha == 0)
+        rungs.append(Rung(settings.label, Ruled.short, partial(general, settings=settings)))
+    return Ruled(instance, notion, score, how.gap, moved if alpha else None).climb(rungs)
 
 
 def _priced(
@@ -256,7 +275,7 @@ def _active(
     found = conflict.stuck(low, asked.floor, _alone(low))
     nothing = found.users & (asked.floor == 0)
     if nothing.any():
-        users = _named(instance, nothing)
+        users = infeasible.named(instance, nothing)
         why = ", ".join(naming.rows(instance, low, found.price)[:6])
         raise Infeasible(f"{notion.name}: nothing is left for {naming.listed(users)}: {why}")
     told = [
@@ -264,16 +283,12 @@ def _active(
             "t": 0.0,
             "jump": 0.0,
             "priority": 0,
-            "users": _named(instance, stopped),
+            "users": infeasible.named(instance, stopped),
             "prices": naming.priced(low, price),
         }
         for stopped, price in found.rounds
     ]
     return ~found.users, tuple(told) if told and asked.added else None
-
-
-def _named(instance: Instance, users: Bools) -> list[str]:
-    return [instance.users[n] for n in np.flatnonzero(users).tolist()]
 
 
 def tasks(instance: Instance, low: Lowered, x: Floats) -> dict[str, Any]:
@@ -290,55 +305,8 @@ def tasks(instance: Instance, low: Lowered, x: Floats) -> dict[str, Any]:
     return {"tasks": instance.ways.running(by_way), "way_tasks": by_way}
 
 
-def _rules_fit(instance: Instance, low: Lowered, floor: Floats) -> None:
-    """Raise Infeasible if the rules and guarantees do not fit, with an irreducible set of them."""
-    found = own_conflict.clash(low, floor)
-    if found is None:
-        return
-    most = instance.alone[instance.ways.owner[low.way], low.server]
-    if instance.modes is not None:
-        most = most / instance.ways.speed[low.way]
-    proved, _ = impossible(low, floor, found.price, found.floors, most)
-    cut = naming.number(found.cut)
-    said = naming.clash(instance, low, floor, found.rows, found.users)
-    sure = "" if proved else " (found, but not proved in fractions)"
-    raise Infeasible(
-        f"{said}; all would fit if what is asked were cut to {cut}{sure}",
-        {
-            "conflict": naming.things(instance, low, found.rows, found.users),
-            "cut": found.cut,
-            "cut_of_conflict": found.own_cut,
-            "proved": proved,
-            "proof": naming.proof(instance, low, floor, found.price, found.floors),
-        },
-    )
-
-
 def _alone(low: Lowered) -> Floats:
     """(N,) share of each user alone, about: without quotas, and each column by itself."""
     scaled = low.matrix[:, : low.columns].multiply(1.0 / low.unit[:, None]).tocsc()
     most = low.score / scaled.max(axis=0).toarray().ravel()
     return np.asarray(np.bincount(low.owner, most, low.shape[0]))
-
-
-def fits(instance: Instance, low: Lowered, floor: Floats) -> None:
-    """Raise Infeasible if the guarantees, or the rules, do not fit."""
-    if instance.rules is not None:
-        _rules_fit(instance, low, floor)
-        return
-    found = conflict.conflict(low, floor)
-    if found is None:
-        return
-    users = _named(instance, found.users)
-    asked = np.where(found.users, floor, 0.0)
-    message = naming.conflict(instance, low, users, asked, found.price, found.cut)
-    cut = naming.number(found.all_cut)
-    raise Infeasible(
-        f"{message}; all guarantees would fit if every one were cut to {cut}",
-        {
-            "users": users,
-            "cut": found.all_cut,
-            "cut_of_users": found.cut,
-            "prices": naming.priced(low, found.price),
-        },
-    )

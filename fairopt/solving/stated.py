@@ -5,20 +5,21 @@ The status of a solver is not relied on: every answer is judged, and the best is
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from fairopt import clock
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import certify, judged
-from fairopt.errors import SolverFailure, UsageError
+from fairopt.errors import UsageError
 from fairopt.formulas.lowered import lower
 from fairopt.instance import Floats, Instance
 from fairopt.notions.way import Levels, OneProgram, Patterns
 from fairopt.program import RuledSet
-from fairopt.solving import quotas
+from fairopt.solving import infeasible, quotas
+from fairopt.solving.best import Best, Rung
 from fairopt.solving.engines import units
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.point import Question
@@ -27,11 +28,14 @@ from fairopt.solving.engines.programs import patterns as search
 from fairopt.solving.engines.quotas import naming
 
 
-def _judged(alloc: Allocation, notion: Any) -> Certificate:
-    """The certificate for the scores of the answer, which may be those of an unreduced problem."""
-    if notion.judgeless:
-        return certify(alloc)
-    return judged(alloc, *notion.slope(alloc.instance, alloc.tasks))
+class Stated(Best):
+    """The answers of general solvers to one program."""
+
+    def verdict(self, alloc: Allocation, once: bool) -> Certificate:
+        """For the scores of the answer, which may be those of an unreduced problem."""
+        if self.notion.judgeless:
+            return certify(alloc)
+        return judged(alloc, *self.notion.slope(alloc.instance, alloc.tasks))
 
 
 def one_program(
@@ -47,42 +51,25 @@ def one_program(
     UsageError : the solver named cannot solve the program.
     """
     if not instance.plain:
-        quotas.fits(instance, lower(instance, score), np.zeros(instance.shape[0]))
+        infeasible.check(instance, lower(instance, score), np.zeros(instance.shape[0]))
     unit = units.max_min(Question.of(instance, score, 1.0, False))
     program = way.program(instance, score, unit)
     conic.convex(program)  # somebody's own may be none
     named = how.solver != "auto"
     settings = conic.ladder(how.solver, linear=True) if named else conic.able(program)
-    best: Allocation | None = None
-    error, failures = np.inf, list[str]()
-    steps: list[dict[str, Any]] = []
-    for rung in settings:
-        try:
-            found, status = _point(program, instance, rung)
-        except SolverFailure as failure:
-            steps.append({"step": rung.label, "status": "failed"})
-            failures.append(str(failure))
-            continue
-        alloc = Allocation(instance, notion, **found, score=score)
-        certificate = _judged(alloc, notion)
-        wrong = max(certificate.gap, certificate.residual)
-        steps.append(
-            {
-                "step": rung.label,
-                "status": status,
-                "gap": certificate.gap,
-                "residual": certificate.residual,
-            }
-        )
-        if best is None or wrong < error:
-            best, error = alloc, wrong
-        if error <= how.gap or notion.judgeless:
-            break
-    if best is None:
-        clock.tick()
-        failures = failures or ["none of ours can state the program"]
-        raise SolverFailure("no solver gave an answer: " + "; ".join(failures))
-    return best.with_(steps=tuple(steps))
+    best = Stated(instance, notion, score, how.gap)
+    best.failures = [] if settings else ["none of ours can state the program"]
+
+    def tried(ladder: Stated, rung: conic.Settings) -> bool:
+        found, status = _point(program, instance, rung)
+        step = {"step": rung.label, "status": status}
+        ladder.steps.append(step)
+        ladder.keep(step, Allocation(instance, notion, **found, score=score))
+        return bool(notion.judgeless)
+
+    return best.climb(
+        Rung(rung.label, Stated.short, partial(tried, rung=rung)) for rung in settings
+    )
 
 
 def _point(program: Any, instance: Instance, rung: conic.Settings) -> tuple[dict[str, Any], str]:
