@@ -7,7 +7,7 @@ import json
 import random
 
 import pytest
-from whole_cases import drawn, fairest, of
+from whole_cases import drawn, honest, judged, spoil
 
 from fairopt.errors import BadInput
 from fairopt.whole.asking import searched
@@ -18,78 +18,6 @@ from fairopt.whole.proof.judging import PROVED, REFUTED, UNPROVED, judge
 @pytest.fixture(scope="module")
 def answers():
     return [json.loads(dumps(searched(drawn(seed)))) for seed in range(24)]
-
-
-def judged(data):
-    """The verdict of plain data, or None where it is refused as no answer."""
-    try:
-        answer = loads(json.dumps(data), "here")
-    except BadInput:
-        return None, None
-    return judge(answer), answer
-
-
-def honest(data):
-    """Whether whatever the judge says of this is true, by looking at every placement."""
-    verdict, answer = judged(data)
-    if verdict is None or not verdict.sound:
-        return True
-    for _, _, tasks in answer.nodes:
-        assert all(m >= 0 for m in tasks)
-    best, short = fairest(answer.asked)
-    if not (of(answer) <= best and verdict.least <= short <= verdict.short):
-        return False
-    if verdict.state == PROVED and of(answer) != best:
-        return False
-    # a level that is said to be proved is so where all before it are
-    for level, holds in verdict.levels:
-        if not holds:
-            break
-        at = best[0 if level.measure == "parts" else 1]
-        if sum(x <= level.value for x in at) < level.below + len(level.users):
-            return False
-    return True
-
-
-def some_prices(data, rng):
-    rows = data["certificate"]["prices"]
-    return rng.choice(rows) if rows else None
-
-
-def spoil(data, rng):
-    """One change at a random place; True if the place was there."""
-    kind = rng.choice(
-        ["sigma", "sigma", "price", "hint", "moved", "count", "node", "gang", "level", "drop"]
-    )
-    row = some_prices(data, rng)
-    own = rng.choice(data["classes"])
-    if kind == "sigma" and row:
-        j = rng.randrange(len(row["sigma"]))
-        row["sigma"][j] = max(0, row["sigma"][j] - rng.choice([1, 1, 7, row["sigma"][j] // 2 + 1]))
-    elif kind == "price" and row:
-        n = rng.randrange(len(row["price"]))
-        row["price"][n] = rng.choice([-1, 0, row["price"][n] * 2, row["price"][n] + 1, 10**99])
-    elif kind == "hint" and row:
-        row["hint"] = [[rng.randint(0, 9) for _ in h] for h in row["hint"]]
-    elif kind == "moved":
-        rng.shuffle(data["certificate"]["levels"])
-    elif kind == "count" and own["nodes"]:
-        rng.choice(own["nodes"])["count"] += rng.choice([-1, 1])
-    elif kind == "node" and own["nodes"]:
-        tasks = rng.choice(own["nodes"])["tasks"]
-        if tasks:
-            rng.choice(tasks)[2] += rng.choice([-1, 1, 1])
-    elif kind == "gang":
-        user = rng.choice(list(data["users"].values()))
-        user["gang"] = rng.randint(0, 4)
-    elif kind == "level":
-        size = len(data["certificate"]["prices"])
-        data["certificate"]["levels"] = [
-            rng.sample(range(size), rng.randint(0, min(size, 3)))
-            for _ in data["certificate"]["levels"]
-        ]
-    elif kind == "drop" and data["certificate"]["prices"]:
-        data["certificate"]["prices"].pop()
 
 
 def test_answers_are_honest_before_they_are_spoilt(answers):

@@ -1,23 +1,19 @@
-"""Whole tasks on random clusters and on machine shapes of a public trace: short, proved, seconds.
+"""Random clusters of middle size, and users drawn on machine shapes of a public trace.
 
-`python -m benchmarks.whole` prints the table of docs/results/whole.md. The machine shapes are
-those of the Google cluster-usage trace of May 2011 (J. Wilkes and C. Reiss, CC-BY 4.0), counted as
-in Reiss et al., SoCC 2012, Table 1; users are made up, as the trace has none that may be shipped.
+The shapes are those of the Google cluster-usage trace of May 2011 (J. Wilkes and C. Reiss, CC-BY
+4.0), counted as in Reiss et al., SoCC 2012, Table 1.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import time
 from fractions import Fraction
 
 import numpy as np
 
 import fairopt as fo
-from fairopt.whole.asking import asking, searched
+from fairopt.whole.asking import asking
 from fairopt.whole.proof.answer import EXACT, Asked
-from fairopt.whole.proof.judging import judge
 from fairopt.whole.proof.problem import Row
 
 GOOGLE = (
@@ -95,46 +91,3 @@ def google(users: int = 40, seed: int = 1, times: int = 1) -> Asked:
         weight=np.round(rng.uniform(0.5, 3, users), 2),
     )
     return asking(inst, fo.solve(inst, fo.MaxMin()))
-
-
-def told(name: str, asked: Asked, seconds: float, fewest: bool) -> tuple[bool, bool]:
-    """Print a row of the table; whether the fewest short, and all levels, are proved."""
-    begun = time.perf_counter()
-    found = searched(asked, seconds=seconds, fewest=fewest)
-    taken = time.perf_counter() - begun
-    begun = time.perf_counter()
-    verdict = judge(found)
-    judged = time.perf_counter() - begun
-    want = sum(asked.problem.whole)
-    print(
-        f"| {name} | {want:,} | {verdict.short} | {verdict.least} | "
-        f"{float(min(found.parts())):.4f} | {taken:.1f} | {judged:.2f} |",
-        flush=True,
-    )
-    return verdict.short == verdict.least, verdict.proved
-
-
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--clusters", type=int, default=100)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    given = parser.parse_args()
-    print("| what | want | short | least proved | worst part | seconds | judge |")
-    print("|---|---:|---:|---:|---:|---:|---:|")
-    told("google2011, fewest short", google(), given.seconds, True)
-    told("google2011, levels", google(), given.seconds, False)
-    told("google2011 times 8, fewest short", google(times=8), given.seconds, True)
-    rows = [
-        (
-            told(f"random {k}", drawn(k), given.seconds, True)[0],
-            told(f"random {k}, levels", drawn(k), given.seconds, False)[1],
-        )
-        for k in range(given.clusters)
-    ]
-    short, levels = (sum(row[k] for row in rows) for k in range(2))
-    print(f"fewest short proved in {short} of {len(rows)}, all levels in {levels}")
-
-
-if __name__ == "__main__":
-    main()
