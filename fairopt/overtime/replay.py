@@ -12,16 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.writing import instance_plain, proof
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.files.journal import Journal
 from fairopt.instance import Floats, Instance
 from fairopt.notions import MaxMin, Notion
 from fairopt.overtime.durations import hours
 from fairopt.overtime.gridded import at_once, gridded
-from fairopt.overtime.horizon import Horizon, horizon
+from fairopt.overtime.horizon import Horizon, horizon, slice_names
 from fairopt.overtime.ledger import Ledger
 from fairopt.overtime.logs import Log
 from fairopt.overtime.measured import measured
+from fairopt.overtime.ratios import ratio_of
 from fairopt.overtime.slices import FIELDS, Slices
 from fairopt.overtime.slices import SCHEMA as JOURNAL
 from fairopt.overtime.waiting import Jobs, Ran, run
@@ -39,6 +41,7 @@ class Replay:
         alone, due by the ledger, due in hindsight. users : (N,) positions of those with any want.
     whole : the horizon of these users. answer : its certified answer.
     ratios : of held, alone and ledger to hindsight, proved; None where it is not feasible.
+    plans : {held, alone, ledger: (T, N, I)}, the same on servers.
     said : remarks for a reader. finish : finish-time fairness of jobs that ended
         (`finish.summary`); finish_of : the same of each user's.
     ran : what the policy made of jobs, where it ran them.
@@ -58,6 +61,7 @@ class Replay:
     ratios: Mapping[str, float | None]
     said: tuple[str, ...]
     origin: str = ""
+    plans: Mapping[str, Floats] = field(default_factory=dict)
     finish: Mapping[str, float] | None = None
     finish_of: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     ran: Ran | None = None
@@ -93,6 +97,9 @@ class Replay:
             if verdict is None
             else {"verdict": verdict.verdict, "gap": verdict.gap, "residual": verdict.residual},
             "users": users,
+            "instance": instance_plain(self.instance),
+            "answer": {"notion": dict(self.answer.notion), **proof(self.answer)},
+            **({} if len(self.instance.servers) == 1 else {"plans": _by_server(self.plans)}),
         }
 
 
@@ -189,21 +196,23 @@ def replay(
             )
     there = np.flatnonzero((wanted > 0).any(axis=0))
     small = instance.select(there, np.arange(len(instance.servers)))
-    names = [f"{start + t * length:g}h" for t in range(steps)]
-    whole = horizon(small, wanted[:, there], length, slices=names)
+    starts = np.asarray(start + length * np.arange(steps), dtype=np.float64)
+    whole = horizon(small, wanted[:, there], length, slices=slice_names(starts))
     answer = solve(whole.instance, notion)
     due = np.zeros_like(wanted)
     due[:, there] = whole.split(answer).sum(axis=2)
-    ratios = {
-        name: _ratio(whole, plan[:, there], answer, said, name)
-        for name, plan in (("held", had), ("alone", alone), ("ledger", by_ledger))
-    }
+    plans = {"held": had, "alone": alone, "ledger": by_ledger}
+    ratios: dict[str, float | None] = {}
+    for name, plan in plans.items():
+        ratios[name], over = ratio_of(whole, plan[:, there], answer)
+        if ratios[name] is None:
+            said.append(f"{name}: {over:.4g} times what there is, at the worst; it has no ratio")
     finish, finish_of = measured(asked, ran, instance, machines, static, said)
     return Replay(
         instance,
         book.told or book.name,
         length,
-        np.asarray(start + length * np.arange(steps), dtype=np.float64),
+        starts,
         wanted,
         had.sum(axis=2),
         alone.sum(axis=2),
@@ -214,6 +223,7 @@ def replay(
         ratios,
         tuple(said),
         origin,
+        plans,
         finish,
         finish_of,
         ran,
@@ -251,20 +261,12 @@ def _slices(
     return alone, by_ledger, (by_ledger if held is None else held)
 
 
-def _ratio(
-    whole: Horizon, plan: Floats, answer: Allocation, said: list[str], name: str
-) -> float | None:
-    """The ratio of a plan that keeps every rule; None, and a remark, of another."""
-    use = np.einsum("tni,nir->tir", plan, _by_server(whole.base))
-    over = float((use / np.where(whole.base.pool > 0, whole.base.pool, np.inf)).max(initial=0.0))
-    if over > 1 + 1e-6:
-        said.append(f"{name}: {over:.4g} times what there is, at the worst; it has no ratio")
-        return None
-    return whole.ratio(plan, answer)
-
-
-def _by_server(instance: Instance) -> Floats:
-    return instance.demand_by_server
+def _by_server(plans: Mapping[str, Floats]) -> dict[str, list[list[float]]]:
+    """{name: [slice, user, server, tasks]} of what is not 0."""
+    return {
+        name: [[*at, float(plan[tuple(at)])] for at in np.argwhere(plan).tolist()]
+        for name, plan in plans.items()
+    }
 
 
 __all__ = ["SCHEMA", "Replay", "replay"]
