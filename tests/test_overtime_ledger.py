@@ -320,3 +320,17 @@ def test_durations():
     for given in ("0h", "x", "", "-1h", math.nan):
         with pytest.raises(ValueError, match="wanted a length of time"):
             hours(given)
+
+
+def test_what_is_left_for_the_last_class_may_be_nothing():
+    """What rounding leaves of a full pool is not served to anybody (a slice of a public trace)."""
+    limit = [79.29888888890855, 27.711111111667833, 81.45861111112913, 112.0, 64.87388888860823]
+    limit += [30.84472222229533, 0.5022222222053188, 23.0, 10.0, 81.43388888895947]
+    users = [f"u{k}" for k in range(10)]
+    rank = dict(zip(users, [5, 7, 6, 4, 1, 3, 2, 8, 9, 0], strict=True))
+    inst = fo.Instance(
+        np.ones((10, 1)), [[400]], users=users, limit=limit, quotas=fo.Quotas(priority=rank)
+    )
+    found = fo.solve(inst, fo.MaxMin())
+    left = 400 - sum(limit) + limit[4] + limit[9]
+    np.testing.assert_allclose(found.totals[[4, 9]], [left, 0], atol=1e-9)

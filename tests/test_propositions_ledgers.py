@@ -16,6 +16,8 @@ from fairopt.propositions.ledgers import asked, first, least_used, part
 FOUND = {
     ("ledgers/condor-divides-by-the-factor", ""): 4,
     ("ledgers/least-used-first-meets-weights", ""): 6,
+    ("ledgers/kai-settles-at-the-weights", ""): 8,
+    ("ledgers/karma-leaves-nothing-idle", ""): 8,
 }
 HELD = 6
 

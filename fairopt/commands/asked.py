@@ -76,6 +76,33 @@ class Asked:
         return tuple(f"count.{row}={k}" for row, k in left.items() if k), tuple(rest)
 
 
+def is_replay(content: str) -> bool:
+    """Whether the text is a replay, told from its first lines."""
+    return '"fairopt/replay/v1"' in content[:4096]
+
+
+def replays(*paths: str) -> list[dict[str, Any]] | None:
+    """The files as plain data of replays; None where the first is none.
+
+    Raises
+    ------
+    BadInput : with the faults of a file, each with its place.
+    """
+    found = []
+    for k, path in enumerate(paths):
+        if path == "-" or not os.path.isfile(path):
+            return None  # stdin is read once, by whoever reads answers
+        with open(path, encoding="utf-8", errors="replace") as file:
+            if k == 0 and not is_replay(file.read(4096)):
+                return None
+        from fairopt.report.html import replay_data
+
+        content = storage.read_text(path, LARGEST, "a replay in JSON")
+        source = storage.source_name(path)
+        found.append(replay_data.checked(replay_data.parsed(content, source), source))
+    return found
+
+
 def newcomer(text: str, instance: Instance) -> tuple[str, dict[str, Any]]:
     """A new user of `--add`: its name, and its row as in a model file.
 

@@ -17,9 +17,19 @@ def command(before: str, after: str, as_json: bool, path: str | None) -> int:
     """Compare two saved answers or plans: who has less, who has more, what is full now.
 
     BEFORE and AFTER are answers as `fairopt solve -o` writes them, or plans as `fairopt plan -o`
-    does. Users, servers and resources
-    are matched by name.
+    does, or replays of `fairopt replay -o`: who is owed less and more, and who waits. Users,
+    servers and resources are matched by name.
     """
+    both = asked.replays(before, after)
+    if both is not None:
+        from fairopt.report import replay_beside
+
+        beside = replay_beside.beside(both[0], both[1])
+        dump = storage.encoded(beside)
+        if path is not None:
+            storage.write_text(path, dump + "\n")
+        output.to_stdout(dump if as_json else replay_beside.words(beside))
+        return 0
     from fairopt.auditing.between import differences
     from fairopt.report.audit_text import differences_text
 

@@ -43,9 +43,17 @@ def command(
 
     What it holds of each resource, what it is due, what stops it and who holds that, users like it,
     and what one more unit of it or 10% more weight would bring. MODEL is as for `fairopt solve`,
-    or a plan, or what kubectl prints.
+    or a plan, or what kubectl prints. Of a replay (`fairopt replay -o`): when USER came to be owed
+    what it is owed, and who held it.
     Exit code 4 if the answer explained is not certified.
     """
+    replays = asked.replays(model)
+    if replays is not None:
+        from fairopt.report import replay_owed
+
+        debt = replay_owed.owed(replays[0], user)
+        output.to_stdout(json.dumps(debt, indent=2) if as_json else replay_owed.words(debt))
+        return 0
     problem = asked.asked(model).model
     given = {key: value for key, value in parameters.items() if value is not None}
     wanted = notion_options.chosen(problem, notion, case, given)

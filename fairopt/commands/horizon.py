@@ -62,7 +62,7 @@ def command(
 
     from fairopt.allocation.writing import dumps
     from fairopt.overtime.durations import hours
-    from fairopt.overtime.horizon import horizon
+    from fairopt.overtime.horizon import horizon, slice_names
     from fairopt.overtime.logs import read_log
     from fairopt.overtime.periods import Budget, Promise
     from fairopt.report.replay_text import horizon_text
@@ -88,7 +88,7 @@ def command(
         *(Budget(*_record(one)) for one in budgets),
         *(Promise(*_record(one)) for one in promises),
     ]
-    names = [f"{start + t * step:g}h" for t in range(steps)]
+    names = slice_names(start + step * np.arange(steps))
     whole = horizon(small, amount[:, there], step, periods, None, carry, names)
     answer = solve(whole.instance, asked)
     if path is not None:

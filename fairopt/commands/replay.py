@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -57,8 +58,13 @@ FORMS = ("csv", "sacct", "kueue")
     "--jobs",
     "jobs",
     metavar="JOBS",
-    help="CSV of arrival, end, alone (hours): finish-time fairness is measured. sacct and kueue "
-    "say it themselves.",
+    help="CSV of arrival, alone (hours) and end: finish-time fairness is measured. Without end: "
+    "user, tasks; the policy runs them, and they wait. sacct and kueue say it themselves.",
+)
+@click.option(
+    "--rerun",
+    is_flag=True,
+    help="The policy runs the jobs of LOG (sacct, kueue) anew, instead of what was held.",
 )
 @click.option(
     "--machines",
@@ -82,6 +88,7 @@ def command(
     form: str,
     factors: tuple[str, ...],
     jobs: str | None,
+    rerun: bool,
     machines: float | None,
     static: bool,
     resume: str | None,
@@ -94,13 +101,14 @@ def command(
 
     A row of LOG or W is the level from then on; time is hours, or a date and time. Without W the
     wants are what was held, so that nothing more can be due. Without LOG the ledger itself is run,
-    and what it gives is what is held. sacct is `sacct -P -o User,Account,Partition,Submit,Start,
-    End,AllocTRES`, kueue is `kubectl get workloads -A -o json`.
+    and what it gives is what is held. Jobs without an end are run by the ledger until all have
+    ended; what is owed then counts what they asked for as they came. sacct is `sacct -P -o
+    User,Account,Partition,Submit,Start,End,AllocTRES`, kueue is `kubectl get workloads -A -o json`.
 
     What is owed is what was due in hindsight and not held. The ratios to hindsight are proved.
     """
     from fairopt.notions import MaxMin
-    from fairopt.overtime.jobs import read_times
+    from fairopt.overtime.jobs import read_jobs as read_table
     from fairopt.overtime.ledger import Ledger
     from fairopt.overtime.logs import read_log
     from fairopt.overtime.replay import replay
@@ -118,14 +126,16 @@ def command(
     wanted: Any = None
     said = ""
     book = Ledger.of(policy, _factors(factors, policy, inst.users))
-    times: Any = None if jobs is None else read_times(jobs)
+    times = None if jobs is None else read_table(jobs, inst)
+    if rerun and (log is None or form == "csv" or times is not None):
+        raise UsageError("--rerun: found no --log with --format sacct or kueue alone; wanted that")
     if log is not None and form != "csv":
         from fairopt.connect.jobs_log import read_jobs
 
         ran = read_jobs(log, inst, form)
-        held, wanted = ran.held, ran.wants
-        if times is None and len(ran.times):
-            times = ran.times
+        held, wanted = (None, None) if rerun else (ran.held, ran.wants)
+        if times is None and len(ran.ended.user):
+            times = replace(ran.ended, end=None) if rerun else ran.ended
         if ran.left_out:
             said = f"{ran.left_out} of {ran.jobs} jobs are of nobody in the model"
     elif log is not None:

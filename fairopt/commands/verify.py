@@ -9,7 +9,7 @@ import click
 
 from fairopt import files, storage
 from fairopt.certificates import certify
-from fairopt.commands import conditions
+from fairopt.commands import asked, conditions
 from fairopt.commands.output import as_json, to_stderr, to_stdout
 from fairopt.errors import NotCertified, UsageError
 from fairopt.files.answers import LARGEST
@@ -41,7 +41,8 @@ def command(file: str, partitions: str | None, kkt: bool, tolerance: float, as_j
     Of an allocation only instance, notion and tasks are needed; a verdict in the file is not
     believed. Of a plan (fairopt/plan/v1) the fluid answer is judged, whole tasks are checked node
     by node, and its tables are computed again. Whole tasks (fairopt/whole/v1) are judged in
-    integers: exit code 0 means proved, or right with a gap that is stated. FILE may be the folder
+    integers: exit code 0 means proved, or right with a gap that is stated. Of a replay hindsight is
+    judged, and sums and ratios are computed again. FILE may be the folder
     of an answer in partitions, which is judged a partition at a time. Exit code 0 means certified,
     4 refuted or unproved.
     """
@@ -59,6 +60,8 @@ def command(file: str, partitions: str | None, kkt: bool, tolerance: float, as_j
         return _plan(content, source, as_json)
     if '"fairopt/whole/v1"' in content[:4096]:
         return _whole(content, source, as_json)
+    if asked.is_replay(content):
+        return _replay(content, source, as_json)
     answer = files.loads(content, source)
     certificate = certify(answer, tolerance=tolerance)
     if kkt:
@@ -89,6 +92,16 @@ def _partitions(folder: str, partitions: str | None, as_json: bool) -> int:
 def is_plan(content: str) -> bool:
     """Whether the text is a plan, told from its first lines."""
     return '"fairopt/plan/v1"' in content[:4096]
+
+
+def _replay(content: str, source: str, as_json: bool) -> int:
+    """Judge a replay: hindsight, sums and ratios."""
+    from fairopt.overtime.judged import judged
+    from fairopt.report.html import replay_data
+
+    found = judged(replay_data.parsed(content, source), source)
+    to_stdout(storage.encoded(found.to_dict()) if as_json else found.explain())
+    return 0 if found.sound else NotCertified.exit_code
 
 
 def _whole(content: str, source: str, as_json: bool) -> int:

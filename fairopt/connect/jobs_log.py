@@ -21,9 +21,10 @@ import numpy as np
 
 from fairopt import storage
 from fairopt.connect.quantities import NoQuantity, quantity
-from fairopt.instance import Floats, Instance
+from fairopt.instance import Instance
 from fairopt.instance.reading import Faults
 from fairopt.overtime.logs import LARGEST, Log
+from fairopt.overtime.waiting import Jobs
 
 FORMS = ("csv", "sacct", "kueue")
 SACCT = ("User", "Account", "Submit", "Start", "End", "AllocTRES")
@@ -47,14 +48,14 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class Logs:
-    """What jobs held and wanted, how many there were, how many count for nobody, and of those that
-    ended (J, 3) hours of arrival, end and run."""
+    """What jobs held and wanted, how many there were, how many count for nobody, and those that ran
+    and ended; alone is how long each ran."""
 
     held: Log
     wants: Log
     jobs: int
     left_out: int
-    times: Floats
+    ended: Jobs
 
 
 def read_jobs(path: str | os.PathLike[str], instance: Instance, form: str) -> Logs:
@@ -81,7 +82,7 @@ def levels(jobs: list[Job], instance: Instance, faults: Faults) -> Logs:
     """The levels of jobs over time."""
     users = {name: n for n, name in enumerate(instance.users)}
     servers = {name: i for i, name in enumerate(instance.servers)}
-    held, wants, times_of, left = [], [], [], 0
+    held, wants, ran, left = [], [], [], 0
     times = [t for job in jobs for t in (job.submit, job.start, job.end) if t is not None]
     if not times:
         faults.add("file", "no job", "at least one")
@@ -97,7 +98,7 @@ def levels(jobs: list[Job], instance: Instance, faults: Faults) -> Logs:
         begin, end = _hour(job.submit, origin), _hour(job.end or last, origin)
         wants += [(begin, n, 0, tasks), (end, n, 0, -tasks)]
         if job.start is not None and job.end is not None and job.end > job.start:
-            times_of.append((begin, end, end - _hour(job.start, origin)))
+            ran.append((n, tasks, begin, end - _hour(job.start, origin), end))
         if job.start is not None:
             held += [(_hour(job.start, origin), n, i, tasks), (end, n, i, -tasks)]
     if not wants:
@@ -108,8 +109,9 @@ def levels(jobs: list[Job], instance: Instance, faults: Faults) -> Logs:
             f"jobs of {known}, which take what the model counts",
         )
         faults.stop()
-    lived = np.array(times_of, dtype=np.float64).reshape(-1, 3)
-    return Logs(_log(held, origin), _log(wants, origin), len(jobs), left, lived)
+    who, size, came, own, gone = np.array(ran, dtype=np.float64).reshape(-1, 5).T
+    ended = Jobs(who.astype(np.int64), size, came, own, gone, origin.isoformat())
+    return Logs(_log(held, origin), _log(wants, origin), len(jobs), left, ended)
 
 
 def _log(changes: list[tuple[float, int, int, float]], origin: datetime) -> Log:

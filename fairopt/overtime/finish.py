@@ -52,8 +52,8 @@ def finish_time_fairness(
     return np.asarray(life / (own * np.maximum(1.0, mean)))
 
 
-def measured(times: Floats, machines: float, static: bool = False) -> dict[str, float]:
-    """`summary` of jobs, with how many there are.
+def rho_of(times: Floats, machines: float, static: bool = False) -> Floats:
+    """(J,) rho of jobs that ended.
 
     Parameters
     ----------
@@ -65,15 +65,15 @@ def measured(times: Floats, machines: float, static: bool = False) -> dict[str, 
     if static:
         span = float(last.max() - first.min())
         contention = float((last - first).sum()) / (span * machines) if span > 0 else 1.0
-    rho = finish_time_fairness(first, last, own, machines, contention)
-    return {"jobs": float(len(rho)), **summary(rho)}
+    return finish_time_fairness(first, last, own, machines, contention)
 
 
 def summary(rho: ArrayLike) -> dict[str, float]:
-    """Worst, percentiles and the part above 1.05."""
+    """How many, worst, percentiles and the part above 1.05."""
     given = np.asarray(rho, dtype=np.float64)
     marks = {f"p{p}": float(np.percentile(given, p)) for p in (50, 90, 99)}
-    return {"worst": float(given.max()), **marks, "above": float((given > ABOVE).mean())}
+    above = float((given > ABOVE).mean())
+    return {"jobs": float(len(given)), "worst": float(given.max()), **marks, "above": above}
 
 
-__all__ = ["finish_time_fairness", "measured", "summary"]
+__all__ = ["finish_time_fairness", "rho_of", "summary"]

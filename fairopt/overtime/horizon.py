@@ -161,6 +161,11 @@ def horizon(
     return Horizon(instance, names, frozen(length), frozen(many), whole)
 
 
+def slice_names(starts: ArrayLike) -> list[str]:
+    """Names of slices by the hour at which they begin, told apart after years of half hours."""
+    return [f"{start:.12g}h" for start in np.asarray(starts, dtype=np.float64).tolist()]
+
+
 def _wants(given: Any, instance: Instance, faults: list[Fault]) -> Floats:
     """(T, N) of an array or of {user: numbers}; a user left out of a dict wants nothing."""
     if isinstance(given, Mapping):
@@ -193,4 +198,4 @@ def _shown(array: Floats) -> str:
     return f"{array:g}" if array.ndim == 0 else f"shape {array.shape}, least {array.min():g}"
 
 
-__all__ = ["Horizon", "horizon"]
+__all__ = ["Horizon", "horizon", "slice_names"]

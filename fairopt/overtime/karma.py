@@ -66,12 +66,11 @@ def filled(start: Floats, most: Floats, total: float) -> Floats:
     # the sum grows piecewise linearly with the level: find the piece, then the place in it
     ends = np.unique(np.concatenate([start[most > 0], (start + most)[most > 0]]))
     at = np.array([np.clip(end - start, 0.0, most).sum() for end in ends])
-    k = int(np.searchsorted(at, total)) - 1
-    low = np.clip(ends[k] - start, 0.0, most)
-    rises = (most > 0) & (start <= ends[k]) & (start + most > ends[k])
-    level = ends[k] + (total - low.sum()) / rises.sum()
-    found: Floats = np.clip(level - start, 0.0, most)
-    # of many credits, levels have lost digits of what is divided
+    k = min(max(int(np.searchsorted(at, total)) - 1, 0), len(ends) - 2)
+    if k < 0 or at[k + 1] <= at[k]:  # of many credits, levels have lost what is divided
+        return np.asarray(most * (total / most.sum()))
+    low, high = (np.clip(end - start, 0.0, most) for end in ends[k : k + 2])
+    found: Floats = low + (high - low) * ((total - at[k]) / (at[k + 1] - at[k]))
     return np.asarray(found * (total / found.sum()))
 
 

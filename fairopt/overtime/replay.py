@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.writing import instance_plain, proof
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.files.journal import Journal
 from fairopt.instance import Floats, Instance
 from fairopt.notions import MaxMin, Notion
 from fairopt.overtime.durations import hours
-from fairopt.overtime.finish import measured
-from fairopt.overtime.horizon import Horizon, horizon
+from fairopt.overtime.gridded import at_once, gridded
+from fairopt.overtime.horizon import Horizon, horizon, slice_names
 from fairopt.overtime.ledger import Ledger
-from fairopt.overtime.logs import Log, together
+from fairopt.overtime.logs import Log
+from fairopt.overtime.measured import measured
+from fairopt.overtime.ratios import ratio_of
+from fairopt.overtime.slices import FIELDS, Slices
+from fairopt.overtime.slices import SCHEMA as JOURNAL
+from fairopt.overtime.waiting import Jobs, Ran, run
 from fairopt.solving import solve
-
-MOST = 100_000
-"""most slices"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +41,10 @@ class Replay:
         alone, due by the ledger, due in hindsight. users : (N,) positions of those with any want.
     whole : the horizon of these users. answer : its certified answer.
     ratios : of held, alone and ledger to hindsight, proved; None where it is not feasible.
-    said : remarks for a reader. finish : finish-time fairness of jobs (`finish.measured`).
+    plans : {held, alone, ledger: (T, N, I)}, the same on servers.
+    said : remarks for a reader. finish : finish-time fairness of jobs that ended
+        (`finish.summary`); finish_of : the same of each user's.
+    ran : what the policy made of jobs, where it ran them.
 
     Examples
     --------
@@ -64,7 +69,10 @@ class Replay:
     ratios: Mapping[str, float | None]
     said: tuple[str, ...]
     origin: str = ""
+    plans: Mapping[str, Floats] = field(default_factory=dict)
     finish: Mapping[str, float] | None = None
+    finish_of: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    ran: Ran | None = None
 
     @property
     def debt(self) -> Floats:
@@ -91,15 +99,19 @@ class Replay:
             "ratios": dict(self.ratios),
             "said": list(self.said),
             **({} if self.finish is None else {"finish_time_fairness": dict(self.finish)}),
+            **({"finish_time_fairness_of": dict(self.finish_of)} if self.finish_of else {}),
+            **({} if self.ran is None else {"job_ends": _ends(self.ran)}),
             "certificate": None
             if verdict is None
             else {"verdict": verdict.verdict, "gap": verdict.gap, "residual": verdict.residual},
             "users": users,
+            "instance": instance_plain(self.instance),
+            "answer": {"notion": dict(self.answer.notion), **proof(self.answer)},
+            **({} if len(self.instance.servers) == 1 else {"plans": _by_server(self.plans)}),
         }
 
 
 SCHEMA = "fairopt/replay/v1"
-JOURNAL = "fairopt/replay-slices/v1"
 
 
 def replay(
@@ -111,7 +123,7 @@ def replay(
     notion: Notion | None = None,
     progress: Callable[[int, int], None] | None = None,
     resume: str | os.PathLike[str] | None = None,
-    jobs: ArrayLike | None = None,
+    jobs: Jobs | ArrayLike | None = None,
     machines: float | None = None,
     static: bool = False,
 ) -> Replay:
@@ -128,9 +140,11 @@ def replay(
     progress : called with (slices done, of).
     resume : a file in which slices that are done are kept, one a line; asked again with the same
         arguments it goes on from there, with the same result.
-    jobs : (J, 3) hours of arrival, end and time alone of jobs, whose finish-time fairness is
-        measured; machines : M of it, default those of the instance; static : with N/M of the whole
-        trace.
+    jobs : whose finish-time fairness is measured: (J, 3) hours of arrival, end and time alone, or
+        `fairopt.overtime.waiting.Jobs`. Where those have no end the policy runs them, and they wait
+        until they have run; without wants, what they ask for when they come is what is wanted.
+    machines : M of finish-time fairness, default those of the instance. static : with N/M of the
+        whole trace.
 
     Raises
     ------
@@ -149,12 +163,20 @@ def replay(
         length = hours(slice, "slice")
     except ValueError as error:
         raise UsageError(str(error)) from None
-    if log is None and wants is None:
+    asked = _jobs(jobs)
+    waiting = asked is not None and asked.end is None
+    if log is None and wants is None and not waiting:
         raise UsageError("replay: found neither a log nor wants; wanted one of them, or both")
+    if log is not None and waiting:
+        raise UsageError("jobs: found no end beside a log; wanted when they ended, or no log")
     notion = MaxMin() if notion is None else notion
     book = policy if isinstance(policy, Ledger) else Ledger.of(policy)
     said: list[str] = []
-    held, wanted, start, origin = _gridded(instance, log, wants, length)
+    if wants is None and asked is not None and waiting:
+        wants, start, origin = at_once(asked, length, len(instance.users))
+        held, wanted, _, _ = gridded(instance, None, wants, length)
+    else:
+        held, wanted, start, origin = gridded(instance, log, wants, length)
     if wanted is None:
         assert held is not None
         wanted = held.sum(axis=2)
@@ -174,25 +196,39 @@ def replay(
     if not (wanted > 0).any():
         raise BadInput([Fault("wants", "nobody who wants anything", "at least one")])
     steps = len(wanted)
-    with Journal(resume, JOURNAL, ("alone", "ledger")) as journal:
-        work = (instance, held, wanted, length, book, notion)
-        alone, by_ledger, had = _slices(*work, progress, journal)
+    with Journal(resume, JOURNAL, FIELDS) as journal:
+        slices = Slices(instance, book, notion, length, journal)
+        of = 2 * steps if waiting else steps
+
+        def moved(done: float) -> None:
+            if progress is not None:
+                progress(int(done), of)
+
+        alone, by_ledger, had = _slices(slices, wanted, held, moved)
+        ran = None
+        if asked is not None and waiting:
+            ran = run(
+                instance, asked, book, length, notion, journal, lambda p: moved((1 + p) * steps)
+            )
     there = np.flatnonzero((wanted > 0).any(axis=0))
     small = instance.select(there, np.arange(len(instance.servers)))
-    names = [f"{start + t * length:g}h" for t in range(steps)]
-    whole = horizon(small, wanted[:, there], length, slices=names)
+    starts = np.asarray(start + length * np.arange(steps), dtype=np.float64)
+    whole = horizon(small, wanted[:, there], length, slices=slice_names(starts))
     answer = solve(whole.instance, notion)
     due = np.zeros_like(wanted)
     due[:, there] = whole.split(answer).sum(axis=2)
-    ratios = {
-        name: _ratio(whole, plan[:, there], answer, said, name)
-        for name, plan in (("held", had), ("alone", alone), ("ledger", by_ledger))
-    }
+    plans = {"held": had, "alone": alone, "ledger": by_ledger}
+    ratios: dict[str, float | None] = {}
+    for name, plan in plans.items():
+        ratios[name], over = ratio_of(whole, plan[:, there], answer)
+        if ratios[name] is None:
+            said.append(f"{name}: {over:.4g} times what there is, at the worst; it has no ratio")
+    finish, finish_of = measured(asked, ran, instance, machines, static, said)
     return Replay(
         instance,
         book.told or book.name,
         length,
-        np.asarray(start + length * np.arange(steps), dtype=np.float64),
+        starts,
         wanted,
         had.sum(axis=2),
         alone.sum(axis=2),
@@ -203,143 +239,50 @@ def replay(
         ratios,
         tuple(said),
         origin,
-        None if jobs is None else measured(_jobs(jobs), _machines(machines, instance), static),
+        plans,
+        finish,
+        finish_of,
+        ran,
     )
 
 
-def _jobs(given: ArrayLike) -> Floats:
+def _jobs(given: Jobs | ArrayLike | None) -> Jobs | None:
+    if given is None or isinstance(given, Jobs):
+        return given
     times = np.asarray(given, dtype=np.float64)
     good = times.ndim == 2 and times.shape[1] == 3 and len(times) > 0
     if not good or not (np.isfinite(times).all() and (times[:, 2] > 0).all()):
         wanted = "(J, 3) hours of arrival, end and time alone > 0"
         raise BadInput([Fault("jobs", f"shape {times.shape}", wanted)])
-    return times
+    nobody = np.full(len(times), -1)
+    return Jobs(nobody, np.ones(len(times)), times[:, 0], times[:, 2], times[:, 1])
 
 
-def _machines(given: float | None, instance: Instance) -> float:
-    found = float(instance.count.sum()) if given is None else float(given)
-    if not 0 < found < math.inf:
-        raise UsageError(f"machines: found {found:g}; wanted a number > 0")
-    return found
-
-
-def _gridded(
-    instance: Instance, log: Any, wants: Any, length: float
-) -> tuple[Floats | None, Floats | None, float, str]:
-    """Held (T, N, I) and wanted (T, N) in slices, the hour at which they begin, and its date."""
-    users, servers, _ = instance.shape
-    start, origin = 0.0, ""
-    if isinstance(log, Log) and isinstance(wants, Log):
-        log, wants = together(log, wants)
-    logs = [one for one in (log, wants) if isinstance(one, Log)]
-    if logs:
-        origin = min(one.origin for one in logs) if all(one.origin for one in logs) else ""
-        start = math.floor(min(one.span[0] for one in logs) / length) * length
-        end = max(one.span[1] for one in logs)
-        steps = max(1, math.ceil((end - start) / length - 1e-9))
-        if steps > MOST:
-            raise UsageError(
-                f"slice: found {steps:,} slices of {length:g} h; wanted at most {MOST:,}"
-            )
-        log = log.means(start, length, steps, users, servers) if isinstance(log, Log) else log
-        if isinstance(wants, Log):
-            wants = wants.means(start, length, steps, users, 1)[:, :, 0]
-    held = None if log is None else _array("log", log, (users, servers))
-    wanted = None if wants is None else _array("wants", wants, (users,))
-    if held is not None and wanted is not None and len(held) != len(wanted):
-        wrong = Fault("wants", f"{len(wanted)} slices", f"{len(held)}, as in the log")
-        raise BadInput([wrong])
-    return held, wanted, start, origin
-
-
-def _array(name: str, given: Any, shape: tuple[int, ...]) -> Floats:
-    """(T, *shape) of numbers >= 0; (T, N) may stand for (T, N, 1)."""
-    array = np.asarray(given, dtype=np.float64)
-    if array.ndim == 2 and shape[1:] == (1,):
-        array = array[:, :, None]
-    if array.ndim != len(shape) + 1 or array.shape[1:] != shape or not len(array):
-        raise BadInput([Fault(name, f"shape {array.shape}", f"shape (slices, {shape})")])
-    if not ((array >= 0) & np.isfinite(array)).all():
-        raise BadInput([Fault(name, f"{array.min():g}", "finite numbers >= 0")])
-    return array
+def _ends(ran: Ran) -> list[float | None]:
+    return [t if math.isfinite(t) else None for t in ran.end.tolist()]
 
 
 def _slices(
-    instance: Instance,
-    held: Floats | None,
+    book: Slices,
     wanted: Floats,
-    length: float,
-    book: Ledger,
-    notion: Notion,
-    progress: Callable[[int, int], None] | None,
-    journal: Journal,
+    held: Floats | None,
+    moved: Callable[[float], None],
 ) -> tuple[Floats, Floats, Floats]:
     """Due by each slice alone, due by the ledger, and what was held, each (T, N, I)."""
     steps = len(wanted)
-    alone, by_ledger = (np.zeros((steps, *instance.shape[:2])) for _ in range(2))
-    plain, state = Ledger.of("slice"), book.start(instance)
-    known: dict[bytes, Floats] = {}
-    # a line is of the slices up to it: of another log, cluster or policy it is another key
-    asked = (instance.digest(), book, notion.plain(), length)
-    chain = hashlib.sha256(repr(asked).encode())
+    alone, by_ledger = (np.zeros((steps, *book.instance.shape[:2])) for _ in range(2))
     for t in range(steps):
-        chain.update(wanted[t].tobytes() + (b"" if held is None else held[t].tobytes()))
-        line = chain.hexdigest()
-        kept = journal.known.get(line)
-        if kept is not None and book.kind != "credits":
-            alone[t], by_ledger[t] = (_kept(kept[k], instance) for k in ("alone", "ledger"))
-            known[wanted[t].tobytes()] = alone[t]
-            if book.rule != "none":
-                had = by_ledger[t] if held is None else held[t]
-                state = book.after(state, instance, had, length)
-            if progress is not None:
-                progress(t + 1, steps)
-            continue
-        key = wanted[t].tobytes()
-        if key not in known:  # slices in which all want the same are divided once
-            nothing = plain.start(instance)
-            known[key] = plain.due(nothing, instance, wanted[t], length, notion)
-        alone[t] = known[key]
-        if book.rule == "none":
-            by_ledger[t] = alone[t]
-        else:
-            by_ledger[t], after = book.division(state, instance, wanted[t], length, notion)
-            had = by_ledger[t] if held is None else held[t]
-            same = held is None or book.kind == "credits"
-            state = after if same else book.after(state, instance, had, length)
-        journal.add(line, alone=_entries(alone[t]), ledger=_entries(by_ledger[t]))
-        if progress is not None:
-            progress(t + 1, steps)
+        alone[t], by_ledger[t] = book.next(wanted[t], None if held is None else held[t])
+        moved(t + 1)
     return alone, by_ledger, (by_ledger if held is None else held)
 
 
-def _entries(tasks: Floats) -> list[tuple[int, int, float]]:
-    """What is not 0 of tasks (N, I)."""
-    n, i = np.nonzero(tasks)
-    return list(zip(n.tolist(), i.tolist(), tasks[n, i].tolist(), strict=True))
-
-
-def _kept(entries: list[tuple[int, int, float]], instance: Instance) -> Floats:
-    found = np.zeros(instance.shape[:2])
-    for n, i, x in entries:
-        found[n, i] = x
-    return found
-
-
-def _ratio(
-    whole: Horizon, plan: Floats, answer: Allocation, said: list[str], name: str
-) -> float | None:
-    """The ratio of a plan that keeps every rule; None, and a remark, of another."""
-    use = np.einsum("tni,nir->tir", plan, _by_server(whole.base))
-    over = float((use / np.where(whole.base.pool > 0, whole.base.pool, np.inf)).max(initial=0.0))
-    if over > 1 + 1e-6:
-        said.append(f"{name}: {over:.4g} times what there is, at the worst; it has no ratio")
-        return None
-    return whole.ratio(plan, answer)
-
-
-def _by_server(instance: Instance) -> Floats:
-    return instance.demand_by_server
+def _by_server(plans: Mapping[str, Floats]) -> dict[str, list[list[float]]]:
+    """{name: [slice, user, server, tasks]} of what is not 0."""
+    return {
+        name: [[*at, float(plan[tuple(at)])] for at in np.argwhere(plan).tolist()]
+        for name, plan in plans.items()
+    }
 
 
 __all__ = ["SCHEMA", "Replay", "replay"]

@@ -1,4 +1,4 @@
-"""What ledgers of schedulers do in the long run, and what each slice alone is worth.
+"""What ledgers of schedulers do in the long run.
 
 The statements and their proofs: docs/maths/over-time.md. An instance gives users and weights on one
 resource; half-lives, use and wants are drawn from the seed.
@@ -12,14 +12,13 @@ from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
 from fairopt.notions import MaxMin
 from fairopt.overtime import karma
-from fairopt.overtime.ledger import Ledger
 from fairopt.overtime.rules import Asked, Change, condor, kai, rank
 from fairopt.overtime.states import Memory, State, average
 from fairopt.propositions import draws
-from fairopt.propositions.statement import Undecided, certified, stated
+from fairopt.propositions.statement import certified, stated
 
 ONE = draws.Small(users=(2, 5), servers=(1, 1), resources=(1, 1), density=1.0, zero_demand=0.0)
-SOURCE = "ledgers: docs/maths/over-time.md"
+SOURCE = "ledgers; docs/maths/over-time.md"
 SLICES = 4000
 """slices of a run whose mean is looked at"""
 
@@ -90,6 +89,25 @@ def _kai_shrinks(inst: Instance, seed: int) -> Check:
 
 
 @stated(
+    name="ledgers/kai-settles-at-the-weights",
+    words="where everybody always wants more, use under KAI settles at the weights, whatever k",
+    source="ledgers; KAI's time-based fairshare, as it is often read",
+    draw=ONE,
+    reading="printed",
+)
+def _kai_settles(inst: Instance, seed: int) -> Check:
+    rng = np.random.default_rng(seed)
+    w, beta = _weights(inst), float(rng.uniform(0.05, 0.9))
+    k = float(rng.uniform(0, 2)) * (1 + beta) / (1 - beta)
+    memory = Memory(np.log(2) / -np.log(beta))
+    state = State(w + 1e-3 * w.min() * np.where(np.arange(len(w)) == 0, 1 - len(w), 1), 1.0)
+    for _ in range(500):
+        state = average(state, part(kai(state, asked(w, k))), 1.0, memory)
+    apart = float(np.abs(state.amount - w).max())
+    return Check.of("use", apart, 0.01, f"beta {beta:.3g}, k {k:.3g}")
+
+
+@stated(
     name="ledgers/condor-divides-by-the-root",
     words="HTCondor's shares tend to f^(-1/2) / sum f^(-1/2)",
     source=SOURCE,
@@ -104,7 +122,7 @@ def _condor_root(inst: Instance, seed: int) -> Check:
 @stated(
     name="ledgers/condor-divides-by-the-factor",
     words="HTCondor's shares tend to f^-1 / sum f^-1: a factor of 4 is a quarter",
-    source="ledgers: HTCondor's manual, user priorities, as it is often read",
+    source="ledgers; HTCondor's manual, user priorities, as it is often read",
     draw=ONE,
     reading="printed",
 )
@@ -132,7 +150,7 @@ def _condor(inst: Instance, seed: int) -> tuple[Floats, Floats]:
 @stated(
     name="ledgers/least-used-first-meets-weights",
     words="least used first gives everybody its weight, whatever the half-life",
-    source="ledgers: Kueue's admission fair sharing and Slurm's fair tree, as they are often read",
+    source="ledgers; Kueue's admission fair sharing and Slurm's fair tree, as they are often read",
     draw=ONE,
     reading="printed",
 )
@@ -199,6 +217,41 @@ def _karma_ample(inst: Instance, seed: int) -> Check:
 
 
 @stated(
+    name="ledgers/karma-leaves-nothing-idle",
+    words="Karma serves all that is wanted, or all there is",
+    source="ledgers; Karma (OSDI 2023), Pareto efficiency, as it is often read",
+    draw=ONE,
+    reading="printed",
+)
+def _karma_idle(inst: Instance, seed: int) -> Check:
+    return _busy(inst, seed, 1.0)
+
+
+@stated(
+    name="ledgers/karma-with-credits-leaves-nothing-idle",
+    words="Karma serves all that is wanted, or all there is, while nobody's credits run out",
+    source=SOURCE,
+    draw=ONE,
+    reading="corrected",
+)
+def _karma_busy(inst: Instance, seed: int) -> Check:
+    return _busy(inst, seed, 1e3)
+
+
+def _busy(inst: Instance, seed: int, most: float) -> Check:
+    """What is left idle though it is wanted, where users begin with so many credits at most."""
+    rng = np.random.default_rng(seed)
+    n, short = len(inst.users), 0.0
+    credits = most * rng.uniform(0.1, 1, n)
+    for _ in range(6):
+        wants = rng.uniform(0, 1.5, n) * (rng.random(n) < 0.6)
+        found = karma.divide(wants, credits, 0.5 * _weights(inst), 1.0)
+        credits = found.credits
+        short = max(short, min(1.0, float(wants.sum())) - float(found.held.sum()))
+    return Check.of("idle", short, 1e-9, _told(credits))
+
+
+@stated(
     name="ledgers/credits-keep-their-sum",
     words="Karma's credits keep their sum",
     source=SOURCE,
@@ -215,32 +268,6 @@ def _credits(inst: Instance, seed: int) -> Check:
         credits = karma.divide(wants, credits, guaranteed, 1.0).credits
     apart = abs(float(credits.sum()) - before) / before
     return Check.of("sum", apart, 1e-9, _told(credits))
-
-
-@stated(
-    name="ledgers/slices-alone-keep-a-part",
-    words="one resource: max-min of each slice alone gives everybody at least phi_n / sum phi of "
-    "what it could have had alone",
-    source=SOURCE,
-    draw=ONE,
-)
-def _part_of_alone(inst: Instance, seed: int) -> Check:
-    rng = np.random.default_rng(seed)
-    n, w = len(inst.users), _weights(inst)
-    book = Ledger.of("slice")
-    room = inst.alone[:, 0]
-    got, could = np.zeros(n), np.zeros(n)
-    for _ in range(4):
-        # of what each could run alone
-        wants = rng.uniform(0, 1.2, n) * room * (rng.random(n) < 0.7)
-        if not wants.any():
-            continue
-        got += book.due(book.start(inst), inst, wants).sum(axis=1)
-        could += np.minimum(wants, room)
-    if not could.any():
-        raise Undecided("nobody wants anything")
-    short = np.where(could > 0, 1 - got / np.where(could > 0, w * could, 1.0), 0.0)
-    return Check.of("part", max(0.0, float(short.max())), 1e-6, _told(got))
 
 
 def _told(values: Floats) -> str:

@@ -32,6 +32,7 @@ _STATING = (
     "bonald2015_events",
     "over_time",
     "ledgers",
+    "ledgers_hindsight",
     "ours",
     "ours_prices",
     "ours_tradeoff",

@@ -58,11 +58,30 @@ def replay_text(found: Replay, title: str) -> str:
     lines += ["", *_ratios(found.ratios, found.policy)]
     if found.finish is not None:
         lines.append(finish_words(found.finish))
+    if found.finish_of:
+        lines += ["", text(FINISH, finish_rows(found.finish_of), "terminal")]
     return "\n".join([*lines, *(f"note: {line}" for line in found.said)])
 
 
+FINISH = ["user", "jobs", "half below", "a tenth above", "worst", "above 1.05"]
+
+
+def finish_rows(of: Mapping[str, Mapping[str, float]]) -> list[list[str]]:
+    """Finish-time fairness by user, those of the largest median first."""
+    order = sorted(of, key=lambda name: -of[name]["p50"])[:MOST]
+    return [
+        [
+            name,
+            f"{of[name]['jobs']:,.0f}",
+            *(number(of[name][key]) for key in ("p50", "p90", "worst")),
+            f"{100 * of[name]['above']:.3g} %",
+        ]
+        for name in order
+    ]
+
+
 def finish_words(marks: Mapping[str, float]) -> str:
-    """Finish-time fairness of jobs, of what `overtime.finish.measured` says."""
+    """Finish-time fairness of jobs, of what `overtime.finish.summary` says."""
     return (
         f"finish-time fairness of {marks['jobs']:,.0f} jobs: worst {marks['worst']:.4g}, half "
         f"below {marks['p50']:.4g}, a tenth above {marks['p90']:.4g}, a hundredth above "

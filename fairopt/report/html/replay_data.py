@@ -2,14 +2,35 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from fairopt.errors import BadInput, Fault
 from fairopt.instance.reading import FINITE, POSITIVE, Faults, listed, number, table, text
 from fairopt.report.replay_text import finish_words
 
+SCHEMA = "fairopt/replay/v1"
 MARKS = ("jobs", "worst", "p50", "p90", "p99", "above")
+OF = "finish_time_fairness_of"
 AMOUNTS = ("wants", "held", "alone", "ledger", "hindsight", "debt")
+
+
+def parsed(content: str, source: str) -> Mapping[str, Any]:
+    """The file as plain data.
+
+    Raises
+    ------
+    BadInput : no JSON, or no replay.
+    """
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        fault = Fault("file", f"text that is not JSON ({error})", "a replay in JSON")
+        raise BadInput([fault], source) from None
+    if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
+        raise BadInput([Fault("schema", "another kind of file", f"the text '{SCHEMA}'")], source)
+    return data
 
 
 def checked(data: Mapping[str, Any], source: str) -> dict[str, Any]:
@@ -47,11 +68,21 @@ def checked(data: Mapping[str, Any], source: str) -> dict[str, Any]:
         key: number(marks.get(key), f"finish_time_fairness.{key}", faults, FINITE)
         for key in (MARKS if marks else ())
     }
+    of = {
+        str(name): {
+            key: number(
+                table(row, f"{OF}.{name}", faults).get(key), f"{OF}.{name}.{key}", faults, FINITE
+            )
+            for key in MARKS
+        }
+        for name, row in table(data.get(OF, {}), OF, faults).items()
+    }
     found = {
         "starts": starts,
         "users": users,
         "ratios": ratios,
         "hours": number(data.get("hours"), "hours", faults, POSITIVE),
+        "finish_of": of,
         "policy": text(data.get("policy"), "policy", faults),
         "said": [
             *([finish_words(finish)] if finish and not faults else []),
@@ -73,4 +104,4 @@ def data_of(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     return {"kind": "replay", **found, "subtitle": slices}
 
 
-__all__ = ["AMOUNTS", "checked", "data_of"]
+__all__ = ["AMOUNTS", "SCHEMA", "checked", "data_of", "parsed"]

@@ -31,7 +31,7 @@ SURE = 1e-9
 SAME = 1e-9
 """values of t that differ by at most this part are one"""
 TINY = 1e-12
-"""part of the size of t that is none"""
+"""part of the size of t, and of a share alone, that is none"""
 LEAST = 1e-300
 """part of a jump that was stopped where it begins: told apart from no jump"""
 CLOSE = 1e-6
@@ -188,7 +188,7 @@ class _Run:
         self.last = replace(found, price=price)
         cheap = np.bincount(low.owner[~dear], minlength=len(self.base)) > 0
         share = np.bincount(low.owner, low.score * found.x, len(self.base))
-        most = (point.due + self.base) * (1 + CLOSE) + CLOSE * SURE * self.asked.alone
+        most = (point.due + self.base) * (1 + CLOSE) + TINY * self.asked.alone
         stopped: Bools = point.free & ~cheap & (share <= most)
         return stopped
 
