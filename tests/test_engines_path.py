@@ -7,7 +7,6 @@ import pytest
 from quota_draws import drawn
 
 import fairopt as fo
-from fairopt.errors import SolverFailure
 from fairopt.formulas.lowered import lower
 from fairopt.solving.engines import path
 from fairopt.solving.engines.path import blocks, frame, system
@@ -140,7 +139,7 @@ def test_weights_over_twelve_decades_are_divided_by_the_closed_form():
     assert found.x == pytest.approx(weight / weight.sum(), rel=1e-9)
 
 
-def test_a_path_that_ends_early_says_so():
+def test_a_path_that_ends_early_says_how_far_it_is():
     """Floors of twice what there is."""
-    with pytest.raises(SolverFailure, match="interior: stopped at an error"):
-        answer(pool(), 1.0, floor=np.array([6.0, 6.0, 6.0]))
+    found = answer(pool(), 1.0, floor=np.array([6.0, 6.0, 6.0]))
+    assert found.left > 1e-3
