@@ -230,21 +230,3 @@ def verdict(terms: Terms, first: Used, worst: float, who: int) -> Certificate:
     name = CERTIFIED if all(check.holds for check in checks) else UNPROVED
     name = name if all(check.holds for check in kept) else REFUTED
     return Certificate(name, gap, worst, (), checks, bounded=True)
-
-
-def in_passes(shown: Sequence[Shown], terms: Terms) -> Certificate:
-    """The four readings of partitions that are at hand; `partitioned.certify` reads files."""
-    first = used(shown[0], terms)
-    for one in shown[1:]:
-        first = first + used(one, terms)
-    second = spent(shown[0], terms, first)
-    for one in shown[1:]:
-        second = second + spent(one, terms, first)
-    third = errors(shown[0], terms, first, second)
-    for one in shown[1:]:
-        third = third + errors(one, terms, first, second)
-    eps = third.whole(terms, first, second)
-    found = [farthest(one, terms, first, second, eps) for one in shown]
-    before = np.cumsum([0, *(len(one.users) for one in shown)])
-    worst = int(np.argmax([off for off, _ in found]))
-    return verdict(terms, first, found[worst][0], int(before[worst]) + found[worst][1])
