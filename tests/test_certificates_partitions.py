@@ -9,8 +9,9 @@ import pytest
 
 import fairopt as fo
 from fairopt.allocation.check import Certificate
-from fairopt.certificates.partition_terms import Shown, Terms
 from fairopt.certificates.partitions import (
+    Shown,
+    Terms,
     errors,
     farthest,
     feasible,

@@ -13,8 +13,8 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import partitions as judge
-from fairopt.certificates.partition_terms import Shown, Terms
 from fairopt.certificates.partitioned import read
+from fairopt.certificates.partitions import Shown, Terms
 from fairopt.formulas.asked import ONE_SCORE, Asked
 from fairopt.instance import Floats
 from tests.test_arrays import UNLIKE
