@@ -2,16 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.certificates.partition_terms import Shown, Terms
-from fairopt.certificates.partitions import feasible, fits, in_passes, together, used, verdict
+from fairopt.allocation.check import Certificate
+from fairopt.certificates.partitions import (
+    Shown,
+    Terms,
+    errors,
+    farthest,
+    feasible,
+    fits,
+    spent,
+    together,
+    used,
+    verdict,
+)
 from fairopt.formulas.asked import Asked
 from fairopt.instance.partition import Partition
 
 INF = np.inf
+
+
+def in_passes(shown: Sequence[Shown], terms: Terms) -> Certificate:
+    """The four readings of partitions that are at hand; `partitioned.certify` reads files."""
+    first = used(shown[0], terms)
+    for one in shown[1:]:
+        first = first + used(one, terms)
+    second = spent(shown[0], terms, first)
+    for one in shown[1:]:
+        second = second + spent(one, terms, first)
+    third = errors(shown[0], terms, first, second)
+    for one in shown[1:]:
+        third = third + errors(one, terms, first, second)
+    eps = third.whole(terms, first, second)
+    found = [farthest(one, terms, first, second, eps) for one in shown]
+    before = np.cumsum([0, *(len(one.users) for one in shown)])
+    worst = int(np.argmax([off for off, _ in found]))
+    return verdict(terms, first, found[worst][0], int(before[worst]) + found[worst][1])
 
 
 def planted(

@@ -9,7 +9,7 @@ import pytest
 from decimal_truth import optimal_shares
 
 import fairopt as fo
-from fairopt.certificates import search as module
+from fairopt.certificates import active as module
 from fairopt.certificates.bound import Proved
 from fairopt.certificates.given import given
 from fairopt.certificates.proof import Proof, nearer, proof

@@ -12,8 +12,8 @@ import fairopt as fo
 from fairopt.cli import run as cli
 from fairopt.dynamics import service_rates
 from fairopt.dynamics.curves import lying_curves, service_curves
-from fairopt.dynamics.lying import figure_3
 from fairopt.storage import JournalWarning
+from tests.test_dynamics_lying import figure_3
 
 POOL = fo.Instance([[0.1, 1], [1, 0.1], [1, 1]], [[1, 1]], users=["1", "2", "3"])
 MIX = {"1": 4.0, "2": 1.0, "3": 1.0}

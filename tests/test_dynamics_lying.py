@@ -6,10 +6,24 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.dynamics.lying import Others, figure_3
+from fairopt.dynamics.lying import Lie, Others
 
 OTHER = [[1.0, 0.5]]
 TRUE, CLAIMED = (0.0, 1.0), (2 / 3, 1.0)
+
+
+def figure_3(p: float) -> Lie:
+    """Closed forms of Figure 3: a user (0, 1) claims (2/3, 1) beside a class (1, 1/2) of load p.
+
+    Under proportional fairness; 0 < p < 1.
+    """
+    return Lie(
+        (2 / 3, 1.0),
+        1 / (1 + p),
+        (1 - p) / (1 - 2 * p / 3 + p * p / 3),
+        1 - p / 2,
+        (1 - p) * (1 + p / 2),
+    )
 
 
 @pytest.mark.parametrize("p", [0.1, 0.2679491924311227, 0.5, 0.8])

@@ -16,7 +16,7 @@ from rational import Dictionary
 
 import fairopt as fo
 from fairopt.instance.quotas.alone import most_output
-from fairopt.instance.quotas.table import Table
+from fairopt.instance.quotas.records import Table
 from fairopt.instance.quotas.tree import tree_of
 
 

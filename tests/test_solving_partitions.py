@@ -13,11 +13,12 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates import partitions as judge
-from fairopt.certificates.partition_terms import Shown, Terms
 from fairopt.certificates.partitioned import read
+from fairopt.certificates.partitions import Shown, Terms
 from fairopt.formulas.asked import ONE_SCORE, Asked
 from fairopt.instance import Floats
 from tests.test_arrays import UNLIKE
+from tests.test_certificates_partitions import in_passes
 
 
 def cluster(users: int, limits: bool = False, seed: int = 2) -> fo.Instance:
@@ -242,7 +243,7 @@ class Judged:
     def passes(self, *shown: Shown, prices: Floats | None = None) -> fo.Certificate:
         """Partition by partition, as very many are."""
         with np.errstate(all="ignore"):
-            return judge.in_passes(*self.asked(shown, prices))
+            return in_passes(*self.asked(shown, prices))
 
     def with_tasks(self, tasks: Floats) -> fo.Certificate:
         return self.verdict(replace(self.shown[0], tasks=tasks), self.shown[1])

@@ -10,7 +10,7 @@ import numpy as np
 from fairopt.allocation.amounts import Amounts
 from fairopt.instance import Floats, Instance
 from fairopt.instance.quotas.plain import group_tables, mode_table, user_tables
-from fairopt.instance.rules.plain import rule_tables
+from fairopt.instance.rules.records import rule_tables
 
 
 def instance_rules(inst: Instance) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import numpy as np
 from fairopt import arrays, storage, threads
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import partitions as judge
-from fairopt.certificates.partition_terms import Shown, Terms
+from fairopt.certificates.partitions import Shown, Terms
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas import asked as asking
 from fairopt.formulas.asked import Asked

@@ -24,11 +24,67 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
 from fairopt.certificates import fair
 from fairopt.certificates.bound import ends, loss_above
-from fairopt.certificates.partition_terms import Shown, Terms
+from fairopt.certificates.money import LEAST
 from fairopt.certificates.tolerance import FEASIBLE as FITS
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import welfare
+from fairopt.formulas.asked import Asked
 from fairopt.instance import Floats, Instance
+from fairopt.instance.partition import Partition
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """An answer for the users of one partition, as it was read: tasks (n, I), prices of limits
+    (n,) or None."""
+
+    users: Partition
+    tasks: Floats
+    limit_prices: Floats | None = None
+
+    @property
+    def mu(self) -> Floats:
+        """(n,) prices of limits."""
+        return np.zeros(len(self.users)) if self.limit_prices is None else self.limit_prices
+
+    @property
+    def limited(self) -> Floats:
+        """(n,) limits, 0 where they have no price."""
+        return np.where(self.mu > 0, self.users.limit, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What all are judged by: what is asked, and prices (I, R), 0 where a server has nothing."""
+
+    asked: Asked
+    prices: Floats
+
+    @classmethod
+    def of(cls, asked: Asked, prices: Floats) -> Terms:
+        """The terms of an answer with these prices."""
+        return cls(asked, np.where(asked.capacity > 0, prices, 0.0))
+
+    @property
+    def alpha(self) -> float:
+        """The exponent."""
+        return self.asked.alpha
+
+    @property
+    def pool(self) -> Floats:
+        """(I, R)."""
+        return self.asked.pool
+
+    def log_w(self, users: Partition) -> Floats:
+        """(n,) log W for shares counted in tasks."""
+        return self.asked.log_w(users)
+
+    def cost(self, users: Partition) -> Floats:
+        """(n, I) price of a task's resources; inf where it may not run."""
+        rent = users.demand @ self.prices.T
+        rent[rent < LEAST] = 0.0
+        return np.where(users.placement, rent, np.inf)
+
 
 TOGETHER = 5_000_000
 """pairs up to which all users are judged together, in 700 bytes a pair at most: the same on every
@@ -230,21 +286,3 @@ def verdict(terms: Terms, first: Used, worst: float, who: int) -> Certificate:
     name = CERTIFIED if all(check.holds for check in checks) else UNPROVED
     name = name if all(check.holds for check in kept) else REFUTED
     return Certificate(name, gap, worst, (), checks, bounded=True)
-
-
-def in_passes(shown: Sequence[Shown], terms: Terms) -> Certificate:
-    """The four readings of partitions that are at hand; `partitioned.certify` reads files."""
-    first = used(shown[0], terms)
-    for one in shown[1:]:
-        first = first + used(one, terms)
-    second = spent(shown[0], terms, first)
-    for one in shown[1:]:
-        second = second + spent(one, terms, first)
-    third = errors(shown[0], terms, first, second)
-    for one in shown[1:]:
-        third = third + errors(one, terms, first, second)
-    eps = third.whole(terms, first, second)
-    found = [farthest(one, terms, first, second, eps) for one in shown]
-    before = np.cumsum([0, *(len(one.users) for one in shown)])
-    worst = int(np.argmax([off for off, _ in found]))
-    return verdict(terms, first, found[worst][0], int(before[worst]) + found[worst][1])

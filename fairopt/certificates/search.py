@@ -6,8 +6,7 @@ values v of a unit of share. All conditions but one are linear, and so are known
     cost_c = u_c v_n of columns held, 0 of flows;  A z = r of full rows;  s_n = S_n or sigma_n, or
     log t_n = (log W_n - log v_n) / alpha.
 
-A Newton step is found by `steps`; between steps what is negative leaves, and what is overrun, or
-cheaper than what is held, enters. The point is judged by `bound` after every step.
+A Newton step is made by `active`; the point is judged by `bound` after every step.
 """
 
 from __future__ import annotations
@@ -18,12 +17,12 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.certificates import digits
-from fairopt.certificates.bound import Place, Proved, Rest, Sums, bound, nothing, rest, sums
+from fairopt.certificates.active import CHEAPER, Point, clean, stepped
+from fairopt.certificates.bound import Place, Proved, Sums, bound, nothing, rest, sums
 from fairopt.certificates.given import Given
 from fairopt.certificates.question import Question
-from fairopt.certificates.steps import SPARE, missing, solved
 from fairopt.formulas import welfare
-from fairopt.instance import Bools, Floats, Ints
+from fairopt.instance import Floats, Ints
 
 STEPS, ENOUGH = 14, 5e-13
 """most steps with two floats; a bound that needs no better one"""
@@ -31,24 +30,6 @@ KNOWN = 1e-7
 """a bound with which the search is not begun again"""
 ROOMS = 1.0, 1e-9, 1e-14
 """largest part left of a row that is full at the optimum, one after another"""
-STAYS, CHEAPER = 1e-3, 1e-13
-"""what is negative by less than this part of a step may be 0 at the end; a column of which the
-price is this part below what is held enters"""
-FAR = 1e-3
-"""part of a share by which a column may shrink in one step before the step is cut"""
-EXCESS = 2.0**-98
-"""part of a row by which it is overrun that makes it full, with two floats"""
-
-
-@dataclass(frozen=True)
-class Point:
-    """A place; which of its columns move (C,), which rows are full (M,), and who is at `most`
-    (1), at `least` (-1) or free (0), (N,)."""
-
-    place: Place
-    moves: Bools
-    full: Bools
-    end: Ints
 
 
 @dataclass(frozen=True)
@@ -89,7 +70,7 @@ def search(
                 seen = sums(question, place, known)
                 if step == 0:  # floats are never enough: judged only if nothing better is found
                     start = place, seen
-                    point, known = _stepped(question, point, seen if whole else None)
+                    point, known = stepped(question, point, seen if whole else None)
                     continue
                 fitting, place = _within(question, place, seen)
                 proved, eps = bound(question, place, fitting, part)
@@ -101,7 +82,7 @@ def search(
                 stalls = stalls + 1 if stalled else 0
                 if worst <= enough or (np.isfinite(eps) and stalls >= patience):
                     break
-                point, known = _stepped(question, point, seen if whole else None)
+                point, known = stepped(question, point, seen if whole else None)
             if _worst(best.proved) <= max(KNOWN, enough):
                 break
             if start is not None:
@@ -249,18 +230,6 @@ def _bounds(question: Question, place: Place, share: Floats) -> Ints:
     return status
 
 
-def clean(question: Question, point: Point) -> Place:
-    """The place with 0 for what is negative; itself where nothing is."""
-    place = point.place
-    task = place.columns < question.columns.count
-    rule = question.rules
-    if (place.price[0] >= 0)[rule].all() and (place.amount[0][task] >= 0).all():
-        return place
-    amount = np.where(task & (place.amount[0] <= 0), 0.0, place.amount)
-    price = np.where(rule & (place.price[0] <= 0), 0.0, place.price)
-    return replace(place, amount=amount, price=price)
-
-
 def _within(question: Question, place: Place, seen: Sums) -> tuple[Sums, Place]:
     """The place scaled down until no row is overrun, where that is a trifle and nothing else
     stands in its way: no floors, nothing lent."""
@@ -281,129 +250,6 @@ def _within(question: Question, place: Place, seen: Sums) -> tuple[Sums, Place]:
     left = here.left + 4 * over * used
     known = replace(here, left=left, left_error=error, share=here.share * (1 - 4 * over))
     return replace(seen, rest=known), place
-
-
-def _stepped(
-    question: Question, point: Point, seen: Sums | None
-) -> tuple[Point | None, Rest | None]:
-    """One Newton step, then the active set corrected (None if it cannot be made), and the rest of
-    what is clean of it."""
-    place, tasks, columns = point.place, question.columns.count, question.columns
-    seen = sums(question, place) if seen is None else seen
-    wanted = missing(question, place, seen, point.moves, point.full, point.end)
-    step = None if wanted is None else solved(wanted, len(place.value))
-    if step is None:
-        return None, None
-    more, dearer, value = step
-    move = np.flatnonzero(point.moves)
-    held = place.columns[move]
-    task = held < tasks
-    here = place.amount[0][move]
-    whole = np.ones(len(move))
-    n = columns.owner(held[task])
-    whole[task] = seen.rest.share[n] / columns.worth(held[task])
-    far = task & (more < -FAR * whole) & (here > 0)
-    length = float(min(1.0, (here[far] / -more[far]).min())) if far.any() else 1.0
-    return _changed(question, point, move, more * length, dearer * length, value * length)
-
-
-def _changed(
-    question: Question, point: Point, move: Ints, more: Floats, dearer: Floats, value: Floats
-) -> tuple[Point | None, Rest | None]:
-    """What turned negative leaves, what overruns or is cheaper enters; so with bounds."""
-    place, tasks = point.place, question.columns.count
-    moved = np.zeros(len(place.columns))
-    moved[move] = more
-    amount, price = digits.plus(place.amount, moved), digits.plus(place.price, dearer)
-    values = digits.plus(place.value, value)
-    keep = (place.columns >= tasks) | (amount[0] > -STAYS * np.abs(moved))
-    columns, moves, amount = place.columns[keep], point.moves[keep], amount[:, keep]
-    flow = columns >= tasks
-    moves, amount = _flows_kept(question, columns, moves, amount, flow)
-    owner = question.columns.owner(columns[~flow])
-    if not (np.bincount(owner, minlength=question.users) > 0).all():
-        return None, None
-    full = point.full & ((price[0] >= -STAYS * np.abs(dearer)) | ~question.rules)
-    price = np.where(full, price, 0.0)
-    if not (values[0][point.end == 0] > 0).all():
-        return None, None
-    at = Place(columns, amount, price, values, place.log_unit)
-    tidy = clean(question, Point(at, moves, full, point.end))
-    known = rest(question, tidy)
-    overrun = EXCESS if len(values) == 2 else SPARE[len(values)]
-    full = full | ((known.left < -overrun * question.unit) & question.rules)
-    cost = question.columns.cost(tidy.price[0])
-    if (point.end == 1).any():  # who pays nothing where it is stopped by its limit alone: no noise
-        free = (point.end == 1) & (question.columns.cheapest(cost) == 0)
-        values = np.where(free, 0.0, values)
-        tidy = replace(tidy, value=values)
-    end = _ends(question, tidy, known, point.end, place.log_unit)
-    cheap = question.columns.below(cost, values[0] * (1 - CHEAPER))
-    held = np.zeros(tasks, dtype=bool)
-    held[columns[~flow]] = True
-    new = cheap[~held[cheap]]
-    if flow.any():
-        moves = _flows_freed(question, tidy, moves, flow)
-    if len(new):
-        columns = np.concatenate([columns, new])
-        order = np.argsort(columns, kind="stable")
-        empty = np.zeros((len(amount), len(new)))
-        amount = np.concatenate([amount, empty], axis=1)[:, order]
-        moves = np.concatenate([moves, np.ones(len(new), bool)])[order]
-        columns = columns[order]
-    found = Point(Place(columns, amount, price, values, place.log_unit), moves, full, end)
-    return found, known
-
-
-def _flows_kept(
-    question: Question, columns: Ints, moves: Bools, amount: Floats, flow: Bools
-) -> tuple[Bools, Floats]:
-    """Flows beyond their bounds stay at them."""
-    if not flow.any():
-        return moves, amount
-    k = columns[flow] - question.columns.count
-    y = amount[0][flow]
-    out = (y < question.low[k]) | (y > question.high[k])
-    at = np.flatnonzero(flow)[out]
-    amount = amount.copy()
-    amount[:, at] = 0.0
-    amount[0][at] = np.clip(y, question.low[k], question.high[k])[out]
-    moves = moves.copy()
-    moves[at] = False
-    return moves, amount
-
-
-def _flows_freed(question: Question, place: Place, moves: Bools, flow: Bools) -> Bools:
-    """Flows at a bound from which prices would move them inwards move again."""
-    at = np.flatnonzero(flow)
-    row, each, entry = question.columns.entries(place.columns[at])
-    price, y = place.price[0], place.amount[0][at]
-    drift = -np.bincount(each, entry * price[row], len(at)) / max(float(price.max()), 1e-300)
-    inward = ((y <= question.low) & (drift > CHEAPER)) | ((y >= question.high) & (drift < -CHEAPER))
-    inward |= (y > question.low) & (y < question.high)
-    moves = moves.copy()
-    moves[at[inward]] = True
-    return moves
-
-
-def _ends(question: Question, place: Place, known: Rest, end: Ints, log_unit: float) -> Ints:
-    """Who is at a bound after a step: who would not want to be there leaves it, who is beyond one
-    comes to it."""
-    if not question.bounded:
-        return end
-    end = end.copy()
-    log_w, log_v = question.log_w - log_unit, np.log(place.value[0])
-    at_most, at_least = (
-        log_w - question.alpha * np.log(bound_ - question.base)
-        for bound_ in (question.most, question.least)
-    )
-    end[(end == 1) & (log_v > at_most + 1e-12)] = 0
-    fixed = question.least >= question.most
-    end[(end == -1) & (log_v < at_least - 1e-12) & ~fixed] = 0
-    end[(end == 0) & (known.to_most < -1e-14 * question.most)] = 1
-    low = (question.least > 0) & (known.above_least < -1e-14 * question.least)
-    end[(end == 0) & low] = -1
-    return end
 
 
 __all__ = ["ENOUGH", "Found", "place_of", "scale", "search"]

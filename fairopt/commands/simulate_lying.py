@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import simulate_exact as exact
 from fairopt.commands import simulate_loads as common
+from fairopt.commands import simulate_markov as exact
 
 BEST = "best"
 """the claim that is looked for"""

@@ -179,17 +179,3 @@ def useful(true: Floats, claimed: Floats) -> float:
     """The work done per unit of the rate given, min_j claimed_j / true_j over what is needed."""
     needed = true > 0
     return float((claimed[needed] / true[needed]).min())
-
-
-def figure_3(p: float) -> Lie:
-    """Closed forms of Figure 3: a user (0, 1) claims (2/3, 1) beside a class (1, 1/2) of load p.
-
-    Under proportional fairness; 0 < p < 1.
-    """
-    return Lie(
-        (2 / 3, 1.0),
-        1 / (1 + p),
-        (1 - p) / (1 - 2 * p / 3 + p * p / 3),
-        1 - p / 2,
-        (1 - p) * (1 + p / 2),
-    )

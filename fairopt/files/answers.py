@@ -14,8 +14,7 @@ from fairopt.allocation import objective
 from fairopt.allocation.writing import SCHEMA
 from fairopt.errors import BadInput, Fault
 from fairopt.files import answer_rules
-from fairopt.files.answer_claims import any_number, claimed
-from fairopt.files.answer_instance import as_model
+from fairopt.files.answer_instance import any_number, as_model, claimed
 from fairopt.files.answer_rules import read_rules
 from fairopt.files.mistaken import taken_for_another
 from fairopt.files.tables import arrays_of

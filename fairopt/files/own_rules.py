@@ -1,6 +1,6 @@
 """Own rules from the tables of a model file, and from rules.csv and rule_terms.csv of a folder.
 
-The way back to tables: `fairopt.instance.rules.plain`.
+The way back to tables: `fairopt.instance.rules.records`.
 
 Names are checked by the instance; here it is checked that tables are tables and numbers numbers.
 """

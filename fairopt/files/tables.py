@@ -23,7 +23,7 @@ from fairopt.instance.reading import (
     number,
     table,
 )
-from fairopt.instance.rules.plain import rule_tables
+from fairopt.instance.rules.records import rule_tables
 
 _USER = (
     "demand",

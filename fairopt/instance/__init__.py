@@ -26,8 +26,8 @@ from fairopt.instance.faults import (
 )
 from fairopt.instance.fields import BLOCK, CURVES, Bools, Fields, Floats, Ints
 from fairopt.instance.labels import Given, by_name
-from fairopt.instance.quotas.given import kept
 from fairopt.instance.quotas.order import restricted
+from fairopt.instance.quotas.plain import kept
 from fairopt.instance.quotas.records import Mode, Quotas
 from fairopt.instance.quotas.ways import reference, within
 from fairopt.instance.rules.faults import idle_faults

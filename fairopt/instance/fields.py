@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from fairopt.errors import UsageError
 from fairopt.instance.quotas.alone import most_output
-from fairopt.instance.quotas.records import Mode, Quotas
-from fairopt.instance.quotas.table import Table
+from fairopt.instance.quotas.records import Mode, Quotas, Table
 from fairopt.instance.quotas.tree import Tree, tree_of
 from fairopt.instance.quotas.ways import Ways, ways_of
 from fairopt.instance.rules.records import Rule

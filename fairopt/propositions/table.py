@@ -15,13 +15,11 @@ from fairopt.propositions.statement import REGISTRY, Statement
 _STATING = (
     "kesidis2018_definition",
     "kesidis2018",
-    "kesidis2018_kkt",
     "khamse2016",
     "khamse2016_properties",
     "khamse2016_lies",
     "kesidis2016",
     "kesidis2016_drf",
-    "kesidis2016_jobs",
     "bonald2015",
     "bonald2015_utility",
     "bonald2015_lies",

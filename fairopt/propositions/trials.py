@@ -19,7 +19,7 @@ from fairopt.errors import FairoptError
 from fairopt.files.own_rules import read_rules
 from fairopt.instance import Instance
 from fairopt.instance.reading import Faults
-from fairopt.instance.rules.plain import rule_tables
+from fairopt.instance.rules.records import rule_tables
 from fairopt.propositions.statement import Statement, Undecided
 from fairopt.propositions.table import find
 

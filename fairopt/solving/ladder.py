@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from fairopt import clock
+from fairopt.allocation import Allocation
 from fairopt.certificates.proof import SURE, sight
+from fairopt.formulas.blocked import task_cost
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair
 from fairopt.solving.best import EXACT, Best, Rung, Tried
@@ -20,7 +22,33 @@ from fairopt.solving.engines.interior import pooled
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.smoothed import method as smoothed
-from fairopt.solving.undecided import undecided
+
+UNDECIDED = 1e-4
+"""part of a share, and of a price above the cheapest, within which a pair may be used or not"""
+
+
+def undecided(alloc: Allocation, error: float) -> bool:
+    """Whether a pair is nearly unused and nearly as cheap as the user's cheapest.
+
+    There the error of an interior answer is as large as the square root of its gap, so of a more
+    exact answer fewer pairs are near.
+
+    Parameters
+    ----------
+    alloc : an answer with prices. error : the larger of its gap and residual.
+    """
+    inst = alloc.instance
+    assert alloc.prices is not None
+    cost = task_cost(inst, alloc.prices, slice(None), alloc.limit_prices)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cost = cost / alloc.score
+    cheapest = np.where(inst.eligible, cost, np.inf).min(axis=1, keepdims=True)
+    share = alloc.tasks * alloc.score
+    part = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-300)
+    width = min(UNDECIDED, 100 * error**0.5)
+    near = inst.eligible & (cost < cheapest * (1 + width)) & (part < width)
+    return bool(near.any())
+
 
 STEEPEST = 10.0
 """alpha above which the central path goes before general solvers, which then report wrong answers

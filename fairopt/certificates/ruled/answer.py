@@ -245,91 +245,6 @@ class Ruled:
         """(N,) what each user's tasks cost."""
         return self._by_user(rows.total(self.tasks * self.cost(prices)))
 
-    def idle_prices(self, prices: Prices) -> Prices:
-        """Each price times the part of its row that is left, so that `paid` is money for nothing.
-
-        Of a node of a tree of quotas: its part of what is not spent, per unit used below it.
-        """
-        bounds, tree = self.tree.bounds, self.tree
-        nodes = np.zeros_like(prices.nodes)
-        for q, (row, flow) in enumerate(zip(tree.quotas, self.flows, strict=True)):
-            part = lending.unspent(row, tree.parent, prices.nodes[q], flow)
-            part = np.divide(part, flow.taken, out=np.zeros_like(part), where=flow.taken > 0)
-            for layer in self.layers:  # users pay for all nodes above them
-                part[layer] += part[tree.parent[layer]]
-            nodes[q] = part
-        return Prices(
-            prices.capacity * _part_left(self.inst.pool, self.used),
-            prices.limits * _part_left(self.inst.limit, self.running),
-            prices.bounds * _part_left(bounds.amount, self.under_bounds),
-            nodes,
-            np.zeros_like(prices.rules),
-            prices.places * self._part_left_on if prices.places.size else prices.places,
-        )
-
-    @cached_property
-    def _part_left_on(self) -> Floats:
-        """(N, I) the part of limits on servers that is left."""
-        assert self.inst.limit_on is not None
-        return _part_left(self.inst.limit_on, self.placed)
-
-    def half_full(self, prices: Prices) -> Floats:
-        """(N,) the most of what a user pays that is the price of a row that is not full, at most
-        the part of that row that is left.
-
-        At an optimum a row is full or has no price. Where one is nearly full and nearly free, it is
-        not known which, and the user may be off by as much, however little money that is.
-        """
-        cost = self.cost(prices)
-        held = np.flatnonzero((self.tasks > 0).any(axis=1))
-        worst = np.zeros(len(self.inst.users))
-
-        def row(price: Floats, left: float) -> None:
-            """A row that takes `price` (K, I) of every task, with a part left."""
-            if left > ROUNDING:
-                part = np.divide(price, cost, out=np.zeros_like(cost), where=cost > 0)
-                mine = np.where(self.tasks > 0, part, 0.0).max(axis=1)[held]
-                np.maximum.at(worst, self.owner[held], np.minimum(mine, left))
-
-        pool = _part_left(self.inst.pool, self.used)
-        for i, r in np.argwhere((prices.capacity > 0) & (pool > ROUNDING)).tolist():
-            price = np.zeros_like(cost)
-            price[:, i] = self.demand[:, i if self.demand.shape[1] > 1 else 0, r]
-            row(price * prices.capacity[i, r], float(pool[i, r]))
-        limit = _part_left(self.inst.limit, self.running)
-        for n in np.flatnonzero((prices.limits > 0) & (limit > ROUNDING)).tolist():
-            price = np.where(self.owner == n, prices.limits[n], 0.0)[:, None]
-            row(np.broadcast_to(price, cost.shape), float(limit[n]))
-        if prices.places.any():  # a column is in one such row alone: all at once
-            part = np.divide(
-                prices.places[self.owner],
-                cost,
-                out=np.zeros_like(cost),
-                where=(cost > 0) & (self.tasks > 0),
-            )
-            left = self._part_left_on[self.owner]
-            mine = np.where(left > ROUNDING, np.minimum(part, left), 0.0).max(axis=1)
-            np.maximum.at(worst, self.owner, mine)
-        bounds = self.tree.bounds
-        most = _part_left(bounds.amount, self.under_bounds)
-        for b in np.flatnonzero((prices.bounds > 0) & (most > ROUNDING)).tolist():
-            inside = self.members(int(bounds.node[b])) * prices.bounds[b]
-            row(self._at(int(bounds.resource[b]), inside, bounds.servers[b]), float(most[b]))
-        for quota, nodes, flow in zip(self.tree.quotas, prices.nodes, self.flows, strict=True):
-            part = lending.unspent(quota, self.tree.parent, nodes, flow)
-            drop = np.abs(lending.drop(self.tree.parent, nodes))
-            drop[0] = nodes[0]
-            left = np.divide(
-                part,
-                drop * flow.taken,
-                out=np.zeros_like(part),
-                where=(drop > 0) & (flow.taken > 0),
-            )
-            for v in np.flatnonzero(left > ROUNDING).tolist():
-                inside = self.members(v) * drop[v]
-                row(self._at(quota.resource, inside, quota.servers), float(min(left[v], 1.0)))
-        return worst
-
     def budget(self, prices: Prices) -> float:
         """B, for finite prices."""
         limit = np.where(prices.limits > 0, self.inst.limit, 0.0)
@@ -374,13 +289,6 @@ def _left(most: Floats, used: Floats) -> Floats:
     """What is left of rows; 0 within rounding."""
     free = most - used
     return np.where(free <= ROUNDING * most, 0.0, free)
-
-
-def _part_left(most: Floats, used: Floats) -> Floats:
-    """The part of rows that is left; 0 within rounding, and of what has no bound."""
-    known = (most > 0) & np.isfinite(most)
-    left = np.divide(_left(most, used), most, out=np.zeros_like(used), where=known)
-    return np.clip(left, 0.0, 1.0)
 
 
 def given_tasks(alloc: Allocation) -> Floats:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from fairopt.errors import Fault
 from fairopt.instance.near import nearest
 from fairopt.instance.quotas.faults import LARGEST, shown
-from fairopt.instance.quotas.records import Mode
-from fairopt.instance.quotas.table import Table
+from fairopt.instance.quotas.records import Mode, Table
 from fairopt.instance.sealing import sealed
 
 Floats = NDArray[np.float64]

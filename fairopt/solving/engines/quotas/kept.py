@@ -7,7 +7,6 @@ from scipy.sparse import diags_array
 
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats
-from fairopt.solving.engines.quotas.least import least
 
 FULL = 1e-8
 """part of a row that is left of a full one"""
@@ -32,3 +31,43 @@ def kept(x: Floats, low: Lowered) -> Floats:
         found = found * (1.0 + scaled.T @ least((scaled @ scaled.T).toarray(), miss))
     near = np.abs(found - x) <= FULL * np.abs(x)
     return np.asarray(found) if near.all() else x
+
+
+MANY = 500
+"""rows of a large system"""
+TINY = 1e-13
+"""singular values of a smaller part are none"""
+
+
+def least(matrix: Floats, right: Floats) -> Floats:
+    """What solves a symmetric system, the least of it if that is not one; large ones are tried by a
+    factor first, which is much faster.
+
+    Parameters
+    ----------
+    matrix : (M, M). right : (M,).
+
+    Returns
+    -------
+    (M,); 0, so no step, where an entry is no number or nothing solves it.
+    """
+    from scipy.linalg import cho_factor, cho_solve
+
+    none = np.zeros(len(right))
+    if not (np.isfinite(matrix).all() and np.isfinite(right).all()):
+        return none
+    if len(right) > MANY:
+        try:
+            found = np.asarray(cho_solve(cho_factor(matrix), right), dtype=np.float64)
+            if np.isfinite(found).all():
+                return found
+        except np.linalg.LinAlgError:
+            pass
+    try:
+        found = np.asarray(np.linalg.lstsq(matrix, right, rcond=TINY)[0], dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return none
+    return found if np.isfinite(found).all() else none
+
+
+__all__ = ["MANY", "least"]

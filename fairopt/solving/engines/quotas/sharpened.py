@@ -17,7 +17,7 @@ import numpy as np
 
 from fairopt.formulas.lowered import PLACE, Lowered
 from fairopt.instance import Bools, Floats, Ints
-from fairopt.solving.engines.quotas.least import least
+from fairopt.solving.engines.quotas.kept import least
 from fairopt.solving.engines.quotas.rounds import Rounds
 
 NEAR = 1e-6
