@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from rational import max_min_levels
@@ -119,8 +121,47 @@ def test_sums_by_hand() -> None:
         np.array([0.75, 0.25]),
         np.zeros(1),
     )
-    np.testing.assert_allclose(crowded(stage, np.array([1e-3, 0.0]), uses), [0, 3e-3])
+    np.testing.assert_allclose(crowded(stage, np.array([0.75e-3, 0.0]), uses), [0, 3e-3])
     half = uses._replace(left=np.array([0.75e-3 / 2]))
-    np.testing.assert_allclose(crowded(stage, np.array([1e-3, 0.0]), half), [0, 1.5e-3])
+    np.testing.assert_allclose(crowded(stage, np.array([0.75e-3, 0.0]), half), [0, 1.5e-3])
     turn = Turn(0, np.array([0]), np.array([0.1]))
     np.testing.assert_allclose(crowded(stage, np.zeros(2), uses, [turn]), [0, 0.4])
+
+
+def test_who_is_stopped_later_gives_first() -> None:
+    """Three on a full row, a half, a quarter and a quarter of it; the first asks for a hundredth of
+    its part more. The last holds twice what it is due when the second is stopped, and gives half
+    of what it can do without; the second is hit only where more is asked for than that."""
+    stage, row = np.arange(3), np.zeros(3, dtype=np.int64)
+    part = np.array([0.5, 0.25, 0.25])
+    plain = Uses(np.arange(3), row, part, np.ones(3), part, np.zeros(1))
+    asked = np.array([0.5e-2, 0.0, 0.0])
+    np.testing.assert_allclose(crowded(stage, asked, plain), [0, 1e-2, 2e-2])
+    due = np.array([[1.0, 0.4, 0.4], [1.0, 1.0, 0.5], [1.0, 1.0, 1.0]])
+    levels = np.array([1.0, 2.0, 4.0])
+    for uses in (plain._replace(due=due), plain._replace(level=levels)):
+        np.testing.assert_allclose(crowded(stage, asked, uses), [0, 0, 2e-2], atol=1e-15)
+        much = np.array([0.1, 0.0, 0.0])
+        hit = (0.1 - 0.0625) / (0.5 - 0.0625)
+        np.testing.assert_allclose(crowded(stage, much, uses), [0, hit, 0.4], rtol=1e-9)
+
+
+def test_what_the_same_prices_prove_is_missing_once() -> None:
+    """Two are proved by one price, which leaves 1e-3 of money open; either could have all of it,
+    and together they cannot have it twice. The third pays beside them."""
+    stage = np.array([0, 0, 1])
+    two, three = np.arange(2), np.arange(3)
+    money = np.array([1.0, 4.0])
+    alone = Paid(two, money, two, money, money)
+    third = Paid(np.array([2]), np.ones(1), three, np.array([2.0, 8.0, 1.0]), np.ones(3))
+    room = np.array([1e-3, 0.25e-3, 0.0])
+    found = carried(stage, room, np.zeros(3), [alone, third], None)
+    np.testing.assert_allclose(found.down[2], 2e-3 + 2e-3)
+    shared = replace(alone, open=np.full(2, 1e-3))
+    found = carried(stage, room, np.zeros(3), [shared, third], None)
+    np.testing.assert_allclose(found.up[:2], room[:2])
+    np.testing.assert_allclose(found.down[2], 2e-3)
+    # a limit that makes what is next dearer: alone
+    some = replace(alone, open=np.array([np.nan, 1e-3]))
+    found = carried(stage, room, np.zeros(3), [some, third], None)
+    np.testing.assert_allclose(found.down[2], 4e-3)

@@ -16,65 +16,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
+from fairopt.certificates.crowds import Turn, Uses, asked_for, crowded
+from fairopt.certificates.ruled.shifted import Reached
+from fairopt.certificates.together import Paid, Targets, Together, each_alone, earlier
 from fairopt.instance import Floats, Ints
 
 ROUNDING = 8 * 2.0**-52
 """part of a row, and of a price, within which products and sums are rounded"""
 SWEEPS = 100
 """times that errors are followed through all rounds; where they still grow nothing is proved"""
-SCANT = 1e-12
-"""what later users hold of a row is not known better than this part of it"""
-
-
-@dataclass(frozen=True)
-class Paid:
-    """What is paid at the prices that prove some users.
-
-    Parameters
-    ----------
-    users : whom they prove. own : what each of them pays, w_n, for a rise.
-    who, money : of all that pay, w_m, for a rise. gives : the same for a fall, which is less where
-        a limit makes what is next dearer.
-    """
-
-    users: Ints
-    own: Floats
-    who: Ints
-    money: Floats
-    gives: Floats
-
-
-class Uses(NamedTuple):
-    """What users hold of rows, one entry for each user and row (a user may have several of a row).
-
-    user, row : positions. part : of the row that it uses. share : part of the user's share that it
-    gives up with the entry. asked : of the row, for each part by which its share rises; as much as
-    `part`, or more where it must move tasks for it.
-    left : (rows,) part of each row that nobody uses.
-    """
-
-    user: Ints
-    row: Ints
-    part: Floats
-    share: Floats
-    asked: Floats
-    left: Floats
-
-
-class Turn(NamedTuple):
-    """Of a round, the parts of rows that change hands if tasks that are too dear, or what is left
-    of priced rows, are put right: money of that size moves from server to server.
-
-    stage : the round. row, asked : of each row, the most of it that may be asked for.
-    """
-
-    stage: int
-    row: Ints
-    asked: Floats
 
 
 @dataclass(frozen=True)
@@ -111,6 +64,7 @@ def carried(
     uses: Uses | None,
     level: Floats | None = None,
     turns: Sequence[Turn] = (),
+    reached: Sequence[Reached] = (),
 ) -> Bounds:
     """The bounds of all users once errors of earlier rounds are counted.
 
@@ -122,38 +76,59 @@ def carried(
     uses : of rows, for those that are full and free; None if there is one round.
     level : (N,) of a plain answer: whoever is stopped later is at least at the levels before.
     turns : what may change hands in each round.
+    reached : where each round stopped, if errors of some change the targets of others.
     """
     rounds = int(stage.max()) + 1
     up, down, rounding = room.copy(), drop.copy(), np.full(len(room), ROUNDING)
     crowd, unknown = np.zeros(len(room)), np.isinf(room)
-    order = sorted(proofs, key=lambda paid: int(stage[paid.users].min()))
+    alone = np.ones(len(room), dtype=bool)
+    of_round: dict[int, list[Paid]] = {}
+    for paid in proofs:
+        alone[paid.users] = False
+        of_round.setdefault(int(stage[paid.users].min()), []).append(paid)
     top = np.ones(len(room))
+    together = Together(stage, proofs)
+    targets = Targets(stage, reached, together.sums)
+    rough = Targets(stage, reached, each_alone)
     for _ in range(SWEEPS):
         before = up.copy(), down.copy(), rounding.copy()
         lost = np.zeros(len(room))
         if uses is not None and rounds > 1:
-            crowd = crowded(stage, up, uses, turns)
-            lost = crowded(stage, rounding, uses)
+            asked = together.sums(uses.row, uses.user, uses.asked, up)
+            crowd = crowded(stage, asked, uses, turns, targets.more)
+            lost = crowded(stage, asked_for(uses, rounding), uses)
         less = np.where(unknown, 1.0, crowd)  # of a level, for all that are stopped at it
-        alone = np.ones(len(room), dtype=bool)
-        for paid in order:
-            mine, k, at = paid.users, stage[paid.users], stage[paid.who]
-            rise = _earlier(at, paid.money, up[paid.who], rounds)[k]
-            fall = _earlier(at, paid.money, down[paid.who], rounds + 1)[k + 1]
-            own = paid.own * down[mine]
-            fall = np.where(fall > own * (1 + 1e-12), fall - own, 0.0)
-            rounded = _earlier(at, paid.money, rounding[paid.who], rounds)[k]
-            here = np.bincount(at, paid.gives, rounds)[k]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                up[mine] = room[mine] + np.where(fall > 0, fall / paid.own, 0.0)
-                # who falls for nothing, to a corner at its limit, is stopped by that limit
-                less[mine] += np.where((rise > 0) & (here > 0), rise / here, 0.0)
-                level_wise = (ROUNDING * float(paid.money.sum()) + 2 * rounded) / here
-            rounding[mine] = lost[mine] + np.where(here > 0, level_wise, ROUNDING)
-            down[mine] = np.minimum(less[mine] + drop[mine], top[mine])
-            alone[mine] = False
         rounding[alone] = ROUNDING + lost[alone]
-        down[alone] = np.minimum(less + drop, top)[alone]
+        for first in range(rounds) if len(reached) else sorted(of_round):
+            targets.enter(first, up, down)
+            for paid in of_round.get(first, []):
+                mine, k, at = paid.users, stage[paid.users], stage[paid.who]
+                rise = together.rise(paid, up, k) + targets.dearer(paid)
+                fall = earlier(at, paid.money, down[paid.who], rounds + 1)[k + 1]
+                with np.errstate(invalid="ignore"):
+                    own = np.where(down[mine] > 0, paid.own * down[mine], 0.0)
+                together.met(paid, fall)
+                fall = np.where(fall > own * (1 + 1e-12), fall - own, 0.0)
+                rounded = earlier(at, paid.money, rounding[paid.who], rounds)[k]
+                gives = np.bincount(at, paid.gives, rounds)[k]
+                here = np.bincount(at, paid.gives * targets.along[paid.who], rounds)[k]
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    up[mine] = room[mine] + np.where(fall > 0, fall / paid.own, 0.0)
+                    # who falls for nothing, to a corner at its limit, is stopped by that limit
+                    less[mine] += np.where((rise > 0) & (gives > 0), rise / here, 0.0)
+                    level_wise = (ROUNDING * float(paid.money.sum()) + 2 * rounded) / gives
+                rounding[mine] = lost[mine] + np.where(gives > 0, level_wise, ROUNDING)
+                if not len(reached):
+                    down[mine] = np.minimum(less[mine] + drop[mine], top[mine])
+            if len(reached):
+                mine = np.flatnonzero(stage == first)
+                down[mine] = np.minimum(targets.leave(first, less, up)[mine] + drop[mine], 1.0)
+                # and of what rounding leaves open, in the same way
+                rough.enter(first, rounding, rounding)
+                low = rough.leave(first, rounding, rounding)
+                rounding[mine] = np.maximum(rounding, low + rough.above)[mine]
+        if not len(reached):
+            down[alone] = np.minimum(less + drop, top)[alone]
         less = np.minimum(less, 1.0)
         old = top
         if level is not None:
@@ -183,53 +158,4 @@ def _above_the_last(stage: Ints, level: Floats, less: Floats, held: Floats, roun
         return np.where(sure > 0, np.maximum(1 - sure / level, 0.0), 1.0)
 
 
-def _earlier(stage: Ints, money: Floats, part: Floats, rounds: int) -> Floats:
-    """(K,) the sum of money times part over users of the rounds before each."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        amount = np.where(money > 0, money * part, 0.0)
-    total = np.cumsum(np.bincount(stage, amount, rounds))
-    return np.concatenate([[0.0], total[:-1]])
-
-
-def crowded(stage: Ints, error: Floats, uses: Uses, turns: Sequence[Turn] = ()) -> Floats:
-    """(N,) the part of its share that each loses if all that are stopped earlier take `error` more
-    of the rows they use: whoever is stopped later gives up the same part of its tasks there."""
-    found = np.zeros(len(stage))
-    if not error.any() and not turns:
-        return found
-    with np.errstate(over="ignore", invalid="ignore"):
-        asked = np.where(uses.asked > 0, uses.asked * error[uses.user], 0.0)
-    user, row, at = uses.user, uses.row, stage[uses.user]
-    part, share = uses.part, uses.share
-    for turn in turns:
-        none = np.zeros(len(turn.row))
-        row, asked = np.concatenate([row, turn.row]), np.concatenate([asked, turn.asked])
-        at = np.concatenate([at, np.full(len(none), turn.stage)])
-        user = np.concatenate([user, np.zeros(len(none), dtype=np.int64)])
-        part, share = np.concatenate([part, none]), np.concatenate([share, none])
-    short = np.bincount(row, asked, len(uses.left)) > uses.left
-    keep = np.flatnonzero(short[row])
-    if not len(keep):
-        return found
-    row, at = row[keep], at[keep]
-    order = np.lexsort((at, row))
-    keep, row, at = keep[order], row[order], at[order]
-    # entries of one row and round are together: what comes before them is asked, the rest gives
-    begins = np.flatnonzero(np.append(True, (row[1:] != row[:-1]) | (at[1:] != at[:-1])))
-    group = np.cumsum(np.isin(np.arange(len(row)), begins)) - 1
-    of_row = row[begins]
-    asked, part = (np.add.reduceat(each[keep], begins) for each in (asked, part))
-    first = np.flatnonzero(np.append(True, of_row[1:] != of_row[:-1]))
-    count = np.diff(np.append(first, len(of_row)))
-    before, after = np.zeros(len(of_row)), part.copy()
-    # side by side, so that the sums of a row know nothing of other rows, not even in rounding
-    for j in range(1, int(count.max())):
-        at = first[count > j] + j
-        before[at] = before[at - 1] + asked[at - 1]
-        at = (first + count)[count > j] - 1 - j
-        after[at] += after[at + 1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        lost = np.where(after > SCANT, (before - uses.left[of_row]) / after, 1.0)
-    lost = np.where(before > uses.left[of_row], np.minimum(lost, 1.0), 0.0)
-    np.add.at(found, user[keep], lost[group] * share[keep])
-    return found
+__all__ = ["ROUNDING", "Bounds", "Paid", "Turn", "Uses", "carried", "crowded"]

@@ -110,7 +110,11 @@ class Order:
             room[mine] = bill.room[mine]
             each = np.zeros(size)
             each[bill.who] = bill.money
-            proofs.append(Paid(mine, each[mine], bill.who, bill.money, bill.gives))
+            with np.errstate(invalid="ignore"):
+                open_ = bill.room[mine] * each[mine]
+            # where a limit makes what is next dearer, money says less
+            open_[np.isin(mine, self._bills.capped)] = np.nan
+            proofs.append(Paid(mine, each[mine], bill.who, bill.money, bill.gives, open_))
         if not int(self._last[0]) < size:
             return carried(self.stage, room, self.excess, proofs, None, self.level)
         turns = [
@@ -157,7 +161,8 @@ class Order:
         pair, r = np.nonzero(np.maximum(held, asked)[:, None] * need)
         need, row = need[pair, r], i[pair] * inst.shape[2] + r
         left = np.maximum(1.0 - alloc.utilisation.ravel() * self._factor, 0.0)
-        return Uses(n[pair], row, held[pair] * need, share[pair], asked[pair] * need, left)
+        part = held[pair] * need
+        return Uses(n[pair], row, part, share[pair], asked[pair] * need, left, None, self.level)
 
     def _moved(self) -> tuple[Ints, Ints, Floats]:
         """Users at limits, the server of their highest score, and the tasks that must go there from

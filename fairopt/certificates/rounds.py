@@ -206,10 +206,11 @@ def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
         right[mine], stage[mine] = stop.due[mine], k
         to_limit = _to_limit(ruled, stop.due)[mine]
         best = np.full(len(mine), np.inf)
-        chosen, bills = np.full(len(mine), -1), list[tuple[Floats, Floats]]()
+        chosen, bills = np.full(len(mine), -1), list[tuple[Floats, ...]]()
         for prices in ruled.cleaned(stop.prices):
             bill = ruled.bill(prices)
             above, missing, held = _at(ruled, stop, bill)
+            open_ = above + missing
             above = np.fmin(above, to_limit) + missing
             money = np.where(bill.cheapest > 0, bill.cheapest * stop.due, 0.0)
             # a round of little money beside all that is paid is lost in the rounding of that
@@ -218,14 +219,14 @@ def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
             worst = np.maximum(above, held.max(initial=0.0)) + lost
             better = worst < best
             best[better], chosen[better] = worst[better], len(bills)
-            bills.append((money, held))
+            bills.append((money, held, open_))
             room[mine[better]] = above[better]
         # at its limit a user can rise at no prices
         capped = (to_limit <= TOLERANCE) & ~(best <= TOLERANCE)
         room[mine[capped]], chosen[capped] = to_limit[capped], -1
-        for j, (money, held) in enumerate(bills):
+        for j, (money, held, open_) in enumerate(bills):
             if (chosen == j).any():
-                proofs.append(_paid(ruled, stop, money, mine[chosen == j]))
+                proofs.append(_paid(ruled, stop, money, mine[chosen == j], open_[chosen == j]))
                 excess = np.maximum(excess, held)
     nothing = ruled.nothing
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -235,20 +236,22 @@ def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
     off = np.where(np.isnan(off), np.inf, off)
     with np.errstate(divide="ignore", invalid="ignore"):
         short = np.where(off > 0, np.maximum(right / ruled.share - 1.0, 0.0), 0.0)
-    uses = _uses(ruled) if len(stops) > 1 else None
-    bounds = carried(stage, room, np.minimum(excess, 1.0), proofs, uses)
+    uses = _uses(ruled, stops) if len(stops) > 1 else None
+    reached = () if ruled.tree.flat or len(stops) < 2 else [stop.reached for stop in stops]
+    bounds = carried(stage, room, np.minimum(excess, 1.0), proofs, uses, reached=reached)
     return Proof(room, excess, off, np.where(np.isnan(short), np.inf, short), bounds)
 
 
-def _paid(ruled: Ruled, stop: Stop, money: Floats, users: Ints) -> Paid:
+def _paid(ruled: Ruled, stop: Stop, money: Floats, users: Ints, room: Floats) -> Paid:
     """What is paid at prices that prove these users. Who is due nothing is brought nothing."""
     own = money[users]
     own = np.where(stop.due[users] <= ruled.nothing[users], np.inf, own)
     who = np.flatnonzero(money > 0)
-    return Paid(users, own, who, money[who], money[who])
+    with np.errstate(invalid="ignore"):
+        return Paid(users, own, who, money[who], money[who], room * own)
 
 
-def _uses(ruled: Ruled) -> Uses:
+def _uses(ruled: Ruled, stops: Sequence[Stop] = ()) -> Uses:
     """What each user holds of each resource of each server."""
     k, i = np.nonzero(ruled.tasks)
     user, resources = ruled.owner[k], ruled.inst.shape[2]
@@ -261,13 +264,20 @@ def _uses(ruled: Ruled) -> Uses:
     entry, r = np.nonzero(part)
     part = part[entry, r]
     found = Uses(user[entry], i[entry] * resources + r, part, held[entry], part, left)
-    return _uses_of_rules(ruled, found) if ruled.inst.own_rows else found
+    if ruled.inst.own_rows:
+        # less of a task may break a rule: nobody is taken to do without any
+        return _uses_of_rules(ruled, found)
+    if not stops:
+        return found
+    with np.errstate(divide="ignore", invalid="ignore"):
+        due = np.array([stop.due for stop in stops]) / ruled.share
+    return found._replace(due=np.where(np.isfinite(due), due, 1.0))
 
 
 def _uses_of_rules(ruled: Ruled, found: Uses) -> Uses:
     """The same with a row for each side of a rule of one's own: of tasks that bring it nearer to
     being full, as a part of all that do."""
-    parts: list[list[Any]] = [[each] for each in found]
+    parts: list[list[Any]] = [[each] for each in found[:6]]
     rows = len(found.left)
     used, _ = ruled.counted
     for j, rule in enumerate(ruled.inst.own_rows):

@@ -14,6 +14,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates.ruled.prices import Prices, none, of_rules
+from fairopt.certificates.ruled.shifted import Reached
 from fairopt.formulas.entitled import Entitled
 from fairopt.formulas.targets import Jump, Point
 from fairopt.instance import Bools, Floats, Ints
@@ -32,12 +33,14 @@ class Stop:
     ----------
     users : positions of Z_k. due : (N,) l: of Z_1..Z_k what they are due, of others what they are
         due by then. done : (N,) in Z_1..Z_k. prices : None if nothing is proved.
+    reached : where it is on the path of targets.
     """
 
     users: Ints
     due: Floats
     done: Bools
     prices: Prices
+    reached: Reached
 
 
 def path(alloc: Allocation, asked: Entitled) -> tuple[list[Stop], str]:
@@ -84,13 +87,16 @@ class _Walk:
                 raise _WrongError(f"round {k + 1} stops somebody a second time")
             if (self.asked.rank[stopped] != rank).any():
                 raise _WrongError(f"round {k + 1} stops users of two priority classes")
-            point = self._follow(point, k, float(each["t"]), float(each["jump"]))
+            part = float(each["jump"])
+            point, jump = self._follow(point, k, float(each["t"]), part)
             self.due = point.due
+            reached = Reached(point, jump, part, self.asked.base)
             point = point.freeze(stopped)
             self.done = self.done.copy()
             self.done[stopped] = True
             if len(stopped):
-                stop = Stop(stopped, self.due + self.asked.base, self.done, self._prices(each))
+                due = self.due + self.asked.base
+                stop = Stop(stopped, due, self.done, self._prices(each), reached)
                 self.stops.append(stop)
                 yield stop
         self._all_of(None)
@@ -109,8 +115,8 @@ class _Walk:
         if len(left):
             raise _WrongError(f"no round stops {self.alloc.instance.users[left[0]]}")
 
-    def _follow(self, point: Point, k: int, t: float, part: float) -> Point:
-        """The point of round k: at level t, or at that part of the jump there."""
+    def _follow(self, point: Point, k: int, t: float, part: float) -> tuple[Point, Jump | None]:
+        """The point of round k: at level t, or at that part of the jump there, and the jump."""
         if t < point.t * (1 - SAME):
             raise _WrongError(f"round {k + 1} is at level {t:g}, below the round before it")
         for _ in range(MOST):
@@ -118,12 +124,12 @@ class _Walk:
             here = point.t >= t * (1 - SAME)
             if isinstance(piece, Jump):
                 if here:
-                    return piece.at(part) if part else point
+                    return (piece.at(part), piece) if part else (point, None)
                 point = piece.end
             elif here:
                 if part:
                     raise _WrongError(f"round {k + 1} tells of a jump where targets do not jump")
-                return point
+                return point, None
             elif piece.until >= t * (1 - SAME):
                 point = piece.at(min(t, piece.until))
             else:

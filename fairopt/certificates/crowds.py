@@ -1,0 +1,155 @@
+"""Rows that are full: what those stopped earlier take more of them, those stopped later lose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from fairopt.instance import Floats, Ints
+
+SURE = 1e-12
+"""what users can do without is counted less this part of what they hold"""
+SCANT = 1e-12
+"""what later users hold of a row is not known better than this part of it"""
+
+
+class Uses(NamedTuple):
+    """What users hold of rows, one entry for each user and row (a user may have several of a row).
+
+    user, row : positions. part : of the row that it uses. share : part of the user's share that it
+    gives up with the entry. asked : of the row, for each part by which its share rises; as much as
+    `part`, or more where it must move tasks for it.
+    left : (rows,) part of each row that nobody uses. due : (rounds, N) the part of its share that
+        each, stopped later, is due by then: the rest it can do without until its own round. Of a
+        plain answer `level` (N,) says it instead.
+    """
+
+    user: Ints
+    row: Ints
+    part: Floats
+    share: Floats
+    asked: Floats
+    left: Floats
+    due: Floats | None = None
+    level: Floats | None = None
+
+
+class Turn(NamedTuple):
+    """Of a round, the parts of rows that change hands if tasks that are too dear, or what is left
+    of priced rows, are put right: money of that size moves from server to server.
+
+    stage : the round. row, asked : of each row, the most of it that may be asked for.
+    """
+
+    stage: int
+    row: Ints
+    asked: Floats
+
+
+def _spare(
+    due: Floats,
+    user: Ints,
+    part: Floats,
+    row: Ints,
+    round_: Ints,
+    of_row: Ints,
+    of_round: Ints,
+    more: Floats | None,
+) -> Floats:
+    """What those stopped after a round can do without in it, for each (row, round) of a group."""
+    found, above = np.zeros(len(of_row)), 0.0 if more is None else more
+    for k in range(len(due)):
+        here = np.flatnonzero(of_round == k)
+        free = np.maximum(1.0 - SURE - due[k] * (1.0 + above), 0.0)
+        held = np.where(round_ > k, part * free[user], 0.0)
+        found[here] = np.bincount(row, held, int(of_row.max()) + 1)[of_row[here]]
+    return found
+
+
+def asked_for(uses: Uses, error: Floats) -> Floats:
+    """What entries ask of their rows for a part `error` (N,) of their users' shares."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(uses.asked > 0, uses.asked * error[uses.user], 0.0)
+
+
+def crowded(
+    stage: Ints,
+    asked: Floats,
+    uses: Uses,
+    turns: Sequence[Turn] = (),
+    more: Floats | None = None,
+) -> Floats:
+    """(N,) the part of its share that each loses if those stopped earlier take what they ask of the
+    rows they use: whoever is stopped later gives up what it can do without until its own round,
+    then all the same part of their tasks there.
+
+    Parameters
+    ----------
+    asked : of the row, for each entry of `uses`.
+    more : (N,) what those stopped together or later may take more, whose targets are off.
+    """
+    found = np.zeros(len(stage))
+    own = np.zeros_like(asked) if more is None else asked_for(uses, more)
+    if not asked.any() and not turns and not own.any():
+        return found
+    user, row, at = uses.user, uses.row, stage[uses.user]
+    part, share = uses.part, uses.share
+    for turn in turns:
+        none = np.zeros(len(turn.row))
+        row, asked = np.concatenate([row, turn.row]), np.concatenate([asked, turn.asked])
+        at = np.concatenate([at, np.full(len(none), turn.stage)])
+        user = np.concatenate([user, np.zeros(len(none), dtype=np.int64)])
+        part, share = np.concatenate([part, none]), np.concatenate([share, none])
+        own = np.concatenate([own, none])
+    short = np.bincount(row, asked + own, len(uses.left)) > uses.left
+    keep = np.flatnonzero(short[row])
+    if not len(keep):
+        return found
+    row, at = row[keep], at[keep]
+    order = np.lexsort((at, row))
+    keep, row, at = keep[order], row[order], at[order]
+    round_ = at
+    # entries of one row and round are together: what comes before them is asked, the rest gives
+    begins = np.flatnonzero(np.append(True, (row[1:] != row[:-1]) | (at[1:] != at[:-1])))
+    group = np.cumsum(np.isin(np.arange(len(row)), begins)) - 1
+    of_row, of_round = row[begins], at[begins]
+    asked, held, own = (np.add.reduceat(each[keep], begins) for each in (asked, part, own))
+    first = np.flatnonzero(np.append(True, of_row[1:] != of_row[:-1]))
+    count = np.diff(np.append(first, len(of_row)))
+    before, after = np.zeros(len(of_row)), held.copy()
+    # side by side, so that the sums of a row know nothing of other rows, not even in rounding
+    for j in range(1, int(count.max())):
+        at = first[count > j] + j
+        before[at] = before[at - 1] + asked[at - 1]
+        at = (first + count)[count > j] - 1 - j
+        after[at] += after[at + 1]
+        own[at] += own[at + 1]
+    left, before = uses.left[of_row].copy(), before + own
+    spare = np.zeros(len(of_row))
+    if uses.due is not None:
+        entry = user[keep], part[keep], row, round_
+        spare = _spare(uses.due, *entry, of_row, of_round, more)
+    elif uses.level is not None:
+        # of a plain answer part * (1 - level of the round / own level), summed
+        top = np.zeros(int(stage.max()) + 1)
+        np.maximum.at(top, stage, uses.level)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            each = np.where(uses.level > 0, 1.0 / uses.level, np.inf)[user[keep]] * part[keep]
+            each = np.add.reduceat(each, begins)
+            later = np.zeros((2, len(of_row)))
+            for j in range(1, int(count.max())):
+                at = (first + count)[count > j] - 1 - j
+                later[:, at] = later[:, at + 1] + np.array([held, each])[:, at + 1]
+            spare = np.fmax(later[0] * (1 - SURE) - top[of_round] * later[1], 0.0)
+    # half of it, since errors and rounding are asked for one by one
+    left, after = left + spare / 2, np.maximum(after - spare / 2, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        lost = np.where(after > SCANT, (before - left) / after, 1.0)
+    lost = np.where(before > left, np.minimum(lost, 1.0), 0.0)
+    np.add.at(found, user[keep], lost[group] * share[keep])
+    return found
+
+
+__all__ = ["Turn", "Uses", "asked_for", "crowded"]
