@@ -44,6 +44,28 @@ def test_the_picture_has_one_kind(saved, tmp_path, capfd):
     assert "a replay" in capfd.readouterr().err
 
 
+def test_several_are_drawn_side_by_side(saved, tmp_path, capfd):
+    paths = []
+    for k, policy in enumerate(("slice", "kueue:half=2h", "condor", "karma:alpha=.5")):
+        paths.append(str(tmp_path / f"{k}.json"))
+        found = fo.replay(INST, None, WANTS, policy=policy)
+        (tmp_path / f"{k}.json").write_text(json.dumps(found.to_dict()))
+    out = tmp_path / "five.svg"
+    assert run(["plot", str(saved), *paths, "-o", str(out)]) == 0
+    drawn = out.read_text()
+    assert all(policy in drawn for policy in ("kai:half=7d,k=1", "kueue:half=2h", "karma"))
+    assert run(["plot", str(saved), str(saved), "-o", str(out)]) == 2
+    assert "each once" in capfd.readouterr().err
+    assert run(["plot", *paths, *paths, "-o", str(out)]) == 2
+    data = json.loads(saved.read_text())
+    data["users"] = {"C": data["users"]["A"]}
+    (tmp_path / "c.json").write_text(json.dumps(data))
+    assert run(["plot", str(saved), str(tmp_path / "c.json"), "-o", str(out)]) == 2
+    (tmp_path / "answer.json").write_text('{"schema": "fairopt/sweep/v1"}')
+    assert run(["plot", str(tmp_path / "answer.json"), str(saved), "-o", str(out)]) == 2
+    assert "fairopt/replay/v1" in capfd.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("change", "match"),
     [

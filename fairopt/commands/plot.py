@@ -33,6 +33,7 @@ class Size(click.ParamType[tuple[float, float]]):
 
 @click.command("plot", context_settings={"max_content_width": 100})
 @click.argument("result")
+@click.argument("others", nargs=-1, metavar="[REPLAY]...")
 @click.option(
     "-o",
     "--output",
@@ -59,14 +60,19 @@ class Size(click.ParamType[tuple[float, float]]):
     "--size", type=Size(), metavar="WxH", help="Width and height in inches, such as 5.2x3.4."
 )
 def command(
-    result: str, path: str, kind: str | None, style: str, size: tuple[float, float] | None
+    result: str,
+    others: tuple[str, ...],
+    path: str,
+    kind: str | None,
+    style: str,
+    size: tuple[float, float] | None,
 ) -> int:
     """Draw the answer, plan, sweep, comparison or replay in the file RESULT ("-" for stdin).
 
     allocation: every resource of every server, filled by user. prices: a heat map. levels: a
     staircase. envy: tasks with what another holds over one's own. frontier, shares, utilisation:
     as for `fairopt sweep --plot`. A comparison has one picture, that of `fairopt compare --plot`,
-    and a replay too: what is owed to each user over time.
+    and a replay too: what is owed to each user over time; several replays are drawn side by side.
     """
     from fairopt.connect import plan_rows
     from fairopt.files import answers
@@ -82,6 +88,9 @@ def command(
     except (ValueError, RecursionError) as error:
         fault = Fault("file", f"text that is not JSON ({error})", "a result in JSON")
         raise BadInput([fault], source) from None
+    if others:
+        _replays(data, source, others, path, kind, style, size)
+        return 0
     schema = data.get("schema", "fairopt/allocation/v1") if isinstance(data, Mapping) else None
     if schema == "fairopt/allocation/v1":
         _fits(kind, ANSWER, "an answer")
@@ -110,6 +119,40 @@ def command(
         wanted = "an answer, a plan, a sweep, a comparison or a replay"
         raise BadInput([Fault("schema", repr(schema), wanted)], source)
     return 0
+
+
+def _replays(
+    data: Any,
+    source: str,
+    others: tuple[str, ...],
+    path: str,
+    kind: str | None,
+    style: str,
+    size: tuple[float, float] | None,
+) -> None:
+    """Draw replays of the same users side by side, each under its policy."""
+    from fairopt.report import plot_debt
+    from fairopt.report.html import replay_data
+
+    if len(others) >= plot_debt.PANELS:
+        wanted = f"at most {plot_debt.PANELS}"
+        raise UsageError(f"plot: found {1 + len(others)} replays; wanted {wanted}")
+    found = [replay_data.checked(replay_data.replay_of(data, source), source)]
+    for name in others:
+        content = storage.read_text(name, storage.MEBIBYTE * 1024, "a replay in JSON")
+        here = storage.source_name(name)
+        found.append(replay_data.checked(replay_data.parsed(content, here), here))
+    _fits(kind, (), "a replay")
+    users = [{one["name"] for one in each["users"]} for each in found]
+    if any(names != users[0] for names in users):
+        raise UsageError("plot: found replays of other users; wanted replays of the same")
+    titles = [each["policy"] for each in found]
+    names = [source, *(storage.source_name(name) for name in others)]
+    if len(set(titles)) < len(titles):
+        titles = [f"{title} ({name})" for title, name in zip(titles, names, strict=True)]
+    if len(set(titles)) < len(titles):
+        raise UsageError("plot: found one replay twice; wanted each once")
+    plot_debt.plot(dict(zip(titles, found, strict=True)), path, style, size)
 
 
 def _fits(kind: str | None, kinds: tuple[str, ...], what: str) -> None:

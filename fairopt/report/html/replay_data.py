@@ -28,6 +28,11 @@ def parsed(content: str, source: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as error:
         fault = Fault("file", f"text that is not JSON ({error})", "a replay in JSON")
         raise BadInput([fault], source) from None
+    return replay_of(data, source)
+
+
+def replay_of(data: Any, source: str) -> Mapping[str, Any]:
+    """The plain data if it is of a replay; else BadInput."""
     if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
         raise BadInput([Fault("schema", "another kind of file", f"the text '{SCHEMA}'")], source)
     return data
@@ -104,4 +109,4 @@ def data_of(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     return {"kind": "replay", **found, "subtitle": slices}
 
 
-__all__ = ["AMOUNTS", "SCHEMA", "checked", "data_of", "parsed"]
+__all__ = ["AMOUNTS", "SCHEMA", "checked", "data_of", "parsed", "replay_of"]
