@@ -18,6 +18,8 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 shutil.rmtree(Path(__file__).parent / "api", ignore_errors=True)  # pages of names that are gone
 
 from facts import facts, mechanisms  # noqa: E402
+from folded import Folded  # noqa: E402
+from sizes import sizes  # noqa: E402
 from sphinx_gallery.sorting import ExplicitOrder  # noqa: E402
 
 from fairopt import __version__  # noqa: E402
@@ -36,17 +38,24 @@ extensions = [
     "sphinx_copybutton",
     "docstrings",
     "command_pages",
+    "folded",
+    "letters",
     "local_mathjax",
 ]
 exclude_patterns = ["_build", "_ext", "gallery/**/*.py", "gallery/*.ipynb", "**/README.txt"]
+exclude_patterns += ["results/*.md"]  # folded into the pages of docs/measured
 templates_path = ["_templates"]
 nitpicky = True
 # types in signatures are for reading; links that must hold are those of the pages
 nitpick_ignore_regex = [("py:.*", ".*")]
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist", "attrs_inline", "substitution"]
-myst_heading_anchors = 4
-myst_substitutions = {**facts(), "mechanisms": mechanisms()}
+myst_heading_anchors = 6
+myst_substitutions = {
+    **facts(),
+    "mechanisms": Folded().relinked(mechanisms(), "choose/notion"),
+    "sizes": sizes(),
+}
 
 html_theme = "furo"
 html_title = "fairopt"

@@ -21,6 +21,7 @@ from fairopt import __version__
 from fairopt.commands import COMMANDS
 from fairopt.commands.lazy import Lazy
 from fairopt.commands.output import to_stderr
+from fairopt.commands.quiet import with_option
 from fairopt.errors import FairoptError, UsageError
 
 EXIT_INTERNAL = 1
@@ -46,6 +47,8 @@ def cli() -> None:
     4 not certified, 5 solver failure, 130 interrupted.
     """
 
+
+with_option(cli)
 
 FIRST = """\
 Three things to try:

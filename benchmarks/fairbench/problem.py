@@ -15,6 +15,10 @@ SCHEMA = "fairbench/v1"
 Floats = np.ndarray
 
 
+class Cannot(Exception):
+    """An entrant's word that it cannot state a problem, and why: counted so, not as a failure."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """Shares s_n = sum of share_k x_k over the columns k of user n; rows use x <= capacity, x >= 0.

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.fairbench.problem import Problem, read
+from benchmarks.fairbench.problem import Cannot, Problem, read
 from benchmarks.peers.worker import named, peak_megabytes
 
 
@@ -66,7 +66,7 @@ def main() -> None:
         return
     try:
         asked(solve, toy(problem.alpha))
-    except NotImplementedError as error:
+    except Cannot as error:
         say({"cannot": str(error)})
         return
     except ImportError as error:
@@ -79,7 +79,7 @@ def main() -> None:
     start = time.perf_counter()
     try:
         tasks, prices = asked(solve, problem)
-    except NotImplementedError as error:
+    except Cannot as error:
         say({"cannot": str(error)})
         return
     except Exception as error:

@@ -81,7 +81,7 @@ def command(
             shown.append("\n".join(bullet + note for note in notes))
         output.to_stdout("\n\n".join(shown))
         if form == "terminal":
-            output.to_stderr("which notion to choose, and why: docs/choose/notion.md")
+            output.remark("which notion to choose, and why: docs/choose/notion.md")
     return 0 if all(compare.accepted(row) for row in table) else 4
 
 

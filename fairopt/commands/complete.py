@@ -9,7 +9,7 @@ import click
 from click.shell_completion import get_completion_class
 
 from fairopt import storage
-from fairopt.commands.output import to_stderr, to_stdout
+from fairopt.commands.output import remark, to_stdout
 from fairopt.errors import UsageError
 
 PLACES = {
@@ -54,5 +54,5 @@ def command(shell: str | None, install: bool) -> int:
     path = place(shell)
     storage.made_folder(path.parent)
     storage.write_text(path, text)
-    to_stderr(f"fairopt: written to {path}; it works in new terminals")
+    remark(f"fairopt: written to {path}; it works in new terminals")
     return 0

@@ -70,5 +70,5 @@ def command(path: str, force: bool) -> int:
     if Path(path).exists() and not force:
         raise UsageError(f"FILE: {path} is there already; --force writes over it")
     storage.write_text(path, MODEL.format(name=path))
-    output.to_stderr(f"wrote {path}; now: fairopt solve {path}")
+    output.remark(f"wrote {path}; now: fairopt solve {path}")
     return 0

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from fairopt.commands.quiet import with_option
+
 
 class Lazy(click.Group):
     """A click group whose commands are rows of a table.
@@ -32,7 +34,7 @@ class Lazy(click.Group):
             return None
         module = importlib.import_module(f"fairopt.commands.{self.table[cmd_name][0]}")
         command: click.Command = module.command
-        return command
+        return with_option(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table: click would import every command for it."""

@@ -74,7 +74,7 @@ def meant(name: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     key, implied = found
     parameters = {**implied, **given}
     flags = "".join(f" --{k.replace('_', '-')} {v}" for k, v in implied.items() if k not in given)
-    output.to_stderr(f"fairopt: {name} is solved as --notion {key}{flags}")
+    output.remark(f"fairopt: {name} is solved as --notion {key}{flags}")
     return key, parameters
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from fairopt import storage
+from fairopt.commands import quiet
 from fairopt.errors import printable
 
 
@@ -37,6 +38,12 @@ def to_stderr(line: str) -> None:
     """Print a message to stderr, if it is open."""
     with suppress(OSError):
         click.echo(printable(line), err=True)
+
+
+def remark(line: str) -> None:
+    """Print to stderr what is good to know; with --quiet it is left out."""
+    if not quiet.asked():
+        to_stderr(line)
 
 
 @contextmanager

@@ -7,12 +7,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
 
+from fairopt.commands import quiet
+
+
+def _looked_at() -> bool:
+    """Whether somebody sees stderr and did not ask for quiet."""
+    return sys.stderr is not None and sys.stderr.isatty() and not quiet.asked()
+
 
 @contextmanager
 def shown(
     what: str, unit: str = "users", left: bool = False
 ) -> Iterator[Callable[[int, int], None] | None]:
-    """A callable (done, of) that moves a bar; None where stderr is no terminal.
+    """A callable (done, of) that moves a bar; None where stderr is no terminal, or --quiet.
 
     Parameters
     ----------
@@ -20,7 +27,7 @@ def shown(
     unit : what is counted, in the plural.
     left : whether to show the time left.
     """
-    if sys.stderr is None or not sys.stderr.isatty():
+    if not _looked_at():
         yield None
         return
     from rich.console import Console
@@ -59,8 +66,8 @@ def shown(
 
 @contextmanager
 def counted(unit: str) -> Iterator[Callable[[int, str], None] | None]:
-    """A callable (done, what is done now) that shows both; None where stderr is no terminal."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    """A callable (done, what is done now) that shows both, or None as above."""
+    if not _looked_at():
         yield None
         return
     from rich.console import Console

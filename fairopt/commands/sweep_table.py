@@ -65,7 +65,8 @@ def out(
     count = sum(row["certified"] for row in found.rows)
     if path not in (None, storage.STDIN) or count < len(found.rows):
         where = f": {path}" if path not in (None, storage.STDIN) else ""
-        output.to_stderr(f"{len(found.rows)} points, {count} certified{where}")
+        say = output.remark if count == len(found.rows) else output.to_stderr
+        say(f"{len(found.rows)} points, {count} certified{where}")
     for line in _reasons(found.rows):
         output.to_stderr(f"  {line}")
 

@@ -4,11 +4,12 @@ import numpy as np
 from scipy.optimize import linprog
 
 from benchmarks.fairbench.levels import lexicographic
+from benchmarks.fairbench.problem import Cannot
 
 
 def solve(problem):
     if not np.isinf(problem.alpha):
-        raise NotImplementedError("linear programs state max-min only")
+        raise Cannot("linear programs state max-min only")
     return lexicographic(problem, maximise)
 
 

@@ -5,11 +5,12 @@ import cvxpy_leximin
 import numpy as np
 
 from benchmarks.fairbench.levels import scaled
+from benchmarks.fairbench.problem import Cannot
 
 
 def solve(problem):
     if not np.isinf(problem.alpha):
-        raise NotImplementedError("states max-min only")
+        raise Cannot("states max-min only")
     rows, share, unit = scaled(problem)
     y = cp.Variable(len(unit), nonneg=True)
     level = np.asarray(share.sum(axis=1)).ravel() / problem.weight

@@ -3,13 +3,14 @@
 import numpy as np
 
 from benchmarks.fairbench.levels import scaled
+from benchmarks.fairbench.problem import Cannot
 
 ROUNDS = 20_000
 
 
 def solve(problem):
     if np.isinf(problem.alpha):
-        raise NotImplementedError("prices of one level only")
+        raise Cannot("prices of one level only")
     rows, share, unit = scaled(problem)
     worth = np.asarray(share.sum(axis=0)).ravel()
     transposed = rows.T.tocsr()

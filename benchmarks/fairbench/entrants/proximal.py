@@ -3,13 +3,14 @@
 import numpy as np
 
 from benchmarks.fairbench.levels import scaled
+from benchmarks.fairbench.problem import Cannot
 
 ROUNDS, RHO = 3000, 1.0
 
 
 def solve(problem):
     if np.isinf(problem.alpha):
-        raise NotImplementedError("has no proximal step for lexicographic max-min")
+        raise Cannot("has no proximal step for lexicographic max-min")
     rows, share, unit = scaled(problem)
     equal = np.asarray(share.sum(axis=1)).ravel()
     of_user, weight = share.multiply(1 / equal[:, None]).tocsr(), problem.weight

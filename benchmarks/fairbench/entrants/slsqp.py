@@ -4,11 +4,12 @@ import numpy as np
 from scipy.optimize import minimize
 
 from benchmarks.fairbench.levels import scaled
+from benchmarks.fairbench.problem import Cannot
 
 
 def solve(problem):
     if np.isinf(problem.alpha):
-        raise NotImplementedError("one smooth objective only")
+        raise Cannot("one smooth objective only")
     rows, share, unit = scaled(problem)
     a, s, alpha = rows.toarray(), share.toarray(), problem.alpha
     start = np.full(len(unit), 1.0)
