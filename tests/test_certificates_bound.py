@@ -318,3 +318,15 @@ def test_floors_of_everybody_are_bounds() -> None:
         assert fo.certify(right).certified
         for wrong in ([[6.001], [1.999]], [[6], [1.999]]):
             assert not fo.certify(right.with_(tasks=wrong)).certified
+
+
+@pytest.mark.parametrize("limit", [1e-3, 1e-4])
+def test_a_user_at_its_limit_may_have_money_beyond_floating_point(limit: float) -> None:
+    """At alpha 100 its money is limit^-99 of a user with one task: e^684, e^912."""
+    inst = fo.Instance([[1], [1]], [[3]], limit=[limit, INF])
+
+    def verdict(x: float) -> str:
+        return fo.certify(fo.Allocation(inst, fo.AlphaFair(100), [[x], [3 - limit]])).verdict
+
+    assert verdict(limit) == verdict(limit * (1 - 1e-12)) == "certified"
+    assert verdict(limit * (1 - 1e-5)) == "refuted"

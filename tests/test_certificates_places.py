@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.trust import kinds
 
-KINDS = ("plain", "scores", "limits", "rules", "modes", "own rules", "free limits")
+KINDS = ("plain", "scores", "limits", "rules", "modes", "own rules", "free limits", "above")
 
 
 def drawn(rng: np.random.Generator, kind: str) -> tuple[fo.Instance, fo.AlphaFair]:
@@ -48,6 +48,8 @@ def drawn(rng: np.random.Generator, kind: str) -> tuple[fo.Instance, fo.AlphaFai
     if kind == "rules":
         inst = kinds.ruled(rng, inst)
         over = "above" if rng.random() < 0.3 else "floor"
+    if kind == "above":  # with limits
+        inst, over = kinds.ruled(rng, inst.replace(limit=most)), "above"
     if kind == "modes":
         inst = kinds.in_modes(rng, inst)
     if kind == "own rules":

@@ -9,7 +9,8 @@ import pytest
 from oracles import draws, nested, spoils
 
 import fairopt as fo
-from fairopt.certificates.rounds import _uses
+from fairopt.certificates.carried import Bounds
+from fairopt.certificates.rounds import Proof, _uses
 from fairopt.certificates.ruled.answer import Ruled
 
 GROUPS = [fo.Group("C1"), fo.Group("C2")]
@@ -257,6 +258,7 @@ def test_what_users_hold_of_rows_and_rules_is_counted_by_hand(criterion: str) ->
         fo.Rule("both", most=8, terms=[fo.Term(users=["a"], times=3), fo.Term(users=["b"])]),
         fo.Rule("apart", least=-1, terms=[fo.Term(users=["a"]), fo.Term(users=["b"], times=-2)]),
         fo.Rule("overrun", most=1, terms=[fo.Term(users=["a"])]),
+        fo.Rule("small", most=1, terms=[fo.Term(users=["b"], times=0.5)]),
     ]
     inst = fo.Instance([[1], [2]], [[4], [8]], users=["a", "b"], rules=rules)
     alloc = fo.Allocation(inst, fo.MaxMin(criterion), [[0.5, 1.5], [0.25, 0.75]])
@@ -275,7 +277,8 @@ def test_what_users_hold_of_rows_and_rules_is_counted_by_hand(criterion: str) ->
     # what brings 2 - 2 nearer to -1 is b's alone
     np.testing.assert_allclose(rows[1, 3], [(0.25, 0.25, 0.25), (0.75, 0.75, 0.75)])
     assert (0, 3) not in rows
-    np.testing.assert_allclose(found.left, [0.75, 0.625, 1 / 7, 1 / 2, 0])
+    np.testing.assert_allclose(found.left, [0.75, 0.625, 1 / 7, 1 / 2, 0, 1])
+    np.testing.assert_allclose(rows[1, 5], [(0.25, 0.25, 0.25), (0.75, 0.75, 0.75)])
 
 
 def test_at_its_limit_a_user_is_stopped_without_prices():
@@ -287,10 +290,12 @@ def test_at_its_limit_a_user_is_stopped_without_prices():
     assert fo.certify(answer.with_(rounds=rounds)).certified
 
 
+@pytest.mark.parametrize("unit", [1e6, 1e-6])
 @pytest.mark.parametrize("part", [1e-2, 2e-6])
-def test_what_is_left_counts_whatever_the_unit_of_tasks(part):
+def test_what_is_left_counts_whatever_the_unit_of_tasks(part, unit):
     quotas = fo.Quotas([fo.Group("g")], {"A": "g"})
-    inst = cards("AB", [4e6, 9e6], placement=[[1, 0], [1, 1]], quotas=quotas)
+    capacity = [4 * unit, 9 * unit]
+    inst = cards("AB", capacity, placement=[[1, 0], [1, 1]], quotas=quotas)
     answer = answered(inst, {})
     assert fo.certify(answer).certified and fo.certify(answer).gap < 1e-12
     rounds = [{**each, "t": each["t"] * (1 - part)} for each in spoils.told(answer)]
@@ -314,3 +319,11 @@ def test_what_is_little_to_one_and_much_to_another_counts(moved):
     assert rounds[-1]["users"] == ("b",)
     rounds[-1]["t"] = tasks[1, 0] / 1e-8
     assert fo.certify(answer.with_(tasks=tasks, rounds=rounds)).certified == (moved == 0)
+
+
+@pytest.mark.parametrize(("off", "short", "more"), [(0.1, 0.0, 1 / 0.9), (0.1, 0.2, 1.2)])
+def test_what_is_off_and_what_is_open_add_up(off, short, more):
+    each = np.array([off]), np.array([short])
+    bounds = Bounds(np.array([0.3]), np.array([0.0]), np.array([0.0]))
+    proof = Proof(np.zeros(1), np.zeros(1), *each, bounds)
+    np.testing.assert_allclose(proof.residual, np.log([1.3 * more]))
