@@ -15,7 +15,7 @@ READERS = {
     "plan": "fairopt verify",
     "sweep": "fairopt report",
     "compare": "fairopt report",
-    "replay": "fairopt report",
+    "replay": "fairopt verify",
 }
 """what reads a saved result, by its schema"""
 
