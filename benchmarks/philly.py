@@ -1,4 +1,4 @@
-"""A public trace under seven policies beside hindsight: Microsoft's Philly, from Sia's artifacts.
+"""A public trace under six policies beside hindsight: Microsoft's Philly, from Sia's artifacts.
 
 The trace (82 thousand jobs of 15 virtual clusters, 2017) is `sia-simulator/traces/philly.csv` of
 github.com/siasosp23/artifacts, with the columns timestamp, duration, num_gpus, gpu_time, cluster.
@@ -35,7 +35,6 @@ POLICIES = (
     "slurm:half=7d",
     "condor:half=7d",
     "karma:alpha=.5",
-    "window:length=7d",
 )
 
 
