@@ -144,12 +144,12 @@ def page(worst: fo.Replay, jobs: Jobs, teams: int, owed: list[str], waited: list
         "",
         "Here jobs wait: those of a virtual cluster run in the order in which they came, on what "
         "it is due in each slice, until",
-        "all have ended. rho is the time from arrival to end over the time alone, times the mean "
-        f"of jobs present over {CARDS:g} cards",
+        "all have ended. rho is the time from arrival to end, over the time alone times the mean "
+        f"number of jobs present a card ({CARDS:g})",
         "where that is above 1.",
         "",
         "| policy | half below | a tenth above | a hundredth above | worst | jobs above 1.05 | "
-        "virtual clusters whose median is | largest median | mean wait (h) | slices | s |",
+        "virtual clusters with a median above 1.05 | largest median | mean wait (h) | slices | s |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
         *waited,
         "",
