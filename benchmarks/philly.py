@@ -1,4 +1,4 @@
-"""A public trace under seven policies beside hindsight: Microsoft's Philly, from Sia's artifacts.
+"""A public trace under six policies beside hindsight: Microsoft's Philly, from Sia's artifacts.
 
 The trace (82 thousand jobs of 15 virtual clusters, 2017) is `sia-simulator/traces/philly.csv` of
 github.com/siasosp23/artifacts, with the columns timestamp, duration, num_gpus, gpu_time, cluster.
@@ -35,7 +35,6 @@ POLICIES = (
     "slurm:half=7d",
     "condor:half=7d",
     "karma:alpha=.5",
-    "window:length=7d",
 )
 
 
@@ -145,12 +144,12 @@ def page(worst: fo.Replay, jobs: Jobs, teams: int, owed: list[str], waited: list
         "",
         "Here jobs wait: those of a virtual cluster run in the order in which they came, on what "
         "it is due in each slice, until",
-        "all have ended. rho is the time from arrival to end over the time alone, times the mean "
-        f"of jobs present over {CARDS:g} cards",
+        "all have ended. rho is the time from arrival to end, over the time alone times the mean "
+        f"number of jobs present a card ({CARDS:g})",
         "where that is above 1.",
         "",
         "| policy | half below | a tenth above | a hundredth above | worst | jobs above 1.05 | "
-        "virtual clusters whose median is | largest median | mean wait (h) | slices | s |",
+        "virtual clusters with a median above 1.05 | largest median | mean wait (h) | slices | s |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
         *waited,
         "",
@@ -158,8 +157,8 @@ def page(worst: fo.Replay, jobs: Jobs, teams: int, owed: list[str], waited: list
         "of a second that stand behind",
         "hours of their own cluster's jobs: first come, first served within a cluster is made up "
         "too, and no policy changes it.",
-        "Few clusters have most jobs, so that the median of all jobs is theirs. `kueue` and `slurm` "
-        "serve in one order here, without",
+        "Few clusters have most jobs, so that the median of all jobs is theirs. `kueue` and "
+        "`slurm` serve in one order here, without",
         "groups: an average and a sum over all use rank users alike.",
         "",
     ]
