@@ -1,11 +1,9 @@
-"""Common parts of `simulate tasks` and `simulate packets`: options, run, tables and JSON."""
+"""Common parts of `simulate tasks` and `simulate packets`: run, tables and JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from fairopt import files, storage
 from fairopt.commands import output, progress, sweep_workers
@@ -16,77 +14,6 @@ if TYPE_CHECKING:
     from fairopt.dynamics.runs import Runs
 
 EXIT_INTERRUPTED = 130
-
-
-def options(function: Callable[..., int]) -> Callable[..., int]:
-    """The options that every simulation of many replications has."""
-    for option in reversed(
-        (
-            whole(
-                "--replications",
-                says="Independent runs; intervals are Student's over them.",
-                default=10,
-            ),
-            click.option(
-                "--seed",
-                type=click.IntRange(min=0),
-                default=0,
-                show_default=True,
-                help="Seed of all that is random; the same seed gives the same bytes.",
-            ),
-            whole(
-                "-j",
-                "--jobs",
-                "workers",
-                says="Number of local processes. The output does not depend on it.",
-                default=1,
-            ),
-            click.option(
-                "--resume",
-                metavar="FILE",
-                help="Keep finished runs in FILE; skip runs that FILE already holds.",
-            ),
-            click.option(
-                "--plot",
-                "picture",
-                metavar="FILE",
-                callback=output.early,
-                help="Draw into FILE (.png, .pdf or .svg).",
-            ),
-            output.as_json,
-            output.out,
-        )
-    ):
-        function = option(function)
-    return function
-
-
-def whole(
-    *names: str, says: str, default: int | None = None, least: int = 1
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """An option that is a whole number, at least `least`; its default is shown if it has one."""
-    shown: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
-    return click.option(*names, type=click.IntRange(min=least), metavar="N", help=says, **shown)
-
-
-def loads_and_rules(rules: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """The options --load and --rule."""
-
-    def decorate(function: Callable[..., int]) -> Callable[..., int]:
-        function = click.option(
-            "--rule", "rules", multiple=True, metavar="NAME", help=f"{rules} May be repeated."
-        )(function)
-        return click.option(
-            "--load",
-            "loads",
-            multiple=True,
-            type=float,
-            metavar="L",
-            help="L = max_j sum_k rho_k a_kj, above 0 and below 1; default the "
-            "model's [dynamics]. May be repeated.",
-        )(function)
-
-    return decorate
 
 
 def setting(problem: files.Model, name: str, given: Any, usual: Any) -> Any:

@@ -9,6 +9,7 @@ import click
 from fairopt import files
 from fairopt.commands import simulate_loads as common
 from fairopt.commands import simulate_markov as exact
+from fairopt.commands import simulate_options as asks
 
 BEST = "best"
 """the claim that is looked for"""
@@ -44,8 +45,8 @@ def amounts(context: click.Context, option: click.Parameter, value: str | None) 
     metavar="RESOURCE=AMOUNT,...",
     help='What it claims; "best" looks for the best lie; default the model or "best".',
 )
-@common.loads_and_rules("drf, pf, bmf, alpha=A or a notion without parameters; default pf.")
-@exact.options
+@asks.loads_and_rules("drf, pf, bmf, alpha=A or a notion without parameters; default pf.")
+@asks.taking(*asks.COMPUTED)
 def command(
     model: str,
     needs: dict[str, float] | None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -10,62 +9,8 @@ import click
 from fairopt import files, storage
 from fairopt.commands import output
 from fairopt.commands import simulate_loads as common
+from fairopt.commands import simulate_options as asks
 from fairopt.errors import UsageError
-
-
-def options(function: Callable[..., int]) -> Callable[..., int]:
-    """How exact, who works, and where the results go."""
-    for option in reversed(
-        (
-            click.option(
-                "--edge",
-                type=float,
-                default=1e-8,
-                show_default=True,
-                help="The box grows until a class is at its edge with at most this chance.",
-            ),
-            click.option(
-                "--flow",
-                type=float,
-                default=1e-8,
-                show_default=True,
-                help="What goes out is what comes in, to this part of it; at most 1e-6.",
-            ),
-            click.option(
-                "--states",
-                "most",
-                type=click.IntRange(min=2),
-                metavar="N",
-                help="Most states of a box, 250 bytes each; default 8,000,000.",
-            ),
-            click.option(
-                "-j",
-                "--jobs",
-                "workers",
-                type=click.IntRange(min=1),
-                default=1,
-                show_default=True,
-                metavar="N",
-                help="Processes here. The output does not depend on it.",
-            ),
-            click.option(
-                "--resume",
-                metavar="FILE",
-                help="Keep finished rows in FILE; skip those it holds already.",
-            ),
-            click.option(
-                "--plot",
-                "picture",
-                metavar="FILE",
-                callback=output.early,
-                help="Draw into FILE (.png, .pdf or .svg).",
-            ),
-            output.as_json,
-            output.out,
-        )
-    ):
-        function = option(function)
-    return function
 
 
 def picture_of(picture: str | None) -> None:
@@ -109,8 +54,8 @@ def leave(
 
 @click.command("markov", context_settings={"max_content_width": 100})
 @click.argument("model")
-@common.loads_and_rules("drf, pf, bmf (default all), alpha=A, or a notion without parameters.")
-@options
+@asks.loads_and_rules("drf, pf, bmf (default all), alpha=A, or a notion without parameters.")
+@asks.taking(*asks.COMPUTED)
 def command(
     model: str,
     loads: tuple[float, ...],

@@ -9,6 +9,7 @@ import click
 from fairopt import files, storage
 from fairopt.commands import output
 from fairopt.commands import simulate_loads as common
+from fairopt.commands import simulate_options as asks
 from fairopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     type=click.Choice(["characterised", "coarse"]),
     help="Offer room for one task, or all that is left of a machine; default both.",
 )
-@common.whole("--frameworks", says="Frameworks of each user; default the model's [dynamics], or 5.")
-@common.whole("--tasks-per-job", says="Tasks of a framework; default the model's, or 20.")
+@asks.whole("--frameworks", says="Frameworks of each user; default the model's [dynamics], or 5.")
+@asks.whole("--tasks-per-job", says="Tasks of a framework; default the model's, or 20.")
 @click.option(
     "--times",
     type=click.Choice(["exponential", "given"]),
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     help="Mean time between arrivals of a user's frameworks; default the model's, or 0: "
     "all are present from the start.",
 )
-@common.options
+@asks.taking(*asks.DRAWN)
 def command(
     model: str,
     schedulers: tuple[str, ...],

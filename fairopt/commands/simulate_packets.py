@@ -9,6 +9,7 @@ import click
 from fairopt import files
 from fairopt.commands import output
 from fairopt.commands import simulate_loads as common
+from fairopt.commands import simulate_options as asks
 
 
 def population(context: click.Context, option: click.Parameter, value: tuple[str, ...]) -> Any:
@@ -38,7 +39,7 @@ def times(context: click.Context, option: click.Parameter, value: tuple[str, ...
 
 @click.command("packets", context_settings={"max_content_width": 100})
 @click.argument("model")
-@common.loads_and_rules("drf (DRFQ), pf, bmf or pf-normalised; default the first three.")
+@asks.loads_and_rules("drf (DRFQ), pf, bmf or pf-normalised; default the first three.")
 @click.option(
     "--fixed",
     multiple=True,
@@ -47,13 +48,13 @@ def times(context: click.Context, option: click.Parameter, value: tuple[str, ...
     help="Simulate N flows of CLASS that never end, and compare their rates with the "
     "fluid ones. May be repeated.",
 )
-@common.whole("--count", "number", says="Flows measured in each run.", default=1000)
-@common.whole("--warmup", says="Flows before the measured ones.", default=100, least=0)
-@common.whole(
+@asks.whole("--count", "number", says="Flows measured in each run.", default=1000)
+@asks.whole("--warmup", says="Flows before the measured ones.", default=100, least=0)
+@asks.whole(
     "--packets-per-flow",
     says="Mean of a flow's geometric size; default the model's [dynamics], or 2000.",
 )
-@common.whole(
+@asks.whole(
     "--window", says="Most packets of a flow in service or in queues; default the model's, or 30."
 )
 @click.option(
@@ -69,7 +70,7 @@ def times(context: click.Context, option: click.Parameter, value: tuple[str, ...
     is_flag=True,
     help="A packet asks all its resources at once instead of one after the other.",
 )
-@common.options
+@asks.taking(*asks.DRAWN)
 def command(
     model: str,
     loads: tuple[float, ...],

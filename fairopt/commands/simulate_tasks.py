@@ -6,15 +6,16 @@ import click
 
 from fairopt import files
 from fairopt.commands import simulate_loads as common
+from fairopt.commands import simulate_options as asks
 
 
 @click.command("tasks", context_settings={"max_content_width": 100})
 @click.argument("model")
-@common.loads_and_rules("drf, pf, bmf (all three by default), or a scheduler of `fairopt fill`.")
-@common.whole("--count", "number", says="Jobs measured in each run.", default=2000)
-@common.whole("--warmup", says="Jobs before the measured ones.", default=200, least=0)
-@common.whole("--tasks-per-job", says="Tasks of a job; default the model's [dynamics], or 500.")
-@common.whole("--units", says="Multiply the pool's capacity by N; default the model's, or 100.")
+@asks.loads_and_rules("drf, pf, bmf (all three by default), or a scheduler of `fairopt fill`.")
+@asks.whole("--count", "number", says="Jobs measured in each run.", default=2000)
+@asks.whole("--warmup", says="Jobs before the measured ones.", default=200, least=0)
+@asks.whole("--tasks-per-job", says="Tasks of a job; default the model's [dynamics], or 500.")
+@asks.whole("--units", says="Multiply the pool's capacity by N; default the model's, or 100.")
 @click.option(
     "--freeze/--no-freeze",
     default=True,
@@ -36,7 +37,7 @@ from fairopt.commands import simulate_loads as common
     metavar="K",
     help="Stages of the Erlang task times; 1 is exponential, more are less variable.",
 )
-@common.options
+@asks.taking(*asks.DRAWN)
 def command(
     model: str,
     loads: tuple[float, ...],

@@ -7,6 +7,7 @@ envy-freeness hold without rules alone, and a `least` in tasks rewards lies, as 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.optimize import linprog
@@ -66,6 +67,8 @@ def none_asks(inst: Instance) -> bool:
 POOL = draws.Small(servers=(1, 1), resources=(1, 2), weight_decades=0.0)
 WITHOUT = Ruled(servers=(1, 1), resources=(1, 2), weight_decades=0.0)
 NO_RULES = Hypothesis("no own rules", no_rules, WITHOUT)
+on_one_pool = partial(stated, source="ours, own rules", draw=POOL, notion=NOTION)
+"""a statement on max-min of dominant shares on one pool"""
 
 
 @stated(
@@ -91,38 +94,29 @@ def _pareto(inst: Instance, seed: int) -> Check:
     return Check.of("pareto-optimal within its rules", gain, NEAR, f"more by {gain:.2g} in all")
 
 
-@stated(
+@on_one_pool(
     name="ours/rules-sharing-incentive",
     words="under max-min of dominant shares on one pool everybody runs at least what its part of "
     "the pool would let it",
-    source="ours, own rules",
-    draw=POOL,
     hypotheses=(NO_RULES,),
-    notion=NOTION,
 )
 def _sharing(inst: Instance, seed: int) -> Check:
     return properties.sharing_incentive(certified(inst, NOTION))
 
 
-@stated(
+@on_one_pool(
     name="ours/rules-envy-free",
     words="under max-min of dominant shares on one pool nobody prefers what another holds",
-    source="ours, own rules",
-    draw=POOL,
     hypotheses=(NO_RULES,),
-    notion=NOTION,
 )
 def _envy(inst: Instance, seed: int) -> Check:
     return properties.envy_free(certified(inst, NOTION))
 
 
-@stated(
+@on_one_pool(
     name="ours/rules-strategy-proof",
     words="under max-min of dominant shares on one pool no lie about demand lets anybody run more",
-    source="ours, own rules",
-    draw=POOL,
     hypotheses=(Hypothesis("no rule asks for tasks", none_asks, WITHOUT),),
-    notion=NOTION,
 )
 def _lies(inst: Instance, seed: int) -> Check:
     certified(inst, NOTION)

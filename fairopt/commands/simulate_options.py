@@ -1,0 +1,107 @@
+"""The options of the kinds of `fairopt simulate`, one table: a kind names those that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from fairopt.commands import output
+
+Command = Callable[..., int]
+Option = Callable[[Command], Command]
+
+
+def whole(*names: str, says: str, default: int | None = None, least: int = 1) -> Option:
+    """An option that is a whole number, at least `least`; its default is shown if it has one."""
+    shown: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
+    return click.option(*names, type=click.IntRange(min=least), metavar="N", help=says, **shown)
+
+
+def number(name: str, default: float, says: str) -> Option:
+    """An option that is any number; its default is shown."""
+    return click.option(name, type=float, default=default, show_default=True, help=says)
+
+
+OPTIONS: dict[str, Option] = {
+    "load": click.option(
+        "--load",
+        "loads",
+        multiple=True,
+        type=float,
+        metavar="L",
+        help="L = max_j sum_k rho_k a_kj, above 0 and below 1; default the "
+        "model's [dynamics]. May be repeated.",
+    ),
+    "edge": number(
+        "--edge", 1e-8, "The box grows until a class is at its edge with at most this chance."
+    ),
+    "flow": number(
+        "--flow", 1e-8, "What goes out is what comes in, to this part of it; at most 1e-6."
+    ),
+    "states": whole(
+        "--states",
+        "most",
+        says="Most states of a box, 250 bytes each; default 8,000,000.",
+        least=2,
+    ),
+    "replications": whole(
+        "--replications", says="Independent runs; intervals are Student's over them.", default=10
+    ),
+    "seed": click.option(
+        "--seed",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Seed of all that is random; the same seed gives the same bytes.",
+    ),
+    "jobs": whole(
+        "-j",
+        "--jobs",
+        "workers",
+        says="Number of local processes. The output does not depend on it.",
+        default=1,
+    ),
+    "resume": click.option(
+        "--resume",
+        metavar="FILE",
+        help="Keep what is done in FILE; skip what FILE already holds.",
+    ),
+    "plot": click.option(
+        "--plot",
+        "picture",
+        metavar="FILE",
+        callback=output.early,
+        help="Draw into FILE (.png, .pdf or .svg).",
+    ),
+    "json": output.as_json,
+    "out": output.out,
+}
+DRAWN = ("replications", "seed", "jobs", "resume", "plot", "json", "out")
+"""of what is drawn, run after run"""
+COMPUTED = ("edge", "flow", "states", "jobs", "resume", "plot", "json", "out")
+"""of what is computed from a law, and not drawn"""
+
+
+def taking(*names: str) -> Option:
+    """A decorator: the command takes these rows of OPTIONS, in this order."""
+
+    def decorate(function: Command) -> Command:
+        for name in reversed(names):
+            function = OPTIONS[name](function)
+        return function
+
+    return decorate
+
+
+def loads_and_rules(rules: str) -> Option:
+    """--load and --rule; `rules` says which a kind knows."""
+
+    def decorate(function: Command) -> Command:
+        rule = click.option(
+            "--rule", "rules", multiple=True, metavar="NAME", help=f"{rules} May be repeated."
+        )
+        return OPTIONS["load"](rule(function))
+
+    return decorate
