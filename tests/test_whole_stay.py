@@ -10,6 +10,7 @@ from fractions import Fraction
 import pytest
 
 from fairopt.whole.proof import staying
+from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Row, problem
 from fairopt.whole.stay import keep
 
@@ -121,3 +122,33 @@ def test_too_few_of_somebody_is_said():
     assert any("has" in words for words in staying.judge(question, nodes, prices).wrong) or all(
         m > f for m, f in zip(question.problem.totals(nodes), floor, strict=True)
     )
+
+
+def test_a_task_worth_more_moves_than_ten_is_proved():
+    """A task that runs on one node alone, where 24 run that must go: none of them can stay."""
+    takes = {"a": Fraction(1)}
+    whole = {"a": Fraction(24)}
+    rows = [
+        Row("here", 1, whole, ((0, "", takes, None), (1, "", whole, None))),
+        Row("there", 1, whole, ((0, "", takes, None),)),
+    ]
+    own = problem(["small", "large"], rows, [Fraction(0)] * 2, [24, 1], [1, 1])
+    question = staying.staying(own, [[{0: 24}], [{}]], [24, 1], [1, 1])
+    nodes, prices = keep(question, [[{1: 1}], [{0: 24}]])
+    found = staying.judge(question, nodes, prices)
+    assert (found.kept, found.most, found.held) == (0, 0, 24)
+    assert found.proved
+
+
+def test_tasks_that_stay_are_the_last_to_be_taken_away():
+    rows = [Row("node", 2, {"a": Fraction(6)}, ((0, "", {"a": Fraction(1)}, None),))]
+    own = problem(["u"], rows, [Fraction(0)], [7], [1])
+    question = staying.staying(own, [[{0: 4}, {}]], [7], [1])
+    stays = next(
+        (j, tuple(4 if kind.bonus else 2 for kind in c.kinds))
+        for j, c in enumerate(question.problem.classes)
+        if any(kind.bonus for kind in c.kinds)
+    )
+    placed = Placement(question.problem, [(stays[0], 1, stays[1]), (1 - stays[0], 1, (6,))])
+    placed.trim([5])
+    assert question.kept(placed.nodes()) == 4

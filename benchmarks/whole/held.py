@@ -31,7 +31,7 @@ _FIRST = 10_000
 """the first seed of the small problems"""
 _TOGETHER = 100
 """spoiled proofs that are one line of the journal"""
-_SECONDS = 60.0
+_SECONDS = 10.0
 """of the exact program, and of our levels"""
 
 

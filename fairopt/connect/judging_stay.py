@@ -9,7 +9,6 @@ from fairopt.connect.plan_rows import Rows
 from fairopt.instance.reading import known_keys, shown, table
 from fairopt.whole.proof import certificate, staying
 from fairopt.whole.proof.answer import Asked
-from fairopt.whole.proof.problem import Problem
 from fairopt.whole.proof.staying import Stays
 
 _KEYS = ("within", "held", "floor", "cost", "kept", "running", "most", "prices")
@@ -78,7 +77,7 @@ def judge_stay(
     ).prices[0]
     faults.stop()
     nodes = [
-        (c, 1, _split(question.problem, c, placed[j][i]))
+        (c, 1, staying.by_kind(question.problem, c, placed[j][i]))
         for c, which in enumerate(question.members)
         for j, i in which
     ]
@@ -87,13 +86,3 @@ def judge_stay(
         if told.get(key) != x:
             wrong.append(f"stay.{key}: {shown(told.get(key))}, where it is {x}")
     return found, [*found.wrong, *wrong]
-
-
-def _split(problem: Problem, c: int, by_user: Mapping[int, int]) -> tuple[int, ...]:
-    left = dict(by_user)
-    found = []
-    for kind in problem.classes[c].kinds:
-        m = min(left.get(kind.user, 0), kind.most)
-        left[kind.user] = left.get(kind.user, 0) - m
-        found.append(m)
-    return tuple(found)

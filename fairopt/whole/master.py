@@ -18,7 +18,7 @@ from time import monotonic
 import numpy as np
 
 from fairopt.instance import Floats
-from fairopt.whole.patterns import Sack, quiet, sacks
+from fairopt.whole.patterns import SHORT, Sack, quiet, sacks
 from fairopt.whole.proof.certificate import Prices
 from fairopt.whole.proof.problem import Problem, Tasks
 
@@ -32,6 +32,8 @@ _PROGRESS, _STALLED = 1e-5, 25
 """the program ends when its value moved by no such part in so many rounds"""
 _SHARE = 0.4
 """part of the seconds that are left for one program"""
+_SETTLING = 12
+"""most rounds at the program's own prices in which every class is searched to its end"""
 _OLD = 0.6
 """weight of the best prices so far beside the newest ones"""
 
@@ -140,16 +142,20 @@ class Master:
             self._column(rent - self._bonus(j, tasks), self.inf, entries)
         self.have = len(self.pool.columns)
 
+    def _run(self) -> None:
+        """The program over all patterns of the pool, and its prices."""
+        self._take_new()
+        self.model.run()
+        self.value = float(self.model.getInfo().objective_function_value)
+        dual = np.array(self.model.getSolution().row_dual)
+        self.pi, self.sigma = np.maximum(dual[: self.users], 0), -dual[self.users :]
+
     def solve(self, clock: Clock, told: Callable[[str], None] | None = None) -> Master:
         """Add patterns until none is worth more than its node costs, or the time is over."""
         rounds, before, slow = 0, np.inf, 0
         half = Clock(None if clock.end is None else clock.left() * _SHARE)
         while True:
-            self._take_new()
-            self.model.run()
-            self.value = float(self.model.getInfo().objective_function_value)
-            dual = np.array(self.model.getSolution().row_dual)
-            self.pi, self.sigma = np.maximum(dual[: self.users], 0), -dual[self.users :]
+            self._run()
             capped = np.minimum(self.pi, self.goal.cost)
             new = self._price(capped if self.kept is None else self._mixed(capped))
             if not new and self.kept is not None:
@@ -163,11 +169,26 @@ class Master:
             if not new or close or slow >= _STALLED or rounds >= _ROUNDS or half.over:
                 return self
 
+    def settle(self, branches: int, clock: Clock) -> Master:
+        """Go on at the program's own prices, each class searched as far as `branches` go.
+
+        Prices that are smoothed leave a gap where many are right: the program's own close it.
+        """
+        for _ in range(_SETTLING):
+            if clock.over or not self._price(np.minimum(self.pi, self.goal.cost), branches):
+                break
+            self._run()
+        return self
+
+    def missing(self) -> float:
+        """Tasks that the program leaves short."""
+        return float(sum(list(self.model.getSolution().col_value)[: self.users]))
+
     def used(self) -> list[float]:
         """How often each pattern of the pool is used."""
         return list(self.model.getSolution().col_value)[self.first :]
 
-    def _price(self, pi: Floats) -> int:
+    def _price(self, pi: Floats, branches: int = SHORT) -> int:
         """The best pattern of each class at these prices; how many of them are new."""
         goal = self.goal
         prices, scale = self._whole(pi)
@@ -176,7 +197,7 @@ class Master:
             if sack is None:
                 continue
             own = self.problem.classes[j]
-            top, tasks = sack.best(prices.items(self.problem, j))
+            top, tasks = sack.best(prices.items(self.problem, j), branches)
             rent = goal.rent[j] if goal.rent else 0.0
             worth += own.count * max(0, top - int(rent * scale))
             held = own.by_user(tasks)

@@ -130,12 +130,16 @@ class Placement:
             self.group[g] = (j, there, tasks, own.left(tasks))
 
     def drop(self, n: int, many: int) -> None:
-        """Take `many` tasks of user n away, from the nodes with least room left first."""
+        """Take `many` tasks of user n away, from the nodes with least room left first.
+
+        Those that run where they did (kinds with a bonus) are the last to go.
+        """
         order = sorted(range(len(self.group)), key=self._free)
-        for g in order:
+        for g, kept in [(g, kept) for kept in (False, True) for g in order]:
+            own = self.problem.classes[self.group[g][0]].kinds
             for k in self.at[self.group[g][0]].get(n, ()):
-                j, there, held, _ = self.group[g]
-                if many == 0 or not held[k]:
+                _, there, held, _ = self.group[g]
+                if many == 0 or not held[k] or bool(own[k].bonus) != kept:
                     continue
                 full, part = divmod(min(many, held[k] * there), held[k])
                 for count, tasks in ((full, held[k]), (1, part)):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from fairopt.whole.proof.certificate import Prices, too_little
 from fairopt.whole.proof.placement import Nodes
-from fairopt.whole.proof.problem import Kind, NodeClass, Problem
+from fairopt.whole.proof.problem import Kind, NodeClass, Problem, Tasks
 from fairopt.whole.proof.search import LIMIT
 
 Held = Sequence[Sequence[Mapping[int, int]]]
@@ -83,6 +83,17 @@ def staying(plain: Problem, held: Held, floor: Sequence[int], cost: Sequence[int
         members.append(tuple((j, i) for i in which))
     problem = Problem(plain.users, tuple(classes), plain.due, plain.asked, plain.gang)
     return Staying(problem, tuple(floor), tuple(cost), tuple(members))
+
+
+def by_kind(problem: Problem, j: int, by_user: Mapping[int, int]) -> Tasks:
+    """Numbers by kind of a node of a class of the question: what can stay first."""
+    left = dict(by_user)
+    found = []
+    for kind in problem.classes[j].kinds:
+        m = min(left.get(kind.user, 0), kind.most)
+        left[kind.user] = left.get(kind.user, 0) - m
+        found.append(m)
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,190 @@
+"""Nodes filled again, one by one, while the others stay as they are: for what stays.
+
+All nodes at once where there are not too many, else some at a time.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+
+import numpy as np
+
+from fairopt.whole.integer import Limits
+from fairopt.whole.master import Clock, Pool
+from fairopt.whole.patterns import quiet
+from fairopt.whole.proof.placement import Placement
+from fairopt.whole.proof.problem import Problem, Tasks
+from fairopt.whole.proof.staying import Staying, by_kind
+
+_MOST = 60_000
+"""most numbers of tasks on single nodes for which all nodes are one program"""
+_SOME = 30
+"""nodes that are filled again at a time"""
+_SHARE = 0.75
+"""part of the seconds that are left for all nodes at once"""
+
+
+def trimmed(question: Staying, found: Placement) -> Placement:
+    """Nobody above what it asks; a task more than the floor stays only where it ran."""
+    found.trim(question.problem.asked)
+    return found
+
+
+def every(
+    question: Staying, pool: Pool, limits: Limits, clock: Clock, begin: Placement
+) -> Placement | None:
+    """All nodes at once, one by one, where there are not too many."""
+    problem = question.problem
+    nodes = [(j, tasks) for j, count, tasks in begin.nodes() for _ in range(count)]
+    if sum(len(tasks) for _, tasks in nodes) > _MOST:
+        return None
+    found = _refilled(
+        problem, nodes, question.floor, problem.asked, limits.nodes, clock.left() * _SHARE
+    )
+    if found is None:
+        return None
+    pairs = zip(nodes, found, strict=True)
+    return trimmed(question, Placement(problem, ((j, 1, tasks) for (j, _), tasks in pairs)))
+
+
+def some(
+    question: Staying,
+    pool: Pool,
+    limits: Limits,
+    clock: Clock,
+    begin: Placement,
+    rounds: int,
+    seed: int,
+) -> Placement:
+    """Some nodes at a time filled again, one by one, while the others stay as they are.
+
+    Half of them lose something that runs there, or may hold somebody who is short; half are drawn,
+    alike for a seed. It may begin with some users short of their floors. What nodes were filled
+    with is added to the pool.
+    """
+    problem = question.problem
+    draw = random.Random(seed)
+    nodes = [(j, tasks) for j, count, tasks in begin.nodes() for _ in range(count)]
+    total = list(begin.total)
+    for _ in range(rounds):
+        if clock.over:
+            break
+        missing = [n for n, f in enumerate(question.floor) if total[n] < f]
+        lost = [
+            sum(
+                kind.bonus * max(0, kind.most - problem.classes[j].by_user(tasks).get(kind.user, 0))
+                for kind in problem.classes[j].kinds
+                if kind.bonus
+            )
+            for j, tasks in nodes
+        ]
+        if not any(lost) and not missing:
+            break
+        if missing:  # nodes on which somebody may run who is short
+            worst = [
+                k
+                for k, (j, _) in enumerate(nodes)
+                if any(kind.user in missing for kind in problem.classes[j].kinds)
+            ]
+        else:
+            worst = [k for k in range(len(nodes)) if lost[k]]
+        size = 2 * _SOME if missing else _SOME
+        some = set(draw.sample(worst, min(len(worst), size if missing else size // 2)))
+        others = [k for k in range(len(nodes)) if k not in some]
+        some |= set(draw.sample(others, min(len(others), size - len(some))))
+        chosen = sorted(some)
+        mine = problem.totals((nodes[k][0], 1, nodes[k][1]) for k in chosen)
+        rest = [t - m for t, m in zip(total, mine, strict=True)]
+        need = [max(0, f - r) for f, r in zip(question.floor, rest, strict=True)]
+        most = [max(0, a - r) for a, r in zip(problem.asked, rest, strict=True)]
+        here = [nodes[k] for k in chosen]
+        seconds = math.inf if clock.end is None else min(8.0, clock.left())
+        found = _refilled(problem, here, need, most, limits.nodes // 40, seconds)
+        if found is None:
+            continue
+        now = problem.totals((j, 1, tasks) for (j, _), tasks in zip(here, found, strict=True))
+        for k, tasks in zip(chosen, found, strict=True):
+            nodes[k] = (nodes[k][0], tasks)
+            j = nodes[k][0]
+            pool.add(j, by_kind(problem, j, problem.classes[j].by_user(tasks)))
+        total = [r + m for r, m in zip(rest, now, strict=True)]
+    return trimmed(question, Placement(problem, ((j, 1, tasks) for j, tasks in nodes)))
+
+
+def _refilled(
+    problem: Problem,
+    here: Sequence[tuple[int, Tasks]],
+    need: Sequence[int],
+    most: Sequence[int],
+    branches: int,
+    seconds: float,
+) -> list[Tasks] | None:
+    """Whole numbers of tasks on these nodes: fewest below `need` of each user, then most kept."""
+    import highspy
+
+    users, size = len(problem.users), len(problem.classes[0].room)
+    cost: list[float] = []
+    upper: list[float] = []
+    index: list[int] = []
+    value: list[float] = []
+    first: list[float] = []
+    starts = [0]
+    for place, (j, tasks) in enumerate(here):
+        own = problem.classes[j]
+        for kind, m in zip(own.kinds, by_kind(problem, j, own.by_user(tasks)), strict=True):
+            cost.append(-float(kind.bonus))
+            upper.append(float(kind.most))
+            first.append(float(m))
+            index.append(kind.user)
+            value.append(1.0)
+            for r, x in enumerate(kind.need):
+                if x:
+                    index.append(users + place * size + r)
+                    value.append(x / own.room[r])
+            starts.append(len(index))
+    total = problem.totals((j, 1, tasks) for j, tasks in here)
+    top = max((kind.bonus for j, _ in here for kind in problem.classes[j].kinds), default=1)
+    for n, low in enumerate(need):
+        cost.append(1000.0 * max(top, 1))
+        upper.append(float(low))
+        first.append(float(max(0, low - total[n])))
+        index.append(n)
+        value.append(1.0)
+        starts.append(len(index))
+    inf = highspy.kHighsInf
+    program = highspy.HighsLp()
+    rooms = len(here) * size
+    program.num_col_, program.num_row_ = len(cost), users + rooms
+    program.col_cost_, program.col_lower_ = np.array(cost), np.zeros(len(cost))
+    program.col_upper_ = np.array(upper)
+    program.row_lower_ = np.array([*map(float, need), *[-inf] * rooms])
+    over = [float(max(a, t)) for a, t in zip(most, total, strict=True)]
+    program.row_upper_ = np.array([*over, *[1.0] * rooms])
+    program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    program.a_matrix_.start_ = np.array(starts, np.int32)
+    program.a_matrix_.index_ = np.array(index, np.int32)
+    program.a_matrix_.value_ = np.array(value)
+    program.integrality_ = [highspy.HighsVarType.kInteger] * len(cost)
+    model = quiet(mip_max_nodes=branches, mip_rel_gap=0.0, mip_abs_gap=0.5)
+    if math.isfinite(seconds):
+        model.setOptionValue("time_limit", max(0.5, seconds))
+    model.passModel(program)
+    solution = highspy.HighsSolution()
+    solution.col_value = first
+    model.setSolution(solution)
+    model.run()
+    if model.getInfo().primal_solution_status != 2:
+        return None
+    found: list[Tasks] = []
+    at = 0
+    values = list(model.getSolution().col_value)
+    for j, _ in here:
+        own = problem.classes[j]
+        filled = tuple(round(x) for x in values[at : at + len(own.kinds)])
+        at += len(own.kinds)
+        if not own.fits(filled):  # a tolerance of the program
+            return None
+        found.append(filled)
+    return found
