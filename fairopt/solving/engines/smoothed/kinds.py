@@ -1,7 +1,7 @@
 """Who is what at present prices: users of one server, of ties many share, of ties few share.
 
-Told anew whenever tau has fallen by `AGAIN`. A pair is near if its logarithm of cost is within
-REACH tau of the user's cheapest: far pairs hold less than rounding until the next telling.
+Told anew whenever tau has fallen by `AGAIN`. A pair is near if its logarithm of cost is within REACH
+tau of the user's cheapest: far pairs hold less than rounding until the next telling.
 """
 
 from __future__ import annotations
@@ -60,15 +60,20 @@ class Kinds:
         self.users, self.tau, self.wary = users, tau, wary
         self.sharp_at: Ints
         self.sharp: Sharp
+        self.smooth: Smooth
+        self.probe: Smooth
         self.settled_at, self.settled = _settled(old, prices.all, tau)
         lam, rest = prices.all, np.arange(len(users))
         part, part_mu = users, mu
         if len(self.settled_at):
+            part_mu = None  # with limits nobody is settled
             rest = np.delete(rest, self.settled_at)
-            part, part_mu = users.some(rest), None  # with limits nobody is settled
+            same = old is not None and np.array_equal(rest, old.rest)
+            part = old.part if old is not None and same else users.some(rest)
+        self.rest, self.part = rest, part
         found = told(part, lam, tau, part_mu)
         near, few = found.near, rarely_shared(found.money, found.squares, lam, tau)
-        in_reach = near.sum(axis=1)
+        in_reach = near @ np.ones(near.shape[1], np.float32)  # a sum along short rows is slow
         sharp = np.zeros(len(part), bool)
         if inverse is not None:
             sharp = swaying_of(part, found, few, lam, tau, part_mu, inverse, wary)
@@ -86,10 +91,18 @@ class Kinds:
             self._settle(lam)
         many = np.flatnonzero((in_reach > 1) & ~sharp)
         self.smooth_at = rest[many]
+        if old is not None and mu is None and old.smooth_is(self.smooth_at, near[many]):
+            self.smooth, self.probe = old.smooth, old.probe
+            return
         smooth, mu = part.some(many, near[many]), None if mu is None else mu[self.smooth_at]
         self.smooth = Smooth(smooth, mu)
         every = slice(None, None, max(1, len(many) // PROBE))
         self.probe = Smooth(smooth.some(every), None if mu is None else mu[every])
+
+    def smooth_is(self, at: Ints, near: Bools) -> bool:
+        """Whether these are the smooth users, with these servers near."""
+        same = np.array_equal(at, self.smooth_at)
+        return same and np.array_equal(near, self.smooth.users.eligible)
 
     def _sharp(self, near: Bools, mu: Floats | None, old: Kinds | None) -> Sharp:
         at = self.sharp_at
@@ -104,7 +117,7 @@ class Kinds:
         """All users of one server are known to be, at these prices."""
         at = np.concatenate([self.settled_at, self.single_at])
         server = np.concatenate([self.settled.server, self.single.server])
-        order = np.argsort(at)
+        order = np.argsort(at, kind="stable")  # two runs, merged
         at, server = at[order], server[order]
         self.settled_at, self.single_at = at, at[:0]
         self.settled = Single(self.users.some(at), server, len(lam), lam, self.tau)
@@ -112,7 +125,7 @@ class Kinds:
 
     def sums(self, prices: Prices, tau: float) -> Sums:
         """Sums of the smooth users and of those of one server."""
-        total = self.smooth.sums(prices, tau)
+        total = smooth_sums(self.smooth, prices, tau)
         for single in (self.settled, self.single):
             if len(single.users):
                 total.add(single.sums(prices.all))
@@ -125,8 +138,8 @@ class Kinds:
                 self.smooth.split(chunk, prices, tau)  # mu at the new prices
         return Kinds(self.users, prices, tau, self.limit_prices(prices), self, inverse, self.wary)
 
-    def _singles(self) -> list[tuple[Ints, Single]]:
-        return [(self.settled_at, self.settled), (self.single_at, self.single)]
+    def _singles(self) -> tuple[tuple[Ints, Single], ...]:
+        return (self.settled_at, self.settled), (self.single_at, self.single)
 
     @property
     def smooth_users(self) -> int:
@@ -157,6 +170,16 @@ class Kinds:
         found[self.smooth_at] = self.smooth.tasks(prices, tau)
         found[self.sharp_at] = self.sharp.x
         return found
+
+
+def smooth_sums(smooth: Smooth, prices: Prices, tau: float) -> Sums:
+    """The sums of smooth users, by compiled loops where they are (`passes`)."""
+    users = smooth.users
+    if not users.compiled or users.log_score is not None or smooth.mu is not None:
+        return smooth.sums(prices, tau)
+    from fairopt.solving.engines.smoothed import passes  # which loads the compiler
+
+    return passes.summed(users, prices, tau, REACH, np.zeros(0, np.int64))
 
 
 def settles(users: Users) -> bool:
