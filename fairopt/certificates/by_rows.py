@@ -69,11 +69,8 @@ def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:
         return None
     number = np.full(len(wanted.rows), -1)
     number[shared] = np.arange(size)
-    if size < len(wanted.rows):
-        on = number[wanted.row] >= 0
-        a = _Rows(number[wanted.row[on]], wanted.each[on], wanted.entry[on], size, held)
-    else:
-        a = _Rows(wanted.row, wanted.each, wanted.entry, size, held)
+    on = slice(None) if size == len(wanted.rows) else number[wanted.row] >= 0
+    a = _Rows(number[wanted.row[on]], wanted.each[on], wanted.entry[on], size, held)
     tied, bend, part = n >= 0, wanted.bend, wanted.part
     own = np.where(tied, n, 0)
     whole = np.bincount(n[tied], part[tied], users)

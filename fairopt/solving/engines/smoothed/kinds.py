@@ -1,7 +1,7 @@
 """Who is what at present prices: users of one server, of ties many share, of ties few share.
 
-Told anew whenever tau has fallen by `AGAIN`. A pair is near if its logarithm of cost is within REACH
-tau of the user's cheapest: far pairs hold less than rounding until the next telling.
+Told anew whenever tau has fallen by `AGAIN`. A pair is near if its logarithm of cost is within
+REACH tau of the user's cheapest: far pairs hold less than rounding until the next telling.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import Single
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
 from fairopt.solving.engines.smoothed.sway import swaying
+from fairopt.solving.engines.smoothed.ties import SAME, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.users import Users
 
 REACH = 60.0
@@ -24,13 +25,11 @@ CLOSE = 60.0
 """a user may be sharp if two servers are within this of its cheapest"""
 SHARED = 3.0
 """a user shares a tie if both servers are within this of its cheapest"""
-MANY = 6.0
-"""users of like money that must share a tie, for it to be smooth"""
 APART = 0.01
 """difference of logarithms of scores that counts as one"""
-SAME, ROUNDED = 100.0, 1e-7
-"""windows within which prices of servers are equal in the end, and tau below which the curvature is
-not known to the digits that would tell who sways such a tie"""
+ROUNDED = 1e-7
+"""tau below which the curvature is not known to the digits that would tell who sways a tie of
+servers that are equally dear in the end"""
 GROWN = 0.3
 """users of one server new since the others were settled, as a part of those, with whom all are
 settled anew"""
@@ -60,6 +59,8 @@ class Kinds:
         self.users, self.tau, self.wary = users, tau, wary
         self.sharp_at: Ints
         self.sharp: Sharp
+        self.rest: Ints
+        self.part: Users
         self.smooth: Smooth
         self.probe: Smooth
         self.settled_at, self.settled = _settled(old, prices.all, tau)
@@ -275,30 +276,3 @@ def swaying_of(
     sharp = swaying(users, found.close, found.log_least, ties, lam, mu, tau, inverse)
     sharp &= ~found.held | (found.near.sum(axis=1) > 2)
     return sharp
-
-
-def rarely_shared(money: Floats, squares: Floats, lam: Floats, tau: float) -> Bools:
-    """(I, I) which ties few users of like money share, but for those of servers equally dear.
-
-    Their prices differ by so many windows, which stay as many while tau falls: such a tie never
-    becomes a step.
-    """
-    few: Bools = money**2 / np.maximum(squares, 1e-300) < MANY
-    np.fill_diagonal(few, False)
-    label = grouped(lam, ~few, tau, SAME)
-    found: Bools = few & (label[:, None] != label)
-    return found
-
-
-def grouped(lam: Floats, joined: Bools, tau: float, windows: float) -> Ints:
-    """(I,) number of the group of each server: joined (I, I), with prices within some windows.
-
-    A base far from the prices would cost the differences their digits.
-    """
-    apart = np.abs(lam[:, None] - lam).max(axis=2) / lam.max(axis=1)
-    joined = joined & (apart < windows * tau)
-    label = np.arange(len(joined))
-    for i, k in zip(*np.nonzero(np.tril(joined, -1)), strict=True):
-        label[label == label[i]] = label[k]
-    found: Ints = np.unique(label, return_inverse=True)[1]
-    return found
