@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from fairopt import fast
 from fairopt.certificates import by_rows as module
 from fairopt.certificates.by_rows import Missing, by_rows
 
@@ -139,3 +140,48 @@ def test_no_minutes_for_what_no_other_method_finds_better() -> None:
     alloc = fo.solve(one_light(1e-30), fo.ProportionalFair(), uncertified="return")
     assert not alloc.certificate.certified
     assert {step["step"] for step in alloc.steps} <= {"interior", "nearby", "polish"}
+
+
+@pytest.mark.skipif(not fast.available(), reason="numba is not installed")
+def test_a_compiled_step_is_the_same(monkeypatch):
+    rng = np.random.default_rng(12)
+    for size in (40, 400):
+        wanted = system(rng, size, 0.0)
+        plain = by_rows(wanted)
+        monkeypatch.setenv(fast.CHOICE, "1")
+        assert module.kernels.applies(wanted.owner, wanted.each)
+        loops = by_rows(wanted)
+        monkeypatch.delenv(fast.CHOICE)
+        assert not module.kernels.applies(wanted.owner, wanted.each)  # too little to do
+        assert plain is not None and loops is not None
+        for one, other in zip(plain, loops, strict=True):
+            np.testing.assert_allclose(other, one, atol=1e-12)
+        for left, other in zip(missed(wanted, plain), missed(wanted, loops), strict=True):
+            assert np.abs(other).max() < 1e-14 * size + 10 * np.abs(left).max()
+
+
+def test_loops_sum_up_what_matrices_do():
+    """The loops as plain Python, beside A and V as matrices."""
+    rng = np.random.default_rng(13)
+    wanted = system(rng, 30, 0.0)
+    held, users, rows = len(wanted.owner), len(wanted.miss), len(wanted.rows)
+    a = np.zeros((rows, held))
+    a[wanted.row, wanted.each] = wanted.entry
+    apart, ratio = rng.random(held) * (rng.random(held) < 0.5), rng.random(held)
+    together = rng.normal(size=users) * (np.arange(users) % 3 > 0)
+    v = np.zeros((rows, users))
+    np.add.at(v.T, wanted.owner, (a * ratio).T)
+    found = np.zeros((rows, rows))
+    module.kernels._squares(
+        wanted.row, wanted.each, wanted.entry, wanted.owner, apart, ratio, together, found
+    )
+    np.testing.assert_allclose(found, (a * apart) @ a.T + (v * together) @ v.T, atol=1e-13)
+
+
+def test_flows_and_disorder_are_left_to_matrices(monkeypatch):
+    monkeypatch.setenv(fast.CHOICE, "1")
+    owner, each = np.array([0, 0, 1]), np.array([0, 1, 2])
+    assert module.kernels.applies(owner, each) == fast.available()
+    assert not module.kernels.applies(np.array([0, 1, -1]), each)
+    assert not module.kernels.applies(np.array([1, 0, 2]), each)
+    assert not module.kernels.applies(owner, each[::-1])

@@ -98,3 +98,20 @@ def test_an_answer_says_and_does_what_was_chosen(monkeypatch):
         tasks.append(found.point.x)
     assert tasks[1].tobytes() == tasks[2].tobytes()
     np.testing.assert_allclose(tasks[1].sum(axis=1), tasks[0].sum(axis=1), rtol=1e-8)
+
+
+def test_smooth_users_told_apart_have_the_same_sums():
+    rng = np.random.default_rng(7)
+    some = users(rng, 4_000, 2.0, False)
+    lam = rng.uniform(0.9, 1.1, (4, 3))
+    lam[1] = lam[0] * (1 + 1e-7)
+    told = [
+        kinds.Kinds(each, Prices.apart(lam), 1e-4, None)
+        for each in (some, replace(some, compiled=True))
+    ]
+    assert len(told[0].smooth_at) > 500
+    np.testing.assert_array_equal(told[0].smooth_at, told[1].smooth_at)
+    plain, loops = (each.sums(each.prices, 5e-5) for each in told)
+    for name in ("use", "spent", "drift", "curvature"):
+        one, other = getattr(plain, name), getattr(loops, name)
+        np.testing.assert_allclose(other, one, rtol=1e-10, atol=1e-12 * np.abs(one).max())

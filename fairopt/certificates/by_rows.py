@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.certificates import kernels
 from fairopt.instance import Floats, Ints
 
 PULL, LOOSE = 1e-9, 1e-15
@@ -68,7 +69,7 @@ def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:
         return None
     number = np.full(len(wanted.rows), -1)
     number[shared] = np.arange(size)
-    on = number[wanted.row] >= 0
+    on = slice(None) if size == len(wanted.rows) else number[wanted.row] >= 0
     a = _Rows(number[wanted.row[on]], wanted.each[on], wanted.entry[on], size, held)
     tied, bend, part = n >= 0, wanted.bend, wanted.part
     own = np.where(tied, n, 0)
@@ -80,8 +81,12 @@ def by_rows(wanted: Missing) -> tuple[Floats, Floats, Floats] | None:
     damp = bend / (1 + PULL * bend / whole)
     ratio = np.where(plain, part / whole[own], 0.0)
     several = np.where((count > 1) & (lone < 0), whole / PULL, 0.0)
-    s = a.square(np.where(free, part / PULL, 0.0)) + LOOSE * np.eye(size)
-    s += a.by_user(ratio, own, np.where(lone < 0, damp, 0.0) - several)
+    apart, together = np.where(free, part / PULL, 0.0), np.where(lone < 0, damp, 0.0) - several
+    if kernels.applies(n, a.each):
+        s = kernels.squares(a.row, a.each, a.entry, n, apart, ratio, together, size)
+    else:
+        s = a.square(apart) + a.by_user(ratio, own, together)
+    s += LOOSE * np.eye(size)
     groups = _grouped(wanted, lone, np.flatnonzero(limited))
     block = _block(groups, held) if groups else None
     if block is not None:
@@ -236,6 +241,8 @@ class _Group:
 
 def _grouped(wanted: Missing, lone: Ints, columns: Ints) -> list[_Group]:
     """Users with rows of their own, by how many of these columns are theirs."""
+    if not len(columns):
+        return []
     columns = columns[np.argsort(wanted.owner[columns], kind="stable")]
     users, first, count = np.unique(wanted.owner[columns], return_index=True, return_counts=True)
     entry, found = _coefficient(wanted, lone), []

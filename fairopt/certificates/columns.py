@@ -8,6 +8,7 @@ user, rows, all powers of two but for shares counted in tasks.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -177,7 +178,7 @@ class Grid:
             own = p[servers * resources :] * self.tasks_unit[self.limited]
             found[self.limited] += own[:, None]
         if self.eligible is not None:
-            found[~self.eligible] = np.inf
+            np.copyto(found, np.inf, where=~self.eligible)
         return np.asarray(found.ravel())
 
     def below(self, cost: Floats, value: Floats) -> Ints:
@@ -240,6 +241,11 @@ class Listed:
         """P."""
         return len(self.of_column)
 
+    @cached_property
+    def _turned(self) -> Any:
+        """(P + F, M) the matrix, transposed."""
+        return self.matrix.T
+
     def owner(self, columns: Ints) -> Ints:
         """User of each of these columns."""
         found: Ints = self.of_column[columns]
@@ -284,7 +290,7 @@ class Listed:
 
     def cost(self, price: Floats) -> Floats:
         """(P,) price of a task of each column, for prices (M,); inf where it may hold none."""
-        found: Floats = (self.matrix.T @ price)[: self.count]
+        found: Floats = (self._turned @ price)[: self.count]
         return np.where(self.shut, np.inf, found)
 
     def below(self, cost: Floats, value: Floats) -> Ints:

@@ -66,7 +66,9 @@ def missing(
     elif not task.all():  # the unit of a flow: that of the largest row it is in
         np.maximum.at(unit, each, np.where(task[each], 0.0, question.unit[row]))
     on = full[row]
-    row, each, entry = row[on], each[on], entry[on] * unit[each[on]]
+    if not on.all():
+        row, each, entry = row[on], each[on], entry[on]
+    entry = entry * unit[each]
     used = np.bincount(row, minlength=len(full)) > 0
     active, at = np.flatnonzero(used), (np.cumsum(used) - 1)[row]
     norm = np.sqrt(np.bincount(at, entry**2, len(active)) + give[active])

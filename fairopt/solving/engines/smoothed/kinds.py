@@ -16,6 +16,7 @@ from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import Single
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
 from fairopt.solving.engines.smoothed.sway import swaying
+from fairopt.solving.engines.smoothed.ties import SAME, grouped, rarely_shared
 from fairopt.solving.engines.smoothed.users import Users
 
 REACH = 60.0
@@ -24,13 +25,11 @@ CLOSE = 60.0
 """a user may be sharp if two servers are within this of its cheapest"""
 SHARED = 3.0
 """a user shares a tie if both servers are within this of its cheapest"""
-MANY = 6.0
-"""users of like money that must share a tie, for it to be smooth"""
 APART = 0.01
 """difference of logarithms of scores that counts as one"""
-SAME, ROUNDED = 100.0, 1e-7
-"""windows within which prices of servers are equal in the end, and tau below which the curvature is
-not known to the digits that would tell who sways such a tie"""
+ROUNDED = 1e-7
+"""tau below which the curvature is not known to the digits that would tell who sways a tie of
+servers that are equally dear in the end"""
 GROWN = 0.3
 """users of one server new since the others were settled, as a part of those, with whom all are
 settled anew"""
@@ -60,15 +59,22 @@ class Kinds:
         self.users, self.tau, self.wary = users, tau, wary
         self.sharp_at: Ints
         self.sharp: Sharp
+        self.rest: Ints
+        self.part: Users
+        self.smooth: Smooth
+        self.probe: Smooth
         self.settled_at, self.settled = _settled(old, prices.all, tau)
         lam, rest = prices.all, np.arange(len(users))
         part, part_mu = users, mu
         if len(self.settled_at):
+            part_mu = None  # with limits nobody is settled
             rest = np.delete(rest, self.settled_at)
-            part, part_mu = users.some(rest), None  # with limits nobody is settled
+            same = old is not None and np.array_equal(rest, old.rest)
+            part = old.part if old is not None and same else users.some(rest)
+        self.rest, self.part = rest, part
         found = told(part, lam, tau, part_mu)
         near, few = found.near, rarely_shared(found.money, found.squares, lam, tau)
-        in_reach = near.sum(axis=1)
+        in_reach = near @ np.ones(near.shape[1], np.float32)  # a sum along short rows is slow
         sharp = np.zeros(len(part), bool)
         if inverse is not None:
             sharp = swaying_of(part, found, few, lam, tau, part_mu, inverse, wary)
@@ -86,10 +92,18 @@ class Kinds:
             self._settle(lam)
         many = np.flatnonzero((in_reach > 1) & ~sharp)
         self.smooth_at = rest[many]
+        if old is not None and mu is None and old.smooth_is(self.smooth_at, near[many]):
+            self.smooth, self.probe = old.smooth, old.probe
+            return
         smooth, mu = part.some(many, near[many]), None if mu is None else mu[self.smooth_at]
         self.smooth = Smooth(smooth, mu)
         every = slice(None, None, max(1, len(many) // PROBE))
         self.probe = Smooth(smooth.some(every), None if mu is None else mu[every])
+
+    def smooth_is(self, at: Ints, near: Bools) -> bool:
+        """Whether these are the smooth users, with these servers near."""
+        same = np.array_equal(at, self.smooth_at)
+        return same and np.array_equal(near, self.smooth.users.eligible)
 
     def _sharp(self, near: Bools, mu: Floats | None, old: Kinds | None) -> Sharp:
         at = self.sharp_at
@@ -104,7 +118,7 @@ class Kinds:
         """All users of one server are known to be, at these prices."""
         at = np.concatenate([self.settled_at, self.single_at])
         server = np.concatenate([self.settled.server, self.single.server])
-        order = np.argsort(at)
+        order = np.argsort(at, kind="stable")  # two runs, merged
         at, server = at[order], server[order]
         self.settled_at, self.single_at = at, at[:0]
         self.settled = Single(self.users.some(at), server, len(lam), lam, self.tau)
@@ -112,7 +126,7 @@ class Kinds:
 
     def sums(self, prices: Prices, tau: float) -> Sums:
         """Sums of the smooth users and of those of one server."""
-        total = self.smooth.sums(prices, tau)
+        total = smooth_sums(self.smooth, prices, tau)
         for single in (self.settled, self.single):
             if len(single.users):
                 total.add(single.sums(prices.all))
@@ -125,8 +139,8 @@ class Kinds:
                 self.smooth.split(chunk, prices, tau)  # mu at the new prices
         return Kinds(self.users, prices, tau, self.limit_prices(prices), self, inverse, self.wary)
 
-    def _singles(self) -> list[tuple[Ints, Single]]:
-        return [(self.settled_at, self.settled), (self.single_at, self.single)]
+    def _singles(self) -> tuple[tuple[Ints, Single], ...]:
+        return (self.settled_at, self.settled), (self.single_at, self.single)
 
     @property
     def smooth_users(self) -> int:
@@ -157,6 +171,16 @@ class Kinds:
         found[self.smooth_at] = self.smooth.tasks(prices, tau)
         found[self.sharp_at] = self.sharp.x
         return found
+
+
+def smooth_sums(smooth: Smooth, prices: Prices, tau: float) -> Sums:
+    """The sums of smooth users, by compiled loops where they are (`passes`)."""
+    users = smooth.users
+    if not users.compiled or users.log_score is not None or smooth.mu is not None:
+        return smooth.sums(prices, tau)
+    from fairopt.solving.engines.smoothed import passes  # which loads the compiler
+
+    return passes.summed(users, prices, tau, REACH, np.zeros(0, np.int64))
 
 
 def settles(users: Users) -> bool:
@@ -252,30 +276,3 @@ def swaying_of(
     sharp = swaying(users, found.close, found.log_least, ties, lam, mu, tau, inverse)
     sharp &= ~found.held | (found.near.sum(axis=1) > 2)
     return sharp
-
-
-def rarely_shared(money: Floats, squares: Floats, lam: Floats, tau: float) -> Bools:
-    """(I, I) which ties few users of like money share, but for those of servers equally dear.
-
-    Their prices differ by so many windows, which stay as many while tau falls: such a tie never
-    becomes a step.
-    """
-    few: Bools = money**2 / np.maximum(squares, 1e-300) < MANY
-    np.fill_diagonal(few, False)
-    label = grouped(lam, ~few, tau, SAME)
-    found: Bools = few & (label[:, None] != label)
-    return found
-
-
-def grouped(lam: Floats, joined: Bools, tau: float, windows: float) -> Ints:
-    """(I,) number of the group of each server: joined (I, I), with prices within some windows.
-
-    A base far from the prices would cost the differences their digits.
-    """
-    apart = np.abs(lam[:, None] - lam).max(axis=2) / lam.max(axis=1)
-    joined = joined & (apart < windows * tau)
-    label = np.arange(len(joined))
-    for i, k in zip(*np.nonzero(np.tril(joined, -1)), strict=True):
-        label[label == label[i]] = label[k]
-    found: Ints = np.unique(label, return_inverse=True)[1]
-    return found

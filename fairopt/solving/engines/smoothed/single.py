@@ -25,7 +25,8 @@ class Single:
     ) -> None:
         """lam, tau : prices (I, R) at which all other servers were out of reach, in windows."""
         self.lam, self.tau = lam, tau
-        self.server, self.order = server, np.argsort(server, kind="stable")
+        self.server = server
+        self.order = np.argsort(server.astype(np.int16), kind="stable")  # by digits: few servers
         self.power = 1 / users.alpha
         self.users = users.some(self.order, np.zeros((len(users), 0), bool))
         log_x = users.log_w * self.power

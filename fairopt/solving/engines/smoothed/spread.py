@@ -19,8 +19,6 @@ from fairopt.instance.partition import Partition
 from fairopt.solving.engines.smoothed.kinds import (
     ALIKE,
     REACH,
-    grouped,
-    rarely_shared,
     swaying_of,
     told,
 )
@@ -28,6 +26,7 @@ from fairopt.solving.engines.smoothed.prices import Prices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import Single
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
+from fairopt.solving.engines.smoothed.ties import grouped, rarely_shared
 from fairopt.solving.engines.smoothed.users import Users
 
 

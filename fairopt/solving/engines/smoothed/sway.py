@@ -43,7 +43,7 @@ def swaying(
     servers, resources = prices.shape
     blocks = inverse.reshape(servers, resources, servers, resources).transpose(1, 3, 0, 2)
     money = np.exp(users.log_w / users.alpha + (1 - 1 / users.alpha) * log_least)
-    at = close.sum(axis=1) > 1
+    at = close @ np.ones(servers, np.float32) > 1
     if not at.any():
         return found
     met = close[at].astype(np.float32)
