@@ -37,7 +37,17 @@ class Fault:
 
 
 class FairoptError(Exception):
-    """Root of every error that fairopt raises on purpose."""
+    """Root of every error that fairopt raises on purpose.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> try:
+    ...     fo.read("no such file")
+    ... except fo.FairoptError as error:
+    ...     print(error.exit_code)
+    2
+    """
 
     exit_code = 1
 
@@ -49,6 +59,15 @@ class BadInput(FairoptError, ValueError):
     ----------
     faults : the faults, at least one, reported together.
     source : name of the file (or "<stdin>") the faults are in, if any.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> try:
+    ...     fo.Instance([[1, -4]], [[9, 18]], users=["A"])
+    ... except fo.BadInput as error:
+    ...     print(len(error.faults))
+    1
     """
 
     exit_code = 2
@@ -74,13 +93,27 @@ class BadInput(FairoptError, ValueError):
 
 
 class UsageError(FairoptError, ValueError):
-    """A call that makes no sense: an unknown name, options that exclude each other."""
+    """A call that makes no sense: an unknown name, options that exclude each other.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> issubclass(fo.UsageError, fo.FairoptError), fo.UsageError.exit_code
+    (True, 2)
+    """
 
     exit_code = 2
 
 
 class MissingExtra(FairoptError, ImportError):
-    """An optional library that the call needs is not installed; the text says what to install."""
+    """An optional library that the call needs is not installed; the text says what to install.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> issubclass(fo.MissingExtra, fo.FairoptError), fo.MissingExtra.exit_code
+    (True, 2)
+    """
 
     exit_code = 2
 
@@ -92,6 +125,18 @@ class Infeasible(FairoptError):
     ----------
     proof : for guarantees that do not fit: "users" in conflict, "cut" of all guarantees that makes
         them fit, "cut_of_users" for these users alone, and the "prices" that prove it.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> never = fo.Quotas(guarantees=[fo.Guarantee("A", "cpu", 10)])
+    >>> try:
+    ...     fo.solve(pool.replace(quotas=never), fo.MaxMin())
+    ... except fo.FairoptError as error:
+    ...     print(type(error).__name__)
+    Infeasible
     """
 
     exit_code = 3
@@ -105,7 +150,18 @@ class Infeasible(FairoptError):
 
 
 class NotCertified(FairoptError):
-    """No answer could be certified; `allocation` carries the best one, marked as such."""
+    """No answer could be certified; `allocation` carries the best one, marked as such.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> right = fo.solve(pool, fo.ProportionalFair())
+    >>> error = fo.NotCertified("the gap is too large", allocation=right)
+    >>> error.allocation is right, error.exit_code
+    (True, 4)
+    """
 
     exit_code = 4
 
@@ -122,6 +178,13 @@ class RuleWarning(UserWarning):
 
 
 class SolverFailure(FairoptError):
-    """Every solver that was tried stopped without an answer."""
+    """Every solver that was tried stopped without an answer.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> issubclass(fo.SolverFailure, fo.FairoptError), fo.SolverFailure.exit_code
+    (True, 5)
+    """
 
     exit_code = 5

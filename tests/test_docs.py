@@ -7,6 +7,7 @@ import importlib
 import importlib.util
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -52,6 +53,17 @@ def test_every_listed_name_exists_and_says_what_it_is(name):
     if len(parts) > 1:
         place = importlib.import_module(".".join(["fairopt", *parts[:-1]]))
     assert getattr(place, parts[-1]).__doc__, name
+
+
+def test_every_public_name_has_an_example():
+    """Run with the doctests of its module."""
+
+    def said(found):
+        # `whole` is a room that can be called
+        return (found.whole if isinstance(found, ModuleType) else found).__doc__ or ""
+
+    names = set(fo.__all__) - {"__version__"}
+    assert not [name for name in sorted(names) if ">>> " not in said(getattr(fo, name))]
 
 
 @pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)

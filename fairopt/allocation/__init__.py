@@ -79,6 +79,15 @@ class Allocation(Amounts):
     BadInput : labels that do not match, arrays of a wrong shape, entries that are not finite,
         negative prices or scores, a score of 0 where the user is eligible, a notion with parameters
         that it may not have.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> equal = fo.Allocation(pool, fo.ProportionalFair(), [[2], [2]])
+    >>> equal.totals.tolist(), fo.certify(equal).verdict
+    ([2.0, 2.0], 'refuted')
     """
 
     def __init__(

@@ -30,6 +30,15 @@ class Check:
     margin : tolerance - residual; negative if the statement fails.
     tolerance : the largest residual accepted.
     witness : the worst place, in words (user, server, resource).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> check = fo.solve(pool, fo.ProportionalFair()).certificate.checks[0]
+    >>> check.holds, check.margin <= check.tolerance
+    (True, True)
     """
 
     name: str
@@ -163,6 +172,15 @@ class Certificate:
     notes : sentences for `explain`.
     tolerance : the largest residual that is certified; another than 1e-6 only where it was asked.
     bounded : whether the residual is a proved bound of how far every share is from every optimum's.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> found = fo.solve(pool, fo.ProportionalFair()).certificate
+    >>> found.verdict, found.gap <= 1e-6, found.residual <= 1e-6
+    ('certified', True, True)
     """
 
     verdict: str

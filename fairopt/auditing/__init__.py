@@ -154,6 +154,15 @@ def audit(
     ------
     BadInput : faults of `held`; nobody holds or waits for anything.
     NotCertified, SolverFailure : as of `solve`.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pair = fo.Instance([[1], [1]], [[6], [2]], placement=[[1, 1], [1, 0]], users=["A", "B"],
+    ...                    servers=["x", "y"], resources=["cpu"])
+    >>> found = fo.audit(pair, {"A": {"x": 2}, "B": {"x": 4}})
+    >>> [(team.user, team.held, round(team.due, 6)) for team in found.teams]
+    [('A', 2.0, 4.0), ('B', 4.0, 4.0)]
     """
     instance.without_rules("audit")
     notion = MaxMin() if notion is None else notion

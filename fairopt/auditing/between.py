@@ -83,6 +83,16 @@ def differences(before: Allocation, after: Allocation) -> Differences:
     """What differs between two answers; users, servers and resources are matched by name.
 
     Levels are those of each answer's own notion.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> before = fo.solve(pool, fo.MaxMin())
+    >>> after = fo.solve(pool.replace(weight=[2, 1]), fo.MaxMin())
+    >>> [change.user for change in fo.differences(before, after).users]  # who loses most, first
+    ['B', 'A']
     """
     held = [dict(zip(a.instance.users, a.totals.tolist(), strict=True)) for a in (before, after)]
     level = [dict(zip(a.instance.users, a.levels.tolist(), strict=True)) for a in (before, after)]

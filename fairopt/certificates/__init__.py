@@ -68,6 +68,16 @@ def certify(
     ------
     UsageError : quotas or modes under a notion that does not know them; a tolerance that is not
         between 0 and 1, or under a notion whose judge knows one tolerance alone.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> right = fo.solve(pool, fo.ProportionalFair())
+    >>> wrong = fo.Allocation(pool, fo.ProportionalFair(), 0.9 * right.tasks, right.prices)
+    >>> fo.certify(right).verdict, fo.certify(wrong).verdict
+    ('certified', 'refuted')
     """
     check_tolerance(tolerance, _family(alloc))
     name, criterion = alloc.notion["name"], parameters.criterion_of(alloc.notion)

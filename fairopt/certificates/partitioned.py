@@ -138,6 +138,18 @@ def certify_partitions(
     Raises
     ------
     BadInput : every file of either that is missing, cut short, or holds other numbers.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> parts = fo.write_partitions(pool, folder + "/parts", users=1)
+    >>> _ = fo.solve_partitions(parts, fo.ProportionalFair(), folder + "/answer")
+    >>> fo.certify_partitions(folder + "/answer").verdict
+    'certified'
     """
     said = head(answer)
     if partitions is None:

@@ -67,6 +67,18 @@ def load(path: str | os.PathLike[str]) -> Allocation:
     Raises
     ------
     BadInput : with every fault of the file, each with its place.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "answer.json"
+    >>> fo.solve(pool, fo.ProportionalFair()).save(path)
+    >>> fo.certify(fo.load(path)).verdict
+    'certified'
     """
     content = storage.read_text(path, LARGEST, "an answer in JSON")
     return loads(content, storage.source_name(path))

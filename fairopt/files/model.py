@@ -93,6 +93,13 @@ def read(path: str | os.PathLike[str]) -> Model:
     ------
     BadInput : with every fault of the file, each with its place.
     UsageError : no file and no shipped model has that name; the message lists the nearest.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> model = fo.read("ghodsi2011/example")
+    >>> model.instance
+    Instance(2 users, 1 server, 2 resources, 2 eligible pairs)
     """
     given = os.fspath(path)
     if given == storage.STDIN:
@@ -113,7 +120,14 @@ def read(path: str | os.PathLike[str]) -> Model:
 
 
 def models() -> list[Shipped]:
-    """Name, title and source of every shipped model, in order of name; `invalid/` left out."""
+    """Name, title and source of every shipped model, in order of name; `invalid/` left out.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> [model.name for model in fo.models() if model.name.startswith("ghodsi2011")]
+    ['ghodsi2011/example']
+    """
     found = []
     for name, path in _shipped():
         if name.startswith("invalid/"):
@@ -131,6 +145,18 @@ def write(model: Model | Instance, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     UsageError : the folder to write in does not exist, or cannot be written.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "pool.toml"
+    >>> fo.write(pool, path)
+    >>> fo.read(path).instance
+    Instance(2 users, 1 server, 2 resources, 2 eligible pairs)
     """
     import tomli_w
 

@@ -48,6 +48,19 @@ def partition_tables(
     ------
     BadInput : with the faults of all tables, by file, row and column; nothing is written then.
     MissingExtra : pyarrow is not installed.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "users.csv").write_text("name,cpu,memory\\nA,1,4\\nB,3,1\\n")
+    >>> _ = (folder / "servers.csv").write_text("name,cpu,memory\\npool,9,18\\n")
+    >>> users, servers = [folder / "users.csv"], folder / "servers.csv"
+    >>> parts = fo.partition_tables(users, servers, folder / "parts")
+    >>> len(parts)
+    1
     """
     path = Path(folder)
     faults = already(path)

@@ -41,6 +41,17 @@ class Partitions:
     ------
     BadInput : no folder, no capacity, no partition, or a partition that is missing between others;
         capacities that are not >= 0, counts that are no whole numbers >= 1.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp() + "/parts"
+    >>> _ = fo.write_partitions(pool, folder, users=1)
+    >>> len(fo.Partitions(folder))
+    2
     """
 
     folder: str
@@ -177,6 +188,16 @@ def write_partitions(instance: Instance, folder: str | os.PathLike[str], users: 
     ------
     BadInput : demand by server, groups, guarantees or modes, another number of users than at least
         1, or a folder that holds other partitions.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> import tempfile
+    >>> parts = fo.write_partitions(pool, tempfile.mkdtemp() + "/parts", users=1)
+    >>> len(parts)
+    2
     """
     faults = []
     if instance.demand.ndim != 2 or not instance.linear:

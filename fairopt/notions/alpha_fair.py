@@ -43,6 +43,14 @@ class AlphaFair(Notion):
     References
     ----------
     kesidis2018 (15), Proposition 2; kesidis2016 Claims 4, 5.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> fo.solve(pool, fo.AlphaFair(alpha=2)).totals.round(3).tolist()
+    [3.294, 1.902]
     """
 
     name: ClassVar[str] = "alpha-fair"

@@ -50,6 +50,14 @@ class BottleneckMaxFair(Notion):
     References
     ----------
     bonald2015 sections 2.5, 3.3.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> fo.solve(pool, fo.BottleneckMaxFair()).totals.round(3).tolist()
+    [4.091, 1.636]
     """
 
     name: ClassVar[str] = "bmf"

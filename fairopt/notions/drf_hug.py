@@ -31,6 +31,14 @@ class HandOutDRF(PerServerDRF):
     References
     ----------
     kesidis2016 section 2, two-phase allocation.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> fo.solve(pool, fo.HandOutDRF()).totals.round(3).tolist()
+    [3.0, 2.0]
     """
 
     name: ClassVar[str] = "drf-hug"

@@ -46,6 +46,14 @@ class EqualTasks(Notion):
     References
     ----------
     kesidis2016 (8), (9).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> fo.solve(pool, fo.EqualTasks()).totals.round(3).tolist()
+    [2.25, 2.25]
     """
 
     name: ClassVar[str] = "equal-m"

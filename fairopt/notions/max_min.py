@@ -40,6 +40,14 @@ class MaxMin(Notion):
     References
     ----------
     kesidis2018 Definition 1 (in the form of kesidis2016), (9), (12), (13); khamse2016 section II.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> fo.solve(pool, fo.MaxMin()).totals.round(3).tolist()
+    [3.0, 2.0]
     """
 
     name: ClassVar[str] = "max-min"

@@ -30,6 +30,14 @@ class PerServerDRF(Notion):
     References
     ----------
     kesidis2016 Claim 3, section 4.1; khamse2016, start of Algorithm I.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> fo.solve(pool, fo.PerServerDRF()).totals.round(3).tolist()
+    [3.0, 2.0]
     """
 
     name: ClassVar[str] = "per-server-drf"

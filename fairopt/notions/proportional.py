@@ -31,6 +31,14 @@ class ProportionalFair(Notion):
     ----------
     kesidis2018 Proposition 2, Corollary 1; kesidis2016 (16) with no penalty (criterion
     "dominant-share"); bonald2015 section 2.4.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> fo.solve(pool, fo.ProportionalFair()).totals.round(3).tolist()
+    [4.091, 1.636]
     """
 
     name: ClassVar[str] = "proportional"

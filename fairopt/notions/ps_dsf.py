@@ -64,6 +64,14 @@ class PerServerDominantShare(Notion):
     References
     ----------
     khamse2016 Theorems 1 and 2, Algorithm I.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> fo.solve(pool, fo.PerServerDominantShare()).totals.round(3).tolist()
+    [3.0, 2.0]
     """
 
     name: ClassVar[str] = "ps-dsf"

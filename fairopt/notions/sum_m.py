@@ -25,6 +25,14 @@ class CommonTasks(Notion):
     References
     ----------
     kesidis2016 (8), (10).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> fo.solve(pool, fo.CommonTasks()).totals.round(3).tolist()
+    [4.091, 1.636]
     """
 
     name: ClassVar[str] = "sum-m"

@@ -24,6 +24,14 @@ class Throughput(Notion):
     References
     ----------
     kesidis2018 (2), (17).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> fo.solve(pool, fo.Throughput()).totals.round(3).tolist()
+    [4.091, 1.636]
     """
 
     name: ClassVar[str] = "throughput"

@@ -54,6 +54,14 @@ class Tradeoff(Notion):
     References
     ----------
     kesidis2016 (11), (12), (14), (15), (16), section 4.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> fo.solve(pool, fo.Tradeoff(t_drf=1)).totals.round(3).tolist()
+    [3.965, 1.678]
     """
 
     name: ClassVar[str] = "tradeoff"

@@ -29,6 +29,15 @@ class Horizon:
     wants : (T, N) most tasks at once that each user wants.
     instance : the instance of the whole; a server "s@t" is server s in slice t, and tasks are
         task-hours.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> day = fo.horizon(pool, {"A": [9, 9], "B": [0, 9]}, hours=12)
+    >>> day.slices, day.instance.servers
+    (('t1', 't2'), ('s1@t1', 's1@t2'))
     """
 
     base: Instance

@@ -40,6 +40,15 @@ class Replay:
     whole : the horizon of these users. answer : its certified answer.
     ratios : of held, alone and ledger to hindsight, proved; None where it is not feasible.
     said : remarks for a reader. finish : finish-time fairness of jobs (`finish.measured`).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> found = fo.replay(pool, None, [[9, 0], [9, 9]], 12, "slice")
+    >>> found.policy, found.hours, found.debt.shape
+    ('slice', 12.0, (2, 2))
     """
 
     instance: Instance
@@ -128,6 +137,15 @@ def replay(
     ------
     BadInput, UsageError : wrong shapes, nothing held or wanted at all. NotCertified and others : as
         of `solve`.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> found = fo.replay(pool, None, [[9, 0], [9, 9]], 12, "kueue:half=7d")
+    >>> found.held.round(2).tolist()
+    [[4.5, 0.0], [0.0, 3.0]]
     """
     try:
         length = hours(slice, "slice")

@@ -114,6 +114,17 @@ def solve(
     UsageError : an unknown solver, or one that cannot solve this notion; quotas or modes, of
         notions other than max-min and alpha-fairness.
     MissingExtra : the named solver is not installed.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> answer = fo.solve(pool, fo.AlphaFair(alpha=2))
+    >>> answer.totals.round(4).tolist(), answer.certificate.verdict
+    ([3.2942, 1.9019], 'certified')
+    >>> answer.prices.round(4).tolist()  # per unit of cpu and memory
+    [[0.2222, 0.0]]
     """
     if limit_s is not None:
         with clock.limit(clock.checked(limit_s)):

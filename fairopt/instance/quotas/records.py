@@ -27,6 +27,15 @@ class Group:
     name : no user's name.
     parent : the group that it belongs to; None at the top.
     weight : > 0, compared with those of its siblings.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> tree = fo.Quotas([fo.Group("team", weight=2)], {"A": "team"})
+    >>> fo.solve(pool.replace(quotas=tree), fo.ProportionalFair("drf")).totals.round(3).tolist()
+    [4.091, 1.636]
     """
 
     name: str
@@ -47,6 +56,15 @@ class Guarantee:
     resource : of which it is guaranteed
     amount : >= 0, in units of the resource,
     flavor : on the servers of this flavor; None for any server.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> promised = fo.Quotas(guarantees=[fo.Guarantee("A", "cpu", 4)])
+    >>> fo.solve(pool.replace(quotas=promised), fo.MaxMin()).totals.round(3).tolist()
+    [4.0, 1.667]
     """
 
     member: str
@@ -65,6 +83,15 @@ class Bound:
     resource : that is bounded.
     most : >= 0, in units of the resource; inf is no bound, 0 is none of it.
     flavor : counting the servers of this flavor only; None for all servers.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> capped = fo.Quotas(bounds=[fo.Bound("B", "cpu", 3)])
+    >>> fo.solve(pool.replace(quotas=capped), fo.MaxMin()).totals.round(3).tolist()
+    [4.25, 1.0]
     """
 
     member: str
@@ -87,6 +114,15 @@ class Quota:
     nominal : >= 0, units of the resource; that of a group is in addition to those below it.
     borrow : >= 0, most that it uses, with all below it, beyond what is theirs; inf: no bound.
     lend : >= 0, most of what is theirs that others may use; inf: all of it.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> own = fo.Quotas(quotas=[fo.Quota("A", "cpu", 2, borrow=0), fo.Quota("B", "cpu", 7)])
+    >>> fo.solve(pool.replace(quotas=own), fo.MaxMin()).totals.round(3).tolist()
+    [2.0, 2.333]
     """
 
     member: str
@@ -107,6 +143,16 @@ class Mode:
     demand : (R,) >= 0, of one running task, or a dict by resource; None: the user's demand.
     speed : > 0, output of one running task; the first mode of speed 1 is the usual reference.
     servers : names of those it may run on; None for all that the user may use.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> fast = fo.Mode("fast", demand=[1], servers=["a100"])
+    >>> slow = fo.Mode("slow", demand=[1], speed=0.4, servers=["t4"])
+    >>> cards = fo.Instance([[1]], [[4], [4]], users=["A"], servers=["a100", "t4"],
+    ...                     resources=["gpu"], modes={"A": [fast, slow]})
+    >>> fo.solve(cards, fo.ProportionalFair()).shares.round(6).tolist()
+    [5.6]
     """
 
     name: str

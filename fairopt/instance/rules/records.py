@@ -29,6 +29,16 @@ class Term:
     resource : each task counts `times` what it takes of this resource, or of its "output" (its
         speed; a resource of that name comes first). None: each counts `times`.
     times : any finite number, in units of the rule's amount per task (or per unit of resource).
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> rule = fo.Rule("few", most=4, terms=[fo.Term(["A"]), fo.Term(["B"], times=2)])
+    >>> found = fo.solve(pool.replace(rules=[rule]), fo.ProportionalFair())
+    >>> float(round(found.totals @ [1, 2], 6))
+    4.0
     """
 
     users: Sequence[str] | None = None

@@ -40,6 +40,18 @@ class PartitionedAnswer:
     prices : (I, R) per unit of resource, scaled so that all prices and limits cost sum phi.
     certificate : the verdict. users : how many. passes : over all users until the
         answer, without those that write and judge it.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> parts = fo.write_partitions(pool, folder + "/parts", users=1)
+    >>> answer = fo.solve_partitions(parts, fo.ProportionalFair(), folder + "/answer")
+    >>> answer.users, answer.tasks(1).round(3).tolist()
+    (2, [[1.636]])
     """
 
     folder: str
@@ -85,6 +97,18 @@ def solve_partitions(
     ------
     BadInput : with the faults of all partitions (the first five of each kind in each).
     UsageError : another notion. NotCertified : the judge does not accept the answer.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> import tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> parts = fo.write_partitions(pool, folder + "/parts", users=1)
+    >>> answer = fo.solve_partitions(parts, fo.ProportionalFair(), folder + "/answer")
+    >>> answer.tasks(0).round(3).tolist(), answer.certificate.verdict
+    ([[4.091]], 'certified')
     """
     if uncertified not in ("raise", "return"):
         raise UsageError(f"uncertified: found {uncertified!r}; wanted 'raise' or 'return'")

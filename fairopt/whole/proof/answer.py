@@ -67,6 +67,15 @@ class WholeTasks:
     nodes : (class, nodes alike, tasks by kind on each).
     certificate : prices that the judge checks; see `fairopt.whole.proof.judging.judge`.
     stopped : whether a limit in seconds ended the search: then another run may end elsewhere.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> found = fo.whole(pool, fo.solve(pool, fo.MaxMin()))
+    >>> found.totals, found.short
+    ((3, 2), 0)
     """
 
     asked: Asked
