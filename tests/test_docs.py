@@ -7,10 +7,12 @@ import importlib
 import importlib.util
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import fairopt as fo
+from fairopt.whole import asking
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -52,6 +54,17 @@ def test_every_listed_name_exists_and_says_what_it_is(name):
     if len(parts) > 1:
         place = importlib.import_module(".".join(["fairopt", *parts[:-1]]))
     assert getattr(place, parts[-1]).__doc__, name
+
+
+def test_every_public_name_has_an_example():
+    """Run with the doctests of its module."""
+
+    def said(found):
+        # `whole` is a room that can be called
+        return (asking.whole if isinstance(found, ModuleType) else found).__doc__ or ""
+
+    names = set(fo.__all__) - {"__version__"}
+    assert not [name for name in sorted(names) if ">>> " not in said(getattr(fo, name))]
 
 
 @pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)

@@ -6,6 +6,7 @@ import re
 import sys
 from pathlib import Path
 
+import browser
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -105,3 +106,27 @@ def test_letters_of_a_notion_are_explained_on_its_page(extensions):
     made = letters.explained((DOCS / "notions" / "max-min.md").read_text(encoding="utf-8"))
     assert "| $\\phi_n$ | `weight` |" in made
     assert "| $k_i$" not in made  # there k is a level
+
+
+@browser.needed()
+def test_the_sliders_show_the_nearest_measured_clusters(extensions, tmp_path):
+    text = extensions[1].sizes()
+    page = tmp_path / "size.html"
+    body = re.search(r"```\{raw\} html\n(.*?)\n```", text, flags=re.S)[1]
+    page.write_text(f'<!doctype html><html lang="en"><title>size</title>{body}', encoding="utf-8")
+    told: list[str] = []
+    with browser.opened(tmp_path) as drawn:
+        sheet = drawn.new_page()
+        sheet.on("pageerror", lambda error: told.append(str(error)))
+        sheet.goto(page.as_uri())
+        before = sheet.locator("#near tbody").inner_text()
+        sheet.locator("input[name=users]").fill("6")
+        sheet.locator("input[name=servers]").fill("1")
+        after = sheet.locator("#near tbody tr").first.inner_text()
+        said = sheet.locator("output[name=users_said]").inner_text()
+        sheet.evaluate(browser.axe())
+        faults = sheet.evaluate("axe.run('form').then(r => r.violations.map(v => v.id))")
+    assert before.count("\n") == 3 and after.startswith("1,000,000\t10\t")
+    assert said == "1,000,000" and told == []
+    # a fragment has no landmarks; everything else holds
+    assert not set(faults) - {"region"}

@@ -62,6 +62,15 @@ def whole(
     >>> found = whole(inst, ["5/3", "5/2"])
     >>> found.totals, found.short
     ((2, 2), 0)
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> pool = fo.Instance([[1, 4], [3, 1]], [[9, 18]], users=["A", "B"],
+    ...                    resources=["cpu", "memory"])
+    >>> found = fo.whole(pool, fo.solve(pool, fo.ProportionalFair()))
+    >>> found.totals
+    (4, 1)
     """
     wanted = asking(instance, due, asked, gang, per_node)
     return searched(wanted, None, seconds, limits, told, fewest)
