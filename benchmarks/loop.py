@@ -1,11 +1,11 @@
 """A scheduler's loop: seconds of each answer after a change, and tasks moved beside the least.
 
-    OPENBLAS_NUM_THREADS=1 python benchmarks/loop.py --write docs/results/loop.md
-    OPENBLAS_NUM_THREADS=1 python benchmarks/loop.py --steps 5 --users 60 --servers 20
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.loop --write docs/results/loop.md
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.loop --steps 5 --users 60 --servers 20
 
 `fo.Planner` on 500 users and 200 servers, of eight kinds or all different. At each step one thing
-changes, of a kind drawn at random, and the planner is asked for the answer. Seconds are of this
-process and hold everything that `answer()` does, the certificate included. Every tenth changed
+changes, of a kind drawn at random, and the planner is asked for the answer. Seconds are of the
+processor and hold everything that `answer()` does, the certificate included. Every tenth changed
 cluster is solved without a start and without `near` as well.
 """
 
@@ -133,15 +133,15 @@ def loop(notion: fo.MaxMin | fo.ProportionalFair, inst: fo.Instance, told: str, 
     rng = np.random.default_rng(1)
     row = Row(notion.name, told)
     planner = fo.Planner(inst, notion)
-    begin = time.perf_counter()
+    begin = time.process_time()
     row.tasks = float(planner.answer().tasks.sum())
-    row.first = time.perf_counter() - begin
+    row.first = time.process_time() - begin
     size = 0.0
     for step in range(steps):
         change(planner, rng, step)
-        begin = time.perf_counter()
+        begin = time.process_time()
         answer = planner.answer()
-        row.seconds.append(time.perf_counter() - begin)
+        row.seconds.append(time.process_time() - begin)
         near, proof = answer.steps[-1], answer.certificate
         row.moved.append(near["stopped"] + near["started"])
         row.least.append(near.get("bound", 0.0))
@@ -150,9 +150,9 @@ def loop(notion: fo.MaxMin | fo.ProportionalFair, inst: fo.Instance, told: str, 
         row.certified.append(proof is not None and proof.certified)
         if step % COLD_EVERY == 0:
             fresh = planner.instance()
-            begin = time.perf_counter()
+            begin = time.process_time()
             fo.solve(fresh, notion)
-            row.cold.append(time.perf_counter() - begin)
+            row.cold.append(time.process_time() - begin)
         now = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         size = size if step > steps // 4 else now
         row.megabytes = now - size
@@ -174,10 +174,10 @@ def page(found: list[Row], users: int, servers: int, steps: int) -> str:
 `fo.Planner` on {users} users and {servers} servers with {RESOURCES} resources: of {KINDS} kinds,
 where a user may run on 7 of 10 kinds, or all different. {steps} steps in each row; at each a weight
 or a demand changes, or a user or a node comes or goes, and the planner is asked for the answer.
-Seconds of one process with one BLAS thread on a machine that others used too, proof included.
+Seconds of the processor with one BLAS thread, as others used the machine too; proof included.
 
 ```sh
-OPENBLAS_NUM_THREADS=1 python benchmarks/loop.py --steps {steps} --write docs/results/loop.md
+OPENBLAS_NUM_THREADS=1 python -m benchmarks.loop --steps {steps} --write docs/results/loop.md
 ```
 
 {chr(10).join(table)}
