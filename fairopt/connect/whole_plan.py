@@ -21,10 +21,11 @@ from fairopt.connect.together import Together
 from fairopt.errors import UsageError
 from fairopt.whole.asking import searched, taken_from
 from fairopt.whole.integer import Limits
-from fairopt.whole.levels import proofs_again, share_out
+from fairopt.whole.proof.again import proofs_again
 from fairopt.whole.proof.answer import Asked, WholeTasks
 from fairopt.whole.proof.placement import Nodes, Placement
 from fairopt.whole.proof.problem import Row
+from fairopt.whole.rounding import share_out
 
 if TYPE_CHECKING:
     from fairopt.connect.problem import Problem

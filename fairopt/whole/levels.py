@@ -10,7 +10,6 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from heapq import heapify, heappop, heappush
 
 from fairopt.whole import integer
 from fairopt.whole.fluid import spread
@@ -18,16 +17,14 @@ from fairopt.whole.integer import Limits
 from fairopt.whole.master import Clock, Goal, Master, Pool, proved, rents, start
 from fairopt.whole.patterns import near
 from fairopt.whole.proof import cases, claims
-from fairopt.whole.proof.answer import WholeTasks
 from fairopt.whole.proof.certificate import Certificate, Prices
 from fairopt.whole.proof.claims import DUES, MEASURES, PARTS, Level
 from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Problem
+from fairopt.whole.rounding import filled, rounded, share_out
 
 _SHORT = 1e3
 """cost of a task that is short of a level that is known: above every price"""
-_CHUNKS = 64
-"""a user that is far behind gets at least this part of what it misses at once"""
 _MOST_CHOICES = 3000
 """most users times rows for which all choices of users are looked at in one program"""
 
@@ -75,7 +72,8 @@ class Search:
         if begin is not None:
             start(self.pool, begin.nodes())
             self.best = begin.copy()
-        self.fill()
+        filled(self.best)
+        self.polish(self.best)
         start(self.pool, self.best.nodes())
         if claims.short(problem, self.best.total):
             self.take(spread(problem))
@@ -170,22 +168,6 @@ class Search:
         share_out(placed, problem.whole, [Fraction(w) for w in problem.whole])
         share_out(placed, problem.full, problem.due)
 
-    def fill(self) -> None:
-        """Begin: what is missing of each whole part, large tasks first, where it fits."""
-        problem = self.problem
-        size = [0.0] * len(problem.users)
-        for own in problem.classes:
-            for kind in own.kinds:
-                part = max(
-                    (x / c for x, c in zip(kind.need, own.room, strict=True) if x), default=0.0
-                )
-                size[kind.user] = max(size[kind.user], part)
-        self.best.trim(problem.asked)
-        for n in sorted(range(len(size)), key=lambda n: (-size[n], n)):
-            if problem.whole[n] > self.best.total[n]:
-                self.best.add(n, problem.whole[n] - self.best.total[n])
-        self.polish(self.best)
-
     # -- prices -----------------------------------------------------------------------------------
 
     def keep(self, master: Master) -> int | None:
@@ -228,7 +210,7 @@ class Search:
                 self.say(f"level {k + 1} of {len(found)}")
                 if self._improve(found, k):
                     now = claims.levels(self.problem, self.best.total)
-                    while k and not _alike(found[:k], now[:k]):
+                    while k and not claims.alike(found[:k], now[:k]):
                         k -= 1
                     del known[k:]
                     continue
@@ -368,73 +350,3 @@ class Search:
     def spare(self) -> None:
         """Give what is left to whoever has least of its due, gang by gang, until no gang fits."""
         share_out(self.best, self.problem.asked, self.problem.due)
-
-
-def rounded(pool: Pool, master: Master) -> Placement:
-    """A program's answer in whole nodes: of each class those with the largest parts rounded up."""
-    used = master.used()
-    left = [own.count for own in pool.problem.classes]
-    nodes = []
-    for (j, tasks), x in zip(pool.columns, used, strict=False):
-        many = min(int(x + 1e-9), left[j])
-        left[j] -= many
-        nodes.append((j, many, tasks))
-    for k in sorted(range(len(used)), key=lambda k: (-(used[k] % 1.0), k)):
-        j, tasks = pool.columns[k]
-        if left[j] and 1e-9 < used[k] % 1.0 < 1 - 1e-9:
-            left[j] -= 1
-            nodes.append((j, 1, tasks))
-    return Placement(pool.problem, nodes)
-
-
-def share_out(placed: Placement, upto: Sequence[int], rate: Sequence[Fraction]) -> None:
-    """Whole gangs for whoever has least of its rate, then by name, as long as they fit.
-
-    Parameters
-    ----------
-    upto : (N,) most tasks. rate : (N,) what tasks are divided by; users with 0 come last.
-    """
-    problem = placed.problem
-
-    def part(n: int) -> tuple[bool, Fraction]:
-        return not rate[n], Fraction(placed.total[n]) / rate[n] if rate[n] else Fraction(0)
-
-    queue = [(part(n), name, n) for n, name in enumerate(problem.users)]
-    heapify(queue)
-    while queue:
-        _, _, n = heappop(queue)
-        most = min(upto[n], problem.asked[n]) - placed.total[n]
-        many = most
-        if queue and rate[n] and not queue[0][0][0]:  # at once, up to the part of who comes next
-            many = min(most, int(queue[0][0][1] * rate[n]) - placed.total[n])
-        many = max(many, problem.gang[n], min(most, most // _CHUNKS))
-        if many > most:
-            continue
-        many -= many % problem.gang[n]
-        if placed.add(n, many) == many:
-            heappush(queue, (part(n), problem.users[n], n))
-
-
-def _alike(a: Sequence[Level], b: Sequence[Level]) -> bool:
-    """Whether levels have the same values with as many users."""
-    return [(x.measure, x.value, len(x.users)) for x in a] == [
-        (x.measure, x.value, len(x.users)) for x in b
-    ]
-
-
-def proofs_again(answer: WholeTasks, known: Certificate) -> Certificate:
-    """Known prices for another placement: for each of its levels those that prove it together."""
-    problem = answer.problem
-    found = claims.levels(problem, answer.totals)
-    priced = [(own.price, own.budget(problem)) for own in known.prices]
-    choices = sorted({own for own in known.levels if own}, key=lambda own: (len(own), own))
-    proofs = []
-    for k in range(len(found)):
-        rows, last = claims.better(problem, found, k)
-        proofs.append(
-            next(
-                (own for own in choices if cases.impossible([priced[p] for p in own], rows, last)),
-                (),
-            )
-        )
-    return Certificate(known.prices, tuple(proofs))

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 from fairopt.whole import integer, refill
 from fairopt.whole.integer import Limits
-from fairopt.whole.levels import rounded, share_out
 from fairopt.whole.master import Clock, Goal, Master, Pool, proved, start
 from fairopt.whole.proof.certificate import Prices
 from fairopt.whole.proof.placement import Nodes, Placement
 from fairopt.whole.proof.staying import Staying, by_kind
+from fairopt.whole.rounding import rounded, share_out
 
 _SHARE = 0.75
 """part of the seconds that are left for one attempt"""

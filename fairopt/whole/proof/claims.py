@@ -262,3 +262,10 @@ def candidates(problem: Problem, measure: str, low: Fraction) -> Iterator[Fracti
         need = least(problem, measure, n, low, above=True) if due else None
         if need is not None:
             yield value(problem, measure, n, need)
+
+
+def alike(a: Sequence[Level], b: Sequence[Level]) -> bool:
+    """Whether levels have the same values with as many users."""
+    return [(x.measure, x.value, len(x.users)) for x in a] == [
+        (x.measure, x.value, len(x.users)) for x in b
+    ]
