@@ -330,3 +330,16 @@ def test_a_user_at_its_limit_may_have_money_beyond_floating_point(limit: float) 
 
     assert verdict(limit) == verdict(limit * (1 - 1e-12)) == "certified"
     assert verdict(limit * (1 - 1e-5)) == "refuted"
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 4.0])
+def test_a_limit_above_what_is_promised_counts_what_is_above(alpha: float) -> None:
+    """a is promised 2 and may have 3; what is above is divided: b has 5, whatever a would pay."""
+    quotas = fo.Quotas(guarantees=[fo.Guarantee("a", "gpu", 2)])
+    inst = fo.Instance(
+        [[1], [1]], [[8]], limit=[3, INF], users=["a", "b"], resources=["gpu"], quotas=quotas
+    )
+    notion = fo.AlphaFair(alpha, over="above")
+    assert fo.certify(fo.Allocation(inst, notion, [[3], [5]])).certified
+    for wrong in ([[2.999], [5.001]], [[3], [4.999]]):
+        assert not fo.certify(fo.Allocation(inst, notion, wrong)).certified
