@@ -26,7 +26,7 @@ def test_levels_are_sharpened():
 def test_what_leads_elsewhere_is_left(monkeypatch):
     """Tasks that cannot be had at the levels worked out: the rounds stay as they were."""
     inst = horizon(1)
-    monkeypatch.setattr(sharpened, "_tasks", lambda *given: None)
+    monkeypatch.setattr(sharpened, "tasks", lambda *given: None)
     assert fo.solve(inst, fo.MaxMin()).certificate.certified
 
 
@@ -36,3 +36,30 @@ def test_levels_and_tasks_of_a_horizon_move_together():
 
     answer = fo.solve(draw(50, 168, 4, 5).instance, fo.MaxMin())
     assert answer.certificate.certified
+
+
+def test_rounds_of_a_tree_with_ceilings_and_lending_are_met_to_rounding():
+    """Nothing is open in any round, so that nothing is carried on into the later ones."""
+    from benchmarks.trees import QUESTIONS, cluster
+
+    inst = cluster(1000, 100, 1, **QUESTIONS["tree, ceilings and lending"])
+    answer = fo.solve(inst, fo.MaxMin("drf", measure="sum"))
+    assert len(answer.rounds) > 15
+    assert answer.certificate.residual < 1e-11
+
+
+def test_light_users_beside_what_is_lent():
+    """b and c lend a fifth; a, of a weight of 1e-10, is due a ten-billionth of what they have."""
+    lent = fo.Quotas(
+        [fo.Group("x"), fo.Group("y")],
+        {"a": "x", "b": "x", "c": "y"},
+        quotas=[fo.Quota("x", "cpu", 6, lend=1), fo.Quota("y", "cpu", 4, borrow=1, lend=0)],
+    )
+    inst = fo.Instance(
+        [[1], [1], [1]], [[10]], weight=[1e-10, 1, 1], users=list("abc"), resources=["cpu"]
+    ).replace(quotas=lent)
+    answer = fo.solve(inst, fo.MaxMin("tasks", measure="sum"))
+    # x and y are due as much, 5 each; of x's 5 a has one part of 1e10 + 1
+    right = np.array([5e-10 / (1 + 1e-10), 5 / (1 + 1e-10), 5.0])
+    np.testing.assert_allclose(answer.tasks[:, 0], right, rtol=1e-14)
+    assert answer.certificate.certified and answer.certificate.residual < 1e-9

@@ -103,8 +103,11 @@ def _nested(
         unit = np.maximum(question.alone / low.shape[0], asked.floor)
         solver, name = stated.of_rounds(MaxMin(), low, unit, settings), settings.label
     found = rounds.solve(question, solver, how.progress)
-    if instance.quotas is None and instance.modes is None and not found.sharp:
-        found = sharpened(found, low, asked.weight)
+    exact = found
+    if instance.modes is None and not found.sharp:
+        exact = sharpened(found, question)
+    trifle = TRIFLE if exact is found else 0.0
+    found = exact
     told, steps = [], []
     for one in found.rounds:
         users = infeasible.named(instance, one.users)
@@ -133,7 +136,7 @@ def _nested(
     return Allocation(
         instance,
         notion,
-        **tasks(instance, low, _cleaned(low, found.x, found.share)),
+        **tasks(instance, low, _cleaned(low, found.x, found.share), trifle),
         score=score,
         rounds=tuple(told),
         steps=(*steps, last),
@@ -291,15 +294,15 @@ def _active(
     return ~found.users, tuple(told) if told and asked.added else None
 
 
-def tasks(instance: Instance, low: Lowered, x: Floats) -> dict[str, Any]:
+def tasks(instance: Instance, low: Lowered, x: Floats, trifle: float = TRIFLE) -> dict[str, Any]:
     """The tasks as an Allocation takes them.
 
-    With lending they are a trifle less: what a node is over by rounding that may not borrow is
-    missing at its parent too, where nothing makes up for it. What a rule keeps at 0 is 0, as the
-    least use would be infinitely more than allowed.
+    With lending they are a trifle less, where they are not known to the last digit: what a node is
+    over by rounding that may not borrow is missing at its parent too, where nothing makes up for
+    it. What a rule keeps at 0 is 0, as the least use would be infinitely more than allowed.
     """
     x = np.where(low.empty, 0.0, x)
-    by_way = low.tasks(x, len(instance.ways)) * (1.0 - TRIFLE * bool(instance.tree.quotas))
+    by_way = low.tasks(x, len(instance.ways)) * (1.0 - trifle * bool(instance.tree.quotas))
     if instance.modes is None:
         return {"tasks": by_way}
     return {"tasks": instance.ways.running(by_way), "way_tasks": by_way}

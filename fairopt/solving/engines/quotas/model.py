@@ -36,12 +36,13 @@ first program after it is solved by HiGHS's interior method"""
 @dataclass(frozen=True)
 class Found:
     """An optimum: t, tasks x (P,), prices (M,) of the rows, in their own units; whether it is as
-    sharp as floats are."""
+    sharp as floats are; the flows (F,) of lending, None if they are not known."""
 
     t: float
     x: Floats
     price: Floats
     sharp: bool = False
+    flow: Floats | None = None
 
 
 class Model:
@@ -183,4 +184,6 @@ class Model:
             dual[self.alone] = below / self.size[self.at] * self.low.unit[self.alone]
             dual /= self.sharp
         x = np.maximum(value[: self.low.columns] * self.size[: self.low.columns], 0.0)
-        return Found(float(value[self.t]) * self.scale, x, np.maximum(-dual, 0.0) / self.low.unit)
+        flow = value[self.low.columns : self.t] * self.size[self.low.columns :]
+        price = np.maximum(-dual, 0.0) / self.low.unit
+        return Found(float(value[self.t]) * self.scale, x, price, flow=flow)

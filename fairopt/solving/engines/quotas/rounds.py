@@ -72,7 +72,8 @@ class Round:
 @dataclass(frozen=True)
 class Rounds:
     """All rounds; x (P,) tasks of the columns; share (N,); programs solved, simplex iterations;
-    whether there is one program, and its optimum as sharp as floats are."""
+    whether there is one program, and its optimum as sharp as floats are; the flows (F,) of lending,
+    None if they are not known."""
 
     rounds: tuple[Round, ...]
     x: Floats
@@ -80,6 +81,7 @@ class Rounds:
     programs: int
     iterations: int
     sharp: bool = False
+    flow: Floats | None = None
 
 
 Solver = Callable[[Floats, Floats, float, float], Found]
@@ -110,7 +112,8 @@ def solve(
     assert run.last is not None
     iterations = 0 if run.model is None else run.model.iterations
     sharp = run.last.sharp and run.programs == 1
-    return Rounds(tuple(run.rounds), run.last.x, run.share, run.programs, iterations, sharp)
+    found = Rounds(tuple(run.rounds), run.last.x, run.share, run.programs, iterations, sharp)
+    return replace(found, flow=run.last.flow)
 
 
 class _Run:

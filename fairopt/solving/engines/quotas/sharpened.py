@@ -1,4 +1,4 @@
-r"""Rounds of plain max-min to the last digits: levels from prices, then tasks from levels.
+r"""Rounds of max-min to the last digits: levels from prices, then tasks from levels.
 
 A simplex method leaves 1e-10 of rows and prices open, which later rounds multiply. But a level that
 is worked out from its prices,
@@ -16,51 +16,61 @@ from dataclasses import replace
 import numpy as np
 
 from fairopt.formulas.lowered import PLACE, Lowered
+<<<<<<< HEAD
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.quotas.kept import least
 from fairopt.solving.engines.quotas.rounds import Rounds
+=======
+from fairopt.formulas.targets import Jump, Move
+from fairopt.instance import Bools, Floats
+from fairopt.solving.engines.quotas.filled import FULL, NOTHING, tasks
+from fairopt.solving.engines.quotas.reached import followed
+from fairopt.solving.engines.quotas.rounds import Question, Round, Rounds
+>>>>>>> carried
 
-NEAR = 1e-6
-"""a level that would change by a larger part is left as it was found"""
-FULL, NOTHING = 1e-8, 1e-9
-"""part of a row that is left of a full one; part of a user's tasks that is none"""
-TURNS, ENOUGH = 4, 1e-15
-ROWS = 4
-"""turns in which rows without a price that would be overrun are kept full"""
+PASSES = 2
+"""times that tasks follow from levels, and targets from these"""
+LARGEST = 4_000
+"""most rows and users for which this is tried"""
 
 
-def sharpened(found: Rounds, low: Lowered, weight: Floats) -> Rounds:
-    """The rounds with levels and tasks to rounding; as they are where that leads elsewhere.
-
-    Parameters
-    ----------
-    found : rounds of users without groups, floors or classes. weight : (N,) phi.
-    """
-    due, done = np.zeros(len(weight)), np.zeros(len(weight), bool)
-    rounds = []
-    held = _held(found.x, low)
-    for one in found.rounds:
-        one = replace(one, price=_prices(one.price, low, held))
-        cost = low.cost(one.price)
-        q = np.full(len(weight), np.inf)
-        np.minimum.at(q, low.owner, cost / low.score)
-        pays = np.where(np.isfinite(q), q, 0.0)
-        each = float(pays[~done] @ weight[~done])
-        t = (float(low.budget(one.price)) - float(pays[done] @ due[done])) / each if each else 0.0
-        if not abs(t - one.t) <= NEAR * one.t:
-            t = one.t
-        rounds.append(replace(one, t=t))
-        due = np.where(one.users, t * weight, due)
-        done |= one.users
-    money = np.max([one.price for one in found.rounds], axis=0)
-    own = np.argmax([one.users for one in found.rounds], axis=0)
-    levels = np.array([one.t for one in rounds])
-    met = _tasks(found.x, low, levels, own, weight, money > 0)
-    if met is None:
+def sharpened(found: Rounds, asked: Question) -> Rounds:
+    """The rounds with levels and tasks to rounding; as they are where that leads elsewhere."""
+    low = asked.low
+    flow = np.zeros(len(low.low)) if found.flow is None else found.flow
+    if len(low.low) and found.flow is None or len(low.rhs) + low.shape[0] > LARGEST:
         return found
-    x, levels = met
-    rounds = [replace(one, t=float(t)) for one, t in zip(rounds, levels, strict=True)]
-    return replace(found, rounds=tuple(rounds), x=x, share=levels[own] * weight)
+    held = _held(found.x, low)
+    rounds = [replace(one, price=_prices(one.price, low, held)) for one in found.rounds]
+    reached = followed(rounds, asked, _levels)
+    money = np.max([one.price for one in found.rounds], axis=0)
+    point = found.x, flow
+    for _ in range(PASSES):
+        if reached is None:
+            return found
+        met = tasks(*point, low, reached, money > 0)
+        if met is None:
+            return found
+        x, flow, moved = met
+        point = x, flow
+        reached = followed(reached.moved(moved), asked)
+    if reached is None:
+        return found
+    return replace(found, rounds=reached.rounds, x=point[0], flow=point[1], share=reached.due)
+
+
+def _levels(low: Lowered, one: Round, piece: Move | Jump, base: Floats) -> float | None:
+    """How far along a piece the prices of a round say that it is stopped; None if they do not."""
+    cost = low.cost(one.price)
+    q = np.full(low.shape[0], np.inf)
+    np.minimum.at(q, low.owner, cost / low.score)
+    pays = np.where(np.isfinite(q), q, 0.0)
+    begun = piece.start.due
+    line = piece.slope if isinstance(piece, Move) else piece.end.due - begun
+    each = float(pays @ line)
+    if not each > 0:
+        return None
+    return (float(low.budget(one.price)) - float(pays @ (begun + base))) / each
 
 
 def _held(x: Floats, low: Lowered) -> Bools:
@@ -122,60 +132,6 @@ def _prices(price: Floats, low: Lowered, held: Bools) -> Floats:
     at = rows.indices[rows.indptr[mine]]
     found[mine] = np.maximum(paid[at] - cost[at], 0.0) / rows.data[rows.indptr[mine]]
     return found
-
-
-def _tasks(
-    start: Floats, low: Lowered, levels: Floats, own: Ints, weight: Floats, priced: Bools
-) -> tuple[Floats, Floats] | None:
-    """Tasks (P,) and levels (K,) near those given at which everybody has just its level, rows (M,)
-    with a price being full; None if other rows do not let it.
-
-    Levels move too: at those that are off by a digit there are no such tasks.
-    """
-    from scipy.sparse import csr_array, diags_array, hstack, vstack
-
-    users, rows = len(weight), low.matrix.tocsr()
-    due = levels[own] * weight
-    x = start.copy()
-    left = (low.rhs - rows @ x) / low.unit
-    alone = (low.kind == PLACE) & (np.diff(rows.indptr) == 1)
-    share = np.bincount(low.owner, low.score * x, users)
-    free = x * low.score > NOTHING * share[low.owner]
-    x[~free] = 0.0
-    # a limit of one column is met by that column, which then stays
-    met = np.flatnonzero(alone & (left <= FULL))
-    at = rows.indices[rows.indptr[met]]
-    x[at], free[at] = low.rhs[met] / rows.data[rows.indptr[met]], False
-    of_level = csr_array((-weight, (np.arange(users), own)), shape=(users, len(levels)))
-    first = hstack([low.of_user(), of_level])
-    moves, both = np.append(free, levels > 0), np.append(x, levels)
-    # a row without a price may be left a little, if it is not overrun
-    binds = (left <= FULL) & ~alone & priced
-    # who is due nothing holds nothing, and is not asked
-    per_due = np.divide(1.0, due, out=np.zeros_like(due), where=due > 0)
-    for _ in range(ROWS):
-        full = np.flatnonzero(binds)
-        nothing = csr_array((len(full), len(levels)))
-        scale = np.concatenate([per_due, 1.0 / low.unit[full]])
-        system = csr_array(diags_array(scale) @ vstack([first, hstack([rows[full], nothing])]))
-        wanted = scale * np.concatenate([np.zeros(users), low.rhs[full]])
-        for _ in range(TURNS):
-            miss = wanted - system @ both
-            if np.abs(miss).max() <= ENOUGH:
-                break
-            scaled = system @ diags_array(np.where(moves, both, 0.0))
-            step = scaled.T @ least((scaled @ scaled.T).toarray(), miss)
-            both = both + np.where(moves, both, 0.0) * step
-            if not (both >= 0).all():
-                return None
-        x, levels = both[: len(x)], both[len(x) :]
-        over = (rows @ x - low.rhs) / low.unit
-        more = (over > ENOUGH) & ~alone & ~binds
-        if not more.any():
-            break
-        binds |= more
-    good = np.abs(wanted - system @ both).max() <= 1e-12 and over.max(initial=0.0) <= 1e-11
-    return (x, levels) if good else None
 
 
 __all__ = ["sharpened"]
