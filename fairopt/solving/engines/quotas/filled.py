@@ -6,7 +6,7 @@ import numpy as np
 
 from fairopt.formulas.lowered import PLACE, Lowered
 from fairopt.instance import Bools, Floats
-from fairopt.solving.engines.quotas.least import least
+from fairopt.solving.engines.quotas.kept import least
 from fairopt.solving.engines.quotas.reached import Reached
 
 FULL, NOTHING = 1e-8, 1e-9

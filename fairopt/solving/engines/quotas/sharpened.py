@@ -16,17 +16,11 @@ from dataclasses import replace
 import numpy as np
 
 from fairopt.formulas.lowered import PLACE, Lowered
-<<<<<<< HEAD
-from fairopt.instance import Bools, Floats, Ints
-from fairopt.solving.engines.quotas.kept import least
-from fairopt.solving.engines.quotas.rounds import Rounds
-=======
 from fairopt.formulas.targets import Jump, Move
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.quotas.filled import FULL, NOTHING, tasks
 from fairopt.solving.engines.quotas.reached import followed
 from fairopt.solving.engines.quotas.rounds import Question, Round, Rounds
->>>>>>> carried
 
 PASSES = 2
 """times that tasks follow from levels, and targets from these"""
