@@ -331,3 +331,24 @@ def test_at_alpha_0_the_best_above_the_floors_is_the_best_with_floors(seed):
     floor = fo.solve(inst, fo.AlphaFair(0))
     value = inst.tree.normalised
     assert value @ above.shares == pytest.approx(value @ floor.shares, rel=1e-9)
+
+
+def test_a_limit_beside_lending_is_answered():
+    """web may keep all but 10 of its 12 and wants 6; ml has 8 and borrows what is left."""
+    groups = [fo.Group("all"), fo.Group("ml", "all"), fo.Group("web", "all")]
+    quotas = fo.Quotas(
+        groups,
+        {"a": "ml", "b": "web"},
+        quotas=[
+            fo.Quota("all", "gpu", 0, borrow=0, lend=0),
+            fo.Quota("ml", "gpu", 8, borrow=8),
+            fo.Quota("web", "gpu", 12, lend=10),
+        ],
+    )
+    inst = fo.Instance(
+        [[1], [1]], [[20]], limit=[30, 6], users=["a", "b"], resources=["gpu"], quotas=quotas
+    )
+    for notion in (fo.MaxMin("tasks"), fo.MaxMin("drf")):
+        found = fo.solve(inst, notion)
+        assert found.certificate.certified
+        np.testing.assert_allclose(found.totals, [14, 6], rtol=1e-9)

@@ -103,11 +103,31 @@ def _nested(
         unit = np.maximum(question.alone / low.shape[0], asked.floor)
         solver, name = stated.of_rounds(MaxMin(), low, unit, settings), settings.label
     found = rounds.solve(question, solver, how.progress)
+    if found.sharp:
+        name = INTERIOR
+    told = partial(_told, instance, notion, score, low, name)
     exact = found
     if instance.modes is None and not found.sharp:
         exact = sharpened(found, question)
-    trifle = TRIFLE if exact is found else 0.0
-    found = exact
+    if exact is found:
+        return told(found, TRIFLE)
+    # levels to the last digit prove more, but beside lending they may lead elsewhere
+    answer = told(exact, 0.0)
+    if instance.quotas is not None and not judged(answer).certified:
+        return told(found, TRIFLE)
+    return answer
+
+
+def _told(
+    instance: Instance,
+    notion: Notion,
+    score: Floats,
+    low: Lowered,
+    name: str,
+    found: rounds.Rounds,
+    trifle: float,
+) -> Allocation:
+    """The answer that rounds make, with the prices of each."""
     told, steps = [], []
     for one in found.rounds:
         users = infeasible.named(instance, one.users)
@@ -130,8 +150,6 @@ def _nested(
                 "full": naming.rows(instance, low, one.price),
             }
         )
-    if found.sharp:
-        name = INTERIOR
     last = {"step": name, "programs": found.programs, "iterations": found.iterations}
     return Allocation(
         instance,
