@@ -71,7 +71,12 @@ TESTS = {
         "certificates_rules",
         "certificates_forged",
     ),
-    "rounds": ("certificates_rounds", "certificates_due", "certificates_carried"),
+    "rounds": (
+        "certificates_rounds",
+        "certificates_due",
+        "certificates_carried",
+        "certificates_shifted",
+    ),
     "tradeoff": ("certificates_tradeoff",),
     "pulls": ("certificates_tradeoff",),
     "pulled": ("certificates_tradeoff",),
