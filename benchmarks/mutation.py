@@ -42,49 +42,54 @@ LONGEST = 200
 """seconds of work after which a mutant counts as seen; all tests of a module take a half"""
 LEFT_OUT = ("__init__.py", "words.py")
 """a table of names, and sentences for people"""
-ALWAYS = ("certificates_brackets", "spoils")
+ALWAYS = ("certificates/test_brackets", "certificates/test_spoils")
 THEOREM = (
-    "certificates_places",
-    "certificates_question",
-    "certificates_lighter",
-    "certificates_apart",
-    "certificates_by_rows",
-    "certificates_theorem",
+    "certificates/test_places",
+    "certificates/test_question",
+    "certificates/test_lighter",
+    "certificates/test_apart",
+    "certificates/test_by_rows",
+    "certificates/test_theorem",
 )
 """tests of the theorem's places and of users that only more digits prove, the quickest first"""
 TESTS = {
-    "bound": (*THEOREM, "certificates_bound", "certificates_points", "certificates_forged"),
-    "bottleneck": ("engines_water_one_pool",),
-    "common_tasks": ("certificates_common_tasks", "certificates_per_server"),
-    "digits": ("certificates_digits", *THEOREM, "certificates_points"),
-    "exact": ("certificates_exact",),
-    "feasibility": ("certificates_alpha_fair",),
-    "guess": ("certificates_alpha_fair",),
-    "levels": ("certificates_levels", "solving_levels"),
-    "money": ("certificates_alpha_fair", "certificates_common_tasks"),
-    "per_server": ("certificates_per_server",),
-    "per_server_drf": ("certificates_per_server",),
+    "bound": (
+        *THEOREM,
+        "certificates/test_bound",
+        "certificates/test_points",
+        "certificates/test_forged",
+    ),
+    "bottleneck": ("solving/engines/test_water_one_pool",),
+    "common_tasks": ("certificates/test_common_tasks", "certificates/test_per_server"),
+    "digits": ("certificates/test_digits", *THEOREM, "certificates/test_points"),
+    "exact": ("certificates/test_exact",),
+    "feasibility": ("certificates/test_alpha_fair",),
+    "guess": ("certificates/test_alpha_fair",),
+    "levels": ("certificates/test_levels", "solving/test_levels"),
+    "money": ("certificates/test_alpha_fair", "certificates/test_common_tasks"),
+    "per_server": ("certificates/test_per_server",),
+    "per_server_drf": ("certificates/test_per_server",),
     "question": (
         *THEOREM,
-        "certificates_points",
-        "certificates_alpha_fair",
-        "certificates_rules",
-        "certificates_forged",
+        "certificates/test_points",
+        "certificates/test_alpha_fair",
+        "certificates/test_rules",
+        "certificates/test_forged",
     ),
     "rounds": (
-        "certificates_rounds",
-        "certificates_due",
-        "certificates_carried",
-        "certificates_shifted",
+        "certificates/test_rounds",
+        "certificates/test_due",
+        "certificates/test_carried",
+        "certificates/test_shifted",
     ),
-    "tradeoff": ("certificates_tradeoff",),
-    "pulls": ("certificates_tradeoff",),
-    "pulled": ("certificates_tradeoff",),
-    "even": ("certificates_tradeoff",),
-    "fitted": ("certificates_tradeoff",),
-    "universal": ("certificates_universal", "certificates_alpha_fair"),
-    "whole_tasks": ("certificates_whole_tasks",),
-    "witness": ("certificates_alpha_fair",),
+    "tradeoff": ("certificates/test_tradeoff",),
+    "pulls": ("certificates/test_tradeoff",),
+    "pulled": ("certificates/test_tradeoff",),
+    "even": ("certificates/test_tradeoff",),
+    "fitted": ("certificates/test_tradeoff",),
+    "universal": ("certificates/test_universal", "certificates/test_alpha_fair"),
+    "whole_tasks": ("certificates/test_whole_tasks",),
+    "witness": ("certificates/test_alpha_fair",),
 }
 """tests of each module, before those of ALWAYS where it is none of JUDGE, whose own tests take
 longest; a module that is not named gets all of these"""
@@ -207,7 +212,7 @@ def first_failure(module: str, where: Path) -> str:
             sys.path.insert(0, str(where))
             sys.dont_write_bytecode = True
             names = (*tests_of(module), *(() if module in JUDGE else ALWAYS))
-            files = [f"tests/test_{name}.py" for name in names]
+            files = [f"tests/{name}.py" for name in names]
             code = int(pytest.main(["-xq", "-p", "no:cacheprovider", *files]))
             sys.stdout.flush()
         finally:

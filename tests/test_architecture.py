@@ -13,6 +13,7 @@ from pathlib import Path
 import fairopt
 
 PACKAGE = Path(fairopt.__file__).parent
+TESTS = Path(__file__).parent
 
 # from the ground up; a module imports those of lower layers, and of its own package, only, early or
 # late
@@ -116,6 +117,17 @@ def parsed(path: Path) -> ast.Module:
 def test_every_module_has_its_place():
     parts = {part(p) for p in modules()} - {"__init__"}
     assert parts == set(RANK), f"LAYERS: {sorted(parts - set(RANK))} or {sorted(set(RANK) - parts)}"
+
+
+def test_tests_stand_where_the_rooms_do():
+    """A folder of tests is named as a room, or as what stands beside the package."""
+    folders = {p.parent.relative_to(TESTS).as_posix() for p in TESTS.rglob("test_*.py")} - {"."}
+    beside = {"benchmarks", "docs", "oracles"}
+    assert folders - beside <= {p.parent.relative_to(PACKAGE).as_posix() for p in modules()}
+    # what stands at the top is of a module at the top, or of the whole
+    whole = {"architecture", "models", "readme", "release", "types"}
+    top = {p.stem.removeprefix("test_") for p in TESTS.glob("test_*.py")} - whole
+    assert top <= {p.stem for p in PACKAGE.glob("*.py")}
 
 
 def test_imports_go_down():
