@@ -1,6 +1,6 @@
 """Files spoilt at random: values of other kinds, keys renamed, doubled or left out, numbers moved.
 
-`python tests/spoilt_files.py COUNT SEED` judges COUNT spoilt answers; test_spoilt_files.py tries a few.
+`python -m tests.spoilt_files COUNT SEED` judges COUNT spoilt answers; its test tries a few.
 """
 
 from __future__ import annotations

@@ -9,7 +9,8 @@ import pytest
 
 import fairopt as fo
 from benchmarks import cluster_dump
-from fairopt.connect import problem, sources
+from fairopt.connect.plan import problem
+from fairopt.connect.readers import sources
 
 
 def test_nodes_of_the_trace_are_the_model_again(tmp_path):

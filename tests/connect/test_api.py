@@ -123,7 +123,9 @@ def test_mistakes_are_named(tmp_path: Path) -> None:
         api.Plan(spoilt).export("slurm")
 
 
-@pytest.mark.parametrize("first", ["", "import fairopt.connect.kubernetes", "import fairopt.cli"])
+@pytest.mark.parametrize(
+    "first", ["", "import fairopt.connect.readers.kubernetes", "import fairopt.cli"]
+)
 def test_names_are_functions_whatever_was_imported(first: str) -> None:
     script = (
         f"{first}\nimport sys, fairopt as fo\n"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt.connect import could_hold
+from fairopt.connect.plan import could_hold
 
 # two shapes of 6; A on x, B on both, C on y; they hold 2, 8 and 2 although 4 is due to each
 CHAIN = fo.Instance([[1.0]] * 3, [[6.0]] * 2, placement=[[1, 0], [1, 1], [0, 1]], users=list("ABC"))

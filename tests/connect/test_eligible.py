@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairopt.connect.eligible import Requirement, Rules, Taint, Toleration
+from fairopt.connect.cluster.eligible import Requirement, Rules, Taint, Toleration
 
 GPU = Taint("dedicated", "gpu", "NoSchedule")
 LABELS = {"zone": "a", "disk": "ssd", "size": "10", "odd": "x"}

@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 import fairopt as fo
-from fairopt.connect import sources
+from fairopt.connect.readers import sources
 from tests.connect.test_exports_kueue import planned, run
 
 DEFAULT = "/Expr(ifThenElse(MemoryUsage =!= undefined,MemoryUsage,(ImageSize + 1023) / 1024))/"

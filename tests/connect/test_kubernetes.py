@@ -8,10 +8,12 @@ from fractions import Fraction
 
 import pytest
 
-from fairopt.connect import judging, plan, problem
-from fairopt.connect.fields import Fields
-from fairopt.connect.kubernetes import Collector
-from fairopt.connect.requests import request
+from fairopt.connect.cluster.requests import request
+from fairopt.connect.judging import plans as judging
+from fairopt.connect.plan import made as plan
+from fairopt.connect.plan import problem
+from fairopt.connect.readers.kubernetes import Collector
+from fairopt.connect.text.fields import Fields
 from fairopt.errors import BadInput, UsageError
 from fairopt.instance.reading import Faults
 from fairopt.report.plan_text import plan_text

@@ -9,8 +9,8 @@ import pytest
 
 import fairopt as fo
 from fairopt import cli
-from fairopt.connect import problem as problems
-from fairopt.connect import sources
+from fairopt.connect.plan import problem as problems
+from fairopt.connect.readers import sources
 
 STORY = Path(__file__).parents[2] / "examples" / "kueue" / "story-3.yaml"
 GPU = "nvidia.com/gpu"

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from fairopt.connect.kueue import Limits, Node
-from fairopt.connect.kueue_share import Tree
+from fairopt.connect.readers.kueue import Limits, Node
+from fairopt.connect.readers.kueue_share import Tree
 
 GPU, CPU = ("default", "example.com/gpu"), ("default", "cpu")
 

@@ -15,10 +15,13 @@ import pytest
 
 from fairopt import files
 from fairopt.cli import run
-from fairopt.connect import judging, moves, plan, plan_rows, problem
-from fairopt.connect.kubernetes import Collector
-from fairopt.connect.move_order import Move, in_order
-from fairopt.connect.stay_plan import Moving
+from fairopt.connect.judging import plans as judging
+from fairopt.connect.plan import made as plan
+from fairopt.connect.plan import moves, problem
+from fairopt.connect.plan import rows as plan_rows
+from fairopt.connect.plan.move_order import Move, in_order
+from fairopt.connect.plan.staying import Moving
+from fairopt.connect.readers.kubernetes import Collector
 from fairopt.instance import Instance
 
 CLUSTER = str(Path(__file__).parents[2] / "examples" / "kubernetes" / "cluster.json")
@@ -164,7 +167,9 @@ def test_every_pod_is_told_once_and_the_order_is_right(made, data):
 
 def test_the_schema_knows_moves(data):
     jsonschema = pytest.importorskip("jsonschema")
-    text = resources.files("fairopt.connect").joinpath("plan-v1.schema.json").read_text("utf-8")
+    text = (
+        resources.files("fairopt.connect.plan").joinpath("plan-v1.schema.json").read_text("utf-8")
+    )
     jsonschema.Draft202012Validator(json.loads(text)).validate(data)
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt.connect import packing_small
-from fairopt.connect.packing import pack, whole_part
+from fairopt.connect.plan import packing_small
+from fairopt.connect.plan.packing import pack, whole_part
 from fairopt.whole.machines import integers
 
 

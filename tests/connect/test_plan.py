@@ -14,8 +14,13 @@ import pytest
 
 from fairopt import files
 from fairopt.cli import run
-from fairopt.connect import judging, kinds, plan, plan_rows, problem, shapes, sources
-from fairopt.connect.cluster import Workload
+from fairopt.connect.cluster import kinds, shapes
+from fairopt.connect.cluster.record import Workload
+from fairopt.connect.judging import plans as judging
+from fairopt.connect.plan import made as plan
+from fairopt.connect.plan import problem
+from fairopt.connect.plan import rows as plan_rows
+from fairopt.connect.readers import sources
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "kubernetes"
 CLUSTER = str(EXAMPLE / "cluster.json")
@@ -50,7 +55,7 @@ def test_the_judge_needs_the_plan_alone(text):
 def test_schema(data):
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads(
-        resources.files("fairopt.connect").joinpath("plan-v1.schema.json").read_text()
+        resources.files("fairopt.connect.plan").joinpath("plan-v1.schema.json").read_text()
     )
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
@@ -402,7 +407,7 @@ def test_rounds_without_prices_are_judged_without_them(data):
 
 
 def test_the_words_of_the_schema_are_those_that_are_checked():
-    from fairopt.connect import form
+    from fairopt.connect.plan import form
 
     def words(rule):
         for key, value in rule.items():
@@ -419,7 +424,7 @@ def test_the_words_of_the_schema_are_those_that_are_checked():
 @pytest.mark.parametrize("seed", range(40))
 def test_the_form_is_that_of_a_whole_validator(data, seed):
     """Random edits, beside the package that implements all of JSON Schema."""
-    from fairopt.connect import form
+    from fairopt.connect.plan import form
     from fairopt.instance.reading import Faults
 
     jsonschema = pytest.importorskip("jsonschema")

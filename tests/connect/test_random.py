@@ -7,8 +7,11 @@ import random
 
 import pytest
 
-from fairopt.connect import judging, kinds, plan, problem
-from fairopt.connect.kubernetes import Collector
+from fairopt.connect.cluster import kinds
+from fairopt.connect.judging import plans as judging
+from fairopt.connect.plan import made as plan
+from fairopt.connect.plan import problem
+from fairopt.connect.readers.kubernetes import Collector
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import fairopt as fo
-from fairopt.connect import sources
-from fairopt.connect.slurm_jobs import expanded
+from fairopt.connect.readers import sources
+from fairopt.connect.readers.slurm_jobs import expanded
 from tests.connect.test_exports_kueue import planned, run
 
 NODES = "\n".join(

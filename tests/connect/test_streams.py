@@ -11,7 +11,7 @@ from decimal import Decimal
 
 import pytest
 
-from fairopt.connect import reading
+from fairopt.connect.text import reading
 from fairopt.errors import BadInput
 
 

@@ -9,8 +9,11 @@ from fractions import Fraction
 import pytest
 
 from fairopt.cli import run
-from fairopt.connect import judging, plan, problem, slurm, sources
-from fairopt.connect.tables import Tables
+from fairopt.connect.judging import plans as judging
+from fairopt.connect.plan import made as plan
+from fairopt.connect.plan import problem
+from fairopt.connect.readers import slurm, sources
+from fairopt.connect.readers.tables import Tables
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults
 

@@ -7,10 +7,15 @@ import json
 
 import pytest
 
-from fairopt.connect import judging, models, plan, plan_rows, problem, sources, whole_plan
-from fairopt.connect.kubernetes import Collector
-from fairopt.connect.together import Together, of_row
-from fairopt.connect.whole_plan import Proving
+from fairopt.connect.cluster.together import Together, of_row
+from fairopt.connect.judging import plans as judging
+from fairopt.connect.plan import made as plan
+from fairopt.connect.plan import models, problem
+from fairopt.connect.plan import rows as plan_rows
+from fairopt.connect.plan import whole_tasks as whole_plan
+from fairopt.connect.plan.whole_tasks import Proving
+from fairopt.connect.readers import sources
+from fairopt.connect.readers.kubernetes import Collector
 from fairopt.errors import BadInput
 
 HOST = "kubernetes.io/hostname"

@@ -8,8 +8,8 @@ import pytest
 
 import fairopt as fo
 from fairopt import cli
-from fairopt.connect import problem as problems
-from fairopt.connect import sources
+from fairopt.connect.plan import problem as problems
+from fairopt.connect.readers import sources
 
 GPU = "nvidia.com/gpu"
 API = "scheduling.volcano.sh/v1beta1"

@@ -11,9 +11,13 @@ from pathlib import Path
 import pytest
 
 from fairopt.cli import run
-from fairopt.connect import judging, plan, plan_rows, problem, sources
-from fairopt.connect.stay_plan import Moving
-from fairopt.connect.whole_plan import Proving
+from fairopt.connect.judging import plans as judging
+from fairopt.connect.plan import made as plan
+from fairopt.connect.plan import problem
+from fairopt.connect.plan import rows as plan_rows
+from fairopt.connect.plan.staying import Moving
+from fairopt.connect.plan.whole_tasks import Proving
+from fairopt.connect.readers import sources
 from fairopt.errors import BadInput, UsageError
 
 CLUSTER = str(Path(__file__).parents[2] / "examples" / "kubernetes" / "cluster.json")
@@ -60,7 +64,7 @@ def test_nobody_is_worse_off_than_with_the_heuristic(made):
 def test_the_schema_knows_the_proof(data, stays):
     jsonschema = pytest.importorskip("jsonschema")
     schema = json.loads(
-        resources.files("fairopt.connect").joinpath("plan-v1.schema.json").read_text()
+        resources.files("fairopt.connect.plan").joinpath("plan-v1.schema.json").read_text()
     )
     jsonschema.Draft202012Validator(schema).validate(data)
     jsonschema.Draft202012Validator(schema).validate(json.loads(plan.dumps(stays)))
@@ -117,7 +121,7 @@ def test_on_the_command_line(capsys, tmp_path):
 
 
 def test_cards_of_several_speeds_are_refused():
-    from fairopt.connect import kinds
+    from fairopt.connect.cluster import kinds
 
     cards = [kinds.parsed("nvidia.com/gpu.product=A100:1,T4:.4")]
     own = problem.problem(sources.cluster([CLUSTER]), cards)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import fairopt as fo
-from fairopt.connect import sources
+from fairopt.connect.readers import sources
 from tests.connect.test_exports_kueue import planned, run
 
 NODES = "node,count,cpu,memory\nbig,4,16,64Gi\n"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.connect.jobs_log import read_jobs
+from fairopt.connect.readers.jobs_log import read_jobs
 from fairopt.errors import BadInput
 from fairopt.overtime.logs import Log, read_log
 

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from fairopt.connect import kai
 from fairopt.connect.exports import taking
 from fairopt.connect.exports.originals import Object, name_of, originals
-from fairopt.connect.quantities import quantity, written
-from fairopt.connect.volcano import API, MOST_WEIGHT, ROOT
+from fairopt.connect.readers import kai
+from fairopt.connect.readers.volcano import API, MOST_WEIGHT, ROOT
+from fairopt.connect.text.quantities import quantity, written
 from fairopt.errors import UsageError
 
 UNLIMITED = kai.UNLIMITED

@@ -1,0 +1,1 @@
+"""A plan judged from its JSON alone."""

@@ -1,0 +1,1 @@
+"""Text in, objects and exact numbers out: files, streams, quantities and checked fields."""
