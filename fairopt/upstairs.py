@@ -21,6 +21,7 @@ class Upstairs(Generic[T]):
         return fetch
 
     def __call__(self) -> T:
+        """The function itself."""
         return self._fetch()
 
 

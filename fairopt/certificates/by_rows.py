@@ -290,6 +290,7 @@ def factored(matrix: Floats) -> Callable[[Floats], Floats] | None:
 
 
 def finite(matrix: Floats, right: Floats) -> Floats | None:
+    """The solution of a square system; None where it has none in finite numbers."""
     try:
         found: Floats = np.asarray(np.linalg.solve(matrix, right), dtype=np.float64)
     except np.linalg.LinAlgError:

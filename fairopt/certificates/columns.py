@@ -57,6 +57,7 @@ class Grid:
         row_unit: Floats,
         limited: Ints,
     ) -> Grid:
+        """Columns of a grid, every user on every server, in the units of the proof."""
         demand = inst.demand * (
             tasks_unit[:, None] if inst.demand.ndim == 2 else tasks_unit[:, None, None]
         )
@@ -227,6 +228,7 @@ class Listed:
         row_unit: Floats,
         shut: Bools,
     ) -> Listed:
+        """Columns as rows list them, and what a unit of each is worth in the units of the proof."""
         matrix = matrix.copy()
         column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
         first = matrix.indices[matrix.indptr[low.columns : -1]]

@@ -81,6 +81,7 @@ class Guard:
         self.app, self.wanted = app, f"Bearer {token}".encode()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request, as ASGI has it."""
         if scope["type"] == "http":
             said = dict(scope["headers"]).get(b"authorization", b"")
             if not secrets.compare_digest(said, self.wanted):

@@ -48,7 +48,7 @@ def refuse_overload(
 
 
 def known(requirements: Floats, means: Floats, notion: Notion) -> str:
-    """ "proved" where (12) is known to suffice for this notion, else "not known"."""
+    """Text of what is known: "proved" where (12) suffices for this notion, else "not known"."""
     if notion in (NAMED["drf"], NAMED["pf"]):
         return PROVED
     if isinstance(notion, AlphaFair) and notion == AlphaFair(notion.alpha) and notion.alpha > 0:

@@ -121,6 +121,7 @@ def amounts(
     faults: Faults,
     plain: float = 0.0,
 ) -> None:
+    """Write a row's amounts, a column a resource, into an array; an empty cell is `plain`."""
     for name, r in resources.items():
         into[r] = cell(row.get(name, ""), f"{place}.{name}", faults, AMOUNT, plain)
 

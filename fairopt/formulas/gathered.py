@@ -59,6 +59,7 @@ class Rows:
         row: Ints,
         column: Ints,
     ) -> None:
+        """Add rows of one kind: what each speaks of, its right side and unit, and its entries."""
         self.entries.append((value, row + self.count, column))
         self.kind.append(np.full(len(one), kind))
         self.one.append(one)
@@ -68,10 +69,12 @@ class Rows:
         self.count += len(one)
 
     def matrix(self, columns: int) -> Any:
+        """All rows as one sparse matrix."""
         value, row, column = (np.concatenate(part) for part in zip(*self.entries, strict=True))
         return sparse(value, row, column, (self.count, columns))
 
     def said(self) -> tuple[Floats, Ints, Ints, Ints]:
+        """Right sides, kinds, and what each row speaks of."""
         labels = (np.concatenate(part) for part in (self.kind, self.one, self.two))
         kind, one, two = labels
         return np.concatenate(self.rhs), kind, one, two
@@ -168,6 +171,7 @@ def _hosts(parent: Ints, lending: Lending) -> Ints:
 
 def sparse(value: Floats, row: Ints, column: Ints, shape: tuple[int, int]) -> Any:
     # imported late: judging an answer needs no sparse matrix
+    """A sparse matrix of entries, those of one place added."""
     from scipy.sparse import coo_array
 
     return coo_array((value, (row, column)), shape=shape).tocsr()

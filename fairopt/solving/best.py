@@ -43,11 +43,16 @@ class Verdict(Protocol):
     """What a judge says of an answer; `certified` is asked of judges of whole answers alone."""
 
     @property
-    def gap(self) -> float: ...
+    def gap(self) -> float:
+        """How much larger the objective may be, relatively."""
+
     @property
-    def residual(self) -> float: ...
+    def residual(self) -> float:
+        """How far the worst user's share is proved to be off."""
+
     @property
-    def certified(self) -> bool: ...
+    def certified(self) -> bool:
+        """Whether every share is proved."""
 
 
 class Seen(NamedTuple):
@@ -111,6 +116,7 @@ class Best:
         return self.found(self.best)
 
     def found(self, best: Allocation) -> Allocation:
+        """What is handed back of the best answer: the answer, with every step tried."""
         return best.with_(steps=tuple(self.steps))
 
     def _tried(self, rung: Rung[Any]) -> bool:
@@ -128,6 +134,7 @@ class Best:
         return self.error > self.gap
 
     def enough(self) -> bool:
+        """Whether no other way needs to be tried."""
         return not self.short()
 
     def verdict(self, alloc: Allocation, once: bool) -> Verdict:

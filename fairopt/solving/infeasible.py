@@ -59,4 +59,5 @@ def _rules_fit(instance: Instance, low: Lowered, floor: Floats) -> None:
 
 
 def named(instance: Instance, users: Bools) -> list[str]:
+    """The users' names."""
     return [instance.users[n] for n in np.flatnonzero(users).tolist()]

@@ -107,6 +107,7 @@ class Ladder(Best):
         return self.error > EXACT
 
     def few(self) -> bool:
+        """Whether there are so few pairs that every way may be tried."""
         return len(self.question.pairs[0]) <= SMALL
 
     def one_pool(self) -> bool:
@@ -121,6 +122,7 @@ class Ladder(Best):
         return self.enough()
 
     def interior(self) -> None:
+        """Follow the interior path, and keep its point for the polish."""
         self.point = interior.follow(self.question)
         self.judge("interior", self.point)
 
@@ -142,6 +144,7 @@ class Ladder(Best):
         return self.point is not None and self.polished and rough and few
 
     def polish(self) -> None:
+        """The interior path's point, made finer by its own optimality conditions."""
         assert self.point is not None
         self.judge("polish", polish(self.question, self.point))
 

@@ -250,6 +250,7 @@ class Part:
 def in_order(
     instance: Instance, tasks: Floats, found: list[tuple[Floats, dict[str, Any]]]
 ) -> Levels:
+    """Levels found apart, as one list from the lowest up."""
     found.sort(key=lambda pair: pair[1]["level"])
     prices = np.array([p for p, _ in found]).reshape(-1, *instance.pool.shape)
     return Levels(tasks, prices, tuple(step for _, step in found))

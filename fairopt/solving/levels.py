@@ -56,6 +56,7 @@ class Ladder(Best):
     models = False  # whether every part had its kept model
 
     def verdict(self, alloc: Allocation, once: bool) -> Certificate:
+        """The whole certificate, made once."""
         return judged(alloc)
 
     @staticmethod
@@ -96,6 +97,7 @@ class Ladder(Best):
         )
 
     def found(self, best: Allocation) -> Allocation:
+        """The best answer; its steps are those of its levels already."""
         return best
 
 

@@ -62,25 +62,31 @@ class Ladder(Best):
             self.inner = self.instance.replace(placement=self.instance.placement & usable)
 
     def verdict(self, alloc: Allocation, once: bool) -> Seen:
+        """Gap and residual; an answer that leaves an equality is as far off as can be."""
         gap, residual = measure(alloc)
         return Seen(gap, residual if keeps_equalities(alloc) else max(residual, 1.0))
 
     def near(self) -> bool:
+        """Whether a nearby point may help: where the objective is curved."""
         return self.error > NEAR and bool(self.terms.alpha)
 
     def small(self) -> None:
+        """The method for small instances."""
         self.judge("interior, small", interior.follow(self.inner, self._score(), self.terms))
 
     def relative(self) -> None:
+        """The method in relative terms."""
         from fairopt.solving.engines.penalties import relative
 
         for point in relative.follow(self.inner, self._score(), self.terms):
             self.judge("relative path", point)
 
     def nearby(self) -> None:
+        """The nearby point."""
         self.nearer(NEAR)
 
     def same_as_alpha_fair(self) -> None:
+        """Without penalties it is alpha-fairness of the dominant shares: that ladder's answer."""
         from fairopt.solving.alpha_fair import alpha_fair
 
         other = AlphaFair(self.terms.alpha, "dominant-share", weight_inside=True)
@@ -92,6 +98,7 @@ class Ladder(Best):
         self.keep(step, self.priced(found.tasks, found.prices, found.limit_prices))
 
     def program(self, settings: conic.Settings) -> None:
+        """The declarative program by a general solver."""
         from fairopt.solving.engines import units
         from fairopt.solving.engines.point import Question
         from fairopt.solving.engines.programs import compiled

@@ -56,6 +56,7 @@ class Search:
         self.best = Placement(self.problem)
 
     def say(self, words: str) -> None:
+        """Say what is done now."""
         if self.told is not None:
             self.told(words)
 

@@ -101,6 +101,7 @@ def _owner(meta: Fields, labels: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def rules_of(spec: Fields) -> Rules:
+    """Where a pod may run, by its spec."""
     affinity = spec.table("affinity").table("nodeAffinity")
     required = affinity.table("requiredDuringSchedulingIgnoredDuringExecution")
     terms = None
@@ -138,6 +139,7 @@ def _term(term: Fields) -> Iterator[Requirement]:
 
 
 def toleration_of(given: Fields) -> Toleration:
+    """A toleration of a pod, checked."""
     operator = given.text("operator")
     if operator not in _TOLERATES:
         given.wrong("operator", "one of Equal, Exists, Lt, Gt")

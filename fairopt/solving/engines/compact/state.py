@@ -32,6 +32,7 @@ class State:
         )
 
     def moved(self, step: State, length: float) -> State:
+        """The state after a part of a step."""
         return State(self.whole + length * step.whole, self.size)
 
     def reach(self, step: State) -> float:

@@ -73,10 +73,12 @@ class Unknowns:
         self.means()
 
     def means(self) -> None:
+        """Make the mean levels again."""
         level = self.a @ self.of_user
         self.mean = np.append(level.mean(), self.a @ self.ground.within.mean)
 
     def state(self) -> tuple[Floats, ...]:
+        """A copy of all that a step changes."""
         return (
             self.a.copy(),
             self.s.copy(),
@@ -89,6 +91,7 @@ class Unknowns:
         )
 
     def restore(self, state: tuple[Floats, ...]) -> None:
+        """Take back a state that was copied."""
         self.a, self.s, self.nu, self.price, self.v, self.p, self.e, self.mean = state
 
     def point(self) -> Point:

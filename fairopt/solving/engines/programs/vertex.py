@@ -33,10 +33,12 @@ class Pair(NamedTuple):
     low: Floats
 
     def plus(self, more: Floats) -> Pair:
+        """The sum with floats, its rounding kept."""
         high, error = exact_sum(self.high, more)
         return Pair(*exact_sum(high, error + self.low))
 
     def at(self, where: Ints) -> Pair:
+        """The entries at these places."""
         return Pair(self.high[where], self.low[where])
 
 
