@@ -7,12 +7,13 @@ import pytest
 
 import fairopt as fo
 from fairopt.allocation.check import Check
-from fairopt.propositions import bonald2015, draws, find
-from fairopt.propositions import bonald2015_examples as examples
-from fairopt.propositions import bonald2015_lies as lies
-from fairopt.propositions import bonald2015_properties as of_notions
-from fairopt.propositions import bonald2015_stability as stability
-from fairopt.propositions import bonald2015_utility as utility
+from fairopt.propositions import draws, find
+from fairopt.propositions.bonald2015 import examples as examples
+from fairopt.propositions.bonald2015 import lies as lies
+from fairopt.propositions.bonald2015 import properties as of_notions
+from fairopt.propositions.bonald2015 import stability as stability
+from fairopt.propositions.bonald2015 import statements as bonald2015
+from fairopt.propositions.bonald2015 import utility as utility
 from fairopt.propositions.statement import Undecided
 from fairopt.propositions.trials import chunk
 from fairopt.solving.engines.water.bottleneck_maps import enumerate_all
@@ -294,7 +295,7 @@ def test_a_maximum_of_sum_log_is_not_passed(monkeypatch):
 
 def test_in_turn_the_tags_of_8_are_not_bmf(monkeypatch):
     """The check of `packets-parallel` refuses packets that visit the resources in turn."""
-    from fairopt.propositions import bonald2015_events as events
+    from fairopt.propositions.bonald2015 import events as events
 
     inst = fo.Instance(events.CLASSES, [[1, 1]])
     check = stated("packets-parallel").check

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.propositions import bonald2015_dynamics as dynamics
 from fairopt.propositions import find
+from fairopt.propositions.bonald2015 import dynamics as dynamics
 
 
 def test_a_wrong_order_is_found():

@@ -8,15 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fairopt as fo
-from fairopt.propositions import draws, find, kesidis2016, kesidis2016_drf
-from fairopt.propositions.kesidis2016 import margin
-from fairopt.propositions.kesidis2016_dominant import (
+from fairopt.propositions import draws, find
+from fairopt.propositions.kesidis2016 import drf as kesidis2016_drf
+from fairopt.propositions.kesidis2016 import statements as kesidis2016
+from fairopt.propositions.kesidis2016.dominant import (
     OneDominant,
     can_fill,
     equal_demand,
     equal_part,
 )
-from fairopt.propositions.kesidis2016_drf import bent, closed_form, fixed_point, shares
+from fairopt.propositions.kesidis2016.drf import bent, closed_form, fixed_point, shares
+from fairopt.propositions.kesidis2016.statements import margin
 from fairopt.propositions.trials import chunk, trial
 from tests.proposition_rows import rows_of, try_row
 

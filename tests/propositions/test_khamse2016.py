@@ -8,10 +8,12 @@ import pytest
 import fairopt as fo
 from fairopt.instance import Instance
 from fairopt.properties.lies import Lie
-from fairopt.propositions import PROPOSITIONS, draws, find, khamse2016, khamse2016_lies
-from fairopt.propositions import khamse2016_properties as of_theorem_3
-from fairopt.propositions.khamse2016 import grows, lacking, levels, ps_dsf
-from fairopt.propositions.khamse2016_lies import outcomes
+from fairopt.propositions import PROPOSITIONS, draws, find
+from fairopt.propositions.khamse2016 import lies as khamse2016_lies
+from fairopt.propositions.khamse2016 import properties as of_theorem_3
+from fairopt.propositions.khamse2016 import statements as khamse2016
+from fairopt.propositions.khamse2016.lies import outcomes
+from fairopt.propositions.khamse2016.statements import grows, lacking, levels, ps_dsf
 from fairopt.propositions.trials import chunk
 from tests.proposition_rows import rows_of, try_row
 

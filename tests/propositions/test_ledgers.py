@@ -9,7 +9,7 @@ import fairopt as fo
 from fairopt.overtime.rules import kai, rank
 from fairopt.overtime.states import Memory, State, average
 from fairopt.propositions import find
-from fairopt.propositions.ledgers import asked, first, least_used, part
+from fairopt.propositions.over_time.ledgers import asked, first, least_used, part
 from tests.proposition_rows import rows_of, try_row
 
 # promised more than is held: weights met, and factors that divide
@@ -62,7 +62,7 @@ def test_nobody_without_foresight_promises_more():
 
 
 def test_a_broken_rule_is_found(monkeypatch):
-    import fairopt.propositions.ledgers as module
+    import fairopt.propositions.over_time.ledgers as module
 
     monkeypatch.setattr(module.karma, "filled", lambda start, most, total: most)
     inst = fo.Instance(np.ones((3, 1)), [[1]])

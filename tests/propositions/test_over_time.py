@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.propositions import find, over_time
+from fairopt.propositions import find
+from fairopt.propositions.over_time import shares as over_time
 
 FIGURE = fo.read("khamse2016/section-v").instance
 

@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 
 import fairopt as fo
-from fairopt.propositions import (
-    draws,
-    find,
-    kesidis2018,
-    kesidis2018_definition,
-    ours,
-    ours_prices,
-    ours_tradeoff,
-)
-from fairopt.propositions.kesidis2018_definition import corrected, printed
+from fairopt.propositions import draws, find
+from fairopt.propositions.kesidis2018 import definition as kesidis2018_definition
+from fairopt.propositions.kesidis2018 import statements as kesidis2018
+from fairopt.propositions.kesidis2018.definition import corrected, printed
+from fairopt.propositions.ours import prices as ours_prices
+from fairopt.propositions.ours import statements as ours
+from fairopt.propositions.ours import tradeoff as ours_tradeoff
 from fairopt.propositions.trials import chunk, trial
 from tests.proposition_rows import rows_of, try_row
 

@@ -18,9 +18,9 @@ from fairopt.properties.lies import strategy_proof
 from fairopt.properties.quick import quick
 from fairopt.properties.scaling import scale_invariant
 from fairopt.propositions import draws
-from fairopt.propositions.bonald2015 import POOL, parts_of_pool
-from fairopt.propositions.bonald2015_lies import CLAIMS, Crossed
-from fairopt.propositions.bonald2015_stability import drf_rates
+from fairopt.propositions.bonald2015.lies import CLAIMS, Crossed
+from fairopt.propositions.bonald2015.stability import drf_rates
+from fairopt.propositions.bonald2015.statements import POOL, parts_of_pool
 from fairopt.propositions.statement import Checker, Draw, Hypothesis, Undecided, certified, stated
 
 DRF, PF, BMF = MaxMin("drf"), ProportionalFair(), BottleneckMaxFair()

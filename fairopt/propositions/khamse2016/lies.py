@@ -14,7 +14,7 @@ from fairopt.instance import Floats, Instance
 from fairopt.notions import PerServerDominantShare
 from fairopt.properties.lies import Lie, truly_runs
 from fairopt.propositions import draws
-from fairopt.propositions.khamse2016 import any_order, meets_theorem, ps_dsf, refilled
+from fairopt.propositions.khamse2016.statements import any_order, meets_theorem, ps_dsf, refilled
 from fairopt.propositions.statement import Hypothesis, Undecided, stated
 
 RANDOM, PLAIN = 4, 6

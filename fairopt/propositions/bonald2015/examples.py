@@ -9,8 +9,8 @@ import numpy as np
 from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
 from fairopt.notions import ProportionalFair
-from fairopt.propositions.bonald2015 import parts_of_pool
-from fairopt.propositions.bonald2015_lies import crossed, first_of_two, low_parts
+from fairopt.propositions.bonald2015.lies import crossed, first_of_two, low_parts
+from fairopt.propositions.bonald2015.statements import parts_of_pool
 from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 
 PEAK, LARGEST = 2 - 3**0.5, 0.098076

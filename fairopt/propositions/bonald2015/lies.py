@@ -11,7 +11,7 @@ from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
 from fairopt.notions import ProportionalFair
 from fairopt.propositions import draws
-from fairopt.propositions.bonald2015 import parts_of_pool
+from fairopt.propositions.bonald2015.statements import parts_of_pool
 from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 
 TWO = draws.Small((2, 2), (1, 1), (1, 4), density=1.0, weight_decades=0.0, zero_demand=0.2)

@@ -20,7 +20,7 @@ from fairopt.formulas.jobs import cpu_pipelined, tail_demand, time_in_turn
 from fairopt.instance import Floats, Instance
 from fairopt.notions import MaxMin, PerServerDRF
 from fairopt.propositions import draws
-from fairopt.propositions.kesidis2016_dominant import best
+from fairopt.propositions.kesidis2016.dominant import best
 from fairopt.propositions.statement import Hypothesis, Undecided, stated
 from fairopt.solving import solve
 

@@ -25,7 +25,7 @@ from fairopt.instance import Floats, Instance
 from fairopt.notions import BottleneckMaxFair, MaxMin, Notion, ProportionalFair
 from fairopt.properties.quick import quick
 from fairopt.propositions import draws
-from fairopt.propositions.bonald2015 import parts_of_pool, two_resources
+from fairopt.propositions.bonald2015.statements import parts_of_pool, two_resources
 from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 
 STEP = 0.08

@@ -13,7 +13,7 @@ import numpy as np
 from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
 from fairopt.notions import BottleneckMaxFair, ProportionalFair
-from fairopt.propositions.bonald2015 import parts_of_pool
+from fairopt.propositions.bonald2015.statements import parts_of_pool
 from fairopt.propositions.statement import Hypothesis, certified, stated
 
 

@@ -14,7 +14,7 @@ from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair, MaxMin, ProportionalFair
 from fairopt.propositions import draws
-from fairopt.propositions.kesidis2016_dominant import THIRTY_THREE, TWENTY_SEVEN, OneDominant, best
+from fairopt.propositions.kesidis2016.dominant import THIRTY_THREE, TWENTY_SEVEN, OneDominant, best
 from fairopt.propositions.linear import excess
 from fairopt.propositions.statement import Hypothesis, Undecided, certified, stated
 

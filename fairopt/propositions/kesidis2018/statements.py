@@ -10,7 +10,7 @@ from fairopt.filling import fill
 from fairopt.instance import Floats, Instance
 from fairopt.notions import AlphaFair, MaxMin, ProportionalFair
 from fairopt.propositions import draws
-from fairopt.propositions.kesidis2018_definition import CRITERIA, FOURTEEN
+from fairopt.propositions.kesidis2018.definition import CRITERIA, FOURTEEN
 from fairopt.propositions.linear import excess
 from fairopt.propositions.statement import Hypothesis, certified, stated
 

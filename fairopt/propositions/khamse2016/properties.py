@@ -16,8 +16,8 @@ from fairopt.notions import MaxMin, PerServerDominantShare
 from fairopt.notions.ps_dsf import transformed
 from fairopt.properties.bottleneck import common_dominant
 from fairopt.propositions import draws
-from fairopt.propositions.kesidis2016_dominant import OneDominant, best
-from fairopt.propositions.khamse2016 import any_order, ps_dsf
+from fairopt.propositions.kesidis2016.dominant import OneDominant, best
+from fairopt.propositions.khamse2016.statements import any_order, ps_dsf
 from fairopt.propositions.statement import Draw, Hypothesis, Undecided, certified, stated
 from fairopt.solving.engines.water.fixed_points import fixed_points
 

@@ -13,7 +13,7 @@ from fairopt.instance import Floats, Instance
 from fairopt.overtime.ledger import Ledger
 from fairopt.overtime.replay import replay
 from fairopt.propositions import draws
-from fairopt.propositions.ledgers import ONE, SOURCE
+from fairopt.propositions.over_time.ledgers import ONE, SOURCE
 from fairopt.propositions.statement import Undecided, stated
 
 SLICES = 4

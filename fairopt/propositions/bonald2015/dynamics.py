@@ -15,8 +15,8 @@ from fairopt.allocation.check import Check
 from fairopt.dynamics.lying import Others
 from fairopt.dynamics.markov import service_rates
 from fairopt.instance import Floats, Instance
-from fairopt.propositions.bonald2015 import parts_of_pool
-from fairopt.propositions.bonald2015_stability import Loaded
+from fairopt.propositions.bonald2015.stability import Loaded
+from fairopt.propositions.bonald2015.statements import parts_of_pool
 from fairopt.propositions.statement import stated
 
 ROUGH = 1e-4
