@@ -128,3 +128,4 @@ def test_the_version_with_wrong_optima_is_excluded() -> None:
     needs = [Requirement(one) for one in tomllib.loads(text)["project"]["dependencies"]]
     highs = next(one for one in needs if one.name == "highspy")
     assert "1.14.0" not in highs.specifier and "1.15.1" in highs.specifier
+    assert "1.16.0" not in highs.specifier
