@@ -28,7 +28,7 @@ from fairopt.connect.judging import plans as judging
 from fairopt.connect.plan import made as plan
 from fairopt.connect.plan import problem
 from fairopt.connect.readers import sources
-from fairopt.connect.text.quantities import written
+from fairopt.files.quantities import written
 
 READY = [{"type": "Ready", "status": "True"}]
 

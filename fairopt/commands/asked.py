@@ -115,7 +115,7 @@ def newcomer(text: str, instance: Instance) -> tuple[str, dict[str, Any]]:
     ------
     UsageError : not of that form, an unknown queue or resource, a task that fits nowhere.
     """
-    from fairopt.connect.text.quantities import NoQuantity, quantity
+    from fairopt.files.quantities import NoQuantity, quantity
     from fairopt.instance.near import nearest
 
     def wrong(found: str, wanted: str) -> UsageError:

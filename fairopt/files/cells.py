@@ -10,6 +10,8 @@ from typing import Any
 
 from fairopt import storage
 from fairopt.errors import BadInput
+from fairopt.files import dialect
+from fairopt.files.quantities import NoQuantity, quantity
 from fairopt.instance.reading import AMOUNT, MOST, Faults, known_keys, nearest, number
 
 LARGEST = 1024 * storage.MEBIBYTE
@@ -36,7 +38,7 @@ def rows(
         return
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     try:
-        header = next(reader, [])
+        header = dialect.renamed(next(reader, []), known, name)
         # the file as a whole is at fault: one fault, not one per row
         bad = [c for c in needed if c not in header]
         bad += [c for k, c in enumerate(header) if c in header[:k]]
@@ -133,7 +135,7 @@ def cell(cell: str, place: str, faults: Faults, wanted: str, default: float) -> 
 
 
 def value(cell: str) -> Any:
-    """The number in a cell, its text if it is none, None if it is empty."""
+    """The number or quantity in a cell, its text if it is none, None if it is empty."""
     cell = cell.strip()
     if not cell:
         return None
@@ -141,6 +143,10 @@ def value(cell: str) -> Any:
         # float() would accept 1_000, which other programs do not
         return cell if "_" in cell else float(cell)
     except ValueError:
+        pass
+    try:
+        return float(quantity(cell))
+    except NoQuantity:
         return cell
 
 

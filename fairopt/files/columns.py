@@ -13,6 +13,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from fairopt.files import dialect
 from fairopt.instance import Bools, Floats
 
 Ints = NDArray[np.int64]
@@ -23,12 +24,12 @@ ROWS = 100_000
 
 
 def columns(
-    content: str, needed: Sequence[str], known: Sequence[str]
+    content: str, needed: Sequence[str], known: Sequence[str], stem: str = ""
 ) -> Iterator[dict[str, Sequence[str]] | None]:
     """Cells of each column, ROWS rows at a time; None, as the last item, if anything is unusual."""
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     try:
-        header = next(reader, [])
+        header = dialect.renamed(next(reader, []), known, stem)
         if len(set(header)) != len(header) or not set(needed) <= set(header) <= set(known):
             yield None
             return
@@ -44,7 +45,7 @@ def columns(
 
 
 def table(
-    content: str, kinds: Mapping[str, tuple[float, Good]]
+    content: str, kinds: Mapping[str, tuple[float, Good]], stem: str = ""
 ) -> tuple[list[str], dict[str, Floats]] | None:
     """The column "name", every name once, and the columns of numbers by their kind.
 
@@ -53,10 +54,11 @@ def table(
     content : the file.
     kinds : for each column of numbers the default (for an empty cell or a missing column) and
         which numbers are valid.
+    stem : "users" or "servers": whose names they are, by whatever word.
     """
     names: list[str] = []
     found: dict[str, list[Floats]] = {key: [] for key in kinds}
-    for part in columns(content, ("name",), ("name", *kinds)):
+    for part in columns(content, ("name",), ("name", *kinds), stem):
         if part is None:
             return None
         names.extend(part["name"])

@@ -60,8 +60,9 @@ def _quickly(folder: Path, resources: Mapping[str, int]) -> dict[str, Any] | Non
         }
     except BadInput:
         return None
-    rows = columns.table(texts["servers"], {"count": whole, **numbers})
-    people = columns.table(texts["users"], {"weight": weights, "limit": limits, **numbers})
+    rows = columns.table(texts["servers"], {"count": whole, **numbers}, "servers")
+    kinds = {"weight": weights, "limit": limits, **numbers}
+    people = columns.table(texts["users"], kinds, "users")
     if rows is None or people is None:
         return None
     servers = {name: k for k, name in enumerate(rows[0])}

@@ -8,7 +8,7 @@ from textwrap import fill
 from typing import Any
 
 from fairopt.connect.plan.status import BLOCKED, FRAGMENTED, SATISFIED, STUCK
-from fairopt.connect.text.quantities import short
+from fairopt.files.quantities import short
 from fairopt.report.tables import GAP, ROWS, WIDTH, _clip, table_text
 from fairopt.report.words import count as counted
 from fairopt.report.words import number

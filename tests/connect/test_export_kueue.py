@@ -14,7 +14,7 @@ import fairopt as fo
 from fairopt import cli
 from fairopt.connect.plan import problem as problems
 from fairopt.connect.readers import sources
-from fairopt.connect.text.quantities import quantity
+from fairopt.files.quantities import quantity
 from tests.kueue_schema import SCHEMAS
 
 CLUSTER = Path(__file__).parents[2] / "examples" / "kubernetes" / "cluster.json"

@@ -16,7 +16,7 @@ from fairopt import cli
 from fairopt.connect.exports.kueue_patches import applied
 from fairopt.connect.exports.shifting import Forest, NotAdmitted, shifted
 from fairopt.connect.readers.kueue import Limits, Node
-from fairopt.connect.text.quantities import quantity
+from fairopt.files.quantities import quantity
 from tests.connect.test_kueue import GPU, STORY, flavor, job, local, node, obj, queue
 from tests.kueue_schema import SCHEMAS
 

@@ -13,7 +13,7 @@ import yaml
 from fairopt.connect.exports.kueue_patches import applied
 from fairopt.connect.readers import kai as kai_queues
 from fairopt.connect.readers import sources
-from fairopt.connect.text.quantities import quantity
+from fairopt.files.quantities import quantity
 from fairopt.instance.reading import Faults
 from tests.connect.test_exports_kueue import dues, planned, run, written
 

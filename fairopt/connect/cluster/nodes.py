@@ -8,7 +8,7 @@ from typing import Any
 
 from fairopt.connect.cluster.eligible import BINDING, Taint
 from fairopt.connect.text.fields import Amounts, Fields, named
-from fairopt.connect.text.quantities import scheduled
+from fairopt.files.quantities import scheduled
 from fairopt.instance.reading import Faults
 
 EFFECTS = (*BINDING, "PreferNoSchedule")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from fairopt.connect.text.fields import Amounts, Fields
-from fairopt.connect.text.quantities import scheduled
+from fairopt.files.quantities import scheduled
 
 POD_LEVEL = ("cpu", "memory")
 """resources that a pod can ask for as a whole; huge pages too"""

@@ -17,7 +17,7 @@ from fairopt.connect.cluster.kinds import Kinds
 from fairopt.connect.cluster.nodes import Node
 from fairopt.connect.cluster.record import Cluster
 from fairopt.connect.text.fields import Amounts
-from fairopt.connect.text.quantities import short
+from fairopt.files.quantities import short
 
 TYPE = "node.kubernetes.io/instance-type"
 

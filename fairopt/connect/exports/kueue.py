@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any
 
 from fairopt.connect.exports import originals, taking
-from fairopt.connect.text.quantities import written
 from fairopt.errors import UsageError
+from fairopt.files.quantities import written
 
 VERSIONS = ("v1beta1", "v1beta2")
 SHAPE = "fairopt/shape"

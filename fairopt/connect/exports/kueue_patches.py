@@ -20,8 +20,8 @@ from fairopt.connect.exports.originals import Object, name_of, originals
 from fairopt.connect.exports.shifting import Forest, Key, NotAdmitted, forest, shifted
 from fairopt.connect.plan.kueue_model import Placing, visible
 from fairopt.connect.readers.kueue import Limits, Pair, Queues
-from fairopt.connect.text.quantities import quantity
 from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.files.quantities import quantity
 
 API = "kueue.x-k8s.io/"
 KINDS = {"ClusterQueue": "queue", "Cohort": "cohort"}

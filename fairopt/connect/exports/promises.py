@@ -15,8 +15,8 @@ from fairopt.connect.exports import taking
 from fairopt.connect.exports.originals import Object, name_of, originals
 from fairopt.connect.readers import kai
 from fairopt.connect.readers.volcano import API, MOST_WEIGHT, ROOT
-from fairopt.connect.text.quantities import quantity, written
 from fairopt.errors import UsageError
+from fairopt.files.quantities import quantity, written
 
 UNLIMITED = kai.UNLIMITED
 

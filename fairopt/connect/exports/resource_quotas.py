@@ -14,8 +14,8 @@ from typing import Any
 from fairopt.connect.exports import taking
 from fairopt.connect.exports.originals import Object, name_of, originals
 from fairopt.connect.readers.kubernetes import COUNTED
-from fairopt.connect.text.quantities import quantity
 from fairopt.errors import BadInput, Fault
+from fairopt.files.quantities import quantity
 
 NAME = "fairopt"
 REQUESTS = "requests."

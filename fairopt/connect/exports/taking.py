@@ -10,7 +10,7 @@ from typing import Any
 
 from fairopt import files
 from fairopt.connect.plan.rows import Rows
-from fairopt.connect.text.quantities import short, written
+from fairopt.files.quantities import short, written
 from fairopt.instance.reading import Faults, listed, table
 
 PODS = "pods"

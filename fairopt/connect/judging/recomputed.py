@@ -12,7 +12,7 @@ from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.connect.plan import could_hold, scarcity, status
 from fairopt.connect.plan.rows import Rows
-from fairopt.connect.text.quantities import written
+from fairopt.files.quantities import written
 from fairopt.formulas import parameters
 from fairopt.instance import Instance
 from fairopt.instance.reading import listed, table

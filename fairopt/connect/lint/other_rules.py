@@ -9,7 +9,7 @@ from fractions import Fraction
 from fairopt.connect.exports.taking import told
 from fairopt.connect.lint.findings import Book, Lined
 from fairopt.connect.readers.kubernetes import COUNTED
-from fairopt.connect.text.quantities import NoQuantity, quantity
+from fairopt.files.quantities import NoQuantity, quantity
 
 REQUESTS = "requests."
 _ZERO = re.compile(r"(0+(\.0*)?(ns|us|µs|ms|s|m|h)?)+")

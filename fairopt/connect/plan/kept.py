@@ -19,7 +19,7 @@ from fairopt.connect.plan import form
 from fairopt.connect.plan.kueue_model import Told
 from fairopt.connect.readers.volcano import Queue, VolcanoQueues
 from fairopt.connect.text.fields import Amounts
-from fairopt.connect.text.quantities import written
+from fairopt.files.quantities import written
 from fairopt.instance.reading import Faults
 
 if TYPE_CHECKING:

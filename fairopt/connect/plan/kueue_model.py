@@ -19,7 +19,7 @@ from fairopt.connect.cluster.record import Cluster, Workload
 from fairopt.connect.cluster.shapes import Shape
 from fairopt.connect.readers.kueue import Flavor, Limits, Node, Pair, Queues
 from fairopt.connect.readers.kueue_share import Tree
-from fairopt.connect.text.quantities import short
+from fairopt.files.quantities import short
 from fairopt.instance import Instance
 from fairopt.instance.quotas import Group, Quota, Quotas
 

@@ -24,7 +24,7 @@ from fairopt.connect.plan.packing import Packed, pack
 from fairopt.connect.plan.problem import Problem, measured
 from fairopt.connect.plan.staying import Moving
 from fairopt.connect.plan.whole_tasks import Proving
-from fairopt.connect.text.quantities import written
+from fairopt.files.quantities import written
 
 if TYPE_CHECKING:
     from fairopt.notions import Notion

@@ -20,8 +20,8 @@ from fairopt.connect.cluster.record import Cluster, Workload
 from fairopt.connect.cluster.shapes import Shape, left_over, shapes
 from fairopt.connect.plan import kueue_model, volcano_model
 from fairopt.connect.text.fields import Amounts
-from fairopt.connect.text.quantities import short
 from fairopt.errors import BadInput, Fault
+from fairopt.files.quantities import short
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.instance.quotas import Group, Mode, Quotas
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from fairopt import storage
-from fairopt.connect.text.quantities import NoQuantity, quantity
+from fairopt.files.quantities import NoQuantity, quantity
 from fairopt.instance import Instance
 from fairopt.instance.reading import Faults
 from fairopt.overtime.logs import LARGEST, Log

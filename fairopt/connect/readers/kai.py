@@ -15,7 +15,7 @@ from typing import Any
 
 from fairopt.connect.readers.volcano import ROOT, Queue
 from fairopt.connect.text.fields import Fields, named
-from fairopt.connect.text.quantities import NoQuantity, quantity
+from fairopt.files.quantities import NoQuantity, quantity
 from fairopt.instance.reading import Faults
 
 API = "scheduling.run.ai/"

@@ -15,7 +15,7 @@ from fairopt.connect.cluster.eligible import Rules, Taint, Toleration
 from fairopt.connect.cluster.pods import rules_of, toleration_of
 from fairopt.connect.cluster.requests import request
 from fairopt.connect.text.fields import Amounts, Fields, named
-from fairopt.connect.text.quantities import WANTED, NoQuantity, quantity
+from fairopt.files.quantities import WANTED, NoQuantity, quantity
 from fairopt.instance.reading import Faults
 
 KINDS = ("ClusterQueue", "Cohort", "ResourceFlavor", "LocalQueue", "Workload")

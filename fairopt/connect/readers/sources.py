@@ -9,7 +9,7 @@ from fairopt import storage
 from fairopt.connect.cluster.record import Cluster
 from fairopt.connect.readers import htcondor, slurm_jobs, yarn
 from fairopt.connect.readers.kubernetes import OWNER, UNDIVIDED, Collector
-from fairopt.connect.readers.tables import Tables
+from fairopt.connect.readers.tables import TABLES, Tables
 from fairopt.connect.text import reading
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults
@@ -101,7 +101,7 @@ class Sources:
         with reading.opened(path, told, size, done) as stream:
             try:
                 first = reading.head(stream).removeprefix(b"\xef\xbb\xbf")
-                if first.startswith((b"node,", b"team,")):
+                if first.startswith(TABLES):
                     self.tables.take(stream, source)
                 elif first.startswith(b"NodeName="):
                     self.tables.take_slurm(stream, source)

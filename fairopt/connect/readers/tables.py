@@ -1,6 +1,8 @@
 """CSV tables of nodes, teams and what they hold, from any scheduler: together one cluster.
 
-The first column says what a table is, and amounts are quantities ("500m", "64Gi") or numbers:
+The first column says what a table is, and amounts are quantities ("500m", "64Gi") or numbers. A
+node may be called server, a team user and its tasks a limit, as in a folder of `fairopt solve`
+(`fairopt.files.dialect`), whose servers.csv, users.csv and placement.csv are taken as they are:
 
 nodes
     node, then count, out (why nothing new may run there), label:KEY, and a column a resource.
@@ -11,6 +13,8 @@ teams
     one node), and a column a resource for what one task takes.
 held
     team, node, tasks.
+placement
+    team, node: where teams may run, one of them a row; a team without a row may run nowhere.
 """
 
 from __future__ import annotations
@@ -18,8 +22,8 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import IO
 
 from fairopt import storage
@@ -29,10 +33,14 @@ from fairopt.connect.cluster.record import Cluster, Workload
 from fairopt.connect.cluster.together import Together
 from fairopt.connect.readers import slurm
 from fairopt.connect.text.fields import Amounts
-from fairopt.connect.text.quantities import WANTED, NoQuantity, quantity
+from fairopt.files import dialect
+from fairopt.files.quantities import WANTED, NoQuantity, quantity
 from fairopt.instance.reading import MOST, POSITIVE, Faults, shown
 
-HELD = ("team", "node", "tasks")
+TABLES = tuple(f"{name},".encode() for name in (*dialect.USER, *dialect.SERVER, "name"))
+"""how a table begins"""
+PLACED = ("team", "node")
+HELD = (*PLACED, "tasks")
 _NODES = ("node", "count", "out")
 _TEAMS = ("team", "queue", "weight", "tasks", "nodes", "gang", "per_node")
 _LABEL = "label:"
@@ -48,6 +56,7 @@ class Tables:
     nodes: list[Node] = field(default_factory=list)
     teams: dict[str, Workload] = field(default_factory=dict)
     held: list[tuple[str, str, str, int]] = field(default_factory=list)
+    placed: list[tuple[str, str, str]] = field(default_factory=list)
     weights: dict[str, float] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
@@ -58,6 +67,8 @@ class Tables:
         head, rows = _read(stream, source)
         if head[:1] == ["node"]:
             self._take_nodes(head, rows)
+        elif tuple(head) == PLACED:
+            self.placed.extend((place, row["team"], row["node"]) for place, row in rows)
         elif tuple(head) == HELD:
             for place, row in rows:
                 tasks = self._whole(row["tasks"], f"{place}.tasks", 0)
@@ -66,7 +77,10 @@ class Tables:
             self._take_teams(head, rows)
         else:
             found = shown(head[0]) if head else "nothing"
-            wanted = f"'node', 'team', or the columns {', '.join(HELD)}"
+            wanted = (
+                f"'node', 'team', or the columns {', '.join(HELD)}; "
+                "'name' in users.csv or servers.csv"
+            )
             self.faults.add(f"{source}: first column", found, wanted)
 
     def _take_nodes(self, head: list[str], rows: Iterator[tuple[str, dict[str, str]]]) -> None:
@@ -190,6 +204,7 @@ class Tables:
             elif tasks:
                 held = self.teams[team].held
                 held[where] = held.get(where, 0) + tasks
+        self._place(names)
         for work in self.teams.values():
             if work.waiting is not None:
                 work.waiting = max(work.waiting - sum(work.held.values()), 0)
@@ -216,6 +231,25 @@ class Tables:
             base.volcano,
         )
 
+    def _place(self, nodes: Collection[str]) -> None:
+        """Let teams run at the nodes of the table of placements alone, if there is one."""
+        allowed: dict[str, set[str]] = {name: set() for name in self.teams if self.placed}
+        for place, team, where in self.placed:
+            if team not in self.teams:
+                self.faults.add(f"{place}.team", shown(team), "a team of the table of teams")
+            elif where not in nodes:
+                self.faults.add(f"{place}.node", shown(where), "a node of the table of nodes")
+            else:
+                allowed[team].add(where)
+        for team, where_all in allowed.items():
+            work, own = (
+                self.teams[team],
+                Requirement("metadata.name", "In", (*sorted(where_all),), True),
+            )
+            # nowhere at all is an affinity without a term
+            terms = [(*term, own) for term in work.rules.terms or ((),)] if where_all else []
+            work.rules = replace(work.rules, terms=tuple(terms))
+
 
 def _order(node: Node) -> tuple[object, ...]:
     amounts, labels = tuple(node.allocatable.items()), tuple(node.labels.items())
@@ -238,6 +272,13 @@ def _rules(row: Mapping[str, str]) -> Rules:
     return Rules(terms=(asked,) if asked else None)
 
 
+def _called(head: list[str], source: str) -> list[str]:
+    """The columns as they are called here."""
+    head = dialect.renamed(head, PLACED, source)
+    # a limit on one node is not what a team holds there
+    return head if "node" in head else dialect.renamed(head, _TEAMS, source)
+
+
 def _several(cell: str) -> tuple[str, ...]:
     return tuple(sorted({part.strip() for part in cell.split(";")} - {""}))
 
@@ -256,7 +297,7 @@ def _read(stream: IO[bytes], source: str) -> tuple[list[str], Iterator[tuple[str
         faults.stop()
     try:
         lines = csv.reader(io.StringIO(raw.decode("utf-8-sig"), newline=""), strict=True)
-        head = [name.strip() for name in next(lines, [])]
+        head = _called([name.strip() for name in next(lines, [])], source)
         table = list(lines)
     except (UnicodeDecodeError, csv.Error) as error:
         faults.add("file", f"no CSV in UTF-8 ({error})", "a CSV file in UTF-8")

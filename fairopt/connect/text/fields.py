@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from fairopt.connect.text.quantities import WANTED, NoQuantity, quantity
+from fairopt.files.quantities import WANTED, NoQuantity, quantity
 from fairopt.instance.reading import Faults, shown
 
 Amounts = dict[str, Fraction]

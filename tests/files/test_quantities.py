@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairopt.connect.text.quantities import NoQuantity, quantity, scheduled, short, written
+from fairopt.files.quantities import NoQuantity, quantity, scheduled, short, written
 
 # cases of TestQuantityParse in k8s.io/apimachinery/pkg/api/resource
 KNOWN = {
