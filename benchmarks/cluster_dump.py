@@ -24,8 +24,11 @@ from pathlib import Path
 from typing import Any
 
 import fairopt as fo
-from fairopt.connect import judging, plan, problem, sources
-from fairopt.connect.quantities import written
+from fairopt.connect.judging import plans as judging
+from fairopt.connect.plan import made as plan
+from fairopt.connect.plan import problem
+from fairopt.connect.readers import sources
+from fairopt.files.quantities import written
 
 READY = [{"type": "Ready", "status": "True"}]
 

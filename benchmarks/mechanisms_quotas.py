@@ -1,6 +1,6 @@
 """Which properties max-min keeps under trees, guarantees, ceilings, lending and priorities.
 
-A "no" names a shipped model that shows it (`NO`, replayed by tests/test_mechanisms_quotas.py). A
+A "no" names a shipped model that shows it (`NO`, replayed by tests/mechanisms/test_quotas.py). A
 "yes" is what a search on random pools did not refute: whole numbers, up to five users of up to
 three resources, divided by the oracle of the tests, lending by `fairopt.solve`. Run as
 
@@ -16,9 +16,9 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(ROOT))
 
-from oracles.ruled import KINDS, TRIED, searched  # noqa: E402
+from tests.oracles.ruled import KINDS, TRIED, searched  # noqa: E402
 
 PAGE = ROOT / "docs" / "results" / "mechanisms-quotas.md"
 COUNT = 200

@@ -19,11 +19,10 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-
-from oracles import draws, lies, nested, pool, spoils, task_by_task  # noqa: E402
+sys.path.insert(0, str(ROOT))
 
 import fairopt as fo  # noqa: E402
+from tests.oracles import draws, lies, nested, pool, spoils, task_by_task  # noqa: E402
 
 PAGE = ROOT / "docs" / "results" / "nested.md"
 SIZES = (1 / 500, 1 / 6000)

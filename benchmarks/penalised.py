@@ -15,10 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from oracles.penalised import levels
-
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import fairopt as fo
+from tests.oracles.penalised import levels
 
 TOLERANCE, MARGIN = 1e-6, 1.02
 """of a certified answer; what rounding of its logarithm may add, in parts of it"""

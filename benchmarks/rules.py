@@ -69,9 +69,10 @@ def speed() -> None:
 
 def draws(count: int) -> None:
     """Random instances, with the references of the tests."""
-    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
-    from rule_draws import draw, fits, levels, rows
+    sys.path.insert(0, str(Path(__file__).parent.parent))
     from test_solving_rules import impossible, members
+
+    from tests.rule_draws import draw, fits, levels, rows
 
     said: Counter[str] = Counter()
     worst = 0.0
@@ -116,7 +117,7 @@ def draws(count: int) -> None:
 
 def restated(count: int) -> None:
     """The test of restated rules, on instances of other seeds."""
-    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    sys.path.insert(0, str(Path(__file__).parent.parent))
     from test_solving_rules import test_restated_rules_give_the_same_shares_and_prices as same
 
     for seed in range(2000, 2000 + count):
@@ -126,7 +127,7 @@ def restated(count: int) -> None:
 
 def solvers(count: int) -> None:
     """The test against general solvers, on instances of other seeds."""
-    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    sys.path.insert(0, str(Path(__file__).parent.parent))
     from test_solving_rules import test_alpha_fairness_is_that_of_a_general_solver as same
 
     for name in ("clarabel", "scs"):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from quota_cases import cards
 
 import fairopt as fo
 from fairopt import criteria
 from fairopt.errors import BadInput, UsageError
+from tests.quota_cases import cards
 
 
 def cluster(count=(1, 1)):

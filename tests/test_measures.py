@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import instances
 
 import fairopt as fo
 from fairopt.measures import MEASURES, about, frontier, measure
+from tests.strategies import instances
 
 TASKS = {"name": "proportional"}
 NO_PENALTY = fo.read("kesidis2016/no-penalty").instance

@@ -11,9 +11,9 @@ import numpy as np
 from benchmarks.conformance import divisions, pools
 from benchmarks.conformance.divisions import Asker, Pool
 from benchmarks.conformance.pools import vectors
-from fairopt.connect.kueue import Limits, Node
-from fairopt.connect.kueue_share import Tree
-from fairopt.connect.quantities import quantity
+from fairopt.connect.readers.kueue import Limits, Node
+from fairopt.connect.readers.kueue_share import Tree
+from fairopt.files.quantities import quantity
 from fairopt.overtime import karma
 from fairopt.overtime.finish import finish_time_fairness
 from fairopt.overtime.products import kueue_decay, kueue_usage

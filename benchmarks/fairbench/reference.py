@@ -11,13 +11,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from oracles.optimum import optimum
-from oracles.rows import Rows, exact
-from rational import Dictionary
 
 import fairopt as fo
 from benchmarks.fairbench import as_fairopt, proof
 from benchmarks.fairbench.problem import Floats, Problem
+from tests.oracles.optimum import optimum
+from tests.oracles.rows import Rows, exact
+from tests.rational import Dictionary
 
 FRACTIONS, DIGITS = 400, 1200
 """rows times columns up to which exact methods are asked"""

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from oracles import parted
 
 import fairopt as fo
 from benchmarks.forged import pages
 from benchmarks.forged.draws import HOWS, SOURCES, case
 from benchmarks.forged.ways import Forger, forged
 from benchmarks.trust.references import NOTHING
+from tests.oracles import parted
 
 FAR = 1.01e-6
 """off by more is wrong: what certified means, and the rounding of the answer"""

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from oracles.optimum import Optimum, optimum
-from oracles.rows import of_instance
 
 import fairopt as fo
 from benchmarks.trust import draws as trust
 from fairopt import criteria
 from fairopt.notions import Notion
+from tests.oracles.optimum import Optimum, optimum
+from tests.oracles.rows import of_instance
 
 ALPHAS = (0.5, 1.0, 2.0, 5.0)
 STEEP = (0.1, 10.0, 30.0, 100.0)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from oracles.rows import Rows, of_instance
 from scipy.optimize import nnls
 
 import fairopt as fo
 from benchmarks.forged.draws import Case
+from tests.oracles.rows import Rows, of_instance
 
 SIZES = (2e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1, 0.43)
 Forged = tuple[str, np.ndarray, np.ndarray]

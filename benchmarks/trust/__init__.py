@@ -4,4 +4,4 @@ import sys
 from pathlib import Path
 
 # references are the oracles of the tests
-sys.path.append(str(Path(__file__).resolve().parents[2] / "tests"))
+sys.path.append(str(Path(__file__).resolve().parents[2]))

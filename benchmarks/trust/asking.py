@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from oracles import parted
 
 import fairopt as fo
 from benchmarks.trust import kinds
 from fairopt.notions import Notion
+from tests.oracles import parted
 
 
 def answer(family: str, inst: fo.Instance, notion: Notion, seed: int) -> fo.Allocation:

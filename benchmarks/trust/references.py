@@ -11,14 +11,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-from oracles import nested, pareto, rows
-from rational import Dictionary, max_min_levels
 
 import fairopt as fo
 from benchmarks.trust.truths import Truths
 from fairopt.formulas import welfare
 from fairopt.instance import Floats
 from fairopt.notions import Notion
+from tests.oracles import nested, pareto, rows
+from tests.rational import Dictionary, max_min_levels
 
 WRONG = 1e-5
 """relative distance from the reference that makes a certified answer wrong; certified is 1e-6"""

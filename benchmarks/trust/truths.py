@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from oracles.optimum import optimum
-from oracles.rows import of_instance
 
 import fairopt as fo
 from benchmarks.trust.draws import Asked, all_asked
 from fairopt import criteria
 from fairopt.notions import Notion
+from tests.oracles.optimum import optimum
+from tests.oracles.rows import of_instance
 
 
 class Truths:

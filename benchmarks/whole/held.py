@@ -18,14 +18,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from whole_cases import drawn, fairest, honest, judged, of, spoil
-
 from benchmarks.whole import exact
 from benchmarks.whole.draws import drawn as middle
 from benchmarks.whole.journal import Row, answered
 from fairopt.whole.asking import searched
 from fairopt.whole.proof.answer import dumps
 from fairopt.whole.proof.judging import judge
+from tests.whole_cases import drawn, fairest, honest, judged, of, spoil
 
 _FIRST = 10_000
 """the first seed of the small problems"""

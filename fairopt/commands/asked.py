@@ -115,7 +115,7 @@ def newcomer(text: str, instance: Instance) -> tuple[str, dict[str, Any]]:
     ------
     UsageError : not of that form, an unknown queue or resource, a task that fits nowhere.
     """
-    from fairopt.connect.quantities import NoQuantity, quantity
+    from fairopt.files.quantities import NoQuantity, quantity
     from fairopt.instance.near import nearest
 
     def wrong(found: str, wanted: str) -> UsageError:
@@ -178,7 +178,7 @@ def asked(path: str) -> Asked:
     if data is not None:
         return of_plan(data, path)
     from fairopt.commands import cluster_options
-    from fairopt.connect import models
+    from fairopt.connect.plan import models
 
     found = cluster_options.problem((path,), PLAIN)
     nodes = {name: row.name for row in found.shapes for name, count in row.members if count == 1}
@@ -204,7 +204,7 @@ def planned(path: str) -> Mapping[str, Any]:
     if data is not None:
         return data
     from fairopt.commands import cluster_options
-    from fairopt.connect import plan
+    from fairopt.connect.plan import made as plan
 
     return plan.make(cluster_options.problem((path,), PLAIN))
 
@@ -222,8 +222,8 @@ def _plan(path: str) -> Mapping[str, Any] | None:
     with open(path, encoding="utf-8", errors="replace") as file:
         if PLAN not in file.read(4096):
             return None
-    from fairopt.connect import plan_rows
-    from fairopt.connect.plan_rows import Rows
+    from fairopt.connect.plan import rows as plan_rows
+    from fairopt.connect.plan.rows import Rows
     from fairopt.instance.reading import Faults
 
     data = plan_rows.loads(storage.read_text(path, LARGEST, "a plan in JSON"), path)

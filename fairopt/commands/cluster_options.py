@@ -11,7 +11,7 @@ from fairopt.commands import progress
 from fairopt.errors import UsageError
 
 if TYPE_CHECKING:
-    from fairopt.connect.problem import Problem
+    from fairopt.connect.plan.problem import Problem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -70,9 +70,11 @@ def problem(files: Sequence[str], given: Mapping[str, Any]) -> Problem:
     ------
     BadInput, UsageError : with everything that is wrong with files or options.
     """
-    from fairopt.connect import kinds, models, sources
-    from fairopt.connect import problem as problems
-    from fairopt.connect.kubernetes import UNDIVIDED
+    from fairopt.connect.cluster import kinds
+    from fairopt.connect.plan import models
+    from fairopt.connect.plan import problem as problems
+    from fairopt.connect.readers import sources
+    from fairopt.connect.readers.kubernetes import UNDIVIDED
 
     cards = [kinds.parsed(text) for text in given["gpu_kinds"]]
     weights = dict(_weight(text) for text in given["weights"])

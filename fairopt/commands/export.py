@@ -76,8 +76,8 @@ def command(
     The plan is judged first: one that does not hold is not exported. The quota of a queue is what
     its whole tasks take, in exact quantities.
     """
-    from fairopt.connect import plan_rows
     from fairopt.connect.exports.running import exported
+    from fairopt.connect.plan import rows as plan_rows
 
     content = storage.read_text(plan, LARGEST, "a plan in JSON")
     source = storage.source_name(plan)

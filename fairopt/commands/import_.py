@@ -32,7 +32,7 @@ def command(kind: str, files: tuple[str, ...], path: str, title: str, **given: A
     The model is plain: users are workloads, servers are shapes of nodes with a count, a limit is
     what is held and waited for. It can be read, changed by hand, solved and planned.
     """
-    from fairopt.connect import models
+    from fairopt.connect.plan import models
 
     if models.is_model(files):
         raise UsageError(f"import: found {files[0]!r}; wanted files of a cluster, not a model")

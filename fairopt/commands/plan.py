@@ -13,8 +13,8 @@ from fairopt.commands import cluster_options, notion_options, output, progress
 from fairopt.errors import NotCertified, UsageError
 
 if TYPE_CHECKING:
-    from fairopt.connect.problem import Problem
-    from fairopt.connect.stay_plan import Moving
+    from fairopt.connect.plan.problem import Problem
+    from fairopt.connect.plan.staying import Moving
     from fairopt.notions import Notion
 
 
@@ -120,8 +120,8 @@ def command(
     if moves is not None:
         _named_nodes(problem)
     # imported late, as these import the solvers
-    from fairopt.connect import plan
-    from fairopt.connect.whole_plan import chosen as chosen_proof
+    from fairopt.connect.plan import made as plan
+    from fairopt.connect.plan.whole_tasks import chosen as chosen_proof
     from fairopt.report import plan_table
     from fairopt.report.plan_text import plan_text
     from fairopt.whole.proof.judging import GAP, PROVED
@@ -139,7 +139,7 @@ def command(
         storage.write_text(path, text)
     if moves is not None:
         from fairopt import storage
-        from fairopt.connect.moves import to_csv
+        from fairopt.connect.plan.moves import to_csv
 
         storage.write_text(moves, to_csv(made["moves"]))
     names = columns.split(",") if columns else []
@@ -160,7 +160,7 @@ def command(
 
 def _moving(stay: bool, within: str | None, most: int | None, costs: str | None) -> Moving | None:
     """How much may be moved; None without --stay."""
-    from fairopt.connect.stay_plan import Moving, read_costs
+    from fairopt.connect.plan.staying import Moving, read_costs
 
     for name, value in (("--within", within), ("--most-moves", most), ("--cost", costs)):
         if value is not None and not stay:
@@ -180,7 +180,7 @@ def _moving(stay: bool, within: str | None, most: int | None, costs: str | None)
 
 def _named_nodes(problem: Problem) -> None:
     """Refuse moves between nodes that only a number of is known."""
-    from fairopt.connect.moves import unnamed
+    from fairopt.connect.plan.moves import unnamed
 
     if shape := unnamed(problem):
         raise UsageError(f"--moves: found nodes of {shape} without names; wanted a row for each")

@@ -74,7 +74,7 @@ def command(
     as for `fairopt sweep --plot`. A comparison has one picture, that of `fairopt compare --plot`,
     and a replay too: what is owed to each user over time; several replays are drawn side by side.
     """
-    from fairopt.connect import plan_rows
+    from fairopt.connect.plan import rows as plan_rows
     from fairopt.files import answers
     from fairopt.report import plot_answer, plot_compare, plots
     from fairopt.report.plot_style import file_format

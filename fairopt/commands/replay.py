@@ -130,7 +130,7 @@ def command(
     if rerun and (log is None or form == "csv" or times is not None):
         raise UsageError("--rerun: found no --log with --format sacct or kueue alone; wanted that")
     if log is not None and form != "csv":
-        from fairopt.connect.jobs_log import read_jobs
+        from fairopt.connect.readers.jobs_log import read_jobs
 
         ran = read_jobs(log, inst, form)
         held, wanted = (None, None) if rerun else (ran.held, ran.wants)

@@ -15,7 +15,7 @@ from fairopt import __version__, solve
 from fairopt.auditing.between import differences
 from fairopt.auditing.changes import changed
 from fairopt.commands import asked, notion_options
-from fairopt.connect import plan as plans
+from fairopt.connect.plan import made as plans
 from fairopt.errors import FairoptError, UsageError
 from fairopt.report.html import page, plan_data
 

@@ -115,7 +115,8 @@ def _whole(content: str, source: str, as_json: bool) -> int:
 
 def _plan(content: str, source: str, as_json: bool) -> int:
     """Judge a plan; its verdict with every check is printed."""
-    from fairopt.connect import judging, plan_rows
+    from fairopt.connect.judging import plans as judging
+    from fairopt.connect.plan import rows as plan_rows
 
     judged = judging.judge(plan_rows.loads(content, source), source)
     if as_json:

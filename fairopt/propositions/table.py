@@ -13,28 +13,28 @@ from fairopt.propositions.statement import REGISTRY, Statement
 
 # modules below fairopt.propositions that state something, in the order of the tables
 _STATING = (
-    "kesidis2018_definition",
-    "kesidis2018",
-    "khamse2016",
-    "khamse2016_properties",
-    "khamse2016_lies",
-    "kesidis2016",
-    "kesidis2016_drf",
-    "bonald2015",
-    "bonald2015_utility",
-    "bonald2015_lies",
-    "bonald2015_examples",
-    "bonald2015_properties",
-    "bonald2015_stability",
-    "bonald2015_dynamics",
-    "bonald2015_events",
-    "over_time",
-    "ledgers",
-    "ledgers_hindsight",
-    "ours",
-    "ours_prices",
-    "ours_tradeoff",
-    "own_rules",
+    "kesidis2018.definition",
+    "kesidis2018.statements",
+    "khamse2016.statements",
+    "khamse2016.properties",
+    "khamse2016.lies",
+    "kesidis2016.statements",
+    "kesidis2016.drf",
+    "bonald2015.statements",
+    "bonald2015.utility",
+    "bonald2015.lies",
+    "bonald2015.examples",
+    "bonald2015.properties",
+    "bonald2015.stability",
+    "bonald2015.dynamics",
+    "bonald2015.events",
+    "over_time.shares",
+    "over_time.ledgers",
+    "over_time.hindsight",
+    "ours.statements",
+    "ours.prices",
+    "ours.tradeoff",
+    "ours.own_rules",
 )
 
 
@@ -46,7 +46,7 @@ def table() -> Mapping[str, Statement]:
 
     def place(statement: Statement) -> int:
         """Position of its module in `_STATING`; modules may be imported in another order."""
-        return _STATING.index(statement.check.__module__.rpartition(".")[2])
+        return _STATING.index(statement.check.__module__.removeprefix(f"{__package__}."))
 
     return MappingProxyType({s.name: s for s in sorted(REGISTRY.values(), key=place)})
 

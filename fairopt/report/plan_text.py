@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from textwrap import fill
 from typing import Any
 
-from fairopt.connect.quantities import short
-from fairopt.connect.status import BLOCKED, FRAGMENTED, SATISFIED, STUCK
+from fairopt.connect.plan.status import BLOCKED, FRAGMENTED, SATISFIED, STUCK
+from fairopt.files.quantities import short
 from fairopt.report.tables import GAP, ROWS, WIDTH, _clip, table_text
 from fairopt.report.words import count as counted
 from fairopt.report.words import number

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import fairopt as fo
-from oracles import pool
+from tests.oracles import pool
 
 GAIN = 1e-9
 

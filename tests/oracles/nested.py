@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from fractions import Fraction as F
 
 import numpy as np
-from rational import Dictionary
 
 import fairopt as fo
 from fairopt.formulas.targets import Jump, Point, Tree
+from tests.rational import Dictionary
 
 ZERO = F(0)
 

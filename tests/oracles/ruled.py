@@ -9,7 +9,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 import fairopt as fo
-from oracles import draws, lies, pool
+from tests.oracles import draws, lies, pool
 
 TRIED = 8
 """lies, and growths of capacity, of each instance"""

@@ -10,14 +10,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 from fairopt import markup
-from fairopt.connect import kinds as cards
-from fairopt.connect import sources
 from fairopt.connect.api.framed import framed
 from fairopt.connect.api.plans import Plan
-from fairopt.connect.cluster import Cluster as Read
-from fairopt.connect.kubernetes import OWNER, UNDIVIDED
-from fairopt.connect.problem import Problem
-from fairopt.connect.problem import problem as problem_of
+from fairopt.connect.cluster import kinds as cards
+from fairopt.connect.cluster.record import Cluster as Read
+from fairopt.connect.plan.problem import Problem
+from fairopt.connect.plan.problem import problem as problem_of
+from fairopt.connect.readers import sources
+from fairopt.connect.readers.kubernetes import OWNER, UNDIVIDED
 from fairopt.errors import UsageError
 
 if TYPE_CHECKING:
@@ -98,9 +98,9 @@ class Cluster:
         ------
         BadInput, Infeasible, SolverFailure : as of `fo.solve`.
         """
-        from fairopt.connect import plan
-        from fairopt.connect.stay_plan import Moving
-        from fairopt.connect.whole_plan import chosen
+        from fairopt.connect.plan import made as plan
+        from fairopt.connect.plan.staying import Moving
+        from fairopt.connect.plan.whole_tasks import chosen
 
         part = Fraction(within) if isinstance(within, Fraction) else Fraction(repr(float(within)))
         if not 0 <= part <= 1:

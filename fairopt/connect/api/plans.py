@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fairopt import files, markup, storage
 from fairopt.allocation import Allocation
 from fairopt.connect.api.framed import framed
-from fairopt.connect.judging import Judged
+from fairopt.connect.judging.plans import Judged
 from fairopt.errors import UsageError
 from fairopt.files.answers import LARGEST
 
@@ -40,7 +40,7 @@ class Plan:
     @cached_property
     def verdict(self) -> Judged:
         """The plan judged again, without any solver: the fluid answer, and every whole task."""
-        from fairopt.connect import judging
+        from fairopt.connect.judging import plans as judging
 
         return judging.judge(self.data)
 
@@ -96,7 +96,7 @@ class Plan:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as JSON, whole or not at all, as `fairopt plan -o` does."""
-        from fairopt.connect import plan
+        from fairopt.connect.plan import made as plan
 
         storage.write_text(path, plan.dumps(self.data))
 
@@ -143,7 +143,7 @@ def load(path: str | os.PathLike[str]) -> Plan:
     ------
     BadInput : not a plan in JSON.
     """
-    from fairopt.connect import plan_rows
+    from fairopt.connect.plan import rows as plan_rows
 
     content = storage.read_text(path, LARGEST, "a plan in JSON")
     return Plan(plan_rows.loads(content, storage.source_name(path)))

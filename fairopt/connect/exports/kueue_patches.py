@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from fairopt.connect.cluster import Cluster
+from fairopt.connect.cluster.record import Cluster
+from fairopt.connect.cluster.shapes import Shape
 from fairopt.connect.exports import taking
 from fairopt.connect.exports.originals import Object, name_of, originals
 from fairopt.connect.exports.shifting import Forest, Key, NotAdmitted, forest, shifted
-from fairopt.connect.kueue import Limits, Pair, Queues
-from fairopt.connect.kueue_model import Placing, visible
-from fairopt.connect.quantities import quantity
-from fairopt.connect.shapes import Shape
+from fairopt.connect.plan.kueue_model import Placing, visible
+from fairopt.connect.readers.kueue import Limits, Pair, Queues
 from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.files.quantities import quantity
 
 API = "kueue.x-k8s.io/"
 KINDS = {"ClusterQueue": "queue", "Cohort": "cohort"}

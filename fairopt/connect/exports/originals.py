@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any
 
 from fairopt import storage
-from fairopt.connect import reading
-from fairopt.connect.streams import ITEMS
+from fairopt.connect.text import reading
+from fairopt.connect.text.streams import ITEMS
 from fairopt.errors import MissingExtra, UsageError
 
 Object = dict[str, Any]

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from fairopt.connect import kai
 from fairopt.connect.exports import taking
 from fairopt.connect.exports.originals import Object, name_of, originals
-from fairopt.connect.quantities import quantity, written
-from fairopt.connect.volcano import API, MOST_WEIGHT, ROOT
+from fairopt.connect.readers import kai
+from fairopt.connect.readers.volcano import API, MOST_WEIGHT, ROOT
 from fairopt.errors import UsageError
+from fairopt.files.quantities import quantity, written
 
 UNLIMITED = kai.UNLIMITED
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from fairopt.connect.exports import taking
 from fairopt.connect.exports.originals import Object, name_of, originals
-from fairopt.connect.kubernetes import COUNTED
-from fairopt.connect.quantities import quantity
+from fairopt.connect.readers.kubernetes import COUNTED
 from fairopt.errors import BadInput, Fault
+from fairopt.files.quantities import quantity
 
 NAME = "fairopt"
 REQUESTS = "requests."

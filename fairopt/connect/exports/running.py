@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairopt.connect import export_kueue, judging, sources
+from fairopt.connect.exports import kueue as export_kueue
 from fairopt.connect.exports import (
     kueue_boosts,
     kueue_patches,
@@ -15,6 +15,8 @@ from fairopt.connect.exports import (
     slurm_commands,
 )
 from fairopt.connect.exports.originals import Object
+from fairopt.connect.judging import plans as judging
+from fairopt.connect.readers import sources
 from fairopt.errors import NotCertified, UsageError
 
 KINDS = ("kueue", "kueue-boost", "volcano", "kai", "resourcequotas", "slurm")

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairopt.connect.kueue import Limits, Node, Pair, Queues
+from fairopt.connect.readers.kueue import Limits, Node, Pair, Queues
 
 NOTHING = Fraction(0)
 Key = tuple[str, str]

@@ -13,7 +13,7 @@ from math import ceil
 from typing import Any
 
 from fairopt.connect.exports import taking
-from fairopt.connect.slurm import MEGABYTE
+from fairopt.connect.readers.slurm import MEGABYTE
 
 KINDS = ("account", "qos")
 

@@ -9,8 +9,8 @@ from math import floor
 from typing import Any
 
 from fairopt import files
-from fairopt.connect.plan_rows import Rows
-from fairopt.connect.quantities import short, written
+from fairopt.connect.plan.rows import Rows
+from fairopt.files.quantities import short, written
 from fairopt.instance.reading import Faults, listed, table
 
 PODS = "pods"

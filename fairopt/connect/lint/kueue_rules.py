@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from fairopt.connect.cluster.nodes import Node as Machine
 from fairopt.connect.exports.shifting import Key, forest
 from fairopt.connect.exports.taking import told
-from fairopt.connect.kueue import Limits, Node, Pair, Queues
-from fairopt.connect.kueue_share import Tree
 from fairopt.connect.lint.findings import Book, Lined, Path
-from fairopt.connect.nodes import Node as Machine
+from fairopt.connect.readers.kueue import Limits, Node, Pair, Queues
+from fairopt.connect.readers.kueue_share import Tree
 
 KIND = {"queue": "ClusterQueue", "cohort": "Cohort"}
 Written = Mapping[tuple[str, str], Lined]

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from fairopt import storage
-from fairopt.connect import reading
 from fairopt.connect.lint.findings import Lined, Path
-from fairopt.connect.streams import ITEMS, plain_scalar
+from fairopt.connect.text import reading
+from fairopt.connect.text.streams import ITEMS, plain_scalar
 from fairopt.errors import MissingExtra
 
 LARGEST = 8 * storage.MEBIBYTE

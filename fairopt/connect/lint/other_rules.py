@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from fairopt.connect.exports.taking import told
-from fairopt.connect.kubernetes import COUNTED
 from fairopt.connect.lint.findings import Book, Lined
-from fairopt.connect.quantities import NoQuantity, quantity
+from fairopt.connect.readers.kubernetes import COUNTED
+from fairopt.files.quantities import NoQuantity, quantity
 
 REQUESTS = "requests."
 _ZERO = re.compile(r"(0+(\.0*)?(ns|us|µs|ms|s|m|h)?)+")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from fairopt.connect import kai
 from fairopt.connect.exports.taking import told
 from fairopt.connect.lint.findings import Book, Lined, Path
-from fairopt.connect.volcano import ROOT, Queue, VolcanoQueues
+from fairopt.connect.readers import kai
+from fairopt.connect.readers.volcano import ROOT, Queue, VolcanoQueues
 
 Amounts = Mapping[str, Fraction]
 FIELDS: dict[str, Path] = {

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from fairopt import storage
-from fairopt.connect import kai, reading
-from fairopt.connect.kueue import KINDS, Queues
+from fairopt.connect.cluster.nodes import Node, node
 from fairopt.connect.lint import kueue_rules, lined, other_rules, promise_rules
 from fairopt.connect.lint.findings import Book, Finding, Lined
-from fairopt.connect.nodes import Node, node
-from fairopt.connect.volcano import API, VolcanoQueues
+from fairopt.connect.readers import kai
+from fairopt.connect.readers.kueue import KINDS, Queues
+from fairopt.connect.readers.volcano import API, VolcanoQueues
+from fairopt.connect.text import reading
 from fairopt.instance.reading import Faults
 
 CONFIGURATION = "config.kueue.x-k8s.io/"

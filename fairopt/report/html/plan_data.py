@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from fairopt.connect import judging, plan_rows
+from fairopt.connect.judging import plans as judging
+from fairopt.connect.plan import rows as plan_rows
 from fairopt.report import plan_text
 from fairopt.report.html import verdict
 

@@ -1,0 +1,143 @@
+"""An order of stops, moves and starts in which no node is ever overfull.
+
+Stops come first and starts last, as nothing waits for a start. A move is made as soon as its new
+node has room. Where all that are left wait for one another, a pod on such a ring is stopped for a
+while: the largest
+pods of one node, as few as any node needs to make room for one move. Every node has room for its
+arrivals once all that leave it are gone, so this ends.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from fairopt.connect.text.fields import Amounts
+
+
+@dataclass(frozen=True)
+class Move:
+    """What becomes of one pod.
+
+    Parameters
+    ----------
+    do : stay, stop, start, move, wait or leave; pause and resume are a move with a gap.
+    pod, workload : whose it is. demand : exact amounts of it.
+    source, target : the node it runs on and the one it goes to; empty for none.
+    why : in words, where the plan has a reason of its own.
+    """
+
+    do: str
+    pod: str
+    workload: str
+    demand: Amounts
+    source: str = ""
+    target: str = ""
+    why: str = ""
+
+
+def in_order(
+    moves: Sequence[Move], stay: Sequence[Move], capacity: Mapping[str, Amounts]
+) -> list[Move]:
+    """The moves in an order, some as a pause and a resume.
+
+    Parameters
+    ----------
+    moves : stops, moves and starts; what they and `stay` come to fits on every node.
+    stay : pods that stay where they are.
+    capacity : of every node in service; what leaves others frees nothing.
+    """
+    ordered = sorted(moves, key=lambda m: (m.workload, m.pod))
+    by_word = {do: [m for m in ordered if m.do == do] for do in ("stop", "move", "start")}
+    found = _Order(capacity)
+    for move in [*stay, *by_word["move"]]:
+        found.take(move.source, move.demand)
+    found.make(by_word["move"])
+    return [*by_word["stop"], *found.steps, *by_word["start"]]
+
+
+class _Order:
+    """The steps so far, with the room that they leave on every node."""
+
+    def __init__(self, capacity: Mapping[str, Amounts]) -> None:
+        self.capacity = capacity
+        self.room = {node: dict(own) for node, own in capacity.items()}
+        self.steps: list[Move] = []
+        self.arrive: dict[str, list[Move]] = defaultdict(list)
+        self.leave: dict[str, list[Move]] = defaultdict(list)
+        self.paused: set[str] = set()
+
+    def take(self, node: str, demand: Amounts, times: int = 1) -> None:
+        """What a pod takes off the room of a node, or gives back."""
+        if node in self.room:
+            own = self.room[node]
+            for key, amount in demand.items():
+                own[key] = own.get(key, Fraction(0)) - times * amount
+
+    def fits(self, move: Move, freed: Sequence[Move] = ()) -> bool:
+        """Whether the pod has room on its new node, once those that are to be freed are gone."""
+        room = self.room[move.target]
+        return all(
+            amount <= room.get(key, 0) + sum(own.demand.get(key, Fraction(0)) for own in freed)
+            for key, amount in move.demand.items()
+        )
+
+    def make(self, moves: Sequence[Move]) -> None:
+        """Make all moves."""
+        for move in moves:
+            self.arrive[move.target].append(move)
+            self.leave[move.source].append(move)
+        ready = deque(sorted(self.arrive))
+        while any(self.arrive.values()):
+            if not ready:
+                ready.append(self._broken())
+            node = ready.popleft()
+            left = []
+            for move in self.arrive[node]:
+                if not self.fits(move):
+                    left.append(move)
+                    continue
+                self.take(node, move.demand)
+                if move.pod in self.paused:
+                    self.steps.append(replace(move, do="resume", source=""))
+                else:
+                    self._gone(move)
+                    self.steps.append(move)
+                    ready.append(move.source)
+            self.arrive[node] = left
+
+    def _gone(self, move: Move) -> None:
+        self.leave[move.source].remove(move)
+        self.take(move.source, move.demand, -1)
+
+    def _broken(self) -> str:
+        """The node on which pods were stopped for a while, so that one that waits has room."""
+        best: list[Move] | None = None
+        waits = None
+        for node, moves in sorted(self.arrive.items()):
+            offers = self.capacity[node]
+            for move in moves:
+                freed: list[Move] = []
+                for own in sorted(
+                    self.leave[node], key=lambda m: (-_part(m.demand, offers), m.pod)
+                ):
+                    if self.fits(move, freed) or (best is not None and len(freed) >= len(best)):
+                        break
+                    freed.append(own)
+                if self.fits(move, freed) and (best is None or len(freed) < len(best)):
+                    best, waits = freed, move
+        if best is None or waits is None:  # the end does not fit
+            raise ValueError("no order: some node is overfull at the end")
+        for own in best:
+            self._gone(own)
+            self.paused.add(own.pod)
+            why = f"makes room for {waits.pod} on {waits.target}"
+            self.steps.append(replace(own, do="pause", target="", why=why))
+        return waits.target
+
+
+def _part(demand: Amounts, capacity: Amounts) -> Fraction:
+    """The largest part of a node that a pod takes."""
+    return max((x / capacity[k] for k, x in demand.items() if capacity.get(k)), default=Fraction(0))

@@ -1,0 +1,109 @@
+"""A plan read back from its JSON: its lists by name, its exact amounts as fractions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from fairopt.connect.plan import form
+from fairopt.connect.plan.made import SCHEMA
+from fairopt.instance import Floats
+from fairopt.instance.reading import Faults, listed, number, shown, table, text
+
+
+class Rows:
+    """The lists of a plan by name, of the form of its schema.
+
+    Raises
+    ------
+    BadInput : with everything that is not of that form.
+    """
+
+    def __init__(self, data: Mapping[str, Any], faults: Faults) -> None:
+        self.faults = faults
+        form.check(data, "", faults)
+        faults.stop()
+        self.workloads = self._named(data, "workloads", "workload")
+        self.shapes = self._named(data, "shapes", "shape")
+        self.queues = self._named(data, "queues", "queue")
+        self.kinds = self._named(data, "kinds", "resource")
+
+    def _named(self, data: Mapping[str, Any], key: str, word: str) -> dict[str, Mapping[str, Any]]:
+        found: dict[str, Mapping[str, Any]] = {}
+        for k, given in enumerate(listed(data.get(key, []), key, self.faults)):
+            row = table(given, f"{key}[{k}]", self.faults)
+            name = text(row.get(word, ""), f"{key}[{k}].{word}", self.faults)
+            if name in found:
+                self.faults.add(f"{key}[{k}].{word}", f"the name {name!r} twice", "every name once")
+            found[name] = row
+        return found
+
+    def exact(self, row: Mapping[str, Any], key: str, place: str) -> dict[str, Fraction]:
+        """A table of exact amounts."""
+        found = {}
+        for name, given in table(row.get(key, {}), f"{place}.{key}", self.faults).items():
+            try:
+                found[name] = _fraction(given)
+            except (ValueError, ZeroDivisionError):
+                wanted = "an exact amount >= 0, such as '0.25' or '1/3'"
+                self.faults.add(f"{place}.{key}.{name}", shown(given), wanted)
+        return found
+
+    def amount(self, value: Any, place: str) -> float:
+        """A finite number >= 0."""
+        return number(value, place, self.faults)
+
+    def matrix(
+        self, rows: Sequence[Any], outer: Sequence[str], inner: Sequence[str], place: str
+    ) -> Floats:
+        """Tables {column: number} as rows of an array; None is a row of zeros."""
+        array = np.zeros((len(outer), len(inner)))
+        at = {name: k for k, name in enumerate(inner)}
+        for k, (name, row) in enumerate(zip(outer, rows, strict=True)):
+            here = f"{place}.{name}"
+            for key, value in table(row or {}, here, self.faults).items():
+                if key in at:
+                    array[k, at[key]] = self.amount(value, f"{here}.{key}")
+                else:
+                    self.faults.add(f"{here}.{key}", "an unknown name", "a name of the plan")
+        return array
+
+    def whole(self, value: Any, place: str) -> int:
+        """A whole number >= 0."""
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return value
+        self.faults.add(place, shown(value), "a whole number >= 0")
+        return 0
+
+
+def _fraction(given: Any) -> Fraction:
+    if not isinstance(given, str) or len(given) > 200 or "e" in given.lower():
+        raise ValueError
+    exact = Fraction(given)
+    if exact < 0:
+        raise ValueError
+    return exact
+
+
+def loads(content: str, source: str) -> Mapping[str, Any]:
+    """A plan from JSON text.
+
+    Raises
+    ------
+    BadInput : not JSON, or not of this schema.
+    """
+    faults = Faults(source)
+    try:
+        data = table(json.loads(content), "file", faults)
+    except (ValueError, RecursionError) as error:
+        faults.add("file", f"text that is not JSON ({type(error).__name__})", "a plan in JSON")
+        data = {}
+    faults.stop()
+    if data.get("schema") != SCHEMA:
+        faults.add("schema", shown(data.get("schema")), f"the text '{SCHEMA}'")
+    faults.stop()
+    return data

@@ -1,0 +1,120 @@
+"""Files of any kind that we read, together one cluster: Kubernetes, CSV tables, Slurm."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
+
+from fairopt import storage
+from fairopt.connect.cluster.record import Cluster
+from fairopt.connect.readers import htcondor, slurm_jobs, yarn
+from fairopt.connect.readers.kubernetes import OWNER, UNDIVIDED, Collector
+from fairopt.connect.readers.tables import Tables
+from fairopt.connect.text import reading
+from fairopt.errors import BadInput
+from fairopt.instance.reading import Faults
+
+Told = Callable[[int, int], None] | None
+
+
+def cluster(
+    paths: Sequence[str],
+    group_by: str = OWNER,
+    undivided: Collection[str] = UNDIVIDED,
+    weights: Mapping[str, float] | None = None,
+    told: Told = None,
+) -> Cluster:
+    """The cluster that all files together describe, in whatever order they come.
+
+    Parameters
+    ----------
+    paths : files, or "-" for standard input, plain or gzip: JSON or YAML as kubectl prints it, CSV
+        tables (`tables`), what `scontrol show node -o` and `sshare -P` print.
+    group_by, undivided : as of `kubernetes.Collector`.
+    weights : weight of queues; 1 for those that are not named.
+    told : called with (bytes read, bytes in all).
+
+    Raises
+    ------
+    BadInput : with every fault, each with the name of its object and the field.
+    """
+    found = Sources(" and ".join(storage.source_name(path) for path in paths), group_by, undivided)
+    size, done = reading.sizes(paths), 0
+    for path in paths:
+        found.take_file(path, told, size, done)
+        done += reading.sizes([path])
+    return found.cluster(weights)
+
+
+class Sources:
+    """What was read of one cluster so far, from files of any kind and from objects.
+
+    Parameters
+    ----------
+    source : what messages call all of it.
+    group_by, undivided : as of `kubernetes.Collector`.
+    """
+
+    def __init__(
+        self, source: str, group_by: str = OWNER, undivided: Collection[str] = UNDIVIDED
+    ) -> None:
+        self.faults = Faults(source)
+        self.objects = Collector(group_by, undivided, self.faults)
+        self.tables = Tables(self.faults)
+        self.condor = htcondor.Pool(self.faults)
+        self.jobs = slurm_jobs.Jobs(self.faults)
+        self.yarn = yarn.Yarn(self.faults)
+
+    def take(self, data: Any, place: str, listed: str = "") -> None:
+        """Take an object of Kubernetes, or an ad of HTCondor."""
+        if htcondor.kind(data):
+            self.condor.take(data, place)
+        else:
+            self.objects.take(data, place, listed)
+
+    def cluster(self, weights: Mapping[str, float] | None = None) -> Cluster:
+        """The cluster of everything taken.
+
+        Raises
+        ------
+        BadInput : with every fault.
+        """
+        if self.yarn:
+            self.yarn.into(self.objects.volcano, self.tables.nodes)
+        found = self.objects.cluster(weights)
+        if self.condor:
+            found = self.condor.joined(found)
+        if self.tables:
+            found = self.tables.joined(found)
+        if self.jobs:
+            found = self.jobs.joined(found)
+        return self.yarn.joined(found) if self.yarn else found
+
+    def take_file(self, path: str, told: Told = None, size: int = 0, done: int = 0) -> None:
+        """Take one file of any kind; `told`, `size` and `done` as of `reading.opened`.
+
+        Raises
+        ------
+        BadInput : a file that cannot be read on, with what was wrong before.
+        """
+        source = storage.source_name(path)
+        with reading.opened(path, told, size, done) as stream:
+            try:
+                first = reading.head(stream).removeprefix(b"\xef\xbb\xbf")
+                if first.startswith((b"node,", b"team,")):
+                    self.tables.take(stream, source)
+                elif first.startswith(b"NodeName="):
+                    self.tables.take_slurm(stream, source)
+                elif first.lstrip()[:1] == b"<":
+                    self.yarn.take(stream, source)
+                elif first[:6].lower() == b"jobid|":
+                    self.jobs.take(self.tables.lines(stream, source), source)
+                elif first.startswith(b"Account|"):
+                    self.tables.take_shares(stream, source)
+                else:
+                    for place, data, listed in reading.objects(stream, source):
+                        self.take(data, place, listed)
+            except BadInput as error:
+                # what was wrong before the file became unreadable is told as well
+                self.faults.found.extend(error.faults)
+                self.faults.stop()

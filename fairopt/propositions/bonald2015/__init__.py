@@ -1,0 +1,1 @@
+"""Statements of Bonald and Roberts (2015)."""

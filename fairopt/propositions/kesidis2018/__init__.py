@@ -1,0 +1,1 @@
+"""Statements of Kesidis et al. (2018)."""

@@ -1,0 +1,1 @@
+"""Statements of Khamse-Ashari et al. (2016)."""

@@ -1,0 +1,1 @@
+"""Statements on fairness over time."""

@@ -1,0 +1,142 @@
+"""The search for the optimum nearby: found to the last digit, and believed for nothing."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt.certificates import active as module
+from fairopt.certificates.bound import Proved
+from fairopt.certificates.given import given
+from fairopt.certificates.proof import Proof, nearer, proof
+from fairopt.certificates.question import asked
+from fairopt.certificates.search import Found, search
+from tests.decimal_truth import optimal_shares
+
+DEMAND = [[1.0, 2.0, 0.3], [2.0, 1.0, 0.5], [1.0, 1.5, 0.0], [0.2, 0.4, 1.0]]
+ALPHAS = (0.5, 1.0, 2.0, 5.0)
+
+
+@cache
+def solved(alpha: float, light: float = 1.0, servers: int = 1) -> fo.Allocation:
+    capacity = [[2.0, 4.0, 1.0], [3.0, 2.0, 1.0]][:servers]
+    weight = [1.0, light**alpha, 2.0, 0.5]
+    return fo.solve(fo.Instance(DEMAND, capacity, weight=weight), fo.AlphaFair(alpha))
+
+
+@cache
+def log_truth(alpha: float, light: float = 1.0, servers: int = 1) -> np.ndarray:
+    found = optimal_shares(solved(alpha, light, servers), alpha)
+    assert found is not None
+    return np.log(found[0])
+
+
+def afresh(alloc: fo.Allocation, tasks: np.ndarray, prices: np.ndarray) -> fo.Allocation:
+    return fo.Allocation(
+        alloc.instance, fo.AlphaFair(alloc.notion["parameters"].get("alpha", 1.0)), tasks, prices
+    )
+
+
+def log_share(found: Proved, alloc: fo.Allocation) -> np.ndarray:
+    return np.asarray(found.log_share + np.log(asked(alloc).share_unit))
+
+
+def contains(found: Proved, alloc: fo.Allocation, truth: np.ndarray) -> None:
+    apart = truth - log_share(found, alloc)
+    assert (apart >= -found.below - 1e-13).all() and (apart <= found.above + 1e-13).all()
+
+
+def of_proof(found: Proof) -> Found:
+    return found.found
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("light", [1.0, 1e-4, 1e-8, 1e-12])
+def test_the_optimum_is_found_to_the_last_digit(alpha: float, light: float) -> None:
+    alloc = solved(alpha, light)
+    found = proof(alloc)
+    assert np.maximum(found.proved.below, found.proved.above).max() < 1e-7
+    contains(found.proved, alloc, log_truth(alpha, light))
+    assert np.abs(log_share(found.proved, alloc) - log_truth(alpha, light)).max() < 1e-7
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+@pytest.mark.parametrize("servers", [1, 2])
+@pytest.mark.parametrize("away", [1e-9, 1e-6, 1e-3, 1e-2])
+def test_from_every_answer_nearby_what_is_proved_is_true(
+    alpha: float, servers: int, away: float
+) -> None:
+    """Tasks and prices off by so much, each by a part of its own."""
+    alloc = solved(alpha, 1.0, servers)
+    rng = np.random.default_rng([int(10 * alpha), servers, int(-np.log10(away))])
+    near = 0
+    for _ in range(5):
+        tasks = alloc.tasks * (1 - away * rng.random(alloc.tasks.shape))
+        prices = alloc.prices * (1 + away * rng.normal(size=alloc.prices.shape))
+        here = afresh(alloc, tasks, prices)
+        question = asked(here)
+        with np.errstate(all="ignore"):
+            found = search(question, given(here, question))
+        truth = log_truth(alpha, 1.0, servers)
+        contains(found.proved, here, truth)
+        near += int((found.proved.below + found.proved.above).max() < 1e-6)
+    assert near >= 4
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_steps_at_random_prove_nothing_false(monkeypatch, alpha: float) -> None:
+    """What solves for a step may return anything: the search is believed for nothing."""
+    rng = np.random.default_rng(int(10 * alpha))
+    honest = module.solved
+
+    def wild(wanted, floats):
+        step = honest(wanted, floats)
+        if step is None:
+            return None
+        return tuple(part * rng.uniform(-2, 3, part.shape) for part in step)
+
+    monkeypatch.setattr(module, "solved", wild)
+    alloc, truth = solved(alpha, 1.0, 2), log_truth(alpha, 1.0, 2)
+    for _ in range(20):
+        tasks = np.array(alloc.tasks)
+        tasks[rng.integers(4)] *= 1 - 10.0 ** rng.uniform(-5, -1)
+        here = afresh(alloc, tasks, alloc.prices * rng.uniform(0.5, 2, alloc.prices.shape))
+        contains(of_proof(proof(here)).proved, here, truth)
+        assert not fo.certify(here).certified
+
+
+def test_a_search_that_finds_nothing_proves_little_and_nothing_false(monkeypatch) -> None:
+    monkeypatch.setattr(module, "solved", lambda wanted, floats: None)
+    alloc, truth = solved(1.0, 1.0, 2), log_truth(1.0, 1.0, 2)
+    here = afresh(alloc, alloc.tasks * (1 - 1e-9), alloc.prices)
+    found = proof(here)
+    contains(found.proved, here, truth)
+    assert 1e-9 <= found.off.max() < 1e-3
+
+
+def test_the_place_found_is_an_answer() -> None:
+    """Through the one door for the solver: tasks that fit, prices, closer than what was given."""
+    alloc = solved(2.0, 1.0, 2)
+    rough = afresh(alloc, alloc.tasks * (1 - 1e-4), alloc.prices * 1.001)
+    assert proof(rough).off.max() == pytest.approx(1e-4, rel=1e-2)
+    fields = nearer(rough)
+    assert fields is not None
+    again = afresh(alloc, fields["tasks"], fields["prices"])
+    assert (again.used <= again.instance.pool * (1 + 1e-15)).all()
+    assert fo.certify(again).residual < 1e-12
+
+
+@pytest.mark.parametrize("alpha", [0.5, 1.0, 2.0])
+@pytest.mark.parametrize("slack", [0.0, 1e-16, 1e-12, 1e-9, 1e-6])
+def test_a_row_that_is_just_full_or_all_but(alpha: float, slack: float) -> None:
+    """The second row has next to nothing left at the optimum, and its price is 0."""
+    best = 2.0 / 2
+    inst = fo.Instance([[1.0, 2.0], [1.0, 1.0]], [[2.0, 3.0 * best * (1 + slack)]])
+    for second in (0.0, 1e-9, 1e-3):
+        alloc = fo.Allocation(inst, fo.AlphaFair(alpha), [[best], [best]], [[1.0, second]])
+        found = proof(alloc)
+        contains(found.proved, alloc, np.zeros(2))
+        assert fo.certify(alloc).certified

@@ -1,0 +1,103 @@
+"""fairopt serve, asked by a real client over a real socket."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from fairopt.cli import run
+
+pytest.importorskip("starlette")
+uvicorn = pytest.importorskip("uvicorn")
+
+from fairopt.commands import asked, serve_app  # noqa: E402
+
+CLUSTER = str(Path(__file__).parents[2] / "examples" / "kubernetes" / "cluster.json")
+
+
+@pytest.fixture(scope="module")
+def served():
+    return serve_app.Served(asked.planned(CLUSTER), "cluster")
+
+
+@contextmanager
+def listening(served, token=None):
+    app = serve_app.application(served, ["127.0.0.1"], token)
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+    socket = server.config.bind_socket()
+    thread = threading.Thread(target=server.run, args=([socket],))
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield socket.getsockname()[1]
+    finally:
+        server.should_exit = True
+        thread.join()
+        socket.close()
+
+
+def ask(port, method, path, body=None, **headers):
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        client.request(method, path, body, headers)
+        answer = client.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        client.close()
+
+
+def test_a_plan_is_served_and_asked(served, capsys):
+    change = ["weight.ml=2"]
+    assert run(["what-if", CLUSTER, "--set", *change, "--drop", "node/gpu-1", "--json"]) == 0
+    wanted = json.loads(capsys.readouterr().out)
+    with listening(served) as port:
+        assert json.loads(ask(port, "GET", "/api/plan")[1]) == served.plan
+        status, page = ask(port, "GET", "/")
+        assert status == 200 and page == served.page and "default-src 'none'" in page
+        question = json.dumps({"set": change, "drop": ["node/gpu-1"]})
+        status, told = ask(port, "POST", "/api/what-if", question)
+        assert status == 200
+        before = {row["user"]: row for row in wanted["users"]}
+        for row in json.loads(told)["users"]:
+            assert row["after"] == pytest.approx(before[row["user"]]["after"], rel=1e-9)
+        schema = json.loads(ask(port, "GET", "/api/openapi.json")[1])
+        assert schema["openapi"].startswith("3.") and set(schema["paths"]) == {
+            "/api/plan",
+            "/api/what-if",
+        }
+        body = schema["paths"]["/api/what-if"]["post"]["requestBody"]["content"]
+        assert set(body["application/json"]["schema"]["properties"]) == set(serve_app.QUESTIONS)
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "words"),
+    [
+        ("[", 400, "not JSON"),
+        ("[]", 400, "not JSON"),
+        ("{}", 400, "found no change"),
+        ('{"weight": ["ml=2"]}', 400, "found 'weight'"),
+        ('{"set": "weight.ml=2"}', 400, "found 'set'"),
+        ('{"drop": ["node/gpu-9"]}', 400, "wanted gpu-"),
+        ('{"set": ["' + "x" * (1 << 20) + '"]}', 413, "more than"),
+    ],
+)
+def test_what_is_no_question_is_one_message(served, body, status, words):
+    with listening(served) as port:
+        found, told = ask(port, "POST", "/api/what-if", body)
+    assert found == status and words in json.loads(told)["error"]
+
+
+def test_a_token_and_the_name_are_asked_for(served):
+    with listening(served, token="secret") as port:
+        assert ask(port, "GET", "/api/plan")[0] == 401
+        assert ask(port, "GET", "/", Authorization="Bearer other")[0] == 401
+        assert ask(port, "GET", "/api/plan", Authorization="Bearer secret")[0] == 200
+        named = {"Authorization": "Bearer secret", "Host": "evil.example"}
+        assert ask(port, "GET", "/api/plan", **named)[0] == 400  # another name for this address

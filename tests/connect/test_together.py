@@ -1,0 +1,215 @@
+"""Gangs and pods apart, read from objects, tables and models, planned, and judged from the plan."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+
+from fairopt.connect.cluster.together import Together, of_row
+from fairopt.connect.judging import plans as judging
+from fairopt.connect.plan import made as plan
+from fairopt.connect.plan import models, problem
+from fairopt.connect.plan import rows as plan_rows
+from fairopt.connect.plan import whole_tasks as whole_plan
+from fairopt.connect.plan.whole_tasks import Proving
+from fairopt.connect.readers import sources
+from fairopt.connect.readers.kubernetes import Collector
+from fairopt.errors import BadInput
+
+HOST = "kubernetes.io/hostname"
+
+
+def node(name="n1", **more):
+    amounts = {"cpu": "4", "memory": "8Gi", "pods": "10", **more}
+    return {
+        "kind": "Node",
+        "metadata": {"name": name, "labels": {HOST: name}},
+        "status": {"allocatable": amounts, "conditions": [{"type": "Ready", "status": "True"}]},
+    }
+
+
+def pod(name, owner="", kind="Job", labels=None, notes=None, cpu="1", ports=(), **spec):
+    container = {"resources": {"requests": {"cpu": cpu}}, "ports": list(ports)}
+    own = [{"kind": kind, "name": owner, "controller": True}] if owner else []
+    meta = {"name": name, "namespace": "ml", "ownerReferences": own}
+    meta |= {"labels": labels or {}, "annotations": notes or {}}
+    return {"kind": "Pod", "metadata": meta, "spec": {"containers": [container], **spec}}
+
+
+def apart(key=HOST, **selector):
+    term = {"topologyKey": key, "labelSelector": selector}
+    return {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def read(*objects):
+    taken = Collector()
+    for k, data in enumerate(objects):
+        taken.take(data, f"items[{k}]", "List")
+    return taken.cluster()
+
+
+def group(api, least, name="g"):
+    spec = {"minMember": least}
+    meta = {"name": name, "namespace": "ml"}
+    return {"apiVersion": api, "kind": "PodGroup", "metadata": meta, "spec": spec}
+
+
+def job(queue="", labels=None, **spec):
+    labels = {"kueue.x-k8s.io/queue-name": queue} if queue else {}
+    meta = {"name": "j", "namespace": "ml", "labels": labels}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": meta, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("objects", "labels", "notes", "gang"),
+    [
+        ([], {}, {}, 1),
+        ([job("q", parallelism=3)], {}, {}, 3),
+        ([job("q", parallelism=9, completions=3)], {}, {}, 3),
+        ([job(parallelism=3)], {}, {}, 1),  # Kubernetes itself starts them one by one
+        (
+            [],
+            {"kueue.x-k8s.io/pod-group-name": "g"},
+            {"kueue.x-k8s.io/pod-group-total-count": "3"},
+            3,
+        ),
+        (
+            [group("scheduling.volcano.sh/v1beta1", 3)],
+            {},
+            {"scheduling.k8s.io/group-name": "g"},
+            3,
+        ),
+        (
+            [group("scheduling.x-k8s.io/v1alpha1", 3)],
+            {"scheduling.x-k8s.io/pod-group": "g"},
+            {},
+            3,
+        ),
+    ],
+)
+def test_gangs_of_objects(objects, labels, notes, gang):
+    pods = [pod(f"p{k}", "j", labels=labels, notes=notes) for k in range(3)]
+    for given in ([*objects, *pods], [*pods, *objects]):
+        found = read(node(), *given)
+        assert [work.together.gang for work in found.workloads] == [gang]
+        assert "gangs" not in found.beyond
+
+
+@pytest.mark.parametrize("least", [2, 4])
+def test_gangs_of_which_fewer_may_run_are_listed_as_not_modelled(least):
+    pods = [pod(f"p{k}", "j", notes={"scheduling.k8s.io/group-name": "g"}) for k in range(3)]
+    found = read(node(), group("scheduling.volcano.sh/v1beta1", least), *pods)
+    assert found.beyond["gangs"] == ["ml/p0", "ml/p1", "ml/p2"]
+    assert not found.workloads[0].together
+
+
+def test_a_gang_of_two_kinds_of_pod_is_not_modelled():
+    notes = {"scheduling.k8s.io/group-name": "g"}
+    found = read(
+        node(),
+        group("scheduling.volcano.sh/v1beta1", 2),
+        pod("a", "j", notes=notes),
+        pod("b", "j", notes=notes, cpu="2"),
+    )
+    assert len(found.beyond["gangs"]) == 2
+
+
+def test_pods_apart_are_one_on_a_node():
+    app = {"app": "a"}
+    found = read(
+        node(),
+        pod("a", "x", labels=app, affinity=apart(matchLabels=app)),
+        pod("b", "y", ports=[{"hostPort": 80}]),
+        pod("c", "z", ports=[{"hostPort": 80, "protocol": "UDP"}]),
+    )
+    assert not found.beyond
+    tags = [work.together.alone for work in found.workloads]
+    assert tags == [("ml: app In (a)",), ("host port 80/TCP",), ("host port 80/UDP",)]
+
+
+@pytest.mark.parametrize(
+    "objects",
+    [
+        [pod("a", "x", labels={"app": "a"}, affinity=apart("zone", matchLabels={"app": "a"}))],
+        [pod("a", "x", labels={"app": "a"}, affinity=apart(matchLabels={"app": "b"}))],
+        [
+            pod("a", "x", labels={"app": "a"}, affinity=apart(matchLabels={"app": "a"})),
+            pod("b", "y", labels={"app": "a"}),
+        ],
+    ],
+)
+def test_other_anti_affinity_is_not_modelled(objects):
+    found = read(node(), *objects)
+    assert found.beyond == {"pod anti-affinity": ["ml/a"]}
+    assert not any(work.together for work in found.workloads)
+
+
+def test_wrong_sizes_are_named():
+    with pytest.raises(BadInput, match=r"PodGroup ml/g.spec.minMember: found the text 'two'"):
+        read(node(), group("scheduling.volcano.sh/v1beta1", "two"), pod("a"))
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    where = tmp_path_factory.mktemp("tables")
+    (where / "nodes.csv").write_text("node,count,card\nn,3,3\n")
+    (where / "teams.csv").write_text("team,tasks,gang,per_node,card\ntrain,8,4,,1\nweb,9,,2,1\n")
+    return problem.problem(sources.cluster([str(where / "nodes.csv"), str(where / "teams.csv")]))
+
+
+def judged(data):
+    return judging.judge(plan_rows.loads(json.dumps(data), "plan"))
+
+
+def test_plans_keep_gangs_whole_and_tasks_apart(tables):
+    plain, whole = plan.make(tables), plan.make(tables, proving=Proving())
+    totals = {row["workload"]: row["whole"] for row in whole["workloads"]}
+    assert totals == {"train": 4, "web": 5}  # WHOLE.md, example 6, with two of web on a node
+    assert judged(plain).certified
+    found = judged(whole)
+    assert found.certified and found.whole.verdict.proved
+    rows = {row["workload"]: of_row(row) for row in whole["workloads"]}
+    assert rows == {"train": Together(4), "web": Together(1, 2)}
+
+
+@pytest.mark.parametrize(("key", "x"), [("gang", 3), ("per_node", 1), ("alone", ["port"])])
+def test_cut_gangs_and_crowded_nodes_are_found(tables, key, x):
+    data = copy.deepcopy(plan.make(tables))
+    for row in data["workloads"]:
+        row.pop("gang", None)
+        row[key] = x
+    names = [check.name for check in judged(data).checks if not check.holds]
+    assert "gangs are whole, and tasks apart where they must be" in names
+
+
+def test_models_keep_what_binds_tasks(tables, tmp_path):
+    from fairopt import files
+
+    made = models.model(tables, "x")
+    files.write(made, str(tmp_path / "m.toml"))
+    again = models.problem(str(tmp_path / "m.toml"))
+    assert [own.together for own in again.users] == [Together(4), Together(1, 2)]
+
+
+def test_small_clusters_are_proved_unasked(tmp_path, capsys):
+    from fairopt.cli import run
+
+    (tmp_path / "nodes.csv").write_text("node,count,card\nn,3,3\n")
+    (tmp_path / "teams.csv").write_text("team,tasks,gang,card\ntrain,8,4,1\nweb,9,,1\n")
+    files = [str(tmp_path / name) for name in ("nodes.csv", "teams.csv")]
+    shown = {}
+    for words in ((), ("--whole",), ("--no-whole",)):
+        assert run(["plan", *files, *words]) == 0
+        shown[words] = capsys.readouterr().out
+    assert shown[()] == shown["--whole",]
+    assert "whole tasks proved: nobody is short of a whole task" in shown[()]
+    assert "whole tasks proved" not in shown["--no-whole",]
+
+
+def test_large_clusters_are_proved_when_asked(tables, monkeypatch):
+    assert whole_plan.chosen(tables, None) is not None
+    monkeypatch.setattr(whole_plan, "SMALL", 1)
+    assert whole_plan.chosen(tables, None) is None
+    assert whole_plan.chosen(tables, True) == Proving()

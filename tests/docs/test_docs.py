@@ -1,0 +1,155 @@
+"""The pages: the API reference is complete, the gallery asserts, broken links are found."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import fairopt as fo
+from fairopt.whole import asking
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+REFERENCE = DOCS / "reference" / "api.md"
+GALLERY = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
+
+
+def module(name: str):
+    """A module of docs/_ext, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, DOCS / "_ext" / f"{name}.py")
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def listed() -> list[str]:
+    """The names in the autosummary tables of the reference."""
+    text = REFERENCE.read_text(encoding="utf-8")
+    tables = re.findall(r"^```\{eval-rst\}\n(.*?)^```$", text, flags=re.M | re.S)
+    return re.findall(r"^   ([A-Za-z_][\w.]*)$", "\n".join(tables), flags=re.M)
+
+
+def test_reference_lists_every_public_name():
+    names = listed()
+    assert len(names) == len(set(names))
+    wanted = set(fo.__all__) - {"__version__"}
+    assert not wanted - set(names), "add them to docs/reference/api.md"
+    for inner in ("dynamics", "propositions", "properties"):
+        public = set(importlib.import_module(f"fairopt.{inner}").__all__)
+        tables = {name for name in public if name.isupper()}
+        missing = {f"{inner}.{name}" for name in public - tables} - set(names)
+        assert not missing, "add them to docs/reference/api.md"
+
+
+@pytest.mark.parametrize("name", listed())
+def test_every_listed_name_exists_and_says_what_it_is(name):
+    place = fo
+    parts = name.split(".")
+    if len(parts) > 1:
+        place = importlib.import_module(".".join(["fairopt", *parts[:-1]]))
+    assert getattr(place, parts[-1]).__doc__, name
+
+
+def test_every_public_name_has_an_example():
+    """Run with the doctests of its module."""
+
+    def said(found):
+        # `whole` is a room that can be called
+        return (asking.whole if isinstance(found, ModuleType) else found).__doc__ or ""
+
+    names = set(fo.__all__) - {"__version__"}
+    assert not [name for name in sorted(names) if ">>> " not in said(getattr(fo, name))]
+
+
+@pytest.mark.parametrize("script", GALLERY, ids=lambda path: path.stem)
+def test_gallery_scripts_have_a_title_a_picture_and_an_assertion(script):
+    """They are run when the pages are built, which stops at an assertion that fails."""
+    tree = ast.parse(script.read_text(encoding="utf-8"))
+    title, line, *_ = ast.get_docstring(tree).splitlines()
+    assert set(line) == {"="} and len(line) == len(title)
+    assert any(isinstance(node, ast.Assert) for node in tree.body[-4:])
+    assert "plt.subplots" in script.read_text(encoding="utf-8")
+
+
+def test_the_gallery_is_a_dozen_at_least():
+    assert len(GALLERY) >= 12
+
+
+@pytest.mark.parametrize("paper", ["kesidis2016", "kesidis2018", "khamse2016", "bonald2015"])
+def test_tables_of_papers_are_those_of_the_models(paper):
+    """Words exactly, numbers to a part in ten thousand: the last digits are not promised."""
+    page = (DOCS / "papers" / f"{paper}.md").read_text(encoding="utf-8")
+    made = module("papers").filled(page, paper)
+    number = r"-?\d+\.\d+(?:e-?\d+)?"
+    stale = "run: python docs/_ext/papers.py"
+    assert re.sub(number, "#", page) == re.sub(number, "#", made), stale
+    pairs = zip(re.findall(number, page), re.findall(number, made), strict=True)
+    assert all(float(a) == pytest.approx(float(b), rel=1e-4) for a, b in pairs), stale
+
+
+def test_front_page_shows_the_commands_and_the_program_of_the_readme():
+    front = (DOCS / "index.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    def blocks(page, language):
+        return re.findall(rf"^```{language}\n(.*?)^```$", page, flags=re.M | re.S)
+
+    for language in ("python", "text"):
+        assert blocks(front, language)[0] == blocks(readme, language)[0]
+    # the same commands a line each, so that none is cut by the width of the page
+    first = blocks(readme, "sh")[0].splitlines()[0]
+    assert first in [" && ".join(block.splitlines()) for block in blocks(front, "sh")]
+    assert all(len(line) <= 88 for block in blocks(front, "sh") for line in block.splitlines())
+
+
+def test_the_readme_has_no_links_that_break_on_a_package_index():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(link.startswith("https://") for link in re.findall(r"\]\(([^)]+)\)", text))
+
+
+def test_the_citation_has_the_version():
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert re.search(r"^version: (\S+)$", cited, flags=re.M)[1] == fo.__version__
+
+
+def test_numbers_of_the_front_page_are_found():
+    facts = module("facts")
+    assert set(facts.FACTS) < set(facts.facts())
+    assert facts.mechanisms().count("](../results/mechanisms.md#") > 20
+
+
+def test_links_of_built_pages(tmp_path):
+    faults = module("links").faults
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "_static" / "a.js").write_text("")
+    (tmp_path / "two.html").write_text('<h1 id="here">two</h1>')
+    good = '<a href="two.html#here">x</a><script src="_static/a.js"></script>'
+    (tmp_path / "one.html").write_text(good + '<a href="https://example.org">out</a>')
+    assert faults(tmp_path) == []
+    bad = '<a href="two.html#there">x</a><a href="three.html">y</a>'
+    (tmp_path / "one.html").write_text(bad + '<script src="https://example.org/a.js"></script>')
+    assert len(faults(tmp_path)) == 3
+
+
+def test_docstrings_are_turned_into_those_of_numpydoc():
+    moved = module("docstrings").moved
+    given = ["Text.", "", "Parameters", "----------", "tasks : (N, I), tasks.", "", "More of it."]
+    assert moved(given) == [
+        "Text.",
+        "",
+        "Parameters",
+        "----------",
+        "tasks",
+        "    (N, I), tasks.",
+        "",
+        "Notes",
+        "-----",
+        "More of it.",
+    ]
+    assert moved(["a : b"]) == ["a : b"]
