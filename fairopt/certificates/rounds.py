@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -36,12 +35,13 @@ from fairopt.allocation.check import (
     Told,
 )
 from fairopt.certificates import words as plainly
-from fairopt.certificates.carried import Bounds, Paid, Uses, carried
+from fairopt.certificates.carried import Bounds, Paid, carried
 from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import ROUNDING, Bill, Ruled
+from fairopt.certificates.ruled.uses import uses
 from fairopt.certificates.ruled.walk import Stop, path
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas.entitled import entitled
@@ -236,9 +236,9 @@ def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
     off = np.where(np.isnan(off), np.inf, off)
     with np.errstate(divide="ignore", invalid="ignore"):
         short = np.where(off > 0, np.maximum(right / ruled.share - 1.0, 0.0), 0.0)
-    uses = _uses(ruled, stops) if len(stops) > 1 else None
+    held_of = uses(ruled, [stop.due for stop in stops]) if len(stops) > 1 else None
     reached = () if ruled.tree.flat or len(stops) < 2 else [stop.reached for stop in stops]
-    bounds = carried(stage, room, np.minimum(excess, 1.0), proofs, uses, reached=reached)
+    bounds = carried(stage, room, np.minimum(excess, 1.0), proofs, held_of, reached=reached)
     return Proof(room, excess, off, np.where(np.isnan(short), np.inf, short), bounds)
 
 
@@ -249,58 +249,6 @@ def _paid(ruled: Ruled, stop: Stop, money: Floats, users: Ints, room: Floats) ->
     who = np.flatnonzero(money > 0)
     with np.errstate(invalid="ignore"):
         return Paid(users, own, who, money[who], money[who], room * own)
-
-
-def _uses(ruled: Ruled, stops: Sequence[Stop] = ()) -> Uses:
-    """What each user holds of each resource of each server."""
-    k, i = np.nonzero(ruled.tasks)
-    user, resources = ruled.owner[k], ruled.inst.shape[2]
-    demand = ruled.demand[k, i if ruled.demand.shape[1] > 1 else np.zeros_like(i)]
-    pool = np.where(ruled.inst.pool > 0, ruled.inst.pool, 1.0)
-    part = ruled.tasks[k, i][:, None] * demand / pool[i]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        held = ruled.tasks[k, i] * ruled.score[k, i] / ruled.share[user]
-    left = np.maximum(1.0 - (ruled.used / pool).ravel(), 0.0)
-    entry, r = np.nonzero(part)
-    part = part[entry, r]
-    found = Uses(user[entry], i[entry] * resources + r, part, held[entry], part, left)
-    if ruled.inst.own_rows:
-        # less of a task may break a rule: nobody is taken to do without any
-        return _uses_of_rules(ruled, found)
-    if not stops:
-        return found
-    with np.errstate(divide="ignore", invalid="ignore"):
-        due = np.array([stop.due for stop in stops]) / ruled.share
-    return found._replace(due=np.where(np.isfinite(due), due, 1.0))
-
-
-def _uses_of_rules(ruled: Ruled, found: Uses) -> Uses:
-    """The same with a row for each side of a rule of one's own: of tasks that bring it nearer to
-    being full, as a part of all that do."""
-    parts: list[list[Any]] = [[each] for each in found[:6]]
-    rows = len(found.left)
-    used, _ = ruled.counted
-    for j, rule in enumerate(ruled.inst.own_rows):
-        for holds, sign in ((rule.up, 1.0), (rule.down, -1.0)):
-            on = np.flatnonzero(sign * rule.value > 0) if holds else np.zeros(0, np.int64)
-            k, i = rule.way[on], rule.server[on]
-            tasks = ruled.tasks[k, i]
-            amount = sign * rule.value[on] * tasks
-            whole = float(amount.sum())
-            if not whole > 0:
-                continue
-            user = ruled.owner[k]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                held = tasks * ruled.score[k, i] / ruled.share[user]
-            held = np.where(tasks > 0, held, 0.0)
-            part = amount / whole
-            left = np.array([max(sign * (rule.amount - used[j]), 0.0) / whole])
-            own = (user, np.full(len(on), rows), part, held, part, left)
-            for kept, each in zip(parts, own, strict=True):
-                kept.append(each)
-            rows += 1
-    user, row, part, share, asked, left = (np.concatenate(each) for each in parts)
-    return Uses(user, row, part, share, asked, left)
 
 
 def _at(ruled: Ruled, stop: Stop, bill: Bill) -> tuple[Floats, Floats, Floats]:
