@@ -6,8 +6,11 @@ times as much; n is stopped by a resource of its own as well, and that is all it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
+from rational import max_min_levels
 
 import fairopt as fo
 from fairopt.certificates import rounds
@@ -61,3 +64,88 @@ def test_a_full_row_without_a_price_passes_errors_on(kind: str) -> None:
     assert off <= verdict.residual < 4 * off
     low, high = verdict.intervals.ends
     assert low[1] <= 2 - BIG * PART <= high[1] * (1 + 1e-12)
+
+
+def forged(
+    inst: fo.Instance, score: np.ndarray, tasks: Sequence, prices: Sequence, grouped: bool
+) -> fo.Certificate:
+    """The verdict on an answer whose rounds stop the users in their order; in a group or plain."""
+    prices = [np.array(each, dtype=float) for each in prices]
+    if not grouped:
+        kind = fo.MaxMin(criterion=lambda _: score)
+        return rounds.judge(fo.Allocation(inst, kind, tasks, score=score, level_prices=prices))
+    quotas = fo.Quotas([fo.Group("g")], dict.fromkeys(inst.users, "g"))
+    kind = fo.MaxMin(criterion=lambda _: score, measure="sum")
+    answer = fo.Allocation(inst.replace(quotas=quotas), kind, tasks, score=score)
+    told, level = [], answer.shares / inst.weight
+    stopped = np.arange(len(level))
+    limited = np.isfinite(inst.limit).astype(float)
+    for k, user in enumerate(inst.users):
+        due = np.where(stopped <= k, answer.shares, level[k] * inst.weight)
+        alone = {"prices": prices[k], "limit_prices": limited * (prices[k].max() == 0)}
+        told.append({"t": due.sum(), "jump": 0.0, "priority": 0, "users": (user,), "prices": alone})
+    return rounds.judge(answer.with_(rounds=told))
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_what_is_left_of_a_dear_row_may_buy_much_of_a_free_one(grouped: bool) -> None:
+    """m lacks a part of 9e-7 of its share, which is 900 tasks on the second server: then n has one
+    task there instead of 900."""
+    score = np.array([[1.0, 1e-9], [1.0, 1.0]])
+    demand = np.array([[[1, 0, 0], [1, 1, 0]], [[0, 1, 1], [0, 1, 1]]], dtype=float)
+    pool = [[1, 0, 0], [1000, 1000, 900]]
+    inst = fo.Instance(demand, pool, placement=[[1, 1], [0, 1]], users=list("mn"))
+    prices = [[[1, 0, 0], [1e-9, 0, 0]], [[0, 0, 0], [0, 0, 1]]]
+    right = [float(level) for level in max_min_levels(inst, score)]
+    np.testing.assert_allclose(right, [1 + 1e-6, 1], rtol=1e-5)
+    verdict = forged(inst, score, [[1, 100], [0, 900]], prices, grouped)
+    assert not verdict.certified and verdict.residual >= np.log(899)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_tasks_that_are_too_dear_may_go_where_they_cost_nothing(grouped: bool) -> None:
+    """m has 5e-7 tasks where n wants to run; on the other server they need 500 of what z holds."""
+    part = 5e-7
+    demand = np.zeros((3, 2, 3))
+    demand[:2, 0, 0], demand[0, 1, 1], demand[2, 1, 1:] = 1, 1e9, 1
+    inst = fo.Instance(
+        demand,
+        [[1, 0, 0], [0, 1e9, 500]],
+        placement=[[1, 1], [1, 0], [0, 1]],
+        users=list("mnz"),
+        limit=[1, np.inf, np.inf],
+        weight=[2, 1, 1],
+    )
+    score = np.ones((3, 2))
+    right = [float(level) for level in max_min_levels(inst, score)]
+    np.testing.assert_allclose(right, [0.5, 1, 1], rtol=1e-8)
+    prices = np.zeros((3, 2, 3))
+    prices[1, 0, 0] = prices[2, 1, 2] = 1
+    tasks = [[part, 1 - part], [1 - part, 0], [0, 500]]
+    verdict = forged(inst, score, tasks, [*prices], grouped)
+    assert not verdict.certified and verdict.residual >= np.log(499)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_a_user_at_its_limit_may_move_to_any_server_of_a_higher_score(grouped: bool) -> None:
+    """a has 3 of 1,000 tasks where they are worth least; the best server is b's. On the other one
+    those three need 3 of what z holds."""
+    part = 3e-3
+    score = np.array([[1, 1, 1], [3, 3.0001, 5], [1, 1, 1]])
+    demand = np.zeros((3, 3, 2))
+    demand[0, 2, 0], demand[1, :, 0], demand[2, 1] = 1, [1, 1000, 1], 1
+    inst = fo.Instance(
+        demand,
+        [[5, 0], [1000 * (1 - part) + 10, 10], [5, 0]],
+        placement=[[0, 0, 1], [1, 1, 1], [0, 1, 0]],
+        users=list("baz"),
+        limit=[np.inf, 1, np.inf],
+        weight=[2, 1, 1],
+    )
+    right = [float(level) for level in max_min_levels(inst, score)]
+    np.testing.assert_allclose(right, [2.5, 3.0001, 7], rtol=1e-12)
+    prices = np.zeros((3, 3, 2))
+    prices[:2, 2, 0] = prices[2, 1, 1] = 1
+    tasks = [[0, 0, 5], [part, 1 - part, 0], [0, 10, 0]]
+    verdict = forged(inst, score, tasks, [*prices], grouped)
+    assert not verdict.certified and verdict.residual >= np.log(10 / 7)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,13 +36,13 @@ from fairopt.allocation.check import (
     Told,
 )
 from fairopt.certificates import words as plainly
-from fairopt.certificates.carried import Bounds, Paid, carried
+from fairopt.certificates.carried import Bounds, Paid, Turn, carried
 from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
 from fairopt.certificates.ruled import feasible, words
-from fairopt.certificates.ruled.answer import ROUNDING, Bill, Ruled
-from fairopt.certificates.ruled.uses import uses
+from fairopt.certificates.ruled.answer import ROUNDING, Bill, Prices, Ruled
+from fairopt.certificates.ruled.uses import Rows
 from fairopt.certificates.ruled.walk import Stop, path
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas.entitled import entitled
@@ -201,12 +202,13 @@ def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
     room, excess = np.full(users, np.inf), np.zeros(users)
     right = np.full(users, np.nan)
     stage, proofs = np.zeros(users, dtype=np.int64), list[Paid]()
+    rows, turns = Rows(ruled) if len(stops) > 1 else None, list[Turn]()
     for k, stop in enumerate(stops):
         mine = stop.users
         right[mine], stage[mine] = stop.due[mine], k
         to_limit = _to_limit(ruled, stop.due)[mine]
         best = np.full(len(mine), np.inf)
-        chosen, bills = np.full(len(mine), -1), list[tuple[Floats, ...]]()
+        chosen, bills = np.full(len(mine), -1), list[_At]()
         for prices in ruled.cleaned(stop.prices):
             bill = ruled.bill(prices)
             above, missing, held = _at(ruled, stop, bill)
@@ -219,15 +221,17 @@ def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
             worst = np.maximum(above, held.max(initial=0.0)) + lost
             better = worst < best
             best[better], chosen[better] = worst[better], len(bills)
-            bills.append((money, held, open_))
+            bills.append(_At(prices, bill, money, held, open_))
             room[mine[better]] = above[better]
         # at its limit a user can rise at no prices
         capped = (to_limit <= TOLERANCE) & ~(best <= TOLERANCE)
         room[mine[capped]], chosen[capped] = to_limit[capped], -1
-        for j, (money, held, open_) in enumerate(bills):
+        for j, at in enumerate(bills):
             if (chosen == j).any():
-                proofs.append(_paid(ruled, stop, money, mine[chosen == j], open_[chosen == j]))
-                excess = np.maximum(excess, held)
+                proofs.append(_paid(ruled, stop, at.money, mine[chosen == j], at.open[chosen == j]))
+                excess = np.maximum(excess, at.held)
+                turn = rows.turn(k, at.prices, at.bill, stop.done) if rows else None
+                turns += [turn] if turn else []
     nothing = ruled.nothing
     with np.errstate(divide="ignore", invalid="ignore"):
         off = np.abs(ruled.share - right) / np.maximum(right, nothing)
@@ -236,10 +240,22 @@ def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
     off = np.where(np.isnan(off), np.inf, off)
     with np.errstate(divide="ignore", invalid="ignore"):
         short = np.where(off > 0, np.maximum(right / ruled.share - 1.0, 0.0), 0.0)
-    held_of = uses(ruled, [stop.due for stop in stops]) if len(stops) > 1 else None
+    uses = rows.uses([stop.due for stop in stops]) if rows else None
     reached = () if ruled.tree.flat or len(stops) < 2 else [stop.reached for stop in stops]
-    bounds = carried(stage, room, np.minimum(excess, 1.0), proofs, held_of, reached=reached)
+    excess_ = np.minimum(excess, 1.0)
+    bounds = carried(stage, room, excess_, proofs, uses, turns=turns, reached=reached)
     return Proof(room, excess, off, np.where(np.isnan(short), np.inf, short), bounds)
+
+
+class _At(NamedTuple):
+    """A round at some prices: the bill, what all pay, the excess (N,), and what is left open of
+    each user of the round."""
+
+    prices: Prices
+    bill: Bill
+    money: Floats
+    held: Floats
+    open: Floats
 
 
 def _paid(ruled: Ruled, stop: Stop, money: Floats, users: Ints, room: Floats) -> Paid:

@@ -94,7 +94,9 @@ class Shift:
         line = len(self._at) > 1
         root = self._wide + (0.0 if line else more)
         rises = [one.rise(each, root) for one, each in zip(self._at, self._with, strict=True)]
-        return np.where(self._idle, self._up, self._mix(rises) + self._line * more)
+        with np.errstate(invalid="ignore"):
+            along = np.where(self._line > 0, self._line * more, 0.0)
+        return np.where(self._idle, self._up, self._mix(rises) + along)
 
     def below(self, less: float) -> Floats:
         """(N,) how much less each may be due, when the level is a part `less` lower."""
