@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.per_server import ROUNDING
+from fairopt.certificates.tolerance import ROUNDING
 from fairopt.certificates.within import Limits
 from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats, Ints

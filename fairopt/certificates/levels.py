@@ -22,10 +22,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.carried import ROUNDING, Bounds, Paid, Turn, Uses, carried
+from fairopt.certificates.carried import Bounds, Paid, Turn, Uses, carried
 from fairopt.certificates.crowds import moves
 from fairopt.certificates.feasibility import shrink
 from fairopt.certificates.level_prices import Bill, Bills
+from fairopt.certificates.tolerance import ROUNDING
 from fairopt.formulas import rows
 from fairopt.instance import Floats, Ints
 

@@ -41,10 +41,10 @@ from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
 from fairopt.certificates.ruled import feasible, words
-from fairopt.certificates.ruled.answer import ROUNDING, Bill, Prices, Ruled
+from fairopt.certificates.ruled.answer import Bill, Prices, Ruled
 from fairopt.certificates.ruled.uses import Rows
 from fairopt.certificates.ruled.walk import Stop, path
-from fairopt.certificates.tolerance import TOLERANCE
+from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, Ints, remembered
 

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairopt.certificates.crowds import Turn, Uses, moves
-from fairopt.certificates.ruled.answer import ROUNDING, Bill, Ruled
+from fairopt.certificates.ruled.answer import Bill, Ruled
 from fairopt.certificates.ruled.lending import Flow
 from fairopt.certificates.ruled.prices import Prices
+from fairopt.certificates.tolerance import ROUNDING
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.instance.quotas.tree import QuotaRow
 
