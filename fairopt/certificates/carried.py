@@ -22,10 +22,9 @@ import numpy as np
 from fairopt.certificates.crowds import Turn, Uses, asked_for, crowded
 from fairopt.certificates.ruled.shifted import Reached
 from fairopt.certificates.together import Paid, Targets, Together, each_alone, earlier
+from fairopt.certificates.tolerance import ROUNDING
 from fairopt.instance import Floats, Ints
 
-ROUNDING = 8 * 2.0**-52
-"""part of a row, and of a price, within which products and sums are rounded"""
 SWEEPS = 100
 """times that errors are followed through all rounds; where they still grow nothing is proved"""
 

@@ -48,6 +48,20 @@ class Turn(NamedTuple):
     asked: Floats
 
 
+def moves(score: Floats, held: Floats) -> Floats:
+    """(C,) tasks that a user at its limit must move to each pair for its whole share once more,
+    from that of its tasks that is worth least; 0 where that is worth as much.
+
+    Parameters
+    ----------
+    score : (C,) of the pairs of one user, 0 where it may not run. held : (C,) tasks.
+    """
+    least = float(score[held > 0].min(initial=np.inf))
+    found, better = np.zeros(len(score)), score > least
+    found[better] = float(score @ held) / (score[better] - least)
+    return found
+
+
 def _spare(
     due: Floats,
     user: Ints,
@@ -152,4 +166,4 @@ def crowded(
     return found
 
 
-__all__ = ["Turn", "Uses", "asked_for", "crowded"]
+__all__ = ["Turn", "Uses", "asked_for", "crowded", "moves"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.per_server import ROUNDING
+from fairopt.certificates.tolerance import ROUNDING
 from fairopt.certificates.within import Limits
 from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats, Ints
@@ -128,20 +128,23 @@ class Bills:
         Parameters
         ----------
         money : that moves. too_dear : users that hold tasks on pairs dearer than their cheapest;
-            all they spend there moves too.
+            all they spend there moves too, and may go where tasks of theirs cost nothing.
         """
         prices, inst, alloc = self.prices[k], self.alloc.instance, self.alloc
         pool = np.where(inst.pool > 0, inst.pool, 1.0)
-        asked = np.zeros(inst.pool.shape)
+        asked, free = np.zeros(inst.pool.shape), np.zeros(inst.pool.shape)
         dear = np.flatnonzero(prices.any(axis=1))
         at = _Columns(prices[dear], dear, np.setdiff1d(np.arange(len(prices)), dear), [])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             for n in too_dear.tolist():
-                cost = self._cost(np.array([n]), at)[0]
-                u = np.where(inst.eligible[n, dear], alloc.score[n, dear], 0.0)
-                each = np.where(u > 0, cost / u, np.inf)
+                cost, score = np.zeros(len(prices)), np.where(inst.eligible[n], alloc.score[n], 0.0)
+                cost[dear] = self._cost(np.array([n]), at)[0]
+                each = np.where(score > 0, cost / score, np.inf)
                 above = each > each.min(initial=np.inf) * (1 + ROUNDING)
-                money += float((alloc.held[n, dear] * cost)[above].sum())
+                held = np.where(above, alloc.held[n], 0.0)
+                money += float(held @ cost)
+                tasks = np.where(each == 0, float(held @ score) / score, 0.0)
+                free += tasks[:, None] * inst.demand[n] / pool
             for users in inst.blocks():
                 cost = self._cost(users, at)
                 demand = inst.demand[users]
@@ -154,6 +157,7 @@ class Bills:
                 )
                 asked[dear] = np.maximum(asked[dear], per.max(axis=0, initial=0.0) / pool[dear])
         # of a row with a price, others give way
+        asked += free
         asked[prices > 0] = 0.0
         row = np.flatnonzero(asked.ravel() > 0)
         return row, np.minimum(asked.ravel()[row], 1.0)

@@ -22,9 +22,11 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.carried import ROUNDING, Bounds, Paid, Turn, Uses, carried
+from fairopt.certificates.carried import Bounds, Paid, Turn, Uses, carried
+from fairopt.certificates.crowds import moves
 from fairopt.certificates.feasibility import shrink
 from fairopt.certificates.level_prices import Bill, Bills
+from fairopt.certificates.tolerance import ROUNDING
 from fairopt.formulas import rows
 from fairopt.instance import Floats, Ints
 
@@ -148,14 +150,10 @@ class Order:
         held = alloc.held[n, i] * self._factor
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(self.share[n] > 0, held * alloc.score[n, i] / self.share[n], 0.0)
-        # who is at its limit must move tasks to a server of a higher score
-        capped = np.isin(n, self._bills.capped)
-        asked = np.where(capped, 0.0, held)
         m, j, moved = self._moved()
+        nothing, asked = np.zeros(len(m)), np.concatenate([held, moved])
         n, i = np.concatenate([n, m]), np.concatenate([i, j])
-        nothing = np.zeros(len(m))
         held, share = np.concatenate([held, nothing]), np.concatenate([share, nothing])
-        asked = np.concatenate([asked, moved])
         demand = inst.demand[n] if inst.demand.ndim == 2 else inst.demand[n, i]
         need = demand / np.where(inst.pool > 0, inst.pool, 1.0)[i]
         pair, r = np.nonzero(np.maximum(held, asked)[:, None] * need)
@@ -165,21 +163,23 @@ class Order:
         return Uses(n[pair], row, part, share[pair], asked[pair] * need, left, None, self.level)
 
     def _moved(self) -> tuple[Ints, Ints, Floats]:
-        """Users at limits, the server of their highest score, and the tasks that must go there from
-        that of the highest score below it, for their whole share once more."""
-        alloc, inst, n = self._alloc, self._alloc.instance, self._bills.capped
-        score = np.where(inst.eligible[n], alloc.score[n], 0.0)
-        top = score.max(axis=1, initial=0.0)
-        held = np.where(alloc.held[n] > 0, score, np.inf)
-        low = held.min(axis=1, initial=np.inf)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            moved = np.where(low < top, self.share[n] / (top - low), alloc.totals[n])
-        best = score.argmax(axis=1) if len(n) else np.zeros(0, dtype=np.int64)
-        return n, best, moved
+        """Users at limits, each server of a higher score than one where they run, and the tasks
+        that must move there for their whole share once more (`moves`)."""
+        alloc, none = self._alloc, np.zeros(0, dtype=np.int64)
+        found = [(none, none, np.zeros(0))]
+        for n in self._bills.capped.tolist():
+            score = np.where(alloc.instance.eligible[n], alloc.score[n], 0.0)
+            tasks = moves(score, alloc.held[n] * self._factor)
+            i = np.flatnonzero(tasks)
+            found.append((np.full(len(i), n), i, tasks[i]))
+        users, servers, moved = zip(*found, strict=True)
+        return np.concatenate(users), np.concatenate(servers), np.concatenate(moved)
 
     def _turn(self, k: int, bill: Bill) -> tuple[Ints, Floats]:
         """Rows, and the parts of them that may change hands at the k-th prices (`carried.Turn`)."""
-        over = np.where(bill.cheapest > 0, bill.over, 0.0)
+        # what is dear to users stopped later that have cheaper tasks is their excess
+        done = self.stage <= self.stage[self._best == k].min(initial=len(self.stage))
+        over = np.where((bill.cheapest > 0) | done, bill.over, 0.0)
         money = bill.idle + float(over.sum())
         if not money > 0:
             return np.zeros(0, dtype=np.int64), np.zeros(0)

@@ -20,11 +20,9 @@ import numpy as np
 from fairopt.certificates.duality import bill, pulled_gap
 from fairopt.certificates.given import Given
 from fairopt.certificates.question import Question
-from fairopt.certificates.tolerance import TOLERANCE
+from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.instance import Floats
 
-ROUNDING = 8 * 2.0**-52
-"""part of an amount within which products and sums are rounded"""
 AT = 1e-9
 """a user that has all but this part of what it can have is at its limit"""
 

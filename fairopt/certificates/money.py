@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation import Allocation, task_cost
+from fairopt.certificates.tolerance import ROUNDING
 from fairopt.formulas import rows
 from fairopt.instance import Floats, Instance
 
@@ -18,8 +19,6 @@ LEAST = float(np.finfo(np.float64).tiny)
 """a smaller price of a task has lost digits and counts as 0"""
 TOLERANCE = 1e-6
 """a resource is full for a user if what is left runs at most this part of what it has alone"""
-ROUNDING = 8 * 2.0**-52
-"""part of a resource within which the tasks that use it, products and sums are rounded"""
 
 DEAR = 1e-5
 """a server is clearly dearer than the cheapest if its price is above it by more than this part"""

@@ -22,6 +22,7 @@ from fairopt.certificates import pulls
 from fairopt.certificates.columns import Columns, Grid, Listed
 from fairopt.certificates.pulls import Pulls
 from fairopt.certificates.stuck import stuck
+from fairopt.certificates.tolerance import ROUNDING
 from fairopt.errors import UsageError
 from fairopt.formulas import penalties, rows, welfare
 from fairopt.formulas.entitled import Entitled, entitled
@@ -29,9 +30,8 @@ from fairopt.formulas.lowered import DOWN_OF_TWO, LIMIT, QUOTA, RULE, Lowered, l
 from fairopt.instance import Bools, Floats, Instance, Ints, remembered
 
 NEGLIGIBLE = 1e-9
-"""a share below this part of what the user is due of what it could have alone, or of its limit,
-counts as nothing"""
-LEAST_LOG = -600.0
+"""a throughput below this part of what the user could have alone, on one server or within its
+limit, counts as nothing"""
 LEAST = 1e-300
 """a difference of logarithms that is not 0"""
 
@@ -146,8 +146,6 @@ def kind_of(alloc: Allocation) -> dict[str, Any]:
     return pulls.unpenalised(alloc) if alloc.kind["name"] == penalties.NAME else alloc.kind
 
 
-ULPS = 8 * 2.0**-52
-"""part by which a floor, which is a product, may differ from the limit that it equals"""
 BAND = 2.0**-50
 """of `equal`, the part of a typical amount by which the sum may be below: a few units of the last
 digit of its amount, without which no point of several floats could be proved to keep it"""
@@ -190,17 +188,15 @@ class _Users:
         alpha, inside = float(given["alpha"]), bool(given.get("weight_inside", False))
         terms, share_unit = self.terms, self.share_unit
         log_w = welfare.log_weight(terms.weight, alpha, inside)
-        log_due = np.zeros(len(log_w))
-        if alpha:
-            log_due = log_w / alpha
-            log_due = np.maximum(log_due - welfare.log_sum_exp(log_due), LEAST_LOG)
         more = (1 - alpha) * np.log(share_unit)
-        nothing = NEGLIGIBLE * np.minimum(self.best * np.exp(log_due), self.within)
+        nothing = np.zeros(len(log_w)) if alpha else NEGLIGIBLE * np.minimum(self.best, self.within)
         limit = self.alloc.instance.limit
         most = np.where(self.same, limit / self.tasks_unit, np.inf)
         least, base = terms.floor / share_unit, terms.base / share_unit
         # a floor that is all that the limit allows leaves no choice, whatever rounding says
-        least = np.where(np.isfinite(most) & (np.abs(least - most) <= ULPS * least), most, least)
+        least = np.where(
+            np.isfinite(most) & (np.abs(least - most) <= ROUNDING * least), most, least
+        )
         out = stuck(self.alloc, terms) if alpha else np.zeros(len(log_w), dtype=bool)
         if out.any():
             base, most = np.where(out, 0.0, base), np.where(out, least, most)
@@ -217,7 +213,7 @@ class _Users:
             base,
             least,
             np.maximum(most, least),
-            (0.0 if alpha else nothing) / share_unit,
+            nothing / share_unit,
             np.minimum(self.every, self.top * limit) / share_unit,
             share_unit,
             terms.weight,
@@ -323,7 +319,7 @@ def _form(inst: Instance, score: Floats, floor: Floats) -> _Form:
     bottom = np.full(users, np.inf)
     np.maximum.at(top, owner, worth)
     # a floor that is all that the limit allows leaves a user the columns of the best score alone
-    forced = np.isfinite(inst.limit) & (floor >= inst.limit * top * (1 - ULPS))
+    forced = np.isfinite(inst.limit) & (floor >= inst.limit * top * (1 - ROUNDING))
     shut = low.empty | (forced[owner] & (worth < top[owner]))
     np.minimum.at(bottom, owner[~shut], worth[~shut])
     full = low.matrix.tocsc()

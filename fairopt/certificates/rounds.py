@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -36,14 +36,15 @@ from fairopt.allocation.check import (
     Told,
 )
 from fairopt.certificates import words as plainly
-from fairopt.certificates.carried import Bounds, Paid, Uses, carried
+from fairopt.certificates.carried import Bounds, Paid, Turn, carried
 from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
 from fairopt.certificates.ruled import feasible, words
-from fairopt.certificates.ruled.answer import ROUNDING, Bill, Ruled
+from fairopt.certificates.ruled.answer import Bill, Prices, Ruled
+from fairopt.certificates.ruled.uses import Rows
 from fairopt.certificates.ruled.walk import Stop, path
-from fairopt.certificates.tolerance import TOLERANCE
+from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, Ints, remembered
 
@@ -201,12 +202,13 @@ def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
     room, excess = np.full(users, np.inf), np.zeros(users)
     right = np.full(users, np.nan)
     stage, proofs = np.zeros(users, dtype=np.int64), list[Paid]()
+    rows, turns = Rows(ruled) if len(stops) > 1 else None, list[Turn]()
     for k, stop in enumerate(stops):
         mine = stop.users
         right[mine], stage[mine] = stop.due[mine], k
         to_limit = _to_limit(ruled, stop.due)[mine]
         best = np.full(len(mine), np.inf)
-        chosen, bills = np.full(len(mine), -1), list[tuple[Floats, ...]]()
+        chosen, bills = np.full(len(mine), -1), list[_At]()
         for prices in ruled.cleaned(stop.prices):
             bill = ruled.bill(prices)
             above, missing, held = _at(ruled, stop, bill)
@@ -219,15 +221,17 @@ def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
             worst = np.maximum(above, held.max(initial=0.0)) + lost
             better = worst < best
             best[better], chosen[better] = worst[better], len(bills)
-            bills.append((money, held, open_))
+            bills.append(_At(prices, bill, money, held, open_))
             room[mine[better]] = above[better]
         # at its limit a user can rise at no prices
         capped = (to_limit <= TOLERANCE) & ~(best <= TOLERANCE)
         room[mine[capped]], chosen[capped] = to_limit[capped], -1
-        for j, (money, held, open_) in enumerate(bills):
+        for j, at in enumerate(bills):
             if (chosen == j).any():
-                proofs.append(_paid(ruled, stop, money, mine[chosen == j], open_[chosen == j]))
-                excess = np.maximum(excess, held)
+                proofs.append(_paid(ruled, stop, at.money, mine[chosen == j], at.open[chosen == j]))
+                excess = np.maximum(excess, at.held)
+                turn = rows.turn(k, at.prices, at.bill, stop.done) if rows else None
+                turns += [turn] if turn else []
     nothing = ruled.nothing
     with np.errstate(divide="ignore", invalid="ignore"):
         off = np.abs(ruled.share - right) / np.maximum(right, nothing)
@@ -236,10 +240,22 @@ def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
     off = np.where(np.isnan(off), np.inf, off)
     with np.errstate(divide="ignore", invalid="ignore"):
         short = np.where(off > 0, np.maximum(right / ruled.share - 1.0, 0.0), 0.0)
-    uses = _uses(ruled, stops) if len(stops) > 1 else None
+    uses = rows.uses([stop.due for stop in stops]) if rows else None
     reached = () if ruled.tree.flat or len(stops) < 2 else [stop.reached for stop in stops]
-    bounds = carried(stage, room, np.minimum(excess, 1.0), proofs, uses, reached=reached)
+    excess_ = np.minimum(excess, 1.0)
+    bounds = carried(stage, room, excess_, proofs, uses, turns=turns, reached=reached)
     return Proof(room, excess, off, np.where(np.isnan(short), np.inf, short), bounds)
+
+
+class _At(NamedTuple):
+    """A round at some prices: the bill, what all pay, the excess (N,), and what is left open of
+    each user of the round."""
+
+    prices: Prices
+    bill: Bill
+    money: Floats
+    held: Floats
+    open: Floats
 
 
 def _paid(ruled: Ruled, stop: Stop, money: Floats, users: Ints, room: Floats) -> Paid:
@@ -249,58 +265,6 @@ def _paid(ruled: Ruled, stop: Stop, money: Floats, users: Ints, room: Floats) ->
     who = np.flatnonzero(money > 0)
     with np.errstate(invalid="ignore"):
         return Paid(users, own, who, money[who], money[who], room * own)
-
-
-def _uses(ruled: Ruled, stops: Sequence[Stop] = ()) -> Uses:
-    """What each user holds of each resource of each server."""
-    k, i = np.nonzero(ruled.tasks)
-    user, resources = ruled.owner[k], ruled.inst.shape[2]
-    demand = ruled.demand[k, i if ruled.demand.shape[1] > 1 else np.zeros_like(i)]
-    pool = np.where(ruled.inst.pool > 0, ruled.inst.pool, 1.0)
-    part = ruled.tasks[k, i][:, None] * demand / pool[i]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        held = ruled.tasks[k, i] * ruled.score[k, i] / ruled.share[user]
-    left = np.maximum(1.0 - (ruled.used / pool).ravel(), 0.0)
-    entry, r = np.nonzero(part)
-    part = part[entry, r]
-    found = Uses(user[entry], i[entry] * resources + r, part, held[entry], part, left)
-    if ruled.inst.own_rows:
-        # less of a task may break a rule: nobody is taken to do without any
-        return _uses_of_rules(ruled, found)
-    if not stops:
-        return found
-    with np.errstate(divide="ignore", invalid="ignore"):
-        due = np.array([stop.due for stop in stops]) / ruled.share
-    return found._replace(due=np.where(np.isfinite(due), due, 1.0))
-
-
-def _uses_of_rules(ruled: Ruled, found: Uses) -> Uses:
-    """The same with a row for each side of a rule of one's own: of tasks that bring it nearer to
-    being full, as a part of all that do."""
-    parts: list[list[Any]] = [[each] for each in found[:6]]
-    rows = len(found.left)
-    used, _ = ruled.counted
-    for j, rule in enumerate(ruled.inst.own_rows):
-        for holds, sign in ((rule.up, 1.0), (rule.down, -1.0)):
-            on = np.flatnonzero(sign * rule.value > 0) if holds else np.zeros(0, np.int64)
-            k, i = rule.way[on], rule.server[on]
-            tasks = ruled.tasks[k, i]
-            amount = sign * rule.value[on] * tasks
-            whole = float(amount.sum())
-            if not whole > 0:
-                continue
-            user = ruled.owner[k]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                held = tasks * ruled.score[k, i] / ruled.share[user]
-            held = np.where(tasks > 0, held, 0.0)
-            part = amount / whole
-            left = np.array([max(sign * (rule.amount - used[j]), 0.0) / whole])
-            own = (user, np.full(len(on), rows), part, held, part, left)
-            for kept, each in zip(parts, own, strict=True):
-                kept.append(each)
-            rows += 1
-    user, row, part, share, asked, left = (np.concatenate(each) for each in parts)
-    return Uses(user, row, part, share, asked, left)
 
 
 def _at(ruled: Ruled, stop: Stop, bill: Bill) -> tuple[Floats, Floats, Floats]:

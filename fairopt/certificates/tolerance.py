@@ -5,3 +5,5 @@ TOLERANCE = 1e-6
 certified answer (promise P2)"""
 FEASIBLE = 1e-9
 """part by which a rule may be missed (promise P1)"""
+ROUNDING = 8 * 2.0**-52
+"""part of an amount within which products and sums of floats are rounded"""

@@ -11,10 +11,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from fairopt.certificates.tolerance import ROUNDING
 from fairopt.instance import Bools, Floats, Ints
 
-ROUNDING = 8 * 2.0**-52
-"""part of a share within which products and sums are rounded"""
 NEAR = 1e-9
 """a share that is this part from a corner may cost what it does on either side"""
 

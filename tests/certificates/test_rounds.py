@@ -9,8 +9,9 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates.carried import Bounds
-from fairopt.certificates.rounds import Proof, _uses
+from fairopt.certificates.rounds import Proof
 from fairopt.certificates.ruled.answer import Ruled
+from fairopt.certificates.ruled.uses import Rows
 from tests.oracles import draws, nested, spoils
 
 GROUPS = [fo.Group("C1"), fo.Group("C2")]
@@ -262,7 +263,7 @@ def test_what_users_hold_of_rows_and_rules_is_counted_by_hand(criterion: str) ->
     ]
     inst = fo.Instance([[1], [2]], [[4], [8]], users=["a", "b"], rules=rules)
     alloc = fo.Allocation(inst, fo.MaxMin(criterion), [[0.5, 1.5], [0.25, 0.75]])
-    found = _uses(Ruled(alloc))
+    found = Rows(Ruled(alloc)).uses()
     rows = {
         (int(n), int(r)): [] for n, r in zip(found.user.tolist(), found.row.tolist(), strict=True)
     }

@@ -24,11 +24,10 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.ruled import lending
 from fairopt.certificates.ruled.lending import Flow
 from fairopt.certificates.ruled.prices import Prices, cleaned, none
+from fairopt.certificates.tolerance import ROUNDING
 from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats
 
-ROUNDING = 8 * 2.0**-52
-"""part of an amount within which products and sums are rounded"""
 NEGLIGIBLE = 1e-12
 """part of what a user is due alone that counts as nothing: what rounding leaves"""
 FREE = 1e-12

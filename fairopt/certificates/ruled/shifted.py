@@ -94,7 +94,7 @@ class Shift:
         line = len(self._at) > 1
         root = self._wide + (0.0 if line else more)
         rises = [one.rise(each, root) for one, each in zip(self._at, self._with, strict=True)]
-        return np.where(self._idle, self._up, self._mix(rises) + self._line * more)
+        return np.where(self._idle, self._up, self._mix(rises) + self._on_line(more))
 
     def below(self, less: float) -> Floats:
         """(N,) how much less each may be due, when the level is a part `less` lower."""
@@ -102,8 +102,13 @@ class Shift:
         root = self._wide + (0.0 if line or self._landed else less)
         land = less if self._landed else 0.0
         falls = [one.fall(each, root, land) for one, each in zip(self._at, self._with, strict=True)]
-        found = np.where(self._idle, self._down, self._mix(falls) + self._line * less)
+        found = np.where(self._idle, self._down, self._mix(falls) + self._on_line(less))
         return np.minimum(found, 1.0)
+
+    def _on_line(self, part: float) -> Floats:
+        """(N,) the part by which each moves along the line of a jump, if the level does by one."""
+        with np.errstate(invalid="ignore"):
+            return np.where(self._line > 0, self._line * part, 0.0)
 
     def _mix(self, parts: list[Floats]) -> Floats:
         found = np.zeros_like(self._whole)
