@@ -13,7 +13,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate
 from fairopt.auditing.moves import fewest
 from fairopt.auditing.reach import Reach, Today, reaches
-from fairopt.auditing.rules import Broken, broken, taken
+from fairopt.auditing.rules import Broken, broken
 from fairopt.certificates import certify
 from fairopt.errors import BadInput, Fault
 from fairopt.files.held import Held, held_of
@@ -181,7 +181,7 @@ def audit(
     weight = instance.weight if instance.tree.flat else instance.tree.normalised
     today = Today(system, share, floor, share / weight, instance.tree.rank)
     found = reaches(today, progress)
-    use = taken(instance, way_tasks), taken(instance, _ways(answer))
+    use = ways.taken(way_tasks), ways.taken(answer.by_way)
     due = answer.totals
     teams = []
     for n, name in enumerate(instance.users):
@@ -247,11 +247,6 @@ def _floors(instance: Instance, notion: Notion, score: Floats) -> Floats:
     if instance.quotas is None:
         return np.zeros(len(instance.users))
     return entitled(instance, score, families.member(notion.plain())).floor
-
-
-def _ways(answer: Allocation) -> Floats:
-    """(K, I) the tasks of an answer by way."""
-    return answer.tasks if answer.way_tasks is None else answer.way_tasks
 
 
 def _proof(answer: Allocation, way_tasks: Floats) -> dict[str, Any]:

@@ -84,21 +84,12 @@ def broken(instance: Instance, way_tasks: Floats, share: Floats, floor: Floats) 
     return found
 
 
-def taken(instance: Instance, way_tasks: Floats) -> Floats:
-    """(N, I, R) what each user's tasks (K, I) take of each resource of each server."""
-    ways = instance.ways
-    each = ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :]
-    use = way_tasks[:, :, None] * each
-    first = np.flatnonzero(np.diff(ways.owner, prepend=-1))
-    return np.asarray(np.add.reduceat(use, first, axis=0))
-
-
 def _quotas(instance: Instance, way_tasks: Floats) -> list[Broken]:
     """Ceilings exceeded, and nodes that use more than they have and may borrow."""
     tree = instance.tree
     if not len(tree.bounds) and not tree.quotas:
         return []
-    use = taken(instance, way_tasks)
+    use = instance.ways.taken(way_tasks)
     found = []
     bounds = tree.bounds
     for b in range(len(bounds)):

@@ -59,8 +59,7 @@ def given(alloc: Allocation, question: Question) -> Given:
         )
     else:
         low = columns.low
-        by_way = alloc.way_tasks
-        stated = by_way if by_way is not None else alloc.tasks[alloc.instance.ways.owner]
+        stated = alloc.by_way
         tasks = np.where(columns.shut, 0.0, np.maximum(stated[low.way, low.server], 0.0))
         held = np.flatnonzero(tasks)
         price = listed_prices(alloc, low)[kept_rows(low, columns.same)]

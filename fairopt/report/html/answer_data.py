@@ -81,6 +81,8 @@ def amounts(alloc: Allocation) -> dict[str, Any]:
     if len(ends):
         # more digits, as proved intervals are narrow
         low, high = np.asarray(ends, dtype=np.float64).T
+        if inst.start is not None:  # proved of shares with what was had
+            low, high = low - inst.start, high - inst.start
         found["low"], found["high"] = short(low, 15), short(high, 15)
     found["held"], found["places"] = _held(tasks)
     stops = {name: list(each) for name, each in groupby(alloc.each_blocked(), lambda b: b.user)}
