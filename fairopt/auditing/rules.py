@@ -44,12 +44,14 @@ WORDS = {
     "limit": "{whom}: {found} tasks run, {allowed} allowed",
     "ceiling": "{whom}: {found} in use, at most {allowed} allowed",
     "borrowing": "{whom}: {found} in use, at most {allowed} with all it may borrow",
+    "rule most": "rule {whom}: {found} counted, at most {allowed} allowed",
+    "rule least": "rule {whom}: {found} counted, at least {allowed} asked",
     "guarantee": "{whom}: holds {found}, {allowed} guaranteed",
 }
 
 
 def broken(instance: Instance, way_tasks: Floats, share: Floats, floor: Floats) -> list[Broken]:
-    """Every rule that tasks (K, I) by way break.
+    """Every rule that tasks (K, I) by way break: the cluster's, and those of one's own.
 
     Parameters
     ----------
@@ -79,6 +81,13 @@ def broken(instance: Instance, way_tasks: Floats, share: Floats, floor: Floats) 
             allowed = float(instance.limit_on[n, i])
             found.append(Broken("limit", whom, float(placed[n, i]), allowed))
     found += _quotas(instance, way_tasks)
+    for row in instance.own_rows:
+        counted, size = row.held(way_tasks)
+        some = OVER * (abs(row.amount) + size)
+        if row.up and counted > row.amount + some:
+            found.append(Broken("rule most", row.name, counted, row.amount))
+        if row.down and counted < row.amount - some:
+            found.append(Broken("rule least", row.name, counted, row.amount))
     for n in np.flatnonzero(share < floor * (1 - OVER)):
         found.append(Broken("guarantee", instance.users[n], float(share[n]), float(floor[n])))
     return found
