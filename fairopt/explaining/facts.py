@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.by_rows import listed_prices
 from fairopt.allocation.explained import Due, Held, Stop
 from fairopt.allocation.frames import clean_by_way
-from fairopt.certificates.given import listed_prices
 from fairopt.errors import UsageError
 from fairopt.formulas import welfare
 from fairopt.formulas.entitled import entitled

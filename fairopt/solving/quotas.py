@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation, objective
+from fairopt.allocation.by_rows import listed_prices
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import judged
-from fairopt.certificates.given import listed_prices
 from fairopt.certificates.proof import log_scale
 from fairopt.errors import Infeasible, UsageError
 from fairopt.formulas import families, welfare
