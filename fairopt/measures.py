@@ -214,8 +214,7 @@ def blocked_users(allocation: Allocation) -> int:
     """
     inst = allocation.instance
     if not inst.plain:
-        ways = allocation.tasks if allocation.way_tasks is None else allocation.way_tasks
-        return int((~blocked_rules.free(inst, ways)).sum())
+        return int((~blocked_rules.free(inst, allocation.by_way)).sum())
     n, i = inst.pairs
     stopped = ((allocation.utilisation[i] >= 1 - FULL) & (inst.pair_demand > 0)).any(axis=1)
     free = np.zeros(len(inst.users), dtype=bool)

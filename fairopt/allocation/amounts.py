@@ -12,6 +12,7 @@ from fairopt.allocation.check import Certificate
 from fairopt.allocation.fields import Round
 from fairopt.formulas import families, rows
 from fairopt.instance import Floats, Instance, frozen, sealed
+from fairopt.instance.quotas.ways import ALL
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -45,6 +46,11 @@ class Amounts:
         """
         return families.member(self.notion)
 
+    @property
+    def by_way(self) -> Floats:
+        """(K, I) running tasks of each way of `instance.ways`: one a user, but with modes."""
+        return self.tasks if self.way_tasks is None else self.way_tasks
+
     @cached_property
     def output(self) -> Floats:
         """(N, I) what users get done: tasks, or with modes the sum of speed times tasks."""
@@ -58,6 +64,11 @@ class Amounts:
         return sealed(rows.total(self.tasks))
 
     @cached_property
+    def outputs(self) -> Floats:
+        """(N,) what each user gets done: `totals`, or with modes its output."""
+        return self.totals if self.way_tasks is None else sealed(rows.total(self.output))
+
+    @cached_property
     def shares(self) -> Floats:
         """(N,) s_n = sum_i u[n,i] x[n,i]; with modes x is the output."""
         share = np.empty(len(self.instance.users))
@@ -68,7 +79,7 @@ class Amounts:
     @cached_property
     def least(self) -> float:
         """The smallest entry of `tasks`, or of `way_tasks`."""
-        return float((self.tasks if self.way_tasks is None else self.way_tasks).min())
+        return float(self.by_way.min())
 
     @cached_property
     def strays(self) -> bool:
@@ -104,6 +115,20 @@ class Amounts:
         if self.way_tasks is not None:
             return sealed(self.instance.ways.used(self.way_tasks))
         return frozen(self.instance.used(self.tasks))
+
+    def taken(
+        self, by_way: Floats | None = None, users: slice = ALL, servers: slice = ALL
+    ) -> Floats:
+        """(users, servers, R) what each of these users takes of each resource of these servers.
+
+        by_way : (K, I) tasks to look at in place of the answer's own, such as those without dust.
+        """
+        inst, held = self.instance, self.by_way if by_way is None else by_way
+        if not inst.linear:  # one pool
+            return inst.taken(held[:, 0])[users, None, :]
+        if inst.modes is None:
+            return held[users, servers, None] * inst.demand_by_server[users, servers]
+        return inst.ways.taken(held, users, servers)
 
     @cached_property
     def utilisation(self) -> Floats:

@@ -30,7 +30,8 @@ class Held(NamedTuple):
 class Stop(NamedTuple):
     """A full resource that stops a user: its price, the user's part of it, who holds most of it.
 
-    `resource` and `server` are None where the user's own limit stops it. Where a ceiling or a quota
+    `resource` and `server` are None where the user's own limit stops it, `resource` alone where its
+    limit on that server does. Where a ceiling or a quota
     of its groups does, `server` names it, and nobody is said to hold it. Of a rule of one's own
     `server` is "rule NAME" and `resource` "".
     """
@@ -49,7 +50,7 @@ class Due(NamedTuple):
     Parameters
     ----------
     worth : part of the value of all capacity, at the prices, that the user holds; None without.
-    weight : its part of all weight.
+    weight : its part of all weight; with groups its part of its group's part.
     best : the share that is best for it at the prices (alpha-fair), None for other notions.
     lowest, highest : share at any optimum, as proved; None if unknown.
     rank, of : how many users have a level below its own, of how many.
@@ -71,7 +72,8 @@ class Change(NamedTuple):
 
     Parameters
     ----------
-    what : the change, in words. tasks, share : of the user after it; gained : tasks gained.
+    what : the change, in words. tasks, share : of the user after it; gained : tasks gained. With
+        modes tasks are output here.
     loser, lost : who loses the largest part of its tasks, and how many; None if nobody loses any.
     certified : whether the other answer is.
     reason : why there is no other answer; "" if there is one.
@@ -96,7 +98,8 @@ class Explanation:
     user, notion : whom it is about, and the notion as plain data.
     rule : what the notion says, in one line.
     weight, limit, tasks, share, level : its numbers.
-    places : (server, tasks), the largest first.
+    output : with modes, speed times tasks; None without, where it is the tasks.
+    places : (server, tasks), the largest first; of a user with modes ("server (mode)", tasks).
     held : what it holds of each resource. due : what it may expect.
     stops : what stops it, the dearest first, and who holds that.
     peers : (user, tasks, share) of equal users.
@@ -117,6 +120,7 @@ class Explanation:
     stops: tuple[Stop, ...]
     peers: tuple[tuple[str, float, float], ...]
     changes: tuple[Change, ...]
+    output: float | None = None
 
     def paragraphs(self) -> list[tuple[str, list[str]]]:
         """(heading, lines) in order."""
@@ -149,8 +153,8 @@ def _paragraphs(why: Explanation) -> list[tuple[str, list[str]]]:
     """(heading, lines) in order; the last only if something was solved again."""
     found = [
         (
-            f"{why.user} gets {_n(why.tasks)} tasks (share {_n(why.share)}, level {_n(why.level)}, "
-            f"weight {_n(why.weight)}{_limit(why.limit)})",
+            f"{why.user} gets {_n(why.tasks)} tasks{_output(why)} (share {_n(why.share)}, "
+            f"level {_n(why.level)}, weight {_n(why.weight)}{_limit(why.limit)})",
             _held(why),
         ),
         ("What it is due", _due(why)),
@@ -166,7 +170,7 @@ def _paragraphs(why: Explanation) -> list[tuple[str, list[str]]]:
         found.append(
             (
                 "What a little more would bring (solved again)",
-                [_change(change, why.tasks) for change in why.changes],
+                [_change(change, why.tasks, why.output) for change in why.changes],
             )
         )
     return found
@@ -213,7 +217,8 @@ def _interval(lowest: float, highest: float) -> str:
 
 def _stop(stop: Stop) -> str:
     if stop.resource is None:
-        return "its own limit" + (f", price {_n(stop.price)}" if stop.price else "")
+        where = "" if stop.server is None else f" on {stop.server}"
+        return f"its own limit{where}" + (f", price {_n(stop.price)}" if stop.price else "")
     price = f", price {_n(stop.price)} a unit" if stop.price else ""
     if not stop.resource:  # a rule of one's own
         return f"{stop.server}" + (f", price {_n(stop.price)}" if stop.price else "")
@@ -242,14 +247,19 @@ def _peers(why: Explanation) -> list[str]:
     return [f"{count}: {len(same):,} have the same share; {other[0]} has {_n(other[2])}"]
 
 
-def _change(change: Change, before: float) -> str:
+def _change(change: Change, tasks: float, output: float | None) -> str:
+    before, unit = (tasks, "tasks") if output is None else (output, "output")
     if change.reason:
         return f"{change.what}: no answer ({change.reason})"
     part = f" ({100 * change.gained / before:+.2g}%)" if before > 0 else ""
     moved = abs(change.gained) > 1e-7 * max(before, abs(change.tasks), 1e-300)
-    gain = f"{change.gained:+.4g} tasks{part}" if moved else "nothing"
+    gain = f"{change.gained:+.4g} {unit}{part}" if moved else "nothing"
     loses = f"; {change.loser} loses {_n(change.lost)}" if change.loser and moved else ""
     return f"{change.what}: {gain}{loses}" + ("" if change.certified else " (not certified)")
+
+
+def _output(why: Explanation) -> str:
+    return "" if why.output is None else f", output {_n(why.output)}"
 
 
 def _limit(limit: float) -> str:

@@ -64,7 +64,7 @@ def _by_mode(alloc: Amounts) -> dict[str, Any]:
     """A row for each user, server and mode with tasks, without those that are only rounding."""
     assert alloc.way_tasks is not None
     inst, ways = alloc.instance, alloc.instance.ways
-    k, i = np.nonzero(np.abs(alloc.way_tasks) > DUST * np.abs(alloc.totals)[ways.owner, None])
+    k, i = np.nonzero(clean_by_way(alloc))
     n, x = ways.owner[k], alloc.way_tasks[k, i]
     return {
         "user": [inst.users[j] for j in n],
@@ -86,6 +86,14 @@ def clean(alloc: Amounts) -> Floats:
     size, alone = np.abs(alloc.tasks), alloc.instance.alone
     beside = np.minimum(np.abs(alloc.totals)[:, None], alone)
     return np.where((size <= DUST * beside) | (size <= ROUNDING * alone), 0.0, alloc.tasks)
+
+
+def clean_by_way(alloc: Amounts) -> Floats:
+    """(K, I) the tasks of each way, with 0 in place of those that are only rounding."""
+    if alloc.way_tasks is None:
+        return clean(alloc)
+    least = DUST * np.abs(alloc.totals)[alloc.instance.ways.owner, None]
+    return np.where(np.abs(alloc.way_tasks) > least, alloc.way_tasks, 0.0)
 
 
 def clean_prices(alloc: Amounts) -> Floats:

@@ -39,12 +39,11 @@ class Stopped(Amounts):
     def each_blocked(self) -> Iterator[Blocked]:
         """The entries of `blocked`, computed one at a time."""
         if not self.instance.plain:
-            ways = self.tasks if self.way_tasks is None else self.way_tasks
             if self.rounds:
-                return blocked_rounds.each_blocked(self.instance, ways, self.rounds)
+                return blocked_rounds.each_blocked(self.instance, self.by_way, self.rounds)
             return blocked_rules.each_blocked(
                 self.instance,
-                ways,
+                self.by_way,
                 self.prices,
                 self.limit_prices,
                 self.bound_prices,

@@ -13,7 +13,7 @@ from fairopt.allocation import Allocation
 from fairopt.allocation.check import Certificate
 from fairopt.auditing.moves import fewest
 from fairopt.auditing.reach import Reach, Today, reaches
-from fairopt.auditing.rules import Broken, broken, taken
+from fairopt.auditing.rules import Broken, broken
 from fairopt.certificates import certify
 from fairopt.errors import BadInput, Fault
 from fairopt.files.held import Held, held_of
@@ -165,7 +165,6 @@ def audit(
     A 3.0 4.091 3.0
     B 2.0 1.636 3.0
     """
-    instance.without_rules("audit")
     notion = MaxMin() if notion is None else notion
     given = held if isinstance(held, Held) else held_of(held, instance)
     instance, way_tasks = _wanted(instance, given)
@@ -181,8 +180,8 @@ def audit(
     weight = instance.weight if instance.tree.flat else instance.tree.normalised
     today = Today(system, share, floor, share / weight, instance.tree.rank)
     found = reaches(today, progress)
-    use = taken(instance, way_tasks), taken(instance, _ways(answer))
-    due = answer.totals
+    use = ways.taken(way_tasks), ways.taken(answer.by_way)
+    due = answer.outputs
     teams = []
     for n, name in enumerate(instance.users):
         reach = found[n]
@@ -249,14 +248,9 @@ def _floors(instance: Instance, notion: Notion, score: Floats) -> Floats:
     return entitled(instance, score, families.member(notion.plain())).floor
 
 
-def _ways(answer: Allocation) -> Floats:
-    """(K, I) the tasks of an answer by way."""
-    return answer.tasks if answer.way_tasks is None else answer.way_tasks
-
-
 def _proof(answer: Allocation, way_tasks: Floats) -> dict[str, Any]:
     """The prices of an answer, and tasks by mode, for a division of the same instance."""
-    fields = ("bound_prices", "node_prices", "floor_prices", "limit_on_prices")
+    fields = ("bound_prices", "node_prices", "floor_prices", "rule_prices", "limit_on_prices")
     found = {name: getattr(answer, name) for name in fields}
     return {**found, "way_tasks": None if answer.way_tasks is None else way_tasks}
 
@@ -299,7 +293,7 @@ def _cheapest(system: Lowered, price: Floats) -> Floats:
     """(N,) cheapest price of a unit of share."""
     cheapest = np.full(system.shape[0], np.inf)
     np.minimum.at(cheapest, system.owner, system.cost(price) / system.score)
-    return np.where(np.isfinite(cheapest), cheapest, 0.0)
+    return np.where(np.isfinite(cheapest), np.maximum(cheapest, 0.0), 0.0)
 
 
 __all__ = ["Audit", "Holder", "Team", "audit"]

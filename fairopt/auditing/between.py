@@ -95,7 +95,7 @@ def differences(before: Allocation, after: Allocation) -> Differences:
     B 2.0 1.385
     A 3.0 4.154
     """
-    held = [dict(zip(a.instance.users, a.totals.tolist(), strict=True)) for a in (before, after)]
+    held = [dict(zip(a.instance.users, a.outputs.tolist(), strict=True)) for a in (before, after)]
     level = [dict(zip(a.instance.users, a.levels.tolist(), strict=True)) for a in (before, after)]
     names = dict.fromkeys([*before.instance.users, *after.instance.users])
     changes = [

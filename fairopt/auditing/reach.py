@@ -9,7 +9,8 @@ the value of all that is priced, no division gives user n more than
 
 .. math:: \frac{B - \sum_{m \ne n} q_m f_m}{q_n}, \quad f_m = s^0_m \text{ or } \sigma_m ,
 
-which is computed here from the prices alone (QUOTAS 4, docs/maths/audit.md).
+which is computed here from the prices alone (docs/maths/audit.md). Where a rule of one's own pays
+for tasks, q_m may be below 0: then what m could have at most, alone, stands for f_m.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from fairopt.formulas.lowered import Lowered
+from fairopt.formulas.lowered import CAPACITY, Lowered
 from fairopt.instance import Bools, Floats, Ints
 
 TIE = 1e-9
@@ -94,11 +95,21 @@ def bound(today: Today, user: int, price: Floats) -> float:
     cheapest = np.full(len(today.share), np.inf)
     np.minimum.at(cheapest, low.owner, each)
     kept = np.where(today.above(user), today.floor, today.share)
+    kept = np.where(cheapest < 0, _most(low), kept)
     kept[user] = 0.0
     if not cheapest[user] > 0:
         return np.inf
     spent = np.where(kept > 0, cheapest * kept, 0.0).sum()
     return float((low.budget(price) - spent) / cheapest[user])
+
+
+def _most(low: Lowered) -> Floats:
+    """(N,) shares that nobody can exceed, by capacity alone, each column by itself."""
+    capacity = low.kind == CAPACITY
+    part = low.matrix[capacity][:, : low.columns].multiply(1.0 / low.rhs[capacity][:, None])
+    largest = part.tocsc().max(axis=0).toarray().ravel()
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.bincount(low.owner, low.score / largest, low.shape[0]))
 
 
 class _Program:

@@ -44,12 +44,14 @@ WORDS = {
     "limit": "{whom}: {found} tasks run, {allowed} allowed",
     "ceiling": "{whom}: {found} in use, at most {allowed} allowed",
     "borrowing": "{whom}: {found} in use, at most {allowed} with all it may borrow",
+    "rule most": "rule {whom}: {found} counted, at most {allowed} allowed",
+    "rule least": "rule {whom}: {found} counted, at least {allowed} asked",
     "guarantee": "{whom}: holds {found}, {allowed} guaranteed",
 }
 
 
 def broken(instance: Instance, way_tasks: Floats, share: Floats, floor: Floats) -> list[Broken]:
-    """Every rule that tasks (K, I) by way break.
+    """Every rule that tasks (K, I) by way break: the cluster's, and those of one's own.
 
     Parameters
     ----------
@@ -79,18 +81,16 @@ def broken(instance: Instance, way_tasks: Floats, share: Floats, floor: Floats) 
             allowed = float(instance.limit_on[n, i])
             found.append(Broken("limit", whom, float(placed[n, i]), allowed))
     found += _quotas(instance, way_tasks)
+    for row in instance.own_rows:
+        counted, size = row.held(way_tasks)
+        some = OVER * (abs(row.amount) + size)
+        if row.up and counted > row.amount + some:
+            found.append(Broken("rule most", row.name, counted, row.amount))
+        if row.down and counted < row.amount - some:
+            found.append(Broken("rule least", row.name, counted, row.amount))
     for n in np.flatnonzero(share < floor * (1 - OVER)):
         found.append(Broken("guarantee", instance.users[n], float(share[n]), float(floor[n])))
     return found
-
-
-def taken(instance: Instance, way_tasks: Floats) -> Floats:
-    """(N, I, R) what each user's tasks (K, I) take of each resource of each server."""
-    ways = instance.ways
-    each = ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :]
-    use = way_tasks[:, :, None] * each
-    first = np.flatnonzero(np.diff(ways.owner, prepend=-1))
-    return np.asarray(np.add.reduceat(use, first, axis=0))
 
 
 def _quotas(instance: Instance, way_tasks: Floats) -> list[Broken]:
@@ -98,7 +98,7 @@ def _quotas(instance: Instance, way_tasks: Floats) -> list[Broken]:
     tree = instance.tree
     if not len(tree.bounds) and not tree.quotas:
         return []
-    use = taken(instance, way_tasks)
+    use = instance.ways.taken(way_tasks)
     found = []
     bounds = tree.bounds
     for b in range(len(bounds)):

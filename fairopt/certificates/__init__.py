@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from fairopt import criteria
 from fairopt.allocation import Allocation
+from fairopt.allocation.by_rows import in_limits
 from fairopt.allocation.check import REFUTED, UNPROVED, Certificate
 from fairopt.certificates import started
 from fairopt.certificates.tolerance import TOLERANCE
@@ -100,7 +101,7 @@ def certify(
     if family == families.OWN:
         alloc.instance.only_plain(f"certify, notion {name}", rows=False)
     elif family not in RULED:
-        alloc.instance.only_plain(f"certify, notion {name}")
+        alloc = in_limits(alloc, f"certify, notion {name}")
     try:
         if alloc.instance.start is not None:
             alloc = started.whole(alloc)

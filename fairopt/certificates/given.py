@@ -7,20 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.by_rows import listed_prices, numbers
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.fitted import fitted
 from fairopt.certificates.question import Question, kept_rows
 from fairopt.formulas import welfare
-from fairopt.formulas.lowered import (
-    BOUND,
-    CAPACITY,
-    DOWN_OF_TWO,
-    LIMIT,
-    PLACE,
-    QUOTA,
-    RULE,
-    Lowered,
-)
 from fairopt.instance import Floats, Ints
 
 LEAST = 1e-9
@@ -53,14 +44,13 @@ def given(alloc: Allocation, question: Question) -> Given:
         held = np.flatnonzero(tasks)
         price = np.concatenate(
             [
-                _numbers(alloc.prices, alloc.instance.pool.size),
-                _numbers(alloc.limit_prices, len(alloc.tasks))[columns.limited],
+                numbers(alloc.prices, alloc.instance.pool.size),
+                numbers(alloc.limit_prices, len(alloc.tasks))[columns.limited],
             ]
         )
     else:
         low = columns.low
-        by_way = alloc.way_tasks
-        stated = by_way if by_way is not None else alloc.tasks[alloc.instance.ways.owner]
+        stated = alloc.by_way
         tasks = np.where(columns.shut, 0.0, np.maximum(stated[low.way, low.server], 0.0))
         held = np.flatnonzero(tasks)
         price = listed_prices(alloc, low)[kept_rows(low, columns.same)]
@@ -110,34 +100,6 @@ def _divided(price: Floats) -> tuple[Floats, float]:
     return np.nan_to_num(price / top), float(np.log(top))
 
 
-def _numbers(prices: Floats | None, size: int) -> Floats:
-    if prices is None:
-        return np.zeros(size)
-    flat = np.asarray(prices, dtype=np.float64).ravel()
-    return np.where(np.isfinite(flat) & (flat > 0), flat, 0.0)
-
-
-def listed_prices(alloc: Allocation, low: Lowered) -> Floats:
-    """(M,) the prices of an answer, by the rows of its lowered system."""
-    found = np.zeros(len(low.rhs))
-    for kind, name in (
-        (CAPACITY, "prices"),
-        (LIMIT, "limit_prices"),
-        (BOUND, "bound_prices"),
-        (QUOTA, "node_prices"),
-        (PLACE, "limit_on_prices"),
-    ):
-        own, at = getattr(alloc, name), low.kind == kind
-        if own is not None and at.any():
-            one = own[low.one[at]] if own.ndim == 1 else own[low.one[at], low.two[at]]
-            found[at] = _numbers(one, len(one))
-    at = low.kind == RULE
-    if alloc.rule_prices is not None and at.any():
-        sign = np.where(low.two[at] == DOWN_OF_TWO, -1.0, 1.0)
-        found[at] = _numbers(sign * alloc.rule_prices[low.one[at]], int(at.sum()))
-    return found
-
-
 def _flows(question: Question, held: Ints, x: Floats) -> Floats:
     """What each node passes up: all that is free of it, at most what it may; children first."""
     flows, tasks = len(question.low), question.columns.count
@@ -176,4 +138,4 @@ def named(question: Question, price: Floats, alloc: Allocation) -> dict[str, Flo
     }
 
 
-__all__ = ["Given", "given", "listed_prices", "named"]
+__all__ = ["Given", "given", "named"]

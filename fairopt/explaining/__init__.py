@@ -33,7 +33,7 @@ def explain(
 
     Raises
     ------
-    UsageError : an unknown user; the message names the nearest. Users with modes.
+    UsageError : an unknown user; the message names the nearest.
 
     Examples
     --------
@@ -55,8 +55,6 @@ def explain(
     inst = alloc.instance
     if user not in inst.users:
         raise UsageError(f"user: found {user!r}; wanted {nearest(user, inst.users)}")
-    inst.only_plain("explain", modes=True)
-    inst.no_limit_on("explain")
     if alloc.certificate is None or not len(alloc.certificate.intervals):
         alloc = alloc.with_(certificate=certify(alloc))
     n = inst.users.index(user)
@@ -79,6 +77,7 @@ def explain(
             for m in facts.peers(alloc, n)
         ),
         tuple(changes(alloc, n, stops, progress)) if again else (),
+        None if inst.modes is None else float(alloc.outputs[n]),
     )
 
 

@@ -47,15 +47,23 @@ def changes(
     first: dict[str | None, Stop] = {}
     for stop in stops:
         if stop.server is None or stop.server in inst.servers:  # not a ceiling or a quota
-            first.setdefault(stop.resource, stop)
+            key = stop.resource if stop.resource or stop.server is None else f"limit {stop.server}"
+            first.setdefault(key, stop)
         elif stop.resource == "":
             first.setdefault(stop.server, stop)
     dearest = list(first.values())
     for stop in dearest[:TRIED]:
-        if stop.resource is None or stop.server is None:
+        if stop.server is None:
             limit = np.array(inst.limit)
             limit[n] *= 1 + MORE
             tried.append(("with a limit 10% higher", inst.replace(limit=limit)))
+            continue
+        if stop.resource is None:
+            assert inst.limit_on is not None
+            most = np.array(inst.limit_on)
+            most[n, inst.servers.index(stop.server)] *= 1 + MORE
+            words = f"with a limit 10% higher on {stop.server}"
+            tried.append((words, inst.replace(limit_on=most)))
             continue
         if stop.resource == "":
             tried += _looser(inst, stop.server.removeprefix("rule "))
@@ -102,19 +110,19 @@ def _change(alloc: Allocation, n: int, words: str, other: Instance, notion: Noti
         answer = solve(other, notion, uncertified="return")
     except FairoptError as error:
         return Change(words, reason=" ".join(str(error).split()))
-    gained = float(answer.totals[n] - alloc.totals[n])
-    before = np.maximum(alloc.totals, 1e-300)
-    part = (alloc.totals - answer.totals) / before
+    gained = float(answer.outputs[n] - alloc.outputs[n])
+    before = np.maximum(alloc.outputs, 1e-300)
+    part = (alloc.outputs - answer.outputs) / before
     part[n] = 0.0
     m = int(part.argmax())
-    loses = part[m] > 1e-6 and alloc.totals[m] > 0
+    loses = part[m] > 1e-6 and alloc.outputs[m] > 0
     certified = answer.certificate is not None and answer.certificate.certified
     return Change(
         words,
-        float(answer.totals[n]),
+        float(answer.outputs[n]),
         float(answer.shares[n]),
         gained,
         alloc.instance.users[m] if loses else None,
-        float(alloc.totals[m] - answer.totals[m]) if loses else 0.0,
+        float(alloc.outputs[m] - answer.outputs[m]) if loses else 0.0,
         certified,
     )

@@ -14,7 +14,7 @@ import numpy as np
 
 from fairopt.errors import UsageError
 from fairopt.formulas import welfare
-from fairopt.formulas.floors import Bundle, Division, Ways, floors
+from fairopt.formulas.floors import Bundle, Division, ScoredWays, floors
 from fairopt.formulas.targets import Tree
 from fairopt.instance import Floats, Instance, Ints, remembered, sealed
 
@@ -138,7 +138,7 @@ def _floors(
         for (node, servers), amount in amounts.items()
     ]
     ways = instance.ways
-    each = Ways(
+    each = ScoredWays(
         ways.owner,
         ways.eligible,
         ways.demand,

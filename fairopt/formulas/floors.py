@@ -45,7 +45,7 @@ class Bundle:
 
 
 @dataclass(frozen=True)
-class Ways:
+class ScoredWays:
     """How users run tasks: owner (K,), eligible (K, I), demand (K, R) or (K, I, R), score (K, I),
     limit (N,)."""
 
@@ -68,7 +68,7 @@ class Division:
     log_w: Floats | None = None
 
 
-def floors(ways: Ways, bundles: list[Bundle], tasks: Floats, rule: Division) -> Floats:
+def floors(ways: ScoredWays, bundles: list[Bundle], tasks: Floats, rule: Division) -> Floats:
     """(N,) the floors in shares.
 
     Parameters
@@ -92,7 +92,7 @@ def floors(ways: Ways, bundles: list[Bundle], tasks: Floats, rule: Division) -> 
     return np.minimum(np.maximum(np.maximum(whole, parts), tasks * best), most)
 
 
-def _of_flavor(ways: Ways, bundles: list[Bundle], rule: Division, most: Floats) -> Floats:
+def _of_flavor(ways: ScoredWays, bundles: list[Bundle], rule: Division, most: Floats) -> Floats:
     """(N,) floors from the bundles of one flavor, those of groups after those inside them."""
     users = len(ways.limit)
     floor = np.zeros(users)
@@ -121,7 +121,7 @@ def _of_flavor(ways: Ways, bundles: list[Bundle], rule: Division, most: Floats) 
     return floor
 
 
-def _use(ways: Ways, bundle: Bundle, named: Ints, inside: Bools) -> Floats:
+def _use(ways: ScoredWays, bundle: Bundle, named: Ints, inside: Bools) -> Floats:
     """(N, named) what a unit of share takes of the bundle, of the users inside; inf of others, and
     where it cannot run."""
     mine = np.flatnonzero(inside[ways.owner])

@@ -177,7 +177,7 @@ class Fields:
     def _most_output(self, n: int) -> Floats:
         """(I,) most output of a user with modes alone on each row."""
         ways = self.ways
-        own = slice(*np.searchsorted(ways.owner, [n, n + 1]).tolist())
+        own = ways.of(n)
         return most_output(ways.demand[own], ways.speed[own], self.pool, ways.eligible[own])
 
     @cached_property

@@ -20,6 +20,7 @@ from collections.abc import Callable
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.by_rows import in_limits
 from fairopt.errors import UsageError
 from fairopt.instance import Floats
 from fairopt.kkt import bottlenecks, levels, pools, smooth, time
@@ -44,8 +45,8 @@ def tables(alloc: Allocation) -> tuple[Table, ...]:
     UsageError : the answer has no prices where its notion needs them; quotas, modes or demand that
         is not linear; a notion whose conditions are not known.
     """
+    alloc = in_limits(alloc, "kkt")
     inst = alloc.instance
-    inst.only_plain("kkt")
     if not inst.linear:
         raise UsageError("kkt: found demand that is not linear; wanted tasks that cost alike")
     kind = alloc.kind

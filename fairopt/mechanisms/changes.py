@@ -61,7 +61,7 @@ class Change:
         inst = before.instance
         if self.kind == "strategy-proof":
             lie = self._lie(inst)
-            runs, truth = truly_runs(inst, lie, after.tasks), float(before.totals[lie.user])
+            runs, truth = truly_runs(inst, lie, after.by_way), float(before.totals[lie.user])
             words = in_words(inst, lie, described(inst, before, lie, after))
             return (runs - truth) / max(runs, truth, 1e-9), words
         if self.kind == "scale-invariant":

@@ -7,7 +7,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
 from fairopt.instance import Instance
-from fairopt.properties.linear import of_linear_demand
+from fairopt.properties.compared import circles, of_linear_demand, wanting
 
 TOLERANCE = 1e-6
 _TIE = 1e-12
@@ -21,7 +21,8 @@ def bottleneck_fair(alloc: Allocation) -> Check:
     If some r has the largest d[n,r]/c[i,r] for every user on every server where it is eligible,
     the levels x_n d[n,r]/phi_n must be lexicographic max-min (khamse2016). The other resources
     then never bind. So it is enough to check that on every server where a user below its limit is
-    eligible, r is full and held only by users whose level is not above this user's.
+    eligible, r is full and held only by users whose level is not above this user's. With modes r
+    has to be dominant in all of them. In groups users of one group and one priority are compared.
 
     Returns
     -------
@@ -51,15 +52,17 @@ def single_resource_fair(alloc: Allocation) -> Check:
 
 def common_dominant(inst: Instance) -> int | None:
     """The first resource that is dominant for every user on every server it may use, or None."""
-    _, i = inst.pairs
+    ways = inst.ways
+    k, i = np.nonzero(ways.eligible)
     capacity = np.where(inst.capacity > 0, inst.capacity, 1.0)
-    share = inst.pair_demand / capacity[i]  # a demanded resource is there
+    demand = ways.demand[k] if ways.demand.ndim == 2 else ways.demand[k, i]
+    share = demand / capacity[i]  # a demanded resource is there
     common = (share >= share.max(axis=1, keepdims=True) * (1 - _TIE)).all(axis=0)
     return int(common.argmax()) if common.any() else None
 
 
 def divided_fairly(alloc: Allocation, r: int) -> tuple[float, float, str]:
-    """(residual, tolerance, witness) of max-min fairness of the levels x_n d[n,r] / phi_n.
+    """(residual, tolerance, witness) of max-min fairness of what users hold of r by weight.
 
     For a user below its limit and a server where it is eligible, the residual is the larger of
     the part of r that is free and, over holders of a higher level, the least of two numbers: the
@@ -67,23 +70,22 @@ def divided_fairly(alloc: Allocation, r: int) -> tuple[float, float, str]:
     of the user's total, whichever part is larger.
     """
     inst = alloc.instance
-    held = np.maximum(alloc.tasks, 0.0) * inst.demand_by_server[:, :, r]
+    held = alloc.taken(np.maximum(alloc.by_way, 0.0))[:, :, r]
     total = held.sum(axis=1)
     level = total / inst.weight
     free = 1.0 - alloc.utilisation[:, r]
     name = inst.resources[r]
+    wants, circle = wanting(alloc), circles(inst)
     worst, witness = 0.0, ""
     for n, user in enumerate(inst.users):
-        if alloc.totals[n] >= inst.limit[n] * (1 - TOLERANCE):
-            continue
-        mine = np.flatnonzero(inst.eligible[n])
+        mine = np.flatnonzero(wants[n])
         if not mine.size:
             continue
         i = mine[int(free[mine].argmax())]
         if free[i] > worst:
             worst = float(free[i])
             witness = f"{worst:.4g} of {name} on {inst.servers[i]} is free, and {user} wants it"
-        above = np.flatnonzero((level > level[n]) & (total > 0))
+        above = np.flatnonzero((level > level[n]) & (total > 0) & (circle == circle[n]))
         if not above.size:
             continue
         apart = (level[above] - level[n]) / level[above]

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
-from fairopt.properties.linear import of_linear_demand
+from fairopt.properties.compared import demanded, of_linear_demand, parts, wanting
 
 TOLERANCE = 1e-6
 
@@ -20,7 +20,8 @@ def no_justified_complaints(alloc: Allocation) -> Check:
 
     Dolev et al. (2012), No justified complaints: on fair sharing of multiple resources, state it
     for one pool. Here the resources of each server where the user is eligible are taken one by one,
-    so on several servers the property is weak. A user at its limit does not complain.
+    so on several servers the property is weak. A user at its limit does not complain. With groups a
+    user is due its part of its group's part; with modes it demands what any of them demands.
 
     Returns
     -------
@@ -28,18 +29,19 @@ def no_justified_complaints(alloc: Allocation) -> Check:
         max(part of the resource that is free, part of its due that the user lacks); tolerance 1e-6.
     """
     inst = alloc.instance
-    entitled = inst.weight / inst.weight.sum()
+    entitled = parts(inst)
     pool = np.where(inst.pool > 0, inst.pool, 1.0)
     free = 1.0 - alloc.utilisation
-    demand = inst.demand_by_server
+    held, wants = alloc.taken(), wanting(alloc)
     worst, witness = 0.0, ""
     for n, name in enumerate(inst.users):
-        mine = inst.eligible[n]
-        if not mine.any() or alloc.totals[n] >= inst.limit[n] * (1 - TOLERANCE):
+        mine = wants[n]
+        if not mine.any():
             continue
-        need = demand[n, mine]
-        part = alloc.tasks[n, mine, None] * need / pool[mine]
-        off = np.where(need > 0, np.maximum(free[mine], 1.0 - part / entitled[n]), np.inf)
+        part = held[n, mine] / pool[mine]
+        off = np.where(
+            demanded(inst, n)[mine], np.maximum(free[mine], 1.0 - part / entitled[n]), np.inf
+        )
         least = float(off.min())
         if least > worst:
             worst = least

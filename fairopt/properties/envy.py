@@ -9,7 +9,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
 from fairopt.instance import Floats
-from fairopt.properties.linear import of_linear_demand
+from fairopt.properties.compared import circles, most, of_linear_demand
 
 TOLERANCE = 1e-6
 
@@ -23,6 +23,8 @@ def envy_free(alloc: Allocation) -> Check:
 
     (khamse2016, with limits). Costs N^2 I R operations. Where there are groups, users of one group
     and one priority are compared, and nobody else: what a whole group is due is not its members'.
+    With modes x is output, and what a user would run with another's holdings is the best mix of its
+    modes. Promises and rules are not asked, nor what users already had.
 
     Returns
     -------
@@ -31,19 +33,18 @@ def envy_free(alloc: Allocation) -> Check:
     """
     inst = alloc.instance
     worst, witness = 0.0, ""
-    group = None if inst.plain else inst.tree.parent[inst.tree.leaf]
+    circle = circles(inst)
     for n, would in enumerate(_each_would(alloc)):
         name = inst.users[n]
         would[n] = 0.0
-        if group is not None:
-            would[(group != group[n]) | (inst.tree.rank != inst.tree.rank[n])] = 0.0
+        would[circle != circle[n]] = 0.0
         m = int(would.argmax())
-        lack = (would[m] - alloc.totals[n]) / would[m] if would[m] > 0 else 0.0
+        lack = (would[m] - alloc.outputs[n]) / would[m] if would[m] > 0 else 0.0
         if lack > worst:
             worst = float(lack)
             witness = (
                 f"{name} would run {would[m]:.6g} tasks with {inst.users[m]}'s share by weight, "
-                f"{alloc.totals[n]:.6g} with its own"
+                f"{alloc.outputs[n]:.6g} with its own"
             )
     return Check.of("envy-free", worst, TOLERANCE, witness)
 
@@ -56,26 +57,17 @@ def envy(alloc: Allocation) -> Floats:
 
     Raises
     ------
-    UsageError : demand that is not linear, or quotas or modes.
+    UsageError : demand that is not linear.
     """
     alloc.instance.only_linear("the envy matrix")
     found = np.array(list(_each_would(alloc)))
-    np.fill_diagonal(found, alloc.totals)
+    np.fill_diagonal(found, alloc.outputs)
     return found
 
 
 def _each_would(alloc: Allocation) -> Iterator[Floats]:
     """For each user n in order, (N,) the tasks it would run with what each user holds."""
     inst = alloc.instance
-    demand = inst.demand_by_server
-    held = np.maximum(alloc.tasks, 0.0)[:, :, None] * demand
+    held = alloc.taken(np.maximum(alloc.by_way, 0.0))
     for n in range(len(inst.users)):
-        mine = inst.eligible[n]
-        if not mine.any():
-            yield np.zeros(len(inst.users))
-            continue
-        need = demand[n, mine]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.where(need > 0, held[:, mine] / need, np.inf).min(axis=2)
-        would = inst.weight[n] / inst.weight * each.sum(axis=1)
-        yield np.minimum(would, inst.limit[n])
+        yield most(inst, n, (inst.weight[n] / inst.weight)[:, None, None] * held)

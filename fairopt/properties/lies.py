@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.errors import BadInput
 from fairopt.instance import Bools, Floats, Instance
+from fairopt.instance.quotas import Mode
 from fairopt.notions import Notion
+from fairopt.properties.compared import most
 from fairopt.properties.searching import (
     TOLERANCE,
     Point,
@@ -36,7 +38,8 @@ class Lie:
     Parameters
     ----------
     user : position of the liar.
-    demand : (R,), or (I, R) where demand depends on the server; the claimed demand of a task.
+    demand : (R,), or (I, R) where demand depends on the server; the claimed demand of a task. Of a
+        user with modes in place of its reference; the modes change in proportion.
     placement : (I,) bool, the servers claimed to be eligible.
     """
 
@@ -48,7 +51,24 @@ class Lie:
         """The instance with the claim in place of the truth."""
         demand, placement = instance.demand.copy(), instance.placement.copy()
         demand[self.user], placement[self.user] = self.demand, self.placement
-        return instance.replace(demand=demand, placement=placement)
+        user, modes = instance.users[self.user], dict(instance.modes or {})
+        if user not in modes:
+            return instance.replace(demand=demand, placement=placement)
+        claims = [self._claim(instance, mode) for mode in modes[user]]
+        if all(mode.demand is not None for mode in claims):
+            demand[self.user] = 0.0  # there is nothing but the modes' own
+        return instance.replace(demand=demand, placement=placement, modes={**modes, user: claims})
+
+    def _claim(self, instance: Instance, mode: Mode) -> Mode:
+        """A mode as it is claimed: what it demands, times what the reference is claimed to; what
+        the reference does not demand is added."""
+        if mode.demand is None:
+            return mode
+        claimed, true = np.atleast_2d(self.demand)[0], np.atleast_2d(instance.demand[self.user])[0]
+        own = np.asarray(mode.demand)
+        part = np.divide(own, true, out=np.zeros_like(true), where=true > 0)
+        told = np.where(true > 0, part * claimed, own + claimed)
+        return replace(mode, demand=tuple(told.tolist()))
 
 
 def truly_runs(instance: Instance, lie: Lie, tasks: Floats) -> float:
@@ -56,18 +76,19 @@ def truly_runs(instance: Instance, lie: Lie, tasks: Floats) -> float:
 
     .. math:: \sum_{i: \delta_{n,i} = 1} \min_{r: d_{n,r} > 0} x'_{n,i} d'_{n,r} / d_{n,r}
 
-    over the servers it may truly use, and at most its limit.
+    over the servers it may truly use, and at most its limits; with modes, the most output of what
+    it is given.
 
     Parameters
     ----------
-    instance : the truth. tasks : (N, I), the answer to the lie.
+    instance : the truth. tasks : (K, I), the answer to the lie, by way; (N, I) without modes.
     """
-    n = lie.user
-    mine = instance.eligible[n]
-    need = instance.demand_by_server[n, mine]
-    claimed = np.broadcast_to(lie.demand, instance.demand_by_server[n].shape)[mine]
-    ratio = np.divide(claimed, need, out=np.full_like(need, np.inf), where=need > 0).min(axis=1)
-    return min(float(tasks[n, mine] @ ratio), float(instance.limit[n]))
+    own = instance.ways.of(lie.user)
+    with_modes = instance.users[lie.user] in (instance.modes or {})
+    claimed = lie.told(instance).ways.demand[own] if with_modes else lie.demand[None]
+    each = claimed if claimed.ndim == 3 else claimed[:, None, :]
+    given = (tasks[own, :, None] * each).sum(axis=0)
+    return float(most(instance, lie.user, given[None])[0])
 
 
 def strategy_proof(
@@ -133,7 +154,7 @@ def described(
 ) -> dict[str, Any]:
     """A lie and its outcome as plain data, by name."""
     n = lie.user
-    before, after = float(truth.totals[n]), truly_runs(instance, lie, answer.tasks)
+    before, after = float(truth.outputs[n]), truly_runs(instance, lie, answer.by_way)
     rows = dict(zip(instance.servers, np.atleast_2d(lie.demand), strict=False))
     plain = {s: _by_name(row, instance.resources) for s, row in rows.items()}
     return {
@@ -174,7 +195,7 @@ def in_words(instance: Instance, lie: Lie, found: dict[str, Any]) -> str:
 
 def _gain(instance: Instance, truth: Allocation, lie: Lie, answer: Allocation) -> float:
     """(after - before) / max(after, before), between -1 and 1."""
-    before, after = float(truth.totals[lie.user]), truly_runs(instance, lie, answer.tasks)
+    before, after = float(truth.outputs[lie.user]), truly_runs(instance, lie, answer.by_way)
     # a user that gets nothing may be left a rounding error, which counts as nothing
     least = 1e-9 * float(instance.alone[lie.user].sum())
     most = max(before, after)

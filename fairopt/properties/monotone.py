@@ -52,7 +52,7 @@ def resource_monotone(
 
     def value(what: tuple[int, ...], numbers: Floats) -> float | None:
         answer = proved(grown(instance, what, numbers), notion)
-        return None if answer is None else worst_loss(truth.totals, answer.totals)[0]
+        return None if answer is None else worst_loss(truth.outputs, answer.outputs)[0]
 
     search = Search(value, trials, seed)
     residual, point = search.run(_growths(instance), lambda rng: _growth(instance, rng))
@@ -62,7 +62,7 @@ def resource_monotone(
         larger = grown(instance, *point)
         answer = proved(larger, notion)
         assert answer is not None
-        n = worst_loss(truth.totals, answer.totals)[1]
+        n = worst_loss(truth.outputs, answer.outputs)[1]
         more = {
             instance.servers[i]: {
                 instance.resources[r]: float(larger.capacity[i, r])
@@ -73,8 +73,8 @@ def resource_monotone(
         found = {
             "capacity": more,
             "loser": instance.users[n],
-            "before": float(truth.totals[n]),
-            "after": float(answer.totals[n]),
+            "before": float(truth.outputs[n]),
+            "after": float(answer.outputs[n]),
         }
         words = " and ".join(
             f"{amount:.6g} {resource} on {server}"
@@ -120,8 +120,8 @@ def population_monotone(
         answer = proved(instance.select(stay, range(len(instance.servers))), notion)
         if answer is None:
             return None
-        lost, k = worst_loss(truth.totals[stay], answer.totals)
-        return lost, stay[k], float(answer.totals[k])
+        lost, k = worst_loss(truth.outputs[stay], answer.outputs)
+        return lost, stay[k], float(answer.outputs[k])
 
     def value(left: tuple[int, ...], _: Floats) -> float | None:
         loss = after(left)
@@ -138,7 +138,7 @@ def population_monotone(
         found = {
             "left": [instance.users[n] for n in point[0]],
             "loser": instance.users[loss[1]],
-            "before": float(truth.totals[loss[1]]),
+            "before": float(truth.outputs[loss[1]]),
             "after": loss[2],
         }
         witness = f"without {', '.join(found['left'])} {_loses(found)}{remark(notion)}"

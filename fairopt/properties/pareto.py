@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
+from fairopt.formulas.lowered import lower
 from fairopt.instance import Floats
-from fairopt.properties.linear import of_linear_demand
+from fairopt.properties.compared import of_linear_demand
 
 TOLERANCE = 1e-6
 _LOSS = 1e-9
 """part of its tasks that a user may lose to rounding in the dominating allocation"""
+_EXACT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 @of_linear_demand
@@ -23,9 +23,11 @@ def pareto_optimal(alloc: Allocation) -> Check:
     .. math:: \max_{y \ge 0} \sum_n \frac{y_n - x_n}{\gamma_n} \quad \text{s.t. } y_n \ge x_n,
               \ y_n \le \ell_n, \ \sum_n y_{n,i} d_{n,r} \le c_{i,r}
 
-    with gamma_n the most tasks of user n alone: one linear program (HiGHS). Its answer is scaled
-    down into the capacities in NumPy, and the gain computed from its tasks. Tasks are fluid here,
-    so an allocation of whole tasks may fail by a fraction of a task.
+    with gamma_n the most tasks of user n alone: one linear program (HiGHS). Where there are limits
+    on servers, ceilings, lending and own rules, y keeps them as well; with modes x and y are
+    output. A guarantee is no row: who has more than it asks keeps that. Its answer is scaled down
+    into the rows in NumPy where all of them allow less, and the gain computed from its tasks. Tasks
+    are fluid here, so an allocation of whole tasks may fail by a fraction of a task.
 
     Returns
     -------
@@ -36,58 +38,66 @@ def pareto_optimal(alloc: Allocation) -> Check:
     better = _dominating(alloc)
     if better is None:
         return Check.of("pareto-optimal", np.nan, TOLERANCE, "the linear program failed")
-    gain = better.sum(axis=1) - alloc.totals
+    gain = better - alloc.outputs
     part = gain / inst.alone.sum(axis=1)
-    lost = gain < -_LOSS * alloc.totals
+    lost = gain < -_LOSS * alloc.outputs
     residual = 0.0 if lost.any() else max(float(part.sum()), 0.0)
     witness = ""
     if residual > 0:
         order = [n for n in np.argsort(-part, kind="stable")[:3] if part[n] > TOLERANCE / len(part)]
         rises = ", ".join(
-            f"{inst.users[n]} from {alloc.totals[n]:.6g} to {alloc.totals[n] + gain[n]:.6g} tasks"
-            for n in order
+            f"{inst.users[n]} from {alloc.outputs[n]:.6g} to {better[n]:.6g} tasks" for n in order
         )
         witness = f"without loss to anybody {rises}" if rises else ""
     return Check.of("pareto-optimal", residual, TOLERANCE, witness)
 
 
 def _dominating(alloc: Allocation) -> Floats | None:
-    """Tasks (N, I) of the linear program, within capacities; None if it has no answer."""
+    """(N,) output of the linear program, within all rows; None if it has no answer."""
     from scipy.optimize import linprog
-    from scipy.sparse import coo_array, vstack
+    from scipy.sparse import csr_array, hstack, vstack
 
     inst = alloc.instance
-    n, i = inst.pairs
-    users, servers, resources = inst.shape
-    # tasks in units of what the user can run alone there, constraints in parts of the capacity
-    size = inst.alone[n, i]
-    pair = np.arange(len(n))
-    use = coo_array(
-        (
-            (inst.pair_part * size[:, None]).ravel(),
-            ((i[:, None] * resources + np.arange(resources)).ravel(), np.repeat(pair, resources)),
-        ),
-        shape=(servers * resources, len(n)),
-    ).tocsr()
+    low = lower(inst, np.ones(inst.shape[:2]))
+    columns, flows = low.columns, len(low.low)
+    # tasks in units of what a column can run alone, rows in parts of their size
+    rows = low.matrix.multiply(1.0 / low.unit[:, None]).tocsc()
+    size = 1.0 / np.abs(rows).max(axis=0).toarray().ravel()
+    rows = rows.multiply(size[None, :]).tocsr()
     whole = inst.alone.sum(axis=1)
-    mine = coo_array((size / whole[n], (n, pair)), shape=(users, len(n))).tocsr()
-    start = np.maximum(alloc.tasks[n, i], 0.0) / size
-    start = start / max(float((use @ start).max()), 1.0)
+    mine = low.of_user().multiply(size[None, :columns]).multiply(1.0 / whole[:, None]).tocsr()
+    rhs = low.rhs / low.unit
+    start = np.maximum(alloc.by_way, 0.0)[low.way, low.server] / size[:columns]
+    allowing = not flows and not low.signed.any() and bool((rhs >= 0).all())
+    if allowing:
+        start = start / _beyond(rows @ start, rhs)
     floor = mine @ start
-    limited = np.flatnonzero(np.isfinite(inst.limit))
-    most = np.maximum(inst.limit[limited] / whole[limited], floor[limited])
-    left: Any = vstack([use, -mine, mine[limited]]).tocsr()  # SciPy's stubs want it dense
+    if not allowing:  # what the answer is beyond a row by rounding is no loss of anybody
+        floor = floor * (1 - _LOSS / 2)
+    idle = csr_array((len(floor), flows))
     found = linprog(
-        -np.asarray(mine.sum(axis=0)).ravel(),
-        A_ub=left,
-        b_ub=np.concatenate([np.ones(use.shape[0]), -floor, most]),
+        -np.concatenate([np.asarray(mine.sum(axis=0)).ravel(), np.zeros(flows)]),
+        A_ub=vstack([rows, hstack([-mine, idle])]).tocsr(),
+        b_ub=np.concatenate([rhs, -floor]),
+        bounds=np.column_stack(
+            [
+                np.concatenate([np.zeros(columns), low.low / size[columns:]]),
+                np.concatenate([np.full(columns, np.inf), low.high / size[columns:]]),
+            ]
+        ),
         method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        options=_EXACT,
     )
     if found.x is None:
         return None
-    y = np.maximum(found.x, 0.0)
-    y = y / max(float((use @ y).max()), 1.0)
-    tasks = np.zeros((users, servers))
-    tasks[n, i] = y * size
-    return tasks
+    y = np.maximum(found.x[:columns], 0.0)
+    if allowing:
+        y = y / _beyond(rows @ y, rhs)
+    better: Floats = (mine @ y) * whole
+    return better
+
+
+def _beyond(used: Floats, rhs: Floats) -> float:
+    """By how much tasks have to be divided to fit rows that allow at most `rhs`; at least 1."""
+    over = np.divide(used, rhs, out=np.ones_like(used), where=rhs > 0)
+    return max(float(over.max(initial=1.0)), 1.0)

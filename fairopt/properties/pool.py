@@ -6,7 +6,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
-from fairopt.properties.linear import of_linear_demand
+from fairopt.properties.compared import circles, demanded, of_linear_demand, parts, wanting
 
 TOLERANCE = 1e-6
 
@@ -19,8 +19,9 @@ def pool_sharing_incentive(alloc: Allocation) -> Check:
               \quad \text{or } x_n = \ell_n
 
     (bonald2015 section 2.2, with weights and limits.) On one pool it is the same as
-    `sharing_incentive`. On several servers it does not apply: a user that is eligible on a few may
-    be unable to reach such a share of all of them.
+    `sharing_incentive`, but with modes: there the dominant share is of what is held, in whatever
+    modes. On several servers it does not apply: a user that is eligible on a few may be unable to
+    reach such a share of all of them.
 
     Returns
     -------
@@ -33,14 +34,18 @@ def pool_sharing_incentive(alloc: Allocation) -> Check:
     if servers > 1:
         return Check.of(name, 0.0, TOLERANCE, f"there are {servers} servers")
     pool = np.where(inst.pool[0] > 0, inst.pool[0], 1.0)
-    one = (inst.demand_by_server[:, 0] / pool).max(axis=1)
-    entitled = inst.weight / inst.weight.sum()
-    lack = 1.0 - np.maximum(alloc.totals, 0.0) * one / np.minimum(entitled, inst.limit * one)
+    entitled = parts(inst)
+    has = (alloc.taken(np.maximum(alloc.by_way, 0.0))[:, 0] / pool).max(axis=1)
+    limit = inst.limit if inst.limit_on is None else np.minimum(inst.limit, inst.limit_on[:, 0])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # what a user holds, in proportion, when it is at its limit is all that it can use
+        usable = np.where(has > 0, has * limit / alloc.totals, np.inf)
+    lack = 1.0 - has / np.minimum(entitled, usable)
     worst = int(lack.argmax())
     witness = ""
     if lack[worst] > 0:
         witness = (
-            f"{inst.users[worst]} has a dominant share of {alloc.totals[worst] * one[worst]:.6g}; "
+            f"{inst.users[worst]} has a dominant share of {has[worst]:.6g}; "
             f"it is entitled to {entitled[worst]:.6g} of the pool"
         )
     return Check.of(name, max(float(lack[worst]), 0.0), TOLERANCE, witness)
@@ -54,7 +59,8 @@ def single_bottleneck_fair(alloc: Allocation) -> Check:
               \text{ below their limit, and no higher for those at it}
 
     (bonald2015 section 2.2, with weights and limits.) It applies to one pool, as each of several
-    servers has a bottleneck of its own.
+    servers has a bottleneck of its own. In groups users of one group and one priority are compared.
+    Of users with modes those count who can do nothing without r: another may be better off so.
 
     Returns
     -------
@@ -71,17 +77,22 @@ def single_bottleneck_fair(alloc: Allocation) -> Check:
     if len(full) != 1:
         return Check.of(name, 0.0, TOLERANCE, f"{len(full)} resources are full")
     r = int(full[0])
-    demand = inst.demand_by_server[:, 0, r]
-    level = np.maximum(alloc.totals, 0.0) * demand / inst.weight
-    below = inst.eligible[:, 0] & (demand > 0) & (alloc.totals < inst.limit * (1.0 - TOLERANCE))
+    level = alloc.taken(np.maximum(alloc.by_way, 0.0))[:, 0, r] / inst.weight
+    needs = np.array([demanded(inst, n, always=True)[0, r] for n in range(len(inst.users))])
+    below = wanting(alloc)[:, 0] & needs
     if not below.any():
         return Check.of(name, 0.0, TOLERANCE, "every user of the full resource is at its limit")
-    high, low = int(level.argmax()), int(np.where(below, level, np.inf).argmin())
-    apart = float((level[high] - level[low]) / level[high])
-    witness = ""
-    if apart > 0:
+    apart, witness = 0.0, ""
+    circle = circles(inst)
+    for one in np.unique(circle[below]):
+        high = int(np.where(circle == one, level, -np.inf).argmax())
+        low = int(np.where(below & (circle == one), level, np.inf).argmin())
+        off = float((level[high] - level[low]) / level[high]) if level[high] > 0 else 0.0
+        if off <= apart:
+            continue
+        apart = off
         witness = (
             f"only {inst.resources[r]} is full; {inst.users[high]} holds {level[high]:.6g} of it "
             f"by weight, {inst.users[low]} holds {level[low]:.6g}"
         )
-    return Check.of(name, max(apart, 0.0), TOLERANCE, witness)
+    return Check.of(name, apart, TOLERANCE, witness)

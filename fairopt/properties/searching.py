@@ -182,8 +182,6 @@ def truth_of(instance: Instance, notion: Notion) -> Allocation:
     from fairopt.solving import solve
 
     instance.only_linear("a property of a notion")
-    instance.only_plain("a property of a notion", modes=True)
-    instance.no_limit_on("a property of a notion")
     return solve(instance, notion)
 
 

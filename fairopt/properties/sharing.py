@@ -6,7 +6,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import Check
-from fairopt.properties.linear import of_linear_demand
+from fairopt.properties.compared import most, of_linear_demand, parts
 
 TOLERANCE = 1e-6
 
@@ -19,21 +19,27 @@ def sharing_incentive(alloc: Allocation) -> Check:
 
     with gamma over the servers where the user is eligible (khamse2016, with limits). Where there
     are groups a user's part is the product of its weights down the tree, each by its siblings'
-    sum: its part of its group's part.
+    sum: its part of its group's part. With modes x is output, and what a part would give is the
+    best mix of its modes. Promises and rules do not change what a user is due here, so that they
+    may break it; nor does what it already had.
 
     Returns
     -------
     Check : residual is the largest part of its due that a user lacks; tolerance 1e-6.
     """
     inst = alloc.instance
-    part = inst.weight / inst.weight.sum() if inst.plain else inst.tree.normalised
+    part = parts(inst)
     due = np.minimum(inst.limit, part * inst.alone.sum(axis=1))
-    lack = (due - alloc.totals) / due
+    many = inst.modes or ()
+    for n, user in enumerate(inst.users if many or inst.limit_on is not None else ()):
+        if user in many or inst.limit_on is not None:
+            due[n] = most(inst, n, part[n] * inst.pool[None])[0]
+    lack = (due - alloc.outputs) / due
     n = int(lack.argmax())
     witness = ""
     if lack[n] > 0:
         witness = (
-            f"{inst.users[n]} runs {alloc.totals[n]:.6g} tasks; "
+            f"{inst.users[n]} runs {alloc.outputs[n]:.6g} tasks; "
             f"its part of every server would run {due[n]:.6g}"
         )
     return Check.of("sharing-incentive", max(float(lack[n]), 0.0), TOLERANCE, witness)

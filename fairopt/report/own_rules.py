@@ -13,7 +13,7 @@ def table(alloc: Allocation, most: int) -> Told:
     """A row for each rule: its name, what it says, what its terms count and, where prices are one
     for all, its price and its part of all money."""
     inst = alloc.instance
-    by_way = alloc.tasks[inst.ways.owner] if alloc.way_tasks is None else alloc.way_tasks
+    by_way = alloc.by_way
     heads = ["rule", "says", "counts"]
     if alloc.rule_prices is not None:
         heads += ["price", "of all money"]

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.allocation.frames import clean, clean_prices
+from fairopt.allocation.frames import clean_by_way, clean_prices
 from fairopt.errors import UsageError
 from fairopt.instance import Floats
+from fairopt.properties.compared import circles
 from fairopt.properties.envy import envy
 from fairopt.report.plot_style import (
     COLOURS,
@@ -58,16 +59,15 @@ def plot(
     file_format(path)
     if kind not in KINDS:
         raise UsageError(f"kind: found {kind!r}; wanted one of {', '.join(KINDS)}")
-    alloc.instance.only_plain("the picture of an answer", modes=kind != "envy")
     with styled(style, size):
         save(KINDS[kind](alloc), path)
 
 
 def allocation(alloc: Allocation) -> Figure:
     """A bar for every resource of every server, filled by user, the largest users in colour."""
-    inst, tasks = alloc.instance, clean(alloc)
+    inst = alloc.instance
     shown = min(len(inst.servers), SERVERS)
-    parts = _parts(alloc, tasks, shown)
+    parts = _parts(alloc, shown)
     biggest = np.argsort(-parts.max(axis=2).sum(axis=1), kind="stable")[: len(COLOURS)]
     own = sorted(biggest.tolist())
     bars = [(i, r) for i in range(shown) for r in range(len(inst.resources)) if inst.pool[i, r] > 0]
@@ -166,7 +166,9 @@ def levels(alloc: Allocation) -> Figure:
 
 
 def envies(alloc: Allocation) -> Figure:
-    """A cell for every pair: tasks with what the other holds, over one's own; above 1 is envy."""
+    """A cell for every pair: tasks with what the other holds, over one's own; above 1 is envy.
+
+    Users of two groups or priorities are not compared, and their cells are blank."""
     inst = alloc.instance
     size = len(inst.users)
     if size > USERS:
@@ -175,14 +177,17 @@ def envies(alloc: Allocation) -> Figure:
     own = np.diag(would)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(would == 0, 0.0, would / own[:, None])
+    circle = circles(inst)
+    compared = circle[:, None] == circle
     shown = np.clip(np.nan_to_num(ratio, posinf=2.0), 0.0, 2.0)
     side = 1.6 + 0.42 * size
     figure = new_figure((min(side + 0.6, 12.0), min(side, 11.0)))
     axes = figure.add_subplot()
-    drawn = axes.imshow(shown, cmap="PuOr_r", vmin=0.0, vmax=2.0)
+    blank = np.where(compared, shown, np.nan)
+    drawn = axes.imshow(blank, cmap="PuOr_r", vmin=0.0, vmax=2.0)
     if size <= 16:
         for n in range(size):
-            for m in range(size):
+            for m in np.flatnonzero(compared[n]).tolist():
                 envious = ratio[n, m] > 1 + 1e-6
                 words = "> 1" if 1 < ratio[n, m] < 1.005 and envious else f"{ratio[n, m]:.2f}"
                 axes.text(
@@ -207,15 +212,10 @@ def envies(alloc: Allocation) -> Figure:
     return figure
 
 
-def _parts(alloc: Allocation, tasks: Floats, shown: int) -> Floats:
+def _parts(alloc: Allocation, shown: int) -> Floats:
     """(N, shown, R) part of each resource that each user takes."""
-    inst = alloc.instance
-    pool = np.where(inst.pool > 0, inst.pool, 1.0)
-    if not inst.linear:
-        bent: Floats = inst.taken(tasks[:, 0])[:, None, :] / pool
-        return bent
-    taken: Floats = tasks[:, :shown, None] * inst.demand_by_server[:, :shown] / pool[:shown]
-    return taken
+    pool = np.where(alloc.instance.pool > 0, alloc.instance.pool, 1.0)[:shown]
+    return alloc.taken(clean_by_way(alloc), servers=slice(shown)) / pool
 
 
 KINDS: dict[str, Callable[[Allocation], Figure]] = {

@@ -13,13 +13,14 @@ from fairopt.certificates import RULED, certify, check_tolerance
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import BadInput, Fault, NotCertified, UsageError
 from fairopt.formulas import curves, families
+from fairopt.formulas.limits import limited
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion, expected, on_its_own
 from fairopt.notions.way import OneProgram
 from fairopt.solving import again, answering
 from fairopt.solving import near as nearby
-from fairopt.solving.answering import LADDERS, SOLVERS, scores
+from fairopt.solving.answering import SOLVERS, scores
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.point import divided
 
@@ -212,8 +213,10 @@ def _known(instance: Instance, notion: Notion) -> None:
         return
     if _by_itself(notion) and isinstance(notion.way(instance), OneProgram):
         instance.only_plain(notion.name, rows=False)
-    elif notion.family not in LADDERS or notion.family == "tradeoff" or on_its_own(notion):
+    elif on_its_own(notion):
         instance.only_plain(notion.name)
+    elif notion.family not in RULED:
+        limited(instance, notion.name)
     instance.only_linear(f"{notion.name} with quotas or modes")
 
 
@@ -241,6 +244,10 @@ def _way(instance: Instance, notion: Notion, reduce: bool) -> answering.Ladder:
         return started.answer
     if _by_itself(notion):
         return answering.answer
+    if notion.family not in RULED:
+        from fairopt.solving import in_limits
+
+        return in_limits.answer
     from fairopt.solving import quotas
 
     return quotas.answer

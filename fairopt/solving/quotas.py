@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation, objective
+from fairopt.allocation.by_rows import listed_prices
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import judged
-from fairopt.certificates.given import listed_prices
 from fairopt.certificates.proof import log_scale
 from fairopt.errors import Infeasible, UsageError
 from fairopt.formulas import families, welfare
@@ -261,8 +261,7 @@ def _moved(
     objective over exp(top)."""
     known = {k: v for k, v in moved.items() if "tasks" in k or getattr(alloc, k) is not None}
     near = alloc.with_(**known)
-    by_way = near.tasks if near.way_tasks is None else near.way_tasks
-    stated = by_way if near.way_tasks is not None else by_way[alloc.instance.ways.owner]
+    stated = near.by_way
     scale = float(np.exp(np.clip(log_scale(near) - top, -600.0, 600.0)))
     return stated[low.way, low.server], listed_prices(near, low) * scale
 

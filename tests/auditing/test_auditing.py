@@ -305,3 +305,71 @@ def test_changes_that_undo_each_other_are_refused(changes, said, tmp_path, capsy
     code, _, err = run(capsys, "what-if", str(path), "--notion", "max-min", *changes)
     assert code == 2 and said in err
     assert run(capsys, "what-if", str(path), "--notion", "max-min", "--drop", "A")[0] == 0
+
+
+def test_own_rules_are_kept_in_what_could_be_held() -> None:
+    """RULES R5: A and B at most 4 of 12; due 2, 2, 8. Of 1, 3 and 8 held A could have 4, B nothing
+    then, and neither B nor C more."""
+    pool = fo.read("rules/r5").instance
+    tasks = {"A": {"pool": 1}, "B": {"pool": 3}, "C": {"pool": 8}}
+    found = fo.audit(pool, tasks, fo.ProportionalFair())
+    teams = {team.user: team for team in found.teams}
+    assert [teams[u].due for u in "ABC"] == pytest.approx([2, 2, 8])
+    assert [teams[u].could_hold for u in "ABC"] == pytest.approx([4, 3, 8])
+    assert all(team.proved for team in found.teams) and not found.broken
+    assert found.moved == pytest.approx(1)
+    tasks = {"A": {"pool": 3}, "B": {"pool": 3}, "C": {"pool": 6}}
+    over = fo.audit(pool, tasks, fo.ProportionalFair())
+    assert [str(rule) for rule in over.broken] == ["rule together: 6 counted, at most 4 allowed"]
+    assert {team.user: team.could_hold for team in over.teams}["C"] is None
+
+
+def test_a_rule_that_asks_for_tasks_is_kept_too() -> None:
+    """RULES R7b: 8 CPU, A at least 5; due 5, 3/2, 3/2. Of 6, 1, 1 held, C could have 2 more than
+    nothing: A keeps its 5."""
+    pool = fo.read("rules/r7b").instance
+    server = pool.servers[0]
+    tasks = {name: {server: held} for name, held in zip(pool.users, (6, 1, 1), strict=True)}
+    found = fo.audit(pool, tasks, fo.MaxMin("tasks"))
+    teams = {team.user: team for team in found.teams}
+    assert [teams[u].due for u in pool.users] == pytest.approx([5, 1.5, 1.5])
+    assert [teams[u].could_hold for u in pool.users] == pytest.approx([6, 2, 2])
+    assert all(team.proved for team in found.teams)
+    less = fo.audit(pool, {pool.users[0]: {server: 4}}, fo.MaxMin("tasks"))
+    assert "4 counted, at least 5 asked" in str(less.broken[0])
+
+
+def test_bounds_hold_beside_rules_that_pay_for_tasks() -> None:
+    """Whatever the prices: where a task of B is paid for, what B could have stands for it."""
+    half = fo.Rule("half", least=0, terms=[fo.Term("B"), fo.Term("A", times=-0.5)])
+    inst = fo.Instance([[1.0], [1.0]], [[9.0]], users=["A", "B"], rules=[half])
+    score = criteria.score(inst, "tasks")
+    zero = np.zeros(2)
+    today = Today(lower(inst, score), zero, zero, zero, zero.astype(int))
+    rng = np.random.default_rng(0)
+    (found, _) = reaches(today)
+    assert found is not None and found.proved and found.share == pytest.approx(6)
+    for _ in range(200):
+        assert bound(today, 0, rng.uniform(0, 1, 2)) >= 6 * (1 - 1e-12)
+
+
+def test_with_modes_what_is_due_is_output_as_what_is_held() -> None:
+    """4 A100 and 10 T4: due are outputs 9/2 (4 fast and 1 slow) and 9, and just that is held."""
+    inst = fo.Instance(
+        [[0, 0], [0, 1]],
+        [[4, 10]],
+        users=["a", "b"],
+        servers=["node"],
+        resources=["A100", "T4"],
+        modes={"a": [fo.Mode("fast", {"A100": 1}), fo.Mode("slow", {"T4": 1}, 0.5)]},
+    )
+    rows = [("a", "fast", 4), ("a", "slow", 1), ("b", "", 9)]
+    held = [
+        {"user": u, "server": "node", "tasks": x, **({"mode": m} if m else {})} for u, m, x in rows
+    ]
+    found = fo.audit(inst, held, fo.ProportionalFair())
+    assert [team.held for team in found.teams] == pytest.approx([4.5, 9])
+    assert [team.due for team in found.teams] == pytest.approx([4.5, 9])
+    assert found.moved == pytest.approx(0, abs=1e-8)
+    change = {each.user: each for each in fo.differences(found.answer, found.answer).users}
+    assert change["a"].after == pytest.approx(4.5)

@@ -138,5 +138,84 @@ def test_rules_of_groups_are_named():
     assert [user for user, *_ in why.peers] == ["B"]
     assert [change.what for change in why.changes][-1] == "with 10% more weight"
     assert not any("ceiling" in change.what for change in why.changes)
-    with pytest.raises(fo.UsageError, match="modes"):
-        fo.solve(fo.read("quotas/m1").instance, fo.MaxMin()).explain("a")
+
+
+def test_a_user_with_modes_holds_cards_of_two_kinds():
+    """4 A100 and 10 T4; a runs on either, on a T4 at half the speed; b on T4 alone. b gets 9 T4,
+    a 4 A100 and one T4, output 9/2: prices 2/9 and 1/9."""
+    inst = fo.Instance(
+        [[0, 0], [0, 1]],
+        [[4, 10]],
+        users=["a", "b"],
+        servers=["node"],
+        resources=["A100", "T4"],
+        modes={"a": [fo.Mode("fast", {"A100": 1}), fo.Mode("slow", {"T4": 1}, 0.5)]},
+    )
+    why = fo.solve(inst, fo.ProportionalFair()).explain("a")
+    assert dict(why.places) == pytest.approx({"node (fast)": 4, "node (slow)": 1})
+    assert (why.tasks, why.output) == (pytest.approx(5), pytest.approx(4.5))
+    assert {h.resource: h.part for h in why.held} == pytest.approx({"A100": 1, "T4": 0.1})
+    assert why.due.worth == pytest.approx(0.5) and why.due.best == pytest.approx(4.5)
+    stops = {stop.resource: (stop.price, stop.own, dict(stop.holders)) for stop in why.stops}
+    assert stops["A100"] == (pytest.approx(2 / 9), pytest.approx(1), {})
+    assert stops["T4"] == (pytest.approx(1 / 9), pytest.approx(0.1), pytest.approx({"b": 0.9}))
+    # with five A100 all T4 go to b: outputs 5 and 10
+    gained = {change.what: change.gained for change in why.changes}
+    assert gained["with one unit more A100 on node"] == pytest.approx(0.5)
+    assert "output 4.5" in str(why).splitlines()[0] and "+0.5 output" in str(why)
+    assert why.to_dict()["output"] == pytest.approx(4.5)
+
+
+def test_a_limit_on_a_server_stops_a_user():
+    """12 CPU each; A on x alone, at most 8 there: 8 and 16, one task more of A is worth 1/16."""
+    inst = fo.Instance(
+        [[1], [1]],
+        [[12], [12]],
+        placement=[[1, 0], [1, 1]],
+        users=["A", "B"],
+        servers=["x", "y"],
+        resources=["cpu"],
+        limit_on={"A": {"x": 8}},
+    )
+    why = fo.solve(inst, fo.ProportionalFair()).explain("A")
+    assert why.stops[0][:3] == (None, "x", pytest.approx(1 / 16))
+    assert "its own limit on x, price 0.0625" in str(why)
+    assert why.changes[0].what == "with a limit 10% higher on x"
+    assert why.changes[0].gained == pytest.approx(0.8, rel=1e-6)
+    assert why.due.best is None
+
+
+def test_a_share_already_had_counts_for_the_level_alone():
+    """9 CPU, A had 3: both come to 6, A runs 3 more."""
+    inst = fo.Instance([[1], [1]], [[9]], users=["A", "B"], start=[3, 0])
+    why = fo.solve(inst, fo.MaxMin("tasks")).explain("A")
+    assert (why.tasks, why.level) == (pytest.approx(3), pytest.approx(6))
+    assert (why.due.lowest, why.due.highest) == (pytest.approx(3), pytest.approx(3))
+    fair = fo.solve(inst, fo.ProportionalFair()).explain("A", again=False)
+    assert fair.due.best == pytest.approx(3)
+
+
+def test_a_ceiling_is_part_of_what_a_share_costs():
+    """9 CPU, A at most 3 of them: CPU 1/6, the ceiling 1/6 more; 3 is best for A then."""
+    bounds = [fo.Bound("A", "cpu", 3)]
+    inst = fo.Instance(
+        [[1], [1]], [[9]], users=["A", "B"], resources=["cpu"], quotas=fo.Quotas(bounds=bounds)
+    )
+    why = fo.solve(inst, fo.ProportionalFair()).explain("A", again=False)
+    assert why.due.best == pytest.approx(3)
+    assert ("cpu", "A's ceiling") in [stop[:2] for stop in why.stops]
+
+
+def test_users_whom_a_rule_or_a_promise_tells_apart_are_not_alike():
+    inst = fo.Instance([[1]] * 4, [[9]], users=list("abcd"), resources=["cpu"])
+    own = [fo.Rule("licence", most=3, terms=[fo.Term(["a", "b"])])]
+    for other, peers in (
+        (inst, "bcd"),
+        (inst.replace(rules=own), "b"),
+        (inst.replace(quotas=fo.Quotas(guarantees=[fo.Guarantee("c", "cpu", 2)])), "bd"),
+        (inst.replace(limit_on=[[3]] * 3 + [[2]]), "bc"),
+        (inst.replace(start=[1, 1, 0, 0]), "b"),
+        (inst.replace(modes={"a": [fo.Mode("m")], "c": [fo.Mode("m")]}), "c"),
+    ):
+        why = fo.solve(other, fo.MaxMin("tasks")).explain("a", again=False)
+        assert [user for user, *_ in why.peers] == list(peers)

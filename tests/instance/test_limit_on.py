@@ -58,8 +58,6 @@ def test_what_would_ignore_it_refuses_it():
     alloc = fo.solve(cluster(), fo.MaxMin())
     for ask in (
         lambda: fo.whole(cluster(), [1, 1]),
-        lambda: alloc.explain("A"),
-        lambda: fo.properties.envy_free(alloc),
         lambda: fo.fill(cluster(), "drf"),
         lambda: alloc.kkt(),
     ):

@@ -74,11 +74,3 @@ def test_one_who_leaves_may_hurt_a_sibling_and_more_capacity_is_tried():
     inst = story(bounds=[fo.Bound("C1", "gpu", 100)])
     assert properties.population_monotone(inst, fo.MaxMin(), trials=4).holds
     assert properties.resource_monotone(inst, fo.MaxMin(), trials=4).holds
-
-
-def test_the_others_refuse_groups_by_name():
-    alloc = held(story(), 30, 30, 90, 150)
-    for name, judge in properties.PROPERTIES.items():
-        if name not in ("envy-free", "sharing-incentive"):
-            with pytest.raises(fo.UsageError, match=f"{name}: found groups"):
-                judge(alloc)

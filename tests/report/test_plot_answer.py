@@ -141,3 +141,24 @@ def test_whole_numbers_have_whole_ticks(tmp_path):
     plot(found, path, kind="shares")
     ticks = re.findall(r'<g id="xtick_\d+">.*?<text[^>]*>(.*?)</text>', path.read_text(), re.DOTALL)
     assert ticks == ["1", "2", "3"]
+
+
+@pytest.mark.parametrize("kind", list(plot_answer.KINDS))
+@pytest.mark.parametrize("model", ["quotas/m1", "quotas/h1", "quotas/c1", "rules/r2"])
+def test_answers_with_modes_groups_and_rules_are_drawn(tmp_path, model, kind):
+    alloc = fo.solve(fo.read(model).instance, fo.ProportionalFair())
+    plot_answer.plot(alloc, tmp_path / "picture.svg", kind=kind)
+    text = (tmp_path / "picture.svg").read_text()
+    assert all(user in text for user in alloc.instance.users[:1]) or kind == "prices"
+
+
+def test_parts_are_those_of_modes_and_users_of_two_groups_have_no_cell():
+    """4 A100 and 10 T4: a holds 4 and 1, b 9; 1A and 2A are of two organisations."""
+    modes = {"a": [fo.Mode("fast", (1, 0)), fo.Mode("slow", (0, 1), 0.5)]}
+    inst = fo.Instance([[0, 0], [0, 1]], [[4, 10]], users=["a", "b"], modes=modes)
+    bars = plot_answer.allocation(fo.solve(inst, fo.ProportionalFair())).axes[0].patches
+    assert [bar.get_width() for bar in bars] == pytest.approx([1, 0.1, 0, 0.9])
+    teams = fo.Quotas([fo.Group("x"), fo.Group("y")], {"a": "x", "b": "x", "c": "y"})
+    three = fo.Instance([[1]] * 3, [[6]], users=["a", "b", "c"], quotas=teams)
+    drawn = plot_answer.envies(fo.solve(three, fo.MaxMin("tasks"))).axes[0]
+    assert len(drawn.texts) == 5 and np.ma.getmaskarray(drawn.images[0].get_array())[0, 2]

@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Modes = Mapping[str, Sequence[Mode]]
+ALL = slice(None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,22 @@ class Ways:
                 used: Floats = way_tasks.T @ self.demand
                 return used
             return np.asarray(np.einsum("ki,kir->ir", way_tasks, self.demand))
+
+    def taken(self, way_tasks: Floats, users: slice = ALL, servers: slice = ALL) -> Floats:
+        """(users, servers, R) what the tasks (K, I) of these users take on these servers."""
+        begin, end, _ = users.indices(int(self.owner[-1]) + 1)
+        rows = slice(*np.searchsorted(self.owner, [begin, end]).tolist())
+        demand = self.demand[rows]
+        each = demand[:, servers] if demand.ndim == 3 else demand[:, None, :]
+        with np.errstate(over="ignore", invalid="ignore"):  # tasks may come from anywhere
+            use = way_tasks[rows, servers, None] * each
+        first = np.flatnonzero(np.diff(self.owner[rows], prepend=-1))
+        return np.asarray(np.add.reduceat(use, first, axis=0))
+
+    def of(self, user: int) -> slice:
+        """The ways of one user, by position."""
+        first, after = np.searchsorted(self.owner, [user, user + 1]).tolist()
+        return slice(first, after)
 
     def running(self, way_tasks: Floats) -> Floats:
         """(N, I) running tasks of each user, from those of its ways (K, I)."""

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from scipy.optimize import linprog
 
 from fairopt import properties
 from fairopt.allocation.check import Check
-from fairopt.formulas.lowered import lower
 from fairopt.instance import Instance
 from fairopt.instance.rules import Rule, Term
 from fairopt.notions import MaxMin
@@ -24,8 +22,6 @@ from fairopt.propositions.statement import Hypothesis, certified, stated
 NOTION = MaxMin()
 LIES = 10
 """lies tried in one trial"""
-NEAR = 1e-5
-"""relative: a smaller gain may be due to tolerances"""
 
 
 @dataclass(frozen=True)
@@ -79,19 +75,7 @@ on_one_pool = partial(stated, source="ours, own rules", draw=POOL, notion=NOTION
     notion=NOTION,
 )
 def _pareto(inst: Instance, seed: int) -> Check:
-    """One linear program: nobody gets less, and all together as much more as can be."""
-    answer = certified(inst, NOTION)
-    low = lower(inst, answer.score)
-    share = low.of_user()
-    goal = share.T @ (1.0 / answer.shares)
-    found = linprog(
-        -goal,
-        A_ub=np.vstack([low.matrix.toarray(), -share.toarray()]),
-        b_ub=np.concatenate([low.rhs, -answer.shares * (1 - NEAR / 1000)]),
-        method="highs",
-    )
-    gain = -float(found.fun) - len(inst.users) if found.status == 0 else np.nan
-    return Check.of("pareto-optimal within its rules", gain, NEAR, f"more by {gain:.2g} in all")
+    return properties.pareto_optimal(certified(inst, NOTION))
 
 
 @on_one_pool(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.allocation.frames import clean, clean_prices
+from fairopt.allocation.frames import clean, clean_by_way, clean_prices
 from fairopt.instance import Floats, Instance
 from fairopt.report import own_rules
 from fairopt.report.words import stopped
@@ -81,6 +81,8 @@ def amounts(alloc: Allocation) -> dict[str, Any]:
     if len(ends):
         # more digits, as proved intervals are narrow
         low, high = np.asarray(ends, dtype=np.float64).T
+        if inst.start is not None:  # proved of shares with what was had
+            low, high = low - inst.start, high - inst.start
         found["low"], found["high"] = short(low, 15), short(high, 15)
     found["held"], found["places"] = _held(tasks)
     stops = {name: list(each) for name, each in groupby(alloc.each_blocked(), lambda b: b.user)}
@@ -95,11 +97,13 @@ def amounts(alloc: Allocation) -> dict[str, Any]:
 def _fill(alloc: Allocation, tasks: Floats) -> tuple[list[list[list[Any]]], list[list[Any] | None]]:
     """The largest users of every server, and the others together."""
     inst, used = alloc.instance, alloc.utilisation
+    by_way = clean_by_way(alloc)
     fills, rests = [], []
     for i in range(len(inst.servers)):
         who = np.flatnonzero(tasks[:, i] > 0)
         pool = inst.pool[i]
-        parts = _taken(alloc, tasks, who, i) / np.where(pool > 0, pool, 1.0)
+        taken = alloc.taken(by_way, servers=slice(i, i + 1))[who, 0]
+        parts = taken / np.where(pool > 0, pool, 1.0)
         order = np.argsort(-parts.max(axis=1), kind="stable") if len(who) else who
         # a rest of one user would have no name and take the same room
         size = len(who) if len(who) <= LARGEST + 1 else LARGEST
@@ -108,20 +112,6 @@ def _fill(alloc: Allocation, tasks: Floats) -> tuple[list[list[list[Any]]], list
         left = np.maximum(used[i] - parts[first].sum(axis=0), 0.0)
         rests.append([len(who) - size, *short(left)] if len(who) > size else None)
     return fills, rests
-
-
-def _taken(alloc: Allocation, tasks: Floats, who: Any, i: int) -> Floats:
-    """(users, R) what each of these users takes on server i, all machines of the row together."""
-    inst = alloc.instance
-    if alloc.way_tasks is not None:
-        ways = inst.ways
-        demand = ways.demand if ways.demand.ndim == 2 else ways.demand[:, i]
-        taken = np.zeros((len(inst.users), len(inst.resources)))
-        np.add.at(taken, ways.owner, alloc.way_tasks[:, i, None] * demand)
-        return np.asarray(taken[who])
-    if inst.linear:
-        return np.asarray(inst.demand_by_server[who, i] * tasks[who, i, None])
-    return np.asarray(inst.taken(tasks[:, i])[who])
 
 
 def _held(tasks: Floats) -> tuple[list[list[list[Any]]], list[int]]:

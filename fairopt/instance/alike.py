@@ -1,0 +1,82 @@
+"""Which users modes, groups and rules treat alike, demand and weights aside."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+
+import numpy as np
+
+from fairopt.instance.fields import Fields, Ints
+
+
+def users_alike(inst: Fields) -> Ints:
+    """(N,) numbers: users of one number have the same modes, limits on servers, shares already had,
+    group, priority and promises, and own rules count their tasks alike.
+
+    Examples
+    --------
+    >>> import fairopt as fo
+    >>> both = fo.Quotas(priority={"a": 1, "b": 1})
+    >>> cluster = fo.Instance([[1], [1], [1]], [[9]], users=["a", "b", "c"], quotas=both)
+    >>> users_alike(cluster)
+    array([0, 0, 1])
+    """
+    promised = _promises(inst)
+    counted = _counted(inst)
+    modes = dict(inst.modes or {})
+    return _numbered(
+        (
+            promised[n],
+            modes.get(user),
+            None if inst.limit_on is None else inst.limit_on[n].tobytes(),
+            None if inst.start is None else float(inst.start[n]),
+            counted[n],
+        )
+        for n, user in enumerate(inst.users)
+    )
+
+
+def _promises(inst: Fields) -> list[Hashable]:
+    """For each user its group, priority and what is promised to it by name; None without."""
+    quotas = inst.quotas
+    if quotas is None:
+        return [None] * len(inst.users)
+    own: dict[str, list[Hashable]] = {}
+    for table in (quotas.guarantees, quotas.bounds, quotas.quotas):
+        for row in table:
+            said = [value for key, value in vars(row).items() if key != "member"]
+            own.setdefault(row.member, []).append((type(row).__name__, *said))
+    return [
+        (
+            quotas.group.get(user),
+            quotas.priority.get(user, 0),
+            quotas.guarantee_tasks.get(user, 0.0),
+            user in quotas.last,
+            frozenset(own.get(user, ())),
+        )
+        for user in inst.users
+    ]
+
+
+def _counted(inst: Fields) -> list[Hashable]:
+    """What own rules count of each user's tasks, by rule, mode and server."""
+    found: list[list[Hashable]] = [[] for _ in inst.users]
+    first = np.searchsorted(inst.ways.owner, np.arange(len(inst.users))) if inst.rules else None
+    for j, row in enumerate(inst.own_rows):
+        assert first is not None
+        owner = inst.ways.owner[row.way]
+        mode = row.way - first[owner]
+        for n, k, i, value in zip(
+            owner.tolist(), mode.tolist(), row.server.tolist(), row.value.tolist(), strict=True
+        ):
+            found[n].append((j, k, i, value))
+    return [frozenset(each) for each in found]
+
+
+def _numbered(keys: Iterable[Hashable]) -> Ints:
+    """A number for each key, equal ones alike, in order of appearance."""
+    seen: dict[Hashable, int] = {}
+    return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
+
+
+__all__ = ["users_alike"]
