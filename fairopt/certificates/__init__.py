@@ -104,7 +104,11 @@ def certify(
         alloc = in_limits(alloc, f"certify, notion {name}")
     try:
         if alloc.instance.start is not None:
-            alloc = started.whole(alloc)
+            whole = started.whole(alloc)
+            broken = started.broken(alloc)
+            if broken is not None:
+                return broken
+            alloc = whole
         verdict = judged(alloc, gradient, tolerance)
         if family == "max-min" and verdict.verdict == UNPROVED:
             from fairopt.certificates import rounds

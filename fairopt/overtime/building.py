@@ -6,12 +6,12 @@ With D_t hours of slice t and L[n,t] the most tasks that user n wants at once,
 
 in task-hours x. Where a user may run on one server of a slice alone the want is a limit on that
 server; on several, and with `carry` over all slices so far, it is a ceiling on the resource that
-the user's tasks take most of.
+the user's tasks take most of. With `carry` a limit of the cluster holds in every slice besides.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -48,7 +48,10 @@ def stretched(
     away = np.asarray((capacity <= 0).all(axis=2))
     open_ = base.placement[None] & started[:, :, None] & ~away[:, None, :]
     runs = open_ & _room(base, capacity)
-    most, ceilings = _limits(base, amount, runs, carry, slices)
+    own = np.outer(hours, base.limit)
+    most, ceilings = _limits(base, own if carry else amount, runs, slices)
+    if carry and steps > 1:
+        ceilings = _waiting(base, amount, runs, slices, ceilings)
     flavors = {key: list(value) for key, value in ceilings.flavors.items()}
     bounds, promised = list(ceilings.bounds), []
     for k, given in enumerate(periods):
@@ -65,7 +68,7 @@ def stretched(
         demand = np.tile(demand, (1, steps, 1))
     limit = None
     if steps == 1:  # the want of one slice is the limit that a plain instance has
-        limit, most = np.where(amount[0] > 0, amount[0], np.inf), None
+        limit, most = np.where(amount[0] > 0, np.minimum(amount, own)[0], np.inf), None
         quotas = base.quotas if not (periods or base.quotas) else quotas
     placement = open_.transpose(1, 0, 2).reshape(users, steps * servers)
     return Instance(
@@ -92,25 +95,50 @@ def _room(base: Instance, capacity: Floats) -> Bools:
 
 
 def _limits(
-    base: Instance, amount: Floats, runs: Bools, carry: bool, slices: tuple[str, ...]
+    base: Instance, amount: Floats, runs: Bools, slices: tuple[str, ...]
 ) -> tuple[Floats | None, Quotas]:
-    """(T, N, I) limits on servers, and ceilings for wants that several servers share."""
-    steps, users, servers = runs.shape
-    if steps == 1:
+    """(T, N, I) limits on servers, and ceilings for amounts that several servers share."""
+    if len(runs) == 1:
         return None, Quotas()
-    several = carry | (runs.sum(axis=2) > 1)
+    several = runs.sum(axis=2) > 1
     most = np.where(runs & ~several[:, :, None], amount[:, :, None], np.inf)
-    bounds, flavors = [], dict[str, list[str]]()
+    at = np.argwhere(np.isfinite(amount) & several).tolist()
+    return most, _ceilings(base, amount, at, lambda t: (f"at {slices[t]}", [t]), slices)
+
+
+def _waiting(
+    base: Instance, amount: Floats, runs: Bools, slices: tuple[str, ...], others: Quotas
+) -> Quotas:
+    """Ceilings of what was wanted so far, where what is not served may wait, with others."""
     so_far = np.cumsum(amount, axis=0)
-    finite = np.isfinite(so_far if carry else amount) & several & runs.any(axis=2)
-    for t, n in np.argwhere(finite).tolist():
-        first = 0 if carry else t
-        name = f"until {slices[t]}" if carry else f"at {slices[t]}"
-        flavors[name] = [f"{s}@{slices[k]}" for k in range(first, t + 1) for s in base.servers]
+    # of slices until more is wanted, the last says all
+    last = np.vstack([amount[1:] > 0, np.ones((1, len(base.users)), dtype=bool)])
+    ran = np.logical_or.accumulate(runs.any(axis=2), axis=0)
+    at = np.argwhere(np.isfinite(so_far) & last & ran).tolist()
+    found = _ceilings(
+        base, so_far, at, lambda t: (f"until {slices[t]}", list(range(t + 1))), slices
+    )
+    return Quotas(
+        bounds=[*others.bounds, *found.bounds], flavors={**others.flavors, **found.flavors}
+    )
+
+
+def _ceilings(
+    base: Instance,
+    amount: Floats,
+    at: list[list[int]],
+    period: Callable[[int], tuple[str, list[int]]],
+    slices: tuple[str, ...],
+) -> Quotas:
+    """Ceilings of amounts (T, N) of tasks at (t, n), each over the slices of its named period."""
+    bounds, flavors = [], dict[str, list[str]]()
+    for t, n in at:
+        name, of = period(t)
+        if name not in flavors:
+            flavors[name] = [f"{s}@{slices[k]}" for k in of for s in base.servers]
         r, need = _counted(base, n)
-        wanted = so_far[t, n] if carry else amount[t, n]
-        bounds.append(Bound(base.users[n], r, float(wanted * need), name))
-    return most, Quotas(bounds=bounds, flavors=flavors)
+        bounds.append(Bound(base.users[n], r, float(amount[t, n] * need), name))
+    return Quotas(bounds=bounds, flavors=flavors)
 
 
 def _counted(base: Instance, n: int) -> tuple[str, float]:
@@ -141,8 +169,11 @@ def _period(
     if given is None:
         return None
     at = [position(slices, one, f"{place}.slices") for one in given]
+    servers = [f"{server}@{slices[t]}" for t in at for server in base.servers]
     name = "in " + ",".join(slices[t] for t in at)
-    flavors[name] = [f"{server}@{slices[t]}" for t in at for server in base.servers]
+    while flavors.get(name, servers) != servers:  # names of slices may hold commas
+        name += "'"
+    flavors[name] = servers
     return name
 
 

@@ -111,7 +111,8 @@ def horizon(
     hours : (T,) lengths of the slices, > 0, or one number for all.
     budgets : `Budget` and `Promise` records over periods.
     capacity : (T, I, R) capacity of each slice, 0 while a server is away; default the instance's.
-    carry : whether what was wanted but not served may be served in a later slice.
+    carry : whether what was wanted but not served, or is beyond a limit, may be served in a later
+        slice.
     slices : T names; default t1, t2, ...
 
     Raises
@@ -149,6 +150,11 @@ def horizon(
     names = tuple(slices) if slices is not None else tuple(f"t{t + 1}" for t in range(steps))
     if len(names) != steps or len(set(names)) != steps:
         faults.append(Fault("slices", f"{len(set(names))} names", f"{steps}, each once"))
+    rooms = [f"{server}@{name}" for name in names for server in instance.servers]
+    if len(set(rooms)) != len(rooms):
+        twice = next(room for k, room in enumerate(rooms) if room in rooms[:k])
+        wanted = "other names of slices or servers, of which each pair is another"
+        faults.append(Fault("slices", f"the server {twice!r} twice", wanted))
     idle = np.asarray((many <= 0).all(axis=0))
     for user, none in zip(instance.users, idle.tolist(), strict=True):
         if none:
@@ -156,7 +162,8 @@ def horizon(
             faults.append(Fault(f"wants.{user}", "0 in every slice", wanted))
     if faults:
         raise BadInput(faults)
-    many = np.minimum(many, instance.limit)
+    if not carry:  # what is beyond a limit may wait then
+        many = np.minimum(many, instance.limit)
     whole = stretched(instance, many, length, room, names, tuple(budgets), carry)
     return Horizon(instance, names, frozen(length), frozen(many), whole)
 

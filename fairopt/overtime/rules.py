@@ -113,4 +113,4 @@ RULES: dict[str, Rule] = {
 }
 """rule -> what it changes; Karma divides a slice itself (`karma`)"""
 
-__all__ = ["RULES", "Asked", "Change", "Rule"]
+__all__ = ["RULES", "TIED", "Asked", "Change", "Rule"]

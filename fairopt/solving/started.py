@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from fairopt.allocation import Allocation, objective
-from fairopt.formulas.started import before, held
+from fairopt.formulas import families
+from fairopt.formulas.entitled import entitled
+from fairopt.formulas.lowered import lower
+from fairopt.formulas.started import before, held, real_ways
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion
-from fairopt.solving import quotas
+from fairopt.solving import infeasible, quotas
 from fairopt.solving.engines.answer import How
 
 
@@ -19,39 +23,66 @@ def answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Alloc
 
     Raises
     ------
-    UsageError : of another notion, or with what a start is not known beside.
+    UsageError : of another notion, or with what a start is not known beside. Infeasible :
+        guarantees or rules that do not fit, whatever was had.
     """
-    whole, scores = before(instance, score)
+    kind = families.member(notion.plain())
+    if kind["name"] not in quotas.KNOWN:
+        instance.only_plain(notion.name)
+    whole, scores = before(instance, score, kind)
+    # what is asked is told as it was given
+    infeasible.check(instance, lower(instance, score), entitled(instance, score, kind).floor)
     found = quotas.answer(whole, notion, scores, how)
-    size = instance.shape[1]
-    tasks = _beside(found.tasks, scores, held(instance, score))
-    prices: dict[str, Any] = {"prices": None if found.prices is None else found.prices[:size]}
-    if found.limit_on_prices is not None and instance.limit_on is not None:
-        prices["limit_on_prices"] = found.limit_on_prices[:, :size]
     mine = Allocation(
         instance,
         notion,
-        tasks,
-        limit_prices=found.limit_prices,
+        **_tasks(instance, found, scores),
         score=score,
         steps=found.steps,
-        **prices,
+        **_prices(instance, found.__dict__),
+        rounds=None
+        if found.rounds is None
+        else [{**one, "prices": _prices(instance, one["prices"])} for one in found.rounds],
     )
     return mine.with_(**objective.worth(mine))
 
 
-def _beside(tasks: Floats, score: Floats, had: Floats) -> Floats:
-    """Tasks (N, I) where all that was had counts first, with the same shares.
+def _tasks(instance: Instance, found: Allocation, score: Floats) -> dict[str, Any]:
+    """Tasks of an answer where all that was had counts first, with the same shares.
 
     Where a user has room left on the server of what was had, its last tasks elsewhere could as well
-    run there. They have to: its limit does not count what was had, and it could be above it.
-
-    Parameters
-    ----------
-    tasks, score : (N, I + 1), the last column of what was had. had : (N,) in tasks.
+    run there. They have to: its limit does not count what was had, and it could be above it. Beside
+    rules, which may ask for tasks, limits are rules and tasks stay.
     """
-    ours, share = tasks[:, :-1], (tasks * score)[:, :-1].sum(axis=1)
-    room = np.maximum(had - tasks[:, -1], 0.0) * score[:, -1]
-    kept = np.divide(share - room, share, out=np.zeros_like(share), where=share > room)
-    moved: Floats = ours * kept[:, None]
-    return moved
+    by_way = found.tasks if found.way_tasks is None else found.way_tasks
+    ours = by_way[real_ways(instance, found.instance), :-1]
+    if instance.rules is None:
+        had = held(instance, score[:, :-1])
+        share = (found.output * score)[:, :-1].sum(axis=1)
+        room = np.maximum(had - found.output[:, -1], 0.0) * score[:, -1]
+        kept = np.divide(share - room, share, out=np.zeros_like(share), where=share > room)
+        ours = ours * kept[instance.ways.owner][:, None]
+    if instance.modes is None:
+        return {"tasks": ours}
+    return {"tasks": instance.ways.running(ours), "way_tasks": ours}
+
+
+def _prices(instance: Instance, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Prices of the servers there are, by the names that an answer has for them."""
+    size, rules = instance.shape[1], len(instance.rules or ())
+    found = {name: told.get(name) for name in KEPT}
+    for name, last in (("prices", np.s_[:size]), ("limit_on_prices", np.s_[:, :size])):
+        price = told.get(name)
+        found[name] = None if price is None else price[last]
+    if instance.limit_on is None:
+        del found["limit_on_prices"]
+    if instance.rules is not None and told.get("rule_prices") is not None:
+        price = told["rule_prices"]
+        limits = np.zeros(len(instance.users))
+        limits[np.isfinite(instance.limit)] = price[rules:]
+        found |= {"rule_prices": price[:rules], "limit_prices": limits}
+    return {name: price for name, price in found.items() if price is not None}
+
+
+KEPT = ("limit_prices", "bound_prices", "node_prices", "floor_prices")
+"""prices of rows that are the same without what was had"""

@@ -125,9 +125,6 @@ def test_who_does_not_know_it_says_so():
     for notion in (fo.BottleneckMaxFair(), fo.PerServerDRF()):
         with pytest.raises(UsageError, match="start"):
             fo.solve(late(), notion)
-    promised = fo.Quotas(guarantees=[fo.Guarantee("B", "cpu", 1)])
-    with pytest.raises(UsageError, match="guarantees"):
-        fo.solve(late().replace(quotas=promised), fo.MaxMin())
 
 
 def test_a_horizon_counts_what_was_had_before_it():

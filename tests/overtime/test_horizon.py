@@ -92,13 +92,124 @@ def test_a_plan_is_never_better_than_hindsight():
             assert whole.ratio(whole.split(best), best) == pytest.approx(1, abs=1e-6)
 
 
-def test_what_was_not_served_may_wait():
+@pytest.mark.parametrize("notion", [fo.MaxMin(), fo.ProportionalFair(), fo.AlphaFair(2)])
+def test_what_was_not_served_may_wait(notion):
+    """OVERTIME 1: capacity 1, both want 1 in t1 of two: a half each, and 1 each with carry."""
     wants = [[1, 1], [0, 0]]
-    now = fo.solve(fo.horizon(ONE, wants).instance, fo.MaxMin())
-    later = fo.solve(fo.horizon(ONE, wants, carry=True).instance, fo.MaxMin())
+    now = fo.solve(fo.horizon(ONE, wants).instance, notion)
+    later = fo.solve(fo.horizon(ONE, wants, carry=True).instance, notion)
     np.testing.assert_allclose(now.totals, [0.5, 0.5], rtol=1e-9)
     np.testing.assert_allclose(later.totals, [1, 1], rtol=1e-9)
     assert later.certificate.certified
+
+
+def test_what_waits_is_not_served_before_it_is_wanted():
+    """B wants 1 in t2 alone and cannot have it in t1, though that is idle; A's 3 wait for t3."""
+    whole = fo.horizon(ONE, {"A": [0, 3, 0], "B": [0, 1, 0]}, 2.0, carry=True)
+    found = fo.solve(whole.instance, fo.MaxMin())
+    assert found.certificate.certified
+    np.testing.assert_allclose(found.totals, [2, 2], rtol=1e-9)
+    assert found.instance.servers == ("pool@t1", "pool@t2", "pool@t3")
+    assert not found.instance.eligible[:, 0].any()
+
+
+def test_a_limit_holds_while_work_waits():
+    """Two cards; A may run one at once. Of the 3 that it wants in t1, t2 and t3 serve the rest."""
+    base = fo.Instance([[1], [1]], [[2]], users=["A", "B"], limit=[1, np.inf])
+    wants = {"A": [3, 0, 0], "B": [0, 4, 0]}
+    whole = fo.horizon(base, wants, carry=True)
+    found = fo.solve(whole.instance, fo.ProportionalFair())
+    assert found.certificate.certified
+    plan = whole.split(found)[:, :, 0]
+    assert (plan[:, 0] <= 1 + 1e-9).all() and plan.sum() == pytest.approx(5, rel=1e-8)
+    # without carry the two that are beyond the limit are lost
+    lost = fo.solve(fo.horizon(base, wants).instance, fo.ProportionalFair())
+    np.testing.assert_allclose(lost.totals, [1, 2], rtol=1e-8)
+    one = fo.horizon(base, [[3, 4]], 2.0, carry=True)
+    np.testing.assert_allclose(one.instance.limit, [2, 8])
+
+
+def waiting(demand, capacity, wants, weight, limit):
+    """(N,) max-min totals where work waits: a row for what was wanted by each slice."""
+    steps, n = wants.shape
+    fixed = np.full(n, np.nan)
+
+    def best(cost, level):
+        left, right = [], []
+        for t in range(steps):
+            for r in range(demand.shape[1]):
+                row = np.zeros((steps, n))
+                row[t] = demand[:, r]
+                left.append(np.append(row.ravel(), 0))
+                right.append(capacity[t, r])
+            for k in range(n):
+                row = np.zeros((steps, n))
+                row[: t + 1, k] = 1
+                left.append(np.append(row.ravel(), 0))
+                right.append(wants[: t + 1, k].sum())
+        for k in range(n):
+            row = np.zeros((steps, n))
+            row[:, k] = -1
+            left.append(
+                np.append(row.ravel(), weight[k] if level is None and np.isnan(fixed[k]) else 0)
+            )
+            due = fixed[k] if not np.isnan(fixed[k]) else (level or 0) * weight[k]
+            right.append(-(0 if level is None and np.isnan(fixed[k]) else due * (1 - 1e-10)))
+        bounds = [(0, limit[k]) for _ in range(steps) for k in range(n)] + [(0, None)]
+        found = linprog(cost, np.array(left), right, bounds=bounds)
+        assert found.status == 0, found.message
+        return found.x
+
+    while np.isnan(fixed).any():
+        top = best(np.append(np.zeros(steps * n), -1.0), None)[-1]
+        free = np.flatnonzero(np.isnan(fixed))
+        stopped = []
+        for k in free:
+            cost = np.zeros((steps, n))
+            cost[:, k] = -1
+            most = best(np.append(cost.ravel(), 0), top)[:-1].reshape(steps, n)[:, k].sum()
+            if most <= top * weight[k] * (1 + 1e-7) + 1e-9:
+                stopped.append(k)
+        assert stopped
+        fixed[stopped] = top * weight[stopped]
+    return fixed
+
+
+def test_random_horizons_with_carry_beside_programs():
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        n, steps, r = (int(rng.integers(low, high)) for low, high in ((1, 4), (2, 5), (1, 3)))
+        demand = rng.integers(1, 5, (n, r)).astype(float)
+        capacity = rng.integers(2, 9, (steps, r)).astype(float)
+        wants = rng.integers(0, 5, (steps, n)).astype(float)
+        wants[rng.integers(steps)] += 1.0
+        weight = rng.integers(1, 4, n).astype(float)
+        limit = np.where(rng.random(n) < 0.5, rng.integers(1, 3, n), np.inf)
+        base = fo.Instance(demand, capacity[:1], weight=weight, limit=limit)
+        whole = fo.horizon(base, wants, capacity=capacity[:, None, :], carry=True)
+        found = fo.solve(whole.instance, TASKS)
+        assert found.certificate.certified
+        due = waiting(demand, capacity, wants, weight, limit)
+        np.testing.assert_allclose(found.totals, due, rtol=1e-5, atol=1e-7)
+
+
+def test_names_of_slices_may_hold_anything():
+    """A period is told by its slices, not by how their names look together."""
+    base = fo.Instance([[1], [1]], [[4]], users=["A", "B"], resources=["gpu"])
+    budgets = [fo.Budget("A", "gpu", 1, ["a", "b"]), fo.Budget("A", "gpu", 2, ["a,b"])]
+    names = ["a", "b", "a,b"]
+    whole = fo.horizon(base, np.full((3, 2), 4.0), 1.0, budgets, slices=names)
+    found = fo.solve(whole.instance, fo.ProportionalFair())
+    plan = whole.split(found)[:, 0, 0]
+    np.testing.assert_allclose([plan[:2].sum(), plan[2]], [1, 2], rtol=1e-6)
+    for name in ("at t1", "until x", "in y", "@", "what was had"):
+        whole = fo.horizon(
+            base.replace(start=[1, 0]), np.ones((2, 2)), slices=[name, "z"], carry=True
+        )
+        assert fo.solve(whole.instance, fo.MaxMin()).certificate.certified
+    two = fo.Instance([[1]], [[1], [1]], servers=["a", "a@b"])
+    with pytest.raises(BadInput, match="slices.*'a@b@c' twice"):
+        fo.horizon(two, [[1], [1]], slices=["b@c", "c"])
 
 
 def test_promises_that_do_not_fit_are_proved():

@@ -9,7 +9,7 @@ import fairopt as fo
 from fairopt.overtime.rules import kai, rank
 from fairopt.overtime.states import Memory, State, average
 from fairopt.propositions import find
-from fairopt.propositions.over_time.ledgers import asked, first, least_used, part
+from fairopt.propositions.over_time.ledgers import asked, in_turn, least_used, part
 from tests.proposition_rows import rows_of, try_row
 
 # promised more than is held: weights met, and factors that divide
@@ -34,12 +34,23 @@ def test_the_table(row):
 def test_least_used_first_as_measured(half, shares):
     """Weights .6, .3, .1 are met only for long half-lives; with one slice the orbit repeats."""
     w = np.array([0.6, 0.3, 0.1])
-    state, whole, slices = State(np.zeros(3)), np.zeros(3), 20_000
-    for t in range(slices + 20 * half):
-        share = first(rank(state, asked(w)))
-        state = average(state, share, 1.0, Memory(half))
-        whole += share * (t >= 20 * half)
+    slices, burn = 20_000, 20 * half
+    turns = in_turn(w, Memory(half).beta(1.0), slices + burn)
+    whole = np.bincount(turns[burn:], minlength=3)
     np.testing.assert_allclose(whole / slices, shares, atol=2.5e-3)
+
+
+def test_turns_are_those_of_the_rule_and_the_memory():
+    rng = np.random.default_rng(0)
+    for half in (0.7, 1.0, 30.0):
+        for w in (np.ones(4) / 4, rng.dirichlet(np.ones(5)), np.array([0.5, 0.25, 0.25])):
+            state, seen = State(np.zeros(len(w))), []
+            for _ in range(400):
+                place = rank(state, asked(w)).rank
+                seen.append(int(np.argmin(place)))
+                share = np.eye(len(w))[seen[-1]]
+                state = average(state, share, 1.0, Memory(half))
+            assert in_turn(w, Memory(half).beta(1.0), 400).tolist() == seen
 
 
 def test_kai_swings_beyond_its_bound():

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.allocation.check import Check
-from fairopt.instance import Floats, Instance
+from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import MaxMin
 from fairopt.overtime import karma
-from fairopt.overtime.rules import Asked, Change, condor, kai, rank
+from fairopt.overtime.rules import TIED, Asked, Change, condor, kai
 from fairopt.overtime.states import Memory, State, average
 from fairopt.propositions import draws
 from fairopt.propositions.statement import certified, stated
@@ -36,14 +36,6 @@ def part(change: Change) -> Floats:
     first = there & (change.rank == change.rank[there].min())
     weight = np.where(first, change.weight, 0.0)
     return np.asarray(weight / weight.sum())
-
-
-def first(change: Change) -> Floats:
-    """(N,) everything to whoever is first; of several, by name. Ties would be divided by weight,
-    and whoever starts at its weight would stay there."""
-    found = np.zeros(len(change.weight))
-    found[int(np.argmin(np.where(change.out, np.inf, change.rank)))] = 1.0
-    return found
 
 
 def _weights(inst: Instance) -> Floats:
@@ -175,14 +167,30 @@ def least_used(inst: Instance, seed: int, half: float, tolerance: float = 0.02) 
     # weights of one decade at most: lighter users come once in a long while
     w = np.maximum(_weights(inst), 0.05)
     w = w / w.sum()
-    state, memory, whole = State(np.zeros(len(w))), Memory(half), np.zeros(len(w))
     burn = int(10 * half)
-    for t in range(burn + SLICES):
-        share = first(rank(state, asked(w)))
-        state = average(state, share, 1.0, memory)
-        whole += share * (t >= burn)
-    whole /= SLICES
+    turns = in_turn(w, Memory(half).beta(1.0), burn + SLICES)
+    whole = np.bincount(turns[burn:], minlength=len(w)) / SLICES
     return Check.of("share", float(np.abs(whole - w).max()), tolerance, _told(whole))
+
+
+def in_turn(weight: Floats, beta: float, slices: int) -> Ints:
+    """(slices,) who has all in each slice: the first of `rank`, with the averages of `average`, in
+    plain numbers, as most of a trial is spent here.
+
+    Of several who are first, by name: ties would be divided by weight, and whoever starts at its
+    weight would stay there.
+    """
+    w, n = weight.tolist(), len(weight)
+    used, turns = [0.0] * n, np.empty(slices, dtype=np.int64)
+    for t in range(slices):
+        part = [z / v for z, v in zip(used, w, strict=True)]
+        least = min(part)
+        least += TIED * max(least, TIED)
+        last = next(k for k in range(n) if part[k] <= least)
+        used = [beta * z for z in used]
+        used[last] += 1 - beta
+        turns[t] = last
+    return turns
 
 
 @stated(
@@ -274,4 +282,4 @@ def _told(values: Floats) -> str:
     return "(" + ", ".join(f"{x:.4g}" for x in values.tolist()) + ")"
 
 
-__all__ = ["asked", "first", "least_used", "part"]
+__all__ = ["asked", "in_turn", "least_used", "part"]

@@ -14,6 +14,7 @@ import numpy as np
 
 from fairopt.formulas.lowered import LIMIT, Lowered
 from fairopt.instance import Floats, Ints
+from fairopt.solving.engines.path import own
 from fairopt.solving.engines.path.blocks import fits
 from fairopt.solving.engines.path.scaled import standard
 
@@ -59,6 +60,19 @@ class Frame:
         self.size_of: Any = abs(self.a) if signed else self.a
         self.is_task = np.arange(self.columns) < self.tasks
         self.in_blocks = fits(self.users * (1 + self.mixed), self.a)
+        self.own: tuple[own.User, ...] = ()
+        self.common = np.arange(self.count)
+        if not small and not self.in_blocks:
+            self._apart()
+
+    def _apart(self) -> None:
+        """The rows of users alone, where these are most of them."""
+        user = np.full(self.columns, -1)
+        user[: self.tasks] = self.owner
+        lone = own.alone(self.row, user[self.column], self.count)
+        if own.fits(lone):
+            self.own = own.users_of(self.a, self.owner, lone)
+            self.common = np.flatnonzero(lone < 0)
 
     def _limits(self, whole: Any, rhs: Floats) -> None:
         """`limit` (P + F,) of each column, 0 where none; of users the largest and the smallest."""
@@ -113,18 +127,23 @@ class Frame:
     @cached_property
     def gram(self) -> tuple[Any, Ints, Ints]:
         """A sparse map of theta (P + F,) to the entries of A diag(theta) A', and their rows and
-        columns, of the lower triangle: entries of a column in pairs."""
+        columns, of the lower triangle, among `common` rows: entries of a column in pairs."""
         from scipy.sparse import csr_array
 
-        start = np.searchsorted(self.column, np.arange(self.columns))
-        many = np.bincount(self.column, minlength=self.columns)
+        place = np.full(self.count, -1)
+        place[self.common] = np.arange(len(self.common))
+        on = place[self.row] >= 0
+        row, column, value = place[self.row[on]], self.column[on], self.value[on]
+        count = len(self.common)
+        start = np.searchsorted(column, np.arange(self.columns))
+        many = np.bincount(column, minlength=self.columns)
         keys, values, columns = [], [], []
         for i in range(int(many.max(initial=0))):
             has = np.flatnonzero(many > i)
             first = start[has]
             for j in range(i + 1):
-                keys.append(self.row[first + i] * self.count + self.row[first + j])
-                values.append(self.value[first + i] * self.value[first + j])
+                keys.append(row[first + i] * count + row[first + j])
+                values.append(value[first + i] * value[first + j])
                 columns.append(has)
         if not keys:
             empty = np.zeros(0, dtype=np.int64)
@@ -132,7 +151,7 @@ class Frame:
         key, at = np.unique(np.concatenate(keys), return_inverse=True)
         entries = np.concatenate(values), (at, np.concatenate(columns))
         products = csr_array(entries, shape=(len(key), self.columns))
-        return products, *np.divmod(key, max(self.count, 1))
+        return products, *np.divmod(key, max(count, 1))
 
     @cached_property
     def _meeting(self) -> tuple[Ints, Ints, Ints, bool]:

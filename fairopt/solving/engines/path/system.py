@@ -18,6 +18,7 @@ import numpy as np
 from fairopt.instance import Floats, Ints
 from fairopt.solving.engines.path.blocks import Blocks
 from fairopt.solving.engines.path.frame import Frame
+from fairopt.solving.engines.path.own import Own
 
 TINY = 60
 """rows up to which the matrix is inverted"""
@@ -81,6 +82,8 @@ class System:
         products, i, j = frame.gram
         if frame.in_blocks:
             return self._in_blocks(coupled, products @ self.theta, i, j)
+        if frame.own:
+            return self._user_by_user(coupled, products @ self.theta, i, j)
         matrix = np.zeros((count, count), order="F")
         matrix[i, j] = matrix[j, i] = products @ self.theta
         less = coupled.T @ coupled
@@ -107,6 +110,22 @@ class System:
                     lapack.dpotrs(factor, right * scale, lower=1)[0] * scale
                 )
         raise ArithmeticError("not positive definite")
+
+    def _user_by_user(
+        self, coupled: Any, entries: Floats, i: Ints, j: Ints
+    ) -> Callable[[Floats], Floats]:
+        frame, size = self.frame, len(self.frame.common)
+        among = np.zeros((size, size))
+        among[i, j] = among[j, i] = entries
+        held = coupled if isinstance(coupled, np.ndarray) else coupled.toarray()
+        held = held.reshape(-1, frame.users, frame.count)
+        given = frame.own, frame.common, among, self.theta, held, self.rho
+        for shift in SHIFTS[:-1]:
+            try:
+                return Own(*given, shift).solve
+            except ArithmeticError:
+                pass
+        return Own(*given, SHIFTS[-1]).solve
 
     def _in_blocks(
         self, coupled: Any, entries: Floats, i: Ints, j: Ints
