@@ -28,6 +28,7 @@ EXIT_INTERNAL = 1
 EXIT_INTERRUPTED = 130
 DEBUG = "FAIROPT_DEBUG"
 """the environment variable that asks for tracebacks"""
+STDOUT = 1
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 """errors of a stream or disk that accepts no more output"""
 
@@ -94,6 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Entry point of the `fairopt` script: runs the command and exits with its code."""
     if "_FAIROPT_COMPLETE" in os.environ:  # shell completion, which click answers itself
         cli.main(prog_name="fairopt")
+    _results_alone()
     with suppress(ValueError):  # not in the main thread
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # end as tidily as by Ctrl-C
     try:
@@ -116,6 +118,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
             code = EXIT_INTERNAL
     _drain()
     sys.exit(code)
+
+
+def _results_alone() -> None:
+    """Keep stdout for results: what libraries print there past Python goes to stderr."""
+    out = sys.stdout
+    with suppress(OSError, ValueError, AttributeError):  # one of both is closed, or no file
+        if out.fileno() == STDOUT:
+            out.flush()
+            own = os.dup(STDOUT)
+            os.dup2(sys.stderr.fileno(), STDOUT)
+            sys.stdout = open(own, "w", encoding=out.encoding, errors=out.errors)  # noqa: SIM115
 
 
 def _drain() -> None:

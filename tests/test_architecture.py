@@ -18,7 +18,7 @@ TESTS = Path(__file__).parent
 # from the ground up; a module imports those of lower layers, and of its own package, only, early or
 # late
 LAYERS = (
-    ("errors", "threads", "markup", "deprecation", "fast", "upstairs"),
+    ("errors", "threads", "markup", "deprecation", "fast", "upstairs", "highs"),
     ("storage", "memory", "clock"),
     ("arrays",),
     ("instance",),

@@ -473,3 +473,31 @@ def test_debug_shows_the_traceback(monkeypatch):
     monkeypatch.setenv("FAIROPT_DEBUG", "1")
     with pytest.raises(RuntimeError):
         cli.main(["models"])
+
+
+@pytest.mark.parametrize("solver", [(), ("--solver", "highs")])
+def test_stdout_holds_the_result_alone(model: str, solver: tuple[str, ...]) -> None:
+    """Libraries print there past Python: HiGHS a banner as soon as there is a model of it."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "fairopt.cli",
+            "solve",
+            model,
+            "--notion",
+            "max-min",
+            "--json",
+            *solver,
+        ],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["notion"]["name"] == "max-min"
+
+
+def test_our_models_of_highs_print_nothing() -> None:
+    code = "from fairopt.highs import quiet; quiet(mip_max_nodes=3)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("", "")

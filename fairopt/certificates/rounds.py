@@ -48,9 +48,6 @@ from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, Ints, remembered
 
-TIE = 1e-9
-"""what is due may be this part below a limit that stops it"""
-
 
 @dataclass(frozen=True)
 class Proof:
@@ -298,4 +295,4 @@ def _to_limit(ruled: Ruled, due: Floats) -> Floats:
     """(N,) the most by which the limit lets each rise above what it is due; 0 within rounding."""
     with np.errstate(divide="ignore", invalid="ignore"):
         room = np.where(due > 0, np.maximum(ruled.most / due - 1.0, 0.0), np.inf)
-    return np.where(room <= TIE, 0.0, room)
+    return np.where(room <= ROUNDING, 0.0, room)

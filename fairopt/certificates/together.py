@@ -140,7 +140,8 @@ class Targets:
         up, down = (
             np.where(done, each, wait) for each, wait in zip((up, down), self._waits, strict=True)
         )
-        self._shift = Shift(self._reached[k], up, down, self._sums)
+        last = self._reached[k - 1].start.due if k else None
+        self._shift = Shift(self._reached[k], up, down, self._sums, last)
         self.along = self._shift.along()
         self.above = np.where(done, 0.0, self._shift.above())
         self.more = np.maximum(self.more, self.above)
@@ -158,7 +159,7 @@ class Targets:
         moves = mine & (self.along > 0)
         with np.errstate(invalid="ignore"):
             high = (up + self._shift.below(0.0))[moves] / self.along[moves]
-        high = float(high.min()) if moves.any() else 0.0
+        high = float(high.max()) if moves.any() else 0.0
         self._waits = np.array([self._shift.above(high), low])
         return low
 

@@ -18,6 +18,7 @@ from fairopt.files.answers import LARGEST
 if TYPE_CHECKING:
     from fairopt.allocation import Allocation
     from fairopt.instance import Instance
+    from fairopt.instance.quotas import Mode
 
 NODE = "node/"
 PLAN = '"fairopt/plan/v1"'
@@ -40,10 +41,14 @@ class Asked:
     ----------
     model : its case is the notion of the plan, or that of the file.
     nodes : the row of every node with a name of its own.
+    held : rows of what runs where, as an audit takes them; None of a model.
+    out : tasks that run where nothing of `model` is: on nodes out of service, or of no user.
     """
 
     model: Model
     nodes: Mapping[str, str] = field(default_factory=dict)
+    held: tuple[Mapping[str, Any], ...] | None = None
+    out: int = 0
 
     def without(self, dropped: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(settings, names to drop) of what is dropped; `node/NAME` is one machine of its row.
@@ -182,7 +187,23 @@ def asked(path: str) -> Asked:
 
     found = cluster_options.problem((path,), PLAIN)
     nodes = {name: row.name for row in found.shapes for name, count in row.members if count == 1}
-    return Asked(models.model(found, path), nodes)
+    names, servers = found.instance.users, found.instance.servers
+    at = [(names[n], servers[i], found.held[n, i]) for n, i in np.argwhere(found.held)]
+    held = _held(found.instance, at)
+    stuck = sum(sum(work.held.values()) for _, work, _ in found.stuck)
+    return Asked(models.model(found, path), nodes, held, int(found.held_out.sum()) + stuck)
+
+
+def _held(instance: Instance, at: Sequence[tuple[str, str, int]]) -> tuple[Mapping[str, Any], ...]:
+    """Rows of (user, server, tasks), each with the mode that the user has there."""
+    modes: Mapping[str, Sequence[Mode]] = instance.modes or {}
+    rows = []
+    for user, server, tasks in at:
+        own = modes.get(user, ())
+        here = [one.name for one in own if one.servers is None or server in one.servers]
+        row = {"user": user, "server": server, "tasks": float(tasks)}
+        rows.append({**row, "mode": (here or [own[0].name])[0]} if own else row)
+    return tuple(rows)
 
 
 def of_plan(data: Mapping[str, Any], path: str) -> Asked:
@@ -190,7 +211,13 @@ def of_plan(data: Mapping[str, Any], path: str) -> Asked:
     found = answer_of(data, path)
     case = Case("notion", found.notion["name"], dict(found.notion.get("parameters", {})))
     nodes = {name: row["shape"] for row in data["shapes"] for name in row["nodes"]}
-    return Asked(Model(found.instance, (case,), title=path), nodes)
+    own, at, out = set(found.instance.users), [], 0
+    for row in data["workloads"]:
+        known = row["workload"] in own
+        out += row["held_out"] if known else row["held"]
+        at += [(row["workload"], *each) for each in row["held_on"].items() if known]
+    model = Model(found.instance, (case,), title=path)
+    return Asked(model, nodes, _held(found.instance, at), int(out))
 
 
 def planned(path: str) -> Mapping[str, Any]:

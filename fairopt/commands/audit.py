@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from fairopt import files, storage
-from fairopt.commands import notion_options, output, progress
+from fairopt import storage
+from fairopt.commands import asked, notion_options, output, progress
 
 
 @click.command("audit", context_settings={"max_content_width": 100})
@@ -41,16 +41,24 @@ def command(
     from fairopt.files.held import held_of, read_held
     from fairopt.report.audit_text import audit_text
 
-    problem = files.read(model)
+    found_in = asked.asked(model)
+    problem = found_in.model
     given = {key: value for key, value in parameters.items() if value is not None}
     own = [k for k, c in enumerate(problem.cases, 1) if c.held and case in (None, k)]
-    if held is None and not own:
+    runs = found_in.held
+    if held is None and runs is None and not own:
         raise UsageError("held: found none; wanted a table of user, server, tasks after MODEL")
-    if held is None and notion is None and not given:
+    if held is None and runs is None and notion is None and not given:
         case = own[0]
     wanted = notion_options.chosen(problem, notion, case, given)
     if held is not None:
         today = read_held(held, problem.instance)
+    elif runs is not None:
+        today = held_of(list(runs), problem.instance)
+        if found_in.out:
+            output.remark(
+                f"{found_in.out} tasks run on nodes out of service, or have no place: left out"
+            )
     else:
         today = held_of(problem.cases[own[0] - 1].held, problem.instance)
     with progress.shown("could hold") as told:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from fairopt.allocation.check import REFUTED
 from fairopt.auditing import Audit, Team
 from fairopt.auditing.between import Change, Differences
 from fairopt.report.tables import aligned
@@ -96,10 +97,16 @@ def _row(team: Team) -> list[str]:
         clipped(team.user),
         number(team.held),
         number(team.due),
-        f"{team.due - team.held + 0.0:+.6g}",
+        f"{_apart(team):+.6g}",
         could + mark,
         number(team.short),
     ]
+
+
+def _apart(team: Team) -> float:
+    """What a team is due beyond what it holds; 0 within rounding."""
+    found = team.due - team.held
+    return found if abs(found) > 1e-12 * team.due else 0.0
 
 
 def _lacks(team: Team) -> bool:
@@ -127,12 +134,15 @@ def _closing(found: Audit) -> str:
     if found.judged.certified:
         lines.append("today's division is the fair one: certified")
     elif math.isfinite(found.judged.gap):
+        far = found.judged.residual
+        worst = f"residual of the worst user {100 * far:.3g} %"
         lines.append(
             f"today's division is not the fair one: gap {100 * found.judged.gap:.3g} %, "
-            f"residual of the worst user {100 * found.judged.residual:.3g} %"
+            + (worst if math.isfinite(far) else "no bound is proved of the worst user")
         )
     else:
-        lines.append(f"today's division is {found.judged.verdict}: no bound is proved")
+        known = "not the fair one" if found.judged.verdict == REFUTED else found.judged.verdict
+        lines.append(f"today's division is {known}: no bound of how far it is")
     certificate = found.answer.certificate
     assert certificate is not None
     lines.append(

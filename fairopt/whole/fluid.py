@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.highs import quiet
 from fairopt.instance import Floats
 from fairopt.whole.machines import Row
-from fairopt.whole.patterns import quiet
 from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Problem
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.highs import quiet
 from fairopt.whole.master import Clock, Pool
-from fairopt.whole.patterns import quiet
 from fairopt.whole.proof.claims import Row
 from fairopt.whole.proof.placement import Placement
 

@@ -17,8 +17,9 @@ from time import monotonic
 
 import numpy as np
 
+from fairopt.highs import quiet
 from fairopt.instance import Floats
-from fairopt.whole.patterns import SHORT, Sack, quiet, sacks
+from fairopt.whole.patterns import SHORT, Sack, sacks
 from fairopt.whole.proof.certificate import Prices
 from fairopt.whole.proof.problem import Problem, Tasks
 

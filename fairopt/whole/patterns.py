@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.highs import quiet
 from fairopt.whole.proof.problem import NodeClass, Problem, Tasks
 from fairopt.whole.proof.search import Item, TooLong, most, root_bound
 
@@ -23,16 +24,6 @@ _BRANCHES = 8
 """branches looked at for each pattern near the best that may be added"""
 _FIGURES = 10**4
 """weights are whole numbers with about so many steps on a full node"""
-
-
-def quiet(**options: Any) -> Any:
-    """A HiGHS model without output, on one thread."""
-    import highspy
-
-    model = highspy.Highs()
-    for key, value in {"output_flag": False, "threads": 1, **options}.items():
-        model.setOptionValue(key, value)
-    return model
 
 
 class Sack:

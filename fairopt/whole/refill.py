@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from fairopt.highs import quiet
 from fairopt.whole.integer import Limits
 from fairopt.whole.master import Clock, Pool
-from fairopt.whole.patterns import quiet
 from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Problem, Tasks
 from fairopt.whole.proof.staying import Staying, by_kind

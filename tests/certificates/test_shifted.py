@@ -11,6 +11,7 @@ import fairopt as fo
 from fairopt.certificates import rounds
 from fairopt.certificates.ruled.shifted import Reached, Shift
 from fairopt.formulas.targets import Point, Tree
+from tests.oracles import draws, nested
 
 SUM = fo.MaxMin("tasks", measure="sum")
 
@@ -122,3 +123,80 @@ def test_targets_of_spoiled_trees_lie_within_the_bounds(dominant: bool) -> None:
             assert (-off <= below * (1 + 1e-3) + 1e-11).all(), seed
             tight += bool((np.abs(off) > 0.5 * np.maximum(above, below)).any() and off.any())
     assert tight > 30
+
+
+def test_who_goes_on_after_a_full_resource_jumps_and_is_proved() -> None:
+    """a and b fill the GPUs, so their group is as large as it may be: c, on CPUs, goes on by a jump
+    and takes what d leaves."""
+    inst = fo.Instance(
+        [[1, 0], [1, 0], [0, 1], [0, 1]],
+        [[8, 100]],
+        limit=[np.inf, np.inf, np.inf, 30],
+        users=list("abcd"),
+        quotas=fo.Quotas(
+            [fo.Group("ml"), fo.Group("web")], dict(zip("abcd", ["ml"] * 3 + ["web"], strict=True))
+        ),
+    )
+    answer = fo.solve(inst, fo.MaxMin())
+    assert answer.certificate.certified
+    assert answer.rounds is not None and answer.rounds[-1]["jump"] > 0
+    np.testing.assert_allclose(answer.tasks[:, 0], [4, 4, 70, 30], rtol=1e-12)
+
+
+@pytest.mark.parametrize("big, part", [(10**5, 9e-10), (10**4, 1e-9), (10**5, 5e-9)])
+def test_a_limit_that_is_nearly_reached_is_counted(big: int, part: float) -> None:
+    """a stops a billionth below its limit; of b, whose group counts a `big` times, that is much."""
+    t = 1 + 1.5 / big
+    inst = fo.Instance(
+        [[0, 1], [1, 0], [1, 0]],
+        [[2 * t - 1, 10]],
+        weight=[big, 1, 1],
+        limit=[1, np.inf, np.inf],
+        users=list("abc"),
+        quotas=fo.Quotas([fo.Group("g")], {"a": "g", "b": "g"}),
+    )
+    right = fo.solve(inst, SUM)
+    lower = fo.solve(inst.replace(limit=[1 - part, np.inf, np.inf]), SUM)
+    wrong = fo.Allocation(inst, SUM, lower.tasks, score=right.score, rounds=lower.rounds)
+    off = np.abs(np.log(wrong.shares / right.shares)).max()
+    verdict = fo.certify(wrong)
+    assert off > 3e-6 and not verdict.certified
+    assert off <= verdict.residual
+
+
+@pytest.mark.parametrize("seeds", [range(12), range(12, 24)])
+def test_jumps_of_spoiled_answers_lie_within_the_bounds(seeds: range) -> None:
+    """Answers of clusters a part smaller are told of the cluster itself: what each is off, of the
+    answer in fractions, is within what is proved."""
+    jumps = known = 0
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        inst, above = draws.jumping(rng), bool(rng.random() < 0.3)
+        notion = fo.MaxMin("drf", measure="dominant", over="above" if above else "floor")
+        try:
+            exact = nested.answer(inst, notion, criterion="drf", measure="dominant", above=above)
+        except AssertionError as fault:
+            assert "infeasible" in str(fault)
+            continue
+        jump = any(0 < each["jump"] < 1 and each["t"] > 0 for each in exact.rounds)
+        jumps += jump
+        assert fo.solve(inst, notion).certificate.certified, seed
+        for _ in range(4):
+            size = 10.0 ** -rng.uniform(3, 10)
+            less = 1 - size * (rng.random(inst.capacity.shape) < 0.4)
+            limit = inst.limit * (1 - size * (rng.random(len(inst.limit)) < 0.5))
+            try:
+                other = fo.solve(inst.replace(capacity=inst.capacity * less, limit=limit), notion)
+            except fo.Infeasible:
+                continue
+            spoiled = fo.Allocation(
+                inst, notion, other.tasks, score=exact.score, rounds=other.rounds
+            )
+            verdict = fo.certify(spoiled)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                off = np.abs(np.log(spoiled.shares / exact.shares))
+            off = float(np.where(spoiled.shares == exact.shares, 0.0, off).max())
+            assert off <= 1e-6 or not verdict.certified, seed
+            assert off <= verdict.residual * (1 + 1e-6) + 1e-13, seed
+            known += jump and bool(np.isfinite(verdict.residual))
+    assert jumps > 2 and known > 8

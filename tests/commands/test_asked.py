@@ -42,6 +42,57 @@ def test_diff_of_plans_is_what_their_dues_say(capsys, made):
         assert own["before"] == before[own["user"]] and own["after"] == after[own["user"]]
 
 
+def running() -> dict[str, int]:
+    """Tasks of each workload on nodes in service, counted from the objects by hand."""
+    items = json.loads(Path(CLUSTER).read_text())["items"]
+    out = set()
+    for item in items:
+        if item["kind"] == "Node":
+            ready = {c["type"]: c["status"] for c in item["status"]["conditions"]}.get("Ready")
+            if item["spec"].get("unschedulable") or ready != "True":
+                out.add(item["metadata"]["name"])
+    found: dict[str, int] = {}
+    for item in items:
+        node = item["spec"].get("nodeName") if item["kind"] == "Pod" else None
+        if not node or node in out or item["status"]["phase"] in ("Succeeded", "Failed"):
+            continue
+        meta = item["metadata"]
+        owner = next((o["name"] for o in meta.get("ownerReferences", ())), meta["name"])
+        owner = owner.removesuffix(f"-{meta.get('labels', {}).get('pod-template-hash')}")
+        name = f"{meta['namespace']}/{owner}"
+        found[name] = found.get(name, 0) + 1
+    return found
+
+
+@pytest.mark.parametrize("of", ["plan", "cluster"])
+def test_audit_of_a_plan_and_of_a_cluster_is_of_what_runs_there(capsys, made, of):
+    path, pods = (made[0] if of == "plan" else CLUSTER), running()
+    found = told(capsys, "audit", path)
+    assert found["due"]["verdict"] == "certified"
+    assert {row["user"]: row["due"] for row in found["teams"]}.items() <= due(made[0]).items()
+    assert sum(row["held"] for row in found["teams"]) > 20
+    for row in found["teams"]:
+        assert row["held"] == pods.get(row["user"], 0)
+        assert row["could_hold"] is None or row["could_hold"] >= row["held"] * (1 - 1e-9)
+
+
+def test_audit_counts_cards_by_their_kind(capsys, tmp_path):
+    """A task on a T4 gets .4 done: what is held is told by mode, in output."""
+    path = str(tmp_path / "plan.json")
+    kinds = "nvidia.com/gpu.product=A100:1,T4:.4"
+    assert run(["plan", CLUSTER, "--gpu-kind", kinds, "-o", path]) == 0
+    capsys.readouterr()
+    assert run(["audit", path, "--json"]) == 0
+    shown = capsys.readouterr()
+    held = {row["user"]: row["held"] for row in json.loads(shown.out)["teams"]}
+    rows = json.loads(Path(path).read_text())["workloads"]
+    train = next(row for row in rows if row["workload"] == "ml/train")
+    assert train["held_on"]["t4"]
+    wanted = sum(k * (0.4 if shape == "t4" else 1.0) for shape, k in train["held_on"].items())
+    np.testing.assert_allclose(held["ml/train"], wanted, rtol=1e-12)
+    assert "3 tasks run on nodes out of service" in shown.err
+
+
 @pytest.mark.parametrize("of", ["plan", "cluster"])
 def test_what_if_asks_a_plan_and_a_cluster_alike(capsys, made, of):
     """A node less by name is the row with one machine less, from the objects themselves."""

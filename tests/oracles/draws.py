@@ -145,6 +145,44 @@ def _pool(rng, users, capacity, groups, kind="") -> fo.Instance:
     )
 
 
+def jumping(rng: np.random.Generator) -> fo.Instance:
+    """A group in which some fill the GPUs and others, on CPUs, go on: their targets jump then."""
+    few, more, out = int(rng.integers(2, 4)), int(rng.integers(1, 3)), int(rng.integers(1, 3))
+    users, inside, servers = few + more + out, few + more, int(rng.integers(1, 3))
+    demand = np.zeros((users, 2))
+    demand[:few, 0] = rng.integers(1, 4, few)
+    demand[:few, 1] = rng.random(few) < 0.2
+    demand[few:, 1] = rng.integers(1, 4, more + out)
+    capacity = np.stack([rng.integers(4, 16, servers), rng.integers(20, 90, servers)], axis=1)
+    limit = np.full(users, np.inf)
+    limit[inside:] = rng.integers(3, 15, out)
+    limit[:inside] = np.where(rng.random(inside) < 0.3, rng.integers(1, 6, inside), np.inf)
+    placement = rng.random((users, servers)) < 0.8
+    placement[np.arange(users), rng.integers(0, servers, users)] = True
+    names = [f"u{k}" for k in range(users)]
+    groups = [fo.Group("g0", None, float(rng.integers(1, 4)))]
+    member = dict.fromkeys(names[:inside], "g0")
+    if rng.random() < 0.5:
+        groups.append(fo.Group("g1", "g0", float(rng.integers(1, 4))))
+        member.update({k: "g1" for k in names[:inside] if rng.random() < 0.5})
+    promised = [
+        fo.Guarantee(user, resource, float(rng.integers(0, 3)))
+        for user in names
+        for resource in ("gpu", "cpu")
+        if rng.random() < 0.03
+    ]
+    return fo.Instance(
+        demand,
+        capacity,
+        placement,
+        rng.choice([1, 1, 2, 3], users),
+        limit,
+        users=names,
+        resources=["gpu", "cpu"],
+        quotas=fo.Quotas(groups, member, promised),
+    )
+
+
 def how(rng, inst) -> dict:
     """A criterion, a measure and an `over`, as the oracle takes them."""
     criterion = str(rng.choice(["tasks", "drf"]))

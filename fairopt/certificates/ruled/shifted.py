@@ -54,9 +54,12 @@ class Shift:
     ----------
     reached : where the round stopped. up, down : (N,) errors, as parts of what each is due in all:
         of those stopped before, and of others those of what they were due in the last round.
+    last : (N,) what each was due in the last round; None in the first.
     """
 
-    def __init__(self, reached: Reached, up: Floats, down: Floats, sums: Sums) -> None:
+    def __init__(
+        self, reached: Reached, up: Floats, down: Floats, sums: Sums, last: Floats | None = None
+    ) -> None:
         jump = reached.jump
         points = [reached.start] if jump is None else [jump.start, jump.end]
         part = 0.0 if jump is None else reached.part
@@ -64,14 +67,17 @@ class Shift:
         self._dues = [point.due for point in points]
         due = sum(p * d for p, d in zip(self._parts, self._dues, strict=True))
         whole = np.asarray(due + reached.base, dtype=np.float64)
-        self._whole = np.where(whole > 0, whole, 1.0)
+        self._whole, self._base = np.where(whole > 0, whole, 1.0), reached.base
         less = down * whole
         jumps = np.zeros(len(whole), dtype=bool)
         self.moves, self._line = np.zeros_like(jumps), np.zeros(len(whole))
+        self._rests = np.zeros_like(jumps)
         if jump is not None:
             self._line = np.maximum(self._dues[1] - self._dues[0], 0.0) / self._whole
             jumps = self._line > 0
             self.moves = jumps
+            # who did not move since the last round begins to jump with the errors of that
+            self._rests = jumps & (True if last is None else self._dues[0] == last)
         self._at = [_Groups(p, jumps, j == 1) for j, p in enumerate(points)]
         self._with = [one.errors(up, whole, less, sums) for one in self._at]
         if jump is None:
@@ -94,7 +100,7 @@ class Shift:
         line = len(self._at) > 1
         root = self._wide + (0.0 if line else more)
         rises = [one.rise(each, root) for one, each in zip(self._at, self._with, strict=True)]
-        return np.where(self._idle, self._up, self._mix(rises) + self._on_line(more))
+        return np.where(self._idle, self._up, self._mix(rises, self._up) + self._along(more))
 
     def below(self, less: float) -> Floats:
         """(N,) how much less each may be due, when the level is a part `less` lower."""
@@ -102,17 +108,24 @@ class Shift:
         root = self._wide + (0.0 if line or self._landed else less)
         land = less if self._landed else 0.0
         falls = [one.fall(each, root, land) for one, each in zip(self._at, self._with, strict=True)]
-        found = np.where(self._idle, self._down, self._mix(falls) + self._on_line(less))
-        return np.minimum(found, 1.0)
+        falls[0] = np.where(self.moves & (self._line > 0), 1.0, falls[0])  # moved: not known
+        found = self._mix(falls, self._down) + self._along(less)
+        return np.minimum(np.where(self._idle, self._down, found), 1.0)
 
-    def _on_line(self, part: float) -> Floats:
-        """(N,) the part by which each moves along the line of a jump, if the level does by one."""
+    def _along(self, level: float) -> Floats:
+        """(N,) what each loses or gains along the line of a jump, when it ends that part of the
+        line sooner or later."""
         with np.errstate(invalid="ignore"):
-            return np.where(self._line > 0, self._line * part, 0.0)
+            return np.where(self._line > 0, self._line * level, 0.0)
 
-    def _mix(self, parts: list[Floats]) -> Floats:
+    def _mix(self, parts: list[Floats], begun: Floats) -> Floats:
+        """(N,) errors along the line of a jump, of those at its ends; `begun` are those of who
+        rested before it."""
         found = np.zeros_like(self._whole)
-        for p, d, each in zip(self._parts, self._dues, parts, strict=True):
+        for j, (p, d, each) in enumerate(zip(self._parts, self._dues, parts, strict=True)):
+            if not j:
+                each = np.where(self._rests, begun, each)
+                d = np.where(self._rests, d + self._base, d)
             some = (d > 0) & (each > 0)
             found += np.where(some, p * d * np.where(some, each, 0.0), 0.0) if p > 0 else 0.0
         return found / self._whole

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.errors import SolverFailure
+from fairopt.highs import quiet
 from fairopt.instance import Bools, Floats, Ints
 
 TIGHT = 1e-10
@@ -164,17 +165,13 @@ def _model(
     lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
     lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
     lp.a_matrix_.value_ = matrix.data
-    model = highspy.Highs()
-    for name, value in {
-        "output_flag": False,
-        "threads": 1,
-        "small_matrix_value": 1e-12,
-        "presolve": "off",
+    model = quiet(
+        small_matrix_value=1e-12,
+        presolve="off",
         # what is perturbed takes pivots to put right; if the method stalls without, it is
-        "dual_simplex_cost_perturbation_multiplier": 0.0,
-        "primal_feasibility_tolerance": TIGHT,
-    }.items():
-        model.setOptionValue(name, value)
+        dual_simplex_cost_perturbation_multiplier=0.0,
+        primal_feasibility_tolerance=TIGHT,
+    )
     model.passModel(lp)
     basis = highspy.HighsBasis()
     status = highspy.HighsBasisStatus

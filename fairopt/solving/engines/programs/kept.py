@@ -29,6 +29,7 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.errors import SolverFailure
+from fairopt.highs import quiet
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.solving.engines import units
 from fairopt.solving.engines.point import Point, Question
@@ -188,11 +189,8 @@ class _Model:
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_, lp.a_matrix_.index_ = matrix.indptr, matrix.indices
         lp.a_matrix_.value_ = matrix.data
-        self.highs = highspy.Highs()
         self.most = max(PIVOTS, users + rows)
         options: dict[str, Any] = {
-            "output_flag": False,
-            "threads": 1,
             "small_matrix_value": 1e-12,
             # primal: the last point stays feasible from level to level, its prices do not; and
             # the first level has one vertex after another at t = 0 by the dual method
@@ -202,8 +200,7 @@ class _Model:
             "primal_feasibility_tolerance": TIGHT,
             "dual_feasibility_tolerance": TIGHT,
         }
-        for name, value in options.items():
-            self.highs.setOptionValue(name, value)
+        self.highs = quiet(**options)
         self.highs.passModel(lp)
         self.optimal = highspy.HighsModelStatus.kOptimal
         self.limit = highspy.HighsModelStatus.kIterationLimit

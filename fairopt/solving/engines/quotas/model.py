@@ -14,6 +14,7 @@ import numpy as np
 
 from fairopt.errors import SolverFailure
 from fairopt.formulas.lowered import PLACE, Lowered
+from fairopt.highs import quiet
 from fairopt.instance import Floats
 from fairopt.solving.engines.path import level
 
@@ -94,10 +95,7 @@ class Model:
         lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lp.a_matrix_.start_ = np.append(whole.indptr, whole.indptr[-1])
         lp.a_matrix_.index_, lp.a_matrix_.value_ = whole.indices, whole.data
-        self.highs = highspy.Highs()
         options: dict[str, Any] = {
-            "output_flag": False,
-            "threads": 1,
             "small_matrix_value": 1e-12,
             # primal: the last point stays feasible when targets change, its prices do not
             # (but where columns have bounds the dual simplex is ten times as fast)
@@ -108,8 +106,7 @@ class Model:
         if len(self.alone):  # so fine that it might turn in circles
             self.most = ROUNDS * (self.t + len(self.shared))
             options["simplex_iteration_limit"] = self.most
-        for name, value in options.items():
-            self.highs.setOptionValue(name, value)
+        self.highs = quiet(**options)
         self.highs.passModel(lp)
         self.slope, self.offset = np.zeros(users), np.zeros(users)
         # rows of many users: simplex goes a long way and ends with coarse prices
