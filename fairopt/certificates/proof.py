@@ -13,7 +13,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import even
-from fairopt.certificates.bound import ROUND, Proved, nothing
+from fairopt.certificates.bound import ROUND, Place, Proved, nothing
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.duality import bill, equal_rise, pulled_gap, rise_to
 from fairopt.certificates.duality import gap as duality_gap
@@ -246,10 +246,13 @@ def nearer(alloc: Allocation) -> dict[str, Floats] | None:
     """Tasks and prices of the point near the answer from which it was judged, as fields of an
     allocation; None if the search found none. The one door through which the solver may ask."""
     found = proof(alloc)
-    place, question, inst = found.found.place, found.question, alloc.instance
-    if place is None:
-        return None
-    columns = question.columns
+    place = found.found.place
+    return None if place is None else at_place(found.question, place, alloc)
+
+
+def at_place(question: Question, place: Place, alloc: Allocation) -> dict[str, Floats] | None:
+    """Tasks and prices of a place as fields of an allocation."""
+    inst, columns = alloc.instance, question.columns
     mine = place.columns < columns.count
     held, amount = place.columns[mine], place.amount[0][mine]
     owner = columns.owner(held)
@@ -280,6 +283,7 @@ def nearer(alloc: Allocation) -> dict[str, Floats] | None:
 __all__ = [
     "SURE",
     "Proof",
+    "at_place",
     "ends_by_prices",
     "gap_by_prices",
     "log_scale",

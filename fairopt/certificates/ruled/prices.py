@@ -7,7 +7,8 @@ tried with all of them, and without those that are a tiny part of the money; any
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -67,6 +68,19 @@ def told(alloc: Allocation) -> Prices:
     )
     nothing = none(alloc.instance)
     return Prices(*[a if a is not None else b for a, b in zip(own, nothing, strict=True)])
+
+
+def of_round(inst: Instance, told: Mapping[str, Any]) -> Prices:
+    """The prices that a round tells, 0 for those it does not."""
+    nothing = none(inst)
+    return Prices(
+        told.get("prices", nothing.capacity),
+        told.get("limit_prices", nothing.limits),
+        told.get("bound_prices", nothing.bounds),
+        told.get("node_prices", nothing.nodes),
+        of_rules(inst, told.get("rule_prices")),
+        told.get("limit_on_prices", nothing.places),
+    )
 
 
 def of_rules(inst: Instance, told: Floats | None) -> Floats:

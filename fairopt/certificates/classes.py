@@ -1,0 +1,299 @@
+r"""The proof of an alpha-fair answer with several priority classes: one question for each class.
+
+Classes are served in order. In the question of a class those served before hold what they are
+proved to be due at least, L_m, and those after what they are guaranteed; the class alone counts. It
+has more room than there is, by no more than those before may be due beyond L_m, and what that may
+change is added to what is open (`yielded`). So an answer is compared with the division in which
+every class before has exactly what it is due, not with what the answer happens to give it.
+
+Who could have nothing, since those before take all that it could use, is proved to be so by their
+prices, and left out. (docs/maths/prices.md, "Classes".)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.certificates import parts
+from fairopt.certificates.bound import Proved
+from fairopt.certificates.bound import ends as width
+from fairopt.certificates.given import Given, given
+from fairopt.certificates.guessed import NO_PRICES
+from fairopt.certificates.proof import Proof, at_place, ends
+from fairopt.certificates.question import NOBODY, Question, kind_of, of_terms
+from fairopt.certificates.ruled import feasible
+from fairopt.certificates.ruled.answer import Ruled
+from fairopt.certificates.ruled.prices import of_round
+from fairopt.certificates.search import Found
+from fairopt.certificates.told import logs, off, told
+from fairopt.certificates.yielded import yielded
+from fairopt.formulas.entitled import Entitled, entitled
+from fairopt.instance import Bools, Floats, remembered
+
+BELOW = 2.0**-46
+"""part by which those served before hold less than they are proved to be due, so that full rows
+have room for the rounding of what they hold"""
+NOTHING = 1e-12
+"""part of its floor by which one who holds it might rise, and still counts as stopped"""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The question of one class, and what is proved.
+
+    Parameters
+    ----------
+    rank : the class. active : (N,) of it, who can have more than its floor. alloc : the answer as
+        this question has it. question : of all users; `part` without those who hold nothing.
+    """
+
+    rank: int
+    active: Bools
+    alloc: Allocation
+    question: Question
+    part: parts.Part
+    proof: Proof
+
+    def nearer(self) -> dict[str, Floats] | None:
+        """Tasks and prices of the point from which the class was judged, as fields of an
+        allocation; None if there is none."""
+        place = self.proof.found.place
+        if place is None:
+            return None
+        value = np.zeros((len(place.value), self.question.users))
+        value[:, self.part.users] = place.value
+        whole = replace(place, columns=self.part.whole(place.columns), value=value)
+        return at_place(self.question, whole, self.alloc)
+
+
+@dataclass(frozen=True)
+class Classes:
+    """What is proved of all classes: off, surely (N,) as of a `Proof`; low, high (N,) the ends of
+    what each is due. gap : the largest of a class. stages : in order."""
+
+    off: Floats
+    surely: Floats
+    low: Floats
+    high: Floats
+    gap: float
+    stages: tuple[Stage, ...]
+
+    @property
+    def question(self) -> Question:
+        """Of the last class."""
+        return self.stages[-1].question
+
+    def ends(self) -> tuple[Floats, Floats]:
+        """(N,) the lowest and the highest share of each user that is due."""
+        return self.low, self.high
+
+
+def several(alloc: Allocation) -> bool:
+    """Whether an alpha-fair answer has more than one class."""
+    if alloc.instance.quotas is None:
+        return False
+    asked = entitled(alloc.instance, alloc.score, kind_of(alloc))
+    return len(np.unique(asked.rank)) > 1
+
+
+def unasked(alloc: Allocation) -> str:
+    """Why classes have no one answer here; empty if they have."""
+    if not float(kind_of(alloc)["parameters"]["alpha"]):
+        return "alpha 0 with several priority classes: what the first class holds is not unique"
+    if not all(row.packing for row in alloc.instance.own_rows):
+        return "several priority classes beside rules that ask for tasks"
+    return ""
+
+
+def proved(alloc: Allocation, most: int | None = None) -> Classes:
+    """What is proved of an answer, kept with it.
+
+    Parameters
+    ----------
+    most : the last class that is looked at; default all.
+    """
+
+    def prove() -> Classes:
+        with np.errstate(all="ignore"):
+            return _Walk(alloc).classes(most)
+
+    found: Classes = remembered(alloc, f"_classes {most}", prove)
+    return found
+
+
+class _Walk:
+    """From class to class. Shares are counted in the units of the question.
+
+    least : (N,) what each holds at least, whatever is done: of those before L, of others their
+    floors. error : (N,) how much more those before may be due, a part of L. wide : (M,) rows that
+    stop those before.
+    """
+
+    def __init__(self, alloc: Allocation) -> None:
+        self.alloc = alloc
+        self.asked: Entitled = entitled(alloc.instance, alloc.score, kind_of(alloc))
+        self.question = of_terms(alloc, replace(self.asked, added=False))
+        self.share = given(alloc, self.question).share
+        users = len(self.share)
+        self.least = self.asked.floor / self.question.share_unit
+        self.error = np.zeros(users)
+        self.wide = np.zeros(len(self.question.rhs), dtype=bool)
+        self.done = np.zeros(users, dtype=bool)
+        self.off, self.surely = np.full(users, np.inf), np.zeros(users)
+        self.low, self.high = np.zeros(users), np.full(users, np.inf)
+
+    def classes(self, most: int | None) -> Classes:
+        stages, gap = [], 0.0
+        for rank in np.unique(self.asked.rank).tolist():
+            if most is not None and rank > most:
+                break
+            stage = self._stage(rank)
+            stages.append(stage)
+            gap = max(gap, stage.proof.gap if stage.active.any() else 0.0)
+            if not np.isfinite(self.high[self.done]).all() or not (self.low[stage.active] > 0).all():
+                gap = np.inf
+                break  # nothing is known of those before
+        unit = self.question.share_unit
+        low, high = self.low * unit, self.high * unit
+        return Classes(self.off, self.surely, low, high, gap, tuple(stages))
+
+    def _stage(self, rank: int) -> Stage:
+        """The question of a class, and what is proved of it."""
+        mine = self.asked.rank == rank
+        stopped = mine & self._stopped(rank)
+        active = mine & ~stopped
+        question = self._question(active)
+        alloc = self._as_asked(active, self._prices(rank))
+        users, size = question.users, len(question.rhs) + len(question.low)
+        gone = ~active & ~(self.least > 0)
+        label = np.concatenate([gone.astype(np.int64), np.zeros(size, dtype=np.int64)])
+        part = parts.part(question, label, np.array([0]))
+        answer = part.given(given(alloc, question))
+        if active.any():
+            seen = told(part.question, answer, lambda _: answer).found
+        else:
+            seen = Found(_held(part.question), None)
+        seen = replace(seen, proved=self._widened(part, seen))
+        own = part.users
+        proof = self._compared(part, answer, seen)
+        self._keep(active, own, proof)
+        floor = self.least[stopped]
+        self.off[stopped], self.low[stopped] = 0.0, floor
+        self.high[stopped] = floor * (1 + NOTHING)
+        self.done = self.done | mine
+        self._go_on(mine, active, part, seen)
+        assert len(self.off) == users
+        return Stage(rank, active, alloc, question, part, proof)
+
+    def _question(self, active: Bools) -> Question:
+        """The question in which only some users count, and others hold what they surely do."""
+        whole, nothing = self.question, np.zeros(len(active))
+        floor = self.asked.floor / whole.share_unit
+        most = np.where(active, np.maximum(whole.most, floor), self.least)
+        return replace(
+            whole,
+            log_w=np.where(active, whole.log_w, NOBODY),
+            base=np.where(active & self.asked.added, floor, nothing),
+            least=np.where(active, np.where(whole.least == whole.most, most, floor), self.least),
+            most=most,
+        )
+
+    def _as_asked(self, active: Bools, prices: dict[str, Any]) -> Allocation:
+        """The answer, with what others hold brought to what they surely do."""
+        alloc = self.alloc
+        part = np.where(self.share > 0, self.least / np.where(self.share > 0, self.share, 1.0), 0.0)
+        part = np.where(active | self.done, 1.0, np.minimum(part, 1.0))
+        part = np.where(self.done & ~(self.least > 0), 0.0, part)
+        own: dict[str, Any] = {"tasks": alloc.tasks * part[:, None], "way_tasks": None}
+        if alloc.way_tasks is not None:
+            by_way = alloc.way_tasks * part[alloc.instance.ways.owner][:, None]
+            own = {"tasks": None, "way_tasks": by_way}
+        rest = {"rounds": None, "floor_prices": None, "level_prices": None, "certificate": None}
+        return alloc.with_(**own, **{**NO_PRICES, **rest, **prices})
+
+    def _prices(self, rank: int) -> dict[str, Any]:
+        """The prices that the answer tells of a class: of those who can have something."""
+        position = {name: n for n, name in enumerate(self.alloc.instance.users)}
+        for each in self.alloc.rounds or ():
+            of = [int(self.asked.rank[position[name]]) for name in each["users"]]
+            if each["t"] > 0 and of and all(one == rank for one in of):
+                return {key: value for key, value in each["prices"].items() if key in NO_PRICES}
+        return {}
+
+    def _stopped(self, rank: int) -> Bools:
+        """(N,) who holds no more than its floor and is proved to be due no more by the prices of
+        some round, as those before hold what they do, and others what they surely do."""
+        unit = self.question.share_unit
+        ruled = Ruled(self.alloc)
+        factor = feasible.shrink(ruled)
+        ruled = Ruled(self.alloc, factor) if factor < 1 else ruled
+        floor, share = self.asked.floor, ruled.share
+        nothing = ruled.nothing
+        held = (self.asked.rank == rank) & (share <= floor * (1 + NOTHING) + nothing)
+        if not self.asked.added:  # with a floor it counts all the same
+            held &= floor <= 0
+        found = np.zeros(len(held), dtype=bool)
+        if not held.any():
+            return found
+        least = np.minimum(self.least * unit, share)
+        for each in self.alloc.rounds or ():
+            for prices in ruled.cleaned(of_round(self.alloc.instance, each["prices"])):
+                bill = ruled.bill(prices)
+                q = bill.cheapest
+                left = bill.idle + float(bill.over.sum())
+                left += float((q * (share - least))[q > 0].sum())
+                room = np.where(q > 0, left / np.where(q > 0, q, 1.0), np.inf)
+                found |= held & (room <= np.where(floor > 0, NOTHING * floor, nothing))
+        return found
+
+    def _widened(self, part: parts.Part, seen: Found) -> Proved:
+        """The intervals of a class with what those before may be due beyond what they hold."""
+        proved, error = seen.proved, self.error[part.users]
+        if not (error > 0).any():
+            return proved
+        nothing = np.full(len(error), np.inf)
+        if seen.place is None or np.ndim(seen.place.log_unit):
+            return Proved(proved.log_share, nothing, nothing)
+        open_ = yielded(part.question, seen.place, error, self.wide[part.rows])
+        question = part.question
+        log_t = np.log(np.exp(proved.log_share) - question.base)
+        log_m = question.log_w - seen.place.log_unit + (1 - question.alpha) * log_t
+        below, above = width(np.where(open_ > 0, open_ / np.exp(log_m), 0.0), question.alpha)
+        others = question.log_w <= NOBODY / 2
+        below, above = (np.where(others, 0.0, each) for each in (below, above))
+        return Proved(proved.log_share, proved.below + below, proved.above + above)
+
+    def _compared(self, part: parts.Part, answer: Given, seen: Found) -> Proof:
+        log_share, floor = logs(part.question, answer)
+        return Proof(part.question, answer, seen, *off(seen.proved, log_share, floor))
+
+    def _keep(self, active: Bools, own: Any, proof: Proof) -> None:
+        """What is proved of the users of a class, among all."""
+        mine = active[own]
+        at, unit = own[mine], proof.question.share_unit
+        low, high = ends(proof.question, proof.proved)
+        self.off[at], self.surely[at] = proof.off[mine], proof.surely[mine]
+        self.low[at], self.high[at] = (low / unit)[mine], (high / unit)[mine]
+
+    def _go_on(self, mine: Bools, active: Bools, part: parts.Part, seen: Found) -> None:
+        """What classes after this one are asked beside."""
+        least = np.where(active, self.low * (1 - BELOW), self.least)
+        some = mine & (least > 0)
+        self.least = np.where(mine, least, self.least)
+        error = self.high / np.where(some, self.least, 1.0) - 1.0
+        self.error = np.where(some, np.maximum(error, 0.0), self.error)
+        if seen.place is not None:
+            self.wide[part.rows] |= seen.place.price[0] > 0
+
+
+def _held(question: Question) -> Proved:
+    """Of users that all hold what they surely do."""
+    nothing = np.zeros(question.users)
+    return Proved(np.log(question.least), nothing, nothing)
+
+
+__all__ = ["Classes", "Stage", "proved", "several", "unasked"]
