@@ -21,12 +21,13 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import parts
 from fairopt.certificates.bound import Proved
 from fairopt.certificates.bound import ends as width
+from fairopt.certificates.columns import Listed
 from fairopt.certificates.given import Given, given
 from fairopt.certificates.guessed import NO_PRICES
 from fairopt.certificates.proof import Proof, at_place, ends
 from fairopt.certificates.question import NOBODY, Question, kind_of, of_terms
 from fairopt.certificates.ruled import feasible
-from fairopt.certificates.ruled.answer import Ruled
+from fairopt.certificates.ruled.answer import NEGLIGIBLE, ROUNDING, Ruled
 from fairopt.certificates.ruled.prices import of_round
 from fairopt.certificates.search import Found
 from fairopt.certificates.told import logs, off, told
@@ -37,8 +38,11 @@ from fairopt.instance import Bools, Floats, remembered
 BELOW = 2.0**-46
 """part by which those served before hold less than they are proved to be due, so that full rows
 have room for the rounding of what they hold"""
-NOTHING = 1e-12
-"""part of its floor by which one who holds it might rise, and still counts as stopped"""
+NOTHING = 1e-10
+"""part of its floor, or of its part of what it could have alone, by which one might rise and still
+counts as stopped"""
+CRUMBS = 1e-9
+"""part of its share that a user may have where a class before left nothing to it"""
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,8 @@ class _Walk:
 
     least : (N,) what each holds at least, whatever is done: of those before L, of others their
     floors. error : (N,) how much more those before may be due, a part of L. wide : (M,) rows that
-    stop those before.
+    stop those before. shut : (P,) columns that are too dear there; crumbs : the largest part of a
+    share that they might hold all the same.
     """
 
     def __init__(self, alloc: Allocation) -> None:
@@ -143,6 +148,8 @@ class _Walk:
         self.error = np.zeros(users)
         self.wide = np.zeros(len(self.question.rhs), dtype=bool)
         self.done = np.zeros(users, dtype=bool)
+        self.shut = np.zeros(self.question.columns.count, dtype=bool)
+        self.crumbs = 0.0
         self.off, self.surely = np.full(users, np.inf), np.zeros(users)
         self.low, self.high = np.zeros(users), np.full(users, np.inf)
 
@@ -179,7 +186,7 @@ class _Walk:
             seen = Found(_held(part.question), None)
         seen = replace(seen, proved=self._widened(part, seen))
         own = part.users
-        proof = self._compared(part, answer, seen)
+        proof = self._compared(part, replace(answer, share=self._shares(active)[own]), seen)
         self._keep(active, own, proof)
         floor = self.least[stopped]
         self.off[stopped], self.low[stopped] = 0.0, floor
@@ -194,8 +201,11 @@ class _Walk:
         whole, nothing = self.question, np.zeros(len(active))
         floor = self.asked.floor / whole.share_unit
         most = np.where(active, np.maximum(whole.most, floor), self.least)
+        columns = whole.columns
+        assert isinstance(columns, Listed)
         return replace(
             whole,
+            columns=replace(columns, shut=columns.shut | self.shut),
             log_w=np.where(active, whole.log_w, NOBODY),
             base=np.where(active & self.asked.added, floor, nothing),
             least=np.where(active, np.where(whole.least == whole.most, most, floor), self.least),
@@ -232,20 +242,18 @@ class _Walk:
         factor = feasible.shrink(ruled)
         ruled = Ruled(self.alloc, factor) if factor < 1 else ruled
         floor, share = self.asked.floor, ruled.share
-        nothing = ruled.nothing
+        nothing = NOTHING / NEGLIGIBLE * ruled.nothing
         held = (self.asked.rank == rank) & (share <= floor * (1 + NOTHING) + nothing)
-        if not self.asked.added:  # with a floor it counts all the same
-            held &= floor <= 0
         found = np.zeros(len(held), dtype=bool)
         if not held.any():
             return found
-        least = np.minimum(self.least * unit, share)
+        least = self.least * unit
         for each in self.alloc.rounds or ():
             for prices in ruled.cleaned(of_round(self.alloc.instance, each["prices"])):
                 bill = ruled.bill(prices)
                 q = bill.cheapest
-                left = bill.idle + float(bill.over.sum())
-                left += float((q * (share - least))[q > 0].sum())
+                taken = float((q * least)[(q > 0) & (least > 0)].sum())
+                left = max(bill.budget - taken, 0.0) + ROUNDING * bill.budget
                 room = np.where(q > 0, left / np.where(q > 0, q, 1.0), np.inf)
                 found |= held & (room <= np.where(floor > 0, NOTHING * floor, nothing))
         return found
@@ -253,7 +261,7 @@ class _Walk:
     def _widened(self, part: parts.Part, seen: Found) -> Proved:
         """The intervals of a class with what those before may be due beyond what they hold."""
         proved, error = seen.proved, self.error[part.users]
-        if not (error > 0).any():
+        if not (error > 0).any() and not self.crumbs:
             return proved
         nothing = np.full(len(error), np.inf)
         if seen.place is None or np.ndim(seen.place.log_unit):
@@ -265,7 +273,12 @@ class _Walk:
         below, above = width(np.where(open_ > 0, open_ / np.exp(log_m), 0.0), question.alpha)
         others = question.log_w <= NOBODY / 2
         below, above = (np.where(others, 0.0, each) for each in (below, above))
-        return Proved(proved.log_share, proved.below + below, proved.above + above)
+        more = np.where(others, 0.0, self.crumbs)
+        return Proved(proved.log_share, proved.below + below + more, proved.above + above + more)
+
+    def _shares(self, active: Bools) -> Floats:
+        """(N,) what those who count hold, wherever it is, and others surely."""
+        return np.where(active, self.share, np.maximum(self.least, 1e-300))
 
     def _compared(self, part: parts.Part, answer: Given, seen: Found) -> Proof:
         log_share, floor = logs(part.question, answer)
@@ -288,6 +301,28 @@ class _Walk:
         self.error = np.where(some, np.maximum(error, 0.0), self.error)
         if seen.place is not None:
             self.wide[part.rows] |= seen.place.price[0] > 0
+            self._shut(active, part, seen)
+
+    def _shut(self, active: Bools, part: parts.Part, seen: Found) -> None:
+        """Columns that are dearer than a user's cheapest hold nothing, in this class and in those
+        that come later. All that is known of that is what is left of the money; where that could be
+        more than crumbs of somebody's share, its columns stay open."""
+        place, own = seen.place, part.users
+        assert place is not None
+        lost = np.where(active[own], seen.proved.below, self.error[own])
+        money = place.value[0] * np.exp(seen.proved.log_share) * lost
+        left = seen.eps + float(money[money > 0].sum())
+        columns = self.question.columns
+        assert isinstance(columns, Listed)
+        price = np.zeros(len(self.question.rhs))
+        price[part.rows] = place.price[0]
+        cost, owner = columns.cost(price), columns.of_column
+        above = cost - columns.cheapest(cost)[owner] * columns.score
+        with np.errstate(all="ignore"):
+            crumb = left / above * columns.score / self.share[owner]
+        dear = (above > 0) & (crumb <= CRUMBS)
+        self.shut |= dear
+        self.crumbs += float(crumb[dear].max(initial=0.0))
 
 
 def _held(question: Question) -> Proved:

@@ -112,9 +112,10 @@ class Lowered:
         """P, the columns of tasks."""
         return len(self.owner)
 
-    def of_users(self, users: Bools) -> tuple[Ints, Lowered]:
-        """The columns of some users (N,), and the same rows with these columns and flows alone."""
-        mine = np.flatnonzero(users[self.owner])
+    def of_users(self, users: Bools, shut: Bools) -> tuple[Ints, Lowered]:
+        """The columns of some users (N,) that are not shut (P,), and the same rows with these
+        columns and flows alone."""
+        mine = np.flatnonzero(users[self.owner] & ~shut)
         flows = self.columns + np.arange(len(self.low))
         owner = (np.cumsum(users) - 1)[self.owner[mine]]
         found = replace(

@@ -31,6 +31,10 @@ from fairopt.solving.ruled import INTERIOR, Ruled, alone, due, settings, tasks
 
 SHARP = 1e-13
 """error above which the point nearby is looked for, since it is what classes after it begin with"""
+SURE = 1e-9
+"""prices of less than this part of the dearest row are noise"""
+DEARER = 1e-7
+"""part of what it costs by which a column is clearly dearer than its user's cheapest"""
 LESS = 1e-10, 1e-12
 """parts by which those served before are taken to hold less, so that rows are not quite full: by
 engines of classes, and where who can have something is asked"""
@@ -59,7 +63,8 @@ class _Run:
     """The state from class to class.
 
     held : (N,) what each holds at the least: the shares of those served, floors of others.
-    x : (P,) tasks of the columns. rounds : as an answer tells them. active : (N,) of this class.
+    x : (P,) tasks of the columns. rounds : as an answer tells them. shut : (P,) columns that those
+    served leave to nobody.
     """
 
     def __init__(
@@ -76,6 +81,7 @@ class _Run:
         self.held, self.done = asked.floor.copy(), np.zeros(low.shape[0], dtype=bool)
         self.x, self.rounds = np.zeros(low.columns), list[dict[str, Any]]()
         self.steps = list[dict[str, Any]]()
+        self.shut = np.zeros(low.columns, dtype=bool)
 
     def serve(self, rank: int, how: How) -> None:
         """The best answer of a class, beside what those before hold."""
@@ -87,6 +93,7 @@ class _Run:
             self.steps += [{"class": rank, **step} for step in best.steps]
             self.rounds = list(best.rounds or ())
             self.x = self._columns(best)
+            self._close(best)
             share = np.bincount(self.low.owner, self.low.score * self.x, len(mine))
             self.held = np.where(active, share, self.held)
         self.done = self.done | mine
@@ -95,11 +102,18 @@ class _Run:
         """(N,) of a class, who can have nothing beyond its floor; told with what stops it."""
         floor = self._less(LESS[1])
         found = conflict.stuck(self.low, floor, self.alone, mine)
-        counts = self.asked.floor > 0 if not self.asked.added else np.zeros(len(mine), dtype=bool)
-        for users, price in found.rounds:
-            if (users & ~counts).any():
-                self.rounds.append(self._round(0.0, rank, users & ~counts, price))
-        return found.users & ~counts
+        self.rounds += [self._round(0.0, rank, users, price) for users, price in found.rounds]
+        return found.users
+
+    def _close(self, best: Allocation) -> None:
+        """Nobody has anything, from this class on, where it is clearly dearer than elsewhere."""
+        low, round_ = self.low, (best.rounds or ())[-1]
+        price = listed_prices(best.with_(**round_["prices"]), low)
+        money = price * low.unit
+        cost = low.cost(np.where(money > SURE * money.max(initial=0.0), price, 0.0))
+        cheapest = np.full(low.shape[0], np.inf)
+        np.minimum.at(cheapest, low.owner, cost / low.score)
+        self.shut = self.shut | (cost - cheapest[low.owner] * low.score > DEARER * cost)
 
     def _less(self, part: float) -> Floats:
         """(N,) what each holds at least, those before a little less."""
@@ -107,7 +121,7 @@ class _Run:
 
     def _rungs(self, how: How, active: Bools) -> list[Rung[Any]]:
         kept = active | (self.held > 0)
-        mine, low = self.low.of_users(kept)
+        mine, low = self.low.of_users(kept, self.shut)
         floor, only = self._less(LESS[0])[kept], active[kept]
         log_w = np.where(only, self.log_w[kept], self.log_w[active].min())
         unit = np.maximum(self.unit, self.held)[kept]
