@@ -22,13 +22,14 @@ from fairopt.certificates import parts
 from fairopt.certificates.bound import Proved
 from fairopt.certificates.bound import ends as width
 from fairopt.certificates.columns import Listed
+from fairopt.certificates.due import tangent
 from fairopt.certificates.given import Given, given
 from fairopt.certificates.guessed import NO_PRICES
 from fairopt.certificates.proof import Proof, at_place, ends
 from fairopt.certificates.question import NOBODY, Question, kind_of, of_terms
 from fairopt.certificates.ruled import feasible
 from fairopt.certificates.ruled.answer import NEGLIGIBLE, ROUNDING, Ruled
-from fairopt.certificates.ruled.prices import of_round
+from fairopt.certificates.ruled.prices import as_fields, of_round
 from fairopt.certificates.search import Found
 from fairopt.certificates.told import logs, off, told
 from fairopt.certificates.yielded import yielded
@@ -70,7 +71,12 @@ class Stage:
             return None
         value = np.zeros((len(place.value), self.question.users))
         value[:, self.part.users] = place.value
-        whole = replace(place, columns=self.part.whole(place.columns), value=value)
+        unit = place.log_unit
+        if np.ndim(unit):
+            unit = np.zeros(self.question.users)
+            unit[self.part.users] = place.log_unit
+        at = self.part.whole(place.columns)
+        whole = replace(place, columns=at, value=value, log_unit=unit)
         return at_place(self.question, whole, self.alloc)
 
 
@@ -181,7 +187,7 @@ class _Walk:
         part = parts.part(question, label, np.array([0]))
         answer = part.given(given(alloc, question))
         if active.any():
-            seen = told(part.question, answer, lambda _: answer).found
+            seen = told(part.question, answer, lambda _: self._guessed(alloc, question, part)).found
         else:
             seen = Found(_held(part.question), None)
         seen = replace(seen, proved=self._widened(part, seen))
@@ -224,6 +230,20 @@ class _Walk:
             own = {"tasks": None, "way_tasks": by_way}
         rest = {"rounds": None, "floor_prices": None, "level_prices": None, "certificate": None}
         return alloc.with_(**own, **{**NO_PRICES, **rest, **prices})
+
+    def _guessed(self, alloc: Allocation, question: Question, part: parts.Part) -> Given:
+        """The answer with prices guessed from its tasks alone."""
+        share, some = self.share, question.log_w > NOBODY / 2
+        log_value = np.where(some, question.log_w, -np.inf)
+        log_value = log_value - question.alpha * np.log(np.where(some, share - question.base, 1.0))
+        log_value = log_value - np.log(question.share_unit)
+        known = log_value[np.isfinite(log_value)]
+        value = np.exp(np.nan_to_num(log_value, nan=-np.inf) - known.max(initial=-600.0))
+        floor = np.where(some, self.asked.floor, self.least * question.share_unit)
+        found = tangent(alloc, floor * (1 - BELOW), np.minimum(value, 1.0))
+        return part.given(
+            given(alloc.with_(**as_fields(alloc.instance, found)), question)
+        )
 
     def _prices(self, rank: int) -> dict[str, Any]:
         """The prices that the answer tells of a class: of those who can have something."""

@@ -20,7 +20,7 @@ from fairopt.certificates.duality import gap as duality_gap
 from fairopt.certificates.given import Given, given, named
 from fairopt.certificates.guessed import NO_PRICES, with_prices
 from fairopt.certificates.linear import linear
-from fairopt.certificates.question import Question, asked
+from fairopt.certificates.question import NOBODY, Question, asked
 from fairopt.certificates.search import Found, place_of, scale
 from fairopt.certificates.told import as_it_is, logs, of, searched, told
 from fairopt.formulas import welfare
@@ -269,7 +269,8 @@ def at_place(question: Question, place: Place, alloc: Allocation) -> dict[str, F
         prices.clear()  # nothing is full: penalties alone stop everybody
     elif not any(part.any() for part in prices.values()):  # only limits stop anybody
         most = question.most * question.tasks_unit
-        prices["limit_prices"] = np.where(np.isfinite(most), question.weight / most, 0.0)
+        some = np.isfinite(most) & (question.log_w > NOBODY / 2)
+        prices["limit_prices"] = np.where(some, question.weight / most, 0.0)
         if not prices["limit_prices"].any():
             return None
     if isinstance(columns, Grid):

@@ -104,6 +104,18 @@ def as_told(inst: Instance, rules: Floats) -> Floats:
     return np.asarray(rules[:, 0] + sign * rules[:, 1])
 
 
+def as_fields(inst: Instance, prices: Prices) -> dict[str, Floats | None]:
+    """The prices as fields of an answer."""
+    return {
+        "prices": prices.capacity,
+        "limit_prices": prices.limits,
+        "bound_prices": prices.bounds,
+        "node_prices": prices.nodes,
+        "rule_prices": as_told(inst, prices.rules),
+        "limit_on_prices": prices.places if prices.places.size else None,
+    }
+
+
 def finite(inst: Instance, layers: list[Ints], prices: Prices) -> Prices:
     """Prices whose value is finite: none of what has no bound.
 
