@@ -31,7 +31,7 @@ from fairopt.certificates.ruled import feasible
 from fairopt.certificates.ruled.answer import NEGLIGIBLE, ROUNDING, Ruled
 from fairopt.certificates.ruled.prices import as_fields, of_round
 from fairopt.certificates.search import Found
-from fairopt.certificates.told import logs, off, told
+from fairopt.certificates.told import logs, off, searched, told
 from fairopt.certificates.yielded import yielded
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.instance import Bools, Floats, remembered
@@ -119,19 +119,19 @@ def unasked(alloc: Allocation) -> str:
     return ""
 
 
-def proved(alloc: Allocation, most: int | None = None) -> Classes:
+def proved(alloc: Allocation, last: int | None = None) -> Classes:
     """What is proved of an answer, kept with it.
 
     Parameters
     ----------
-    most : the last class that is looked at; default all.
+    last : the last class that is looked at, by one search; default all, by as many as it takes.
     """
 
     def prove() -> Classes:
         with np.errstate(all="ignore"):
-            return _Walk(alloc).classes(most)
+            return _Walk(alloc, last).classes()
 
-    found: Classes = remembered(alloc, f"_classes {most}", prove)
+    found: Classes = remembered(alloc, f"_classes {last}", prove)
     return found
 
 
@@ -144,8 +144,8 @@ class _Walk:
     share that they might hold all the same.
     """
 
-    def __init__(self, alloc: Allocation) -> None:
-        self.alloc = alloc
+    def __init__(self, alloc: Allocation, last: int | None) -> None:
+        self.alloc, self.last = alloc, last
         self.asked: Entitled = entitled(alloc.instance, alloc.score, kind_of(alloc))
         self.question = of_terms(alloc, replace(self.asked, added=False))
         self.share = given(alloc, self.question).share
@@ -159,10 +159,10 @@ class _Walk:
         self.off, self.surely = np.full(users, np.inf), np.zeros(users)
         self.low, self.high = np.zeros(users), np.full(users, np.inf)
 
-    def classes(self, most: int | None) -> Classes:
+    def classes(self) -> Classes:
         stages, gap = [], 0.0
         for rank in np.unique(self.asked.rank).tolist():
-            if most is not None and rank > most:
+            if self.last is not None and rank > self.last:
                 break
             stage = self._stage(rank)
             stages.append(stage)
@@ -186,7 +186,9 @@ class _Walk:
         label = np.concatenate([gone.astype(np.int64), np.zeros(size, dtype=np.int64)])
         part = parts.part(question, label, np.array([0]))
         answer = part.given(given(alloc, question))
-        if active.any():
+        if active.any() and rank == self.last:
+            seen = searched(part.question, answer).found
+        elif active.any():
             seen = told(part.question, answer, lambda _: self._guessed(alloc, question, part)).found
         else:
             seen = Found(_held(part.question), None)

@@ -14,7 +14,8 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates import classes
 from fairopt.certificates.given import listed_prices
-from fairopt.certificates.tolerance import TOLERANCE
+from fairopt.certificates.ruled import feasible
+from fairopt.certificates.ruled.answer import Ruled as Ruling
 from fairopt.errors import UsageError
 from fairopt.formulas import families, welfare
 from fairopt.formulas.entitled import Entitled
@@ -31,13 +32,15 @@ from fairopt.solving.ruled import INTERIOR, Ruled, alone, due, settings, tasks
 
 SHARP = 1e-13
 """error above which the point nearby is looked for, since it is what classes after it begin with"""
+CLOSE = 1e-8
+"""error of an answer that is enough, since classes after it begin with it"""
 SURE = 1e-9
 """prices of less than this part of the dearest row are noise"""
 DEARER = 1e-7
 """part of what it costs by which a column is clearly dearer than its user's cheapest"""
-LESS = 1e-10, 1e-12
+LESS, SLIGHTLY = (1e-6, 1e-10), 1e-12
 """parts by which those served before are taken to hold less, so that rows are not quite full: by
-engines of classes, and where who can have something is asked"""
+engines of a class, one after the other, and where who can have something is asked"""
 
 
 def answer(
@@ -100,7 +103,7 @@ class _Run:
 
     def _stopped(self, rank: int, mine: Bools) -> Bools:
         """(N,) of a class, who can have nothing beyond its floor; told with what stops it."""
-        floor = self._less(LESS[1])
+        floor = self._less(SLIGHTLY)
         found = conflict.stuck(self.low, floor, self.alone, mine)
         self.rounds += [self._round(0.0, rank, users, price) for users, price in found.rounds]
         return found.users
@@ -122,17 +125,18 @@ class _Run:
     def _rungs(self, how: How, active: Bools) -> list[Rung[Any]]:
         kept = active | (self.held > 0)
         mine, low = self.low.of_users(kept, self.shut)
-        floor, only = self._less(LESS[0])[kept], active[kept]
+        only = active[kept]
         log_w = np.where(only, self.log_w[kept], self.log_w[active].min())
         unit = np.maximum(self.unit, self.held)[kept]
-        terms = low, log_w, self.alpha, floor, self.asked.added, unit
 
-        def interior(ladder: OfClass) -> None:
-            found = path.solve(*terms, only)
+        def interior(ladder: OfClass, less: float) -> None:
+            floor = self._less(less)[kept]
+            found = path.solve(low, log_w, self.alpha, floor, self.asked.added, unit, only)
             step = {"step": INTERIOR, "steps": found.steps, "error": found.left}
             ladder.closely(step, ladder.told(self._whole(mine, found.x), found.price))
 
         def general(ladder: OfClass, chosen: conic.Settings) -> None:
+            floor = self._less(LESS[-1])[kept]
             counted = np.where(only, log_w, -np.inf)
             added = self.asked.added and bool(only.all())
             x, price, _, status = stated.fair(low, counted, self.alpha, floor, added, unit, chosen)
@@ -141,7 +145,8 @@ class _Run:
 
         rungs: list[Rung[Any]] = []
         if how.solver in ("auto", "interior"):
-            rungs.append(Rung(INTERIOR, Ruled.short, interior))
+            times = LESS if self.done.any() else LESS[:1]
+            rungs += [Rung(INTERIOR, Ruled.short, partial(interior, less=one)) for one in times]
         if how.solver != "interior":
             chosen = settings(self.notion, how.solver, linear=False)
             rungs.append(Rung(chosen.label, Ruled.short, partial(general, chosen=chosen)))
@@ -192,8 +197,9 @@ class OfClass(Ruled):
 
     def verdict(self, alloc: Allocation, once: bool) -> Verdict:
         found = classes.proved(alloc, self.of)
-        far = float(found.off[self.active].max())
-        return Seen(found.gap, far, max(found.gap, far) <= TOLERANCE)
+        far = float(found.off[self.active | self.run.done].max())
+        kept = feasible.checks(Ruling(alloc), self.run.asked.floor)
+        return Seen(found.gap, far, max(found.gap, far) <= CLOSE and all(c.holds for c in kept))
 
     def near(self) -> bool:
         return self.error > SHARP
