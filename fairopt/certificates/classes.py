@@ -196,9 +196,9 @@ class _Walk:
         own = part.users
         proof = self._compared(part, replace(answer, share=self._shares(active)[own]), seen)
         self._keep(active, own, proof)
-        floor = self.least[stopped]
+        floor, most = self.least[stopped], self.question.most[stopped]
         self.off[stopped], self.low[stopped] = 0.0, floor
-        self.high[stopped] = floor * (1 + NOTHING)
+        self.high[stopped] = np.minimum(floor * (1 + NOTHING), np.maximum(most, floor))
         self.done = self.done | mine
         self._go_on(mine, active, part, seen)
         assert len(self.off) == users

@@ -10,7 +10,8 @@ what they cost: the welfare of the class falls by what its prices say, and by no
 
 which is of the square of e. With eps + phi in the place of eps the intervals of `bound` hold of the
 optimum beside what those before are truly due (docs/maths/prices.md, "Classes"). Rows that stop
-those before count as wider by what these take more of them, as in max-min (`carried`).
+those before count as wider by what these take more of them, as in max-min (`carried`), and so do
+rows that nobody of the class uses.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from fairopt.certificates.bound import Place, loss_above, rest
 from fairopt.certificates.question import NOBODY, Question
-from fairopt.instance import Bools, Floats
+from fairopt.instance import Bools, Floats, Ints
 
 FULL = 1e-10
 """part of a row, or of a share, that is left of a full one, or of one at its bound"""
@@ -59,6 +60,10 @@ def yielded(question: Question, place: Place, error: Floats, wide: Bools) -> flo
     holds = np.zeros((users, len(move)))
     holds[owner, np.flatnonzero(task)] = worth * move[task] / share[owner]
     before = question.log_w <= NOBODY / 2
+    # a row that nobody of the class uses, and that lends nothing, stops those before alone
+    used = np.zeros(len(question.rhs), dtype=bool)
+    used[row[~task[each]]] = used[row[~before[_owners(owner, task)][each]]] = True
+    wide = wide | ~used
     left = np.maximum(known.left, 0.0) / question.unit
     free = np.minimum(known.to_most, known.above_least) / share
     free = np.where(before, 0.0, np.where(np.isfinite(free), np.maximum(free, 0.0), np.inf))
@@ -91,6 +96,13 @@ def yielded(question: Question, place: Place, error: Floats, wide: Bools) -> flo
         money = np.exp(question.log_w - place.log_unit + (1 - question.alpha) * np.log(t))
         lost = np.where(part > 0, money * loss_above(part, question.alpha), 0.0)
     return float(lost.sum())
+
+
+def _owners(owner: Ints, task: Bools) -> Ints:
+    """(C,) the user of each column; of flows the first."""
+    found = np.zeros(len(task), dtype=np.int64)
+    found[task] = owner
+    return found
 
 
 def _room(question: Question, place: Place, task: Bools) -> Floats:
