@@ -119,19 +119,20 @@ def unasked(alloc: Allocation) -> str:
     return ""
 
 
-def proved(alloc: Allocation, last: int | None = None) -> Classes:
+def proved(alloc: Allocation, last: int | None = None, closely: bool = True) -> Classes:
     """What is proved of an answer, kept with it.
 
     Parameters
     ----------
-    last : the last class that is looked at, by one search; default all, by as many as it takes.
+    last : the last class that is looked at; default all. closely : by as many searches as it takes;
+        else that class by one.
     """
 
     def prove() -> Classes:
         with np.errstate(all="ignore"):
-            return _Walk(alloc, last).classes()
+            return _Walk(alloc, last, closely).classes()
 
-    found: Classes = remembered(alloc, f"_classes {last}", prove)
+    found: Classes = remembered(alloc, f"_classes {last} {closely}", prove)
     return found
 
 
@@ -144,8 +145,8 @@ class _Walk:
     share that they might hold all the same.
     """
 
-    def __init__(self, alloc: Allocation, last: int | None) -> None:
-        self.alloc, self.last = alloc, last
+    def __init__(self, alloc: Allocation, last: int | None, closely: bool) -> None:
+        self.alloc, self.last, self.closely = alloc, last, closely
         self.asked: Entitled = entitled(alloc.instance, alloc.score, kind_of(alloc))
         self.question = of_terms(alloc, replace(self.asked, added=False))
         self.share = given(alloc, self.question).share
@@ -186,7 +187,7 @@ class _Walk:
         label = np.concatenate([gone.astype(np.int64), np.zeros(size, dtype=np.int64)])
         part = parts.part(question, label, np.array([0]))
         answer = part.given(given(alloc, question))
-        if active.any() and rank == self.last:
+        if active.any() and rank == self.last and not self.closely:
             seen = searched(part.question, answer).found
         elif active.any():
             seen = told(part.question, answer, lambda _: self._guessed(alloc, question, part)).found

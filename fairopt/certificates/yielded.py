@@ -53,7 +53,7 @@ def yielded(question: Question, place: Place, error: Floats, wide: Bools) -> flo
     row, each, entry = columns.entries(place.columns)
     entry = entry / question.unit[row]
     share = known.share
-    move = _room(question, place, task)
+    move, way = _room(question, place, task)
     # each column counts by what it may change, so that the least change is the least part of it
     body = np.zeros((len(question.rhs), len(move)))
     np.add.at(body, (row, each), entry * move[each])
@@ -77,10 +77,13 @@ def yielded(question: Question, place: Place, error: Floats, wide: Bools) -> flo
         wanted[at, np.arange(len(first))] = error[first]
         found = _least(system, wanted)
         missed = np.abs(system @ found - wanted).sum(axis=1).max(initial=0.0)
-        if not missed <= max(ROUNDING, CLOSE * float(error.max())):
+        missing = max(ROUNDING, CLOSE * float(error.max()))
+        if not missed <= missing:
             return np.inf
         size = np.abs(found)
         if not (size.sum(axis=1) <= 1.0).all():  # an amount would fall below 0
+            return np.inf
+        if (found * way[:, None] < -missing).any():  # out of its bounds
             return np.inf
         over = (np.abs(body @ found).sum(axis=1) > left) & ~keep & ~wide
         changes = np.abs(holds @ found).sum(axis=1)
@@ -105,16 +108,23 @@ def _owners(owner: Ints, task: Bools) -> Ints:
     return found
 
 
-def _room(question: Question, place: Place, task: Bools) -> Floats:
-    """(C,) what each amount may fall or rise by."""
+def _room(question: Question, place: Place, task: Bools) -> tuple[Floats, Floats]:
+    """(C,) what each amount may fall or rise by; of flows at a bound which cost nothing, the way in
+    which they may go: 1, -1; 0 where both."""
     amount = place.amount[0]
-    y = amount[~task]
-    row, each, _ = question.columns.entries(place.columns[~task])
+    y, price = amount[~task], place.price[0]
+    row, each, entry = question.columns.entries(place.columns[~task])
     unit = np.full(len(y), np.inf)
     np.minimum.at(unit, each, question.unit[row])
-    found = amount.copy()
-    found[~task] = np.minimum(np.minimum(question.high - y, y - question.low), unit)
-    return np.asarray(np.maximum(found, 0.0))
+    drift = np.abs(np.bincount(each, entry * price[row], len(y)))
+    up, down = question.high - y, y - question.low
+    near = FULL * unit
+    found, way = amount.copy(), np.zeros(len(amount))
+    way[~task] = np.where(up <= near, -1.0, np.where(down <= near, 1.0, 0.0))
+    within = np.where(way[~task] < 0, down, np.where(way[~task] > 0, up, np.minimum(up, down)))
+    still = (way[~task] != 0) & (drift > FULL * float(price.max(initial=0.0)))
+    found[~task] = np.where(still, 0.0, np.minimum(within, unit))
+    return np.maximum(found, 0.0), way
 
 
 def _least(system: Floats, wanted: Floats) -> Floats:

@@ -150,7 +150,7 @@ class _Run:
         if how.solver != "interior":
             chosen = settings(self.notion, how.solver, linear=False)
             rungs.append(Rung(chosen.label, Ruled.short, partial(general, chosen=chosen)))
-        return rungs
+        return [*rungs, Rung("judged closely", OfClass.unsure, OfClass.again)]
 
     def _whole(self, columns: Any, x: Floats) -> Floats:
         found = np.zeros(self.low.columns)
@@ -185,7 +185,17 @@ class OfClass(Ruled):
 
     def __init__(self, run: _Run, rank: int, active: Bools, gap: float) -> None:
         super().__init__(run.instance, run.notion, run.score, gap, None)
-        self.run, self.of, self.active = run, rank, active
+        self.run, self.of, self.active, self.closer = run, rank, active, False
+
+    def unsure(self) -> bool:
+        """Whether the judge is asked for all it knows."""
+        return self.short() and self.best is not None
+
+    def again(self) -> None:
+        """The best answer, and the points that the judge finds with more digits."""
+        assert self.best is not None
+        self.closer, alloc, self.best = True, self.best, None
+        self.closely({"step": "judged closely"}, alloc)
 
     def told(self, x: Floats, price: Floats) -> Allocation:
         """The answer with these tasks (P,) and prices (M,) of the class."""
@@ -196,7 +206,7 @@ class OfClass(Ruled):
         return run.told(x, run._round(max(t, 1e-300), self.of, self.active, price))
 
     def verdict(self, alloc: Allocation, once: bool) -> Verdict:
-        found = classes.proved(alloc, self.of)
+        found = classes.proved(alloc, self.of, self.closer)
         far = float(found.off[self.active | self.run.done].max())
         kept = feasible.checks(Ruling(alloc), self.run.asked.floor)
         return Seen(found.gap, far, max(found.gap, far) <= CLOSE and all(c.holds for c in kept))
@@ -205,7 +215,7 @@ class OfClass(Ruled):
         return self.error > SHARP
 
     def searched(self, best: Allocation) -> dict[str, Floats] | None:
-        return classes.proved(best, self.of).stages[-1].nearer()
+        return classes.proved(best, self.of, self.closer).stages[-1].nearer()
 
     def moved(self, found: dict[str, Floats]) -> Allocation:
         assert self.best is not None
