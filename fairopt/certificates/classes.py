@@ -28,7 +28,7 @@ from fairopt.certificates.guessed import NO_PRICES
 from fairopt.certificates.proof import Proof, at_place, ends
 from fairopt.certificates.question import NOBODY, Question, kind_of, of_terms
 from fairopt.certificates.ruled import feasible
-from fairopt.certificates.ruled.answer import NEGLIGIBLE, ROUNDING, Ruled
+from fairopt.certificates.ruled.answer import ROUNDING, Ruled
 from fairopt.certificates.ruled.prices import as_fields, of_round
 from fairopt.certificates.search import Found
 from fairopt.certificates.told import logs, off, searched, told
@@ -39,9 +39,9 @@ from fairopt.instance import Bools, Floats, remembered
 BELOW = 2.0**-46
 """part by which those served before hold less than they are proved to be due, so that full rows
 have room for the rounding of what they hold"""
-NOTHING = 1e-10
-"""part of its floor, or of its part of what it could have alone, by which one might rise and still
-counts as stopped"""
+NOTHING = 1e-9
+"""part of what a user could have alone, or of its floor, that it might be due more, and still
+counts as having no more"""
 CRUMBS = 1e-9
 """part of its share that a user may have where a class before left nothing to it"""
 
@@ -142,7 +142,8 @@ class _Walk:
     least : (N,) what each holds at least, whatever is done: of those before L, of others their
     floors. error : (N,) how much more those before may be due, a part of L. wide : (M,) rows that
     stop those before. shut : (P,) columns that are too dear there; crumbs : the largest part of a
-    share that they might hold all the same.
+    share that they might hold all the same. room : (N,) what those who come later can have more than
+    their floors at the most.
     """
 
     def __init__(self, alloc: Allocation, last: int | None, closely: bool) -> None:
@@ -156,7 +157,7 @@ class _Walk:
         self.wide = np.zeros(len(self.question.rhs), dtype=bool)
         self.done = np.zeros(users, dtype=bool)
         self.shut = np.zeros(self.question.columns.count, dtype=bool)
-        self.crumbs = 0.0
+        self.crumbs, self.room = 0.0, np.full(users, np.inf)
         self.off, self.surely = np.full(users, np.inf), np.zeros(users)
         self.low, self.high = np.zeros(users), np.full(users, np.inf)
 
@@ -265,10 +266,12 @@ class _Walk:
         factor = feasible.shrink(ruled)
         ruled = Ruled(self.alloc, factor) if factor < 1 else ruled
         floor, share = self.asked.floor, ruled.share
-        nothing = NOTHING / NEGLIGIBLE * ruled.nothing
+        nothing = NOTHING * np.minimum(ruled.alone, ruled.most)
         held = (self.asked.rank == rank) & (share <= floor * (1 + NOTHING) + nothing)
         found = np.zeros(len(held), dtype=bool)
-        if not held.any():
+        few = np.where(floor > 0, NOTHING * floor, nothing)
+        found |= held & (self.room * unit <= few)
+        if not (held & ~found).any():
             return found
         least = self.least * unit
         for each in self.alloc.rounds or ():
@@ -278,7 +281,7 @@ class _Walk:
                 taken = float((q * least)[(q > 0) & (least > 0)].sum())
                 left = max(bill.budget - taken, 0.0) + ROUNDING * bill.budget
                 room = np.where(q > 0, left / np.where(q > 0, q, 1.0), np.inf)
-                found |= held & (room <= np.where(floor > 0, NOTHING * floor, nothing))
+                found |= held & (room <= few)
         return found
 
     def _widened(self, part: parts.Part, seen: Found) -> Proved:
@@ -324,23 +327,26 @@ class _Walk:
         self.error = np.where(some, np.maximum(error, 0.0), self.error)
         if seen.place is not None:
             self.wide[part.rows] |= seen.place.price[0] > 0
-            self._shut(active, part, seen)
+            self._shut(part, seen)
 
-    def _shut(self, active: Bools, part: parts.Part, seen: Found) -> None:
+    def _shut(self, part: parts.Part, seen: Found) -> None:
         """Columns that are dearer than a user's cheapest hold nothing, in this class and in those
         that come later. All that is known of that is what is left of the money; where that could be
         more than crumbs of somebody's share, its columns stay open."""
         place, own = seen.place, part.users
         assert place is not None
-        lost = np.where(active[own], seen.proved.below, self.error[own])
-        money = place.value[0] * np.exp(seen.proved.log_share) * lost
-        left = seen.eps + float(money[money > 0].sum())
+        # all that the class is due costs as much as what it has here, but for what is open
+        money = place.value[0] * np.exp(seen.proved.log_share) * self.error[own]
+        left = 2.0 * (seen.eps + float(money[money > 0].sum()))
         columns = self.question.columns
         assert isinstance(columns, Listed)
         price = np.zeros(len(self.question.rhs))
         price[part.rows] = place.price[0]
         cost, owner = columns.cost(price), columns.of_column
-        above = cost - columns.cheapest(cost)[owner] * columns.score
+        cheapest = columns.cheapest(cost)
+        with np.errstate(all="ignore"):
+            self.room = np.fmin(self.room, left / cheapest)
+        above = cost - cheapest[owner] * columns.score
         with np.errstate(all="ignore"):
             crumb = left / above * columns.score / self.share[owner]
         dear = (above > 0) & (crumb <= CRUMBS)
