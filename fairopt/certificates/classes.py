@@ -320,14 +320,14 @@ class _Walk:
 
     def _go_on(self, mine: Bools, active: Bools, part: parts.Part, seen: Found) -> None:
         """What classes after this one are asked beside."""
+        if seen.place is not None:
+            self.wide[part.rows] |= seen.place.price[0] > 0
+            self._shut(part, seen)
         least = np.where(active, self.low * (1 - BELOW), self.least)
         some = mine & (least > 0)
         self.least = np.where(mine, least, self.least)
         error = self.high / np.where(some, self.least, 1.0) - 1.0
         self.error = np.where(some, np.maximum(error, 0.0), self.error)
-        if seen.place is not None:
-            self.wide[part.rows] |= seen.place.price[0] > 0
-            self._shut(part, seen)
 
     def _shut(self, part: parts.Part, seen: Found) -> None:
         """Columns that are dearer than a user's cheapest hold nothing, in this class and in those
