@@ -12,7 +12,7 @@ prices, and left out. (docs/maths/prices.md, "Classes".)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,13 @@ from fairopt.certificates.columns import Listed
 from fairopt.certificates.due import tangent
 from fairopt.certificates.given import Given, given
 from fairopt.certificates.guessed import NO_PRICES
-from fairopt.certificates.proof import Proof, at_place, ends
+from fairopt.certificates.proof import Proof, ends
 from fairopt.certificates.question import NOBODY, Question, kind_of, of_terms
 from fairopt.certificates.ruled import feasible
 from fairopt.certificates.ruled.answer import ROUNDING, Ruled
 from fairopt.certificates.ruled.prices import as_fields, of_round
 from fairopt.certificates.search import Found
+from fairopt.certificates.stages import Classes, Stage
 from fairopt.certificates.told import logs, off, searched, told
 from fairopt.certificates.yielded import yielded
 from fairopt.formulas.entitled import Entitled, entitled
@@ -44,62 +45,6 @@ NOTHING = 1e-9
 counts as having no more"""
 CRUMBS = 1e-9
 """part of its share that a user may have where a class before left nothing to it"""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """The question of one class, and what is proved.
-
-    Parameters
-    ----------
-    rank : the class. active : (N,) of it, who can have more than its floor. alloc : the answer as
-        this question has it. question : of all users; `part` without those who hold nothing.
-    """
-
-    rank: int
-    active: Bools
-    alloc: Allocation
-    question: Question
-    part: parts.Part
-    proof: Proof
-
-    def nearer(self) -> dict[str, Floats] | None:
-        """Tasks and prices of the point from which the class was judged, as fields of an
-        allocation; None if there is none."""
-        place = self.proof.found.place
-        if place is None:
-            return None
-        value = np.zeros((len(place.value), self.question.users))
-        value[:, self.part.users] = place.value
-        unit = place.log_unit
-        if np.ndim(unit):
-            unit = np.zeros(self.question.users)
-            unit[self.part.users] = place.log_unit
-        at = self.part.whole(place.columns)
-        whole = replace(place, columns=at, value=value, log_unit=unit)
-        return at_place(self.question, whole, self.alloc)
-
-
-@dataclass(frozen=True)
-class Classes:
-    """What is proved of all classes: off, surely (N,) as of a `Proof`; low, high (N,) the ends of
-    what each is due. gap : the largest of a class. stages : in order."""
-
-    off: Floats
-    surely: Floats
-    low: Floats
-    high: Floats
-    gap: float
-    stages: tuple[Stage, ...]
-
-    @property
-    def question(self) -> Question:
-        """Of the last class."""
-        return self.stages[-1].question
-
-    def ends(self) -> tuple[Floats, Floats]:
-        """(N,) the lowest and the highest share of each user that is due."""
-        return self.low, self.high
 
 
 def several(alloc: Allocation) -> bool:
@@ -142,7 +87,7 @@ class _Walk:
     least : (N,) what each holds at least, whatever is done: of those before L, of others their
     floors. error : (N,) how much more those before may be due, a part of L. wide : (M,) rows that
     stop those before. shut : (P,) columns that are too dear there; crumbs : the largest part of a
-    share that they might hold all the same. room : (N,) what those who come later can have more than
+    share that they might hold all the same. room : (N,) what those who come later can have beyond
     their floors at the most.
     """
 
@@ -169,7 +114,10 @@ class _Walk:
             stage = self._stage(rank)
             stages.append(stage)
             gap = max(gap, stage.proof.gap if stage.active.any() else 0.0)
-            if not np.isfinite(self.high[self.done]).all() or not (self.low[stage.active] > 0).all():
+            if (
+                not np.isfinite(self.high[self.done]).all()
+                or not (self.low[stage.active] > 0).all()
+            ):
                 gap = np.inf
                 break  # nothing is known of those before
         unit = self.question.share_unit
@@ -183,7 +131,7 @@ class _Walk:
         active = mine & ~stopped
         question = self._question(active)
         alloc = self._as_asked(active, self._prices(rank))
-        users, size = question.users, len(question.rhs) + len(question.low)
+        size = len(question.rhs) + len(question.low)
         gone = ~active & ~(self.least > 0)
         label = np.concatenate([gone.astype(np.int64), np.zeros(size, dtype=np.int64)])
         part = parts.part(question, label, np.array([0]))
@@ -203,7 +151,6 @@ class _Walk:
         self.high[stopped] = np.minimum(floor * (1 + NOTHING), np.maximum(most, floor))
         self.done = self.done | mine
         self._go_on(mine, active, part, seen)
-        assert len(self.off) == users
         return Stage(rank, active, alloc, question, part, proof)
 
     def _question(self, active: Bools) -> Question:
@@ -245,9 +192,7 @@ class _Walk:
         value = np.exp(np.nan_to_num(log_value, nan=-np.inf) - known.max(initial=-600.0))
         floor = np.where(some, self.asked.floor, self.least * question.share_unit)
         found = tangent(alloc, floor * (1 - BELOW), np.minimum(value, 1.0))
-        return part.given(
-            given(alloc.with_(**as_fields(alloc.instance, found)), question)
-        )
+        return part.given(given(alloc.with_(**as_fields(alloc.instance, found)), question))
 
     def _prices(self, rank: int) -> dict[str, Any]:
         """The prices that the answer tells of a class: of those who can have something."""

@@ -270,7 +270,7 @@ def at_place(question: Question, place: Place, alloc: Allocation) -> dict[str, F
     elif not any(part.any() for part in prices.values()):  # only limits stop anybody
         most = question.most * question.tasks_unit
         some = np.isfinite(most) & (question.log_w > NOBODY / 2)
-        prices["limit_prices"] = np.where(some, question.weight / most, 0.0)
+        prices["limit_prices"] = np.where(some, question.weight / np.where(some, most, 1.0), 0.0)
         if not prices["limit_prices"].any():
             return None
     if isinstance(columns, Grid):

@@ -18,7 +18,6 @@ from fairopt.formulas.floors import Bundle, Division, Ways, floors
 from fairopt.formulas.targets import Tree
 from fairopt.instance import Floats, Instance, Ints, remembered, sealed
 
-
 NOISE = 1e-14
 """a floor that is a smaller part of what a user could have alone is what rounding left of none"""
 

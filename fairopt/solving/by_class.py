@@ -56,7 +56,9 @@ def answer(
     why = classes.unasked(run.told(np.zeros(low.columns)))
     if why:
         found, _, because = why.partition(": ")
-        raise UsageError(f"{notion.name}: found {found}; wanted one class{because and ', as '}{because}")
+        raise UsageError(
+            f"{notion.name}: found {found}; wanted one class{because and ', as '}{because}"
+        )
     for rank in np.unique(asked.rank).tolist():
         run.serve(rank, how)
     return run.told(run.x).with_(steps=tuple(run.steps))
@@ -94,7 +96,7 @@ class _Run:
             ladder = OfClass(self, rank, active, how.gap)
             best = ladder.climb(self._rungs(how, active))
             self.steps += [{"class": rank, **step} for step in best.steps]
-            self.rounds = list(best.rounds or ())
+            self.rounds = [dict(each) for each in best.rounds or ()]
             self.x = self._columns(best)
             self._close(best)
             share = np.bincount(self.low.owner, self.low.score * self.x, len(mine))

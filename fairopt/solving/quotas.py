@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation, objective
-from fairopt.allocation.check import Certificate
 from fairopt.certificates import judged
 from fairopt.certificates.given import listed_prices
 from fairopt.certificates.proof import log_scale

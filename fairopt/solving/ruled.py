@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.allocation.check import Certificate
 from fairopt.certificates import judged
 from fairopt.errors import UsageError
 from fairopt.formulas import welfare
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion
-from fairopt.solving.best import Best
+from fairopt.solving.best import Best, Verdict
 from fairopt.solving.engines.programs import conic
 
 TRIFLE = 1e-13
@@ -38,7 +37,7 @@ class Ruled(Best):
         super().__init__(instance, notion, score, gap)
         self.from_near = from_near
 
-    def verdict(self, alloc: Allocation, once: bool) -> Certificate:
+    def verdict(self, alloc: Allocation, once: bool) -> Verdict:
         return judged(alloc)
 
     def short(self) -> bool:

@@ -94,7 +94,9 @@ class _Walk:
             self.done[stopped] = True
             if len(stopped):
                 due = self.due + self.asked.base
-                stop = Stop(stopped, due, self.done, of_round(self.alloc.instance, each["prices"]), reached)
+                stop = Stop(
+                    stopped, due, self.done, of_round(self.alloc.instance, each["prices"]), reached
+                )
                 self.stops.append(stop)
                 yield stop
         self._all_of(None)
