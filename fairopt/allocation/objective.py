@@ -44,6 +44,8 @@ def worth(alloc: Amounts) -> Worth:
             asked = entitled(alloc.instance, alloc.score, kind)
         except UsageError:
             return found  # no such question: the judge says so
+        if len(np.unique(asked.rank)) > 1:
+            return found  # of classes that are served in order there is no sum
         weight, share = asked.weight, alloc.counted - asked.base
     log_w = welfare.log_weight(weight, alpha, bool(kind["parameters"].get("weight_inside", False)))
     return {

@@ -21,7 +21,8 @@ from fairopt.allocation.check import (
     Intervals,
     Told,
 )
-from fairopt.certificates import witness
+from fairopt.certificates import classes, witness
+from fairopt.certificates.classes import Classes
 from fairopt.certificates.duality import equal_rise
 from fairopt.certificates.feasibility import feasibility, shrink
 from fairopt.certificates.guessed import with_prices
@@ -29,6 +30,7 @@ from fairopt.certificates.proof import Proof, proof
 from fairopt.certificates.question import kind_of
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Ruled
+from fairopt.certificates.ruled.prices import of_round
 from fairopt.certificates.ruled.prices import told as told_prices
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.certificates.words import listed, notes
@@ -54,7 +56,12 @@ def judge(
     kept, factor = _kept(alloc)
     kept = (*kept, *more)
     fits = all(check.holds for check in kept)
-    found = proof(with_prices(alloc))
+    by_class = classes.several(alloc)
+    why = classes.unasked(alloc) if by_class else ""
+    if why:
+        bad = UNPROVED if fits else REFUTED
+        return Certificate(bad, np.inf, np.inf, inst.users, kept, notes=(why,))
+    found = classes.proved(alloc) if by_class else proof(with_prices(alloc))
     off = found.off
     worst, gap = int(np.argmax(off)), found.gap
     checks = [
@@ -65,16 +72,13 @@ def judge(
     if not found.question.alpha and inst.rules is not None:
         checks += feasible.exactly(Ruled(alloc))
     said: list[str] = []
-    if inst.quotas is not None and len(np.unique(inst.tree.rank)) > 1:
-        said.append("priority classes are judged under max-min only")
-        checks.append(Check.of("one priority class", 1.0, 0.0))
     if not fits:
         scaled = f": it needs to be scaled by {factor:.9g} to fit" if factor < 1 else ""
         said.append(f"not feasible{scaled}")
     proved_wrong = float(found.surely.max()) > tolerance
     if proved_wrong:
         said += _wrong(alloc, found, tolerance)
-    elif gap > tolerance and inst.plain:
+    elif gap > tolerance and isinstance(found, Proof) and inst.plain:
         better, lost = _better(alloc, found)
         checks.append(Check.of("no better allocation", lost, tolerance, "every share at once"))
         if lost > tolerance:
@@ -108,7 +112,7 @@ def _kept(alloc: Allocation) -> tuple[tuple[Check, ...], float]:
     return feasible.checks(ruled, floor), feasible.shrink(ruled)
 
 
-def _wrong(alloc: Allocation, found: Proof, tolerance: float) -> list[str]:
+def _wrong(alloc: Allocation, found: Proof | Classes, tolerance: float) -> list[str]:
     """Who is proved to be off, worst first, with what it is due."""
     low, high = found.ends()
     wrong = np.flatnonzero(found.surely > tolerance)
@@ -157,5 +161,10 @@ def _notes(alloc: Allocation) -> list[str]:
     """What stops each user; beside rules, which have a price."""
     if alloc.instance.plain:
         return notes(alloc)
+    if alloc.rounds is not None and classes.several(alloc):
+        told = [of_round(alloc.instance, each["prices"]) for each in alloc.rounds]
+        named = [words.rules(alloc.instance, prices) for prices in told]
+        found = list(dict.fromkeys(name for names in named for name in names))
+        return [f"with a price: {name}" for name in found[: words.MOST]]
     prices = told_prices(alloc)
     return [f"with a price: {name}" for name in words.rules(alloc.instance, prices)[: words.MOST]]

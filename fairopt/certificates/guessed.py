@@ -9,7 +9,7 @@ from fairopt.certificates import pulls
 from fairopt.certificates.due import tangent
 from fairopt.certificates.guess import guess_prices
 from fairopt.certificates.question import kind_of
-from fairopt.certificates.ruled.prices import as_told
+from fairopt.certificates.ruled.prices import as_fields
 from fairopt.formulas import penalties, welfare
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.penalties import Terms
@@ -70,14 +70,7 @@ def with_prices(alloc: Allocation, label: Ints | None = None) -> Allocation:
     top = float(known.max(initial=LEAST))
     value = np.exp(np.clip(np.nan_to_num(log_value, nan=top) - top, LEAST, 0.0))
     found = tangent(alloc, asked.floor, value)
-    return alloc.with_(
-        prices=found.capacity,
-        limit_prices=found.limits,
-        bound_prices=found.bounds,
-        node_prices=found.nodes,
-        rule_prices=as_told(alloc.instance, found.rules),
-        limit_on_prices=found.places if found.places.size else None,
-    )
+    return alloc.with_(**as_fields(alloc.instance, found))
 
 
 def _largest(log_value: Floats, label: Ints) -> Floats:

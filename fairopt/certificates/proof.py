@@ -13,14 +13,14 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import even
-from fairopt.certificates.bound import ROUND, Proved, nothing
+from fairopt.certificates.bound import ROUND, Place, Proved, nothing
 from fairopt.certificates.columns import Grid
 from fairopt.certificates.duality import bill, equal_rise, pulled_gap, rise_to
 from fairopt.certificates.duality import gap as duality_gap
 from fairopt.certificates.given import Given, given, named
 from fairopt.certificates.guessed import NO_PRICES, with_prices
 from fairopt.certificates.linear import linear
-from fairopt.certificates.question import Question, asked
+from fairopt.certificates.question import NOBODY, Question, asked
 from fairopt.certificates.search import Found, place_of, scale
 from fairopt.certificates.told import as_it_is, logs, of, searched, told
 from fairopt.formulas import welfare
@@ -246,10 +246,13 @@ def nearer(alloc: Allocation) -> dict[str, Floats] | None:
     """Tasks and prices of the point near the answer from which it was judged, as fields of an
     allocation; None if the search found none. The one door through which the solver may ask."""
     found = proof(alloc)
-    place, question, inst = found.found.place, found.question, alloc.instance
-    if place is None:
-        return None
-    columns = question.columns
+    place = found.found.place
+    return None if place is None else at_place(found.question, place, alloc)
+
+
+def at_place(question: Question, place: Place, alloc: Allocation) -> dict[str, Floats] | None:
+    """Tasks and prices of a place as fields of an allocation."""
+    inst, columns = alloc.instance, question.columns
     mine = place.columns < columns.count
     held, amount = place.columns[mine], place.amount[0][mine]
     owner = columns.owner(held)
@@ -266,7 +269,8 @@ def nearer(alloc: Allocation) -> dict[str, Floats] | None:
         prices.clear()  # nothing is full: penalties alone stop everybody
     elif not any(part.any() for part in prices.values()):  # only limits stop anybody
         most = question.most * question.tasks_unit
-        prices["limit_prices"] = np.where(np.isfinite(most), question.weight / most, 0.0)
+        some = np.isfinite(most) & (question.log_w > NOBODY / 2)
+        prices["limit_prices"] = np.where(some, question.weight / np.where(some, most, 1.0), 0.0)
         if not prices["limit_prices"].any():
             return None
     if isinstance(columns, Grid):
@@ -280,6 +284,7 @@ def nearer(alloc: Allocation) -> dict[str, Floats] | None:
 __all__ = [
     "SURE",
     "Proof",
+    "at_place",
     "ends_by_prices",
     "gap_by_prices",
     "log_scale",

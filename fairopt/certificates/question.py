@@ -131,6 +131,11 @@ def asked(alloc: Allocation) -> Question:
     return found
 
 
+def of_terms(alloc: Allocation, terms: Entitled) -> Question:
+    """The question with other floors and weights than its instance's, whatever rules there are."""
+    return _ruled(alloc, terms, kind_of(alloc))
+
+
 def _asked(alloc: Allocation) -> Question:
     kind = kind_of(alloc)
     if kind["name"] != "alpha-fair":
@@ -402,4 +407,4 @@ def kept_rows(low: Lowered, same: Bools) -> Bools:
     return found
 
 
-__all__ = ["Question", "asked", "kept_rows", "kind_of"]
+__all__ = ["NOBODY", "Question", "asked", "kept_rows", "kind_of", "of_terms"]

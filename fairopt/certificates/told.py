@@ -116,7 +116,7 @@ def searched(
 def of(question: Question, judged: Given, found: Found) -> Told:
     """What a search has found tells of an answer."""
     log_share, floor = logs(question, judged)
-    return Told(found, *_off(found.proved, log_share, floor))
+    return Told(found, *off(found.proved, log_share, floor))
 
 
 def _more(question: Question, answer: Given, judged: Given, first: Told) -> Told:
@@ -266,7 +266,7 @@ def logs(question: Question, answer: Given) -> tuple[Floats, Floats]:
     return np.maximum(np.log(answer.share), floor), floor
 
 
-def _off(proved: Proved, log_share: Floats, floor: Floats) -> tuple[Floats, Floats]:
+def off(proved: Proved, log_share: Floats, floor: Floats) -> tuple[Floats, Floats]:
     """What each share may be off by, and is off by at least; what counts as nothing is alike."""
     low, high = proved.log_share - proved.below, proved.log_share + proved.above
     low, high = np.maximum(low, floor), np.maximum(high, floor)
@@ -305,4 +305,4 @@ def as_it_is(question: Question, answer: Given) -> Proved:
     return bound(question, place, seen)[0]
 
 
-__all__ = ["Told", "as_it_is", "few", "logs", "of", "searched", "told"]
+__all__ = ["Told", "as_it_is", "few", "logs", "of", "off", "searched", "told"]

@@ -18,6 +18,9 @@ from fairopt.formulas.floors import Bundle, Division, ScoredWays, floors
 from fairopt.formulas.targets import Tree
 from fairopt.instance import Floats, Instance, Ints, remembered, sealed
 
+NOISE = 1e-14
+"""a floor that is a smaller part of what a user could have alone is what rounding left of none"""
+
 
 @dataclass(frozen=True)
 class Entitled:
@@ -146,11 +149,13 @@ def _floors(
         instance.limit,
     )
     alpha = float(kind["parameters"].get("alpha", 0.0))
-    if alpha == 0:  # efficiency would give all of a bundle to one member: as max-min then
-        return floors(each, bundles, tasks, Division(tree))
-    inside = bool(kind["parameters"].get("weight_inside", False))
-    log_w = welfare.log_weight(weight, alpha, inside)
-    return floors(each, bundles, tasks, Division(tree, alpha, log_w))
+    division = Division(tree)
+    if alpha:  # at 0 efficiency would give all of a bundle to one member: as max-min then
+        inside = bool(kind["parameters"].get("weight_inside", False))
+        division = Division(tree, alpha, welfare.log_weight(weight, alpha, inside))
+    found = floors(each, bundles, tasks, division)
+    alone = (score * instance.alone).sum(axis=1)
+    return np.where(found > NOISE * alone, found, 0.0)
 
 
 __all__ = ["Entitled", "entitled", "leaf_weights", "nested"]

@@ -20,7 +20,7 @@ parent's row. A plain instance has rows of the first two kinds alone. Rules of o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -111,6 +111,23 @@ class Lowered:
     def columns(self) -> int:
         """P, the columns of tasks."""
         return len(self.owner)
+
+    def of_users(self, users: Bools, shut: Bools) -> tuple[Ints, Lowered]:
+        """The columns of some users (N,) that are not shut (P,), and the same rows with these
+        columns and flows alone."""
+        mine = np.flatnonzero(users[self.owner] & ~shut)
+        flows = self.columns + np.arange(len(self.low))
+        owner = (np.cumsum(users) - 1)[self.owner[mine]]
+        found = replace(
+            self,
+            shape=(int(users.sum()), *self.shape[1:]),
+            owner=owner,
+            server=self.server[mine],
+            way=self.way[mine],
+            score=self.score[mine],
+            matrix=self.matrix.tocsc()[:, np.concatenate([mine, flows])].tocsr(),
+        )
+        return mine, found
 
     @property
     def empty(self) -> Bools:

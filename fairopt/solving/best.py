@@ -217,7 +217,7 @@ class Best:
         there, while that is closer and not close enough."""
         for _ in range(NEARER):
             before = self.rank
-            found = nearer(self.best) if self.best is not None and self.near() else None
+            found = self.searched(self.best) if self.best is not None and self.near() else None
             if found is None:
                 return
             step: dict[str, Any] = {"step": "nearby"}
@@ -225,6 +225,10 @@ class Best:
             self.keep(step, self.moved(found))
             if self.error <= enough or not self.rank < before:
                 return
+
+    def searched(self, best: Allocation) -> dict[str, Floats] | None:
+        """The point at which the judge finds the optimum proved; None where it finds none."""
+        return nearer(best)
 
     def moved(self, found: dict[str, Floats]) -> Allocation:
         """The answer at the point that the judge found; where it found no prices, with those of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,70 +10,27 @@ import numpy as np
 
 from fairopt.allocation import Allocation, objective
 from fairopt.allocation.by_rows import listed_prices
-from fairopt.allocation.check import Certificate
 from fairopt.certificates import judged
 from fairopt.certificates.proof import log_scale
-from fairopt.errors import Infeasible, UsageError
+from fairopt.errors import Infeasible
 from fairopt.formulas import families, welfare
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.formulas.lowered import Lowered, lower
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions import MaxMin, Notion
-from fairopt.solving import infeasible
-from fairopt.solving.best import Best, Rung
+from fairopt.solving import by_class, infeasible
+from fairopt.solving.best import Rung
 from fairopt.solving.engines import path
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas import conflict, naming, rounds, stated
 from fairopt.solving.engines.quotas.kept import kept
 from fairopt.solving.engines.quotas.sharpened import sharpened
+from fairopt.solving.ruled import INTERIOR, TRIFLE, Ruled, alone, due, settings, tasks
 
 NOTHING = 1e-15
 """part of what a user could have alone that is nothing"""
-TRIFLE = 1e-13
-"""part of all tasks that is rounding"""
-INTERIOR = "interior, all rules"
 KNOWN = ("max-min", "alpha-fair")
-
-
-class Ruled(Best):
-    """The answers tried beside rules. `from_near` (best, found) -> the answer at the point that
-    the judge found nearby; None where it searches none."""
-
-    def __init__(
-        self,
-        instance: Instance,
-        notion: Notion,
-        score: Floats,
-        gap: float,
-        from_near: Callable[[Allocation, dict[str, Floats]], Allocation] | None,
-    ) -> None:
-        super().__init__(instance, notion, score, gap)
-        self.from_near = from_near
-
-    def verdict(self, alloc: Allocation, once: bool) -> Certificate:
-        """The whole certificate, made once."""
-        return judged(alloc)
-
-    def short(self) -> bool:
-        """Whether it is not certified yet."""
-        uncertified, _, _ = self.rank
-        return uncertified
-
-    def near(self) -> bool:
-        """Whether a nearby point may still certify it."""
-        return self.short() and self.from_near is not None
-
-    def moved(self, found: dict[str, Floats]) -> Allocation:
-        """The answer at a nearby point."""
-        assert self.best is not None and self.from_near is not None
-        return self.from_near(self.best, found)
-
-    def closely(self, step: dict[str, Any], alloc: Allocation) -> None:
-        """Keep an answer, and what the judge finds near it."""
-        self.steps.append(step)
-        self.keep(step, alloc)
-        self.nearer(0.0)
 
 
 def answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Allocation:
@@ -92,7 +48,9 @@ def answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Alloc
     asked = entitled(instance, score, kind)
     low = lower(instance, score)
     infeasible.check(instance, low, asked.floor)
-    family = _nested if kind["name"] == "max-min" else _fair
+    if kind["name"] == "max-min":
+        return _nested(instance, notion, score, asked, low, how)
+    family = by_class.answer if len(np.unique(asked.rank)) > 1 else _fair
     return family(instance, notion, score, asked, low, how)
 
 
@@ -100,12 +58,12 @@ def _nested(
     instance: Instance, notion: Notion, score: Floats, asked: Entitled, low: Lowered, how: How
 ) -> Allocation:
     """Nested max-min by rounds."""
-    question = rounds.Question(low, asked.tree, asked.floor, asked.added, asked.rank, _alone(low))
+    question = rounds.Question(low, asked.tree, asked.floor, asked.added, asked.rank, alone(low))
     solver, name = None, "highs, kept"
     if how.solver != "auto":
-        settings = _settings(notion, how.solver, linear=True)
+        chosen = settings(notion, how.solver, linear=True)
         unit = np.maximum(question.alone / low.shape[0], asked.floor)
-        solver, name = stated.of_rounds(MaxMin(), low, unit, settings), settings.label
+        solver, name = stated.of_rounds(MaxMin(), low, unit, chosen), chosen.label
     found = rounds.solve(question, solver, how.progress)
     if found.sharp:
         name = INTERIOR
@@ -165,17 +123,9 @@ def _told(
     )
 
 
-def _due(log_w: Floats, alpha: float) -> Floats:
-    """(N,) the part of one shared pool that weights alone would give each user, about."""
-    if alpha == 0:
-        return np.full(len(log_w), 1.0 / len(log_w))
-    log_v = log_w / alpha
-    return np.exp(np.maximum(log_v - welfare.log_sum_exp(log_v), -30.0))
-
-
 def _cleaned(low: Lowered, x: Floats, share: Floats) -> Floats:
     """The tasks (P,), none of users that are due nothing: what they hold is rounding."""
-    nothing = share <= NOTHING * _alone(low)
+    nothing = share <= NOTHING * alone(low)
     return np.where(nothing[low.owner], 0.0, x)
 
 
@@ -185,12 +135,8 @@ def _fair(
     """Alpha-fairness by the path over any linear rules."""
     given = families.member(notion.plain())["parameters"]
     alpha, inside = float(given["alpha"]), bool(given.get("weight_inside", False))
-    if len(np.unique(asked.rank)) > 1:
-        raise UsageError(
-            f"{notion.name}: found users of several priority classes; wanted one class, or max-min"
-        )
     log_w = welfare.log_weight(asked.weight, alpha, inside)
-    unit = np.maximum(_alone(low) * _due(log_w, alpha), asked.floor)
+    unit = np.maximum(alone(low) * due(log_w, alpha), asked.floor)
     terms = low, log_w, alpha, asked.floor, asked.added, unit
     active, told = np.ones(low.shape[0], bool), None
     if alpha:
@@ -222,8 +168,8 @@ def _fair(
     if how.solver in ("auto", "interior") and alpha > 0:
         rungs.append(Rung(INTERIOR, Ruled.short, interior))
     if how.solver != "interior":
-        settings = _settings(notion, how.solver, linear=alpha == 0)
-        rungs.append(Rung(settings.label, Ruled.short, partial(general, settings=settings)))
+        chosen = settings(notion, how.solver, linear=alpha == 0)
+        rungs.append(Rung(chosen.label, Ruled.short, partial(general, settings=chosen)))
     return Ruled(instance, notion, score, how.gap, moved if alpha else None).climb(rungs)
 
 
@@ -277,15 +223,6 @@ def _beyond(low: Lowered, price: Floats, log_w: Floats, alpha: float, asked: Ent
     return np.asarray(np.maximum(cost - own, 0.0))
 
 
-def _settings(notion: Notion, solver: str, linear: bool) -> conic.Settings:
-    """The general solver named; for linear programs HiGHS, if none is."""
-    if solver == "interior":
-        raise UsageError(f"solver: found 'interior'; {notion.name} wanted auto or a general solver")
-    if linear and solver in ("auto", "highs"):
-        return conic.EXACT
-    return conic.ladder(solver if solver != "auto" else "clarabel", linear)[0]
-
-
 def _active(
     instance: Instance, notion: Notion, low: Lowered, asked: Entitled
 ) -> tuple[Bools, tuple[dict[str, Any], ...] | None]:
@@ -296,7 +233,7 @@ def _active(
     ------
     Infeasible : nothing is left for somebody without a floor.
     """
-    found = conflict.stuck(low, asked.floor, _alone(low))
+    found = conflict.stuck(low, asked.floor, alone(low))
     nothing = found.users & (asked.floor == 0)
     if nothing.any():
         users = infeasible.named(instance, nothing)
@@ -313,24 +250,3 @@ def _active(
         for stopped, price in found.rounds
     ]
     return ~found.users, tuple(told) if told and asked.added else None
-
-
-def tasks(instance: Instance, low: Lowered, x: Floats, trifle: float = TRIFLE) -> dict[str, Any]:
-    """The tasks as an Allocation takes them.
-
-    With lending they are a trifle less, where they are not known to the last digit: what a node is
-    over by rounding that may not borrow is missing at its parent too, where nothing makes up for
-    it. What a rule keeps at 0 is 0, as the least use would be infinitely more than allowed.
-    """
-    x = np.where(low.empty, 0.0, x)
-    by_way = low.tasks(x, len(instance.ways)) * (1.0 - trifle * bool(instance.tree.quotas))
-    if instance.modes is None:
-        return {"tasks": by_way}
-    return {"tasks": instance.ways.running(by_way), "way_tasks": by_way}
-
-
-def _alone(low: Lowered) -> Floats:
-    """(N,) share of each user alone, about: without quotas, and each column by itself."""
-    scaled = low.matrix[:, : low.columns].multiply(1.0 / low.unit[:, None]).tocsc()
-    most = low.score / scaled.max(axis=0).toarray().ravel()
-    return np.asarray(np.bincount(low.owner, most, low.shape[0]))

@@ -18,7 +18,7 @@ from fairopt.formulas.lowered import lower
 from fairopt.instance import Floats, Instance
 from fairopt.notions.way import Levels, OneProgram, Patterns
 from fairopt.program import RuledSet
-from fairopt.solving import infeasible, quotas
+from fairopt.solving import infeasible, ruled
 from fairopt.solving.best import Best, Rung
 from fairopt.solving.engines import units
 from fairopt.solving.engines.answer import How
@@ -78,7 +78,7 @@ def _point(program: Any, instance: Instance, rung: conic.Settings) -> tuple[dict
         low = program.space.low
         x, price, status = conic.run_ruled(program, rung)
         prices: dict[str, Any] = naming.priced(low, price) if price.any() else {}
-        return {**quotas.tasks(instance, low, x), **prices}, status
+        return {**ruled.tasks(instance, low, x), **prices}, status
     point, status = conic.run(program, instance, rung)
     tasks, (p, mu) = point.tasks(instance), point.prices(instance)
     priced = {"prices": p, "limit_prices": mu} if p.any() or mu.any() else {}

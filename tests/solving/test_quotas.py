@@ -219,8 +219,8 @@ def test_refusals_by_name():
             fo.solve(story(), notion)
     with pytest.raises(fo.UsageError, match="where nobody has a guarantee"):
         fo.solve(story().replace(quotas=None), fo.MaxMin(over="proportion"))
-    with pytest.raises(fo.UsageError, match="several priority classes"):
-        answer(P1, fo.ProportionalFair())
+    with pytest.raises(fo.UsageError, match="alpha 0 with several priority classes"):
+        answer(P1, fo.Throughput())
     with pytest.raises(fo.Infeasible, match="nothing is left for A and B"):
         answer(gpus(12, **ORG, bounds=[fo.Bound("org", "gpu", 0)]), fo.ProportionalFair())
 

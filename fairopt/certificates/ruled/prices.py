@@ -7,7 +7,8 @@ tried with all of them, and without those that are a tiny part of the money; any
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -69,6 +70,19 @@ def told(alloc: Allocation) -> Prices:
     return Prices(*[a if a is not None else b for a, b in zip(own, nothing, strict=True)])
 
 
+def of_round(inst: Instance, told: Mapping[str, Any]) -> Prices:
+    """The prices that a round tells, 0 for those it does not."""
+    nothing = none(inst)
+    return Prices(
+        told.get("prices", nothing.capacity),
+        told.get("limit_prices", nothing.limits),
+        told.get("bound_prices", nothing.bounds),
+        told.get("node_prices", nothing.nodes),
+        of_rules(inst, told.get("rule_prices")),
+        told.get("limit_on_prices", nothing.places),
+    )
+
+
 def of_rules(inst: Instance, told: Floats | None) -> Floats:
     """(J, 2) prices of own rules from those of an answer (J,): that of `equal` is signed, and any
     other that is below 0 is forged, and proves nothing.
@@ -88,6 +102,18 @@ def as_told(inst: Instance, rules: Floats) -> Floats:
     both = [row.up and row.down for row in inst.own_rows]
     sign = np.where(np.array(both, dtype=bool), -1.0, 1.0)
     return np.asarray(rules[:, 0] + sign * rules[:, 1])
+
+
+def as_fields(inst: Instance, prices: Prices) -> dict[str, Floats | None]:
+    """The prices as fields of an answer."""
+    return {
+        "prices": prices.capacity,
+        "limit_prices": prices.limits,
+        "bound_prices": prices.bounds,
+        "node_prices": prices.nodes,
+        "rule_prices": as_told(inst, prices.rules),
+        "limit_on_prices": prices.places if prices.places.size else None,
+    }
 
 
 def finite(inst: Instance, layers: list[Ints], prices: Prices) -> Prices:

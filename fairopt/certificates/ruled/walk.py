@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.ruled.prices import Prices, none, of_rules
+from fairopt.certificates.ruled.prices import Prices, of_round
 from fairopt.certificates.ruled.shifted import Reached
 from fairopt.formulas.entitled import Entitled
 from fairopt.formulas.targets import Jump, Point
@@ -70,7 +69,6 @@ class _Walk:
         self.due = asked.floor - asked.base
         self.done = np.zeros(len(inst.users), dtype=bool)
         self.stops: list[Stop] = []
-        self.none = none(inst)
 
     def __iter__(self) -> Iterator[Stop]:
         point, rank = None, -1
@@ -96,7 +94,9 @@ class _Walk:
             self.done[stopped] = True
             if len(stopped):
                 due = self.due + self.asked.base
-                stop = Stop(stopped, due, self.done, self._prices(each), reached)
+                stop = Stop(
+                    stopped, due, self.done, of_round(self.alloc.instance, each["prices"]), reached
+                )
                 self.stops.append(stop)
                 yield stop
         self._all_of(None)
@@ -135,14 +135,3 @@ class _Walk:
             else:
                 point = piece.at(piece.until)
         raise _WrongError(f"round {k + 1} is at level {t:g}, too far along the targets")
-
-    def _prices(self, each: Any) -> Prices:
-        told = each["prices"]
-        return Prices(
-            told.get("prices", self.none.capacity),
-            told.get("limit_prices", self.none.limits),
-            told.get("bound_prices", self.none.bounds),
-            told.get("node_prices", self.none.nodes),
-            of_rules(self.alloc.instance, told.get("rule_prices")),
-            told.get("limit_on_prices", self.none.places),
-        )

@@ -82,17 +82,17 @@ def conflict(low: Lowered, floor: Floats) -> Conflict | None:
     return Conflict(inside, found.t, price, first.t)
 
 
-def stuck(low: Lowered, floor: Floats, alone: Floats) -> Stuck:
+def stuck(low: Lowered, floor: Floats, alone: Floats, among: Bools | None = None) -> Stuck:
     """The users that can have nothing beyond floors (N,) that fit, and the prices that say so.
 
     Parameters
     ----------
-    alone : (N,) > 0, share of each user alone, about.
+    alone : (N,) > 0, share of each user alone, about. among : (N,) who is looked at; default all.
     """
     if _all_rise(low) and (not floor.any() or _larger_fit(low, floor)):
         return Stuck(np.zeros(len(floor), bool), ())
     model = Model(low, np.maximum(floor, 1e-3 * alone), 1.0)
-    rising = np.ones(len(floor), bool)
+    rising = everybody = np.ones(len(floor), bool) if among is None else among
     rounds: list[tuple[Bools, Floats]] = []
     while rising.any():
         model.targets(np.where(rising, alone, 0.0), floor)
@@ -101,8 +101,8 @@ def stuck(low: Lowered, floor: Floats, alone: Floats) -> Stuck:
         if found.t > RISES or not stopped.any():
             break
         rounds.append((stopped, found.price))
-        rising &= ~stopped
-    return Stuck(~rising, tuple(rounds))
+        rising = rising & ~stopped
+    return Stuck(everybody & ~rising, tuple(rounds))
 
 
 def _all_rise(low: Lowered) -> bool:
