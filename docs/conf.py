@@ -92,9 +92,8 @@ add_module_names = False
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
-SUBJECTS = (
-    "papers notions wrong certificates quotas over_time whole_tasks dynamics planning".split()
-)
+SUBJECTS = ["papers", "notions", "wrong", "certificates", "quotas"]
+SUBJECTS += ["over_time", "whole_tasks", "dynamics", "planning"]
 """the folders of examples/gallery, in the order of the page"""
 sphinx_gallery_conf = {
     "examples_dirs": ["../examples/gallery", "../examples/notebooks"],
@@ -110,7 +109,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "within_subsection_order": "FileNameSortKey",
-    "subsection_order": ExplicitOrder([f"../examples/gallery/{subject}" for subject in SUBJECTS]),
+    "subsection_order": ExplicitOrder([f"../examples/gallery/{name}" for name in SUBJECTS]),
     "matplotlib_animations": False,
     "reset_modules": ("matplotlib",),
     "write_computation_times": False,
