@@ -15,7 +15,13 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
-shutil.rmtree(Path(__file__).parent / "api", ignore_errors=True)  # pages of names that are gone
+# pages of names and of scripts that are gone
+shutil.rmtree(Path(__file__).parent / "api", ignore_errors=True)
+gallery, examples = Path(__file__).parent / "gallery", Path(__file__).parents[1] / "examples"
+for page in gallery.rglob("*_*.rst"):
+    script = page.relative_to(gallery).with_suffix(".py")
+    if not any((examples / folder / script).exists() for folder in ("", "gallery")):
+        page.unlink()
 
 from facts import facts, mechanisms  # noqa: E402
 from folded import Folded  # noqa: E402
@@ -42,7 +48,8 @@ extensions = [
     "letters",
     "local_mathjax",
 ]
-exclude_patterns = ["_build", "_ext", "gallery/**/*.py", "gallery/*.ipynb", "**/README.txt"]
+exclude_patterns = ["_build", "_ext", "**/README.txt"]
+exclude_patterns += ["gallery/**/*.py", "gallery/**/*.ipynb"]
 exclude_patterns += ["results/*.md"]  # folded into the pages of docs/measured
 templates_path = ["_templates"]
 nitpicky = True
@@ -85,10 +92,14 @@ add_module_names = False
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+SUBJECTS = ["papers", "notions", "wrong", "certificates", "quotas"]
+SUBJECTS += ["over_time", "whole_tasks", "dynamics", "planning"]
+"""the folders of examples/gallery, in the order of the page"""
 sphinx_gallery_conf = {
-    "examples_dirs": ["../examples/gallery"],
-    "gallery_dirs": ["gallery"],
-    "filename_pattern": r"/plot_",
+    "examples_dirs": ["../examples/gallery", "../examples/notebooks"],
+    "gallery_dirs": ["gallery", "gallery/notebooks"],
+    "filename_pattern": r"/(plot|notebook)_",
+    "nested_sections": False,
     "image_srcset": ["2x"],
     "remove_config_comments": True,
     "show_memory": False,
@@ -98,7 +109,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "within_subsection_order": "FileNameSortKey",
-    "subsection_order": ExplicitOrder(["../examples/gallery"]),
+    "subsection_order": ExplicitOrder([f"../examples/gallery/{name}" for name in SUBJECTS]),
     "matplotlib_animations": False,
     "reset_modules": ("matplotlib",),
     "write_computation_times": False,

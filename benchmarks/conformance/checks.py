@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.conformance import divisions, pools
 from benchmarks.conformance.divisions import Asker, Pool
 from benchmarks.conformance.pools import vectors
+from benchmarks.conformance.preemption import preempted
 from fairopt.connect.readers.kueue import Limits, Node
 from fairopt.connect.readers.kueue_share import Tree
 from fairopt.files.quantities import quantity
@@ -162,6 +163,13 @@ def _kueue() -> Iterator[Row]:
             yield _near("Kueue", "penalty at admission", r, found, {"": float(want)})
 
 
+def _preemption() -> Iterator[Row]:
+    for case in vectors("kueue_preemption")["cases"]:
+        found = preempted(case)
+        holds = found == case["want"]
+        yield Row("Kueue", "preemption", case["name"], holds, "" if holds else f"{found}")
+
+
 def _node(given: dict) -> Node:
     limits = {}
     for quota in given["quotas"]:
@@ -251,4 +259,4 @@ def _near(product: str, what: str, name: str, found: dict, want: dict, close: fl
     return Row(product, what, name, off <= close, "" if off <= close else f"{off:.2g} apart")
 
 
-SOURCES = (_divided, _armada, _kueue, _karma, _slurm, _condor, _finish)
+SOURCES = (_divided, _armada, _kueue, _preemption, _karma, _slurm, _condor, _finish)

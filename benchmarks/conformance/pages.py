@@ -28,6 +28,8 @@ FOLLOWS = {
     ("Kueue", "decayed use"): "old use halves each half-life, present use comes in",
     ("Kueue", "weighted use"): "sum over resources by weight, over the queue's weight",
     ("Kueue", "penalty at admission"): "one sampling step of the same average",
+    ("Kueue", "preemption"): "who borrows most by share and weight gives way, while the newcomer's "
+    "share stays at most its new one, then below its old one",
     ("Karma", "division by credits"): "two max-min programs in credits, in whole blocks",
     ("Slurm", "effective use"): "own use, and the parent's by shares (classic)",
     ("Slurm", "fair-share factor"): "2^(-use/shares)",
@@ -42,6 +44,7 @@ FILES = (
     "armada",
     "kueue_share",
     "kueue_usage",
+    "kueue_preemption",
     "karma",
     "slurm",
     "htcondor",
@@ -120,9 +123,9 @@ def page() -> tuple[str, int]:
         out.append(f"- `tests/vectors/{name}.json`: {vectors(name)['source'].split(':')[0]}.")
     out += [
         "",
-        "Not among them: Kueue's tests of preemption, which expect names of workloads and not "
-        "amounts, and what KAI computes with a memory of use (its tests have none; `kai.json` has "
-        "five by its rules).",
+        "Not among them: Kueue's tests of preemption without fair sharing, where priorities and "
+        "quotas decide and shares are not asked, and what KAI computes with a memory of use (its "
+        "tests have none; `kai.json` has five by its rules).",
     ]
     if missed:
         out += ["", "## Missed", ""]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from benchmarks.conformance import checks, divisions, pages, pools
+from benchmarks.conformance import checks, divisions, pages, pools, preemption
 from benchmarks.conformance.divisions import Asker, Overpromised, Pool
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +21,7 @@ def test_there_are_enough_and_each_has_a_definition_with_words() -> None:
     assert len(ROWS) >= 250
     assert {(r.product, r.what) for r in ROWS} == set(pages.FOLLOWS)
     assert Counter(r.product for r in ROWS)["KAI"] == 90
+    assert Counter((r.product, r.what) for r in ROWS)["Kueue", "preemption"] == 37
 
 
 @pytest.mark.parametrize("product", sorted({r.product for r in ROWS}))
@@ -61,6 +63,46 @@ def test_a_spoiled_vector_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     monkeypatch.setattr(pools, "pools", lambda: spoiled)
     assert not any(row.holds for row in checks._divided())
+
+
+def test_who_gives_way_by_hand() -> None:
+    """Quotas of 3 each. A wants a fourth cpu beside B, who runs seven: B borrows 4, A would 1."""
+    queue = {"parent": "all", "weight": "1", "within": "LowerPriority", "reclaim": "Any"}
+    queue |= {"quotas": [{"flavor": "f", "resource": "cpu", "nominal": "3"}]}
+    one = {"cpu": "1", "priority": 0, "flavor": "f"}
+    case = {
+        "queues": [queue | {"name": "a"}, queue | {"name": "b"}],
+        "cohorts": [
+            {"name": "all", "parent": "", "weight": "1"}
+            | {"quotas": [{"flavor": "f", "resource": "cpu", "nominal": "4"}]}
+        ],
+        "running": [one | {"name": f"a{k}", "queue": "a"} for k in range(3)]
+        + [one | {"name": f"b{k}", "queue": "b"} for k in range(7)],
+        "incoming": one | {"name": "new", "queue": "a"},
+        "rules": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"],
+    }
+    assert preemption.preempted(case) == {"b0": "InCohortFairSharing"}
+    # who is within its quota asks no share; where both borrow alike nobody gives way
+    case["running"] = case["running"][1:] + [one | {"name": "b7", "queue": "b"}]
+    assert preemption.preempted(case) == {"b0": "InCohortReclamation"}
+    even = [one | {"name": f"{q}{k}", "queue": q} for q in "ab" for k in range(5)]
+    assert preemption.preempted(case | {"running": even}) == {}
+
+
+def test_a_spoiled_vector_of_preemption_is_noticed() -> None:
+    """Weights, priorities, quotas and rules matter: turned round, some vectors are missed."""
+
+    def missed(spoil) -> int:
+        cases = copy.deepcopy(pools.vectors("kueue_preemption")["cases"])
+        for case in cases:
+            spoil(case)
+        return sum(preemption.preempted(case) != case["want"] for case in cases)
+
+    assert missed(lambda case: None) == 0
+    assert missed(lambda case: case["rules"].reverse()) > 0
+    assert missed(lambda case: [w.update(priority=-w["priority"]) for w in case["running"]]) > 3
+    assert missed(lambda case: [q.update(weight="1") for q in case["queues"]]) > 2
+    assert missed(lambda case: [q.update(reclaim="Never") for q in case["queues"]]) > 10
 
 
 def test_armada_estimates_a_third_too_much() -> None:

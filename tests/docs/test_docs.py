@@ -17,7 +17,8 @@ from fairopt.whole import asking
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 REFERENCE = DOCS / "reference" / "api.md"
-GALLERY = sorted((ROOT / "examples" / "gallery").glob("plot_*.py"))
+GALLERY = sorted((ROOT / "examples" / "gallery").rglob("plot_*.py"))
+NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("notebook_*.py"))
 
 
 def module(name: str):
@@ -73,12 +74,42 @@ def test_gallery_scripts_have_a_title_a_picture_and_an_assertion(script):
     tree = ast.parse(script.read_text(encoding="utf-8"))
     title, line, *_ = ast.get_docstring(tree).splitlines()
     assert set(line) == {"="} and len(line) == len(title)
-    assert any(isinstance(node, ast.Assert) for node in tree.body[-4:])
+    assert any(isinstance(n, ast.Assert) for last in tree.body[-4:] for n in ast.walk(last))
     assert "plt.subplots" in script.read_text(encoding="utf-8")
 
 
-def test_the_gallery_is_a_dozen_at_least():
-    assert len(GALLERY) >= 12
+def test_the_gallery_has_forty_pictures_by_subject():
+    settings = (DOCS / "conf.py").read_text(encoding="utf-8")
+    listed = re.findall(r"^SUBJECTS \+?= \[(.*)\]$", settings, flags=re.M)
+    subjects = set(re.findall(r'"(\w+)"', " ".join(listed)))
+    assert len(GALLERY) >= 40 and {script.parent.name for script in GALLERY} == subjects
+    assert all((GALLERY[0].parents[1] / subject / "README.txt").exists() for subject in subjects)
+    titles = [ast.get_docstring(ast.parse(script.read_text())).split("\n")[0] for script in GALLERY]
+    assert len(set(titles)) == len(titles)
+
+
+@pytest.mark.parametrize("script", NOTEBOOKS, ids=lambda path: path.stem)
+def test_notebooks_are_pairs_of_jupytext_that_tell_a_question(script):
+    """They are run when the pages are built; their words are Markdown and what Sphinx reads."""
+    text = script.read_text(encoding="utf-8")
+    head = (
+        "# ---\n# jupyter:\n#   jupytext:\n#     formats: ipynb,py:percent\n# ---\n# %% [markdown]"
+    )
+    assert text.startswith(head)
+    title, line, *_ = ast.get_docstring(ast.parse(text)).splitlines()
+    assert title.endswith("?") and set(line) == {"="} and len(line) == len(title)
+    cells = re.split(r"^# %%", text, flags=re.M)[2:]
+    told = [cell for cell in cells if cell.startswith(" [markdown]")]
+    code = [cell for cell in cells if cell not in told]
+    assert len(told) >= 4 and len(code) >= 5 and "assert " in code[-1]
+    # in a cell of code a comment right below its mark would be read as words
+    assert not any(cell.lstrip("\n").startswith("#") for cell in code)
+    words = "".join(told)
+    assert not re.search(r"(?<!`)`(?!`)|\]\(|:\w+:`|\.\. ", words)
+
+
+def test_there_are_six_notebooks():
+    assert len(NOTEBOOKS) >= 6
 
 
 @pytest.mark.parametrize("paper", ["kesidis2016", "kesidis2018", "khamse2016", "bonald2015"])
