@@ -15,7 +15,7 @@ from typing import Any
 from fairopt.errors import BadInput
 from fairopt.whole.proof.answer import EXACT, Asked, WholeTasks, loads
 from fairopt.whole.proof.judging import PROVED, Verdict, judge
-from fairopt.whole.proof.problem import Problem, Row
+from fairopt.whole.proof.problem import Row
 
 Key = tuple[list[Fraction], list[Fraction]]
 
@@ -62,17 +62,84 @@ def drawn(seed: int, users: int = 5, nodes: int = 3) -> Asked:
     )
 
 
-def totals(problem: Problem) -> set[tuple[int, ...]]:
+def on_cards(seed: int) -> Asked:
+    """A random problem whose tasks take parts of single cards, or whole cards, beside a CPU."""
+    rng = random.Random(seed)
+    size = rng.randint(1, 4)
+    part = rng.choice([Fraction(1, 10), Fraction(1, 12), Fraction(1, 100)])
+    needs = []
+    for _ in range(size):
+        card = rng.choice([part * rng.randint(1, int(1 / part)), Fraction(rng.randint(0, 2))])
+        needs.append({"card": card, "cpu": Fraction(rng.randint(0 if card else 1, 3))})
+    rows = []
+    for i in range(rng.randint(1, 2)):
+        room = {"card": Fraction(rng.randint(1, 3)), "cpu": Fraction(rng.randint(4, 9))}
+        kinds = tuple(
+            (n, "", needs[n], rng.choice([None, None, 3]))
+            for n in range(size)
+            if rng.random() < 0.9
+        )
+        rows.append(Row(f"s{i}", rng.randint(1, 2), room, kinds))
+    asked = tuple(rng.randint(1, 7) for _ in range(size))
+    return Asked(
+        tuple(f"u{n}" for n in range(size)),
+        tuple(rows),
+        tuple(Fraction(rng.randint(1, 2 * a), 2) for a in asked),
+        asked,
+        tuple(rng.choice([1, 1, 1, 2]) for _ in range(size)),
+        (EXACT,) * size,
+        tuple({row.name: row.count} for row in rows),
+        cards=("card",),
+    )
+
+
+def split_by_none(given: list[Fraction], cards: int) -> bool:
+    """Whether tasks of these parts of a card lie on so many, by trying every card for each."""
+
+    def go(left: list[Fraction], rooms: tuple[Fraction, ...]) -> bool:
+        if not left:
+            return True
+        return any(
+            go(left[1:], tuple(sorted((*rooms[:k], room - left[0], *rooms[k + 1 :]))))
+            for k, room in enumerate(rooms)
+            if room >= left[0] and room not in rooms[:k]
+        )
+
+    ones = [Fraction(1) for x in given for _ in range(int(x)) if x >= 1]
+    parts = sorted((x for x in given if 0 < x < 1), reverse=True)
+    return go([*ones, *parts], (Fraction(1),) * cards)
+
+
+def _lies(asked: Asked, j: int, tasks: tuple[int, ...]) -> bool:
+    """Whether tasks by kind of a class lie on its cards; amounts as given, not in integers."""
+    row, own = asked.rows[j], asked.problem.classes[j]
+    need = {(user, mode): amounts for user, mode, amounts, _ in row.kinds}
+    return all(
+        split_by_none(
+            [
+                need[kind.user, kind.mode].get(key, Fraction(0))
+                for kind, m in zip(own.kinds, tasks, strict=True)
+                for _ in range(m)
+            ],
+            int(row.capacity.get(key, 0)),
+        )
+        for key in asked.cards
+    )
+
+
+def totals(question: Asked) -> set[tuple[int, ...]]:
     """All totals that nodes can hold to which nothing can be added, in whole gangs."""
+    problem = question.problem
     asked = [max(a, 0) for a in problem.asked]
     reached = {(0,) * len(asked)}
-    for own in problem.classes:
+    plain = len({key for row in question.rows for key in row.capacity})  # no bounds on parts
+    for j, own in enumerate(problem.classes):
         node = set()
         for tasks in itertools.product(*(range(kind.most + 1) for kind in own.kinds)):
             if all(
                 sum(m * kind.need[r] for m, kind in zip(tasks, own.kinds, strict=True)) <= c
-                for r, c in enumerate(own.room)
-            ):
+                for r, c in list(enumerate(own.room))[:plain]
+            ) and _lies(question, j, tasks):
                 one = [0] * len(asked)
                 for kind, m in zip(own.kinds, tasks, strict=True):
                     one[kind.user] += m
@@ -109,7 +176,7 @@ def key(asked: Asked, tasks: tuple[int, ...]) -> Key:
 
 def fairest(asked: Asked) -> tuple[Key, int]:
     """The best key of all placements, and the fewest tasks short of whole parts."""
-    every = totals(asked.problem)
+    every = totals(asked)
     whole = [k * int(d / k) for d, k in zip(asked.due, asked.gang, strict=True)]
     short = min(sum(max(w - m, 0) for w, m in zip(whole, one, strict=True)) for one in every)
     return max(key(asked, one) for one in every), short

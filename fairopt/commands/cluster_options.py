@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -38,6 +39,13 @@ _OPTIONS = (
         metavar="LABEL=KIND:SPEED,...",
         help="Kinds of cards and how fast tasks run on them, such as "
         "nvidia.com/gpu.product=A100:1,T4:.4.",
+    ),
+    click.option(
+        "--cards",
+        multiple=True,
+        metavar="RESOURCE",
+        help="A resource of which 1 is a card: a task takes part of a single card, or whole "
+        "cards; may be given several times.",
     ),
     click.option(
         "--weight",
@@ -79,7 +87,7 @@ def problem(files: Sequence[str], given: Mapping[str, Any]) -> Problem:
     cards = [kinds.parsed(text) for text in given["gpu_kinds"]]
     weights = dict(_weight(text) for text in given["weights"])
     if models.is_model(files):
-        if any(given[key] for key in ("undivided", "gpu_kinds", "weights", "see")):
+        if any(given[key] for key in ("undivided", "gpu_kinds", "weights", "see", "cards")):
             raise UsageError("a model says itself what its queues and nodes are; wanted no options")
         return models.problem(files[0])
     with progress.shown("reading", unit="bytes") as told:
@@ -90,7 +98,12 @@ def problem(files: Sequence[str], given: Mapping[str, Any]) -> Problem:
     if unknown:
         known = ", ".join(found.queues[:8])
         raise UsageError(f"--weight: found the queue {unknown[0]!r}; wanted one of {known}")
-    return problems.problem(found, cards, given["see"])
+    made = problems.problem(replace(found, cards=given["cards"]), cards, given["see"])
+    for name in given["cards"]:
+        if name not in made.instance.resources:
+            known = ", ".join(made.instance.resources)
+            raise UsageError(f"--cards: found {name!r}; wanted one of {known}")
+    return made
 
 
 def _weight(text: str) -> tuple[str, float]:

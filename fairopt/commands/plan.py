@@ -179,9 +179,11 @@ def _moving(stay: bool, within: str | None, most: int | None, costs: str | None)
 
 
 def _named_nodes(problem: Problem) -> None:
-    """Refuse moves between nodes that only a number of is known."""
+    """Refuse moves between nodes that only a number of is known, and of parts of cards."""
     from fairopt.connect.plan.moves import unnamed
 
+    if problem.cluster.cards:
+        raise UsageError("--moves: found parts of cards; wanted tasks without, or --stay alone")
     if shape := unnamed(problem):
         raise UsageError(f"--moves: found nodes of {shape} without names; wanted a row for each")
 

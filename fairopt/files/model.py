@@ -45,7 +45,7 @@ from fairopt.instance.reading import (
 LARGEST = 32 * storage.MEBIBYTE
 """most bytes of a file; a larger instance is a folder of CSV files"""
 
-_HEAD = ("title", "source", "resources", "case", "dynamics", "cluster")
+_HEAD = ("title", "source", "resources", "cards", "case", "dynamics", "cluster")
 _OWN_FILE = ("users", "servers", "groups")
 """tables of a model file that are a file of their own in a folder"""
 _WHOLE = ("tasks_per_job", "units", "packets_per_flow", "window", "frameworks")
@@ -164,6 +164,8 @@ def write(model: Model | Instance, path: str | os.PathLike[str]) -> None:
     head = {"title": model.title, "source": model.source}
     head = {key: value for key, value in head.items() if value}
     plain: dict[str, Any] = {**head, "resources": list(model.instance.resources)}
+    if model.whole.cards:
+        plain["cards"] = list(model.whole.cards)
     tail: dict[str, Any] = {}
     if model.dynamics:
         tail["dynamics"] = model.dynamics
@@ -288,7 +290,7 @@ def _model(data: Mapping[str, Any], faults: Faults, name: str, arrays: Mapping[s
     title = text(data.get("title", ""), "title", faults)
     source = text(data.get("source", ""), "source", faults)
     dynamics = _dynamics(data.get("dynamics", {}), users, resources, faults)
-    whole = read_whole(data.get("users", {}), faults)
+    whole = read_whole(data, resources, faults)
     cluster = table(data.get("cluster", {}), "cluster", faults)
     return Model(build(faults, **arrays), cases, title, source, dynamics, name, whole, cluster)
 

@@ -1,4 +1,4 @@
-"""The keys of a model file that whole tasks need: `due`, `gang` and `per_node` of a user."""
+"""The keys of a model file that whole tasks need: `cards`; `due`, `gang`, `per_node` of a user."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from fairopt.instance.reading import WHOLE, Faults, known_keys, nearest, number, shown, table
+from fairopt.instance.reading import WHOLE, Faults, known_keys, names, nearest, number, shown, table
 
 KEYS = ("due", "gang", "per_node")
 DUE = "a finite number >= 0, or a fraction in a text such as '5/3'"
@@ -21,14 +21,16 @@ class WholeKeys:
     ----------
     due : tasks that users are due, exact; of the others a notion says it.
     gang : tasks that run together or not at all. per_node : most tasks on one node.
+    cards : resources of which 1 is a card: a task takes part of a single one, or whole ones.
     """
 
     due: dict[str, Fraction] = field(default_factory=dict)
     gang: dict[str, int] = field(default_factory=dict)
     per_node: dict[str, int] = field(default_factory=dict)
+    cards: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything is said at all."""
+        """Whether anything is said of a user."""
         return bool(self.due or self.gang or self.per_node)
 
     def of_user(self, name: str) -> dict[str, Any]:
@@ -68,9 +70,13 @@ def by_user(given: Any, users: Sequence[str], faults: Faults) -> dict[str, dict[
     return found
 
 
-def read_whole(people: Any, faults: Faults) -> WholeKeys:
-    """The keys of all users; other keys are read elsewhere."""
-    found = WholeKeys()
+def read_whole(data: Mapping[str, Any], resources: Mapping[str, int], faults: Faults) -> WholeKeys:
+    """The keys of all users and the list `cards`; other keys are read elsewhere."""
+    people = data.get("users", {})
+    found = WholeKeys(cards=tuple(names(data["cards"], "cards", faults)) if "cards" in data else ())
+    for key in found.cards:
+        if key not in resources:
+            faults.add(f"cards.{key}", "an unknown resource", nearest(key, resources))
     for name, row in people.items() if isinstance(people, Mapping) else ():
         if not isinstance(row, Mapping):
             continue

@@ -29,6 +29,7 @@ def whole(
     asked: Mapping[str, int] | Sequence[int | None] | None = None,
     gang: Mapping[str, int] | Sequence[int] | None = None,
     per_node: Mapping[str, int] | None = None,
+    cards: Sequence[str] = (),
     fewest: bool = False,
     seconds: float | None = None,
     limits: Limits | None = None,
@@ -47,6 +48,7 @@ def whole(
         certificate proves: if a whole number of gangs lies within, it is that.
     asked : most tasks, None for no limit. gang : tasks that run together or not at all, default 1.
     per_node : {user: most of its tasks on one node}.
+    cards : resources of which 1 is a card: a task takes part of a single one, or whole ones.
     fewest : only as few tasks short as can be, whoever misses them: no levels.
     seconds : the search ends then with the best so far; without it answers are the same everywhere.
     limits : how far the search goes. told : called with words on what is done now.
@@ -72,7 +74,7 @@ def whole(
     >>> found.totals
     (4, 1)
     """
-    wanted = asking(instance, due, asked, gang, per_node)
+    wanted = asking(instance, due, asked, gang, per_node, cards)
     return searched(wanted, None, seconds, limits, told, fewest)
 
 
@@ -104,6 +106,7 @@ def asking(
     asked: Mapping[str, int] | Sequence[int | None] | None = None,
     gang: Mapping[str, int] | Sequence[int] | None = None,
     per_node: Mapping[str, int] | None = None,
+    cards: Sequence[str] = (),
 ) -> Asked:
     """What is asked, exactly; equal rows of nodes as one class. See `whole`."""
     if not instance.linear:
@@ -126,6 +129,9 @@ def asking(
         ]
     most = {u: _whole(x, f"per_node.{u}", 1, faults) for u, x in (per_node or {}).items()}
     faults += [Fault(f"per_node.{u}", "an unknown user", "a user") for u in most if u not in users]
+    faults += [
+        Fault("cards", repr(key), "a resource") for key in cards if key not in instance.resources
+    ]
     if isinstance(due, Allocation):
         pairs = taken_from(due, gangs)
     else:
@@ -150,6 +156,7 @@ def asking(
         tuple(gangs),
         tuple(words for _, words in pairs),
         servers,
+        cards=tuple(cards),
     )
 
 

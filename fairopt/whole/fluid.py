@@ -39,8 +39,7 @@ def spread(problem: Problem) -> Placement:
         row = Row(own.count, room, need)
         row.spread(np.floor(tasks + 1e-6).astype(np.int64), size)
         for count, held in row.machines():
-            full = [min(held.get(k, 0), kind.most) for k, kind in enumerate(own.kinds)]
-            nodes.append((j, count, full))
+            nodes.append((j, count, own.cut([held.get(k, 0) for k in range(len(own.kinds))])))
     return Placement(problem, nodes)
 
 

@@ -44,7 +44,8 @@ def optimum(
     """
     if kind not in KINDS:
         raise UsageError(f"optimum: found {kind!r}; wanted one of {', '.join(KINDS)}")
-    known = {key: options.pop(key) for key in ("asked", "gang", "per_node") if key in options}
+    own = ("asked", "gang", "per_node", "cards")
+    known = {key: options.pop(key) for key in own if key in options}
     first = asking(instance, [0] * len(instance.users), **known)  # type: ignore[arg-type]
     most = first.problem.asked
     if kind == MOST:

@@ -77,7 +77,7 @@ class Sack:
             return 0, (0,) * self.kinds
         hint = self.hint(items)
         try:
-            top, found = most(items, self.own.room, hint, limit=limit)
+            top, found = most(items, self.own.room, hint, None, limit, self.own.cards)
             return top, found or (0,) * self.kinds
         except TooLong as far:
             bound = root_bound(items, self.own.room, hint)
@@ -96,7 +96,7 @@ class Sack:
             return 0, (0,) * len(self.own.room)
         hint = self.hint(items)
         try:
-            return most(items, self.own.room, hint, limit=limit)[0], hint
+            return most(items, self.own.room, hint, None, limit, self.own.cards)[0], hint
         except TooLong:
             return root_bound(items, self.own.room, hint), hint
 
@@ -148,7 +148,9 @@ def near(
 
     def more_fits(left: tuple[int, ...]) -> bool:
         return any(
-            tasks[k] < kind.most and all(x <= c for x, c in zip(kind.need, left, strict=True))
+            tasks[k] < kind.most
+            and all(x <= c for x, c in zip(kind.need, left, strict=True))
+            and own.lies([m + (i == k) for i, m in enumerate(tasks)])
             for k, kind in enumerate(own.kinds)
         )
 
@@ -156,7 +158,7 @@ def near(
         branches[0] -= 1
         if branches[0] < 0 or len(found) > most_of:
             raise _Full
-        if cut(at, left, least - value):
+        if cut(at, left, least - value) or not own.lies(tasks):
             return
         if at == len(order):
             if not more_fits(left):

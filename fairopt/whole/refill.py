@@ -184,7 +184,5 @@ def _refilled(
         own = problem.classes[j]
         filled = tuple(round(x) for x in values[at : at + len(own.kinds)])
         at += len(own.kinds)
-        if not own.fits(filled):  # a tolerance of the program
-            return None
-        found.append(filled)
+        found.append(own.cut(filled))  # a tolerance of the program, or what is not on single cards
     return found

@@ -10,6 +10,8 @@ import pytest
 
 from benchmarks.whole import exact, held, openb, packing
 from benchmarks.whole.draws import drawn
+from fairopt.whole.asking import searched
+from fairopt.whole.proof.judging import judge
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,26 +44,17 @@ def test_bins_are_proved_too_few_and_enough(tmp_path: Path) -> None:
     assert (found["lower"], found["upper"], found["closed"]) == (5, 5, True)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3])
-def test_rounded_parts_that_lie_on_a_card_are_one_at_most(k: int) -> None:
-    """Any three parts of one card, by tenths and by thousandths around them."""
-    parts = [*range(0, 1001, 100), 333, 334, 499, 501]
-    for a in parts:
-        for b in parts:
-            for c in parts:
-                if a + b + c <= openb.CARD:
-                    assert sum(openb.rounded(x, k) for x in (a, b, c)) <= 1
-
-
-def test_ways_of_cards_are_all_that_a_node_has() -> None:
-    whole = openb.Need(1, 1, 2, openb.CARD, "")
-    part = openb.Need(1, 1, 1, 460, "")
-    assert openb.ways(part, 1) == [{"card0": Fraction(460, 1000)}]
-    assert len(openb.ways(part, 8)) == 2
-    for cards in (2, 4, 8):
-        for own in openb.ways(whole, cards):
-            assert sum(own.values()) == 2
-    assert openb.ways(whole, 1) == []
-    assert openb.ways(openb.Need(1, 1, 0, 0, ""), 0) == [{}]
-    assert openb.may(openb.Need(1, 1, 1, 1000, "T4|P100"), openb.Node(1, 1, 2, "P100"))
+def test_pods_of_a_public_list_lie_on_single_cards() -> None:
+    """Two cards hold two of .81 and two of .16, not three of .55, and wait for their model."""
+    some = Counter(
+        {
+            openb.Need(1, 1, 1, 810, ""): 2,
+            openb.Need(1, 1, 1, 160, ""): 2,
+            openb.Need(1, 1, 1, 550, "T4|P100"): 3,
+        }
+    )
+    there = Counter({openb.Node(9, 9, 2, "V100"): 1, openb.Node(9, 9, 2, "P100"): 1})
+    asked = openb.asked(some, there, Fraction(1))
+    found = searched(asked)
+    assert (found.totals, judge(found).proved) == ((2, 2, 2), True)
     assert not openb.may(openb.Need(1, 1, 1, 1000, "T4"), openb.Node(1, 1, 2, "P100"))

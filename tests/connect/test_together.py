@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -213,3 +214,41 @@ def test_large_clusters_are_proved_when_asked(tables, monkeypatch):
     monkeypatch.setattr(whole_plan, "SMALL", 1)
     assert whole_plan.chosen(tables, None) is None
     assert whole_plan.chosen(tables, True) == Proving()
+
+
+@pytest.fixture(scope="module")
+def on_cards(tmp_path_factory):
+    where = tmp_path_factory.mktemp("cards")
+    (where / "nodes.csv").write_text("node,card,cpu\nn1,2,16\nn2,2,16\n")
+    (where / "teams.csv").write_text("team,tasks,card,cpu\nA,4,0.6,1\nB,4,0.5,1\n")
+    cluster = sources.cluster([str(where / "nodes.csv"), str(where / "teams.csv")])
+    return problem.problem(replace(cluster, cards=("card",)))
+
+
+def test_plans_split_no_card_with_a_proof_and_without(on_cards):
+    for proving in (None, Proving()):
+        data = plan.make(on_cards, proving=proving)
+        assert data["cards"] == ["card"]
+        assert judged(data).certified
+        assert sum(row["whole"] for row in data["workloads"]) == 6  # 4 of A would take all cards
+    verdict = judged(data).whole.verdict
+    assert verdict.proved
+    assert verdict.short == 1
+
+
+def test_a_plan_with_a_task_on_two_cards_is_found(on_cards):
+    data = copy.deepcopy(plan.make(on_cards))
+    data["shapes"][0]["machines"] = [
+        {"count": 1, "tasks": {"A": 2, "B": 1}},
+        {"count": 1, "tasks": {"B": 3}},
+    ]
+    failed = {check.name for check in judged(data).checks if not check.holds}
+    assert "tasks lie on single cards" in failed
+    assert "whole tasks fit on every machine" not in failed
+
+
+def test_models_keep_cards(on_cards, tmp_path):
+    from fairopt import files
+
+    files.write(models.model(on_cards, "x"), str(tmp_path / "m.toml"))
+    assert models.problem(str(tmp_path / "m.toml")).cluster.cards == ("card",)

@@ -25,7 +25,11 @@ MODELS = [row.name for row in fo.models() if row.name.startswith("whole/")]
 def test_the_models_are_proved(name):
     model = fo.read(name)
     found = fo.whole(
-        model.instance, model.whole.due, gang=model.whole.gang, per_node=model.whole.per_node
+        model.instance,
+        model.whole.due,
+        gang=model.whole.gang,
+        per_node=model.whole.per_node,
+        cards=model.whole.cards,
     )
     (case,) = (case for case in model.cases if case.kind == "whole")
     assert case.name == "given"

@@ -81,6 +81,7 @@ class Cluster:
     ceilings : quotas, in order.
     kueue : queues, cohorts and flavors of Kueue, if there are any.
     volcano : queues of Volcano, if there are any.
+    cards : resources of which 1 is a card: a task takes part of a single one, or whole ones.
     """
 
     nodes: list[Node]
@@ -91,6 +92,7 @@ class Cluster:
     ceilings: list[Ceiling] = field(default_factory=list)
     kueue: Queues | None = None
     volcano: VolcanoQueues | None = None
+    cards: tuple[str, ...] = ()
 
     @property
     def queues(self) -> list[str]:

@@ -25,7 +25,7 @@ from fairopt.connect.judging import recomputed
 from fairopt.connect.judging.moves import judge_moves
 from fairopt.connect.judging.recomputed import wrong
 from fairopt.connect.judging.staying import judge_stay
-from fairopt.connect.judging.whole_tasks import JudgedWhole, judge_whole, question
+from fairopt.connect.judging.whole_tasks import JudgedWhole, judge_whole, off_cards, question
 from fairopt.connect.plan.rows import Rows
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults, listed, table
@@ -111,8 +111,11 @@ def judge(data: Mapping[str, Any], source: str = "plan") -> Judged:
     faults.stop()
     certificate = certify(answer)
     whole = stays = None
-    if "proof" in data or "stay" in data:
-        wanted, machines = question(rows, answer.with_(certificate=certificate))
+    if data.keys() & {"proof", "stay", "cards"}:
+        cards = data.get("cards", ())
+        wanted, machines = question(rows, answer.with_(certificate=certificate), cards)
+        if cards:
+            checks.append(_check("tasks lie on single cards", off_cards(wanted, machines)))
         if "proof" in data:
             whole = judge_whole(data, rows, wanted, machines)
             checks.append(_check("whole tasks: dues as they are, and no false proof", whole.wrong))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -33,13 +33,18 @@ class JudgedWhole:
 
 
 def question(
-    rows: Rows, answer: Allocation
+    rows: Rows, answer: Allocation, cards: Sequence[str] = ()
 ) -> tuple[Asked, list[list[tuple[int, dict[int, int]]]]]:
     """What a plan asks of whole tasks, and its machines by shape.
 
     Parameters
     ----------
     answer : the fluid answer with its certificate as judged here: dues are read off it again.
+    cards : resources that come on single cards.
+
+    Raises
+    ------
+    BadInput : amounts that are no cards.
     """
     inst = answer.instance
     limit = [None if np.isinf(x) else int(x) for x in inst.limit.tolist()]
@@ -54,6 +59,7 @@ def question(
         limit,
         quotas is not None and bool(quotas.quotas or quotas.bounds),
         [of_row(rows.workloads[name]) for name in inst.users],
+        cards,
     )
     at = {name: n for n, name in enumerate(inst.users)}
     return wanted, [
@@ -63,6 +69,15 @@ def question(
         ]
         for name in inst.servers
     ]
+
+
+def off_cards(
+    wanted: Asked, machines: Sequence[Sequence[tuple[int, Mapping[int, int]]]]
+) -> Iterator[str]:
+    """Machines whose tasks do not lie on their cards."""
+    for j, _, tasks in whole_plan.nodes(wanted, machines):
+        if not wanted.problem.classes[j].lies(tasks):
+            yield f"a node of {wanted.rows[j].name}"
 
 
 def judge_whole(

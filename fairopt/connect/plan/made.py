@@ -57,7 +57,7 @@ def make(
     from fairopt import solving
     from fairopt.notions import MaxMin
 
-    notion = notion or MaxMin(**measured(problem))
+    notion, cards = notion or MaxMin(**measured(problem)), problem.cluster.cards
     answer = solving.solve(problem.instance, notion, progress=progress, uncertified="return")
     packed = pack(
         _whole(problem, answer),
@@ -66,17 +66,17 @@ def make(
         answer.tasks,
         answer.levels,
     )
-    if proving is None and any(work.together for work in problem.users):
+    if proving is None and (cards or any(work.together for work in problem.users)):
         packed = whole_plan.bound(problem, answer, packed)
-    whole: dict[str, Any] = {}
+    whole: dict[str, Any] = {"cards": list(cards)} if cards else {}
     found = None
     if proving is not None:
         packed, found = whole_plan.proved(problem, answer, packed, proving)
     if moving is not None:
         wanted = whole_plan.of(problem, answer) if found is None else found.asked
         packed, stay = stay_plan.moved(problem, wanted, packed, moving)
-        whole = {"stay": stay}
-        if not moves.unnamed(problem):
+        whole["stay"] = stay
+        if not (cards or moves.unnamed(problem)):
             whole["moves"] = moves.of(problem, packed)
     if found is not None:
         whole["proof"] = whole_plan.proof(whole_plan.replaced(found, packed))

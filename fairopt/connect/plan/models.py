@@ -98,6 +98,7 @@ def problem(path: str) -> Problem:
             _weights(known, left, owners),
             known.ceilings(),
             volcano=known.volcano(),
+            cards=whole.cards,
         ),
         left,
         left.replace(quotas=None, modes=None),
@@ -159,7 +160,7 @@ def model(found: Problem, title: str) -> Model:
     Of what at most one task on a node may have, whatever workload, it keeps one of each workload.
     """
     case = Case("notion", "max-min", measured(found))
-    whole = WholeKeys()
+    whole = WholeKeys(cards=found.cluster.cards)
     for name, work in zip(found.instance.users, found.users, strict=True):
         own = work.together
         if own.gang > 1:

@@ -95,6 +95,7 @@ def of(problem: Problem, answer: Allocation) -> Asked:
         [work.asked for work in problem.users],
         problem.bounded,
         [work.together for work in problem.users],
+        problem.cluster.cards,
     )
 
 
@@ -131,6 +132,7 @@ def asked(
     limit: Sequence[int | None],
     bounded: bool,
     together: Sequence[Together],
+    cards: Sequence[str] = (),
 ) -> Asked:
     """What is asked of whole tasks by a fluid answer on shapes of nodes.
 
@@ -140,6 +142,7 @@ def asked(
     limit : tasks that each user asks. bounded : whether quotas or ceilings bind.
     together : gangs, and how many tasks of each user a node may hold. The latter are resources of
         their own: every node has so much of them, and what stays and what comes share it.
+    cards : resources that come on single cards.
     """
     gang = tuple(own.gang for own in together)
     names = answer.instance.users
@@ -175,6 +178,7 @@ def asked(
         gang,
         tuple(words for _, words in pairs),
         tuple({row.name: row.count} for row in rows),
+        cards=tuple(cards),
     )
 
 
@@ -189,16 +193,8 @@ def nodes(wanted: Asked, machines: Sequence[Sequence[tuple[int, Mapping[int, int
 
 def fitting(wanted: Asked, placed: Nodes) -> Nodes:
     """The nodes with less where a node holds more than it may of some user."""
-    found = []
-    for j, count, tasks in placed:
-        own = wanted.problem.classes[j]
-        less = list(tasks)
-        while not own.fits(less):
-            over = [k for k, m in enumerate(less) if m > own.kinds[k].most]
-            k = over[0] if over else max(range(len(less)), key=lambda k: less[k])
-            less[k] = own.kinds[k].most if over else less[k] - 1
-        found.append((j, count, tuple(less)))
-    return tuple(found)
+    classes = wanted.problem.classes
+    return tuple((j, count, classes[j].cut(tasks)) for j, count, tasks in placed)
 
 
 def proof(found: WholeTasks) -> dict[str, Any]:

@@ -23,7 +23,7 @@ SCHEMA = "fairopt/whole/v1"
 LARGEST = 10**15
 """no count, number asked or gang of a file is larger"""
 MULTIPLE, EXACT = "multiple", "exact"
-_KEYS = ("schema", "parts", "users", "classes", "certificate", "stopped")
+_KEYS = ("schema", "parts", "cards", "users", "classes", "certificate", "stopped")
 _USER = ("due", "taken", "asked", "gang", "tasks")
 _CLASS = ("class", "count", "servers", "capacity", "kinds", "nodes")
 
@@ -40,6 +40,7 @@ class Asked:
         it, or the number itself, "exact".
     servers : for each row {server: nodes of it}, in the order in which they are filled.
     parts : whether whole parts of what is due come first; see `Problem`.
+    cards : resources of which 1 is a card: a task takes part of a single one, or whole ones.
     """
 
     users: tuple[str, ...]
@@ -50,11 +51,14 @@ class Asked:
     taken: tuple[str, ...] = ()
     servers: tuple[Mapping[str, int], ...] = ()
     parts: bool = True
+    cards: tuple[str, ...] = ()
 
     @cached_property
     def problem(self) -> Problem:
         """The same in integers."""
-        return problem(self.users, self.rows, self.due, self.asked, self.gang, self.parts)
+        return problem(
+            self.users, self.rows, self.due, self.asked, self.gang, self.parts, self.cards
+        )
 
 
 @dataclass(frozen=True)
@@ -172,6 +176,7 @@ class WholeTasks:
         return {
             "schema": SCHEMA,
             **({} if asked.parts else {"parts": False}),
+            **({"cards": list(asked.cards)} if asked.cards else {}),
             "users": users,
             "classes": classes,
             "certificate": self.certificate.to_dict(),
@@ -235,6 +240,10 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
     known_keys(data, _KEYS, "", faults)
     if not isinstance(data.get("parts", True), bool):
         faults.add("parts", shown(data["parts"]), "true or false")
+    cards = [
+        text(x, f"cards[{k}]", faults)
+        for k, x in enumerate(listed(data.get("cards", []), "cards", faults))
+    ]
     users = table(data.get("users"), "users", faults)
     due, taken, asked, gang = [], [], [], []
     for name, given in users.items():
@@ -268,6 +277,7 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
         tuple(taken),
         tuple(servers),
         bool(data.get("parts", True)),
+        tuple(cards),
     )
     try:
         asked_for = found.problem

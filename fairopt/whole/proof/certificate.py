@@ -88,9 +88,8 @@ def too_little(problem: Problem, prices: Prices, limit: int = LIMIT) -> tuple[li
     wrong, unknown = [], []
     for j, own in enumerate(problem.classes):
         try:
-            _, found = most(
-                prices.items(problem, j), own.room, prices.hint[j], prices.sigma[j], limit
-            )
+            items, sigma = prices.items(problem, j), prices.sigma[j]
+            _, found = most(items, own.room, prices.hint[j], sigma, limit, own.cards)
         except TooLong:
             unknown.append(own.name)
             continue

@@ -128,8 +128,8 @@ def judge(answer: WholeTasks, limit: int = LIMIT) -> Verdict:
         not enough the prices prove nothing.
     """
     problem = answer.problem
-    checks = list(placed(answer))
-    good, wrong, unknown = [], [], []
+    checks, unknown = placed(answer)
+    good, wrong = [], []
     for k, prices in enumerate(answer.certificate.prices):
         bad, given_up = too_little(problem, prices, limit)
         if bad:
@@ -199,11 +199,15 @@ def _highest(problem: Problem, found: list[Level], k: int, some: list[Prices]) -
     return max(found[k].value, Fraction(low, _STEPS))
 
 
-def placed(answer: WholeTasks) -> list[Check]:
-    """Checks of the placement: counts, nodes, gangs, numbers asked, and that nothing more fits."""
+def placed(answer: WholeTasks) -> tuple[list[Check], list[str]]:
+    """Checks of the placement: counts, nodes, gangs, numbers asked, and that nothing more fits.
+
+    Beside them what could not be found out.
+    """
     problem = answer.problem
     counted = [0] * len(problem.classes)
     over, more = [], []
+    unknown: list[str] = []
     for j, count, tasks in answer.nodes:
         counted[j] += count
         if not problem.classes[j].fits(tasks):
@@ -224,13 +228,15 @@ def placed(answer: WholeTasks) -> list[Check]:
             for n, (name, m, k, a) in enumerate(pairs)
             if m + k <= a and nodes.room_for(n, k) >= k
         ]
-    return [
+        unknown += ["whether a further gang fits: the search was given up"] * nodes.unsure
+    checks = [
         _check("every node is counted once", missing),
         _check("whole tasks fit on every node", over),
         _check("no gang is cut", cut),
         _check("nobody has more than it asked", above),
         _check("no further gang fits", more),
     ]
+    return checks, unknown
 
 
 def _check(name: str, wrong: list[str]) -> Check:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from fairopt.whole.proof import cards
 from fairopt.whole.proof.problem import Problem, Tasks
-from fairopt.whole.proof.search import most
+from fairopt.whole.proof.search import LIMIT, Item, TooLong, most
 
 Nodes = tuple[tuple[int, int, Tasks], ...]
 """(class, how many nodes, tasks by kind on each of them)"""
@@ -17,6 +18,8 @@ class Placement:
     def __init__(self, problem: Problem, nodes: Iterable[tuple[int, int, Sequence[int]]] = ()):
         self.problem = problem
         self.total = [0] * len(problem.users)
+        self.unsure = False
+        """whether some node was left as it is because a search of its cards was given up"""
         self.at: list[dict[int, list[int]]] = []
         """for each class, the kinds of each user"""
         for own in problem.classes:
@@ -67,8 +70,30 @@ class Placement:
             for c, x in zip(left, own[k].need, strict=True):
                 if x and c < found * x:
                     found = c // x
+            return self._on_cards(g, k, found)
+        return self._best([(1, own[k].need, own[k].most - tasks[k]) for k in kinds], g)[0]
+
+    def _on_cards(self, g: int, k: int, found: int) -> int:
+        """Of so many further tasks of a kind, those that lie on the cards of a node."""
+        j, _, tasks, _ = self.group[g]
+        own = self.problem.classes[j]
+        if not (own.cards and found > 0):
             return found
-        return most([(1, own[k].need, own[k].most - tasks[k]) for k in kinds], left)[0]
+        try:
+            return cards.most(own.cards, own.needs(tasks), own.kinds[k].need, found)
+        except cards.Unsure:
+            self.unsure = True
+            return 0
+
+    def _best(self, items: list[Item], g: int) -> tuple[int, tuple[int, ...] | None]:
+        """The most further tasks of these kinds on a node of group g."""
+        j, _, tasks, left = self.group[g]
+        own = self.problem.classes[j]
+        try:
+            return most(items, left, (), None, LIMIT, own.cards, own.needs(tasks))
+        except TooLong:
+            self.unsure = True
+            return 0, None
 
     def room_for(self, n: int, enough: int) -> int:
         """Further tasks of user n that all nodes together hold, counted until it is enough."""
@@ -107,8 +132,8 @@ class Placement:
             j, there, held, left = self.group[g]
             own = self.problem.classes[j].kinds
             kinds = self.at[j][n]
-            _, chosen = most(
-                [(1, own[k].need, min(own[k].most - held[k], tasks)) for k in kinds], left
+            _, chosen = self._best(
+                [(1, own[k].need, min(own[k].most - held[k], tasks)) for k in kinds], g
             )
             more = list(held)
             rest = tasks

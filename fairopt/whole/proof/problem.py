@@ -13,9 +13,12 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from fairopt.errors import BadInput, Fault
+from fairopt.whole.proof.cards import Cards, Unsure, bounds, lie, pieces
 
 Tasks = tuple[int, ...]
 """tasks by kind of the class on one node"""
+MOST_CARDS = 256
+"""cards of a node"""
 
 
 @dataclass(frozen=True)
@@ -46,20 +49,40 @@ class NodeClass:
     ----------
     name : of the server row, or of the first of its nodes.
     room : (R,) what a node has. count : nodes. kinds : what may run here.
+    cards : resources of which a task takes part of a single card, or whole cards.
     """
 
     name: str
     room: tuple[int, ...]
     count: int
     kinds: tuple[Kind, ...]
+    cards: tuple[Cards, ...] = ()
 
     def fits(self, tasks: Sequence[int]) -> bool:
-        """Whether a node holds these tasks: numbers by kind, its room and the kinds' caps."""
+        """Whether a node holds these tasks: by kind, its room, its cards, the kinds' caps."""
         if len(tasks) != len(self.kinds) or any(
             not 0 <= m <= kind.most for m, kind in zip(tasks, self.kinds, strict=True)
         ):
             return False
-        return all(x >= 0 for x in self.left(tasks))
+        return all(x >= 0 for x in self.left(tasks)) and self.lies(tasks)
+
+    def lies(self, tasks: Sequence[int]) -> bool:
+        """Whether these tasks lie on the cards of a node; not where the search was given up."""
+        try:
+            return not self.cards or lie(self.cards, pieces(self.cards, self.needs(tasks)))
+        except Unsure:
+            return False
+
+    def needs(self, tasks: Sequence[int]) -> list[tuple[tuple[int, ...], int]]:
+        """What tasks take, with how many of each."""
+        return [(kind.need, m) for kind, m in zip(self.kinds, tasks, strict=True) if m]
+
+    def cut(self, tasks: Sequence[int]) -> Tasks:
+        """These tasks, fewer of them where a node does not hold them."""
+        less = [max(0, min(m, kind.most)) for m, kind in zip(tasks, self.kinds, strict=True)]
+        while not self.fits(less):
+            less[max(range(len(less)), key=lambda k: less[k])] -= 1
+        return tuple(less)
 
     def left(self, tasks: Sequence[int]) -> list[int]:
         """(R,) what these tasks leave of a node."""
@@ -167,28 +190,38 @@ def problem(
     asked: Sequence[int | None],
     gang: Sequence[int],
     parts: bool = True,
+    cards: Sequence[str] = (),
 ) -> Problem:
     """The problem in integers: each resource in a unit that makes all its amounts whole.
 
     What does not fit on an empty node is left out; with `None` asked, as many as all nodes hold.
+    Resources on `cards` come in cards of 1, with what bounds their parts as further resources.
 
     Raises
     ------
-    BadInput : see `refuse`.
+    BadInput : see `refuse`; a node with part of a card, a task with more than one and part of one.
     """
     keys = sorted({key for row in rows for key in row.capacity})
     keys += sorted({key for row in rows for k in row.kinds for key in k[2]} - set(keys))
     amounts = [row.capacity for row in rows] + [k[2] for row in rows for k in row.kinds]
     own = {id(given): given for given in amounts}
+    _refuse_cards(users, rows, cards)
+    cards = [key for key in keys if key in cards]
     scale = {}
     for key in keys:
         some = [given[key] for given in own.values() if given.get(key)]
+        some += [Fraction(1)] * (key in cards)
         unit = lcm(*(x.denominator for x in some)) if some else 1
         scale[key] = Fraction(unit, gcd(*(int(x * unit) for x in some)) if some else 1)
+    size = {key: int(scale[key]) for key in cards}
     known = {
-        name: tuple(int(given.get(key, 0) * scale[key]) for key in keys)
+        name: (
+            *(int(given.get(key, 0) * scale[key]) for key in keys),
+            *(x for key in cards for x in bounds(int(given.get(key, 0) * scale[key]), size[key])),
+        )
         for name, given in own.items()
     }
+    at = {key: keys.index(key) for key in cards}
     classes = []
     for row in rows:
         room = known[id(row.capacity)]
@@ -201,7 +234,8 @@ def problem(
             fit = fit if cap is None else min(fit, cap)
             if fit > 0:
                 kinds.append(Kind(user, own_need, fit, mode))
-        classes.append(NodeClass(row.name, room, row.count, tuple(kinds)))
+        here = tuple(Cards(r, size[key], room[r] // size[key]) for key, r in at.items())
+        classes.append(NodeClass(row.name, room, row.count, tuple(kinds), here))
     most = [0] * len(users)
     for own_class in classes:
         for kind in own_class.kinds:
@@ -216,3 +250,23 @@ def problem(
         tuple(gang),
         parts,
     )
+
+
+def _refuse_cards(users: Sequence[str], rows: Sequence[Row], cards: Sequence[str]) -> None:
+    """Refuse amounts that are no cards and no part of one, by name."""
+    wanted = f"at most {MOST_CARDS} whole cards"
+    faults = {
+        f"{row.name}.capacity.{key}": (str(x), wanted)
+        for row in rows
+        for key in cards
+        if (x := row.capacity.get(key, Fraction(0))).denominator > 1 or x > MOST_CARDS
+    }
+    faults |= {
+        f"users.{users[user]}.demand.{key}": (str(x), "part of one card, or whole cards")
+        for row in rows
+        for user, _, need, _ in row.kinds
+        for key in cards
+        if (x := need.get(key, Fraction(0))) > 1 and x.denominator > 1
+    }
+    if faults:
+        raise BadInput([Fault(place, *words) for place, words in faults.items()])

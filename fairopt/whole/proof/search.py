@@ -3,13 +3,17 @@
 max sum p_k a_k over whole numbers 0 <= a_k <= u_k with sum a_k d_k <= c. Kinds are taken in the
 order of worth for their load under one weight per resource, the *hint* (any weights are right,
 those of the linear program make the bound tight). A branch is cut where a bound on a single
-resource, or on the hint's row with its caps, says that it holds nothing better.
+resource, or on the hint's row with its caps, says that it holds nothing better; and where what it
+took does not lie on the node's cards.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import mul
+
+from fairopt.whole.proof import cards as on_cards
+from fairopt.whole.proof.cards import Cards, Need, Pieces, Unsure
 
 LIMIT = 300_000
 """branches looked at before the search gives up"""
@@ -36,6 +40,8 @@ def most(
     hint: Sequence[int] = (),
     above: int | None = None,
     limit: int = LIMIT,
+    cards: Sequence[Cards] = (),
+    there: Sequence[tuple[Need, int]] = (),
 ) -> tuple[int, tuple[int, ...] | None]:
     """The largest worth that fits, and how many of each item make it up.
 
@@ -44,11 +50,11 @@ def most(
     items : (worth, need, most) in whole numbers; those of worth 0 or less are never taken.
     room : (R,) of the node. hint : (R,) weights >= 0; () for none.
     above : only something better is looked for; the second is then None where there is nothing.
-    limit : most branches.
+    limit : most branches. cards : of the node. there : needs of tasks that lie on them already.
 
     Raises
     ------
-    TooLong : more than `limit` branches would be needed.
+    TooLong : more than `limit` branches would be needed, or one node's cards were given up.
     """
     best = -1 if above is None else above
     found: tuple[int, ...] | None = None
@@ -60,7 +66,8 @@ def most(
     size, k, value, branches = len(worth), 0, 0, 0
     left: tuple[int, ...] = tuple(room)
     stack: list[tuple[int, int, tuple[int, ...], int]] = []
-    seen: dict[tuple[int, tuple[int, ...]], int] = {}
+    seen: dict[tuple[int, tuple[int, ...], tuple[Pieces, ...]], int] = {}
+    lying: tuple[Pieces, ...] = ()
     while True:
         branches += 1
         if branches > limit:
@@ -69,12 +76,20 @@ def most(
             best = value
             found = ranked.taken([(a, m) for a, m, _, _ in stack], len(items))
         go = k < size and not ranked.cut(k, left, best - value)
-        if go and seen.get((k, left), -1) < value:
-            seen[k, left] = value
+        if go and cards:
+            taken = [*there, *((need[a], m) for a, (_, m, _, _) in enumerate(stack) if m)]
+            lying = on_cards.pieces(cards, taken)
+        if go and seen.get((k, left, lying), -1) < value:
+            seen[k, left, lying] = value
             fit = cap[k]
             for c, x in zip(left, need[k], strict=True):
                 if x and c < fit * x:
                     fit = c // x
+            if fit and cards:
+                try:
+                    fit = on_cards.most(cards, taken, need[k], fit)
+                except Unsure:
+                    raise TooLong(best, found) from None
             stack.append((k, fit, left, value))
             if fit:
                 left = tuple(c - fit * x for c, x in zip(left, need[k], strict=True))

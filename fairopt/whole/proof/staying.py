@@ -9,11 +9,11 @@ pi and the worth sigma of the best node of each class, kept <= sum_j count_j sig
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairopt.whole.proof.certificate import Prices, too_little
 from fairopt.whole.proof.placement import Nodes
-from fairopt.whole.proof.problem import Kind, NodeClass, Problem, Tasks
+from fairopt.whole.proof.problem import Kind, Problem, Tasks
 from fairopt.whole.proof.search import LIMIT
 
 Held = Sequence[Sequence[Mapping[int, int]]]
@@ -79,7 +79,7 @@ def staying(plain: Problem, held: Held, floor: Sequence[int], cost: Sequence[int
             for kind in own.kinds
             if kind.user in stay and cost[kind.user]
         ]
-        classes.append(NodeClass(own.name, own.room, len(which), (*kinds, *own.kinds)))
+        classes.append(replace(own, count=len(which), kinds=(*kinds, *own.kinds)))
         members.append(tuple((j, i) for i in which))
     problem = Problem(plain.users, tuple(classes), plain.due, plain.asked, plain.gang)
     return Staying(problem, tuple(floor), tuple(cost), tuple(members))
