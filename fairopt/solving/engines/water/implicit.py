@@ -22,17 +22,22 @@ import numpy as np
 from fairopt import clock
 from fairopt.instance import Bools, Floats, Instance, Ints
 
-MOST, NEWTON = 80, 60
+MOST, NEWTON = 80, 30
 """most steps, and most Newton steps for one of them"""
 HALVINGS = 4
 """a Newton step that does not lower the miss is halved so many times at most"""
-GROWTH, LONGEST, SHORTEST = 4.0, 1e3, 1e-3
-"""h is so many times longer after every step; its largest and smallest value"""
+EASY, SLOWEST, FASTEST, BACK = 20.0, 1.5, 8.0, 8.0
+"""after a step, h is EASY / (its Newton steps) times longer, at least and at most so many times;
+after one that was not found, BACK times shorter"""
+LONGEST, SHORTEST = 1e6, 1e-3
+"""largest and smallest h"""
 EXACT, ROUNDED, ROUGH = 1e-12, 1e-10, 1e-3
 """miss of a resource at the end, the largest that may be rounding, and part of the last move to
 which it is found before that"""
-STILL = 1e-10
-"""part of its total by which the last step moves no user"""
+STILL, LEVEL, CLOSE = 1e-10, 1e-12, 1e-8
+"""part of its total by which the last step moves no user; part by which levels then differ at most,
+where a step of length h moves h times that by rounding, so that steps of length 1 come last; the
+most that these may move when they no longer halve what moves"""
 SERVERS = 1_000
 """more servers, whose equations are dense, are refilled one by one alone"""
 
@@ -74,13 +79,17 @@ class Servers:
         self.limit = instance.limit
         self.count = np.arange(1, self.able.shape[1] + 1)
 
-    def begin(self) -> Floats:
-        """Prices at which everybody would run everywhere: of the resource that is used up first."""
+    def begin(self, x: Floats) -> Floats:
+        """Prices (I, R) at which x (N, I) might stand still: of the resource used most of a server,
+        one over the mean level of who uses it."""
         price = np.full(self.used.shape, -np.inf)
-        rate = np.einsum("nir,ni->ir", self.part, self.size)
-        first, server = rate.argmax(axis=1), np.arange(len(rate))
-        most = rate[server, first]
-        price[server[most > 0], first[most > 0]] = np.log(most[most > 0])
+        use = np.stack([np.einsum("ni,ni->i", one, x) for one in self.parts], axis=1)
+        most, server = use.argmax(axis=1), np.arange(len(use))
+        level = x.sum(axis=1)[:, None] / np.where(self.able, self.size, 1.0)
+        amount = self.part[:, server, most] * x
+        mean = (amount * level).sum(axis=0) / np.maximum(amount.sum(axis=0), 1e-300)
+        held = mean > 0
+        price[server[held], most[held]] = -np.log(mean[held])
         return price
 
     def take(self, price: Floats, x: Floats, h: float) -> Taken:
@@ -126,13 +135,14 @@ class Servers:
 
     def step(
         self, price: Floats, x: Floats, h: float, enough: float
-    ) -> tuple[Floats, Taken, float]:
-        """The prices of the step of length h, what is taken, and the largest miss that is left."""
+    ) -> tuple[Floats, Taken, float, int]:
+        """The prices of the step of length h, what is taken, the largest miss that is left, and the
+        number of Newton steps."""
         price, before = price.copy(), None
         move = np.zeros_like(price)
         least, halved, miss = np.inf, 0, np.inf
         server = np.arange(len(price))
-        for _ in clock.steps(NEWTON):
+        for newton in clock.steps(NEWTON):
             taken = self.take(price, x, h)
             use = np.stack([np.einsum("ni,ni->i", one, taken.x) for one in self.parts], axis=1)
             on = np.isfinite(price)
@@ -171,7 +181,7 @@ class Servers:
             move = np.zeros_like(price)
             move[on] = found / max(1.0, float(np.abs(found).max()))
             price = price + move
-        return price, taken, miss
+        return price, taken, miss, newton + 1
 
 
 def settle(instance: Instance, part: Floats, x: Floats) -> tuple[Floats, int] | None:
@@ -182,21 +192,24 @@ def settle(instance: Instance, part: Floats, x: Floats) -> tuple[Floats, int] | 
     part : (N, I, R), as of `refill`.
     """
     servers = Servers(instance, part)
-    price, h, growth, moved = servers.begin(), 1.0, GROWTH, 1.0
+    price, h, moved = servers.begin(x), 1.0, 1.0
     for done in range(1, MOST + 1):
         if clock.over():
             return None
         enough = max(EXACT, min(ROUGH * moved, 1e-4))
-        after, taken, miss = servers.step(price, x, h, enough)
+        after, taken, miss, newton = servers.step(price, x, h, enough)
         if not miss <= max(enough, ROUNDED):
-            h, growth = h / GROWTH**2, max(1.5, growth**0.7)
+            h /= BACK
             if h < SHORTEST:
                 return None
             continue
         total = np.maximum(taken.x.sum(axis=1, keepdims=True), 1e-300)
-        moved = float((np.abs(taken.x - x) / total).max())
+        before, moved = moved, float((np.abs(taken.x - x) / total).max())
         x, price = taken.x, after
-        if moved <= STILL:
+        if moved <= (CLOSE if h == 1.0 and moved > before / 2 else STILL) and h >= 1.0:
             return x, done
-        h = min(h * growth, LONGEST)
+        if moved <= max(LEVEL * h, CLOSE * (h == 1.0)):
+            h = 1.0
+        else:
+            h = min(h * min(max(EASY / newton, SLOWEST), FASTEST), LONGEST)
     return None

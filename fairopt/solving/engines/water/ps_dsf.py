@@ -17,7 +17,7 @@ CLOSING = 200
 """largest number of rounds that improve the answer of a program"""
 FEW, SOON, FIRST = 150, 60, 2
 """pairs up to which the rounds may settle first, and in how many; rounds before implicit steps"""
-MOVED = 1e-9
+MOVED = 1e-7
 """part of a total by which a round may move the end of the implicit steps"""
 NEAR = 1e-4
 """if `close` would change a total by more than this part, the answer is left as it was"""
