@@ -15,7 +15,7 @@ def _silent() -> Any:
     import highspy
 
     class Silent(highspy.Highs):  # type: ignore[misc]
-        def enableCallbacks(self) -> Any:
+        def enableCallbacks(self) -> Any:  # noqa: N802
             """Called by the constructor; it is this that prints."""
             self.setOptionValue("output_flag", False)
             return super().enableCallbacks()

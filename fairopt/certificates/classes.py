@@ -28,11 +28,12 @@ from fairopt.certificates.guessed import NO_PRICES
 from fairopt.certificates.proof import Proof, ends
 from fairopt.certificates.question import NOBODY, Question, kind_of, of_terms
 from fairopt.certificates.ruled import feasible
-from fairopt.certificates.ruled.answer import ROUNDING, Ruled
+from fairopt.certificates.ruled.answer import Ruled
 from fairopt.certificates.ruled.prices import as_fields, of_round
 from fairopt.certificates.search import Found
 from fairopt.certificates.stages import Classes, Stage
 from fairopt.certificates.told import logs, off, searched, told
+from fairopt.certificates.tolerance import ROUNDING
 from fairopt.certificates.yielded import yielded
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.instance import Bools, Floats, remembered

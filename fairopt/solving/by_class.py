@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.allocation.by_rows import listed_prices
 from fairopt.certificates import classes
-from fairopt.certificates.given import listed_prices
 from fairopt.certificates.ruled import feasible
 from fairopt.certificates.ruled.answer import Ruled as Ruling
 from fairopt.errors import UsageError

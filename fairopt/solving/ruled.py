@@ -38,16 +38,20 @@ class Ruled(Best):
         self.from_near = from_near
 
     def verdict(self, alloc: Allocation, once: bool) -> Verdict:
+        """The whole certificate, made once."""
         return judged(alloc)
 
     def short(self) -> bool:
+        """Whether it is not certified yet."""
         uncertified, _, _ = self.rank
         return uncertified
 
     def near(self) -> bool:
+        """Whether a nearby point may still certify it."""
         return self.short() and self.from_near is not None
 
     def moved(self, found: dict[str, Floats]) -> Allocation:
+        """The answer at a nearby point."""
         assert self.best is not None and self.from_near is not None
         return self.from_near(self.best, found)
 

@@ -142,7 +142,7 @@ class Servers:
         move = np.zeros_like(price)
         least, halved, miss = np.inf, 0, np.inf
         server = np.arange(len(price))
-        for newton in clock.steps(NEWTON):
+        for newton in clock.steps(NEWTON):  # noqa: B007  how many, told below
             taken = self.take(price, x, h)
             use = np.stack([np.einsum("ni,ni->i", one, taken.x) for one in self.parts], axis=1)
             on = np.isfinite(price)
