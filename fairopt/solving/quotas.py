@@ -154,7 +154,7 @@ def _told(
     return Allocation(
         instance,
         notion,
-        **tasks(instance, low, _cleaned(low, found.x, found.share), trifle),
+        **tasks(instance, low, _cleaned(instance, low, found.x, found.share), trifle),
         score=score,
         rounds=tuple(told),
         steps=(*steps, last),
@@ -169,9 +169,12 @@ def _due(log_w: Floats, alpha: float) -> Floats:
     return np.exp(np.maximum(log_v - welfare.log_sum_exp(log_v), -30.0))
 
 
-def _cleaned(low: Lowered, x: Floats, share: Floats) -> Floats:
-    """The tasks (P,), none of users that are due nothing: what they hold is rounding."""
+def _cleaned(instance: Instance, low: Lowered, x: Floats, share: Floats) -> Floats:
+    """The tasks (P,), none of users that are due nothing: what they hold is rounding. Nor is what a
+    user has beyond its limit on a server: all tasks would be scaled down by it."""
     nothing = share <= NOTHING * _alone(low)
+    if instance.limit_on is not None and instance.modes is None:
+        x = np.minimum(x, instance.limit_on[low.owner, low.server])
     return np.where(nothing[low.owner], 0.0, x)
 
 
