@@ -33,6 +33,8 @@ NOTHING = 1e-15
 """part of what a user could have alone that is nothing"""
 TRIFLE = 1e-13
 """part of all tasks that is rounding"""
+FITS = 1e-9
+"""part by which a row may be overrun: more is no rounding"""
 INTERIOR = "interior, all rules"
 KNOWN = ("max-min", "alpha-fair")
 
@@ -154,7 +156,7 @@ def _told(
     return Allocation(
         instance,
         notion,
-        **tasks(instance, low, _cleaned(instance, low, found.x, found.share), trifle),
+        **tasks(instance, low, _cleaned(low, found.x, found.share), trifle),
         score=score,
         rounds=tuple(told),
         steps=(*steps, last),
@@ -169,13 +171,18 @@ def _due(log_w: Floats, alpha: float) -> Floats:
     return np.exp(np.maximum(log_v - welfare.log_sum_exp(log_v), -30.0))
 
 
-def _cleaned(instance: Instance, low: Lowered, x: Floats, share: Floats) -> Floats:
-    """The tasks (P,), none of users that are due nothing: what they hold is rounding. Nor is what a
-    user has beyond its limit on a server: all tasks would be scaled down by it."""
+def _cleaned(low: Lowered, x: Floats, share: Floats) -> Floats:
+    """The tasks (P,), none of users that are due nothing: what they hold is rounding. And of rows
+    that the last digits overrun no more than fits: else the judge scales all tasks down by that."""
     nothing = share <= NOTHING * _alone(low)
-    if instance.limit_on is not None and instance.modes is None:
-        x = np.minimum(x, instance.limit_on[low.owner, low.server])
-    return np.where(nothing[low.owner], 0.0, x)
+    x = np.where(nothing[low.owner], 0.0, x)
+    lent = np.diff(low.matrix.tocsr()[:, low.columns :].tocsr().indptr) > 0
+    body = low.matrix.tocsc()[:, : low.columns].tocoo()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over = np.where(lent | low.signed | (low.rhs <= 0), 0.0, body @ x / low.rhs - 1.0)
+    worst = np.zeros(low.columns)
+    np.maximum.at(worst, body.col, over[body.row])
+    return np.where(worst < FITS, x / (1.0 + worst), x)
 
 
 def _fair(
