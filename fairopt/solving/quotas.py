@@ -33,6 +33,8 @@ NOTHING = 1e-15
 """part of what a user could have alone that is nothing"""
 TRIFLE = 1e-13
 """part of all tasks that is rounding"""
+FITS = 1e-9
+"""part by which a row may be overrun: more is no rounding"""
 INTERIOR = "interior, all rules"
 KNOWN = ("max-min", "alpha-fair")
 
@@ -170,9 +172,17 @@ def _due(log_w: Floats, alpha: float) -> Floats:
 
 
 def _cleaned(low: Lowered, x: Floats, share: Floats) -> Floats:
-    """The tasks (P,), none of users that are due nothing: what they hold is rounding."""
+    """The tasks (P,), none of users that are due nothing: what they hold is rounding. And of rows
+    that the last digits overrun no more than fits: else the judge scales all tasks down by that."""
     nothing = share <= NOTHING * _alone(low)
-    return np.where(nothing[low.owner], 0.0, x)
+    x = np.where(nothing[low.owner], 0.0, x)
+    lent = np.diff(low.matrix.tocsr()[:, low.columns :].tocsr().indptr) > 0
+    body = low.matrix.tocsc()[:, : low.columns].tocoo()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over = np.where(lent | low.signed | (low.rhs <= 0), 0.0, body @ x / low.rhs - 1.0)
+    worst = np.zeros(low.columns)
+    np.maximum.at(worst, body.col, over[body.row])
+    return np.where(worst < FITS, x / (1.0 + worst), x)
 
 
 def _fair(
