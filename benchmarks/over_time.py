@@ -82,9 +82,9 @@ def main(only_first: bool) -> None:
         "slices x 2 resources, proportional, took 12 s on two servers and 30 s with `carry` "
         "(one draw each), certified.",
         "",
-        "What max-min leaves open in one round is multiplied in later ones: a draw that is not "
-        "certified has a bound",
-        "that is proved, up to two hundred-thousandths, and no better one.",
+        "What max-min leaves open in one round is multiplied in later ones: a draw can be right "
+        "and not certified; then",
+        "it has a bound that is proved.",
         "",
         "A replay solves such a horizon once, and two small instances a slice "
         "([a public trace](philly.md)).",

@@ -30,6 +30,10 @@ from fairopt.solving.ruled import INTERIOR, TRIFLE, Ruled, alone, due, settings,
 
 NOTHING = 1e-15
 """part of what a user could have alone that is nothing"""
+TRIFLE = 1e-13
+"""part of all tasks that is rounding"""
+FITS = 1e-9
+"""part by which a row may be overrun: more is no rounding"""
 KNOWN = ("max-min", "alpha-fair")
 
 
@@ -124,9 +128,17 @@ def _told(
 
 
 def _cleaned(low: Lowered, x: Floats, share: Floats) -> Floats:
-    """The tasks (P,), none of users that are due nothing: what they hold is rounding."""
+    """The tasks (P,), none of users that are due nothing: what they hold is rounding. And of rows
+    that the last digits overrun no more than fits: else the judge scales all tasks down by that."""
     nothing = share <= NOTHING * alone(low)
-    return np.where(nothing[low.owner], 0.0, x)
+    x = np.where(nothing[low.owner], 0.0, x)
+    lent = np.diff(low.matrix.tocsr()[:, low.columns :].tocsr().indptr) > 0
+    body = low.matrix.tocsc()[:, : low.columns].tocoo()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        over = np.where(lent | low.signed | (low.rhs <= 0), 0.0, body @ x / low.rhs - 1.0)
+    worst = np.zeros(low.columns)
+    np.maximum.at(worst, body.col, over[body.row])
+    return np.where(worst < FITS, x / (1.0 + worst), x)
 
 
 def _fair(

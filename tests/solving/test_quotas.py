@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from benchmarks.trust.draws import Asked
 from fairopt import criteria
 from fairopt.solving import quotas
 from fairopt.solving.engines.answer import How
@@ -352,3 +353,12 @@ def test_a_limit_beside_lending_is_answered():
         found = fo.solve(inst, notion)
         assert found.certificate.certified
         np.testing.assert_allclose(found.totals, [14, 6], rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind, seed", [("limits", 13), ("zero demands", 20)])
+def test_bounded_programs_are_answered_that_highs_calls_unbounded(kind: str, seed: int) -> None:
+    """Of users twelve decades apart the solver took what they need for nothing, in the unit of the
+    first level, and its presolver called a bounded program unbounded."""
+    instance, notion = Asked("max-min, rules", kind, 12, seed).drawn()
+    answer = fo.solve(instance, notion)
+    assert answer.certificate.certified

@@ -22,6 +22,8 @@ from fairopt.instance.quotas.tree import QuotaRow
 
 NEAR = 1e-9
 """a user this part below its limit is at it"""
+TIED = 1e-11
+"""tasks that are dearer by this part are as cheap: prices are not known better"""
 
 
 class _Row(NamedTuple):
@@ -156,8 +158,8 @@ class Rows:
 
     def turn(self, stage: int, prices: Prices, bill: Bill, done: Bools) -> Turn | None:
         """What may change hands if tasks that are too dear, or what is left of priced rows, are put
-        right: all that is spent on tasks that are too dear, anywhere at these prices, and their
-        shares, where tasks of the same users cost nothing."""
+        right: all that is spent on tasks that are too dear, wherever those stopped by then may run
+        at these prices, and their shares, where tasks of the same users cost nothing."""
         # what is dear to users stopped later that have cheaper tasks is their excess
         over = np.where((bill.cheapest > 0) | done, bill.over, 0.0)
         money = bill.idle + float(over.sum())
@@ -166,16 +168,16 @@ class Rows:
         ruled = self._ruled
         cost = ruled.free(ruled.cost(prices), prices)[0][self.k, self.i]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            least = (bill.cheapest[self.user] * self.score) * (1 + ROUNDING)
+            least = (bill.cheapest[self.user] * self.score) * (1 + TIED)
             above = (over[self.user] > 0) & (cost > least)
             held = np.where(above, self.tasks, 0.0)
             money += float(held @ cost)
-            tasks = np.where(cost > 0, money / cost, 0.0)[self.pair] * self.each
+            tasks = np.where((cost > 0) & done[self.user], money / cost, 0.0)
             share = np.bincount(self.user, held * self.score, len(bill.over))
-            free = np.where(cost > 0, 0.0, share[self.user] / self.score)[self.pair] * self.each
+            free = np.where(cost > 0, 0.0, share[self.user] / self.score)
         asked = np.zeros(len(self.left))
-        np.maximum.at(asked, self.row, tasks)
-        asked += np.bincount(self.row, free, len(self.left))
+        np.maximum.at(asked, self.row, tasks[self.pair] * self.each)
+        asked += np.bincount(self.row, free[self.pair] * self.each, len(self.left))
         # of a row where all that runs has a price, others give way
         open_ = np.zeros(len(self.left), dtype=bool)
         open_[self.row[(cost <= 0)[self.pair]]] = True

@@ -157,11 +157,14 @@ class Model:
             self.highs.setOptionValue("solver", "simplex")
             self.wide = False
         if self.highs.getModelStatus() != self.optimal:
-            # from scratch, as the kept basis may be at fault
+            # from scratch, as the kept basis may be at fault, or the presolver, which calls some
+            # bounded programs unbounded
             self.highs.clearSolver()
             if len(self.alone):
                 self._coarser()
+            self.highs.setOptionValue("presolve", "off")
             self.highs.run()
+            self.highs.setOptionValue("presolve", "choose")
         if self.highs.getModelStatus() != self.optimal:
             # with shares kept exactly there may be no room for the solver's own rounding
             for n in np.flatnonzero((self.slope == 0) & (self.offset > 0)).tolist():

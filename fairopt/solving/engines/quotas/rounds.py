@@ -36,6 +36,8 @@ LEAST = 1e-300
 """part of a jump that was stopped where it begins: told apart from no jump"""
 CLOSE = 1e-6
 """a user that holds more than its target by this part was not stopped, whatever prices say"""
+FINEST = 1e-9
+"""units of users, as parts of what they could have alone, where finer ones do not do"""
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ class _Run:
         self.programs = 0
         self.scale = _scale(asked)
         self.last: Found | None = None
+        self.finest = 0.0
         self.model = None if solver is not None else _model(asked)
         self.solver = solver or self._kept
 
@@ -179,7 +182,14 @@ class _Run:
     def _kept(self, slope: Floats, offset: Floats, least: float, most: float) -> Found:
         assert self.model is not None
         self.model.targets(slope, offset)
-        return self.model.highest(least, most)
+        try:
+            return self.model.highest(least, most)
+        except SolverFailure:
+            if self.finest:
+                raise
+            # the solver took what users need of rows for nothing, in the unit of the first level
+            self.finest, self.model = FINEST, _model(self.asked, FINEST)
+            return self._kept(slope, offset, least, most)
 
     def _stopped(self, point: Point) -> Bools:
         """Who has only dear columns at the prices of the last program, and holds its target."""
@@ -209,8 +219,10 @@ def _scale(asked: Question) -> float:
     return float((asked.alone / _rise(asked)).min())
 
 
-def _model(asked: Question) -> Model:
-    """The kept model, in units of about the size of the first level."""
+def _model(asked: Question, finest: float = 0.0) -> Model:
+    """The kept model, in units of about the size of the first level, and of no less than the part
+    `finest` of what each could have alone."""
     top = _scale(asked)
     unit = np.maximum(np.minimum(_rise(asked) * top, asked.alone), asked.floor)
+    unit = np.maximum(unit, finest * asked.alone)
     return Model(asked.low, unit, top)
