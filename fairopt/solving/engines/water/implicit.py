@@ -38,7 +38,7 @@ SOFT = (
 )  # fmt: skip
 """how sharp a user's highest price is made out, and which part of a resource may be left at the
 highest price of its server, in turn"""
-GUESSES = 2
+GUESSES = 3
 """steps whose guesses may fail before the next that fail are softened"""
 SOFTLY, SOFT_ENOUGH, WORSE = 30, 0.1, 1.5
 """most Newton steps for each of these; the miss with which the next begins; a step is shortened if
