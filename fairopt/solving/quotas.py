@@ -30,8 +30,6 @@ from fairopt.solving.ruled import INTERIOR, TRIFLE, Ruled, alone, due, settings,
 
 NOTHING = 1e-15
 """part of what a user could have alone that is nothing"""
-TRIFLE = 1e-13
-"""part of all tasks that is rounding"""
 FITS = 1e-9
 """part by which a row may be overrun: more is no rounding"""
 KNOWN = ("max-min", "alpha-fair")

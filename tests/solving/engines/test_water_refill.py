@@ -284,6 +284,30 @@ def test_implicit_steps_end_at_theorem_1(seed: int) -> None:
     assert found.steps[-1]["engine"] == "implicit"
 
 
+@pytest.mark.parametrize("seed", (0, 3))
+def test_implicit_steps_end_where_users_demand_not_all_resources(seed: int) -> None:
+    """The guesses of who is stopped by what go round in circles here, and softened steps end it."""
+    rng = np.random.default_rng(seed)
+    demand = rng.lognormal(0, 1, (80, 3)) * (rng.random((80, 3)) < 0.7)
+    demand[np.arange(80), rng.integers(0, 3, 80)] += 0.1
+    placement = rng.random((80, 20)) < 0.2
+    placement[np.arange(80), rng.integers(0, 20, 80)] = True
+    inst = Instance(demand, rng.uniform(1, 10, (20, 3)) * 80, placement)
+    found = fo.solve(inst, RDM)
+    assert found.certificate is not None
+    assert found.certificate.gap <= 1e-9
+    assert found.steps[-1]["engine"] == "implicit"
+
+
+def test_long_implicit_steps_end_in_short_ones() -> None:
+    """Tasks that go round between two servers by rounding are an answer."""
+    inst = crowd(2, 300, 40)
+    found = fo.solve(inst, RDM)
+    assert found.certificate is not None
+    assert found.certificate.gap <= 1e-8
+    assert found.steps[-1]["engine"] == "implicit"
+
+
 def test_implicit_steps_of_one_server_are_the_fill_of_it() -> None:
     """One server has one answer, which the sorting finds."""
     inst = Instance([[1, 4], [3, 1], [2, 2]], [[9, 18]], weight=[1, 2, 1])

@@ -10,7 +10,8 @@ at a time, which takes hundreds of rounds where users hold tasks on many servers
 with levels at which no resource is overrun and those with a level are full. For any h > 0 the
 points that do not move are the answers, exactly; the larger h, the fewer steps. Given levels, x^+
 is a sort a user. Which resources have levels and who holds tasks is guessed and corrected, as in an
-active-set method; then the levels solve piecewise smooth equations, one a full resource.
+active-set method; then the levels solve piecewise smooth equations, one a full resource. Where
+guesses go round in circles, as where users demand not all resources, the equations are softened.
 """
 
 from __future__ import annotations
@@ -31,6 +32,19 @@ EASY, SLOWEST, FASTEST, BACK = 20.0, 1.5, 8.0, 8.0
 after one that was not found, BACK times shorter"""
 LONGEST, SHORTEST = 1e6, 1e-3
 """largest and smallest h"""
+SOFT = (
+    (4.0, 1e-1), (16.0, 1e-2), (64.0, 1e-3), (256.0, 1e-4), (1e3, 1e-5),
+    (1e4, 1e-6), (1e6, 1e-8), (1e8, 1e-10), (1e10, 1e-13),
+)  # fmt: skip
+"""how sharp a user's highest price is made out, and which part of a resource may be left at the
+highest price of its server, in turn"""
+GUESSES = 3
+"""steps whose guesses may fail before the next that fail are softened"""
+SOFTLY, SOFT_ENOUGH, WORSE = 30, 0.1, 1.5
+"""most Newton steps for each of these; the miss with which the next begins; a step is shortened if
+the miss is so many times larger than before"""
+UNUSED = 1e-7
+"""part of a resource that is left at its price, beyond which the price is none"""
 EXACT, ROUNDED, ROUGH = 1e-12, 1e-10, 1e-3
 """miss of a resource at the end, the largest that may be rounding, and part of the last move to
 which it is found before that"""
@@ -103,6 +117,10 @@ class Servers:
             higher = own > top
             stopper[higher] = r
             np.maximum(top, own, out=top)
+        return self.taken(top, stopper, x, h)
+
+    def taken(self, top: Floats, stopper: Ints, x: Floats, h: float) -> Taken:
+        """The step of length h from x (N, I) where a task of a user costs exp(top) (N, I)."""
         with np.errstate(over="ignore"):
             a = self.size * np.exp(np.minimum(-top, 600.0))
         drawn = np.where(self.able, x / h + a, -1.0)  # x+ = h (drawn - total) where positive
@@ -133,6 +151,59 @@ class Servers:
         others = (part * taken.held[:, server]).T @ (pays / taken.ease[:, None])
         return np.asarray(others - np.where(here, part.T @ pays, 0.0))
 
+    def softly(
+        self, price: Floats, x: Floats, h: float, enough: float
+    ) -> tuple[Floats, Taken, float]:
+        """As `step`, without guesses: a user pays a norm of its prices, which becomes the highest,
+        and of a resource at a low price something may be left, ever less."""
+        base = price.max(axis=1, keepdims=True)
+        base = np.where(np.isfinite(base), base, 0.0)
+        log = np.where(np.isfinite(price), price, base + np.log(SOFT[0][1]))
+        server, resource = np.nonzero(self.used)
+        here = np.asarray(server[:, None] == server)
+        part = self.part[:, server, resource]
+        nobody = np.zeros(self.able.shape, dtype=int)
+        k = np.arange(len(server))
+        for sharp, slack in SOFT:
+            now, move, least = log[self.used], np.zeros(len(server)), np.inf
+            for _ in clock.steps(SOFTLY):
+                log[self.used] = now + move
+                own = [np.where(e, log[:, r], -np.inf) for r, e in enumerate(self.each)]
+                top = np.where(self.able, np.maximum.reduce(own), 0.0)
+                paid = np.stack([np.exp(sharp * (one - top)) for one in own], axis=2)
+                norm = np.where(self.able, paid.sum(axis=2), 1.0)
+                taken = self.taken(top + np.log(norm) / sharp, nobody, x, h)
+                left = slack * np.exp(base - log)
+                use = np.stack([np.einsum("ni,ni->i", one, taken.x) for one in self.parts], axis=1)
+                value = (use + left)[self.used]
+                miss = float(np.abs(np.log(value)).max(initial=0.0))
+                if miss > WORSE * least and float(np.abs(move).max()) > 1e-3:
+                    move /= 4
+                    continue
+                now, least, kept = log[self.used], miss, taken
+                if miss < (SOFT_ENOUGH if sharp < 1e6 else enough):
+                    break
+                pays = taken.rate[:, server] * (paid[:, server, resource] / norm[:, server])
+                others = (part * taken.held[:, server]).T @ (pays / taken.ease[:, None])
+                slope = others - np.where(here, part.T @ pays, 0.0)
+                # the further away, the shorter: who begins to take is not in the slope
+                slope[k, k] = (slope[k, k] - left[self.used] - 1e-12) * (1.0 + min(miss, 1.0))
+                try:
+                    move = np.linalg.solve(slope / value[:, None], -np.log(value))
+                except np.linalg.LinAlgError:
+                    break
+                move = np.clip(move, -1.0, 1.0)
+            log[self.used] = now
+            if not least <= SOFT_ENOUGH:
+                return price, kept, np.inf
+        full = self.used & (slack * np.exp(base - log) < UNUSED)
+        # who is stopped by nothing that is full keeps what stops it
+        stopped = np.logical_or.reduce([e & full[:, r] for r, e in enumerate(self.each)])
+        n, i = np.nonzero(self.able & ~stopped)
+        own = [np.where(e[n, i], log[i, r], -np.inf) for r, e in enumerate(self.each)]
+        full[i, np.argmax(own, axis=0)] = True
+        return np.where(full, log, -np.inf), kept, least
+
     def step(
         self, price: Floats, x: Floats, h: float, enough: float
     ) -> tuple[Floats, Taken, float, int]:
@@ -142,7 +213,11 @@ class Servers:
         move = np.zeros_like(price)
         least, halved, miss = np.inf, 0, np.inf
         server = np.arange(len(price))
+<<<<<<< HEAD
         for newton in clock.steps(NEWTON):  # noqa: B007  how many, told below
+=======
+        for newton in clock.steps(NEWTON):  # noqa: B007
+>>>>>>> 1493a69bd3e53a85ed4afca42fa790c15d424105
             taken = self.take(price, x, h)
             use = np.stack([np.einsum("ni,ni->i", one, taken.x) for one in self.parts], axis=1)
             on = np.isfinite(price)
@@ -192,12 +267,16 @@ def settle(instance: Instance, part: Floats, x: Floats) -> tuple[Floats, int] | 
     part : (N, I, R), as of `refill`.
     """
     servers = Servers(instance, part)
-    price, h, moved = servers.begin(x), 1.0, 1.0
+    price, h, moved, failed = servers.begin(x), 1.0, 1.0, 0
     for done in range(1, MOST + 1):
         if clock.over():
             return None
         enough = max(EXACT, min(ROUGH * moved, 1e-4))
         after, taken, miss, newton = servers.step(price, x, h, enough)
+        if not miss <= max(enough, ROUNDED):
+            failed += 1
+            if failed > GUESSES:
+                after, taken, miss = servers.softly(price, x, h, enough)
         if not miss <= max(enough, ROUNDED):
             h /= BACK
             if h < SHORTEST:
