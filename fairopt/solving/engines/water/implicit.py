@@ -213,11 +213,7 @@ class Servers:
         move = np.zeros_like(price)
         least, halved, miss = np.inf, 0, np.inf
         server = np.arange(len(price))
-<<<<<<< HEAD
-        for newton in clock.steps(NEWTON):  # noqa: B007  how many, told below
-=======
         for newton in clock.steps(NEWTON):  # noqa: B007
->>>>>>> 1493a69bd3e53a85ed4afca42fa790c15d424105
             taken = self.take(price, x, h)
             use = np.stack([np.einsum("ni,ni->i", one, taken.x) for one in self.parts], axis=1)
             on = np.isfinite(price)
