@@ -5,6 +5,7 @@ Needs Chromium and playwright; the pictures stand in docs/results/documentation.
 
 from __future__ import annotations
 
+import shutil
 import sys
 from io import BytesIO
 from pathlib import Path
@@ -24,7 +25,8 @@ def main(html: Path, folder: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        found = shutil.which("chromium")
+        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1280, "height": 800})
         for name in PAGES:
             page.goto((html / f"{name}.html").resolve().as_uri())
