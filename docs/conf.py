@@ -47,6 +47,7 @@ extensions = [
     "folded",
     "letters",
     "local_mathjax",
+    "reachable",
 ]
 exclude_patterns = ["_build", "_ext", "**/README.txt"]
 exclude_patterns += ["gallery/**/*.py", "gallery/**/*.ipynb"]

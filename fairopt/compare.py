@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -78,13 +79,16 @@ def named(row: dict[str, Any]) -> str:
     return f"{row['name']} ({values})" if values else str(row["name"])
 
 
-def rows(instance: Instance, seed: int = 0) -> Comparison:
+def rows(
+    instance: Instance, seed: int = 0, progress: Callable[[int, int], None] | None = None
+) -> Comparison:
     """One row per notion of NOTIONS, then one per scheduler of SCHEDULERS, as plain data.
 
     Parameters
     ----------
     instance : the cluster.
     seed : of the schedulers' random draws; each scheduler runs once.
+    progress : called with (rows done, of).
 
     Returns
     -------
@@ -104,8 +108,11 @@ def rows(instance: Instance, seed: int = 0) -> Comparison:
 
     instance.only_linear("compare")
     table = Comparison()
+    many = len(SCHEDULERS) + sum(len(notion.compared) for notion in NOTIONS.values())
+    told = progress or (lambda done, of: None)
     for name, notion in NOTIONS.items():
         for parameters in notion.compared:
+            told(len(table), many)
             row = {"name": name, "parameters": parameters}
             try:
                 answer = solve(instance, make(name, **parameters), uncertified="return")
@@ -117,6 +124,7 @@ def rows(instance: Instance, seed: int = 0) -> Comparison:
                 table.append({**row, **judged(answer)})
     most = _most(instance)
     for name in SCHEDULERS:
+        told(len(table), many)
         row = {"name": f"fill:{name}"}
         try:
             answer = fill(instance, name, seed=seed)

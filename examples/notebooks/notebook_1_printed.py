@@ -20,7 +20,7 @@ import numpy as np
 import fairopt as fo
 
 cluster = fo.read("kesidis2016/no-penalty").instance
-cluster.demand, cluster.pool
+cluster
 
 # %% [markdown]
 # The report prints dominant shares: the part of a pool that a user's most needed resource takes

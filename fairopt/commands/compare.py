@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import completion, output
+from fairopt.commands import completion, output, progress
 
 FORMATS = ("terminal", "markdown", "latex", "csv")
 USERS = 4
@@ -53,7 +53,8 @@ def command(
 
         file_format(picture)
     problem = files.read(model)
-    table = compare.rows(problem.instance, seed)
+    with progress.shown("compare", "rows") as told:
+        table = compare.rows(problem.instance, seed, told)
     dump = json.dumps(
         {
             "schema": "fairopt/compare/v1",

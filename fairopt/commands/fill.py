@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import completion, output
+from fairopt.commands import completion, output, progress
 
 FORMATS = ("terminal", "markdown", "latex", "csv")
 
@@ -131,7 +131,8 @@ def _statistics(
     from fairopt.filling.compared import statistics
     from fairopt.formulas.schedulers import find
 
-    stats = run_trials(inst, scheduler, selection, trials, seed)
+    with progress.shown(scheduler, "fillings") as told:
+        stats = run_trials(inst, scheduler, selection, trials, seed, progress=told)
     tasks, unused = statistics(inst, stats)
     data = {
         "scheduler": scheduler,
@@ -157,7 +158,9 @@ def _statistics(
 def _everyone(inst: Any, trials: int, seed: int) -> tuple[dict[str, Any], list[Any]]:
     from fairopt.filling.compared import rows
 
-    table = [*rows(inst, trials, seed), *_fluid(inst)]
+    with progress.shown("fill", "schedulers") as told:
+        table = rows(inst, trials, seed, told)
+    table += _fluid(inst)
     users = inst.users[:6]
     more = [f"{len(inst.users) - 6} more"] if len(inst.users) > 6 else []
     lines = []

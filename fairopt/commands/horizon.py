@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from fairopt import files, storage
-from fairopt.commands import notion_options, output
+from fairopt.commands import notion_options, output, progress
 from fairopt.errors import UsageError
 
 
@@ -90,7 +90,8 @@ def command(
     ]
     names = slice_names(start + step * np.arange(steps))
     whole = horizon(small, amount[:, there], step, periods, None, carry, names)
-    answer = solve(whole.instance, asked)
+    with progress.shown(asked.name) as told:
+        answer = solve(whole.instance, asked, progress=told)
     if path is not None:
         storage.write_text(path, dumps(answer))
     output.to_stdout(

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from fairopt import storage
-from fairopt.commands import asked, notion_options, output
+from fairopt.commands import asked, notion_options, output, progress
 
 
 @click.command("what-if", context_settings={"max_content_width": 100})
@@ -109,7 +109,10 @@ def command(
     settings = (*settings, *counts)
     people = dict(asked.newcomer(text, problem.instance) for text in added)
     other = changed(problem.instance, settings, servers, dropped, people)
-    found = differences(solve(problem.instance, wanted), solve(other, wanted))
+    with progress.shown(wanted.name) as told:
+        before = solve(problem.instance, wanted, progress=told)
+    with progress.shown(f"{wanted.name}, changed") as told:
+        found = differences(before, solve(other, wanted, progress=told))
     dump = storage.encoded(found.to_dict())
     if path is not None:
         storage.write_text(path, dump + "\n")

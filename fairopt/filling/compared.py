@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fairopt.errors import UsageError
@@ -12,7 +12,12 @@ from fairopt.formulas.schedulers import SCHEDULERS, find
 from fairopt.instance import Instance
 
 
-def rows(instance: Instance, trials: int = 200, seed: int = 0) -> list[dict[str, Any]]:
+def rows(
+    instance: Instance,
+    trials: int = 200,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[dict[str, Any]]:
     """One row per scheduler, then the integer optimum: name, selection, tasks by user, total, sd.
 
     Deterministic schedulers are run once; one that cannot fill this cluster says why in "error".
@@ -20,6 +25,8 @@ def rows(instance: Instance, trials: int = 200, seed: int = 0) -> list[dict[str,
     """
     table: list[dict[str, Any]] = []
     for name in SCHEDULERS:
+        if progress is not None:
+            progress(len(table), len(SCHEDULERS))
         _, selection = find(name, None)
         runs = trials if selection in ("random-server", "rrr") else 1
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,6 +57,7 @@ def run_trials(
     increment: float = 1.0,
     user_tie: str = "highest",
     server_tie: str = "lowest",
+    progress: Callable[[int, int], None] | None = None,
 ) -> Trials:
     """Fill `trials` times from empty machines, all draws from one generator of the seed."""
     filler = Filler(instance, scheduler, selection, seed, increment, user_tie, server_tie)
@@ -63,6 +65,8 @@ def run_trials(
     tasks = np.empty((trials, *instance.shape[:2]))
     unused = np.empty((trials, *instance.capacity.shape))
     for k in range(trials):
+        if progress is not None:
+            progress(k, trials)
         filler.cluster.clear()
         filler.run(draw)
         tasks[k] = filler.cluster.tasks()

@@ -38,6 +38,24 @@ def test_a_terminal_sees_how_far_it_is(
     assert "max-min (criterion=drf)" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("words", "unit"),
+    [
+        (["compare", "khamse2016/figure-1"], "rows"),
+        (["fill", "kesidis2018/example", "--scheduler", "drf", "--trials", "3"], "fillings"),
+        (["fill", "kesidis2018/example", "--all", "--trials", "2"], "schedulers"),
+        (["what-if", "ghodsi2011/example", "--notion", "max-min", "--drop", "B"], "max-min"),
+    ],
+)
+def test_long_work_of_every_kind_is_seen(
+    words: list[str], unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", terminal := Terminal())
+    assert run(words) == 0
+    assert unit in terminal.getvalue()
+
+
 def test_a_notion_that_tells_nothing_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -21,6 +23,10 @@ GAVEL = (
     "stanford-futuredata/gavel c4fa400; which jobs are there is drawn"
 )
 B4 = "topology B4, its four paths a pair and its first real traffic matrix, harvard-cns/teal"
+OPENB = json.loads(Path(__file__).with_name("openb.json").read_text(encoding="utf-8"))
+LISTS = (("default", 8), ("default", 20), ("default", 60), ("default", 151))
+LISTS += (("gpuspec33", 20), ("gpuspec33", 60), ("gpuspec33", 150))
+"""a list of pods, and how many of its kinds are users, the most frequent first"""
 SIZES = ((6, 0), (6, 1), (12, 2), (20, 3), (40, 4), (80, 5))
 JOBS = ((6, 0), (12, 1), (25, 2), (50, 3), (100, 4), (200, 5))
 TIMES = ((1.0, 1.0), (2.0, 1.0), (np.inf, 1.0), (1.0, 0.25), (np.inf, 0.25))
@@ -37,6 +43,10 @@ def problems() -> list[Built]:
         for alpha in (1.0, 2.0, np.inf):
             if jobs <= 100 or alpha == 1.0:
                 found.append(_named(_gavel, "throughput", jobs, seed, alpha))
+    for pods, kinds in LISTS:
+        for alpha in (0.5, 1.0, 2.0, np.inf):
+            name = f"openb/{pods}-{kinds}/{called(alpha)}"
+            found.append((name, partial(_openb, name, pods, kinds, alpha)))
     for alpha, times in TIMES:
         name = f"wan/b4-times-{4 * times:g}/{called(alpha)}"
         found.append((name, partial(_b4, name, alpha, times)))
@@ -68,6 +78,21 @@ def _google(name: str, users: int, seed: int, alpha: float) -> Problem:
     )
     words = _words(name, "google2011", GOOGLE, "CC-BY-4.0 (machines)")
     words["title"] = f"{users} users on 12,583 machines of ten shapes"
+    by = "drf" if np.isinf(alpha) else "tasks"
+    return of_instance(inst, criteria.score(inst, by), alpha, words)
+
+
+def _openb(name: str, pods: str, kinds: int, alpha: float) -> Problem:
+    nodes, some = OPENB["nodes"], OPENB[pods][:kinds]
+    there = np.array([row[:3] for row in nodes]) / (1000, 1024, 1)
+    takes = np.array([row[:3] for row in some]) / (1000, 1024, 1000)
+    many, count = (np.array([row[-1] for row in rows], float) for rows in (some, nodes))
+    may = [[not may or node[3] in may.split("|") for node in nodes] for *_, may, _ in some]
+    # so many of each that 1.3 times the cards are asked for
+    times = 1.3 * (count @ there[:, 2]) / (many @ takes[:, 2])
+    inst = fo.Instance(takes, there, may, limit=many * times, count=count.astype(int))
+    words = _words(name, "openb", OPENB["source"], OPENB["licence"] + " (nodes and pods)")
+    words["title"] = f"the {kinds} most frequent kinds of pods of the list {pods} on 1,523 nodes"
     by = "drf" if np.isinf(alpha) else "tasks"
     return of_instance(inst, criteria.score(inst, by), alpha, words)
 
