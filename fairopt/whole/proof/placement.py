@@ -80,7 +80,7 @@ class Placement:
         if not (own.cards and found > 0):
             return found
         try:
-            return cards.most(own.cards, own.needs(tasks), own.kinds[k].need, found)
+            return cards.most(own.cards, own.lying(tasks), own.kinds[k].need, found)
         except cards.Unsure:
             self.unsure = True
             return 0
@@ -90,7 +90,7 @@ class Placement:
         j, _, tasks, left = self.group[g]
         own = self.problem.classes[j]
         try:
-            return most(items, left, (), None, LIMIT, own.cards, own.needs(tasks))
+            return most(items, left, (), None, LIMIT, own.cards, own.lying(tasks))
         except TooLong:
             self.unsure = True
             return 0, None

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from fairopt.errors import BadInput, Fault
-from fairopt.whole.proof.cards import Cards, Unsure, bounds, lie, pieces
+from fairopt.whole.proof.cards import Cards, Lying, Unsure, bounds, lie, pieces, small
 
 Tasks = tuple[int, ...]
 """tasks by kind of the class on one node"""
@@ -69,13 +69,14 @@ class NodeClass:
     def lies(self, tasks: Sequence[int]) -> bool:
         """Whether these tasks lie on the cards of a node; not where the search was given up."""
         try:
-            return not self.cards or lie(self.cards, pieces(self.cards, self.needs(tasks)))
+            return not self.cards or lie(self.cards, self.lying(tasks))
         except Unsure:
             return False
 
-    def needs(self, tasks: Sequence[int]) -> list[tuple[tuple[int, ...], int]]:
-        """What tasks take, with how many of each."""
-        return [(kind.need, m) for kind, m in zip(self.kinds, tasks, strict=True) if m]
+    def lying(self, tasks: Sequence[int]) -> Lying:
+        """What these tasks take of the cards of a node."""
+        pairs = zip(self.kinds, tasks, strict=True)
+        return pieces(self.cards, ((kind.need, m) for kind, m in pairs if m))
 
     def cut(self, tasks: Sequence[int]) -> Tasks:
         """These tasks, fewer of them where a node does not hold them."""
@@ -214,10 +215,15 @@ def problem(
         unit = lcm(*(x.denominator for x in some)) if some else 1
         scale[key] = Fraction(unit, gcd(*(int(x * unit) for x in some)) if some else 1)
     size = {key: int(scale[key]) for key in cards}
+    small_of = {key: _parts(rows, asked, key, scale[key]) for key in cards}
     known = {
         name: (
             *(int(given.get(key, 0) * scale[key]) for key in keys),
-            *(x for key in cards for x in bounds(int(given.get(key, 0) * scale[key]), size[key])),
+            *(
+                x
+                for key in cards
+                for x in bounds(int(given.get(key, 0) * scale[key]), size[key], small_of[key])
+            ),
         )
         for name, given in own.items()
     }
@@ -250,6 +256,14 @@ def problem(
         tuple(gang),
         parts,
     )
+
+
+def _parts(
+    rows: Sequence[Row], asked: Sequence[int | None], key: str, scale: Fraction
+) -> tuple[int, ...]:
+    """Sizes of parts of a card that bound best what all cards hold of what is asked."""
+    takes = {user: int(need.get(key, 0) * scale) for row in rows for user, _, need, _ in row.kinds}
+    return small(int(scale), ((x, asked[n] or 1) for n, x in sorted(takes.items())))
 
 
 def _refuse_cards(users: Sequence[str], rows: Sequence[Row], cards: Sequence[str]) -> None:
