@@ -117,9 +117,25 @@ class Search:
             return
         self.say("whole numbers of patterns")
         self.programs += 1
+        least = problem.at_least
         most = [w // k for w, k in zip(problem.whole, problem.gang, strict=True)]
+        # with fewer than it runs with at all, a user is short of its whole part
+        drop = [
+            w if s > k else 0 for w, s, k in zip(problem.whole, least, problem.gang, strict=True)
+        ]
+        for n, w in enumerate(drop):
+            if w:
+                most[n] = (w - least[n]) // problem.gang[n]
         found = integer.fewest_short(
-            self.pool, problem.whole, problem.gang, most, self.limits, self.clock, self.best
+            self.pool,
+            problem.whole,
+            problem.gang,
+            most,
+            self.limits,
+            self.clock,
+            self.best,
+            None,
+            drop,
         )
         self.take(found)
 

@@ -114,6 +114,7 @@ class Problem:
     asked : most tasks of each user; what fits on all nodes where there is no limit.
     gang : tasks that run together or not at all, at least 1.
     parts : whether whole parts of what is due come first; without them only levels m_n / d_n count.
+    at_least : fewest tasks with which a user runs at all; () for 1 of everybody.
     """
 
     users: tuple[str, ...]
@@ -122,6 +123,7 @@ class Problem:
     asked: tuple[int, ...]
     gang: tuple[int, ...]
     parts: bool = True
+    at_least: tuple[int, ...] = ()
     whole: tuple[int, ...] = field(init=False)
     """whole part w of what is due, in whole gangs"""
     full: tuple[int, ...] = field(init=False)
@@ -129,12 +131,28 @@ class Problem:
 
     def __post_init__(self) -> None:
         refuse(self.users, self.due, self.asked, self.gang)
-        w = tuple(k * (d // k) for d, k in zip(self.due, self.gang, strict=True))
-        full = tuple(-k * (-d // k) for d, k in zip(self.due, self.gang, strict=True))
+        fewest = self.at_least or (1,) * len(self.users)
+        # in whole gangs as well
+        fewest = tuple(-k * (-s // k) for s, k in zip(fewest, self.gang, strict=True))
+        object.__setattr__(self, "at_least", fewest)
+        w = tuple(self.down(n, int(d)) for n, d in enumerate(self.due))
+        full = tuple(
+            max(-k * (-d // k), s if d else 0)
+            for d, k, s in zip(self.due, self.gang, fewest, strict=True)
+        )
         object.__setattr__(self, "whole", tuple(map(int, w if self.parts else [0] * len(w))))
         object.__setattr__(self, "full", tuple(map(int, full)))
-        most = tuple(a // k * k for a, k in zip(self.asked, self.gang, strict=True))
+        most = tuple(self.down(n, a) for n, a in enumerate(self.asked))
         object.__setattr__(self, "asked", most)
+
+    def down(self, n: int, tasks: int) -> int:
+        """The most of so many tasks with which user n may run: whole gangs, at least its fewest."""
+        whole = tasks - tasks % self.gang[n]
+        return whole if whole >= self.at_least[n] else 0
+
+    def step(self, n: int, tasks: int) -> int:
+        """The fewest further tasks of user n, which has so many."""
+        return self.gang[n] if tasks else self.at_least[n]
 
     def totals(self, nodes: Iterable[tuple[int, int, Tasks]]) -> list[int]:
         """(N,) tasks of each user on nodes (class, count, tasks by kind)."""
@@ -192,6 +210,7 @@ def problem(
     gang: Sequence[int],
     parts: bool = True,
     cards: Sequence[str] = (),
+    at_least: Sequence[int] = (),
 ) -> Problem:
     """The problem in integers: each resource in a unit that makes all its amounts whole.
 
@@ -255,6 +274,7 @@ def problem(
         ),
         tuple(gang),
         parts,
+        tuple(at_least),
     )
 
 

@@ -98,7 +98,9 @@ def staying(
         ]
         classes.append(replace(own_class, count=len(which), kinds=(*kinds, *own_class.kinds)))
         members.append(tuple((j, i) for i in which))
-    problem = Problem(plain.users, tuple(classes), plain.due, plain.asked, plain.gang)
+    problem = Problem(
+        plain.users, tuple(classes), plain.due, plain.asked, plain.gang, True, plain.at_least
+    )
     return Staying(problem, tuple(floor), tuple(members))
 
 
