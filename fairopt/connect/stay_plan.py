@@ -181,10 +181,11 @@ def _machines(cluster: Cluster, wanted: Asked, point: _Point) -> dict[str, list[
 
 def floors(problem: Problem, totals: Sequence[int], within: Fraction) -> list[int]:
     """(N,) the fewest tasks: what is due and placed, less a part, in whole gangs."""
-    return [
+    found = [
         -gang * int(-(min(m, full) * (1 - within)) // gang)
         for m, full, gang in zip(totals, problem.full, problem.gang, strict=True)
     ]
+    return [max(f, s) if f else 0 for f, s in zip(found, problem.at_least, strict=True)]
 
 
 def _nodes(members: Sequence[tuple[str, int]]) -> list[str]:
