@@ -227,7 +227,11 @@ def _verdict(plan: Mapping[str, Any]) -> str:
     if stay is not None:
         proved = stay["kept"] == stay["most"]
         most = "the most that can" if proved else f"at most {stay['most']:,} can"
-        told += f"\nof {stay['running']:,} running, {stay['kept']:,} stay where they are, {most}"
+        costs = {*stay["cost"].values(), *([0] if "pods" in stay else [])} != {1}
+        by = " (counted by cost)" if costs else ""
+        told += (
+            f"\nof {stay['running']:,} running{by}, {stay['kept']:,} stay where they are, {most}"
+        )
     if "moves" in plan:
         told += f"\n{_moves(plan['moves'])}"
     proof = plan.get("proof")
