@@ -20,8 +20,11 @@ from fairopt.whole.proof.problem import Row
 Key = tuple[list[Fraction], list[Fraction]]
 
 
-def drawn(seed: int, users: int = 5, nodes: int = 3) -> Asked:
-    """A random problem: placement, gangs, modes, caps on a node, dues in fractions."""
+def drawn(seed: int, users: int = 5, nodes: int = 3, few: bool = False) -> Asked:
+    """A random problem: placement, gangs, modes, caps on a node, dues in fractions.
+
+    With `few` some users run with a few tasks or not at all.
+    """
     rng = random.Random(seed)
     resources = [f"r{k}" for k in range(rng.randint(1, 3))]
     size = rng.randint(1, users)
@@ -47,6 +50,8 @@ def drawn(seed: int, users: int = 5, nodes: int = 3) -> Asked:
         rows.append(Row(f"s{i}", rng.randint(1, 3), room, kinds))
     gang = tuple(rng.choice([1, 1, 1, 2, 3]) for _ in range(size))
     asked = tuple(rng.randint(0, 9) for _ in range(size))
+    others = random.Random(seed)
+    fewest = tuple(others.choice([1, 1, 2, 4]) for _ in range(size)) if few else ()
     due = []
     for a in asked:
         d = Fraction(rng.randint(0, 4 * max(a, 1)), rng.choice([1, 2, 3, 4]))
@@ -59,6 +64,7 @@ def drawn(seed: int, users: int = 5, nodes: int = 3) -> Asked:
         gang,
         (EXACT,) * size,
         tuple({row.name: row.count} for row in rows),
+        at_least=fewest,
     )
 
 
@@ -153,7 +159,14 @@ def totals(question: Asked) -> set[tuple[int, ...]]:
                     for t in node
                 }
             )
-    return {tuple(m - m % k for m, k in zip(s, problem.gang, strict=True)) for s in reached}
+    fewest = question.at_least or (1,) * len(asked)
+    return {
+        tuple(
+            m - m % k if m - m % k >= f else 0
+            for m, k, f in zip(s, problem.gang, fewest, strict=True)
+        )
+        for s in reached
+    }
 
 
 def _front(given: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
@@ -164,11 +177,17 @@ def _front(given: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
     return set(kept)
 
 
+def wholes(asked: Asked) -> list[int]:
+    """The whole part of what each user is due: whole gangs, none where it runs with more."""
+    found = [k * int(d / k) for d, k in zip(asked.due, asked.gang, strict=True)]
+    return [w if w >= f else 0 for w, f in zip(found, asked.at_least or found, strict=True)]
+
+
 def key(asked: Asked, tasks: tuple[int, ...]) -> Key:
     """What answers are compared by: sorted parts of whole gangs due, then of all that is due."""
     parts, dues = [], []
-    for m, d, k in zip(tasks, asked.due, asked.gang, strict=True):
-        whole = k * int(d / k)
+    whole_parts = wholes(asked)
+    for m, d, whole in zip(tasks, asked.due, whole_parts, strict=True):
         parts.append(min(Fraction(1), Fraction(m, whole)) if whole else Fraction(1))
         dues.append(min(Fraction(1), m / d) if d else Fraction(1))
     return sorted(parts), sorted(dues)
@@ -177,7 +196,7 @@ def key(asked: Asked, tasks: tuple[int, ...]) -> Key:
 def fairest(asked: Asked) -> tuple[Key, int]:
     """The best key of all placements, and the fewest tasks short of whole parts."""
     every = totals(asked)
-    whole = [k * int(d / k) for d, k in zip(asked.due, asked.gang, strict=True)]
+    whole = wholes(asked)
     short = min(sum(max(w - m, 0) for w, m in zip(whole, one, strict=True)) for one in every)
     return max(key(asked, one) for one in every), short
 

@@ -69,7 +69,12 @@ if TYPE_CHECKING:
     "--cost",
     "costs",
     metavar="FILE",
-    help="With --stay: costs of moves, CSV with the columns workload, cost.",
+    help="With --stay: costs of moves, CSV with the columns workload, cost or pod, cost.",
+)
+@click.option(
+    "--frontier",
+    is_flag=True,
+    help="With --stay: how many can stay where everybody has as much, .5 %, 1 %, ... less; proved.",
 )
 @click.option(
     "--moves",
@@ -93,6 +98,7 @@ def command(
     within: str | None,
     most_moves: int | None,
     costs: str | None,
+    frontier: bool,
     moves: str | None,
     as_json: bool,
     path: str | None,
@@ -114,7 +120,7 @@ def command(
     stay = stay or moves is not None
     if seconds is not None and not (whole or stay):
         raise UsageError("--seconds belongs to --whole or --stay")
-    moving = _moving(stay, within, most_moves, costs)
+    moving = _moving(stay, within, most_moves, costs, frontier)
     problem = cluster_options.problem(files, given)
     chosen = _notion(notion, given)
     if moves is not None:
@@ -158,11 +164,18 @@ def command(
     return 0 if certified and good else NotCertified.exit_code
 
 
-def _moving(stay: bool, within: str | None, most: int | None, costs: str | None) -> Moving | None:
+def _moving(
+    stay: bool, within: str | None, most: int | None, costs: str | None, frontier: bool
+) -> Moving | None:
     """How much may be moved; None without --stay."""
     from fairopt.connect.plan.staying import Moving, read_costs
 
-    for name, value in (("--within", within), ("--most-moves", most), ("--cost", costs)):
+    for name, value in (
+        ("--within", within),
+        ("--most-moves", most),
+        ("--cost", costs),
+        ("--frontier", frontier or None),
+    ):
         if value is not None and not stay:
             raise UsageError(f"{name} belongs to --stay")
     if not stay:
@@ -175,7 +188,8 @@ def _moving(stay: bool, within: str | None, most: int | None, costs: str | None)
         part = Fraction(-1)
     if not 0 <= part <= 1:
         raise UsageError(f"--within: found {within!r}; wanted a part from 0 to 1, such as .02")
-    return Moving(part, most, {} if costs is None else read_costs(costs))
+    by_workload, by_pod = ({}, {}) if costs is None else read_costs(costs)
+    return Moving(part, most, by_workload, by_pod, frontier)
 
 
 def _named_nodes(problem: Problem) -> None:

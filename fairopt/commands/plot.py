@@ -13,6 +13,7 @@ from fairopt.commands import output
 from fairopt.errors import BadInput, Fault, UsageError
 
 ANSWER = ("allocation", "prices", "levels", "envy")
+MOVES = "moves"
 SWEEP = ("frontier", "shares", "utilisation")
 STYLES = ("paper", "slides")
 
@@ -45,8 +46,9 @@ class Size(click.ParamType[tuple[float, float]]):
 )
 @click.option(
     "--kind",
-    type=click.Choice([*ANSWER, *SWEEP]),
-    help=f"Of an answer or a plan: {', '.join(ANSWER)}; of a sweep: {', '.join(SWEEP)}. "
+    type=click.Choice([*ANSWER, MOVES, *SWEEP]),
+    help=f"Of an answer or a plan: {', '.join(ANSWER)}; of a plan: {MOVES}; "
+    f"of a sweep: {', '.join(SWEEP)}. "
     "Default the first that fits.",
 )
 @click.option(
@@ -71,8 +73,9 @@ def command(
 
     allocation: every resource of every server, filled by user. prices: a heat map. levels: a
     staircase. envy: tasks with what another holds over one's own. frontier, shares, utilisation:
-    as for `fairopt sweep --plot`. A comparison has one picture, that of `fairopt compare --plot`,
-    and a replay too: what is owed to each user over time; several replays are drawn side by side.
+    as for `fairopt sweep --plot`. moves: of a plan with --stay --frontier. A comparison has one
+    picture, that of `fairopt compare --plot`, and a replay too: what is owed to each user over
+    time; several replays are drawn side by side.
     """
     from fairopt.connect.plan import rows as plan_rows
     from fairopt.files import answers
@@ -96,8 +99,13 @@ def command(
         _fits(kind, ANSWER, "an answer")
         plot_answer.plot(answers.loads(content, source), path, kind or ANSWER[0], style, size)
     elif schema == "fairopt/plan/v1":
-        _fits(kind, ANSWER, "a plan")
+        _fits(kind, (*ANSWER, MOVES), "a plan")
         rows = plan_rows.loads(content, source)
+        if kind == MOVES:
+            from fairopt.report import plot_moves
+
+            plot_moves.plot(plan_rows.frontier(rows, source), path, style, size)
+            return 0
         answer = answers.loads(json.dumps(rows["answer"]), source)
         plot_answer.plot(answer, path, kind or ANSWER[0], style, size)
     elif schema == "fairopt/sweep/v1":

@@ -58,8 +58,9 @@ def command(
     """Whole tasks of MODEL on single nodes, as near to what everybody is due as they go, proved.
 
     What is due is the answer of the notion, or the key `due` of the users if all have it and no
-    notion is named; with --optimum nothing is due. `gang` and `per_node` of a user, and `cards` are
-    kept. Exit code 0 means proved, or a gap that is stated; 4 that what is claimed is not proved.
+    notion is named; with --optimum nothing is due. `cards`, and `gang`, `at_least` and `per_node`
+    of a user, are kept. Exit code 0 means proved, or a gap that is stated; 4 that what is claimed
+    is not proved.
     """
     # imported late, as these import the solvers
     from fairopt.whole.asking import whole
@@ -78,6 +79,7 @@ def command(
             gang=problem.whole.gang or None,
             per_node=problem.whole.per_node,
             cards=problem.whole.cards,
+            at_least=problem.whole.at_least or None,
             fewest=fewest,
             seconds=seconds,
             told=told,
@@ -99,6 +101,7 @@ def _optimum(
             gang=problem.whole.gang or None,
             per_node=problem.whole.per_node,
             cards=problem.whole.cards,
+            at_least=problem.whole.at_least or None,
             told=told,
             **given,
         )

@@ -1,4 +1,4 @@
-"""The keys of a model file that whole tasks need: `cards`; `due`, `gang`, `per_node` of a user."""
+"""The keys of a model file that whole tasks need: `cards`; `due`, `gang` and so on of a user."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from fairopt.instance.reading import WHOLE, Faults, known_keys, names, nearest, number, shown, table
 
-KEYS = ("due", "gang", "per_node")
+KEYS = ("due", "gang", "per_node", "at_least")
 DUE = "a finite number >= 0, or a fraction in a text such as '5/3'"
 
 
@@ -21,17 +21,19 @@ class WholeKeys:
     ----------
     due : tasks that users are due, exact; of the others a notion says it.
     gang : tasks that run together or not at all. per_node : most tasks on one node.
+    at_least : fewest tasks with which a user runs at all.
     cards : resources of which 1 is a card: a task takes part of a single one, or whole ones.
     """
 
     due: dict[str, Fraction] = field(default_factory=dict)
     gang: dict[str, int] = field(default_factory=dict)
     per_node: dict[str, int] = field(default_factory=dict)
+    at_least: dict[str, int] = field(default_factory=dict)
     cards: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         """Whether anything is said of a user."""
-        return bool(self.due or self.gang or self.per_node)
+        return bool(self.due or self.gang or self.per_node or self.at_least)
 
     def of_user(self, name: str) -> dict[str, Any]:
         """The keys of a user, as in a file."""
@@ -39,14 +41,14 @@ class WholeKeys:
         row: dict[str, Any] = {}
         if due is not None:
             row["due"] = int(due) if due.denominator == 1 else str(due)
-        for key in ("gang", "per_node"):
+        for key in KEYS[1:]:
             if name in getattr(self, key):
                 row[key] = getattr(self, key)[name]
         return row
 
     def by_key(self) -> dict[str, Any]:
         """The same by key and user, for a folder."""
-        names = dict.fromkeys([*self.due, *self.gang, *self.per_node])
+        names = dict.fromkeys([*self.due, *self.gang, *self.per_node, *self.at_least])
         rows = {name: self.of_user(name) for name in names}
         return {
             key: own
@@ -82,7 +84,7 @@ def read_whole(data: Mapping[str, Any], resources: Mapping[str, int], faults: Fa
             continue
         if "due" in row:
             found.due[name] = _due(row["due"], f"users.{name}.due", faults)
-        for key in ("gang", "per_node"):
+        for key in KEYS[1:]:
             if key in row:
                 own = number(row[key], f"users.{name}.{key}", faults, WHOLE)
                 getattr(found, key)[name] = int(own)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 from textwrap import fill
 from typing import Any
 
@@ -32,6 +33,7 @@ def plan_text(plan: Mapping[str, Any], rows: int = ROWS) -> str:
         _workloads(plan, rows),
         _shapes(plan, rows),
         "\n".join(aside(plan)),
+        _frontier(plan.get("stay", {}).get("frontier", ())),
         _verdict(plan),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -225,7 +227,11 @@ def _verdict(plan: Mapping[str, Any]) -> str:
     if stay is not None:
         proved = stay["kept"] == stay["most"]
         most = "the most that can" if proved else f"at most {stay['most']:,} can"
-        told += f"\nof {stay['running']:,} running, {stay['kept']:,} stay where they are, {most}"
+        costs = {*stay["cost"].values(), *([0] if "pods" in stay else [])} != {1}
+        by = " (counted by cost)" if costs else ""
+        told += (
+            f"\nof {stay['running']:,} running{by}, {stay['kept']:,} stay where they are, {most}"
+        )
     if "moves" in plan:
         told += f"\n{_moves(plan['moves'])}"
     proof = plan.get("proof")
@@ -241,6 +247,25 @@ def _verdict(plan: Mapping[str, Any]) -> str:
     )
     words = {"gap": "right, with a gap"}.get(proof["state"], proof["state"])
     return f"{told}\nwhole tasks {words}: {short}, {least}"
+
+
+def _frontier(points: Sequence[Mapping[str, Any]]) -> str:
+    """What stays, and what it costs in tasks, as a table."""
+    if not points:
+        return ""
+    rows = [
+        [
+            f"{100 * float(Fraction(point['within'])):g}%",
+            f"{point['kept']:,}",
+            f"{point['running'] - point['kept']:,}",
+            f"{point['running'] - point['most']:,}",
+            "yes" if point["kept"] == point["most"] else "no",
+            f"{point['short']:,}",
+        ]
+        for point in points
+    ]
+    columns = ["may miss", "stay", "moved", "at least", "proved", "short of due"]
+    return table_text(columns, rows, 0, ())
 
 
 def _moves(rows: Sequence[Mapping[str, Any]]) -> str:

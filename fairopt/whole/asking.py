@@ -30,6 +30,7 @@ def whole(
     gang: Mapping[str, int] | Sequence[int] | None = None,
     per_node: Mapping[str, int] | None = None,
     cards: Sequence[str] = (),
+    at_least: Mapping[str, int] | Sequence[int] | None = None,
     fewest: bool = False,
     seconds: float | None = None,
     limits: Limits | None = None,
@@ -49,6 +50,7 @@ def whole(
     asked : most tasks, None for no limit. gang : tasks that run together or not at all, default 1.
     per_node : {user: most of its tasks on one node}.
     cards : resources of which 1 is a card: a task takes part of a single one, or whole ones.
+    at_least : fewest tasks with which a user runs at all, default 1 (minMember of a pod group).
     fewest : only as few tasks short as can be, whoever misses them: no levels.
     seconds : the search ends then with the best so far; without it answers are the same everywhere.
     limits : how far the search goes. told : called with words on what is done now.
@@ -74,7 +76,7 @@ def whole(
     >>> found.totals
     (4, 1)
     """
-    wanted = asking(instance, due, asked, gang, per_node, cards)
+    wanted = asking(instance, due, asked, gang, per_node, cards, at_least)
     return searched(wanted, None, seconds, limits, told, fewest)
 
 
@@ -107,6 +109,7 @@ def asking(
     gang: Mapping[str, int] | Sequence[int] | None = None,
     per_node: Mapping[str, int] | None = None,
     cards: Sequence[str] = (),
+    at_least: Mapping[str, int] | Sequence[int] | None = None,
 ) -> Asked:
     """What is asked, exactly; equal rows of nodes as one class. See `whole`."""
     if not instance.linear:
@@ -120,6 +123,10 @@ def asking(
     gangs = [
         _whole(x, f"gang.{u}", 1, faults)
         for u, x in zip(users, _each(gang, users, 1, "gang", faults), strict=True)
+    ]
+    least = [
+        _whole(x, f"at_least.{u}", 1, faults)
+        for u, x in zip(users, _each(at_least, users, 1, "at_least", faults), strict=True)
     ]
     limit = [None if math.isinf(x) else math.floor(x) for x in instance.limit.tolist()]
     if asked is not None:
@@ -157,6 +164,7 @@ def asking(
         tuple(words for _, words in pairs),
         servers,
         cards=tuple(cards),
+        at_least=tuple(least) if max(least) > 1 else (),
     )
 
 

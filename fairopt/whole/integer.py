@@ -47,6 +47,7 @@ def fewest_short(
     clock: Clock,
     begin: Placement | None = None,
     cost: Sequence[int] | None = None,
+    drop: Sequence[int] = (),
     bonus: bool = False,
 ) -> Placement | None:
     """The least sum of cost_n y_n with totals + unit_n y_n >= want_n; None where none was found.
@@ -56,6 +57,7 @@ def fewest_short(
     want : (N,) tasks. unit : (N,) tasks that are short together. most : (N,) the largest y.
     begin : a placement to begin from.
     cost : (N,) of each y; the unit where it is not given.
+    drop : (N,) tasks that may be short beside these all together; 0 for none.
     bonus : of those, with the largest sum of the kinds' bonuses.
     """
     model = _Program(pool)
@@ -73,6 +75,10 @@ def fewest_short(
             model.column(weight * cost[n], float(most[n]), {n: float(unit[n])})
             have = 0 if begin is None else begin.total[n]
             first.append(float(min(most[n], -(-max(low - have, 0) // unit[n]))))
+    for n, low in enumerate(drop):
+        if low:
+            model.column(weight * low, 1.0, {n: float(low)})
+            first.append(float(begin is not None and begin.total[n] < want[n] - most[n] * unit[n]))
     steps = [c for c, y in zip(cost, most, strict=True) if y > 0]
     gap = 0.999 * min(steps, default=1) if not bonus else 0.5
     return model.solved(begin, first, limits, clock, bonus, mip_abs_gap=gap)

@@ -22,6 +22,7 @@ from fairopt.whole.proof.claims import DUES, MEASURES, PARTS, Level
 from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Problem
 from fairopt.whole.rounding import filled, rounded, share_out
+from fairopt.whole.volumes import volumes
 
 _SHORT = 1e3
 """cost of a task that is short of a level that is known: above every price"""
@@ -78,16 +79,21 @@ class Search:
         start(self.pool, self.best.nodes())
         if claims.short(problem, self.best.total):
             self.take(spread(problem))
-        if not claims.short(problem, self.best.total):
+        for own in volumes(problem):
+            self.prices.append(own)
+            self.budget.append(own.budget(problem))
+        if self.gap() <= 0:
             return
         users = len(problem.users)
         master = Master(self.pool, Goal(problem.whole, [1.0] * users)).solve(self.clock, self.told)
-        p = self.keep(master)
         self.rounded(master)
         if not self.clock.over:
             rent = Master(self.pool, Goal(problem.whole, [1.0] * users, rent=rents(problem)))
             self.rounded(rent.solve(self.clock, self.told))
         self.whole_numbers()
+        if self.gap() <= 0:
+            return
+        p = self.keep(master)
         gap = self.gap()
         if gap > 0 and p is not None:
             own = self.prices[p]
@@ -112,9 +118,25 @@ class Search:
             return
         self.say("whole numbers of patterns")
         self.programs += 1
+        least = problem.at_least
         most = [w // k for w, k in zip(problem.whole, problem.gang, strict=True)]
+        # with fewer than it runs with at all, a user is short of its whole part
+        drop = [
+            w if s > k else 0 for w, s, k in zip(problem.whole, least, problem.gang, strict=True)
+        ]
+        for n, w in enumerate(drop):
+            if w:
+                most[n] = (w - least[n]) // problem.gang[n]
         found = integer.fewest_short(
-            self.pool, problem.whole, problem.gang, most, self.limits, self.clock, self.best
+            self.pool,
+            problem.whole,
+            problem.gang,
+            most,
+            self.limits,
+            self.clock,
+            self.best,
+            None,
+            drop,
         )
         self.take(found)
 

@@ -44,7 +44,7 @@ def optimum(
     """
     if kind not in KINDS:
         raise UsageError(f"optimum: found {kind!r}; wanted one of {', '.join(KINDS)}")
-    own = ("asked", "gang", "per_node", "cards")
+    own = ("asked", "gang", "per_node", "cards", "at_least")
     known = {key: options.pop(key) for key in own if key in options}
     first = asking(instance, [0] * len(instance.users), **known)  # type: ignore[arg-type]
     most = first.problem.asked

@@ -154,11 +154,11 @@ def near(
             for k, kind in enumerate(own.kinds)
         )
 
-    def go(at: int, left: tuple[int, ...], value: int) -> None:
+    def go(at: int, left: tuple[int, ...], value: int, new: bool = True) -> None:
         branches[0] -= 1
         if branches[0] < 0 or len(found) > most_of:
             raise _Full
-        if cut(at, left, least - value) or not own.lies(tasks):
+        if cut(at, left, least - value) or (new and not own.lies(tasks)):
             return
         if at == len(order):
             if not more_fits(left):
@@ -170,7 +170,7 @@ def near(
         for m in range(fit, -1, -1):
             tasks[k] = m
             rest = tuple(c - m * x for c, x in zip(left, need, strict=True)) if m else left
-            go(at + 1, rest, value + m * worth[k])
+            go(at + 1, rest, value + m * worth[k], m > 0)
         tasks[k] = 0
 
     try:

@@ -68,17 +68,13 @@ def some(
     draw = random.Random(seed)
     nodes = [(j, tasks) for j, count, tasks in begin.nodes() for _ in range(count)]
     total = list(begin.total)
+    full = [sum(kind.bonus * kind.most for kind in own.kinds) for own in problem.classes]
     for _ in range(rounds):
         if clock.over:
             break
         missing = [n for n, f in enumerate(question.floor) if total[n] < f]
         lost = [
-            sum(
-                kind.bonus * max(0, kind.most - problem.classes[j].by_user(tasks).get(kind.user, 0))
-                for kind in problem.classes[j].kinds
-                if kind.bonus
-            )
-            for j, tasks in nodes
+            full[j] - question.worth(j, problem.classes[j].by_user(tasks)) for j, tasks in nodes
         ]
         if not any(lost) and not missing:
             break

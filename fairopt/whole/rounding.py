@@ -64,7 +64,7 @@ def share_out(placed: Placement, upto: Sequence[int], rate: Sequence[Fraction]) 
         many = most
         if queue and rate[n] and not queue[0][0][0]:  # at once, up to the part of who comes next
             many = min(most, int(queue[0][0][1] * rate[n]) - placed.total[n])
-        many = max(many, problem.gang[n], min(most, most // _CHUNKS))
+        many = max(many, problem.step(n, placed.total[n]), min(most, most // _CHUNKS))
         if many > most:
             continue
         many -= many % problem.gang[n]

@@ -107,7 +107,8 @@ def _priced(
     until none is. A cost that is too high to begin with makes the program slow.
     """
     users = len(question.problem.users)
-    least = max(question.cost, default=1)
+    bonus = [kind.bonus for own in question.problem.classes for kind in own.kinds]
+    least = max(bonus, default=1)
     dear = _DEAR
     best = proved(pool, Prices((0,) * users, (), (), 1), limits.branches)
     while True:

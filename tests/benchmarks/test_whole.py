@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.whole import exact, held, openb, packing
+from benchmarks.whole import beside, exact, held, openb, packing
 from benchmarks.whole.draws import drawn
 from fairopt.whole.asking import searched
 from fairopt.whole.proof.judging import judge
@@ -31,6 +31,13 @@ def test_a_run_goes_on_from_its_journal(
 def test_one_program_of_all_nodes_knows_the_least_shortage() -> None:
     found = exact.fewest(drawn(9).problem, 10.0)
     assert found.closed and found.short == 50
+
+
+def test_other_solvers_are_asked_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    beside.main(["--clusters", "2", "--seconds", "5"])
+    said = capsys.readouterr().out
+    assert "| fairopt | 2 |" in said and "| HiGHS |" in said and "| best fit |" in said
+    assert "2 clusters; a bound above what another found: 0" in said
 
 
 def test_bins_are_proved_too_few_and_enough(tmp_path: Path) -> None:

@@ -98,10 +98,24 @@ def test_gangs_of_objects(objects, labels, notes, gang):
         assert "gangs" not in found.beyond
 
 
-@pytest.mark.parametrize("least", [2, 4])
-def test_gangs_of_which_fewer_may_run_are_listed_as_not_modelled(least):
+def test_a_group_of_more_pods_than_it_needs_runs_with_so_many_or_more():
     pods = [pod(f"p{k}", "j", notes={"scheduling.k8s.io/group-name": "g"}) for k in range(3)]
-    found = read(node(), group("scheduling.volcano.sh/v1beta1", least), *pods)
+    found = read(node(), group("scheduling.volcano.sh/v1beta1", 2), *pods)
+    assert not found.beyond
+    assert [work.together for work in found.workloads] == [Together(at_least=2)]
+    made = plan.make(problem.problem(found), proving=Proving())
+    (row,) = made["workloads"]
+    assert row["at_least"] == 2
+    assert judged(made).certified
+    assert row["whole"] in (2, 3)
+    row["at_least"] = row["whole"] + 1
+    names = [check.name for check in judged(made).checks if not check.holds]
+    assert "gangs are whole, and tasks apart where they must be" in names
+
+
+def test_a_group_of_fewer_pods_than_it_needs_is_not_modelled():
+    pods = [pod(f"p{k}", "j", notes={"scheduling.k8s.io/group-name": "g"}) for k in range(3)]
+    found = read(node(), group("scheduling.volcano.sh/v1beta1", 4), *pods)
     assert found.beyond["gangs"] == ["ml/p0", "ml/p1", "ml/p2"]
     assert not found.workloads[0].together
 

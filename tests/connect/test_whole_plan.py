@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections import Counter
 from fractions import Fraction
 from importlib import resources
 from pathlib import Path
@@ -219,3 +220,112 @@ def test_moves_on_the_command_line(capsys, tmp_path):
     costs.write_text("workload,cost\nnobody,1\n")
     assert run(["plan", CLUSTER, "--stay", "--cost", str(costs)]) == 2
     assert "'nobody'; wanted workloads of the plan" in capsys.readouterr().err
+
+
+def test_costs_of_pods_decide_which_of_them_stay(tmp_path, capsys):
+    """A node with three pods of which one has to go: the cheapest."""
+    own = problem.problem(sources.cluster([CLUSTER]))
+    plain = plan.make(own, moving=Moving())
+    gone = [row for row in plain["moves"] if row["do"] in ("stop", "move")]
+    costs = {row["pod"]: 7 for row in gone}
+    path = tmp_path / "costs.csv"
+    lines = [f"{pod},{x}" for pod, x in costs.items()]
+    path.write_text("\n".join(["pod,cost", *lines]) + "\n")
+    out = tmp_path / "plan.json"
+    assert run(["plan", CLUSTER, "--stay", "--cost", str(path), "-o", str(out)]) == 0
+    data = json.loads(out.read_text())
+    assert judged(data).certified, judged(data).explain()
+    stay, away = (
+        {row["pod"] for row in data["moves"] if row["do"] in words}
+        for words in (("stay",), ("stop", "pause", "move"))
+    )
+    held = data["stay"]["held"]
+    running = {row["pod"] for row in data["moves"] if row["from"] in held} & (stay | away)
+    worth = {pod: costs.get(pod, 1) for pod in running}
+    assert data["stay"]["running"] == sum(worth.values())
+    assert data["stay"]["kept"] == sum(worth[pod] for pod in stay)
+    node, names = next(
+        (n, c) for n, own in data["stay"]["pods"].items() for c in own.values() if stay & c.keys()
+    )
+    other = copy.deepcopy(data)
+    for own in other["stay"]["pods"][node].values():
+        own.update({pod: 10**6 for pod in own if pod not in stay})
+        own.update({pod: 0 for pod in own if pod in stay})
+    if any(pod not in stay for pod in names):
+        assert not judged(other).certified
+    other["stay"]["pods"][node] = {"nobody": {}}
+    with pytest.raises(BadInput, match=r"stay\.pods"):
+        judged(other)
+    capsys.readouterr()
+    path.write_text("pod,cost\nnobody/x,1\n")
+    assert run(["plan", CLUSTER, "--stay", "--cost", str(path)]) == 2
+    assert "'nobody/x'; wanted pods that run" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def frontier():
+    own = problem.problem(sources.cluster([CLUSTER]))
+    return json.loads(plan.dumps(plan.make(own, proving=Proving(), moving=Moving(frontier=True))))
+
+
+def test_the_frontier_goes_on_until_all_that_runs_stays_and_is_proved(frontier):
+    found = judged(frontier)
+    assert found.certified, found.explain()
+    stay, points = frontier["stay"], frontier["stay"]["frontier"]
+    assert [stay[key] for key in ("within", "kept")] == [
+        points[0][key] for key in ("within", "kept")
+    ]
+    kept = [point["kept"] for point in points]
+    assert kept == sorted(kept)
+    assert kept[-1] == stay["running"] > kept[0]
+    assert [point["most"] for point in points] == kept
+    due = {row["workload"]: int(row["due"] + 1e-6) for row in frontier["workloads"]}
+    for point in points:  # counted again, of the machines alone
+        total = Counter()
+        for machines in point["machines"].values():
+            for row in machines:
+                total.update({name: row["count"] * m for name, m in row["tasks"].items()})
+        assert point["short"] == sum(max(0, d - total[name]) for name, d in due.items())
+        assert all(total[name] >= f for name, f in point["floor"].items())
+
+
+def _fuller(point):
+    machines = next(rows for rows in point["machines"].values() if any(r["tasks"] for r in rows))
+    row = next(row for row in machines if row["tasks"])
+    row["tasks"][next(iter(row["tasks"]))] += 50
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda point: point.update(kept=point["kept"] + 1),
+        lambda point: point.update(most=point["most"] - 1),
+        lambda point: point.update(short=point["short"] + 1),
+        lambda point: point.update(running=point["running"] + 1),
+        lambda point: point["prices"].update(sigma=[0] * len(point["prices"]["sigma"])),
+        _fuller,
+    ],
+)
+def test_a_point_of_the_frontier_that_is_not_so_is_found(frontier, change):
+    other = copy.deepcopy(frontier)
+    change(other["stay"]["frontier"][0])
+    assert not judged(other).certified
+
+
+def test_points_of_a_frontier_that_are_none_are_refused_by_name(frontier):
+    other = copy.deepcopy(frontier)
+    machines = other["stay"]["frontier"][0]["machines"]
+    machines[next(iter(machines))] = []
+    with pytest.raises(BadInput, match=r"stay\.frontier\[0\]\.machines"):
+        judged(other)
+
+
+def test_the_frontier_is_drawn(frontier, tmp_path, capsys):
+    (tmp_path / "plan.json").write_text(json.dumps(frontier))
+    picture = tmp_path / "moves.svg"
+    assert run(["plot", str(tmp_path / "plan.json"), "--kind", "moves", "-o", str(picture)]) == 0
+    assert "fewest there can be" in picture.read_text()
+    other = {**frontier, "stay": {**frontier["stay"], "frontier": []}}
+    (tmp_path / "plan.json").write_text(json.dumps(other))
+    assert run(["plot", str(tmp_path / "plan.json"), "--kind", "moves", "-o", str(picture)]) == 2
+    assert "--stay --frontier" in capsys.readouterr().err

@@ -16,6 +16,8 @@ from fairopt.whole.proof import cards
 from fairopt.whole.proof.answer import dumps
 from fairopt.whole.proof.cards import Cards, Unsure, bounds, laid, lie, pieces
 from fairopt.whole.proof.judging import PROVED, REFUTED, judge
+from fairopt.whole.proof.problem import Kind, NodeClass
+from fairopt.whole.proof.search import TooLong, most
 from tests.whole_cases import fairest, honest, judged, of, on_cards, split_by_none, spoil
 
 
@@ -40,14 +42,23 @@ def test_pieces_lie_on_cards_exactly_where_some_order_of_them_does(seed):
 
 def test_no_card_holds_more_than_what_bounds_it():
     size = 12
-    full = bounds(size, size)
+    every = range(1, size // 2 + 1)
+    full = bounds(size, size, every)
     for many in range(1, 5):
         for own in itertools.combinations_with_replacement(range(1, size + 1), many):
             if sum(own) <= size:
-                columns = zip(*(bounds(x, size) for x in own), strict=True)
+                columns = zip(*(bounds(x, size, every) for x in own), strict=True)
                 counted = [sum(column) for column in columns]
                 assert all(x <= c for x, c in zip(counted, full, strict=True)), own
-    assert bounds(3 * size, size) == [3 * c for c in full]
+    assert bounds(3 * size, size, every) == [3 * c for c in full]
+
+
+def test_large_and_middle_pieces_are_counted_together():
+    """Four of .55 and four of .47: no two of .55 on a card, nor one of each: six cards."""
+    inst = fo.Instance([[0.55], [0.47]], [[5]], limit=[4, 4], resources=["card"])
+    found = fo.whole(inst, [4, 4], cards=["card"])
+    verdict = judge(found)
+    assert (found.short, verdict.least) == (1, 1)
 
 
 @pytest.mark.parametrize("block", range(3))
@@ -135,9 +146,18 @@ def test_what_is_no_card_is_refused_by_name():
 
 
 def test_a_search_that_is_given_up_accepts_nothing(monkeypatch):
-    """Of 60 different pieces nothing is said: not that they lie, and not that they do not."""
+    """Of cards that are filled to the last unit nothing is said: not that they can be, nor not."""
     monkeypatch.setattr(cards, "_BRANCHES", 10)
-    own = (Cards(0, 997, 20),)
-    given = pieces(own, [((300 + 7 * k,), 1) for k in range(42)])
+    rng = random.Random(4)
+    own = (Cards(0, 9973, 12),)
+    given = []
+    for _ in range(12):
+        a, b = rng.randint(2000, 4000), rng.randint(2000, 4000)
+        given += [((x,), 1) for x in (a, b, 9973 - a - b)]
     with pytest.raises(Unsure):
-        lie(own, given)
+        lie(own, pieces(own, given))
+    node = NodeClass("node", (12 * 9973,), 1, tuple(Kind(0, x, 1) for x, _ in given), own)
+    assert not node.fits([1] * len(given))
+    items = [(1, need, 1) for need, _ in given]
+    with pytest.raises(TooLong):
+        most(items, node.room, (), None, 10**6, own)

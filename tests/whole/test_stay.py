@@ -91,6 +91,50 @@ def test_what_stays_is_the_most_that_can(block):
     assert proved >= 13
 
 
+def test_of_tasks_with_costs_of_their_own_the_dearest_stay():
+    """Beside a count of every choice of what each node keeps, task by task."""
+    rng = random.Random(5)
+    proved = 0
+    for seed in range(40):
+        own, held, floor, cost, plain = drawn(seed)
+        dear = [
+            [
+                {n: [rng.randint(0, 6) for _ in range(k)] for n, k in runs.items() if seed % 3}
+                for runs in nodes
+            ]
+            for nodes in held
+        ]
+        question = staying.staying(own, held, floor, cost, dear)
+        begin = [[plain[j][i] for j, i in which] for which in question.members]
+        nodes, prices = keep(question, begin)
+        found = staying.judge(question, nodes, prices)
+        best = {(0,) * len(floor): 0}
+        for c, there, single in zip(own.classes, held, dear, strict=True):
+            for runs, costs in zip(there, single, strict=True):
+                after = {}
+                for total, kept in best.items():
+                    for tasks in patterns(c):
+                        here = c.by_user(tasks)
+                        now = tuple(
+                            min(f, t + here.get(n, 0))
+                            for n, (t, f) in enumerate(zip(total, floor, strict=True))
+                        )
+                        more = 0
+                        for n, k in runs.items():
+                            each = costs.get(n, [cost[n]] * k)
+                            more += max(
+                                sum(some)
+                                for some in itertools.combinations(each, min(k, here.get(n, 0)))
+                            )
+                        after[now] = max(after.get(now, -1), kept + more)
+                best = after
+        assert not found.wrong
+        assert found.kept == best[tuple(floor)], seed
+        assert found.most >= found.kept
+        proved += found.proved
+    assert proved >= 36
+
+
 def test_spoiled_bounds_are_not_believed():
     rng = random.Random(3)
     for seed in range(60):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import math
 from fractions import Fraction
 
@@ -15,7 +16,7 @@ from fairopt.errors import BadInput, UsageError
 from fairopt.whole.asking import asking, searched, taken, whole
 from fairopt.whole.proof import claims
 from fairopt.whole.proof.answer import EXACT, MULTIPLE, dumps, loads
-from fairopt.whole.proof.judging import GAP, PROVED, judge
+from fairopt.whole.proof.judging import GAP, PROVED, REFUTED, judge
 from tests.whole_cases import drawn, fairest, of
 
 MODELS = [row.name for row in fo.models() if row.name.startswith("whole/")]
@@ -30,6 +31,7 @@ def test_the_models_are_proved(name):
         gang=model.whole.gang,
         per_node=model.whole.per_node,
         cards=model.whole.cards,
+        at_least=model.whole.at_least or None,
     )
     (case,) = (case for case in model.cases if case.kind == "whole")
     assert case.name == "given"
@@ -62,6 +64,40 @@ def test_small_problems_reach_the_fairest_of_all_placements(block):
             assert verdict.highest >= level.value
         proved += verdict.state == PROVED
     assert proved >= 19
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_users_that_run_with_a_few_tasks_or_not_at_all(block):
+    """Each alone or beside gangs: the fairest of all placements in which nobody runs with fewer."""
+    proved = 0
+    for seed in range(30 * block, 30 * block + 30):
+        asked = drawn(seed, few=True)
+        found = searched(asked)
+        best, short = fairest(asked)
+        assert of(found) == best, seed
+        assert all(
+            m == 0 or m >= s for m, s in zip(found.totals, asked.at_least or [0] * 9, strict=False)
+        )
+        verdict = judge(found)
+        assert verdict.sound
+        assert verdict.least <= short
+        proved += verdict.proved
+    assert proved >= 28
+
+
+def test_fewer_than_the_fewest_are_refuted():
+    inst = fo.Instance([[1], [1]], [[4]], limit=[6, 2], users=["A", "B"])
+    found = fo.whole(inst, [3, 2], at_least={"A": 3})
+    assert found.totals == (3, 1)
+    assert judge(found).proved
+    data = json.loads(dumps(found))
+    data["users"]["A"]["at_least"] = 4
+    assert judge(loads(json.dumps(data), "here")).state == REFUTED
+    data["users"]["A"]["at_least"] = 0
+    with pytest.raises(BadInput, match=r"users\.A\.at_least"):
+        loads(json.dumps(data), "here")
+    with pytest.raises(BadInput, match=r"at_least\.A"):
+        fo.whole(inst, [3, 2], at_least={"A": 0})
 
 
 def test_the_fewest_short_are_another_question():

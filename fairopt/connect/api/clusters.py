@@ -110,7 +110,7 @@ class Cluster:
         if seconds is not None and not (whole or stay):
             raise UsageError("seconds belongs to whole=True or stay=True")
         proving = chosen(self.problem, False if whole is None and stay else whole, seconds)
-        moving = Moving(part, None, {}, seconds) if stay else None
+        moving = Moving(part, seconds=seconds) if stay else None
         return Plan(plan.make(self.problem, notion, progress, proving, moving))
 
     def to_frame(self, what: str = "workloads") -> DataFrame:

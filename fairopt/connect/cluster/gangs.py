@@ -84,29 +84,37 @@ class Bindings:
         }
         for own in work:
             pods = [name for names in own.pods.values() for name in names]
-            gang = self._gang(pods, live)
+            gang, least = self._gang(pods, live)
             if gang is None:
                 yield from ((GANGS, name) for name in pods if self._bound(name))
             if lost := broken & set(own.together.alone):
                 yield from ((APART, name) for name in pods)
             alone = tuple(tag for tag in own.together.alone if tag not in lost)
-            own.together = replace(own.together, gang=gang or 1, alone=alone)
+            own.together = replace(own.together, gang=gang or 1, alone=alone, at_least=least)
 
     def _bound(self, name: str) -> bool:
         """Whether a pod is in a gang: of a Job only where Kueue admits it as a whole."""
         group = self.group.get(name)
         return group is not None and (group[0] != JOB or group in self.size)
 
-    def _gang(self, pods: list[str], live: Mapping[Group, int]) -> int | None:
-        """Pods that run together or not at all; 1 for none, None where it is not modelled so."""
+    def _gang(self, pods: list[str], live: Mapping[Group, int]) -> tuple[int | None, int]:
+        """Pods that run together or not at all, and the fewest that run at all.
+
+        1 for none; None and 1 where it is not modelled so.
+        """
         groups = Counter(self.group[name] for name in pods if self._bound(name))
         if not groups:
-            return 1
+            return 1, 1
         sizes = {self.size.get(group) for group in groups}
         whole = all(live[g] == k == self.size.get(g) for g, k in groups.items())
-        if sum(groups.values()) == len(pods) and len(sizes) == 1 and whole:
-            return sizes.pop()
-        return None
+        if sum(groups.values()) == len(pods) and len(sizes) == 1:
+            size = sizes.pop()
+            if size is not None and whole:
+                return size, 1
+            (group, many), *others = groups.items()
+            if size is not None and not others and live[group] == many and 0 < size < many:
+                return 1, size
+        return None, 1
 
 
 def _whole(given: Fields, key: str, default: int) -> int:

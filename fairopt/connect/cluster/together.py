@@ -1,8 +1,9 @@
 """What binds pods to each other: gangs that run together or not at all, and pods apart on nodes.
 
 A gang is a PodGroup with as many pods as its minMember, a pod group of Kueue, or a Job that Kueue
-admits as a whole. Pods of one anti-affinity over nodes, and pods of one host port, are one on a
-node at most. What else pods ask of each other is listed as not modelled.
+admits as a whole. A workload that is one PodGroup of more pods runs with minMember of them or more.
+Pods of one anti-affinity over nodes, and pods of one host port, are one on a node at most. What
+else pods ask of each other is listed as not modelled.
 """
 
 from __future__ import annotations
@@ -55,11 +56,13 @@ class Together:
     gang : tasks that run together or not at all.
     per_node : most of them on one node.
     alone : names of what at most one task on a node may have, of whatever workload.
+    at_least : fewest tasks with which it runs at all.
     """
 
     gang: int = 1
     per_node: int | None = None
     alone: tuple[str, ...] = ()
+    at_least: int = 1
 
     def __bool__(self) -> bool:
         """Whether anything binds them."""
@@ -68,6 +71,8 @@ class Together:
     def plain(self) -> dict[str, Any]:
         """The keys of a plan's row."""
         found: dict[str, Any] = {} if self.gang == 1 else {"gang": self.gang}
+        if self.at_least > 1:
+            found["at_least"] = self.at_least
         if self.per_node is not None:
             found["per_node"] = self.per_node
         return {**found, **({"alone": list(self.alone)} if self.alone else {})}
@@ -75,7 +80,8 @@ class Together:
 
 def of_row(row: Mapping[str, Any]) -> Together:
     """What a plan's row says, whose form was checked."""
-    return Together(row.get("gang", 1), row.get("per_node"), tuple(row.get("alone", ())))
+    alone, least = tuple(row.get("alone", ())), row.get("at_least", 1)
+    return Together(row.get("gang", 1), row.get("per_node"), alone, least)
 
 
 @dataclass(frozen=True)

@@ -233,6 +233,8 @@ def _apart(rows: Rows, bound: Mapping[str, Together]) -> Iterator[str]:
     for name, own in bound.items():
         if rows.workloads[name]["whole"] % own.gang:
             yield f"{name} in gangs of {own.gang}"
+        if 0 < rows.workloads[name]["whole"] < own.at_least:
+            yield f"{name} with fewer than {own.at_least}"
     for server, row in rows.shapes.items():
         for k, given in enumerate(row.get("machines", [])):
             there = {name: m for name, m in given["tasks"].items() if name in bound}

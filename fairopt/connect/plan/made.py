@@ -77,7 +77,7 @@ def make(
         packed, stay = stay_plan.moved(problem, wanted, packed, moving)
         whole["stay"] = stay
         if not (cards or moves.unnamed(problem)):
-            whole["moves"] = moves.of(problem, packed)
+            whole["moves"] = moves.of(problem, packed, moving.pods)
     if found is not None:
         whole["proof"] = whole_plan.proof(whole_plan.replaced(found, packed))
     return {

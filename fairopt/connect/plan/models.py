@@ -62,7 +62,11 @@ def problem(path: str) -> Problem:
         limit = instance.limit[n]
         asked = int(limit) if np.isfinite(limit) else None
         weight = float(instance.weight[n])
-        bound = Together(whole.gang.get(name, 1), whole.per_node.get(name))
+        bound = Together(
+            whole.gang.get(name, 1),
+            whole.per_node.get(name),
+            at_least=whole.at_least.get(name, 1),
+        )
         given = member.get(name, name), name, demand[n], Rules(), asked
         own = Workload(*given, weight=weight, together=bound)
         users.append(known.workload(own, name, name in member))
@@ -165,6 +169,8 @@ def model(found: Problem, title: str) -> Model:
         own = work.together
         if own.gang > 1:
             whole.gang[name] = own.gang
+        if own.at_least > 1:
+            whole.at_least[name] = own.at_least
         if own.alone or own.per_node is not None:
             whole.per_node[name] = 1 if own.alone else own.per_node or 1
     cluster = kept.of(found)

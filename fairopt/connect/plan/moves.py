@@ -33,12 +33,16 @@ def unnamed(problem: Problem) -> str:
     return ""
 
 
-def of(problem: Problem, packed: Packed) -> list[dict[str, Any]]:
+def of(
+    problem: Problem, packed: Packed, costs: Mapping[str, int] | None = None
+) -> list[dict[str, Any]]:
     """The rows of the key `moves` of a plan whose machines are in the order of its nodes.
+
+    Of the pods of a workload on a node, those that `costs` says most of stay.
 
     Every node has a name of its own (`unnamed` says whether that is so).
     """
-    found = list(_all(problem, packed))
+    found = list(_all(problem, packed, costs or {}))
     capacity = {name: row.capacity for row in problem.shapes for name, _ in row.members}
     made = [move for move in found if move.do in ("stop", "start", "move")]
     steps = in_order(made, [move for move in found if move.do == "stay"], capacity)
@@ -68,7 +72,7 @@ def _row(step: int | None, move: Move) -> dict[str, Any]:
     }
 
 
-def _all(problem: Problem, packed: Packed) -> Iterator[Move]:
+def _all(problem: Problem, packed: Packed, costs: Mapping[str, int]) -> Iterator[Move]:
     """What becomes of every pod, in no order."""
     final: dict[str, Mapping[int, int]] = {}
     for row, machines in zip(problem.shapes, packed.machines, strict=True):
@@ -77,9 +81,9 @@ def _all(problem: Problem, packed: Packed) -> Iterator[Move]:
     out = {node.name: node.out for node in problem.cluster.nodes if node.out}
     for n, (name, work) in enumerate(zip(problem.instance.users, problem.users, strict=True)):
         places = {node: own[n] for node, own in final.items() if own.get(n)}
-        yield from _of_one(name, work, problem.demand(n), places, final, out)
+        yield from _of_one(name, work, problem.demand(n), places, final, out, costs)
     for name, work, why in problem.stuck:
-        for move in _of_one(name, work, work.demand, {}, final, out):
+        for move in _of_one(name, work, work.demand, {}, final, out, costs):
             yield move if move.do == "leave" else replace(move, why=why)
 
 
@@ -90,9 +94,11 @@ def _of_one(
     places: Mapping[str, int],
     nodes: Mapping[str, object],
     out: Mapping[str, str],
+    costs: Mapping[str, int],
 ) -> Iterator[Move]:
     """What becomes of the pods of one workload, which gets `places`."""
     pods = _pods(name, work, sum(places.values()))
+    pods = {node: sorted(own, key=lambda pod: -costs.get(pod, 0)) for node, own in pods.items()}
     new: list[str] = []
     leaving, away = [], []
     for node in sorted({*places, *pods} - {""}):

@@ -107,3 +107,28 @@ def loads(content: str, source: str) -> Mapping[str, Any]:
         faults.add("schema", shown(data.get("schema")), f"the text '{SCHEMA}'")
     faults.stop()
     return data
+
+
+def frontier(data: Mapping[str, Any], source: str) -> list[Mapping[str, Any]]:
+    """The points of `stay.frontier`, their numbers as far as tables and pictures need them.
+
+    Raises
+    ------
+    BadInput : points that are none.
+    """
+    faults = Faults(source)
+    rows = Rows(data, faults)
+    stay = table(data.get("stay", {}), "stay", faults)
+    found = []
+    for k, given in enumerate(listed(stay.get("frontier", []), "stay.frontier", faults)):
+        here = f"stay.frontier[{k}]"
+        point = table(given, here, faults)
+        for key in ("kept", "running", "most", "short"):
+            rows.whole(point.get(key), f"{here}.{key}")
+        try:
+            _fraction(point.get("within"))
+        except (ValueError, ZeroDivisionError):
+            faults.add(f"{here}.within", shown(point.get("within")), "a part such as '0.02'")
+        found.append(point)
+    faults.stop()
+    return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -20,11 +20,12 @@ from fairopt import storage
 from fairopt.connect.plan.packing import Packed
 from fairopt.errors import UsageError
 from fairopt.instance.reading import Faults
-from fairopt.whole.proof import staying
+from fairopt.whole.proof import claims, staying
 from fairopt.whole.proof.answer import Asked
+from fairopt.whole.proof.certificate import Prices
 from fairopt.whole.proof.placement import Nodes
 from fairopt.whole.proof.problem import Problem
-from fairopt.whole.proof.staying import Held
+from fairopt.whole.proof.staying import Dear, Held
 
 if TYPE_CHECKING:
     from fairopt.connect.plan.problem import Problem as Cluster
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 STEPS = ("0", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1")
 """parts of everybody's tasks that may be missing, tried in order for a most number of moves"""
 _LARGEST = 10**6
+Single = dict[str, dict[str, dict[str, int]]]
+"""{node: {workload: {pod: cost}}}"""
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,32 @@ class Moving:
     within : part of its tasks of the plan that everybody may miss.
     most : moves at most; `within` is then the smallest of STEPS at which they are enough.
     cost : of moving a task of a workload, 1 where it is not named.
-    seconds, told : as of whole tasks.
+    pods : of moving single pods, by their full names; others cost what their workload says.
+    frontier : whether STEPS are all answered, up to the first at which all that runs can stay.
+    seconds, told : as of whole tasks, of each answer.
     """
 
     within: Fraction = Fraction(0)
     most: int | None = None
     cost: Mapping[str, int] = field(default_factory=dict)
+    pods: Mapping[str, int] = field(default_factory=dict)
+    frontier: bool = False
     seconds: float | None = None
     told: Callable[[str], None] | None = None
+
+
+@dataclass(frozen=True)
+class _Point:
+    """What stays where everybody may miss a part of its tasks: a placement, and prices for it."""
+
+    part: Fraction
+    question: staying.Staying
+    nodes: Nodes
+    prices: Prices
+
+    @property
+    def found(self) -> staying.Stays:
+        return staying.judge(self.question, self.nodes, self.prices)
 
 
 def moved(
@@ -62,49 +83,109 @@ def moved(
     ------
     UsageError : a cost of something that is no workload.
     """
-    from fairopt.whole.stay import keep
-
     users = wanted.users
     unknown = sorted(how.cost.keys() - set(users))
     if unknown:
         raise UsageError(f"--cost: found {unknown[0]!r}; wanted workloads of the plan")
     cost = [how.cost.get(name, 1) for name in users]
-    problem = wanted.problem
     held = _held(cluster)
-    plain = [[own for count, own in machines for _ in range(count)] for machines in packed.machines]
-    for part in (how.within,) if how.most is None else map(Fraction, STEPS):
-        floor = floors(problem, packed.totals.tolist(), part)
-        question = staying.staying(problem, held, floor, cost)
-        begin = [[plain[j][i] for j, i in which] for which in question.members]
-        nodes, prices = keep(question, begin, how.seconds, told=how.told)
-        found = staying.judge(question, nodes, prices)
-        if how.most is None or found.held - found.kept <= how.most:
-            break
     names = [_nodes(row.members) for row in cluster.shapes]
+    single = _single(cluster, how)
+    asked = held, cost, dear(names, users, single)
+    points, chosen = _points(wanted.problem, asked, packed, how)
     key = {
-        "within": str(part),
+        "within": str(chosen.part),
         "held": {
             names[j][i]: {users[n]: k for n, k in sorted(own.items())}
             for j, nodes_of in enumerate(held)
             for i, own in enumerate(nodes_of)
             if own
         },
-        "floor": dict(zip(users, floor, strict=True)),
         "cost": dict(zip(users, cost, strict=True)),
+        **({"pods": single} if single else {}),
+        **_told(chosen, users),
+    }
+    if how.frontier:
+        key["frontier"] = [
+            {
+                "within": str(point.part),
+                **_told(point, users),
+                "short": claims.short(wanted.problem, point.question.problem.totals(point.nodes)),
+                "machines": _machines(cluster, wanted, point),
+            }
+            for point in points
+        ]
+    return _in_order(chosen.question, chosen.nodes, wanted.problem), key
+
+
+def _points(
+    problem: Problem, asked: tuple[Held, Sequence[int], Dear], packed: Packed, how: Moving
+) -> tuple[list[_Point], _Point]:
+    """Points for growing parts that everybody may miss, and the one of them that is asked for.
+
+    Parameters
+    ----------
+    asked : what runs on each node, and what moving it costs: by workload, and of single tasks.
+    """
+    from fairopt.whole.stay import keep
+
+    held, cost, single = asked
+    plain = [[own for count, own in machines for _ in range(count)] for machines in packed.machines]
+    parts = [how.within] if how.most is None else []
+    if how.frontier or how.most is not None:
+        parts = sorted({*parts, *map(Fraction, STEPS)})
+    points: list[_Point] = []
+    chosen: _Point | None = None
+    for part in parts:
+        floor = floors(problem, packed.totals.tolist(), part)
+        question = staying.staying(problem, held, floor, cost, single)
+        begin = [[plain[j][i] for j, i in which] for which in question.members]
+        point = _Point(part, question, *keep(question, begin, how.seconds, told=how.told))
+        points.append(point)
+        kept = question.kept(point.nodes)
+        enough = part >= how.within if how.most is None else question.held - kept <= how.most
+        if chosen is None and enough:
+            chosen = point
+        if chosen is not None and (not how.frontier or kept == question.held):
+            break
+        # what is kept here is kept where more may be missing
+        plain = _nodewise(question, point.nodes)
+    # prices bound what stays for any floors
+    every = [point.prices for point in points]
+    best = [replace(own, prices=min(every, key=own.question.most)) for own in points]
+    return best, best[points.index(chosen or points[-1])]
+
+
+def _told(point: _Point, users: Sequence[str]) -> dict[str, Any]:
+    found = point.found
+    return {
+        "floor": dict(zip(users, point.question.floor, strict=True)),
         "kept": found.kept,
         "running": found.held,
         "most": found.most,
-        "prices": prices.to_dict(),
+        "prices": point.prices.to_dict(),
     }
-    return _in_order(question, nodes, problem), key
+
+
+def _machines(cluster: Cluster, wanted: Asked, point: _Point) -> dict[str, list[dict[str, Any]]]:
+    """The machines of each shape as in the plan's rows, in the order of its nodes."""
+    packed = _in_order(point.question, point.nodes, wanted.problem)
+    return {
+        row.name: [
+            {"count": count, "tasks": {wanted.users[n]: m for n, m in sorted(own.items())}}
+            for count, own in machines
+        ]
+        for row, machines in zip(cluster.shapes, packed.machines, strict=True)
+    }
 
 
 def floors(problem: Problem, totals: Sequence[int], within: Fraction) -> list[int]:
     """(N,) the fewest tasks: what is due and placed, less a part, in whole gangs."""
-    return [
+    found = [
         -gang * int(-(min(m, full) * (1 - within)) // gang)
         for m, full, gang in zip(totals, problem.full, problem.gang, strict=True)
     ]
+    return [max(f, s) if f else 0 for f, s in zip(found, problem.at_least, strict=True)]
 
 
 def _nodes(members: Sequence[tuple[str, int]]) -> list[str]:
@@ -128,27 +209,78 @@ def _held(cluster: Cluster) -> Held:
     return held
 
 
-def _in_order(question: staying.Staying, nodes: Nodes, problem: Problem) -> Packed:
-    """Machines of each shape in the order of its nodes; nodes alike get most of what they ran."""
-    machines: list[list[dict[int, int]]] = [[{}] * own.count for own in problem.classes]
+def _single(cluster: Cluster, how: Moving) -> Single:
+    """Costs of pods on nodes and of workloads of which the costs name one.
+
+    Raises
+    ------
+    UsageError : a pod that does not run.
+    """
+    found: Single = {}
+    known: set[str] = set()
+    there = {node for row in cluster.shapes for node, _ in row.members}
+    for name, work in zip(cluster.instance.users, cluster.users, strict=True):
+        for node, pods in sorted(work.pods.items()):
+            some = how.pods.keys() & set(pods)
+            known |= some
+            if some and node in there and work.held.get(node) == len(pods):
+                plain = how.cost.get(name, 1)
+                found.setdefault(node, {})[name] = {
+                    pod: how.pods.get(pod, plain) for pod in sorted(pods)
+                }
+    if unknown := sorted(how.pods.keys() - known):
+        raise UsageError(f"--cost: found {unknown[0]!r}; wanted pods that run, as namespace/name")
+    return found
+
+
+def dear(names: Sequence[Sequence[str]], users: Sequence[str], single: Single) -> Dear:
+    """The same by class, node and user.
+
+    Parameters
+    ----------
+    names : of the nodes of each class.
+    """
+    at = {name: n for n, name in enumerate(users)}
+    return [
+        [
+            {at[name]: list(costs.values()) for name, costs in single.get(node, {}).items()}
+            for node in nodes
+        ]
+        for nodes in names
+    ]
+
+
+def _nodewise(question: staying.Staying, nodes: Nodes) -> list[list[dict[int, int]]]:
+    """Tasks by user on every node of each shape; nodes alike get most of what they ran."""
+    size: dict[int, int] = {}
+    for which in question.members:
+        for j, i in which:
+            size[j] = max(size.get(j, 0), i + 1)
+    machines: list[list[dict[int, int]]] = [[{}] * size.get(j, 0) for j in range(max(size) + 1)]
     left = [list(which) for which in question.members]
     for j, count, tasks in nodes:
         for _ in range(count):
             shape, i = left[j].pop(0)
             machines[shape][i] = question.problem.classes[j].by_user(tasks)
-    total = question.problem.totals(nodes)
+    return machines
+
+
+def _in_order(question: staying.Staying, nodes: Nodes, problem: Problem) -> Packed:
+    """Machines of each shape in the order of its nodes."""
+    machines = _nodewise(question, nodes)
+    machines += [[] for _ in range(len(problem.classes) - len(machines))]
     groups = tuple(
         tuple((len(list(alike)), dict(own)) for own, alike in groupby(each)) for each in machines
     )
-    return Packed(groups, np.array(total))
+    return Packed(groups, np.array(question.problem.totals(nodes)))
 
 
-def read_costs(path: str) -> dict[str, int]:
-    """Costs of moving a task, by workload: a CSV file with the columns workload and cost.
+def read_costs(path: str) -> tuple[dict[str, int], dict[str, int]]:
+    """Costs of moving a task, by workload and by pod: a CSV file with workload,cost or pod,cost.
 
     Raises
     ------
-    BadInput : other columns, a workload twice, a cost that is no whole number from 0 to 1e6.
+    BadInput : other columns, a name twice, a cost that is no whole number from 0 to 1e6.
     """
     source = storage.source_name(path)
     faults = Faults(source)
@@ -159,17 +291,17 @@ def read_costs(path: str) -> dict[str, int]:
     except csv.Error as error:
         faults.add("file", f"text that is not CSV ({error})", "a CSV file of costs")
         lines = [["workload", "cost"]]
-    if not lines or lines[0] != ["workload", "cost"]:
+    if not lines or lines[0] not in (["workload", "cost"], ["pod", "cost"]):
         head = ",".join(lines[0]) if lines else "nothing"
-        faults.add("line 1", f"the columns {head[:60]}", "workload,cost")
+        faults.add("line 1", f"the columns {head[:60]}", "workload,cost or pod,cost")
     for k, line in enumerate(lines[1:], 2):
         if not line:
             continue
         name, number = (line[0], line[1]) if len(line) == 2 else ("", "")
         good = number.isascii() and number.isdigit() and int(number) <= _LARGEST
         if not good or not name or name in found:
-            faults.add(f"line {k}", ",".join(line)[:60], "a workload once, and a cost up to 1e6")
+            faults.add(f"line {k}", ",".join(line)[:60], "a name once, and a cost up to 1e6")
             continue
         found[name] = int(number)
     faults.stop()
-    return found
+    return ({}, found) if lines[0][0] == "pod" else (found, {})

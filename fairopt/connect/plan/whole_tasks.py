@@ -179,6 +179,7 @@ def asked(
         tuple(words for _, words in pairs),
         tuple({row.name: row.count} for row in rows),
         cards=tuple(cards),
+        at_least=tuple(own.at_least for own in together),
     )
 
 

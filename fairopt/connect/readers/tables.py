@@ -9,8 +9,8 @@ nodes
 teams
     team, then queue, weight, tasks (those wanted in all; empty for any number), nodes (names where
     it may run), label:KEY (values that its nodes may have; several are separated by ";", and an
-    empty cell asks for nothing), gang (tasks that run together or not at all), per_node (most on
-    one node), and a column a resource for what one task takes.
+    empty cell asks for nothing), gang (tasks that run together or not at all), at_least (fewest
+    that run at all), per_node (most on one node), and a column a resource for what one task takes.
 held
     team, node, tasks.
 placement
@@ -42,7 +42,7 @@ TABLES = tuple(f"{name},".encode() for name in (*dialect.USER, *dialect.SERVER, 
 PLACED = ("team", "node")
 HELD = (*PLACED, "tasks")
 _NODES = ("node", "count", "out")
-_TEAMS = ("team", "queue", "weight", "tasks", "nodes", "gang", "per_node")
+_TEAMS = ("team", "queue", "weight", "tasks", "nodes", "gang", "at_least", "per_node")
 _LABEL = "label:"
 ONCE = "every node once"
 LARGEST = 256 * storage.MEBIBYTE
@@ -122,6 +122,7 @@ class Tables:
                 together=Together(
                     self._whole(row.get("gang") or "1", f"{place}.gang", 1),
                     self._whole(most, f"{place}.per_node", 1) if most else None,
+                    at_least=self._whole(row.get("at_least") or "1", f"{place}.at_least", 1),
                 ),
             )
 

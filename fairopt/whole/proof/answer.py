@@ -24,7 +24,7 @@ LARGEST = 10**15
 """no count, number asked or gang of a file is larger"""
 MULTIPLE, EXACT = "multiple", "exact"
 _KEYS = ("schema", "parts", "cards", "users", "classes", "certificate", "stopped")
-_USER = ("due", "taken", "asked", "gang", "tasks")
+_USER = ("due", "taken", "asked", "gang", "at_least", "tasks")
 _CLASS = ("class", "count", "servers", "capacity", "kinds", "nodes")
 
 
@@ -41,6 +41,7 @@ class Asked:
     servers : for each row {server: nodes of it}, in the order in which they are filled.
     parts : whether whole parts of what is due come first; see `Problem`.
     cards : resources of which 1 is a card: a task takes part of a single one, or whole ones.
+    at_least : fewest tasks with which each user runs at all; () for 1 of everybody.
     """
 
     users: tuple[str, ...]
@@ -52,12 +53,20 @@ class Asked:
     servers: tuple[Mapping[str, int], ...] = ()
     parts: bool = True
     cards: tuple[str, ...] = ()
+    at_least: tuple[int, ...] = ()
 
     @cached_property
     def problem(self) -> Problem:
         """The same in integers."""
         return problem(
-            self.users, self.rows, self.due, self.asked, self.gang, self.parts, self.cards
+            self.users,
+            self.rows,
+            self.due,
+            self.asked,
+            self.gang,
+            self.parts,
+            self.cards,
+            self.at_least,
         )
 
 
@@ -141,6 +150,7 @@ class WholeTasks:
                 "taken": asked.taken[n],
                 "asked": asked.asked[n],
                 "gang": asked.gang[n],
+                **({"at_least": asked.at_least[n]} if asked.at_least else {}),
                 "tasks": self.totals[n],
             }
             for n, name in enumerate(asked.users)
@@ -245,7 +255,7 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
         for k, x in enumerate(listed(data.get("cards", []), "cards", faults))
     ]
     users = table(data.get("users"), "users", faults)
-    due, taken, asked, gang = [], [], [], []
+    due, taken, asked, gang, fewest = [], [], [], [], []
     for name, given in users.items():
         here = f"users.{name}"
         row = table(given, here, faults)
@@ -257,6 +267,7 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
         limit = row.get("asked")
         asked.append(None if limit is None else _count(limit, f"{here}.asked", faults))
         gang.append(_count(row.get("gang", 1), f"{here}.gang", faults, 1))
+        fewest.append(_count(row.get("at_least", 1), f"{here}.at_least", faults, 1))
     at = {name: n for n, name in enumerate(users)}
     rows, servers = [], []
     for j, given in enumerate(listed(data.get("classes"), "classes", faults)):
@@ -278,6 +289,7 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
         tuple(servers),
         bool(data.get("parts", True)),
         tuple(cards),
+        tuple(fewest) if max(fewest) > 1 else (),
     )
     try:
         asked_for = found.problem

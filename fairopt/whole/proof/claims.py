@@ -85,6 +85,7 @@ def least(problem: Problem, measure: str, n: int, at: Fraction, above: bool = Fa
         need = -gang * int(-(at * due) // gang)
         if above and need == at * due:
             need += gang
+        need = max(need, problem.at_least[n]) if need else 0
     return need if need <= problem.asked[n] else None
 
 

@@ -220,19 +220,24 @@ def placed(answer: WholeTasks) -> tuple[list[Check], list[str]]:
     totals = answer.totals
     pairs = list(zip(problem.users, totals, problem.gang, problem.asked, strict=True))
     cut = [f"{name}: {m} in gangs of {k}" for name, m, k, _ in pairs if m % k]
+    few = [
+        f"{name}: {m} of at least {s}"
+        for (name, m, *_), s in zip(pairs, problem.at_least, strict=True)
+        if 0 < m < s
+    ]
     above = [f"{name}: {m} of {a}" for name, m, _, a in pairs if m > a]
     if not (missing or over):
         nodes = Placement(problem, answer.nodes)
         more = [
             name
-            for n, (name, m, k, a) in enumerate(pairs)
-            if m + k <= a and nodes.room_for(n, k) >= k
+            for n, (name, m, _, a) in enumerate(pairs)
+            if m + (k := problem.step(n, m)) <= a and nodes.room_for(n, k) >= k
         ]
         unknown += ["whether a further gang fits: the search was given up"] * nodes.unsure
     checks = [
         _check("every node is counted once", missing),
         _check("whole tasks fit on every node", over),
-        _check("no gang is cut", cut),
+        _check("no gang is cut", [*cut, *few]),
         _check("nobody has more than it asked", above),
         _check("no further gang fits", more),
     ]

@@ -80,7 +80,7 @@ class Placement:
         if not (own.cards and found > 0):
             return found
         try:
-            return cards.most(own.cards, own.needs(tasks), own.kinds[k].need, found)
+            return cards.most(own.cards, own.lying(tasks), own.kinds[k].need, found)
         except cards.Unsure:
             self.unsure = True
             return 0
@@ -90,7 +90,7 @@ class Placement:
         j, _, tasks, left = self.group[g]
         own = self.problem.classes[j]
         try:
-            return most(items, left, (), None, LIMIT, own.cards, own.needs(tasks))
+            return most(items, left, (), None, LIMIT, own.cards, own.lying(tasks))
         except TooLong:
             self.unsure = True
             return 0, None
@@ -110,6 +110,8 @@ class Placement:
         fits = [(self.fit(g, n), g) for g in range(len(self.group))]
         there = sum(fit * self.group[g][1] for fit, g in fits)
         left = min(wanted, there) // gang * gang
+        if not self.total[n] and left < self.problem.at_least[n]:
+            return 0
         placed = left
         for fit, g in sorted((own for own in fits if own[0]), key=lambda own: self._free(own[1])):
             if left == 0:
@@ -175,9 +177,8 @@ class Placement:
                         many -= count * tasks
 
     def trim(self, most_of: Sequence[int]) -> None:
-        """Take away what is above these totals, and what is no whole gang."""
+        """Take away what is above these totals, and what is no whole gang or too few to run."""
         for n, m in enumerate(self.total):
-            keep = min(m, most_of[n])
-            keep -= keep % self.problem.gang[n]
+            keep = self.problem.down(n, min(m, most_of[n]))
             if m > keep:
                 self.drop(n, m - keep)

@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import gcd, lcm
 
 from fairopt.errors import BadInput, Fault
-from fairopt.whole.proof.cards import Cards, Unsure, bounds, lie, pieces
+from fairopt.whole.proof.cards import Cards, Lying, Unsure, bounds, lie, pieces, small
 
 Tasks = tuple[int, ...]
 """tasks by kind of the class on one node"""
@@ -69,13 +69,14 @@ class NodeClass:
     def lies(self, tasks: Sequence[int]) -> bool:
         """Whether these tasks lie on the cards of a node; not where the search was given up."""
         try:
-            return not self.cards or lie(self.cards, pieces(self.cards, self.needs(tasks)))
+            return not self.cards or lie(self.cards, self.lying(tasks))
         except Unsure:
             return False
 
-    def needs(self, tasks: Sequence[int]) -> list[tuple[tuple[int, ...], int]]:
-        """What tasks take, with how many of each."""
-        return [(kind.need, m) for kind, m in zip(self.kinds, tasks, strict=True) if m]
+    def lying(self, tasks: Sequence[int]) -> Lying:
+        """What these tasks take of the cards of a node."""
+        pairs = zip(self.kinds, tasks, strict=True)
+        return pieces(self.cards, ((kind.need, m) for kind, m in pairs if m))
 
     def cut(self, tasks: Sequence[int]) -> Tasks:
         """These tasks, fewer of them where a node does not hold them."""
@@ -113,6 +114,7 @@ class Problem:
     asked : most tasks of each user; what fits on all nodes where there is no limit.
     gang : tasks that run together or not at all, at least 1.
     parts : whether whole parts of what is due come first; without them only levels m_n / d_n count.
+    at_least : fewest tasks with which a user runs at all; () for 1 of everybody.
     """
 
     users: tuple[str, ...]
@@ -121,6 +123,7 @@ class Problem:
     asked: tuple[int, ...]
     gang: tuple[int, ...]
     parts: bool = True
+    at_least: tuple[int, ...] = ()
     whole: tuple[int, ...] = field(init=False)
     """whole part w of what is due, in whole gangs"""
     full: tuple[int, ...] = field(init=False)
@@ -128,12 +131,28 @@ class Problem:
 
     def __post_init__(self) -> None:
         refuse(self.users, self.due, self.asked, self.gang)
-        w = tuple(k * (d // k) for d, k in zip(self.due, self.gang, strict=True))
-        full = tuple(-k * (-d // k) for d, k in zip(self.due, self.gang, strict=True))
+        fewest = self.at_least or (1,) * len(self.users)
+        # in whole gangs as well
+        fewest = tuple(-k * (-s // k) for s, k in zip(fewest, self.gang, strict=True))
+        object.__setattr__(self, "at_least", fewest)
+        w = tuple(self.down(n, int(d)) for n, d in enumerate(self.due))
+        full = tuple(
+            max(-k * (-d // k), s if d else 0)
+            for d, k, s in zip(self.due, self.gang, fewest, strict=True)
+        )
         object.__setattr__(self, "whole", tuple(map(int, w if self.parts else [0] * len(w))))
         object.__setattr__(self, "full", tuple(map(int, full)))
-        most = tuple(a // k * k for a, k in zip(self.asked, self.gang, strict=True))
+        most = tuple(self.down(n, a) for n, a in enumerate(self.asked))
         object.__setattr__(self, "asked", most)
+
+    def down(self, n: int, tasks: int) -> int:
+        """The most of so many tasks with which user n may run: whole gangs, at least its fewest."""
+        whole = tasks - tasks % self.gang[n]
+        return whole if whole >= self.at_least[n] else 0
+
+    def step(self, n: int, tasks: int) -> int:
+        """The fewest further tasks of user n, which has so many."""
+        return self.gang[n] if tasks else self.at_least[n]
 
     def totals(self, nodes: Iterable[tuple[int, int, Tasks]]) -> list[int]:
         """(N,) tasks of each user on nodes (class, count, tasks by kind)."""
@@ -191,6 +210,7 @@ def problem(
     gang: Sequence[int],
     parts: bool = True,
     cards: Sequence[str] = (),
+    at_least: Sequence[int] = (),
 ) -> Problem:
     """The problem in integers: each resource in a unit that makes all its amounts whole.
 
@@ -214,10 +234,15 @@ def problem(
         unit = lcm(*(x.denominator for x in some)) if some else 1
         scale[key] = Fraction(unit, gcd(*(int(x * unit) for x in some)) if some else 1)
     size = {key: int(scale[key]) for key in cards}
+    small_of = {key: _parts(rows, asked, key, scale[key]) for key in cards}
     known = {
         name: (
             *(int(given.get(key, 0) * scale[key]) for key in keys),
-            *(x for key in cards for x in bounds(int(given.get(key, 0) * scale[key]), size[key])),
+            *(
+                x
+                for key in cards
+                for x in bounds(int(given.get(key, 0) * scale[key]), size[key], small_of[key])
+            ),
         )
         for name, given in own.items()
     }
@@ -249,7 +274,16 @@ def problem(
         ),
         tuple(gang),
         parts,
+        tuple(at_least),
     )
+
+
+def _parts(
+    rows: Sequence[Row], asked: Sequence[int | None], key: str, scale: Fraction
+) -> tuple[int, ...]:
+    """Sizes of parts of a card that bound best what all cards hold of what is asked."""
+    takes = {user: int(need.get(key, 0) * scale) for row in rows for user, _, need, _ in row.kinds}
+    return small(int(scale), ((x, asked[n] or 1) for n, x in sorted(takes.items())))
 
 
 def _refuse_cards(users: Sequence[str], rows: Sequence[Row], cards: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from operator import mul
 
 from fairopt.whole.proof import cards as on_cards
-from fairopt.whole.proof.cards import Cards, Need, Pieces, Unsure
+from fairopt.whole.proof.cards import Cards, Lying, Unsure
 
 LIMIT = 300_000
 """branches looked at before the search gives up"""
@@ -41,7 +41,7 @@ def most(
     above: int | None = None,
     limit: int = LIMIT,
     cards: Sequence[Cards] = (),
-    there: Sequence[tuple[Need, int]] = (),
+    there: Lying = (),
 ) -> tuple[int, tuple[int, ...] | None]:
     """The largest worth that fits, and how many of each item make it up.
 
@@ -50,7 +50,7 @@ def most(
     items : (worth, need, most) in whole numbers; those of worth 0 or less are never taken.
     room : (R,) of the node. hint : (R,) weights >= 0; () for none.
     above : only something better is looked for; the second is then None where there is nothing.
-    limit : most branches. cards : of the node. there : needs of tasks that lie on them already.
+    limit : most branches. cards : of the node. there : what lies on them already.
 
     Raises
     ------
@@ -65,20 +65,17 @@ def most(
     worth, need, cap = ranked.worth, ranked.need, ranked.cap
     size, k, value, branches = len(worth), 0, 0, 0
     left: tuple[int, ...] = tuple(room)
-    stack: list[tuple[int, int, tuple[int, ...], int]] = []
-    seen: dict[tuple[int, tuple[int, ...], tuple[Pieces, ...]], int] = {}
-    lying: tuple[Pieces, ...] = ()
+    lying = there or ((),) * len(cards)
+    stack: list[tuple[int, int, tuple[int, ...], int, Lying]] = []
+    seen: dict[tuple[int, tuple[int, ...], Lying], int] = {}
     while True:
         branches += 1
         if branches > limit:
             raise TooLong(best, found)
         if value > best:
             best = value
-            found = ranked.taken([(a, m) for a, m, _, _ in stack], len(items))
+            found = ranked.taken([(a, m) for a, m, *_ in stack], len(items))
         go = k < size and not ranked.cut(k, left, best - value)
-        if go and cards:
-            taken = [*there, *((need[a], m) for a, (_, m, _, _) in enumerate(stack) if m)]
-            lying = on_cards.pieces(cards, taken)
         if go and seen.get((k, left, lying), -1) < value:
             seen[k, left, lying] = value
             fit = cap[k]
@@ -87,25 +84,27 @@ def most(
                     fit = c // x
             if fit and cards:
                 try:
-                    fit = on_cards.most(cards, taken, need[k], fit)
+                    fit = on_cards.most(cards, lying, need[k], fit)
                 except Unsure:
                     raise TooLong(best, found) from None
-            stack.append((k, fit, left, value))
+            stack.append((k, fit, left, value, lying))
             if fit:
                 left = tuple(c - fit * x for c, x in zip(left, need[k], strict=True))
                 value += fit * worth[k]
+                lying = on_cards.more(cards, lying, need[k], fit)
             k += 1
             continue
         while stack and not stack[-1][1]:
             stack.pop()
         if not stack:
             return best, found
-        k, m, left, value = stack.pop()
+        k, m, left, value, lying = stack.pop()
         m -= 1
-        stack.append((k, m, left, value))
+        stack.append((k, m, left, value, lying))
         if m:
             left = tuple(c - m * x for c, x in zip(left, need[k], strict=True))
             value += m * worth[k]
+            lying = on_cards.more(cards, lying, need[k], m)
         k += 1
 
 

@@ -8,6 +8,7 @@ pi and the worth sigma of the best node of each class, kept <= sum_j count_j sig
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +19,8 @@ from fairopt.whole.proof.search import LIMIT
 
 Held = Sequence[Sequence[Mapping[int, int]]]
 """for each class of the problem, for each of its nodes in order: {user: tasks that run there}"""
+Dear = Sequence[Sequence[Mapping[int, Sequence[int]]]]
+"""the same with what each of these tasks costs, of the users whose tasks differ in it"""
 
 
 @dataclass(frozen=True)
@@ -27,13 +30,12 @@ class Staying:
     Parameters
     ----------
     problem : classes of nodes alike that hold the same; kept kinds have a bonus.
-    floor : (N,) the fewest tasks of each user. cost : (N,) of a task that is moved.
+    floor : (N,) the fewest tasks of each user.
     members : for each class its nodes, as (class of the plain problem, which of its nodes).
     """
 
     problem: Problem
     floor: tuple[int, ...]
-    cost: tuple[int, ...]
     members: tuple[tuple[tuple[int, int], ...], ...]
 
     @property
@@ -46,13 +48,16 @@ class Staying:
 
     def kept(self, nodes: Nodes) -> int:
         """What is kept on these nodes: tasks of a user count as kept as far as they can."""
-        found = 0
-        for j, count, tasks in nodes:
-            own = self.problem.classes[j]
-            stay = {kind.user: kind.most for kind in own.kinds if kind.bonus}
-            for n, m in own.by_user(tasks).items():
-                found += count * self.cost[n] * min(m, stay.get(n, 0))
-        return found
+        return sum(
+            count * self.worth(j, self.problem.classes[j].by_user(tasks))
+            for j, count, tasks in nodes
+        )
+
+    def worth(self, j: int, by_user: Mapping[int, int]) -> int:
+        """What is kept on a node of class j with so many tasks of each user, the dearest first."""
+        kinds = self.problem.classes[j].kinds
+        stays = zip(kinds, by_kind(self.problem, j, by_user), strict=True)
+        return sum(kind.bonus * m for kind, m in stays)
 
     def most(self, prices: Prices) -> int:
         """No placement with these floors keeps more, if no sigma is too small."""
@@ -60,29 +65,43 @@ class Staying:
         return min(self.held, (prices.budget(self.problem) - floors) // max(1, prices.unit))
 
 
-def staying(plain: Problem, held: Held, floor: Sequence[int], cost: Sequence[int]) -> Staying:
-    """The question for nodes that hold something. What may no longer run where it does must go."""
-    groups: dict[tuple[int, tuple[tuple[int, int], ...]], list[int]] = {}
+def staying(
+    plain: Problem, held: Held, floor: Sequence[int], cost: Sequence[int], dear: Dear = ()
+) -> Staying:
+    """The question for nodes that hold something. What may no longer run where it does must go.
+
+    Parameters
+    ----------
+    floor : (N,) the fewest tasks of each user. cost : (N,) of moving a task of each user.
+    dear : costs of single tasks, where they differ from those of their user.
+    """
+    groups: dict[tuple[int, tuple[tuple[int, tuple[tuple[int, int], ...]], ...]], list[int]] = {}
     for j, nodes in enumerate(held):
         allowed = {kind.user: kind.most for kind in plain.classes[j].kinds}
         for i, runs in enumerate(nodes):
-            key = tuple(
-                (n, min(k, allowed[n])) for n, k in sorted(runs.items()) if k > 0 and n in allowed
-            )
-            groups.setdefault((j, key), []).append(i)
+            own = dear[j][i] if dear else {}
+            here = []
+            for n, k in sorted(runs.items()):
+                costs = sorted(own.get(n, [cost[n]] * k), reverse=True)[: allowed.get(n, 0)]
+                tiers = sorted(Counter(c for c in costs if c > 0).items(), reverse=True)
+                if tiers:
+                    here.append((n, tuple(tiers)))
+            groups.setdefault((j, tuple(here)), []).append(i)
     classes, members = [], []
-    for (j, here), which in groups.items():
-        own = plain.classes[j]
-        stay = dict(here)
+    for (j, tiers_of), which in groups.items():
+        own_class = plain.classes[j]
+        stay = dict(tiers_of)
         kinds = [
-            Kind(kind.user, kind.need, stay[kind.user], "stays", cost[kind.user])
-            for kind in own.kinds
-            if kind.user in stay and cost[kind.user]
+            Kind(kind.user, kind.need, k, "stays", c)
+            for kind in own_class.kinds
+            for c, k in stay.pop(kind.user, ())
         ]
-        classes.append(replace(own, count=len(which), kinds=(*kinds, *own.kinds)))
+        classes.append(replace(own_class, count=len(which), kinds=(*kinds, *own_class.kinds)))
         members.append(tuple((j, i) for i in which))
-    problem = Problem(plain.users, tuple(classes), plain.due, plain.asked, plain.gang)
-    return Staying(problem, tuple(floor), tuple(cost), tuple(members))
+    problem = Problem(
+        plain.users, tuple(classes), plain.due, plain.asked, plain.gang, True, plain.at_least
+    )
+    return Staying(problem, tuple(floor), tuple(members))
 
 
 def by_kind(problem: Problem, j: int, by_user: Mapping[int, int]) -> Tasks:
