@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from fairopt import markup
@@ -141,11 +140,12 @@ def _most(instance: Instance) -> int | None:
     """No packing holds more whole tasks than this; None for clusters too large to look at here."""
     from fairopt.filling import optimum
 
-    try:
-        instance.only_plain("the most whole tasks")
-    except UsageError:
+    if len(instance.pairs[0]) > _SMALL:
         return None
-    return int(optimum(instance).bound) if len(instance.pairs[0]) <= _SMALL else None
+    try:
+        return int(optimum(instance).bound)
+    except UsageError:  # rules that are no limits, of which packings know nothing
+        return None
 
 
 def judged(answer: Allocation) -> dict[str, Any]:
@@ -154,15 +154,12 @@ def judged(answer: Allocation) -> dict[str, Any]:
     certificate = answer.certificate or certify(answer)
     used, there = answer.used.sum(axis=0), inst.pool.sum(axis=0)
     # one scale for all notions: tasks relative to what the user could run alone, by weight
-    level = answer.totals / inst.alone.sum(axis=1) / inst.weight
-    checks = {}
-    for name, judge in PROPERTIES.items():
-        with suppress(UsageError):  # what is not defined beside modes or rules is left out
-            checks[name] = judge(answer)
+    level = answer.outputs / inst.alone.sum(axis=1) / inst.weight
+    checks = {name: judge(answer) for name, judge in PROPERTIES.items()}
     return {
         "status": "answered",
         "totals": dict(zip(inst.users, answer.totals.tolist(), strict=True)),
-        "efficiency": float(inst.weight @ answer.totals),
+        "efficiency": float(inst.weight @ answer.outputs),
         "utilisation": {
             name: float(used[r] / there[r]) if there[r] > 0 else 0.0
             for r, name in enumerate(inst.resources)

@@ -15,6 +15,7 @@ from fairopt.cli import run
 from fairopt.compare import rows as compared
 from fairopt.filling import SCHEDULERS
 from fairopt.notions import NOTIONS
+from fairopt.properties import PROPERTIES
 
 
 def test_every_notion_and_scheduler_has_a_row(capsys):
@@ -81,6 +82,21 @@ def test_a_failed_solver_is_a_row_and_exit_code_4(monkeypatch, capsys):
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert {row["status"] for row in rows if row["name"] in NOTIONS} <= {"failed", "refused"}
     assert all(row["status"] == "answered" for row in rows if row["name"].startswith("fill:"))
+
+
+def test_schedulers_are_compared_beside_a_ceiling_of_a_group():
+    """A and B of org use at most 6 GPUs; every scheduler keeps that, as every notion does."""
+    inst = fo.read("quotas/c1").instance
+    table = compared(inst)
+    fills = [row for row in table if row["name"].startswith("fill:")]
+    assert {(row["status"], row.get("verdict")) for row in fills} == {("answered", "certified")}
+    bounds = inst.tree.bounds
+    most = float(bounds.amount[0])
+    for row in table:
+        if row["status"] == "answered":
+            members = [inst.users[n] for n in inst.tree.below(int(bounds.node[0]))]
+            assert sum(row["totals"][user] for user in members) <= most * (1 + 1e-9)
+            assert set(row["properties"]) == set(PROPERTIES)
 
 
 @pytest.mark.parametrize("name", ["quotas/g1", "quotas/gavel", "quotas/m1"])

@@ -100,7 +100,7 @@ def certify(
         return _bent(alloc)
     if family == families.OWN:
         alloc.instance.only_plain(f"certify, notion {name}", rows=False)
-    elif family not in RULED:
+    elif family not in RULED and family != parameters.FILL:
         alloc = in_limits(alloc, f"certify, notion {name}")
     try:
         if alloc.instance.start is not None:

@@ -13,8 +13,10 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.check import CERTIFIED, REFUTED, UNPROVED, Certificate, Check
-from fairopt.certificates.feasibility import TOLERANCE, feasibility
-from fairopt.instance import Floats, Instance
+from fairopt.certificates.feasibility import TOLERANCE
+from fairopt.certificates.own import kept
+from fairopt.formulas.room import Room
+from fairopt.instance import Bools, Floats, Instance
 
 _WHOLE = 1e-9
 SAME = 1e-9
@@ -46,7 +48,8 @@ def judge(alloc: Allocation) -> Certificate:
     inst = alloc.instance
     parameters = alloc.notion["parameters"]
     step = float(parameters.get("increment", 1.0))
-    checks = list(feasibility(alloc))
+    room = None if inst.plain else Room(inst, "whole tasks")
+    checks = list(kept(alloc))
     if not np.isfinite(alloc.tasks / step).all():
         checks.append(Check.of(f"whole multiples of {step:g}", np.inf, _WHOLE))
         return Certificate(UNPROVED, np.inf, np.inf, checks=tuple(checks))
@@ -65,7 +68,7 @@ def judge(alloc: Allocation) -> Certificate:
     passing = parameters.get("selection") == "best-fit-any"
     if passing:
         notes.append("best-fit-any passes users over: only on best matches nothing more fits")
-    found = _one_more(alloc, packings, step, passing)
+    found = _one_more(alloc, packings, step, passing, _open(alloc, room, step))
     if found is not None:
         user, server = found
         held = float(alloc.totals[user])
@@ -146,33 +149,52 @@ def _room(inst: Instance, packing: _Packing) -> Floats:
     return room
 
 
+def _open(alloc: Allocation, room: Room | None, step: float) -> Bools:
+    """(N, I) where a user may run and no rule but capacity and limits forbids one task more."""
+    inst = alloc.instance
+    if room is None:
+        return inst.eligible
+    for n, i in np.argwhere((alloc.tasks > 0) & inst.eligible).tolist():
+        room.add(n, i, float(alloc.tasks[n, i]))
+    found = np.zeros(inst.shape[:2], dtype=bool)
+    for n, i in np.argwhere(inst.eligible).tolist():
+        found[n, i] = room.allows(n, i, step)
+    return found
+
+
 def _one_more(
-    alloc: Allocation, packings: list[_Packing], step: float, passing: bool
+    alloc: Allocation, packings: list[_Packing], step: float, passing: bool, may: Bools
 ) -> tuple[int, int] | None:
     """(user, row) of a task that still fits, if there is one.
 
     Parameters
     ----------
     passing : whether a user whose best match is full is passed over.
+    may : (N, I) where a user may run one task more.
     """
     inst = alloc.instance
     below = alloc.totals + step <= inst.limit * (1 + 1e-12)
     rooms = [_room(inst, packing) for packing in packings]
     for packing, room in zip(packings, rooms, strict=True):
-        for n in np.flatnonzero(below & inst.eligible[:, packing.row]).tolist():
+        for n in np.flatnonzero(below & may[:, packing.row]).tolist():
             if not _fits(inst, packing, room, n, step):
                 continue
             if not passing:
                 return n, packing.row
             below[n] = False  # decided by its best match alone
-            match = _match(inst, packings, rooms, n, step)
+            match = _match(inst, packings, rooms, n, step, may[n])
             if all(_fits(inst, packings[k], rooms[k], n, step) for k in match):
                 return n, packings[match[0]].row
     return None
 
 
 def _match(
-    inst: Instance, packings: list[_Packing], rooms: list[Floats], user: int, step: float
+    inst: Instance,
+    packings: list[_Packing],
+    rooms: list[Floats],
+    user: int,
+    step: float,
+    may: Bools,
 ) -> list[int]:
     """The machines, one of which is the user's best match: of least difference in shape, by
     sum_r |d_r/d_1 - c_r/c_1|, d the demand and c the room in parts of the pool, 1 the first
@@ -181,7 +203,7 @@ def _match(
     total = np.where(total > 0, total, 1.0)
     demands = inst.demand[user].reshape(-1, inst.shape[2])
     one = int(np.flatnonzero(demands.max(axis=0) > 0)[0])
-    there = [k for k, packing in enumerate(packings) if inst.eligible[user, packing.row]]
+    there = [k for k, packing in enumerate(packings) if may[packing.row]]
     off, unsure = np.full(len(there), np.inf), np.zeros(len(there), dtype=bool)
     for at, k in enumerate(there):
         need, have = _demand(inst, packings[k].row)[user] / total, rooms[k] / total

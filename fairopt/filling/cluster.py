@@ -10,6 +10,8 @@ import numpy as np
 
 from fairopt.errors import BadInput, Fault
 from fairopt.filling.units import scaled
+from fairopt.formulas.entitled import leaf_weights
+from fairopt.formulas.room import Room
 from fairopt.instance import Bools, Floats, Instance, Ints
 
 
@@ -25,7 +27,9 @@ class Cluster:
     units : (N,) increments given to each user so far.
     packing : by position, {user: increments}.
     kind : (N,) kind of each user; demand[kind] is (R,), or (S, R) where it depends on the shape.
-    eligible : (kinds, S) bool;  capacity, slack : (S, R) by shape.
+    weight : (N,), by which users are compared; with groups multiplied down the tree.
+    placed, eligible : (kinds, S) bool, where a kind may run, and where no rule stops it yet.
+    capacity, slack : (S, R) by shape.
     most : (N,) increments that the user's limit allows.
     """
 
@@ -40,8 +44,14 @@ class Cluster:
         within = np.concatenate([np.arange(k) for k in instance.count])
         self.row: Ints = rows[machine_order]
         self.number: Ints = within[machine_order]
-        first, self.kind = _alike([demand.reshape(len(demand), -1), instance.eligible])
+        self.room = None if instance.plain else Room(instance, "filling")
+        """what other rules than capacity and limits leave; None where there are none"""
+        alike: list[Any] = [demand.reshape(len(demand), -1), instance.eligible]
+        # rules tell users and rows apart
+        alike += [] if self.room is None else [np.arange(len(demand))]
+        first, self.kind = _alike(alike)
         columns: list[Any] = [capacity, instance.eligible[first].T]
+        columns += [] if self.room is None else [np.arange(len(capacity))]
         if self.by_server:
             columns.append(demand[first].transpose(1, 0, 2).reshape(len(capacity), -1))
         example, shape_of_row = _alike(columns)
@@ -51,8 +61,10 @@ class Cluster:
         self.user_of_kind: Ints = first
         self.capacity: Floats = capacity[example]
         self.slack: Floats = slack[example]
-        self.eligible: Bools = np.ascontiguousarray(instance.eligible[first][:, example])
+        self.placed: Bools = np.ascontiguousarray(instance.eligible[first][:, example])
+        self.eligible: Bools = self.placed.copy()
         self.demand: Floats = demand[first][:, example] if self.by_server else demand[first]
+        self.weight: Floats = leaf_weights(instance) if instance.quotas else instance.weight
         self.total: Floats = (capacity * instance.count[:, None]).sum(axis=0)
         """(R,) capacity of the whole pool"""
         self.machines_of_shape: Ints = np.bincount(self.shape, minlength=len(example))
@@ -68,6 +80,26 @@ class Cluster:
         """(R,) residual of the whole pool"""
         self.units: list[int] = [0] * len(self.instance.users)
         self.packing: dict[int, dict[int, int]] = {}
+        self._reopen()
+
+    def _reopen(self) -> None:
+        """Every pair is open again, and the rules are used by what is packed."""
+        if self.room is not None:
+            self.eligible[:] = self.placed
+            self.room.clear()
+            for position, held in self.packing.items():
+                for user, units in held.items():
+                    self.room.add(user, int(self.row[position]), units * self.increment)
+
+    def allows(self, user: int, position: int) -> bool:
+        """Whether the rules beside capacity and limits allow one more increment; if not, the user
+        is not eligible on that row any more."""
+        if self.room is None:
+            return True
+        if self.room.allows(user, int(self.row[position]), self.increment):
+            return True
+        self.eligible[self.kind[user], self.shape[position]] = False
+        return False
 
     def need(self, kind: int, shape: int) -> Floats:
         """(R,) demand of one increment of a kind on a shape."""
@@ -100,6 +132,7 @@ class Cluster:
         self._change(user, position, -1)
         if not self.packing[position][user]:
             del self.packing[position][user]
+        self._reopen()
 
     def remove(self, user: int) -> None:
         """Take back everything the user holds."""
@@ -107,11 +140,14 @@ class Cluster:
             if user in held:
                 self._change(user, position, -held[user])
                 del held[user]
+        self._reopen()
 
     def _change(self, user: int, position: int, units: int) -> None:
         need = self.need(int(self.kind[user]), int(self.shape[position]))
         if units != 1:
             need = need * units
+        if self.room is not None:
+            self.room.add(user, int(self.row[position]), units * self.increment)
         self.residual[position] -= need
         self.left -= need
         self.units[user] += units
@@ -192,7 +228,7 @@ class Cluster:
     def _give(self, n: int, i: int, k: int, free: list[int], faults: list[Fault]) -> None:
         kind = int(self.kind[n])
         for position in free:
-            while k and self.fits(kind, position):
+            while k and self.fits(kind, position) and self.allows(n, position):
                 self.place(n, position)
                 k -= 1
         if k:

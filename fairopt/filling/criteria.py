@@ -121,6 +121,6 @@ def _room_left(cluster: Cluster, kind: int, placed: bool) -> float:
     need = cluster.demand[kind, cluster.shape] if cluster.by_server else cluster.demand[kind]
     ratio = largest_ratio(need, cluster.residual)
     if placed:
-        ratio = ratio[cluster.eligible[kind, cluster.shape]]
+        ratio = ratio[cluster.placed[kind, cluster.shape]]
     room = float(np.divide(1.0, ratio, out=np.zeros_like(ratio), where=ratio > 0).sum())
     return 1.0 / room if room > 0 else np.inf

@@ -83,6 +83,20 @@ class Filler:
         """
         who = list(range(len(self.cluster.units))) if users is None else users
         record = None if trace is None else self._recorder(trace)
+        rank = self.cluster.instance.tree.rank if self.cluster.room is not None else None
+        if rank is None:
+            return self._run(who, budget, record, draw)
+        stopped: dict[int, str] = {}
+        for one in np.unique(rank[who]).tolist():  # those of a later class take what is left
+            before = sum(self.cluster.units)
+            stopped |= self._run([n for n in who if rank[n] == one], budget, record, draw)
+            budget -= sum(self.cluster.units) - before
+        return stopped
+
+    def _run(
+        self, who: list[int], budget: float, record: Any, draw: random.Random
+    ) -> dict[int, str]:
+        """Fill for users of one class."""
         if self._runner is not None:
             return self._runner.run(who, budget, record, draw)
         return UserFirst(self.cluster, self.rule, self.selection).run(who, budget, record)

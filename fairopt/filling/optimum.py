@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.formulas.limits import limited
 from fairopt.instance import Instance
 
 
@@ -31,6 +32,15 @@ class Optimum:
         return self.total >= self.bound
 
 
+def _in_limits(instance: Instance) -> Instance:
+    """The instance in limits alone; groups and priorities say nothing of the most tasks of all."""
+    quotas = instance.quotas
+    if quotas is not None and not (quotas.bounds or quotas.quotas or quotas.guarantees):
+        quotas = None if not quotas.guarantee_tasks else quotas
+    bare = instance.replace(quotas=quotas, start=None)
+    return bare if bare.plain else limited(bare, "the most whole tasks").instance
+
+
 def optimum(instance: Instance, time_limit: float | None = None) -> Optimum:
     """max sum x, x whole, every single machine within its capacity (kesidis2018 (1), (4)).
 
@@ -46,8 +56,7 @@ def optimum(instance: Instance, time_limit: float | None = None) -> Optimum:
     from fairopt.whole.optima import total
 
     instance.only_linear("the most whole tasks")
-    instance.only_plain("the most whole tasks")
-    found = found_by(instance, seconds=time_limit)
+    found = found_by(_in_limits(instance), seconds=time_limit)
     most, bound = total(found)
     at = {name: i for i, name in enumerate(instance.servers)}
     tasks = np.zeros(instance.shape[:2])

@@ -40,9 +40,9 @@ class ServerFirst:
         if not np.array_equal(order, self._order):
             self._order = order
             self._memo.clear()
-        seats, weight = order.tolist(), c.instance.weight[order].tolist()
+        seats, weight = order.tolist(), c.weight[order].tolist()
         progress = self._progress()
-        level = progress / c.instance.weight[order]
+        level = progress / c.weight[order]
         may = np.array([c.units[n] < c.most[n] for n in seats])
         machines = Open(len(c.shape))
         for position in self.visit(machines, draw) if budget > 0 else ():
@@ -56,6 +56,13 @@ class ServerFirst:
                 continue
             value = level[which] * factor
             k = int(np.argmax(value <= value.min() * _TIE))
+            while len(which) and not c.allows(seats[int(which[k])], position):
+                self._memo.clear()
+                which, value = np.delete(which, k), np.delete(value, k)
+                k = int(np.argmax(value <= value.min() * _TIE)) if len(which) else 0
+            if not len(which):
+                machines.close(position)
+                continue
             seat = int(which[k])
             n = seats[seat]
             step = 1.0

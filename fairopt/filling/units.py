@@ -35,7 +35,6 @@ def scaled(instance: Instance, increment: float) -> tuple[Floats, Floats, Floats
     exact : whether every resource has such a unit.
     """
     instance.only_linear("whole tasks")
-    instance.only_plain("whole tasks")
     demand, capacity = instance.demand.copy(), instance.capacity.copy()
     slack = np.zeros_like(capacity)
     exact = True

@@ -41,7 +41,7 @@ class UserFirst:
         self._best: dict[int, tuple[float, int, int]] = {}
         self._first: dict[int, tuple[int, int]] = {}
         self._kind: list[int] = cluster.kind.tolist()
-        self._weight: list[float] = cluster.instance.weight.tolist()
+        self._weight: list[float] = cluster.weight.tolist()
 
     def run(self, users: list[int], budget: float, record: Record | None) -> dict[int, str]:
         """Fill until all users stop or `budget` increments are placed; returns why they stop."""
@@ -77,6 +77,10 @@ class UserFirst:
                 position = match
             elif self.selection == "best-fit":
                 position = self._match(n, full_too=False)
+            if not c.allows(n, position):
+                self._best.pop(self._kind[n], None)
+                self._first.pop(self._kind[n], None)
+                continue
             self._give(n, position)
             budget -= 1
             if record is not None:

@@ -1,4 +1,4 @@
-"""Which users modes, groups and rules treat alike, demand and weights aside."""
+"""Which users, and which servers, modes, groups and rules treat alike, demand and weights aside."""
 
 from __future__ import annotations
 
@@ -33,6 +33,26 @@ def users_alike(inst: Fields) -> Ints:
             counted[n],
         )
         for n, user in enumerate(inst.users)
+    )
+
+
+def servers_alike(inst: Fields) -> Ints:
+    """(I,) numbers: servers of one number are in the same flavors, the same modes may run on them,
+    and limits on servers and own rules count tasks on them alike."""
+    flavors = {} if inst.quotas is None else inst.quotas.flavors
+    modes = [mode.servers for own in (inst.modes or {}).values() for mode in own if mode.servers]
+    counted: list[list[Hashable]] = [[] for _ in inst.servers]
+    for j, row in enumerate(inst.own_rows):
+        each = zip(row.way.tolist(), row.server.tolist(), row.value.tolist(), strict=True)
+        for k, i, value in each:
+            counted[i].append((j, k, value))
+    return _numbered(
+        (
+            tuple([name in named for named in (*flavors.values(), *modes)]),
+            None if inst.limit_on is None else inst.limit_on[:, i].tobytes(),
+            frozenset(counted[i]),
+        )
+        for i, name in enumerate(inst.servers)
     )
 
 
@@ -79,4 +99,4 @@ def _numbered(keys: Iterable[Hashable]) -> Ints:
     return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.int64)
 
 
-__all__ = ["users_alike"]
+__all__ = ["servers_alike", "users_alike"]

@@ -205,6 +205,8 @@ def instant_rules(base: Instance) -> Iterator[str]:
         yield "modes"
     if base.limit_on is not None:
         yield "limit_on"
+    if base.rules is not None:
+        yield "own rules"
     if base.quotas is not None:
         told: Iterable[tuple[str, Any]] = (
             ("ceilings", base.quotas.bounds),

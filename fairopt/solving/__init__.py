@@ -248,9 +248,9 @@ def _way(instance: Instance, notion: Notion, reduce: bool) -> answering.Ladder:
         from fairopt.solving import in_limits
 
         return in_limits.answer
-    from fairopt.solving import quotas
+    from fairopt.solving import quotas, together
 
-    return quotas.answer
+    return together.answer if reduce else quotas.answer
 
 
 def _listed(names: tuple[str, ...], most: int = 8) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from fairopt.allocation import Allocation
 from fairopt.errors import BadInput, Fault, UsageError
+from fairopt.formulas.limits import limited
 from fairopt.instance import Instance
 from fairopt.whole.integer import Limits
 from fairopt.whole.levels import Search
@@ -114,10 +115,10 @@ def asking(
     """What is asked, exactly; equal rows of nodes as one class. See `whole`."""
     if not instance.linear:
         raise UsageError("whole tasks: found demand that is not linear; wanted linear demand")
-    instance.without_rules("whole tasks")
-    instance.no_limit_on("whole tasks")
     if isinstance(due, Allocation) and due.instance.names != instance.names:
         raise UsageError("whole tasks: found an answer of other users or servers; wanted one of it")
+    if instance.rules is not None or instance.limit_on is not None:
+        instance = limited(instance.replace(start=None), "whole tasks").instance
     users = instance.users
     faults: list[Fault] = []
     gangs = [

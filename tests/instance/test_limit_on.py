@@ -58,7 +58,6 @@ def test_what_would_ignore_it_refuses_it():
     alloc = fo.solve(cluster(), fo.MaxMin())
     for ask in (
         lambda: fo.whole(cluster(), [1, 1]),
-        lambda: fo.fill(cluster(), "drf"),
         lambda: alloc.kkt(),
     ):
         with pytest.raises(UsageError, match="limit_on"):

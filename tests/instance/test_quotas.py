@@ -371,8 +371,7 @@ def in_fractions(d, a, c) -> Fraction:
 
 def refusing(inst: fo.Instance):
     """What takes an instance and knows neither quotas nor modes."""
-    from fairopt import dynamics, properties
-    from fairopt.filling.optimum import optimum
+    from fairopt import dynamics
     from fairopt.solving.reduce import reduce
 
     zero = np.zeros((len(inst.ways), 1))
@@ -386,15 +385,12 @@ def refusing(inst: fo.Instance):
         "bmf": lambda: fo.solve(inst, fo.BottleneckMaxFair()),
         "ps-dsf": lambda: fo.solve(inst, fo.PerServerDominantShare()),
         "tradeoff": lambda: fo.solve(inst, fo.Tradeoff(1, 1)),
-        "fill": lambda: fo.fill(inst, "drf"),
-        "optimum": lambda: optimum(inst),
         "reduce": lambda: reduce(inst, fo.MaxMin()),
         "fixed": lambda: fo.fixed_points(inst),
         "themselves": lambda: dynamics.by_themselves(inst),
         "prices": lambda: dynamics.by_prices(alloc, 0.1),
         "tasks": lambda: dynamics.simulate_tasks(inst, 0.5, ["pf"]),
         "curves": lambda: dynamics.service_curves(inst, [0.5], ["pf"]),
-        "pareto": lambda: properties.pareto_optimal(alloc),
     }
 
 
@@ -407,22 +403,11 @@ def test_what_does_not_know_quotas_or_modes_refuses_by_name(make, name):
         refusing(inst)[name]()
 
 
-def test_properties_that_know_groups_refuse_modes():
-    from fairopt import properties
+def test_whole_tasks_in_modes_are_refused_by_name():
+    from fairopt.filling.optimum import optimum
 
-    inst = cards()
-    alloc = fo.Allocation(
-        inst,
-        {"name": "max-min", "parameters": {"criterion": "tasks"}},
-        None,
-        way_tasks=np.zeros((4, 1)),
-    )
-    for call in (
-        lambda: properties.envy_free(alloc),
-        lambda: properties.sharing_incentive(alloc),
-        lambda: properties.strategy_proof(inst, fo.MaxMin()),
-    ):
-        with pytest.raises(fo.UsageError, match="found modes of a, b"):
+    for call in (lambda: fo.fill(cards(), "drf"), lambda: optimum(cards())):
+        with pytest.raises(fo.UsageError, match="found modes of a, b; wanted"):
             call()
 
 

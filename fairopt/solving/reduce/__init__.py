@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from fairopt.instance import Floats, Instance, Ints, sealed
+from fairopt.instance.alike import servers_alike, users_alike
 from fairopt.notions import Notion
-from fairopt.notions.notion import Merging
+from fairopt.notions.notion import HEAVIEST, WEIGHT, Merging
 from fairopt.solving.reduce.groups import BLOCK, Groups
-from fairopt.solving.reduce.merging import merge
+from fairopt.solving.reduce.merging import Merged, merge
 from fairopt.solving.reduce.unused import Rows, never_binding
 
 
@@ -125,6 +126,40 @@ def reduce(instance: Instance, notion: Notion, score: Floats | None = None) -> R
     return replace(small, steps=(_step(small, dropped),))
 
 
+def reduce_ruled(instance: Instance, notion: Notion, score: Floats) -> Reduction:
+    """The smaller problem where there are groups, modes or rules; resources are all kept.
+
+    Users are merged whom modes, groups and own rules treat alike, and to whom nothing is promised
+    by name: then what a group or rule counts of them is a sum. Tasks that go by a power of the
+    weights do not add up down a tree, and what is guaranteed is divided among single users.
+    """
+    rule, tree = notion.merging, instance.tree
+    bundles = bool(len(tree.guarantees) or tree.own_tasks.any())
+    if rule is None or rule.users == HEAVIEST or instance.start is not None:
+        return _unchanged(instance, notion, score)
+    users = users_alike(instance)
+    if bundles or tree.last.any() or not (rule.users == WEIGHT or tree.flat):
+        users = np.arange(len(users))
+    own = {row.member for row in _records(instance)}
+    alone = np.array([user in own for user in instance.users])
+    if instance.limit_on is not None:
+        alone |= np.isfinite(instance.limit_on).any(axis=1)
+    users = np.where(alone, len(users) + np.arange(len(users)), users)
+    servers = servers_alike(instance)
+    if bundles or instance.limit_on is not None:
+        servers = np.arange(len(servers))
+    small = _merged(instance, notion, score, rule, (users, servers))
+    if small.instance.shape == instance.shape:
+        return _unchanged(instance, notion, score)
+    return replace(small, steps=(_step(small, np.empty(0, dtype=np.int64)),))
+
+
+def _records(instance: Instance) -> tuple[Any, ...]:
+    """Ceilings and quotas, whoever has them."""
+    quotas = instance.quotas
+    return () if quotas is None else (*quotas.bounds, *quotas.quotas)
+
+
 def _step(small: Reduction, dropped: Ints) -> dict[str, Any]:
     """What was merged and dropped, as plain data."""
     before, after = small.original.shape, small.instance.shape
@@ -154,13 +189,24 @@ def _unchanged(instance: Instance, notion: Notion, score: Floats | None) -> Redu
     )
 
 
-def _merged(instance: Instance, notion: Notion, score: Floats | None, rule: Merging) -> Reduction:
+def _merged(
+    instance: Instance,
+    notion: Notion,
+    score: Floats | None,
+    rule: Merging,
+    alike: tuple[Ints, Ints] | None = None,
+) -> Reduction:
     """Equal users and servers as one."""
-    found = merge(instance, notion, rule, score)
+    found = merge(instance, notion, rule, score, alike)
     if not (found.users.merged or found.servers.merged):
         return _unchanged(instance, notion, score)
     n, i = found.users.first, found.servers.first
     where = np.ix_(n, i)
+    if not instance.plain:
+        small = instance.select(n, i).replace(
+            weight=found.weight, limit=found.limit, capacity=found.capacity, count=found.count
+        )
+        return _of(instance, small, found, score)
     demand = instance.demand[n] if instance.demand.ndim == 2 else instance.demand[where]
     small = Instance(
         demand,
@@ -173,11 +219,15 @@ def _merged(instance: Instance, notion: Notion, score: Floats | None, rule: Merg
         [instance.servers[k] for k in i],
         instance.resources,
     )
+    return _of(instance, small, found, score)
+
+
+def _of(instance: Instance, small: Instance, found: Merged, score: Floats | None) -> Reduction:
     return Reduction(
         instance,
         small,
         found.notion,
-        None if score is None else score[where],
+        None if score is None else score[np.ix_(found.users.first, found.servers.first)],
         found.users,
         found.servers,
         found.user_part,
@@ -245,4 +295,4 @@ def _in_full(
     }
 
 
-__all__ = ["Reduction", "reduce"]
+__all__ = ["Reduction", "reduce", "reduce_ruled"]

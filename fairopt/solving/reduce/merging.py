@@ -42,15 +42,24 @@ class Merged:
     count: Ints
 
 
-def merge(instance: Instance, notion: Notion, rule: Merging, score: Floats | None) -> Merged:
-    """Merge all users and servers that the rule allows."""
-    limit = _limits(instance)
-    users = _users(instance, rule, score, limit)
+def merge(
+    instance: Instance,
+    notion: Notion,
+    rule: Merging,
+    score: Floats | None,
+    alike: tuple[Ints, Ints] | None = None,
+) -> Merged:
+    """Merge all users and servers that the rule allows.
+
+    alike : (N,) and (I,) numbers that must be equal too, of users and of servers.
+    """
+    limit = _limits(instance) if instance.modes is None else instance.limit
+    users = _users(instance, rule, score, limit, [] if alike is None else [alike[0][:, None]])
     part, weight = np.ones(len(users.of)), instance.weight
     if users.merged:
         part, weight, notion = shares_of(instance, notion, rule, limit, users)
         limit = users.sums(limit)
-    servers, machines = _servers(instance, rule, score, users)
+    servers, machines = _servers(instance, rule, score, users, alike)
     capacity, count = _merged_capacity(instance, servers, machines)
     server_part = np.ones(len(machines))
     if servers.merged:
@@ -66,14 +75,20 @@ def _limits(instance: Instance) -> Floats:
     return np.where(limit > instance.alone.sum(axis=1) * (1 + 1e-9), np.inf, limit)
 
 
-def _users(instance: Instance, rule: Merging, score: Floats | None, limit: Floats) -> Groups:
+def _users(
+    instance: Instance, rule: Merging, score: Floats | None, limit: Floats, alike: list[Any]
+) -> Groups:
     demand = instance.demand.reshape(len(instance.users), -1)
-    keys = [demand, instance.eligible, *limit_keys(instance, rule, limit)]
+    keys = [demand, instance.eligible, *limit_keys(instance, rule, limit), *alike]
     return equal_lines(keys, [] if score is None else [score])
 
 
 def _servers(
-    instance: Instance, rule: Merging, score: Floats | None, users: Groups
+    instance: Instance,
+    rule: Merging,
+    score: Floats | None,
+    users: Groups,
+    alike: tuple[Ints, Ints] | None = None,
 ) -> tuple[Groups, Floats]:
     """Groups of servers, and the size (I,) of each in machines of the first of its group."""
     capacity, count = instance.capacity, instance.count.astype(np.float64)
@@ -85,6 +100,8 @@ def _servers(
     blocks: list[Any] = [_shapes(capacity).T, instance.eligible[some]]
     if instance.demand.ndim == 3:
         blocks.extend(np.moveaxis(instance.demand[some], 2, 0))
+    if alike is not None:
+        blocks.append(alike[1][None])
     groups = equal_lines(blocks, axis=1)
     if groups.merged and score is not None:
         groups = equal_lines(blocks, [score[some]], axis=1)
