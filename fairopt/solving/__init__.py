@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -167,6 +168,8 @@ def solve(
         way = _way(instance, notion, reduce)
         score = scores(instance, notion)
         alloc, told = again.answer(instance, notion, score, gap, start)
+        if start is not None and not told:
+            how = replace(how, start=start)
         if alloc is None:
             try:
                 alloc = way(instance, notion, score, how)

@@ -44,6 +44,8 @@ def answer(
     """The answer from the start, or None if it must be solved anew; and the step that tells it."""
     if start is None:
         return None, ()
+    if begins(instance, notion, start):
+        return None, ()
     step: dict[str, Any] = {"step": "start", "status": "used"}
     why = _unused(instance, notion, start)
     if why:
@@ -71,6 +73,14 @@ def answer(
     if not (proof.certified and max(proof.gap, proof.residual) <= min(gap, CLOSE)):
         return None, ({**step, "status": f"not close enough, {COLD}"},)
     return alloc, (step,)
+
+
+def begins(instance: Instance, notion: Notion, start: Allocation) -> bool:
+    """Whether the ladder beside rules begins with the start itself."""
+    ruled = not instance.plain and instance.linear and instance.start is None
+    alike = start.instance.linear and start.instance.start is None
+    known = notion.family == "alpha-fair" and not on_its_own(notion) and start.rounds is None
+    return ruled and alike and known and getattr(notion, "alpha", 0) != 0
 
 
 def _unused(instance: Instance, notion: Notion, start: Allocation) -> str:

@@ -6,17 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from fairopt.allocation import Allocation
 from fairopt.instance import Floats
 
 
 @dataclass(frozen=True)
 class How:
-    """Parameters of `solve` that ladders and engines need; see there."""
+    """Parameters of `solve` that ladders and engines need; see there. start : the last answer, where
+    a ladder begins with it."""
 
     solver: str = "auto"
     gap: float = 1e-6
     polish: bool = True
     progress: Callable[[int, int], None] | None = None
+    start: Allocation | None = None
 
 
 @dataclass(frozen=True, eq=False)
