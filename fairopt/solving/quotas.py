@@ -165,6 +165,7 @@ def _fair(
         ladder.closely({"step": settings.label, "status": status}, answered(x, price, nu))
 
     def begun(ladder: Ruled) -> None:
+        assert how.start is not None
         x, price = renamed.point(how.start, instance, low, log_w, alpha, asked.floor)
         step = {"step": "start", "status": "used"}
         nu = np.where(active & (asked.floor == 0), 0.0, _beyond(low, price, log_w, alpha, asked))

@@ -72,7 +72,9 @@ def point(
     cheapest = np.full(low.shape[0], np.inf)
     np.minimum.at(cheapest, low.owner, cost)
     known = (share > 0) & (cheapest > 0) & np.isfinite(cheapest)
-    scale = np.median((np.log(share) + (np.log(cheapest) - log_w) / alpha)[known])
+    if not known.any():
+        return x, price
+    scale = np.median(np.log(share[known]) + (np.log(cheapest[known]) - log_w[known]) / alpha)
     for n in came.tolist():
         mine = np.flatnonzero(low.owner == n)
         at = mine[np.argmin(cost[mine])]

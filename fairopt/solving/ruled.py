@@ -60,7 +60,6 @@ class Ruled(Best):
         self.keep(step, alloc)
         self.nearer(0.0)
 
-
     def begun(self, step: dict[str, Any], alloc: Allocation) -> None:
         """Keep the answer at the point to which one search leads from the last one, if it is as
         close as one without a start."""

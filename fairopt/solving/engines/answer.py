@@ -12,8 +12,10 @@ from fairopt.instance import Floats
 
 @dataclass(frozen=True)
 class How:
-    """Parameters of `solve` that ladders and engines need; see there. start : the last answer, where
-    a ladder begins with it."""
+    """Parameters of `solve` that ladders and engines need; see there.
+
+    start : the last answer, where a ladder begins with it.
+    """
 
     solver: str = "auto"
     gap: float = 1e-6
