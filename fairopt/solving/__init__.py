@@ -64,8 +64,8 @@ def solve(
         server more or less), of the same notion. Under alpha-fairness, alpha > 0, and max-min of
         one level it saves most of the time; users and servers are told by their names. If it leads
         nowhere, or under another notion, the instance is solved as without it, and `steps` says so.
-        An answer from a start has the same certificate, and every share is that of an answer without one to 1e-7,
-        not to the last digit (docs/maths/again.md).
+        An answer from a start has the same certificate, and every share is that of an answer
+        without one to 1e-7, not to the last digit (docs/maths/again.md).
     tolerance : the largest proved distance of a share from every optimum's that is accepted, and
         the largest gap; > 0. Above 1e-6, the bound of "certified", only of alpha-fair notions and
         max-min, and the certificate says so.

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from fairopt.allocation import Allocation
 from fairopt.instance import Floats
 
 
@@ -14,14 +13,14 @@ from fairopt.instance import Floats
 class How:
     """Parameters of `solve` that ladders and engines need; see there.
 
-    start : the last answer, where a ladder begins with it.
+    start : the last answer (an Allocation), where a ladder begins with it; None elsewhere.
     """
 
     solver: str = "auto"
     gap: float = 1e-6
     polish: bool = True
     progress: Callable[[int, int], None] | None = None
-    start: Allocation | None = None
+    start: Any = None
 
 
 @dataclass(frozen=True, eq=False)
