@@ -22,7 +22,7 @@ from fairopt.certificates.guessed import NO_PRICES, with_prices
 from fairopt.certificates.linear import linear
 from fairopt.certificates.question import NOBODY, Question, asked
 from fairopt.certificates.search import Found, place_of, scale
-from fairopt.certificates.told import as_it_is, logs, of, searched, told
+from fairopt.certificates.told import Told, as_it_is, logs, of, searched, told
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, Ints, remembered
 
@@ -184,21 +184,31 @@ def measure(alloc: Allocation, once: bool = False) -> tuple[float, float]:
     with np.errstate(all="ignore"):
         question = asked(alloc)
         if once and question.alpha and question.pulls is None and "_proved" not in vars(alloc):
-            answer = given(alloc, question)
-            first = searched(question, answer)
+            first = _once(alloc, question)
             if not first.known:
                 return gap_by_prices(alloc), float(first.off.max())
-            remembered(
-                alloc,
-                "_proved",
-                lambda: Proof(question, answer, first.found, first.off, first.surely),
-            )
         # beside pulls a trifle in a variance is much in what looks best for a user
         seen = 0.0 if asked(alloc).pulls is not None else sight(alloc)
         if seen <= FAR:
             found = proof(alloc)
             return found.gap, float(found.off.max())
         return gap_by_prices(alloc), seen
+
+
+def searched_once(alloc: Allocation) -> bool:
+    """Whether one search finds an optimum from an alpha-fair answer; it is kept with it then."""
+    with np.errstate(all="ignore"):
+        return _once(alloc, asked(alloc)).known
+
+
+def _once(alloc: Allocation, question: Question) -> Told:
+    """What one search tells, kept with the answer if nothing is gained by another."""
+    answer = given(alloc, question)
+    first = searched(question, answer)
+    if first.known:
+        found = Proof(question, answer, first.found, first.off, first.surely)
+        remembered(alloc, "_proved", lambda: found)
+    return first
 
 
 def sight(alloc: Allocation) -> float:
@@ -291,6 +301,7 @@ __all__ = [
     "measure",
     "nearer",
     "proof",
+    "searched_once",
     "sight",
     "sights",
 ]

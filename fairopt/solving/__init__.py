@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -61,11 +62,11 @@ def solve(
     reduce : whether to merge identical users and servers before solving, exactly, and to split the
         answer afterwards.
     start : the answer before a change of the instance (a weight, a demand, a capacity, a user or a
-        server more or less), of the same notion. Under alpha-fairness, alpha > 0, it saves most
-        of the time; users and servers are told by their names. If it leads nowhere, or under
-        another notion, the instance is solved as without it, and `steps` says so. An answer from a
-        start has the same certificate, and every share is that of an answer without one to 1e-7,
-        not to the last digit (docs/maths/again.md).
+        server more or less), of the same notion. Under alpha-fairness, alpha > 0, and max-min of
+        one level it saves most of the time; users and servers are told by their names. If it leads
+        nowhere, or under another notion, the instance is solved as without it, and `steps` says so.
+        An answer from a start has the same certificate, and every share is that of an answer
+        without one to 1e-7, not to the last digit (docs/maths/again.md).
     tolerance : the largest proved distance of a share from every optimum's that is accepted, and
         the largest gap; > 0. Above 1e-6, the bound of "certified", only of alpha-fair notions and
         max-min, and the certificate says so.
@@ -168,6 +169,8 @@ def solve(
         way = _way(instance, notion, reduce)
         score = scores(instance, notion)
         alloc, told = again.answer(instance, notion, score, gap, start)
+        if start is not None and not told:
+            how = replace(how, start=start)
         if alloc is None:
             try:
                 alloc = way(instance, notion, score, how)

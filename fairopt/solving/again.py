@@ -10,6 +10,7 @@ from fairopt.errors import BadInput, Fault
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion, on_its_own
+from fairopt.solving import levels_again
 from fairopt.solving.engines.again import matching
 from fairopt.solving.engines.point import Question
 from fairopt.solving.prices import normalised
@@ -44,10 +45,17 @@ def answer(
     """The answer from the start, or None if it must be solved anew; and the step that tells it."""
     if start is None:
         return None, ()
+    if begins(instance, notion, start):
+        return None, ()
     step: dict[str, Any] = {"step": "start", "status": "used"}
     why = _unused(instance, notion, start)
     if why:
         return None, ({**step, "status": f"not used, {COLD}: {why}"},)
+    if notion.family == "max-min":
+        alloc = levels_again.again(instance, notion, score, start)
+        if alloc is None:
+            return None, ({**step, "status": f"not used, {COLD}"},)
+        return _close(alloc, step, gap)
     from fairopt.solving.engines.again import method
 
     alpha, inside = float(getattr(notion, "alpha", 0)), bool(getattr(notion, "weight_inside", 0))
@@ -64,6 +72,13 @@ def answer(
         return None, ({**step, "status": f"too far away, {COLD}"},)
     p, mu = normalised(instance, *found.point.prices(instance))
     alloc = Allocation(instance, notion, found.point.tasks(instance), p, mu, score=score)
+    return _close(alloc, step, gap)
+
+
+def _close(
+    alloc: Allocation, step: dict[str, Any], gap: float
+) -> tuple[Allocation | None, tuple[dict[str, Any], ...]]:
+    """The answer with its certificate, if it is as close as one without a start."""
     alloc = alloc.with_(certificate=certify(alloc))
     proof = alloc.certificate
     assert proof is not None
@@ -73,13 +88,22 @@ def answer(
     return alloc, (step,)
 
 
+def begins(instance: Instance, notion: Notion, start: Allocation) -> bool:
+    """Whether the ladder beside rules begins with the start itself."""
+    ruled = not instance.plain and instance.linear and instance.start is None
+    alike = start.instance.linear and start.instance.start is None
+    known = notion.family == "alpha-fair" and not on_its_own(notion) and start.rounds is None
+    return ruled and alike and known and getattr(notion, "alpha", 0) != 0
+
+
 def _unused(instance: Instance, notion: Notion, start: Allocation) -> str:
     """Why a start is of no use to this notion or instance; empty if it is."""
-    if notion.family != "alpha-fair" or on_its_own(notion):
-        return "only alpha-fair notions begin from a start"
+    if notion.family not in ("alpha-fair", "max-min") or on_its_own(notion):
+        return "only alpha-fair notions and max-min begin from a start"
     if not (instance.plain and instance.linear and start.instance.plain and start.instance.linear):
         return "quotas, modes or demand that is not linear"
-    if start.prices is None or not start.prices.any():
+    given = start.level_prices if notion.family == "max-min" else start.prices
+    if given is None or not given.any():
         return "it has no prices"
     return ""
 

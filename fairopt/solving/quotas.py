@@ -18,7 +18,7 @@ from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.formulas.lowered import Lowered, lower
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions import MaxMin, Notion
-from fairopt.solving import by_class, infeasible
+from fairopt.solving import by_class, infeasible, renamed
 from fairopt.solving.best import Rung
 from fairopt.solving.engines import path
 from fairopt.solving.engines.answer import How
@@ -174,7 +174,16 @@ def _fair(
             x = kept(x, low)
         ladder.closely({"step": settings.label, "status": status}, answered(x, price, nu))
 
+    def begun(ladder: Ruled) -> None:
+        assert how.start is not None
+        x, price = renamed.point(how.start, instance, low, log_w, alpha, asked.floor)
+        step = {"step": "start", "status": "used"}
+        nu = np.where(active & (asked.floor == 0), 0.0, _beyond(low, price, log_w, alpha, asked))
+        ladder.begun(step, answered(x, price, nu))
+
     rungs: list[Rung[Ruled]] = []
+    if how.start is not None and how.solver == "auto" and alpha > 0:
+        rungs.append(Rung("start", Ruled.short, begun))
     if how.solver in ("auto", "interior") and alpha > 0:
         rungs.append(Rung(INTERIOR, Ruled.short, interior))
     if how.solver != "interior":

@@ -9,6 +9,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import judged
+from fairopt.certificates.proof import nearer, searched_once
 from fairopt.errors import UsageError
 from fairopt.formulas import welfare
 from fairopt.formulas.lowered import Lowered
@@ -17,6 +18,8 @@ from fairopt.notions import Notion
 from fairopt.solving.best import Best, Verdict
 from fairopt.solving.engines.programs import conic
 
+NEAR = 1e-9
+"""largest error of an answer from a start; any other is solved anew"""
 TRIFLE = 1e-13
 """part of all tasks that is rounding"""
 INTERIOR = "interior, all rules"
@@ -60,6 +63,25 @@ class Ruled(Best):
         self.steps.append(step)
         self.keep(step, alloc)
         self.nearer(0.0)
+
+    def begun(self, step: dict[str, Any], alloc: Allocation) -> None:
+        """Keep the answer at the point to which one search leads from the last one, if it is as
+        close as one without a start."""
+        self.steps.append(step)
+        step["status"] = "too far away, solved anew"
+        known = self.from_near is not None and searched_once(alloc)
+        found = nearer(alloc) if known else None
+        if found is None:
+            return
+        assert self.from_near is not None
+        near = self.from_near(alloc, found)
+        if not searched_once(near):
+            return
+        self.keep(step, near)
+        step["status"] = "used"
+        if self.short() or self.error > NEAR:
+            self.best, self.error, self.rank = None, np.inf, (True, np.inf, np.inf)
+            step["status"] = "not close enough, solved anew"
 
 
 def due(log_w: Floats, alpha: float) -> Floats:

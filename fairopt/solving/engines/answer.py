@@ -11,12 +11,16 @@ from fairopt.instance import Floats
 
 @dataclass(frozen=True)
 class How:
-    """Parameters of `solve` that ladders and engines need; see there."""
+    """Parameters of `solve` that ladders and engines need; see there.
+
+    start : the last answer (an Allocation), where a ladder begins with it; None elsewhere.
+    """
 
     solver: str = "auto"
     gap: float = 1e-6
     polish: bool = True
     progress: Callable[[int, int], None] | None = None
+    start: Any = None
 
 
 @dataclass(frozen=True, eq=False)
