@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.given import listed_prices
+from fairopt.allocation.by_rows import listed_prices
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats, Instance, Ints
 

@@ -10,9 +10,9 @@ import pytest
 
 from tests.composes import FEATURES, INSTANCES, told
 
-PAGE = Path(__file__).parent.parent / "docs" / "reference" / "what-goes-with-what.md"
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "what-goes-with-what.md"
 MARKS = (
-    "<!-- made by `python tests/test_composes.py` -->",
+    "<!-- made by `python -m tests.instance.test_composes` -->",
     "<!-- end of what is made -->",
 )
 REASONS = {
