@@ -128,8 +128,14 @@ HEAD = (
 )
 
 
-def loop(notion: fo.MaxMin | fo.ProportionalFair, inst: fo.Instance, told: str, steps: int) -> Row:
-    """One loop of so many changes."""
+def loop(
+    notion: fo.MaxMin | fo.ProportionalFair,
+    inst: fo.Instance,
+    told: str,
+    steps: int,
+    most: float = np.inf,
+) -> Row:
+    """One loop of so many changes, or of fewer if their answers take `most` seconds."""
     rng = np.random.default_rng(1)
     row = Row(notion.name, told)
     planner = fo.Planner(inst, notion)
@@ -138,6 +144,8 @@ def loop(notion: fo.MaxMin | fo.ProportionalFair, inst: fo.Instance, told: str, 
     row.first = time.process_time() - begin
     size = 0.0
     for step in range(steps):
+        if sum(row.seconds) > most:
+            break
         change(planner, rng, step)
         begin = time.process_time()
         answer = planner.answer()
@@ -163,21 +171,23 @@ def line(cells: list[str]) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
-def page(found: list[Row], users: int, servers: int, steps: int) -> str:
+def page(found: list[Row], users: int, servers: int, steps: int, seconds: float) -> str:
     """The page of results."""
     table = [line(list(HEAD)), line(["---"] * len(HEAD)), *(line(row.cells()) for row in found)]
     late = sum(seconds > WANTED for row in found for seconds in row.seconds)
     every = sum(len(row.seconds) for row in found)
     unused = sum(not used for row in found for used in row.used)
+    command = f"benchmarks.loop --steps {steps} --seconds {seconds:g} --write docs/results/loop.md"
     return f"""# A scheduler's loop
 
 `fo.Planner` on {users} users and {servers} servers with {RESOURCES} resources: of {KINDS} kinds,
-where a user may run on 7 of 10 kinds, or all different. {steps} steps in each row; at each a weight
-or a demand changes, or a user or a node comes or goes, and the planner is asked for the answer.
+where a user may run on 7 of 10 kinds, or all different. {steps} steps in each row, or as many as
+begin within {seconds:g} seconds of answers; at each a weight or a demand changes, or a user or a
+node comes or goes, and the planner is asked for the answer.
 Seconds of the processor with one BLAS thread, as others used the machine too; proof included.
 
 ```sh
-OPENBLAS_NUM_THREADS=1 python -m benchmarks.loop --steps {steps} --write docs/results/loop.md
+OPENBLAS_NUM_THREADS=1 python -m {command}
 ```
 
 {chr(10).join(table)}
@@ -197,6 +207,7 @@ How to ask: [few moves](../how-to/few-moves.md).
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--steps", type=int, default=40)
+    parser.add_argument("--seconds", type=float, default=90.0, help="of answers in each loop")
     parser.add_argument("--users", type=int, default=500)
     parser.add_argument("--servers", type=int, default=200)
     parser.add_argument("--notion", choices=[notion.name for notion in NOTIONS])
@@ -210,10 +221,10 @@ def main() -> None:
             if settings.notion not in (None, notion.name):
                 continue
             told = f"of {KINDS} kinds" if alike else "all different"
-            found.append(loop(notion, inst, told, settings.steps))
+            found.append(loop(notion, inst, told, settings.steps, settings.seconds))
             print(line(found[-1].cells()), flush=True)
     if settings.write:
-        text = page(found, settings.users, settings.servers, settings.steps)
+        text = page(found, settings.users, settings.servers, settings.steps, settings.seconds)
         settings.write.write_text(text, encoding="utf-8")
 
 

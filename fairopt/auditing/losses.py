@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from fairopt.auditing.between import differences
 from fairopt.auditing.changes import changed
-from fairopt.errors import BadInput
+from fairopt.errors import BadInput, UsageError
 from fairopt.instance import Instance
 from fairopt.notions import Notion
 
@@ -25,7 +26,7 @@ class Loss:
     user : who loses the largest part of its tasks; empty if nobody loses.
     before, after : its tasks.
     losers : how many users lose.
-    none : why there is no answer without the machine, such as a user that could run nowhere.
+    none : who could run nowhere then, or else why there is no answer without the machine.
     """
 
     server: str
@@ -38,7 +39,7 @@ class Loss:
 
     @property
     def part(self) -> float:
-        """The part of its tasks that the user loses; all of them where there is no answer."""
+        """The part of its tasks that the user loses; all of them where it can run nowhere."""
         if self.none:
             return 1.0
         return (self.before - self.after) / self.before if self.before else 0.0
@@ -84,26 +85,38 @@ def _one(
     from fairopt.solving import solve
 
     less = ([f"count.{name}={count - 1}"], []) if count > 1 and not whole else ([], [name])
+    gone: list[str] = []
+    none = ""
+    other: Instance | None = None
     try:
         other = changed(instance, less[0], [], less[1])
     except BadInput as error:
-        return Loss(name, count, none=_nobody(error))
-    after = solve(other, notion)
-    hurt = differences(before, after).losers
+        gone = _nowhere(error)
+        with suppress(BadInput, UsageError):  # the others, without those
+            other = changed(instance, less[0], [], [*less[1], *gone]) if gone else None
+        none = _words(gone) if gone else str(error).splitlines()[-1].strip()
+    had = dict(zip(instance.users, before.totals.tolist(), strict=True))
+    if other is None:
+        who = gone[0] if gone else ""
+        return Loss(name, count, who, had.get(who, 0.0), 0.0, len(gone), none)
+    hurt = [own for own in differences(before, solve(other, notion)).losers if own.user not in gone]
+    if gone:
+        return Loss(name, count, gone[0], had[gone[0]], 0.0, len(gone) + len(hurt), none)
     if not hurt:
         return Loss(name, count)
     worst = hurt[0]  # the largest part first
     return Loss(name, count, worst.user, worst.before or 0.0, worst.after or 0.0, len(hurt))
 
 
-def _nobody(error: BadInput) -> str:
-    """Who can run nowhere then, or else what is wrong with the cluster that is left."""
-    names = [
+def _nowhere(error: BadInput) -> list[str]:
+    """Users that can run nowhere."""
+    return [
         fault.place.removeprefix("users.")
         for fault in error.faults
         if fault.place.startswith("users.") and "no server" in fault.found
     ]
-    if not names:
-        return str(error).splitlines()[-1].strip()
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return f"{names[0]}{more}: no server left"
+
+
+def _words(gone: list[str]) -> str:
+    more = f" and {len(gone) - 1} more" if len(gone) > 1 else ""
+    return f"{gone[0]}{more}: no server left"

@@ -42,7 +42,8 @@ class Served:
         self.notion = notion_options.chosen(self.asked.model, None, None, {})
         self.answer = asked.answer_of(plan, source)
         self._solving = threading.Lock()
-        self.page = page.page([{"title": source, **plan_data.data_of(self.text, source)}], source)
+        shown = {"title": source, "live": True, **plan_data.data_of(self.text, source)}
+        self.page = page.page([shown], source)
 
     def what_if(self, question: Mapping[str, Any]) -> dict[str, Any]:
         """Who loses and who gains by changes, typed as the options of `fairopt what-if`.

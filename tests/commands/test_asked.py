@@ -270,8 +270,10 @@ def test_losses_of_whole_rows_by_hand():
         servers=["x", "y"],
     )
     found = {own.server: own for own in losses(inst, fo.MaxMin(), whole=True)}
-    # with both 8 tasks, 4 each; without y 6, 3 each; without x nobody runs a
-    assert found["x"].none and found["x"].part == 1
+    # with both 8 tasks, 4 each; without y 6, 3 each; without x nobody runs a, and b has 2
+    assert found["x"].none == "a: no server left" and found["x"].part == 1
+    assert (found["x"].user, found["x"].before, found["x"].after) == ("a", pytest.approx(4), 0.0)
+    assert found["x"].losers == 2
     assert (found["y"].before, found["y"].after) == pytest.approx((4, 3), rel=1e-6)
     assert found["y"].losers == 2
 

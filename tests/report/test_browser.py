@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -278,3 +279,47 @@ def test_a_print_has_no_buttons(chromium, files):
     pdf = shown.page.pdf()
     assert pdf.startswith(b"%PDF")
     shown.quiet()
+
+
+def test_a_served_plan_is_asked_in_the_browser(chromium, files):
+    """A change is typed, and the table shows what `what-if` says; a wrong one is told."""
+    pytest.importorskip("starlette")
+    pytest.importorskip("uvicorn")
+    from fairopt.commands import serve_app
+    from tests.commands.test_serve import ask, listening
+
+    plan = json.loads((files / "plan.json").read_text())
+    served = serve_app.Served(plan, "a cluster")
+    said: list[str] = []
+    with listening(served) as port:
+        page = chromium.new_page()
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(f"http://127.0.0.1:{port}/")
+        page.wait_for_selector("html[data-ready=yes]")
+        page.locator("section:has(h2:text('What if')) select").select_option("drop")
+        page.get_by_label("Change", exact=True).fill("node/gpu-1")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("text=Both answers are certified.")
+        told = json.loads(ask(port, "POST", "/api/what-if", '{"drop": ["node/gpu-1"]}')[1])
+        wanted = {u["user"]: u["after"] for u in told["users"] if abs(u["relative"]) > 1e-6}
+        rows = page.locator("table:has(caption:has-text('Who gets less')) tbody tr")
+        found = {
+            row.locator("th").inner_text(): float(row.locator("td").nth(1).inner_text())
+            for row in rows.all()
+        }
+        assert found == pytest.approx(wanted, rel=1e-5) and len(found) == 2
+        assert "asks the server that it came from" in page.inner_text("footer")
+        if picture := os.environ.get("FAIROPT_PICTURES"):
+            page.set_viewport_size({"width": 1100, "height": 900})
+            page.screenshot(path=f"{picture}/serve.png")
+        page.locator("section:has(h2:text('What if')) select").select_option("set")
+        page.get_by_label("Change", exact=True).fill("weight.nobody=2")
+        page.get_by_role("button", name="Ask", exact=True).click()
+        page.wait_for_selector("text=nobody")
+        page.wait_for_function(
+            "document.querySelector('[role=status]').textContent.includes('wanted')"
+        )
+        page.get_by_label("Without weight.nobody=2").click()
+        page.wait_for_selector("text=Both answers are certified.")
+        page.close()
+    assert said == []

@@ -23,6 +23,7 @@ SCRIPTS = (
     "sweep",
     "comparison",
     "replay",
+    "ask",
     "plan",
     "start",
 )
@@ -34,7 +35,7 @@ PAGE = """\
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; \
-script-src 'sha256-{script_hash}'; style-src 'sha256-{style_hash}'; \
+script-src 'sha256-{script_hash}'; style-src 'sha256-{style_hash}'; {live}\
 base-uri 'none'; form-action 'none'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
@@ -56,16 +57,19 @@ def page(results: list[dict[str, Any]], title: str) -> str:
     Parameters
     ----------
     results : plain data, one a result, each with "kind" "answer", "sweep", "comparison",
-        "replay" or "plan".
+        "replay" or "plan"; a plan that can be asked where it is served has "live".
     title : of the window.
 
     Returns
     -------
     str : HTML. Its policy allows the one script and the one style by their hashes and nothing else,
-        so a browser loads nothing and runs nothing that a name in the data could contain.
+        so a browser loads nothing and runs nothing that a name in the data could contain. Only a
+        plan that is served may ask its own server.
     """
     script, style = code(), _static("report.css")
+    live = any(each.get("live") for each in results)
     return PAGE.format(
+        live="connect-src 'self'; " if live else "",
         title=html.escape(title),
         style=style,
         script=script,

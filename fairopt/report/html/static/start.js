@@ -19,7 +19,8 @@ function start() {
   }
 
   main.replaceChildren(results.length > 1 ? el("nav", { "aria-label": "Results" }, buttons) : "", heading, place,
-    el("footer", {}, "Made by fairopt. This page asks nothing of a network."));
+    el("footer", {}, "Made by fairopt. " + (results.some((result) => result.live)
+      ? "This page asks the server that it came from, and nothing else." : "This page asks nothing of a network.")));
   show(0, false);
   document.documentElement.dataset.ready = "yes";
 }

@@ -108,6 +108,8 @@ def _grown(program: Program, first: Bools, dear: float) -> tuple[Floats, Floats,
         program.low,
         program.high,
     )
+    if first.all():
+        model.setOptionValue("dual_simplex_cost_perturbation_multiplier", 1.0)
     inside = first.copy()
     for _ in range(ROUNDS):
         _run(model, rows)

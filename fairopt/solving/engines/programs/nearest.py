@@ -111,6 +111,8 @@ def nearest(face: Face, held: Floats) -> Nearest:
         begun = had > 0
         if len(kept) > FEW * len(high):
             begun = _largest(now, system.owner[some]) | _largest(now, system.server[some])
+            # where full rows must give, prices of a few columns lead astray: all at once
+            begun |= bool((high < used).any())
             stopped = begun[kept]
     first = np.concatenate([begun, stopped, np.ones(len(others), bool)])
     value, price = solved(program, first)
