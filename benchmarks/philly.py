@@ -8,8 +8,8 @@ are made up here and said so on the page. Run as
     OPENBLAS_NUM_THREADS=1 python benchmarks/philly.py PATH/philly.csv
 
 it writes docs/results/philly.md and philly.svg; with a second argument, only jobs that came in so
-many hours, and nothing is written. What is done is kept beside the trace, a file a policy
-(`resume`).
+many hours, and nothing is written; `--picture` draws the picture alone. What is done is kept beside
+the trace, a file a policy (`resume`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from __future__ import annotations
 import csv
 import sys
 import time
-from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
@@ -30,8 +29,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "results" / "philly.md"
 CARDS = 400.0
 """made up: about the median of what ran at once, so that half of the time there is too little"""
 HOURS = 1.0
-EVERY = 24
-"""slices from one point of the picture to the next"""
+DAYS = 60
+"""of the picture, which has a point a day"""
 POLICIES = (
     "slice",
     "kai:half=7d,k=1",
@@ -62,7 +61,7 @@ def main(path: str, hours: float | None = None) -> None:
     inst = fo.Instance(
         np.ones((len(teams), 1)), [[CARDS]], users=teams, servers=["philly"], resources=["gpu"]
     )
-    waited, every = [], dict[str, fo.Replay]()
+    owed, waited, worst = [], [], None
     for policy in POLICIES:
         kept = Path(f"{path}.{policy.partition(':')[0]}.jsonl")
         fresh, begun = not kept.exists(), time.process_time()
@@ -78,8 +77,13 @@ def main(path: str, hours: float | None = None) -> None:
             resume=kept,
         )
         seconds = time.process_time() - begun
-        marks, ran = found.finish, found.ran
+        held, due = (x.sum(axis=0) for x in (found.held, found.hindsight))
+        debt, marks, ran = found.debt, found.finish, found.ran
         assert marks is not None and ran is not None
+        owed.append(
+            f"| `{policy}` | {found.ratios['held']:.4f} | {float((held / due).min()):.4f} | "
+            f"{debt[-1].max():,.0f} | {debt.max():,.0f} | {held.sum() * HOURS:,.0f} |"
+        )
         of = sorted(one["p50"] for one in found.finish_of.values())
         short = sum(median > 1.05 for median in of)
         wait = ran.end - jobs.arrival - jobs.alone
@@ -89,50 +93,38 @@ def main(path: str, hours: float | None = None) -> None:
             f"{of[-1]:.3g} | {wait.mean():.1f} | {len(ran.held):,} | "
             f"{f'{seconds:.0f}' if fresh else '-'} |"
         )
-        every[policy] = found
-        print(waited[-1], flush=True)
-    owed = list(owes(every))
-    print(*owed, sep="\n")
+        worst = found
+        print(owed[-1], waited[-1], sep="\n", flush=True)
+    assert worst is not None
     if hours is None:
-        picture(every, PAGE.with_suffix(".svg"))
-        lines = page(every["slice"], jobs, len(teams), owed, waited)
-        PAGE.write_text("\n".join(lines), encoding="utf-8")
+        PAGE.write_text("\n".join(page(worst, jobs, len(teams), owed, waited)), encoding="utf-8")
+        picture(path)
 
 
-def owes(every: Mapping[str, fo.Replay]) -> Iterator[str]:
-    """Rows of what each policy, run by itself, reaches and owes."""
-    whole = every["slice"].whole
-    fair = fo.solve(whole.instance, fo.ProportionalFair())
-    there = [every["slice"].instance.users.index(user) for user in whole.base.users]
-    for policy, found in every.items():
-        held, due = (x.sum(axis=0) for x in (found.held, found.hindsight))
-        reached = whole.ratio(found.plans["held"][:, there], fair)
-        yield (
-            f"| `{policy}` | {found.ratios['held']:.4f} | {reached:.4f} | "
-            f"{float((held / due).min()):.4f} | {found.debt[-1].max():,.0f} | "
-            f"{found.debt.max():,.0f} | {held.sum() * HOURS:,.0f} |"
-        )
-
-
-def picture(every: Mapping[str, fo.Replay], path: Path) -> None:
-    """What each policy that remembers something owes over time, a point a day."""
+def picture(path: str) -> None:
+    """Draw what each policy that remembers something owes over the first days, run by itself."""
+    from fairopt.overtime.gridded import at_once
     from fairopt.report import plot_debt
 
-    shown = {
-        policy: {
-            "hours": EVERY * HOURS,
-            "starts": found.starts[::EVERY].tolist(),
+    teams, jobs = trace(path)
+    inst = fo.Instance(
+        np.ones((len(teams), 1)), [[CARDS]], users=teams, servers=["philly"], resources=["gpu"]
+    )
+    wants = at_once(jobs, HOURS, len(teams))[0][: DAYS * 24]
+    shown = {}
+    for policy in POLICIES[1:]:
+        kept = f"{path}.{policy.partition(':')[0]}.first.jsonl"
+        found = fo.replay(inst, None, wants, HOURS, policy, fo.MaxMin(), resume=kept)
+        print(policy, f"{found.debt[-1].max():,.0f}", flush=True)
+        shown[policy] = {
+            "hours": 24 * HOURS,
+            "starts": found.starts[::24].tolist(),
             "users": [
-                {"name": user, "debt": found.debt[EVERY - 1 :: EVERY, n].tolist()}
-                for n, user in enumerate(found.instance.users)
+                {"name": user, "debt": found.debt[23::24, n].tolist()}
+                for n, user in enumerate(inst.users)
             ],
         }
-        for policy, found in every.items()
-        if policy != "slice"
-    }
-    for data in shown.values():  # the last day may not be whole
-        data["starts"] = data["starts"][: len(data["users"][0]["debt"])]
-    plot_debt.plot(shown, path)
+    plot_debt.plot(shown, PAGE.with_suffix(".svg"))
 
 
 def page(worst: fo.Replay, jobs: Jobs, teams: int, owed: list[str], waited: list[str]) -> list[str]:
@@ -159,9 +151,9 @@ def page(worst: fo.Replay, jobs: Jobs, teams: int, owed: list[str], waited: list
         "of card-hours over the whole",
         f"trace: {told.verdict}, residual {told.residual:.1g}.",
         "",
-        "| policy, run by itself | ratio to hindsight | to proportional hindsight | worst user, of "
-        "its due | most owed at the end (card-h) | at the worst | card-hours used |",
-        "|---|---|---|---|---|---|---|",
+        "| policy, run by itself | ratio to hindsight | worst user, of its due | most owed at the "
+        "end (card-h) | at the worst | card-hours used |",
+        "|---|---|---|---|---|---|",
         *owed,
         "",
         "The ratio is the least level reached over the lowest level of hindsight, which the "
@@ -171,18 +163,18 @@ def page(worst: fo.Replay, jobs: Jobs, teams: int, owed: list[str], waited: list
         "unique, so what is owed "
         "along the way depends on the one that was found; at the end it does not.",
         "",
-        "What is owed, a point a day, under the five policies that remember something; above 0 is "
-        "owed:",
-        "",
-        "![What is owed over time under five policies](philly.svg)",
-        "",
         "The lowest level is that of a cluster that wanted 3 card-hours and always had them, so "
         "this ratio is 1 for all: it says",
-        "little where wants differ by five decades. That to proportional hindsight, proved too, "
-        "is 1 over what all shares could rise by alike;",
-        "the worst user says more. `kai` with k = 1 leaves out of a slice who has",
+        "little where wants differ by five decades, and the "
+        "worst user says more. `kai` with k = 1 leaves out of a slice who has",
         "used more than "
         "twice its weight, even if cards stay idle then: it used fewer card-hours than the others.",
+        "",
+        f"Of the first {DAYS} days by themselves, under the five policies that remember something, "
+        "a point a day; above 0 is owed,",
+        "below 0 is held of what others were due:",
+        "",
+        "![What is owed over time under five policies](philly.svg)",
         "",
         "## Finish-time fairness",
         "",
@@ -209,4 +201,7 @@ def page(worst: fo.Replay, jobs: Jobs, teams: int, owed: list[str], waited: list
 
 
 if __name__ == "__main__":
+    if "--picture" in sys.argv:
+        picture(sys.argv[1])
+        sys.exit()
     main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else None)
