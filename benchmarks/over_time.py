@@ -86,7 +86,10 @@ def main(only_first: bool) -> None:
         "",
         "Several servers in a slice make wants ceilings over sets of servers. With `carry` they "
         "are ceilings over all slices so far:",
-        "rows of one user alone, which the path eliminates user by user.",
+        "rows of one user alone, which the path eliminates user by user. 100 users x 168 slices on "
+        "three servers, proportional, end",
+        "unproved at 7e-6 (one draw): the judge takes no step where more than 3,000 rows are "
+        "shared.",
         "",
         "A replay solves such a horizon once, and two small instances a slice "
         "([a public trace](philly.md)).",
