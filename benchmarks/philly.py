@@ -7,8 +7,9 @@ are made up here and said so on the page. Run as
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/philly.py PATH/philly.csv
 
-it writes docs/results/philly.md; with a second argument, only jobs that came in so many hours, and
-nothing is written. What is done is kept beside the trace, a file a policy (`resume`).
+it writes docs/results/philly.md and philly.svg; with a second argument, only jobs that came in so
+many hours, and nothing is written; `--picture` draws the picture alone. What is done is kept beside
+the trace, a file a policy (`resume`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "results" / "philly.md"
 CARDS = 400.0
 """made up: about the median of what ran at once, so that half of the time there is too little"""
 HOURS = 1.0
+DAYS = 60
+"""of the picture, which has a point a day"""
 POLICIES = (
     "slice",
     "kai:half=7d,k=1",
@@ -95,6 +98,33 @@ def main(path: str, hours: float | None = None) -> None:
     assert worst is not None
     if hours is None:
         PAGE.write_text("\n".join(page(worst, jobs, len(teams), owed, waited)), encoding="utf-8")
+        picture(path)
+
+
+def picture(path: str) -> None:
+    """Draw what each policy that remembers something owes over the first days, run by itself."""
+    from fairopt.overtime.gridded import at_once
+    from fairopt.report import plot_debt
+
+    teams, jobs = trace(path)
+    inst = fo.Instance(
+        np.ones((len(teams), 1)), [[CARDS]], users=teams, servers=["philly"], resources=["gpu"]
+    )
+    wants = at_once(jobs, HOURS, len(teams))[0][: DAYS * 24]
+    shown = {}
+    for policy in POLICIES[1:]:
+        kept = f"{path}.{policy.partition(':')[0]}.first.jsonl"
+        found = fo.replay(inst, None, wants, HOURS, policy, fo.MaxMin(), resume=kept)
+        print(policy, f"{found.debt[-1].max():,.0f}", flush=True)
+        shown[policy] = {
+            "hours": 24 * HOURS,
+            "starts": found.starts[::24].tolist(),
+            "users": [
+                {"name": user, "debt": found.debt[23::24, n].tolist()}
+                for n, user in enumerate(inst.users)
+            ],
+        }
+    plot_debt.plot(shown, PAGE.with_suffix(".svg"))
 
 
 def page(worst: fo.Replay, jobs: Jobs, teams: int, owed: list[str], waited: list[str]) -> list[str]:
@@ -140,6 +170,12 @@ def page(worst: fo.Replay, jobs: Jobs, teams: int, owed: list[str], waited: list
         "used more than "
         "twice its weight, even if cards stay idle then: it used fewer card-hours than the others.",
         "",
+        f"Of the first {DAYS} days by themselves, under the five policies that remember something, "
+        "a point a day; above 0 is owed,",
+        "below 0 is held of what others were due:",
+        "",
+        "![What is owed over time under five policies](philly.svg)",
+        "",
         "## Finish-time fairness",
         "",
         "Here jobs wait: those of a virtual cluster run in the order in which they came, on what "
@@ -165,4 +201,7 @@ def page(worst: fo.Replay, jobs: Jobs, teams: int, owed: list[str], waited: list
 
 
 if __name__ == "__main__":
+    if "--picture" in sys.argv:
+        picture(sys.argv[1])
+        sys.exit()
     main(sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else None)

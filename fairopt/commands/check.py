@@ -150,6 +150,8 @@ def _checks(
 
 
 def _text(checks: list[Check]) -> str:
+    if not checks:
+        return "no property that was asked is known of such an instance"
     width = max(len(check.name) for check in checks)
     lines = []
     for check in checks:

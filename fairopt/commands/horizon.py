@@ -85,8 +85,8 @@ def command(
         raise UsageError(f"wants: found nobody who wants anything in {wants}; wanted somebody")
     small = inst.select(there, np.arange(len(inst.servers)))
     periods: list[Budget | Promise] = [
-        *(Budget(*_record(one)) for one in budgets),
-        *(Promise(*_record(one)) for one in promises),
+        *(Budget(*_record(one, "--budget")) for one in budgets),
+        *(Promise(*_record(one, "--promise")) for one in promises),
     ]
     names = slice_names(start + step * np.arange(steps))
     whole = horizon(small, amount[:, there], step, periods, None, carry, names)
@@ -100,7 +100,7 @@ def command(
     return 0
 
 
-def _record(given: str) -> tuple[str, str, float]:
+def _record(given: str, option: str) -> tuple[str, str, float]:
     """Member, resource and hours of "A:gpu=60"."""
     member, colon, rest = given.rpartition(":")
     resource, equals, amount = rest.partition("=")
@@ -109,5 +109,5 @@ def _record(given: str) -> tuple[str, str, float]:
     except ValueError:
         value = math.nan
     if not (colon and equals and value >= 0):
-        raise UsageError(f"found {given!r}; wanted WHO:RESOURCE=HOURS, such as A:gpu=60")
+        raise UsageError(f"{option}: found {given!r}; wanted WHO:RESOURCE=HOURS, such as A:gpu=60")
     return member, resource, value

@@ -29,7 +29,7 @@ FORMS = ("csv", "sacct", "kueue")
     default="slice",
     show_default=True,
     help="A ledger: kai:half=7d,k=1, kueue:half=24h, slurm, condor, karma:alpha=.5, "
-    "window:length=7d, budget:most=100, or slice for none.",
+    "window:length=7d, budget:most=100, totals, or slice for none.",
 )
 @click.option(
     "--slice",

@@ -46,6 +46,9 @@ class Remembered:
             raise UsageError(
                 f"policy: found {self.book.name!r} online; wanted one of {', '.join(KNOWN)}"
             )
+        if self.book.memory(1.0).slices:
+            wanted = "none: time passes in no slices here"
+            raise UsageError(f"policy {self.book.name}: found a window online; wanted {wanted}")
         self.state = self.book.start(instance)
         self.use = self.book.use_of_one(instance)
         self.owed = np.zeros(len(instance.users))

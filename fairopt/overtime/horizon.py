@@ -45,15 +45,24 @@ class Horizon:
     wants: Floats
     instance: Instance
 
-    def split(self, answer: Allocation | ArrayLike) -> Floats:
-        """(T, N, I) running tasks in each slice, of an answer or of task-hours (N, T I)."""
-        given = answer.tasks if isinstance(answer, Allocation) else answer
+    def split(self, answer: Allocation | ArrayLike, by_way: bool = False) -> Floats:
+        """(T, N, I) running tasks in each slice, of an answer or of task-hours (N, T I).
+
+        Parameters
+        ----------
+        by_way : (T, K, I) of each way of `base.ways` instead, where users have modes.
+        """
+        given = answer
+        if isinstance(answer, Allocation):
+            ways = answer.way_tasks
+            given = answer.tasks if ways is None or not by_way else ways
         tasks = np.asarray(given, dtype=np.float64)
-        users, servers, _ = self.base.shape
-        shape = users, len(self.hours) * servers
+        rows = len(self.base.ways) if by_way else len(self.base.users)
+        servers = len(self.base.servers)
+        shape = rows, len(self.hours) * servers
         if tasks.shape != shape:
             raise UsageError(f"answer: found tasks of shape {tasks.shape}; wanted {shape}")
-        by_slice = tasks.reshape(users, len(self.hours), servers).transpose(1, 0, 2)
+        by_slice = tasks.reshape(rows, len(self.hours), servers).transpose(1, 0, 2)
         return np.asarray(by_slice / self.hours[:, None, None])
 
     def answer(self, plan: ArrayLike, notion: Notion | None = None) -> Allocation:
@@ -61,19 +70,23 @@ class Horizon:
 
         Parameters
         ----------
-        plan : (T, N, I) running tasks in each slice, or (T, N) with one server.
+        plan : (T, N, I) running tasks in each slice, or (T, N) with one server; where users have
+            modes of each way of `base.ways` instead of each user.
         notion : default MaxMin().
         """
-        users, servers, _ = self.base.shape
+        ways, servers = len(self.base.ways), len(self.base.servers)
         given = np.asarray(plan, dtype=np.float64)
         if given.ndim == 2 and servers == 1:
             given = given[:, :, None]
-        shape = len(self.hours), users, servers
+        shape = len(self.hours), ways, servers
         if given.shape != shape:
             raise UsageError(f"plan: found shape {given.shape}; wanted {shape}")
         hours = given * self.hours[:, None, None]
-        tasks = hours.transpose(1, 0, 2).reshape(users, -1)
-        return Allocation(self.instance, MaxMin() if notion is None else notion, tasks)
+        tasks = hours.transpose(1, 0, 2).reshape(ways, -1)
+        asked = MaxMin() if notion is None else notion
+        if self.base.modes is None:
+            return Allocation(self.instance, asked, tasks)
+        return Allocation(self.instance, asked, None, way_tasks=tasks)
 
     def ratio(self, plan: ArrayLike, hindsight: Allocation) -> float:
         """How much of hindsight a plan reaches, at most 1: proved by certificates.
@@ -105,7 +118,7 @@ def horizon(
 
     Parameters
     ----------
-    instance : the cluster; groups, weights and placement are kept.
+    instance : the cluster; groups, weights, placement and modes are kept.
     wants : (T, N) most tasks at once in each slice, >= 0, inf: as many as there is room for; or
         {user: T numbers}. An instance's own `limit` holds in every slice.
     hours : (T,) lengths of the slices, > 0, or one number for all.
@@ -118,7 +131,7 @@ def horizon(
     Raises
     ------
     BadInput : wants, hours or capacity of a wrong shape, negative, or a user who wants nothing at
-        all. UsageError : rules of the cluster that hold at every moment (modes, ceilings, ...).
+        all. UsageError : rules of the cluster that hold at every moment (ceilings, ...).
 
     Examples
     --------
@@ -130,7 +143,9 @@ def horizon(
     instance.only_linear("a horizon")
     odd = list(instant_rules(instance))
     if odd:
-        raise UsageError(f"a horizon: found {', '.join(odd)}; wanted groups and weights alone")
+        raise UsageError(
+            f"a horizon: found {', '.join(odd)}; wanted groups, weights and modes alone"
+        )
     faults: list[Fault] = []
     many = _wants(wants, instance, faults)
     if faults:

@@ -92,9 +92,12 @@ class Ledger:
 
     def memory(self, hours: float) -> Memory:
         """How it forgets, for slices of so many hours."""
-        half = float(self.settings.get("half", math.inf))
-        slices = max(1, round(float(self.settings.get("length", hours)) / hours))
-        return Memory(half, slices, all_use=self.name == "slurm")
+        half, length, reset, most = (
+            float(self.settings.get(name, math.inf)) for name in ("half", "length", "reset", "most")
+        )
+        whole = min(length, reset) if math.isfinite(reset) else length
+        slices = max(1, round(whole / hours)) if math.isfinite(whole) else 0
+        return Memory(half, slices, self.name == "slurm", math.isfinite(reset), most)
 
     def use_of_one(self, instance: Instance) -> Floats:
         """(N,) what one running task counts as: 1, its part of one resource of the cluster, of the
@@ -164,15 +167,15 @@ class Ledger:
         if not len(there):
             return None, there
         small = instance.select(there, np.arange(len(instance.servers)))
-        quotas = small.quotas
-        rank = change.rank[there]
-        if len(np.unique(rank)) > 1:
-            # a higher class is served first
-            order = {small.users[k]: int(rank.max() - rank[k]) for k in range(len(there))}
-            quotas = Quotas(priority=order)
-        elif self.rule == "rank" and not instance.tree.flat:
-            quotas = None
-        return small.replace(weight=change.weight[there], limit=limit[there], quotas=quotas), there
+        start = small.start
+        if change.start is not None:
+            start = change.start[there] + (0.0 if start is None else start)
+        return small.replace(
+            weight=change.weight[there],
+            limit=limit[there],
+            quotas=_served(small, change.rank[there]),
+            start=start,
+        ), there
 
     def due(
         self,
@@ -223,6 +226,18 @@ class Ledger:
         asked = np.minimum(np.minimum(wants, instance.limit), supply)
         found = karma.divide(asked, state.amount, guaranteed, supply)
         return found.held[:, None], State(found.credits)
+
+
+def _served(instance: Instance, rank: Ints) -> Quotas | None:
+    """The rules of groups with classes by rank, 0 first, within those that there are."""
+    if len(np.unique(rank)) < 2:
+        return instance.quotas
+    rules = instance.quotas or Quotas()
+    own = [-rules.priority.get(user, 0) for user in instance.users]
+    place = np.unique(np.column_stack([own, rank]), axis=0, return_inverse=True)[1].ravel()
+    # a higher class is served first
+    order = {user: int(place.max() - place[k]) for k, user in enumerate(instance.users)}
+    return replace(rules, priority=order)
 
 
 __all__ = ["Ledger"]

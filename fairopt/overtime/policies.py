@@ -36,7 +36,7 @@ POLICIES: dict[str, Policy] = {
         "sum",
         "kai",
         "KAI time-based fairshare: weights from use over capacity",
-        {"half": math.inf, "k": 1.0, "of": "dominant"},
+        {"half": math.inf, "k": 1.0, "of": "dominant", "length": math.inf, "reset": math.inf},
     ),
     "kueue": Policy(
         "average",
@@ -65,19 +65,23 @@ POLICIES: dict[str, Policy] = {
     "window": Policy(
         "window",
         "rank",
-        "least used in a sliding window first (KAI's sliding sum)",
-        {"length": 168.0, "of": "dominant"},
+        "least used in a window first, which slides, or begins anew (reset)",
+        {"length": 168.0, "reset": math.inf, "of": "dominant"},
     ),
     "budget": Policy(
         "budget",
         "left",
-        "hours of use that everybody may have in all",
-        {"most": math.inf, "of": "dominant"},
+        "hours of use that everybody may have in all, or until it begins anew (reset)",
+        {"most": math.inf, "reset": math.inf, "of": "dominant"},
+    ),
+    "totals": Policy(
+        "total",
+        "had",
+        "totals so far: targets and welfare count what was had, in the unit of `of`",
+        {"half": math.inf, "of": "dominant"},
     ),
 }
 """name -> what it is; a product that remembers otherwise is a row here"""
-
-_HOURS = {"half", "length"}
 
 
 def policy(given: str) -> tuple[str, Policy, dict[str, Any]]:
@@ -126,6 +130,11 @@ def _text(value: str, place: str) -> str:
     return value
 
 
-_READ: dict[str, Callable[[str, str], Any]] = {"half": _duration, "length": _duration, "of": _text}
+_READ: dict[str, Callable[[str, str], Any]] = {
+    "half": _duration,
+    "length": _duration,
+    "reset": _duration,
+    "of": _text,
+}
 
 __all__ = ["POLICIES", "Policy", "policy"]

@@ -169,6 +169,7 @@ def replay(
         raise UsageError("replay: found neither a log nor wants; wanted one of them, or both")
     if log is not None and waiting:
         raise UsageError("jobs: found no end beside a log; wanted when they ended, or no log")
+    instance.only_plain("a replay", modes=True)
     notion = MaxMin() if notion is None else notion
     book = policy if isinstance(policy, Ledger) else Ledger.of(policy)
     said: list[str] = []

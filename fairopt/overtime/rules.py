@@ -6,6 +6,7 @@ kai       weight P_n = max(W_n + k (W_n - U_n), 0), W of those who want somethin
 condor    weight 1 / (f_n z_n)
 rank      classes by z_n / W_n, least first, ties together; weight 0 last
 left      limit: what is left of the budget, over the slice
+had       start: what was had, over the slice
 none      nothing: every slice alone
 ========  ==========================================================================
 """
@@ -13,7 +14,7 @@ none      nothing: every slice alone
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -49,12 +50,14 @@ class Asked:
 
 @dataclass(frozen=True)
 class Change:
-    """What changes in the slice: weight (N,), rank (N,) 0 first, limit (N,), out (N,)."""
+    """What changes in the slice: weight (N,), rank (N,) 0 first, limit (N,), out (N,), start (N,)
+    or None."""
 
     weight: Floats
     rank: Ints
     limit: Floats
     out: Bools
+    start: Floats | None = None
 
 
 Rule = Callable[[State, Asked], Change]
@@ -104,11 +107,17 @@ def left(state: State, asked: Asked) -> Change:
     return Change(same.weight, same.rank, limit, limit <= 0)
 
 
+def had(state: State, asked: Asked) -> Change:
+    """Totals so far count with what the slice brings, which is so much for each hour of it."""
+    return replace(unchanged(state, asked), start=state.amount / asked.hours)
+
+
 RULES: dict[str, Rule] = {
     "kai": kai,
     "condor": condor,
     "rank": rank,
     "left": left,
+    "had": had,
     "none": unchanged,
 }
 """rule -> what it changes; Karma divides a slice itself (`karma`)"""

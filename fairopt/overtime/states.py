@@ -4,11 +4,15 @@ With use a_n of a slice of D hours and beta = 0.5^(D/half):
 
 ========  =====================================================================
 average   beta z + (1 - beta) a
-sum       beta z + D a, compared with the same sum of capacity or of all use
+sum       beta z + D a, compared with the same sum of capacity or of all use; where there is a
+          window, over its slices alone
+total     beta z + D a, as it is
 window    sum of D a over the last w slices
 credits   z + given - borrowed + grant (see `karma`)
 budget    z - D a, never below 0
 ========  =====================================================================
+
+A window slides, or it begins anew after so many slices, as a budget does then.
 """
 
 from __future__ import annotations
@@ -42,18 +46,33 @@ class State:
 
 @dataclass(frozen=True)
 class Memory:
-    """How a ledger remembers: half-life and window; `kept` by `sum` as all use instead of capacity.
+    """How a ledger remembers.
 
-    half : hours, inf: nothing is forgotten. slices : of a window. all_use : see `sum`.
+    Parameters
+    ----------
+    half : hours, inf: nothing is forgotten. slices : of a window or period, 0: none. resets :
+        whether it begins anew after them, instead of sliding. all_use : whether `sum` is compared
+        with all use instead of capacity. most : of a budget.
     """
 
     half: float = np.inf
-    slices: int = 1
+    slices: int = 0
     all_use: bool = False
+    resets: bool = False
+    most: float = np.inf
 
     def beta(self, hours: float) -> float:
         """The part that is left after some hours."""
         return float(0.5 ** (max(hours, 0.0) / self.half))
+
+    def kept(self, past: tuple[Floats, ...], now: Floats) -> tuple[Floats, ...]:
+        """The slices that count from now on."""
+        every = (*past, now)
+        if not self.slices:
+            return every
+        if self.resets:
+            return () if len(every) >= self.slices else every
+        return every[-self.slices :]
 
 
 Step = Callable[[State, Floats, float, Memory], State]
@@ -68,26 +87,42 @@ def average(state: State, use: Floats, hours: float, memory: Memory) -> State:
 def decayed_sum(state: State, use: Floats, hours: float, memory: Memory) -> State:
     """beta z + D a; use in parts of the cluster, so that all capacity is D."""
     beta = memory.beta(hours)
+    if memory.slices:
+        past = memory.kept(state.past, hours * use)
+        fades = beta ** np.arange(len(past))[::-1]
+        amount = np.sum([f * a for f, a in zip(fades, past, strict=True)], axis=0) + 0 * use
+        return replace(state, amount=amount, every=hours * float(fades.sum()), past=past)
     more = float(use.sum()) if memory.all_use else 1.0
     return replace(
         state, amount=beta * state.amount + hours * use, every=beta * state.every + hours * more
     )
 
 
+def total(state: State, use: Floats, hours: float, memory: Memory) -> State:
+    """beta z + D a, as it is."""
+    return replace(state, amount=memory.beta(hours) * state.amount + hours * use)
+
+
 def window(state: State, use: Floats, hours: float, memory: Memory) -> State:
-    """The sum over the last slices."""
-    past = (*state.past, hours * use)[-memory.slices :]
-    return replace(state, amount=np.sum(past, axis=0), past=past)
+    """The sum over the last slices, or since it began anew."""
+    past = memory.kept(state.past, hours * use)
+    return replace(state, amount=np.sum(past, axis=0) + 0 * use, past=past)
 
 
 def budget(state: State, use: Floats, hours: float, memory: Memory) -> State:
-    """What is left of a budget."""
-    return replace(state, amount=np.maximum(state.amount - hours * use, 0.0))
+    """What is left of a budget, all of it where a period begins."""
+    if not memory.slices:
+        return replace(state, amount=np.maximum(state.amount - hours * use, 0.0))
+    past = memory.kept(state.past, hours * use)
+    return replace(
+        state, amount=np.maximum(memory.most - np.sum(past, axis=0) - 0 * use, 0.0), past=past
+    )
 
 
 KINDS: dict[str, Step] = {
     "average": average,
     "sum": decayed_sum,
+    "total": total,
     "window": window,
     "budget": budget,
 }

@@ -10,6 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 import fairopt as fo
+from fairopt.cli import run
 from fairopt.errors import Infeasible, UsageError
 from fairopt.formulas import families
 from fairopt.formulas.entitled import entitled
@@ -320,6 +321,8 @@ def test_files_keep_answers(kind, tmp_path):
         found = fo.solve(cluster(1, **KINDS[kind](1)), notion)
         found.save(tmp_path / "a.json")
         assert fo.certify(fo.load(tmp_path / "a.json")).certified
+        for command in ("verify", "check"):
+            assert run([command, str(tmp_path / "a.json")]) == 0
 
 
 def test_many_users_are_proved_by_the_rounds_of_the_answer():

@@ -25,14 +25,15 @@ from fairopt.solving.engines.quotas.rounds import Question, Round, Rounds
 PASSES = 2
 """times that tasks follow from levels, and targets from these"""
 LARGEST = 4_000
-"""most rows and users for which this is tried"""
+"""most users, and rows that are not of one column alone, for which this is tried"""
 
 
 def sharpened(found: Rounds, asked: Question) -> Rounds:
     """The rounds with levels and tasks to rounding; as they are where that leads elsewhere."""
     low = asked.low
     flow = np.zeros(len(low.low)) if found.flow is None else found.flow
-    if len(low.low) and found.flow is None or len(low.rhs) + low.shape[0] > LARGEST:
+    size = int((~_alone(low)).sum()) + low.shape[0]
+    if len(low.low) and found.flow is None or size > LARGEST:
         return found
     held = _held(found.x, low)
     rounds = [replace(one, price=_prices(one.price, low, held)) for one in found.rounds]
@@ -67,12 +68,16 @@ def _levels(low: Lowered, one: Round, piece: Move | Jump, base: Floats) -> float
     return (float(low.budget(one.price)) - float(pays @ (begun + base))) / each
 
 
+def _alone(low: Lowered) -> Bools:
+    """(M,) limits on a server that hold one column."""
+    return np.asarray((low.kind == PLACE) & (np.diff(low.matrix.tocsr().indptr) == 1))
+
+
 def _held(x: Floats, low: Lowered) -> Bools:
     """(P,) columns that hold something, and less than all that a limit of their own allows."""
     share = np.bincount(low.owner, low.score * x, low.shape[0])
     found = x * low.score > NOTHING * share[low.owner]
-    rows = low.matrix.tocsr()
-    alone = np.flatnonzero((low.kind == PLACE) & (np.diff(rows.indptr) == 1))
+    rows, alone = low.matrix.tocsr(), np.flatnonzero(_alone(low))
     at = rows.indices[rows.indptr[alone]]
     found[at] &= x[at] < (low.rhs[alone] / rows.data[rows.indptr[alone]]) * (1 - FULL)
     return np.asarray(found)
@@ -82,8 +87,7 @@ def _prices(price: Floats, low: Lowered, held: Bools) -> Floats:
     """(M,) prices at which what is held costs each user the same, whatever a share of it."""
     from scipy.linalg import lstsq
 
-    rows = low.matrix.tocsr()
-    alone = (low.kind == PLACE) & (np.diff(rows.indptr) == 1)
+    rows, alone = low.matrix.tocsr(), _alone(low)
     shared = np.flatnonzero((price > 0) & ~alone)
     cost = low.matrix.T[: low.columns, shared] @ price[shared]
     per = np.where(held, cost / low.score, np.inf)
