@@ -26,7 +26,7 @@ from fairopt.instance import Floats
 
 
 @dataclass(frozen=True)
-class State:
+class LedgerState:
     """What is remembered.
 
     Parameters
@@ -75,16 +75,16 @@ class Memory:
         return every[-self.slices :]
 
 
-Step = Callable[[State, Floats, float, Memory], State]
+Step = Callable[[LedgerState, Floats, float, Memory], LedgerState]
 
 
-def average(state: State, use: Floats, hours: float, memory: Memory) -> State:
+def average(state: LedgerState, use: Floats, hours: float, memory: Memory) -> LedgerState:
     """beta z + (1 - beta) a."""
     beta = memory.beta(hours)
     return replace(state, amount=beta * state.amount + (1 - beta) * use)
 
 
-def decayed_sum(state: State, use: Floats, hours: float, memory: Memory) -> State:
+def decayed_sum(state: LedgerState, use: Floats, hours: float, memory: Memory) -> LedgerState:
     """beta z + D a; use in parts of the cluster, so that all capacity is D."""
     beta = memory.beta(hours)
     if memory.slices:
@@ -98,18 +98,18 @@ def decayed_sum(state: State, use: Floats, hours: float, memory: Memory) -> Stat
     )
 
 
-def total(state: State, use: Floats, hours: float, memory: Memory) -> State:
+def total(state: LedgerState, use: Floats, hours: float, memory: Memory) -> LedgerState:
     """beta z + D a, as it is."""
     return replace(state, amount=memory.beta(hours) * state.amount + hours * use)
 
 
-def window(state: State, use: Floats, hours: float, memory: Memory) -> State:
+def window(state: LedgerState, use: Floats, hours: float, memory: Memory) -> LedgerState:
     """The sum over the last slices, or since it began anew."""
     past = memory.kept(state.past, hours * use)
     return replace(state, amount=np.sum(past, axis=0) + 0 * use, past=past)
 
 
-def budget(state: State, use: Floats, hours: float, memory: Memory) -> State:
+def budget(state: LedgerState, use: Floats, hours: float, memory: Memory) -> LedgerState:
     """What is left of a budget, all of it where a period begins."""
     if not memory.slices:
         return replace(state, amount=np.maximum(state.amount - hours * use, 0.0))
@@ -128,4 +128,4 @@ KINDS: dict[str, Step] = {
 }
 """kind -> the state after a slice; credits change with what is borrowed, in `karma`"""
 
-__all__ = ["KINDS", "Memory", "State", "average", "budget", "decayed_sum", "window"]
+__all__ = ["KINDS", "Memory", "LedgerState", "average", "budget", "decayed_sum", "window"]

@@ -8,7 +8,7 @@ import pytest
 import fairopt as fo
 from fairopt.dynamics.remembered import Remembered
 from fairopt.errors import UsageError
-from fairopt.overtime.states import State
+from fairopt.overtime.states import LedgerState
 
 INF = np.inf
 USED = [1.0, 0.5, 0.0, 0.25, 1.0]
@@ -87,7 +87,7 @@ def test_totals_beside_shares_had_before():
 
 @pytest.mark.parametrize("policy", ["kueue:half=24h", "slurm", "window"])
 def test_rules_of_the_cluster_stay(policy):
-    state = State(np.array([0.1, 0.2, 0.0]))
+    state = LedgerState(np.array([0.1, 0.2, 0.0]))
     book = fo.Ledger.of(policy)
     wants = np.full(3, 4.0)
     # C is least used, and of the last class all the same

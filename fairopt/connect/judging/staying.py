@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from fairopt.connect.plan.rows import Rows
+from fairopt.connect.plan.rows import PlanLists
 from fairopt.connect.plan.staying import Single, dear
 from fairopt.instance.reading import known_keys, listed, shown, table
 from fairopt.whole.proof import certificate, claims, staying
@@ -17,7 +17,10 @@ _KEYS = (*_POINT, "held", "cost", "pods", "frontier")
 
 
 def judge_stay(
-    data: Mapping[str, Any], rows: Rows, wanted: Asked, placed: Sequence[Sequence[dict[int, int]]]
+    data: Mapping[str, Any],
+    rows: PlanLists,
+    wanted: Asked,
+    placed: Sequence[Sequence[dict[int, int]]],
 ) -> tuple[Stays, list[str]]:
     """The verdict on what stays, and what the plan says that is not so.
 
@@ -86,7 +89,7 @@ def judge_stay(
     return found, [*found.wrong, *wrong]
 
 
-def _single(told: Mapping[str, Any], rows: Rows, at: Mapping[str, int]) -> Single:
+def _single(told: Mapping[str, Any], rows: PlanLists, at: Mapping[str, int]) -> Single:
     """What single pods cost, by node and workload."""
     found: Single = {}
     for node, given in table(told.get("pods", {}), "stay.pods", rows.faults).items():
@@ -113,7 +116,7 @@ def _others_stay(moves: Sequence[Mapping[str, Any]], single: Single) -> Iterator
 
 
 def _by_user(
-    told: Mapping[str, Any], key: str, rows: Rows, at: Mapping[str, int], place: str
+    told: Mapping[str, Any], key: str, rows: PlanLists, at: Mapping[str, int], place: str
 ) -> list[int]:
     """Whole numbers of all workloads."""
     found = {
@@ -127,7 +130,7 @@ def _by_user(
 
 
 def _placed(
-    point: Mapping[str, Any], rows: Rows, wanted: Asked, at: Mapping[str, int], place: str
+    point: Mapping[str, Any], rows: PlanLists, wanted: Asked, at: Mapping[str, int], place: str
 ) -> list[list[dict[int, int]]]:
     """Tasks by user on every node of each shape, at a point of the frontier."""
     machines = table(point.get("machines", {}), f"{place}.machines", rows.faults)
@@ -157,7 +160,7 @@ def _placed(
 
 def _point(
     told: Mapping[str, Any],
-    rows: Rows,
+    rows: PlanLists,
     wanted: Asked,
     asked: tuple[Held, Sequence[int], Dear],
     placed: Sequence[Sequence[Mapping[int, int]]],

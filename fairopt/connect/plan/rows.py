@@ -15,7 +15,7 @@ from fairopt.instance import Floats
 from fairopt.instance.reading import Faults, listed, number, shown, table, text
 
 
-class Rows:
+class PlanLists:
     """The lists of a plan by name, of the form of its schema.
 
     Raises
@@ -117,7 +117,7 @@ def frontier(data: Mapping[str, Any], source: str) -> list[Mapping[str, Any]]:
     BadInput : points that are none.
     """
     faults = Faults(source)
-    rows = Rows(data, faults)
+    rows = PlanLists(data, faults)
     stay = table(data.get("stay", {}), "stay", faults)
     found = []
     for k, given in enumerate(listed(stay.get("frontier", []), "stay.frontier", faults)):

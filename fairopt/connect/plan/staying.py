@@ -22,13 +22,13 @@ from fairopt.errors import UsageError
 from fairopt.instance.reading import Faults
 from fairopt.whole.proof import claims, staying
 from fairopt.whole.proof.answer import Asked
-from fairopt.whole.proof.certificate import Prices
+from fairopt.whole.proof.certificate import PatternPrices
 from fairopt.whole.proof.placement import Nodes
 from fairopt.whole.proof.problem import Problem
 from fairopt.whole.proof.staying import Dear, Held
 
 if TYPE_CHECKING:
-    from fairopt.connect.plan.problem import Problem as Cluster
+    from fairopt.connect.plan.problem import ClusterProblem as Cluster
 
 STEPS = ("0", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1")
 """parts of everybody's tasks that may be missing, tried in order for a most number of moves"""
@@ -67,7 +67,7 @@ class _Point:
     part: Fraction
     question: staying.Staying
     nodes: Nodes
-    prices: Prices
+    prices: PatternPrices
 
     @property
     def found(self) -> staying.Stays:

@@ -187,7 +187,7 @@ def refuse(
 
 
 @dataclass(frozen=True)
-class Row:
+class NodeRow:
     """Nodes as they are given: exact amounts by resource.
 
     Parameters
@@ -204,7 +204,7 @@ class Row:
 
 def problem(
     users: Sequence[str],
-    rows: Sequence[Row],
+    rows: Sequence[NodeRow],
     due: Sequence[Fraction],
     asked: Sequence[int | None],
     gang: Sequence[int],
@@ -279,14 +279,14 @@ def problem(
 
 
 def _parts(
-    rows: Sequence[Row], asked: Sequence[int | None], key: str, scale: Fraction
+    rows: Sequence[NodeRow], asked: Sequence[int | None], key: str, scale: Fraction
 ) -> tuple[int, ...]:
     """Sizes of parts of a card that bound best what all cards hold of what is asked."""
     takes = {user: int(need.get(key, 0) * scale) for row in rows for user, _, need, _ in row.kinds}
     return small(int(scale), ((x, asked[n] or 1) for n, x in sorted(takes.items())))
 
 
-def _refuse_cards(users: Sequence[str], rows: Sequence[Row], cards: Sequence[str]) -> None:
+def _refuse_cards(users: Sequence[str], rows: Sequence[NodeRow], cards: Sequence[str]) -> None:
     """Refuse amounts that are no cards and no part of one, by name."""
     wanted = f"at most {MOST_CARDS} whole cards"
     faults = {

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairopt.whole.proof.certificate import Prices, too_little
+from fairopt.whole.proof.certificate import PatternPrices, too_little
 from fairopt.whole.proof.placement import Nodes
 from fairopt.whole.proof.problem import Kind, Problem, Tasks
 from fairopt.whole.proof.search import LIMIT
@@ -59,7 +59,7 @@ class Staying:
         stays = zip(kinds, by_kind(self.problem, j, by_user), strict=True)
         return sum(kind.bonus * m for kind, m in stays)
 
-    def most(self, prices: Prices) -> int:
+    def most(self, prices: PatternPrices) -> int:
         """No placement with these floors keeps more, if no sigma is too small."""
         floors = sum(p * f for p, f in zip(prices.price, self.floor, strict=True))
         return min(self.held, (prices.budget(self.problem) - floors) // max(1, prices.unit))
@@ -143,7 +143,7 @@ class Stays:
         return f"{said}, the most that can" if self.proved else f"{said}, at most {self.most:,} can"
 
 
-def judge(question: Staying, nodes: Nodes, prices: Prices, limit: int = LIMIT) -> Stays:
+def judge(question: Staying, nodes: Nodes, prices: PatternPrices, limit: int = LIMIT) -> Stays:
     """Judge what stays on nodes, by prices; integers only."""
     totals = question.problem.totals(nodes)
     wrong = [
