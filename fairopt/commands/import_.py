@@ -10,7 +10,7 @@ from fairopt import files as models_on_disk
 from fairopt.commands import cluster_options, output
 from fairopt.errors import UsageError
 
-KINDS = ("kubernetes", "kueue", "volcano", "kai", "tables", "slurm", "htcondor", "yarn")
+KINDS = ("kubernetes", "kueue", "volcano", "kai", "tables", "slurm", "htcondor", "yarn", "yunikorn")
 
 
 @click.command("import", context_settings={"max_content_width": 100})

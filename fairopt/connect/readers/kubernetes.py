@@ -17,7 +17,7 @@ from fairopt.connect.cluster.pods import Pod, pod
 from fairopt.connect.cluster.record import Cluster, QueueCeiling, Undivided, Workload
 from fairopt.connect.cluster.together import Together
 from fairopt.connect.plan.kueue_model import with_kueue
-from fairopt.connect.readers import armada, kai
+from fairopt.connect.readers import armada, kai, yunikorn
 from fairopt.connect.readers.kueue import KINDS, QUEUE_LABEL, Queues
 from fairopt.connect.readers.volcano import API, GROUP, QUEUE, ROOT, VolcanoQueues
 from fairopt.connect.readers.volcano import KINDS as VOLCANO
@@ -37,7 +37,7 @@ LISTS = {
 }
 WANTED = (
     "a Node, a Pod, a ResourceQuota, an object of Kueue, a Queue or PodGroup of "
-    "Volcano, a Queue of KAI or Armada, a Job, or a List of them "
+    "Volcano, a Queue of KAI or Armada, queues of YuniKorn, a Job, or a List of them "
     "(kubectl get nodes,pods -A -o json)"
 )
 COUNTED = ("cpu", "memory", "ephemeral-storage", "pods")
@@ -51,6 +51,7 @@ _Key = tuple[
     tuple[str, str],
     tuple[str, str, str],
     tuple[str, ...],
+    tuple[str, str],
 ]
 
 
@@ -86,6 +87,7 @@ class Collector:
         self._armada: dict[str, float] = {}
         self.kueue = Queues(self.faults)
         self.volcano = VolcanoQueues(self.faults)
+        self._yunikorn = yunikorn.YuniKorn(self.faults, self.volcano, self._beyond)
         self._bindings = Bindings(self.faults)
 
     def take(self, data: Any, place: str, listed: str = "") -> None:
@@ -99,6 +101,9 @@ class Collector:
         """
         if not isinstance(data, Mapping):
             self.faults.add(place, shown(data), WANTED)
+            return
+        if yunikorn.known(data):
+            self._yunikorn.take(data, place)
             return
         kind = data.get("kind") or LISTS.get(listed, "")
         api = str(data.get("apiVersion", ""))
@@ -202,7 +207,8 @@ class Collector:
             said = [found.labels[kai.QUEUE], ""]
         volcano = (found.namespace, said[0], said[1]) if any(said) else ("", "", "")
         alone = found.binds.alone
-        key = (queue, name, amounts, found.rules, local, volcano, alone)
+        asked = yunikorn.application(found)
+        key = (queue, name, amounts, found.rules, local, volcano, alone, asked)
         if key not in self._work:
             bound = Together(alone=alone)
             self._work[key] = Workload(queue, name, found.request, found.rules, together=bound)
@@ -261,26 +267,25 @@ class Collector:
             self.volcano.check()
         one: dict[_Key, Workload] = {}
         for known, work in self._work.items():
-            group, name, amounts, rules, local, (space, said, of), alone = known
+            group, name, amounts, rules, local, (space, said, of), alone, (asked, app) = known
             queue = self.volcano.queue_of(space, said, of) if self.volcano else ""
+            if self.volcano.yunikorn:
+                space, queue = local[0], self.volcano.placed(local[0], asked)
+                name = app if queue and app and self.group_by == OWNER else name
             if queue is None:
                 self.faults.add(
                     f"pods of {space}/{name}",
                     f"the PodGroup {of!r}",
                     f"its PodGroup in {space} (kubectl get podgroups.scheduling.volcano.sh -A)",
                 )
-            elif queue and queue not in self.volcano.queues:
-                self.faults.add(
-                    f"pods of {space}/{name}",
-                    f"the queue {queue!r}",
-                    "its Queue (kubectl get queues.scheduling.volcano.sh)",
-                )
+            elif queue and (wanted := self.volcano.wanted(queue)):
+                self.faults.add(f"pods of {space}/{name}", f"the queue {queue!r}", wanted)
             elif queue:
                 work.queue, work.name = queue, f"{space}/{name}"
             elif self.volcano and (group == ROOT or group in self.volcano.queues):
                 work.queue = f"{group} (namespace)"
             own = (space if queue else "", queue or "", "")
-            key = group, name, amounts, rules, local, own, alone
+            key = group, name, amounts, rules, local, own, alone, ("", "")
             first = one.setdefault(key, work)
             if first is not work:
                 first.waiting = (first.waiting or 0) + (work.waiting or 0)

@@ -84,6 +84,10 @@ class Sources:
         found = self.objects.cluster(weights)
         if self.condor:
             found = self.condor.joined(found)
+        if self.objects.volcano.yunikorn:
+            for work in self.tables.teams.values():
+                full = self.objects.volcano.placed("", work.queue)
+                work.queue = full if full in self.objects.volcano.queues else work.queue
         if self.tables:
             found = self.tables.joined(found)
         if self.jobs:

@@ -1,6 +1,6 @@
 """Objects of Volcano as kubectl prints them: Queue and PodGroup (scheduling.volcano.sh/v1beta1).
 
-Queues of KAI (`fairopt.connect.readers.kai`) are kept as queues of the same form.
+Queues of KAI, YuniKorn and YARN are kept as queues of the same form.
 """
 
 from __future__ import annotations
@@ -47,12 +47,23 @@ class VolcanoQueue:
 
 @dataclass
 class VolcanoQueues:
-    """Everything of Volcano that was read."""
+    """Everything of Volcano that was read.
+
+    Parameters
+    ----------
+    groups : (namespace, name) of a PodGroup -> its queue.
+    kai, yunikorn : names of the queues that are of these schedulers.
+    parents : queues of YuniKorn that have others in them, and no pods.
+    terms : what a scheduler calls a field of a queue, for messages.
+    """
 
     faults: Faults
     queues: dict[str, VolcanoQueue] = field(default_factory=dict)
     groups: dict[tuple[str, str], str] = field(default_factory=dict)
     kai: set[str] = field(default_factory=set)
+    yunikorn: set[str] = field(default_factory=set)
+    parents: set[str] = field(default_factory=set)
+    terms: Mapping[str, str] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.queues)
@@ -96,6 +107,24 @@ class VolcanoQueues:
             return self.groups[space, group]
         return None if group and not queue else queue
 
+    def placed(self, space: str, queue: str) -> str:
+        """The queue of YuniKorn of a pod: the one it names, with or without `root.`; else that of
+        its namespace, and empty where there is none."""
+        full = queue if queue == ROOT or queue.startswith(f"{ROOT}.") else f"{ROOT}.{queue}"
+        if queue:
+            return full
+        return f"{ROOT}.{space}" if f"{ROOT}.{space}" in self.queues else ""
+
+    def wanted(self, queue: str) -> str:
+        """What a message wants in place of a queue that has no pods; empty if it may have some."""
+        if queue in self.parents:
+            return "a queue without queues in it"
+        if queue in self.queues:
+            return ""
+        if self.yunikorn:
+            return "a queue of queues.yaml or of /ws/v1/partition/default/queues"
+        return "its Queue (kubectl get queues.scheduling.volcano.sh)"
+
     def check(self) -> None:
         """Add the faults between objects: unknown parents, circles, promises above ceilings."""
         for name, own in self.queues.items():
@@ -107,6 +136,8 @@ class VolcanoQueues:
                 at = self.queues[at].parent
             if 0 < len(self.kai) < len(self.queues) and name in self.kai:
                 self.faults.add(f"Queue {name}", "one of KAI beside Volcano's", "one scheduler")
+            if 0 < len(self.yunikorn) < len(self.queues) and name in self.yunikorn:
+                self.faults.add(f"Queue {name}", "one of YuniKorn beside others", "one scheduler")
             if at == name:
                 circle = " -> ".join([*seen, name])
                 self.faults.add(f"Queue {name}", f"the circle {circle}", "parents in no circle")
@@ -115,9 +146,10 @@ class VolcanoQueues:
                     most = own.capability.get(resource)
                     if most is not None and amount > most:
                         self.faults.add(
-                            f"Queue {name}.spec.{key}",
+                            f"Queue {name}.{self.terms.get(key, f'spec.{key}')}",
                             f"{float(amount):g} {resource}",
-                            f"at most its capability, {float(most):g}",
+                            f"at most its {self.terms.get('capability', 'capability')}, "
+                            f"{float(most):g}",
                         )
 
 
