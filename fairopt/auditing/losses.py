@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,12 +55,14 @@ def losses(
     notion: Notion,
     progress: Callable[[int, int], None] | None = None,
     whole: bool = False,
+    change: Callable[..., Instance] | None = None,
 ) -> list[Loss]:
     """The loss of one machine of each row, those that hurt somebody most first.
 
     Parameters
     ----------
     whole : all machines of the row are lost instead, one row at a time.
+    change : the instance after (settings, servers, dropped) as of `changed`; default `changed`.
 
     Every answer is certified, or NotCertified is raised.
 
@@ -69,18 +72,23 @@ def losses(
     """
     from fairopt.solving import solve
 
-    before = solve(instance, notion)
+    before, change = solve(instance, notion), change or partial(changed, instance)
     found = []
     rows = list(zip(instance.servers, np.asarray(instance.count).tolist(), strict=True))
     for k, (name, count) in enumerate(rows):
-        found.append(_one(before, instance, notion, name, int(count), whole))
+        found.append(_one(before, change, notion, name, int(count), whole))
         if progress is not None:
             progress(k + 1, len(rows))
     return sorted(found, key=lambda loss: (-loss.part, -loss.losers, loss.server))
 
 
 def _one(
-    before: Any, instance: Instance, notion: Notion, name: str, count: int, whole: bool
+    before: Any,
+    change: Callable[..., Instance],
+    notion: Notion,
+    name: str,
+    count: int,
+    whole: bool,
 ) -> Loss:
     from fairopt.solving import solve
 
@@ -89,13 +97,13 @@ def _one(
     none = ""
     other: Instance | None = None
     try:
-        other = changed(instance, less[0], [], less[1])
+        other = change(less[0], [], less[1])
     except BadInput as error:
         gone = _nowhere(error)
         with suppress(BadInput, UsageError):  # the others, without those
-            other = changed(instance, less[0], [], [*less[1], *gone]) if gone else None
+            other = change(less[0], [], [*less[1], *gone]) if gone else None
         none = _words(gone) if gone else str(error).splitlines()[-1].strip()
-    had = dict(zip(instance.users, before.totals.tolist(), strict=True))
+    had = dict(zip(before.instance.users, before.totals.tolist(), strict=True))
     if other is None:
         who = gone[0] if gone else ""
         return Loss(name, count, who, had.get(who, 0.0), 0.0, len(gone), none)

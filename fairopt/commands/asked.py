@@ -17,6 +17,7 @@ from fairopt.files.answers import LARGEST
 
 if TYPE_CHECKING:
     from fairopt.allocation import Allocation
+    from fairopt.connect.cluster.together import Together
     from fairopt.instance import Instance
     from fairopt.instance.quotas import Mode
 
@@ -28,6 +29,7 @@ PLAIN: Mapping[str, Any] = {
     "gpu_kinds": (),
     "weights": (),
     "see": (),
+    "cards": (),
 }
 """what the options of a cluster are where none is given"""
 _CLUSTER = (".json", ".yaml", ".yml", ".gz")
@@ -43,12 +45,40 @@ class NamedNodes:
     nodes : the row of every node with a name of its own.
     held : rows of what runs where, as an audit takes them; None of a model.
     out : tasks that run where nothing of `model` is: on nodes out of service, or of no user.
+    together : what binds the tasks of users to each other.
     """
 
     model: Model
     nodes: Mapping[str, str] = field(default_factory=dict)
     held: tuple[Mapping[str, Any], ...] | None = None
     out: int = 0
+    together: Mapping[str, Together] = field(default_factory=dict)
+
+    def changed(
+        self,
+        settings: Sequence[str] = (),
+        servers: Sequence[str] = (),
+        dropped: Sequence[str] = (),
+        users: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> Instance:
+        """The instance with changes made as of `fairopt.auditing.changes.changed`, with the rows
+        that keep tasks apart as they are with so many nodes.
+
+        Raises
+        ------
+        BadInput : as there.
+        """
+        from fairopt.auditing.changes import changed
+
+        instance = self.model.instance
+        if not any(self.together.values()):
+            return changed(instance, settings, servers, dropped, users)
+        from fairopt.connect.cluster.together import Together
+        from fairopt.connect.plan import apart
+
+        before = [self.together.get(name, Together()) for name in instance.users]
+        found = changed(apart.without(instance, before), settings, servers, dropped, users)
+        return apart.with_rows(found, [self.together.get(n, Together()) for n in found.users])
 
     def without(self, dropped: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """(settings, names to drop) of what is dropped; `node/NAME` is one machine of its row.
@@ -191,7 +221,9 @@ def asked(path: str) -> NamedNodes:
     at = [(names[n], servers[i], found.held[n, i]) for n, i in np.argwhere(found.held)]
     held = _held(found.instance, at)
     stuck = sum(sum(work.held.values()) for _, work, _ in found.stuck)
-    return NamedNodes(models.model(found, path), nodes, held, int(found.held_out.sum()) + stuck)
+    together = {name: own.together for name, own in zip(names, found.users, strict=True)}
+    out = int(found.held_out.sum()) + stuck
+    return NamedNodes(models.model(found, path), nodes, held, out, together)
 
 
 def _held(instance: Instance, at: Sequence[tuple[str, str, int]]) -> tuple[Mapping[str, Any], ...]:
@@ -208,6 +240,8 @@ def _held(instance: Instance, at: Sequence[tuple[str, str, int]]) -> tuple[Mappi
 
 def of_plan(data: Mapping[str, Any], path: str) -> NamedNodes:
     """The model of a plan, with its notion and the rows of its nodes."""
+    from fairopt.connect.cluster.together import of_row
+
     found = answer_of(data, path)
     case = Case("notion", found.notion["name"], dict(found.notion.get("parameters", {})))
     nodes = {name: row["shape"] for row in data["shapes"] for name in row["nodes"]}
@@ -217,7 +251,8 @@ def of_plan(data: Mapping[str, Any], path: str) -> NamedNodes:
         out += row["held_out"] if known else row["held"]
         at += [(row["workload"], *each) for each in row["held_on"].items() if known]
     model = Model(found.instance, (case,), title=path)
-    return NamedNodes(model, nodes, _held(found.instance, at), int(out))
+    together = {row["workload"]: of_row(row) for row in data["workloads"]}
+    return NamedNodes(model, nodes, _held(found.instance, at), int(out), together)
 
 
 def planned(path: str) -> Mapping[str, Any]:

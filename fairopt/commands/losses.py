@@ -8,20 +8,20 @@ from fairopt import storage
 from fairopt.commands import output, progress
 
 if TYPE_CHECKING:
-    from fairopt.instance import Instance
+    from fairopt.commands.asked import NamedNodes
     from fairopt.notions import Notion
 
 SCHEMA = "fairopt/losses/v1"
 
 
-def show(instance: Instance, notion: Notion, whole: bool, as_json: bool, path: str | None) -> None:
+def show(asked: NamedNodes, notion: Notion, whole: bool, as_json: bool, path: str | None) -> None:
     """Print, and write, what one machine less of each row, or all of them, would take from whom."""
     from fairopt.auditing.losses import losses
     from fairopt.report.tables import table_text
     from fairopt.report.words import number
 
     with progress.shown("losing a machine of each row", "rows") as told:
-        found = losses(instance, notion, told, whole)
+        found = losses(asked.model.instance, notion, told, whole, asked.changed)
     dump = storage.encoded({"schema": SCHEMA, "losses": [own.to_dict() for own in found]})
     if path is not None:
         storage.write_text(path, dump + "\n")

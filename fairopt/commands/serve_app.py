@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from fairopt import __version__, solve
 from fairopt.auditing.between import differences
-from fairopt.auditing.changes import changed
 from fairopt.commands import asked, notion_options
 from fairopt.connect.plan import made as plans
 from fairopt.errors import FairoptError, UsageError
@@ -65,7 +64,8 @@ class Served:
         instance = self.asked.model.instance
         counts, dropped = self.asked.without(given["drop"])
         people = dict(asked.newcomer(text, instance) for text in given["add"])
-        other = changed(instance, (*given["set"], *counts), given["add_server"], dropped, people)
+        settings = (*given["set"], *counts)
+        other = self.asked.changed(settings, given["add_server"], dropped, people)
         with self._solving:  # solvers share what they keep: one question at a time
             return differences(self.answer, solve(other, self.notion)).to_dict()
 

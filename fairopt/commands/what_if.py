@@ -78,7 +78,7 @@ def command(
     """
     from fairopt import solve
     from fairopt.auditing.between import differences
-    from fairopt.auditing.changes import changed, typed
+    from fairopt.auditing.changes import typed
     from fairopt.errors import UsageError
     from fairopt.report.audit_text import differences_text
 
@@ -91,7 +91,7 @@ def command(
         from fairopt.commands.losses import show
 
         wanted = notion_options.chosen(problem, notion, case, given)
-        show(problem.instance, wanted, of_rows, as_json, path)
+        show(found_in, wanted, of_rows, as_json, path)
         return 0
     if of_rows:
         raise UsageError("--of-rows belongs to --losses")
@@ -108,7 +108,7 @@ def command(
     counts, dropped = found_in.without(dropped)
     settings = (*settings, *counts)
     people = dict(asked.newcomer(text, problem.instance) for text in added)
-    other = changed(problem.instance, settings, servers, dropped, people)
+    other = found_in.changed(settings, servers, dropped, people)
     with progress.shown(wanted.name) as told:
         before = solve(problem.instance, wanted, progress=told)
     with progress.shown(f"{wanted.name}, changed") as told:

@@ -8,6 +8,10 @@ from dataclasses import replace
 
 import pytest
 
+from fairopt import files as files_on_disk
+from fairopt import solve
+from fairopt.auditing.losses import losses
+from fairopt.commands import asked
 from fairopt.connect.cluster.together import Together, of_row
 from fairopt.connect.judging import plans as judging
 from fairopt.connect.plan import made as plan
@@ -18,6 +22,7 @@ from fairopt.connect.plan.whole_tasks import Proving
 from fairopt.connect.readers import sources
 from fairopt.connect.readers.kubernetes import Collector
 from fairopt.errors import BadInput
+from fairopt.notions import MaxMin
 
 HOST = "kubernetes.io/hostname"
 
@@ -266,3 +271,92 @@ def test_models_keep_cards(on_cards, tmp_path):
 
     files.write(models.model(on_cards, "x"), str(tmp_path / "m.toml"))
     assert models.problem(str(tmp_path / "m.toml")).cluster.cards == ("card",)
+
+
+def three_nodes():
+    """Nodes of 4, 4 and 8 cores; x is one on a node, z and w want one host port, y wants cores."""
+    app = {"app": "a"}
+    port = [{"hostPort": 80}]
+    return read(
+        node("n1"),
+        node("n2"),
+        node("n3", cpu="8"),
+        *(pod(f"p{k}", "x", labels=app, affinity=apart(matchLabels=app)) for k in range(6)),
+        *(pod(f"q{k}", "y") for k in range(20)),
+        *(pod(f"r{k}", "z", ports=port) for k in range(3)),
+        *(pod(f"s{k}", "w", ports=port) for k in range(3)),
+    )
+
+
+def test_what_is_due_is_never_more_than_nodes_may_hold():
+    """Of 16 cores x is due 3, one a node; z and w 3 together; y has the other 10.
+
+    By cores alone all would be due more: z and w 3 each, x and y 5 each.
+    """
+    found = problem.problem(three_nodes())
+    assert found.plain.limit_on is None and found.plain.rules is None
+    made = plan.make(found, proving=Proving())
+    rows = {row["workload"]: row for row in made["workloads"]}
+    due = {name: row["due"] for name, row in rows.items()}
+    wanted = {"ml/x": 3.0, "ml/z": 1.5, "ml/w": 1.5, "ml/y": 10.0}
+    assert due == pytest.approx(wanted, rel=1e-9)
+    assert rows["ml/x"]["whole"] == 3 and rows["ml/z"]["whole"] + rows["ml/w"]["whole"] == 3
+    assert rows["ml/x"]["says"] == (
+        "blocked by tasks apart on 4cpu-8Gi and 1 more: due 3 of 6 asked, 3 whole"
+    )
+    assert judged(made).certified
+
+
+def test_an_answer_without_the_rows_that_keep_tasks_apart_is_refused():
+    found = problem.problem(three_nodes())
+    name = "the fluid answer keeps tasks apart"
+    for change in ({"limit_on": None}, {"rules": None}, {"limit_on": 2 * found.instance.limit_on}):
+        spoilt = replace(found, instance=found.instance.replace(**change))
+        verdict = judged(plan.make(spoilt))
+        (check,) = [check for check in verdict.checks if check.name == name]
+        assert not check.holds and not verdict.certified
+    looser = [replace(rule, most=rule.most + 1) for rule in found.instance.rules]
+    spoilt = replace(found, instance=found.instance.replace(rules=looser))
+    assert not judged(plan.make(spoilt)).certified
+
+
+def test_rows_that_cannot_bind_are_left_out():
+    """Two pods of a port on three nodes, and one of another workload: the port is no row."""
+    few = [pod(f"r{k}", "z", ports=[{"hostPort": 80}]) for k in range(2)]
+    found = problem.problem(read(node("n1"), node("n2"), node("n3"), *few, pod("s", "w")))
+    assert found.instance.limit_on is None and found.instance.rules is None
+    wide = [pod(f"r{k}", "z", cpu="4", ports=[{"hostPort": 80}]) for k in range(9)]
+    found = problem.problem(read(node("n1"), node("n2"), node("n3"), *wide))
+    assert found.instance.limit_on is None
+
+
+def test_several_tasks_on_a_node_are_as_many_times_its_nodes(tmp_path):
+    (tmp_path / "nodes.csv").write_text("node,count,cpu\nn,3,10\n")
+    (tmp_path / "teams.csv").write_text("team,tasks,per_node,cpu\na,90,2,1\nb,90,,1\n")
+    files = [str(tmp_path / "nodes.csv"), str(tmp_path / "teams.csv")]
+    found = problem.problem(sources.cluster(files))
+    made = plan.make(found, proving=Proving())
+    due = {row["workload"]: row["due"] for row in made["workloads"]}
+    assert due == pytest.approx({"a": 6.0, "b": 24.0}, rel=1e-9)
+    assert judged(made).certified
+    files_on_disk.write(models.model(found, "saved"), str(tmp_path / "saved.toml"))
+    again = models.problem(str(tmp_path / "saved.toml"))
+    assert (again.instance.limit_on == found.instance.limit_on).all()
+
+
+def test_what_if_asks_the_rows_of_the_nodes_that_are_left(tmp_path):
+    """Without n1 there are 12 cores: x 2, z and w 2 together, y the other 8."""
+    path = tmp_path / "plan.json"
+    path.write_text(plan.dumps(plan.make(problem.problem(three_nodes()))))
+    found = asked.asked(str(path))
+    counts, dropped = found.without(["node/n1"])
+    totals = solve(found.changed(counts, (), dropped), MaxMin()).totals
+    due = dict(zip(found.model.instance.users, totals, strict=True))
+    wanted = {"ml/x": 2.0, "ml/z": 1.0, "ml/w": 1.0, "ml/y": 8.0}
+    assert due == pytest.approx(wanted, rel=1e-9)
+    more = found.changed((), ["4cpu-8Gi=1"])
+    assert more.limit_on[1, 0] == 3 and max(rule.most for rule in more.rules) == 3
+    whole_row = found.changed((), (), ["4cpu-8Gi"])
+    assert whole_row.limit_on[1, 0] == 1 and [rule.most for rule in whole_row.rules] == [1]
+    lost = {own.server: own for own in losses(found.model.instance, MaxMin(), change=found.changed)}
+    assert lost["8cpu-8Gi"].losers == 4

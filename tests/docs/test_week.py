@@ -88,6 +88,7 @@ def due(asked: dict[str, int], less: str = "", more: str = "") -> dict[str, F]:
             count[name] += change
     cpu, memory, cards = (sum(F(ROOM[s][r]) * k for s, k in count.items()) for r in range(3))
     found = {name: F(k) for name, k in asked.items() if name not in WAITING}
+    found["data/quorum"] = F(count["32cpu-247Gi"])  # of its 50 one on a node, more nodes are none
     # cards: probe has all it asks, ml's three the rest, alike
     usable = 4 * count["48cpu-185Gi-4gpu"] + 8 * count["96cpu-999Gi-8gpu"]
     for name in ("train", "tune", "serve"):

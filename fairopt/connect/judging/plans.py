@@ -136,6 +136,7 @@ def _checks(data: Mapping[str, Any], rows: PlanLists, answer: Allocation) -> lis
         _exact_is_given(rows, answer),
         _check("scores are those of the criterion", recomputed.other_scores(rows, answer)),
         *_placed(rows, answer),
+        _check("the fluid answer keeps tasks apart", recomputed.unbound(rows, answer)),
         _check(
             "resources, nodes and queues as in the answer",
             recomputed.other_form(data, rows, answer),

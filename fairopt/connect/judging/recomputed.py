@@ -10,7 +10,8 @@ import numpy as np
 
 from fairopt import criteria
 from fairopt.allocation import Allocation
-from fairopt.connect.plan import could_hold, scarcity, status
+from fairopt.connect.cluster.together import of_row
+from fairopt.connect.plan import apart, could_hold, scarcity, status
 from fairopt.connect.plan.rows import PlanLists
 from fairopt.files.quantities import written
 from fairopt.formulas import parameters
@@ -37,6 +38,27 @@ def _same(told: Any, computed: Any) -> bool:
         return False
     near = abs(told - computed) <= NEAR * max(1e-300, abs(computed))
     return bool(told == computed or (near and np.isfinite(computed)))
+
+
+def _plain(inst: Instance) -> Instance:
+    """The instance without what groups, modes and tasks apart add to it."""
+    return inst.replace(quotas=None, modes=None, rules=None, limit_on=None)
+
+
+def unbound(rows: PlanLists, answer: Allocation) -> Iterator[str]:
+    """Workloads that the fluid answer may put on fewer nodes than its whole tasks need: the rows
+    that keep tasks apart are asked again of what the plan says binds each workload."""
+    inst = answer.instance
+    if inst.demand.ndim != 2:
+        return
+    bound = [of_row(rows.workloads.get(name, {})) for name in inst.users]
+    most = apart.limits(inst, bound)
+    given = np.full(most.shape, np.inf) if inst.limit_on is None else inst.limit_on
+    for n, i in np.argwhere(given > most):
+        yield f"{inst.users[n]} on {inst.servers[i]}: at most {most[n, i]:g}"
+    for rule in apart.rules(inst, bound):
+        if rule not in (inst.rules or ()):
+            yield f"{rule.name}: at most {rule.most:g}"
 
 
 def other_scores(rows: PlanLists, answer: Allocation) -> list[str]:
@@ -91,8 +113,8 @@ def workloads(rows: PlanLists, answer: Allocation) -> Told:
     """The numbers of the workloads, and the sentence of each that is in the fluid answer."""
     inst = answer.instance
     at = {name: n for n, name in enumerate(inst.users)}
-    plain = inst.replace(quotas=None, modes=None)
-    stops, held_back = scarcity.blocks(answer, plain), scarcity.quotas(answer, plain)
+    plain = _plain(inst)
+    stops, held_back = scarcity.blocks(answer, plain), scarcity.held_back(answer, plain)
     for name, row in rows.workloads.items():
         n, asked, whole = at.get(name), row["asked"], row["whole"]
         due = 0.0 if n is None else float(answer.totals[n])
@@ -207,7 +229,7 @@ def _could_hold(rows: PlanLists, answer: Allocation, queue: str, told: Any) -> T
     if rows.faults or not set(owner) <= weight.keys() or min(weight.values()) <= 0:
         yield f"{queue}.could_hold", None, 0.0
         return
-    plain = inst.replace(quotas=None, modes=None)
+    plain = _plain(inst)
     share = could_hold.held_share(plain, answer.score, held)
     floor = np.where(could_hold.kept(owner, weight, share, queue), share, 0.0)
     own = np.array([name == queue for name in owner])
@@ -231,7 +253,7 @@ def shapes(rows: PlanLists, answer: Allocation) -> Told:
     """The numbers of the shapes."""
     inst = answer.instance
     prices = scarcity.prices(answer)
-    plain = inst.replace(quotas=None, modes=None) if inst.demand.ndim == 2 else inst
+    plain = _plain(inst) if inst.demand.ndim == 2 else inst
     use = scarcity.use(answer, plain)
     for i, server in enumerate(inst.servers):
         row = rows.shapes.get(server, {})

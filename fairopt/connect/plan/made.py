@@ -162,7 +162,7 @@ def _amounts(row: Any, problem: ClusterProblem) -> dict[str, float]:
 
 def _workloads(problem: ClusterProblem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
     stops = scarcity.blocks(answer, problem.plain)
-    held_back = scarcity.quotas(answer, problem.plain)
+    held_back = scarcity.held_back(answer, problem.plain)
     rows = []
     held = problem.held.sum(axis=1)
     for n, (name, work) in enumerate(zip(problem.instance.users, problem.users, strict=True)):

@@ -15,7 +15,7 @@ from fairopt.connect.cluster.eligible import Rules
 from fairopt.connect.cluster.record import Cluster, Workload
 from fairopt.connect.cluster.shapes import Shape
 from fairopt.connect.cluster.together import Together
-from fairopt.connect.plan import kept
+from fairopt.connect.plan import apart, kept
 from fairopt.connect.plan.kept import Kept
 from fairopt.connect.plan.problem import ClusterProblem, held_by_shape, measured
 from fairopt.connect.text.fields import Amounts
@@ -93,6 +93,7 @@ def problem(path: str) -> ClusterProblem:
     held, out = held_by_shape(owners, shapes)
     # whole tasks are asked: what the fluid answer divides is what the plan says is asked
     left = left.replace(placement=fits[some], limit=np.floor(left.limit))
+    left = apart.with_rows(left, [own.together for own in owners])
     return ClusterProblem(
         Cluster(
             known.out(users, shapes),
@@ -105,7 +106,7 @@ def problem(path: str) -> ClusterProblem:
             cards=whole.cards,
         ),
         left,
-        left.replace(quotas=None, modes=None),
+        left.replace(quotas=None, modes=None, rules=None, limit_on=None),
         tuple(owners),
         shapes,
         _speed(left),

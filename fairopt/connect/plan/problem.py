@@ -18,7 +18,7 @@ from fairopt.connect.cluster.eligible import Rules
 from fairopt.connect.cluster.kinds import CardKinds
 from fairopt.connect.cluster.record import Cluster, Workload
 from fairopt.connect.cluster.shapes import Shape, left_over, shapes
-from fairopt.connect.plan import kueue_model, volcano_model
+from fairopt.connect.plan import apart, kueue_model, volcano_model
 from fairopt.connect.text.fields import Amounts
 from fairopt.errors import BadInput, Fault
 from fairopt.files.quantities import short
@@ -36,7 +36,7 @@ class ClusterProblem:
     Parameters
     ----------
     instance : N users, I shapes, R resources that somebody asks for; with groups and modes.
-    plain : the same without groups and modes.
+    plain : the same without groups, modes and what keeps tasks apart.
     users : the workload of each user.
     shapes : the shape of each server.
     speed : (N, I) throughput of one task of a user on a shape, beside its fastest kind of card.
@@ -153,6 +153,7 @@ def problem(
         instance = with_groups(plain, owners, cluster.weights)
     if (speed != 1).any():
         instance = instance.replace(modes=modes(plain, speed))
+    instance = apart.with_rows(instance, [own.together for own in owners])
     held, out = held_by_shape(owners, rows)
     _, over = left_over(cluster)
     return ClusterProblem(

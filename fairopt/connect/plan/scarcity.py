@@ -8,8 +8,9 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.connect.plan.status import Block
-from fairopt.instance import Floats, Instance
+from fairopt.instance import Bools, Floats, Instance
 from fairopt.instance.quotas import Quota
+from fairopt.instance.rules import Rule, Term
 
 
 def prices(answer: Allocation) -> Floats:
@@ -32,18 +33,54 @@ def use(answer: Allocation, plain: Instance) -> Floats:
 
 
 def blocks(answer: Allocation, plain: Instance) -> dict[str, list[Block]]:
-    """What stops each user that is not at its limit: full resources where it may run."""
+    """What stops each user that is not at its limit: full resources where it may run more."""
     full, price = use(answer, plain) >= 1 - 1e-6, prices(answer)
-    totals = answer.totals
+    totals, elsewhere = answer.totals, ~_held_apart(answer, plain)
     found: dict[str, list[Block]] = {}
     for n in np.flatnonzero(totals < plain.limit * (1 - 1e-6)):
         asks = plain.demand[n] > 0
-        stops = full & asks & plain.eligible[n][:, None]
+        stops = full & asks & (plain.eligible[n] & elsewhere[n])[:, None]
         found[plain.users[n]] = [
             Block(plain.servers[i], plain.resources[r], float(price[i, r]))
             for i, r in np.argwhere(stops)
         ]
     return found
+
+
+def held_back(answer: Allocation, plain: Instance) -> dict[str, list[str]]:
+    """What stops users beside full resources, in words: quotas, ceilings, and tasks apart."""
+    found, on = quotas(answer, plain), apart(answer, plain)
+    return {user: [*found.get(user, ()), *on.get(user, ())] for user in {**found, **on}}
+
+
+def apart(answer: Allocation, plain: Instance) -> dict[str, list[str]]:
+    """The shapes on which users have as many tasks as their nodes may hold of them, in words."""
+    found: dict[str, list[str]] = {}
+    for n, i in np.argwhere(_held_apart(answer, plain)):
+        found.setdefault(plain.users[n], []).append(plain.servers[i])
+    return {user: [f"tasks apart on {_few(names)}"] for user, names in found.items()}
+
+
+def _held_apart(answer: Allocation, plain: Instance) -> Bools:
+    """(N, I) where a user below its limit has as many tasks as a limit there or a rule allows."""
+    inst = answer.instance
+    full = np.zeros(inst.shape[:2], dtype=bool)
+    if inst.limit_on is not None:
+        full = answer.tasks >= inst.limit_on * (1 - 1e-6)
+    for rule in inst.rules or ():
+        term = rule.terms[0]
+        if rule != Rule(rule.name, most=rule.most, terms=(Term(term.users, term.servers),)):
+            continue  # it counts something else than tasks
+        own = np.isin(inst.users, term.users or ())
+        there = np.ix_(own, np.isin(inst.servers, term.servers or ()))
+        if rule.most is not None and answer.tasks[there].sum() >= rule.most * (1 - 1e-6):
+            full[there] |= plain.eligible[there]
+    waiting: Bools = answer.totals < plain.limit * (1 - 1e-6)
+    return full & waiting[:, None]
+
+
+def _few(names: list[str]) -> str:
+    return names[0] + (f" and {len(names) - 1} more" if len(names) > 1 else "")
 
 
 def quotas(answer: Allocation, plain: Instance) -> dict[str, list[str]]:
