@@ -202,7 +202,11 @@ def test_what_is_not_modelled_is_listed():
             "a",
             "n1",
             affinity={"podAntiAffinity": required, "podAffinity": required},
-            topologySpreadConstraints=[{"whenUnsatisfiable": "DoNotSchedule"}],
+            topologySpreadConstraints=[
+                {"whenUnsatisfiable": "DoNotSchedule", "topologyKey": "zone", "maxSkew": 2},
+                {"whenUnsatisfiable": "ScheduleAnyway", "topologyKey": "rack", "maxSkew": 1},
+                {"topologyKey": "kubernetes.io/hostname", "maxSkew": 1},
+            ],
             volumes=[{"persistentVolumeClaim": {"claimName": "x"}}],
             schedulingGates=[{"name": "x"}],
             resourceClaims=[{"name": "x"}],
@@ -214,7 +218,8 @@ def test_what_is_not_modelled_is_listed():
         [
             "pod affinity",
             "pod anti-affinity",
-            "topology spread",
+            "topology spread over zone, maxSkew 2",
+            "topology spread over kubernetes.io/hostname, maxSkew 1",
             "volumes",
             "scheduling gates",
             "resource claims",
