@@ -28,6 +28,7 @@ PLAIN: Mapping[str, Any] = {
     "gpu_kinds": (),
     "weights": (),
     "see": (),
+    "cards": (),
 }
 """what the options of a cluster are where none is given"""
 _CLUSTER = (".json", ".yaml", ".yml", ".gz")
