@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 import fairopt as fo
-from fairopt.overtime.waiting import Jobs
+from fairopt.overtime.waiting import WaitingJobs
 
 PAGE = Path(__file__).parent.parent / "docs" / "results" / "philly.md"
 CARDS = 400.0
@@ -38,7 +38,7 @@ POLICIES = (
 )
 
 
-def trace(path: str, hours: float = np.inf) -> tuple[tuple[str, ...], Jobs]:
+def trace(path: str, hours: float = np.inf) -> tuple[tuple[str, ...], WaitingJobs]:
     """Virtual clusters, and their jobs of the first hours."""
     with open(path, encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -49,7 +49,7 @@ def trace(path: str, hours: float = np.inf) -> tuple[tuple[str, ...], Jobs]:
     names = np.array([r["cluster"] for r in rows])
     teams = tuple(sorted(set(names[there].tolist())))
     team = np.array([teams.index(name) for name in names[there].tolist()])
-    return teams, Jobs(team, cards[there], (start - start.min())[there], alone[there])
+    return teams, WaitingJobs(team, cards[there], (start - start.min())[there], alone[there])
 
 
 def main(path: str, hours: float | None = None) -> None:
@@ -97,7 +97,9 @@ def main(path: str, hours: float | None = None) -> None:
         PAGE.write_text("\n".join(page(worst, jobs, len(teams), owed, waited)), encoding="utf-8")
 
 
-def page(worst: fo.Replay, jobs: Jobs, teams: int, owed: list[str], waited: list[str]) -> list[str]:
+def page(
+    worst: fo.Replay, jobs: WaitingJobs, teams: int, owed: list[str], waited: list[str]
+) -> list[str]:
     """The lines of the page, with the rows of its two tables."""
     assert worst.answer.certificate is not None
     told = worst.answer.certificate

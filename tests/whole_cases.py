@@ -15,7 +15,7 @@ from typing import Any
 from fairopt.errors import BadInput
 from fairopt.whole.proof.answer import EXACT, Asked, WholeTasks, loads
 from fairopt.whole.proof.judging import PROVED, Verdict, judge
-from fairopt.whole.proof.problem import Row
+from fairopt.whole.proof.problem import NodeRow
 
 Key = tuple[list[Fraction], list[Fraction]]
 
@@ -44,7 +44,7 @@ def drawn(seed: int, users: int = 5, nodes: int = 3) -> Asked:
             for k, way in enumerate(needs[n])
             if rng.random() < 0.8
         )
-        rows.append(Row(f"s{i}", rng.randint(1, 3), room, kinds))
+        rows.append(NodeRow(f"s{i}", rng.randint(1, 3), room, kinds))
     gang = tuple(rng.choice([1, 1, 1, 2, 3]) for _ in range(size))
     asked = tuple(rng.randint(0, 9) for _ in range(size))
     due = []
@@ -79,7 +79,7 @@ def on_cards(seed: int) -> Asked:
             for n in range(size)
             if rng.random() < 0.9
         )
-        rows.append(Row(f"s{i}", rng.randint(1, 2), room, kinds))
+        rows.append(NodeRow(f"s{i}", rng.randint(1, 2), room, kinds))
     asked = tuple(rng.randint(1, 7) for _ in range(size))
     return Asked(
         tuple(f"u{n}" for n in range(size)),

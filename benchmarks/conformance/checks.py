@@ -12,13 +12,13 @@ from benchmarks.conformance import divisions, pools
 from benchmarks.conformance.divisions import Asker, Pool
 from benchmarks.conformance.pools import vectors
 from benchmarks.conformance.preemption import preempted
-from fairopt.connect.readers.kueue import Limits, Node
-from fairopt.connect.readers.kueue_share import Tree
+from fairopt.connect.readers.kueue import QueueNode, QuotaCell
+from fairopt.connect.readers.kueue_share import KueueTree
 from fairopt.files.quantities import quantity
 from fairopt.overtime import karma
 from fairopt.overtime.finish import finish_time_fairness
 from fairopt.overtime.products import kueue_decay, kueue_usage
-from fairopt.overtime.states import KINDS, Memory, State
+from fairopt.overtime.states import KINDS, LedgerState, Memory
 from fairopt.overtime.tree import classic, fair_tree
 
 
@@ -124,10 +124,10 @@ def _kueue() -> Iterator[Row]:
     for case in vectors("kueue_share")["cases"]:
         above = {q["parent"] for q in case["queues"]} - {""} - {c["name"] for c in case["cohorts"]}
         cohorts = [_node(c) for c in case["cohorts"]]
-        cohorts += [Node(name, "", Fraction(1), {}) for name in sorted(above)]
+        cohorts += [QueueNode(name, "", Fraction(1), {}) for name in sorted(above)]
         used, asked = ({_pair(a): _amount(a) for a in case[key]} for key in ("used", "asked"))
         queues = {q["name"]: _node(q) for q in case["queues"]}
-        tree = Tree(queues, {c.name: c for c in cohorts}, {"cq": used})
+        tree = KueueTree(queues, {c.name: c for c in cohorts}, {"cq": used})
         for want in case["want"]:
             key = ({"queue": "queue", "cohort": "cohort"}[want["kind"]], want["name"])
             share = tree.share(key, asked if want["name"] == "cq" else None)
@@ -139,7 +139,7 @@ def _kueue() -> Iterator[Row]:
     for case in facts[0]["decay"]:
         found = kueue_decay(case["old"], case["use"], case["elapsed"], case["half"])
         yield _near("Kueue", "decayed use", case["name"], found, case["want"])
-    state, memory = State(np.zeros(1)), Memory(facts[1]["half"])
+    state, memory = LedgerState(np.zeros(1)), Memory(facts[1]["half"])
     for step in range(1, 6049):
         state = KINDS["average"](
             state, np.array([float(facts[1]["use"]["cpu"])]), facts[1]["step"], memory
@@ -158,7 +158,9 @@ def _kueue() -> Iterator[Row]:
     for case in facts[3]["penalty"]:
         for r, want in case["by_formula"].items():
             use = np.array([float(case["requested"][r])])
-            one = KINDS["average"](State(np.zeros(1)), use, case["sampling"], Memory(case["half"]))
+            one = KINDS["average"](
+                LedgerState(np.zeros(1)), use, case["sampling"], Memory(case["half"])
+            )
             found = {"": float(one.amount[0])}
             yield _near("Kueue", "penalty at admission", r, found, {"": float(want)})
 
@@ -170,12 +172,12 @@ def _preemption() -> Iterator[Row]:
         yield Row("Kueue", "preemption", case["name"], holds, "" if holds else f"{found}")
 
 
-def _node(given: dict) -> Node:
+def _node(given: dict) -> QueueNode:
     limits = {}
     for quota in given["quotas"]:
         kept = [quota.get(key) for key in ("nominal", "borrow", "lend")]
-        limits[_pair(quota)] = Limits(*(None if x is None else _number(x) for x in kept))
-    return Node(given["name"], given["parent"], _number(given["weight"]), limits)
+        limits[_pair(quota)] = QuotaCell(*(None if x is None else _number(x) for x in kept))
+    return QueueNode(given["name"], given["parent"], _number(given["weight"]), limits)
 
 
 def _pair(given: dict) -> tuple[str, str]:
@@ -225,11 +227,11 @@ def _slurm() -> Iterator[Row]:
 def _condor() -> Iterator[Row]:
     data = vectors("htcondor")
     for fact in data["facts"][:2]:
-        old = State(np.array([float(fact["real"])]))
+        old = LedgerState(np.array([float(fact["real"])]))
         found = KINDS["average"](old, np.zeros(1), fact["dt"], Memory(fact["h"]))
         name = f"after {fact['dt']} s of no use"
         yield _near("HTCondor", "real priority", name, {"": found.amount[0]}, {"": fact["want"]})
-    steady = State(np.array([0.5]))
+    steady = LedgerState(np.array([0.5]))
     for _ in range(200):
         steady = KINDS["average"](steady, np.array([10.0]), 1, Memory(2))
     want = {"": data["facts"][2]["want_real"]}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import fairopt as fo
-from fairopt.overtime.products import Queue, kai_division
+from fairopt.overtime.products import KaiQueue, kai_division
 
 Amounts = dict[str, float]
 
@@ -44,7 +44,7 @@ class Pool:
 def kai(pool: Pool) -> Amounts:
     """Promises first, whatever there is; the rest by weight, in whole units."""
     given = {
-        name: Queue(q.floor, q.most, q.most, q.weight, q.priority)
+        name: KaiQueue(q.floor, q.most, q.most, q.weight, q.priority)
         for name, q in pool.queues.items()
     }
     finite = {n: q._replace(request=min(q.request, 1e12)) for n, q in given.items()}

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from fairopt.connect.readers.kueue import Limits, Node
-from fairopt.connect.readers.kueue_share import Tree
+from fairopt.connect.readers.kueue import QueueNode, QuotaCell
+from fairopt.connect.readers.kueue_share import KueueTree
 
 Key = tuple[str, str]
 Work = Mapping[str, Any]
@@ -29,29 +29,29 @@ class Scene:
         above -= {c["name"] for c in case["cohorts"]}
         self.queues = {q["name"]: _node(q) for q in case["queues"]}
         self.cohorts = {c["name"]: _node(c) for c in case["cohorts"]}
-        self.cohorts |= {name: Node(name, "", Fraction(1), {}) for name in above}
+        self.cohorts |= {name: QueueNode(name, "", Fraction(1), {}) for name in above}
         self.policy = {q["name"]: q for q in case["queues"]}
         self.new: Work = case["incoming"]
         self.pair = (self.new["flavor"], "cpu")
         self.running: list[Work] = list(case["running"])
 
-    def tree(self, counted: bool = True, without: Work | None = None) -> Tree:
+    def tree(self, counted: bool = True, without: Work | None = None) -> KueueTree:
         """The tree of shares, with or without the newcomer, and perhaps without a workload."""
         usage: dict[str, dict[tuple[str, str], Fraction]] = {name: {} for name in self.queues}
         for work in (*self.running, *([self.new] if counted else [])):
             if work is not without:
                 own, pair = usage[work["queue"]], (work["flavor"], "cpu")
                 own[pair] = own.get(pair, Fraction(0)) + Fraction(work["cpu"])
-        return Tree(self.queues, self.cohorts, usage)
+        return KueueTree(self.queues, self.cohorts, usage)
 
-    def path(self, tree: Tree, queue: str) -> list[Key]:
+    def path(self, tree: KueueTree, queue: str) -> list[Key]:
         """A queue, its cohort, and so on to the root."""
         found: list[Key] = [("queue", queue)]
         while (above := tree.parent(found[-1])) is not None:
             found.append(above)
         return found
 
-    def borrows(self, tree: Tree, queue: str) -> bool:
+    def borrows(self, tree: KueueTree, queue: str) -> bool:
         """Whether a queue uses more than its quota of what is asked."""
         key = ("queue", queue)
         return tree.used(key, self.pair) > tree.quota(key, self.pair)
@@ -84,7 +84,7 @@ class Scene:
     def order(self, work: Work) -> tuple[bool, int, str]:
         return work["queue"] == self.new["queue"], work["priority"], work["name"]
 
-    def rivals(self, tree: Tree, queue: str) -> tuple[Key, Key]:
+    def rivals(self, tree: KueueTree, queue: str) -> tuple[Key, Key]:
         """The nodes of the newcomer and of a queue right below where their paths meet."""
         mine, theirs = self.path(tree, self.new["queue"]), self.path(tree, queue)
         while mine[-1] == theirs[-1]:
@@ -92,7 +92,9 @@ class Scene:
         assert meet[0] == meet[1]
         return mine[-1], theirs[-1]
 
-    def first(self, tree: Tree, node: Key, waiting: Mapping[str, Sequence[Work]]) -> str | None:
+    def first(
+        self, tree: KueueTree, node: Key, waiting: Mapping[str, Sequence[Work]]
+    ) -> str | None:
         """The queue at or below a node that is asked next; None if nobody is left there."""
         own = node in self.path(tree, self.new["queue"])
         if not own and not tree.share(node).borrowing:
@@ -173,7 +175,7 @@ def _second_rule(scene: Scene, left: list[Work], takes: Any) -> bool:
             return True
 
 
-def share(tree: Tree, node: Key) -> tuple[bool, Fraction]:
+def share(tree: KueueTree, node: Key) -> tuple[bool, Fraction]:
     """To be compared: who borrows with weight 0 is above all others."""
     found = tree.share(node)
     return (True, found.ratio) if found.share is None else (False, found.share)
@@ -191,6 +193,8 @@ def _backwards(head: tuple[bool, int, str]) -> tuple[bool, int, tuple[int, ...]]
     return not head[0], -head[1], (*(-ord(letter) for letter in head[2]), 1)
 
 
-def _node(given: Mapping[str, Any]) -> Node:
-    limits = {(q["flavor"], q["resource"]): Limits(Fraction(q["nominal"])) for q in given["quotas"]}
-    return Node(given["name"], given["parent"], Fraction(given["weight"]), limits)
+def _node(given: Mapping[str, Any]) -> QueueNode:
+    limits = {
+        (q["flavor"], q["resource"]): QuotaCell(Fraction(q["nominal"])) for q in given["quotas"]
+    }
+    return QueueNode(given["name"], given["parent"], Fraction(given["weight"]), limits)

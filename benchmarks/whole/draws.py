@@ -14,7 +14,7 @@ import numpy as np
 import fairopt as fo
 from fairopt.whole.asking import asking
 from fairopt.whole.proof.answer import EXACT, Asked
-from fairopt.whole.proof.problem import Row
+from fairopt.whole.proof.problem import NodeRow
 
 GOOGLE = (
     (0.50, 0.50, 6732),
@@ -57,7 +57,7 @@ def drawn(seed: int) -> Asked:
             for k, way in enumerate(needs[n])
             if rng.random() < 0.7
         )
-        rows.append(Row(f"s{i}", rng.randint(2, 10), room, some))
+        rows.append(NodeRow(f"s{i}", rng.randint(2, 10), room, some))
     nodes = sum(row.count for row in rows)
     alone = [
         max(1, min(int(min(Fraction(36) / x for x in ways[0].values() if x)), 9)) for ways in needs

@@ -23,7 +23,7 @@ from benchmarks.whole.journal import answered
 from fairopt.whole.asking import searched
 from fairopt.whole.proof.answer import EXACT, Asked
 from fairopt.whole.proof.judging import judge
-from fairopt.whole.proof.problem import Row
+from fairopt.whole.proof.problem import NodeRow
 
 SETS = ("New", "Panigrahy")
 """those with open instances; of the third, Triplet, every optimum is known"""
@@ -49,7 +49,7 @@ def asked(room: tuple[int, ...], items: Counter[tuple[int, ...]], bins: int) -> 
         (n, "", dict(zip(keys, map(Fraction, need), strict=True)), None)
         for n, need in enumerate(sizes)
     )
-    row = Row("bin", bins, dict(zip(keys, map(Fraction, room), strict=True)), kinds)
+    row = NodeRow("bin", bins, dict(zip(keys, map(Fraction, room), strict=True)), kinds)
     many = [items[need] for need in sizes]
     return Asked(
         tuple(f"i{n}" for n in range(len(sizes))),

@@ -117,7 +117,7 @@ def _known_intervals(lowest: NDArray[np.float64], highest: NDArray[np.float64]) 
     return Intervals(len(lowest), lambda: (lowest, highest))
 
 
-class Told(Sequence[str]):
+class Sentences(Sequence[str]):
     """Sentences, computed when first read, because most answers of a sweep are never explained.
 
     Equal to the tuple of the sentences, with the same hash; copies and pickles contain the tuple.
@@ -142,7 +142,9 @@ class Told(Sequence[str]):
         return len(self.lines)
 
     def __eq__(self, other: object) -> bool:
-        return tuple(other) == self.lines if isinstance(other, Told | tuple) else NotImplemented
+        return (
+            tuple(other) == self.lines if isinstance(other, Sentences | tuple) else NotImplemented
+        )
 
     def __hash__(self) -> int:
         return hash(self.lines)

@@ -67,7 +67,7 @@ class Due(NamedTuple):
     limited: int = 0
 
 
-class Change(NamedTuple):
+class WhatChanges(NamedTuple):
     """What another answer gives the user.
 
     Parameters
@@ -119,7 +119,7 @@ class Explanation:
     due: Due
     stops: tuple[Stop, ...]
     peers: tuple[tuple[str, float, float], ...]
-    changes: tuple[Change, ...]
+    changes: tuple[WhatChanges, ...]
     output: float | None = None
 
     def paragraphs(self) -> list[tuple[str, list[str]]]:
@@ -247,7 +247,7 @@ def _peers(why: Explanation) -> list[str]:
     return [f"{count}: {len(same):,} have the same share; {other[0]} has {_n(other[2])}"]
 
 
-def _change(change: Change, tasks: float, output: float | None) -> str:
+def _change(change: WhatChanges, tasks: float, output: float | None) -> str:
     before, unit = (tasks, "tasks") if output is None else (output, "output")
     if change.reason:
         return f"{change.what}: no answer ({change.reason})"

@@ -16,7 +16,7 @@ from fairopt.auditing.reach import Reach, Today, reaches
 from fairopt.auditing.rules import Broken, broken
 from fairopt.certificates import certify
 from fairopt.errors import BadInput, Fault
-from fairopt.files.held import Held, held_of
+from fairopt.files.held import HeldTasks, held_of
 from fairopt.formulas import families
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.lowered import Lowered, lower
@@ -135,7 +135,7 @@ class Audit:
 
 def audit(
     instance: Instance,
-    held: Held | Mapping[str, Any] | list[Mapping[str, Any]],
+    held: HeldTasks | Mapping[str, Any] | list[Mapping[str, Any]],
     notion: Notion | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Audit:
@@ -166,7 +166,7 @@ def audit(
     B 2.0 1.636 3.0
     """
     notion = MaxMin() if notion is None else notion
-    given = held if isinstance(held, Held) else held_of(held, instance)
+    given = held if isinstance(held, HeldTasks) else held_of(held, instance)
     instance, way_tasks = _wanted(instance, given)
     answer = solve(instance, notion)
     ways = instance.ways
@@ -226,7 +226,7 @@ def audit(
     )
 
 
-def _wanted(instance: Instance, held: Held) -> tuple[Instance, Floats]:
+def _wanted(instance: Instance, held: HeldTasks) -> tuple[Instance, Floats]:
     """The instance in which nobody wants more than it holds and waits for, if that is said."""
     if held.pending is None:
         return instance, held.way_tasks

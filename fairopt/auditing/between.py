@@ -16,7 +16,7 @@ FULL = 1 - 1e-9
 
 
 @dataclass(frozen=True)
-class Change:
+class UserChange:
     """One user: tasks (with modes: output) and level `before` and `after`; None where it is not
     in the answer."""
 
@@ -51,19 +51,19 @@ class Differences:
         left after a removal: the value of the objective is concave in capacity).
     """
 
-    users: tuple[Change, ...]
+    users: tuple[UserChange, ...]
     filled: tuple[tuple[str, str], ...]
     freed: tuple[tuple[str, str], ...]
     whole: float | None = None
     promised: float | None = None
 
     @property
-    def losers(self) -> tuple[Change, ...]:
+    def losers(self) -> tuple[UserChange, ...]:
         """Users with less than before."""
         return tuple([u for u in self.users if u.relative < -SAME])
 
     @property
-    def gainers(self) -> tuple[Change, ...]:
+    def gainers(self) -> tuple[UserChange, ...]:
         """Users with more than before."""
         return tuple([u for u in self.users if u.relative > SAME])
 
@@ -99,7 +99,9 @@ def differences(before: Allocation, after: Allocation) -> Differences:
     level = [dict(zip(a.instance.users, a.levels.tolist(), strict=True)) for a in (before, after)]
     names = dict.fromkeys([*before.instance.users, *after.instance.users])
     changes = [
-        Change(name, held[0].get(name), held[1].get(name), level[0].get(name), level[1].get(name))
+        UserChange(
+            name, held[0].get(name), held[1].get(name), level[0].get(name), level[1].get(name)
+        )
         for name in names
     ]
     full = _full(before), _full(after)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairopt.certificates import digits
-from fairopt.certificates.bound import Place, Rest, Sums, rest, sums
+from fairopt.certificates.bound import Place, PlaceRest, PlaceSums, rest, sums
 from fairopt.certificates.question import Question
 from fairopt.certificates.steps import SPARE, missing, solved
 from fairopt.instance import Bools, Floats, Ints
@@ -23,7 +23,7 @@ EXCESS = 2.0**-98
 
 
 @dataclass(frozen=True)
-class Point:
+class ActivePlace:
     """A place; which of its columns move (C,), which rows are full (M,), and who is at `most`
     (1), at `least` (-1) or free (0), (N,)."""
 
@@ -33,7 +33,7 @@ class Point:
     end: Ints
 
 
-def clean(question: Question, point: Point) -> Place:
+def clean(question: Question, point: ActivePlace) -> Place:
     """The place with 0 for what is negative; itself where nothing is."""
     place = point.place
     task = place.columns < question.columns.count
@@ -46,8 +46,8 @@ def clean(question: Question, point: Point) -> Place:
 
 
 def stepped(
-    question: Question, point: Point, seen: Sums | None
-) -> tuple[Point | None, Rest | None]:
+    question: Question, point: ActivePlace, seen: PlaceSums | None
+) -> tuple[ActivePlace | None, PlaceRest | None]:
     """One Newton step, then the active set corrected (None if it cannot be made), and the rest of
     what is clean of it."""
     place, tasks, columns = point.place, question.columns.count, question.columns
@@ -70,8 +70,8 @@ def stepped(
 
 
 def _changed(
-    question: Question, point: Point, move: Ints, more: Floats, dearer: Floats, value: Floats
-) -> tuple[Point | None, Rest | None]:
+    question: Question, point: ActivePlace, move: Ints, more: Floats, dearer: Floats, value: Floats
+) -> tuple[ActivePlace | None, PlaceRest | None]:
     """What turned negative leaves, what overruns or is cheaper enters; so with bounds."""
     place, tasks = point.place, question.columns.count
     moved = np.zeros(len(place.columns))
@@ -90,7 +90,7 @@ def _changed(
     if not (values[0][point.end == 0] > 0).all():
         return None, None
     at = Place(columns, amount, price, values, place.log_unit)
-    tidy = clean(question, Point(at, moves, full, point.end))
+    tidy = clean(question, ActivePlace(at, moves, full, point.end))
     known = rest(question, tidy)
     overrun = EXCESS if len(values) == 2 else SPARE[len(values)]
     full = full | ((known.left < -overrun * question.unit) & question.rules)
@@ -113,7 +113,7 @@ def _changed(
         amount = np.concatenate([amount, empty], axis=1)[:, order]
         moves = np.concatenate([moves, np.ones(len(new), bool)])[order]
         columns = columns[order]
-    found = Point(Place(columns, amount, price, values, place.log_unit), moves, full, end)
+    found = ActivePlace(Place(columns, amount, price, values, place.log_unit), moves, full, end)
     return found, known
 
 
@@ -148,7 +148,7 @@ def _flows_freed(question: Question, place: Place, moves: Bools, flow: Bools) ->
     return moves
 
 
-def _ends(question: Question, place: Place, known: Rest, end: Ints, log_unit: float) -> Ints:
+def _ends(question: Question, place: Place, known: PlaceRest, end: Ints, log_unit: float) -> Ints:
     """Who is at a bound after a step: who would not want to be there leaves it, who is beyond one
     comes to it."""
     if not question.bounded:

@@ -60,7 +60,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Rest:
+class PlaceRest:
     """What is left at a place, each with its error: of rows (M,), of each share up to `most` and
     of `least` up to it (N,), inf without one. share (N,)."""
 
@@ -73,13 +73,13 @@ class Rest:
 
 
 @dataclass(frozen=True)
-class Sums:
+class PlaceSums:
     """A place's `rest`, and of each column near enough its worth less its cost.
 
     near : (K,) columns, in order. profit, profit_error : (K,). cost : (P,) of all columns, rounded.
     """
 
-    rest: Rest
+    rest: PlaceRest
     near: Ints
     profit: Floats
     profit_error: Floats
@@ -106,7 +106,7 @@ def nothing(users: int) -> Proved:
     return Proved(np.zeros(users), np.full(users, np.inf), np.full(users, np.inf))
 
 
-def rest(question: Question, place: Place) -> Rest:
+def rest(question: Question, place: Place) -> PlaceRest:
     """What is left at a place."""
     columns, users = question.columns, question.users
     if (pulls := question.pulls) is None:
@@ -134,10 +134,10 @@ def rest(question: Question, place: Place) -> Rest:
             )
             apart[some], errors = found[some], np.maximum(errors, np.where(some, wrong, 0.0))
         ends.append(apart)
-    return Rest(left, error, ends[0], -ends[1], errors, share)
+    return PlaceRest(left, error, ends[0], -ends[1], errors, share)
 
 
-def sums(question: Question, place: Place, known: Rest | None = None) -> Sums:
+def sums(question: Question, place: Place, known: PlaceRest | None = None) -> PlaceSums:
     """All sums at a place; `known` is its `rest`."""
     columns = question.columns
     known = rest(question, place) if known is None else known
@@ -151,11 +151,11 @@ def sums(question: Question, place: Place, known: Rest | None = None) -> Sums:
     near = np.flatnonzero(looked)
     near = np.concatenate([near, columns.count + np.arange(len(question.low))])
     profit, error = columns.profit(near, place.price, place.value)
-    return Sums(known, near, profit, error, cost)
+    return PlaceSums(known, near, profit, error, cost)
 
 
 def bound(
-    question: Question, place: Place, seen: Sums, part: Ints | None = None
+    question: Question, place: Place, seen: PlaceSums, part: Ints | None = None
 ) -> tuple[Proved, float]:
     """What a place proves, and eps of all parts together.
 
@@ -226,7 +226,7 @@ def bound(
     ), float(whole)
 
 
-def _feasible(question: Question, place: Place, here: Rest) -> bool:
+def _feasible(question: Question, place: Place, here: PlaceRest) -> bool:
     """Whether every rule is kept exactly, but for shares above `most`, which are cut off."""
     tasks = question.columns.count
     rule = question.rules
@@ -247,7 +247,7 @@ def _feasible(question: Question, place: Place, here: Rest) -> bool:
     return True
 
 
-def _pulled(question: Question, place: Place, here: Rest) -> tuple[Floats, Floats]:
+def _pulled(question: Question, place: Place, here: PlaceRest) -> tuple[Floats, Floats]:
     """(N,) what hard forms cost each user, and (K,) the terms of rows with pulls."""
     pulls = question.pulls
     assert pulls is not None
@@ -273,7 +273,7 @@ def _pulled(question: Question, place: Place, here: Rest) -> tuple[Floats, Float
 def _users(
     question: Question,
     place: Place,
-    here: Rest,
+    here: PlaceRest,
     value: Floats,
     less: Floats,
     log_t: Floats,
@@ -305,7 +305,7 @@ def _users(
     return np.where((end != 0) & exact, 0.0, z), charge
 
 
-def _counted(question: Question, place: Place, here: Rest) -> Floats:
+def _counted(question: Question, place: Place, here: PlaceRest) -> Floats:
     """(N,) t = s - b, to the last digit of a float."""
     if not question.base.any():
         return here.share
@@ -349,7 +349,7 @@ def _log_weights(question: Question, digits: int) -> list[Decimal]:
     return kept[digits]
 
 
-def _flows(question: Question, place: Place, seen: Sums, tasks: int, mine: Bools) -> Floats:
+def _flows(question: Question, place: Place, seen: PlaceSums, tasks: int, mine: Bools) -> Floats:
     """(F,) what money would flow where there is room for it."""
     y, drift = place.amount[0][~mine], seen.profit[tasks:]
     room = np.where(drift > 0, question.high - y, y - question.low)
@@ -383,8 +383,8 @@ def ends(eps: Floats, alpha: float) -> tuple[Floats, Floats]:
 __all__ = [
     "Place",
     "Proved",
-    "Rest",
-    "Sums",
+    "PlaceRest",
+    "PlaceSums",
     "bound",
     "ends",
     "exactly",

@@ -21,7 +21,7 @@ import numpy as np
 
 from fairopt.certificates.crowds import Turn, Uses, asked_for, crowded
 from fairopt.certificates.ruled.shifted import Reached
-from fairopt.certificates.together import Paid, Targets, Together, each_alone, earlier
+from fairopt.certificates.together import Paid, RoundTogether, Targets, each_alone, earlier
 from fairopt.certificates.tolerance import ROUNDING
 from fairopt.instance import Floats, Ints
 
@@ -86,7 +86,7 @@ def carried(
         alone[paid.users] = False
         of_round.setdefault(int(stage[paid.users].min()), []).append(paid)
     top = np.ones(len(room))
-    together = Together(stage, proofs)
+    together = RoundTogether(stage, proofs)
     targets = Targets(stage, reached, together.sums)
     rough = Targets(stage, reached, each_alone)
     for _ in range(SWEEPS):

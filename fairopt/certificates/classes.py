@@ -30,7 +30,7 @@ from fairopt.certificates.question import NOBODY, Question, kind_of, of_terms
 from fairopt.certificates.ruled import feasible
 from fairopt.certificates.ruled.answer import Ruled
 from fairopt.certificates.ruled.prices import as_fields, of_round
-from fairopt.certificates.search import Found
+from fairopt.certificates.search import SearchFound
 from fairopt.certificates.stages import Classes, Stage
 from fairopt.certificates.told import logs, off, searched, told
 from fairopt.certificates.tolerance import ROUNDING
@@ -142,7 +142,7 @@ class _Walk:
         elif active.any():
             seen = told(part.question, answer, lambda _: self._guessed(alloc, question, part)).found
         else:
-            seen = Found(_held(part.question), None)
+            seen = SearchFound(_held(part.question), None)
         seen = replace(seen, proved=self._widened(part, seen))
         own = part.users
         proof = self._compared(part, replace(answer, share=self._shares(active)[own]), seen)
@@ -183,7 +183,7 @@ class _Walk:
         rest = {"rounds": None, "floor_prices": None, "level_prices": None, "certificate": None}
         return alloc.with_(**own, **{**NO_PRICES, **rest, **prices})
 
-    def _guessed(self, alloc: Allocation, question: Question, part: parts.Part) -> Given:
+    def _guessed(self, alloc: Allocation, question: Question, part: parts.QuestionPart) -> Given:
         """The answer with prices guessed from its tasks alone."""
         share, some = self.share, question.log_w > NOBODY / 2
         log_value = np.where(some, question.log_w, -np.inf)
@@ -230,7 +230,7 @@ class _Walk:
                 found |= held & (room <= few)
         return found
 
-    def _widened(self, part: parts.Part, seen: Found) -> Proved:
+    def _widened(self, part: parts.QuestionPart, seen: SearchFound) -> Proved:
         """The intervals of a class with what those before may be due beyond what they hold."""
         proved, error = seen.proved, self.error[part.users]
         if not (error > 0).any() and not self.crumbs:
@@ -252,7 +252,7 @@ class _Walk:
         """(N,) what those who count hold, wherever it is, and others surely."""
         return np.where(active, self.share, np.maximum(self.least, 1e-300))
 
-    def _compared(self, part: parts.Part, answer: Given, seen: Found) -> Proof:
+    def _compared(self, part: parts.QuestionPart, answer: Given, seen: SearchFound) -> Proof:
         log_share, floor = logs(part.question, answer)
         return Proof(part.question, answer, seen, *off(seen.proved, log_share, floor))
 
@@ -264,7 +264,9 @@ class _Walk:
         self.off[at], self.surely[at] = proof.off[mine], proof.surely[mine]
         self.low[at], self.high[at] = (low / unit)[mine], (high / unit)[mine]
 
-    def _go_on(self, mine: Bools, active: Bools, part: parts.Part, seen: Found) -> None:
+    def _go_on(
+        self, mine: Bools, active: Bools, part: parts.QuestionPart, seen: SearchFound
+    ) -> None:
         """What classes after this one are asked beside."""
         if seen.place is not None:
             self.wide[part.rows] |= seen.place.price[0] > 0
@@ -275,7 +277,7 @@ class _Walk:
         error = self.high / np.where(some, self.least, 1.0) - 1.0
         self.error = np.where(some, np.maximum(error, 0.0), self.error)
 
-    def _shut(self, part: parts.Part, seen: Found) -> None:
+    def _shut(self, part: parts.QuestionPart, seen: SearchFound) -> None:
         """Columns that are dearer than a user's cheapest hold nothing, in this class and in those
         that come later. All that is known of that is what is left of the money; where that could be
         more than crumbs of somebody's share, its columns stay open."""

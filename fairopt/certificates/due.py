@@ -15,10 +15,10 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.allocation import Allocation
-from fairopt.certificates.ruled.prices import Prices, none, of_rules
+from fairopt.certificates.ruled.prices import PricesGiven, none, of_rules
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.formulas.lowered import Lowered, lower
-from fairopt.formulas.targets import Jump, Point
+from fairopt.formulas.targets import Jump, PathPoint
 from fairopt.instance import Bools, Floats, Instance
 
 LARGEST = 20_000
@@ -149,16 +149,16 @@ def lowest(alloc: Allocation) -> Floats:
     return low.named(price).capacity
 
 
-def at_floors(alloc: Allocation, asked: Entitled, users: Bools) -> list[Prices]:
+def at_floors(alloc: Allocation, asked: Entitled, users: Bools) -> list[PricesGiven]:
     """Prices that may prove that users (N,), who hold their floors, cannot hold more while all
     others hold theirs; one program after another, each for those who are left."""
     inst = alloc.instance
     low = lower(inst, alloc.score)
-    found: list[Prices] = []
+    found: list[PricesGiven] = []
     if low.columns > LARGEST:
         return []
     program = _Program(low, (alloc.score * inst.alone).sum(axis=1))
-    point = Point.start(asked.tree, asked.floor, users)
+    point = PathPoint.start(asked.tree, asked.floor, users)
     while point.free.any() and len(found) * low.columns < WORK:
         slope = np.where(point.free, asked.floor, 0.0)
         try:
@@ -173,7 +173,7 @@ def at_floors(alloc: Allocation, asked: Entitled, users: Bools) -> list[Prices]:
     return found
 
 
-def tangent(alloc: Allocation, floor: Floats, value: Floats) -> Prices:
+def tangent(alloc: Allocation, floor: Floats, value: Floats) -> PricesGiven:
     """Prices of the rules at which what each user has is best, a unit of its share being worth
     `value` (N,); at an optimum, with marginal values, they prove it. 0 if there are none."""
     inst, low = alloc.instance, lower(alloc.instance, alloc.score)
@@ -185,11 +185,11 @@ def tangent(alloc: Allocation, floor: Floats, value: Floats) -> Prices:
     return _of(inst, low, price)
 
 
-def _of(inst: Instance, low: Lowered, price: Floats) -> Prices:
+def _of(inst: Instance, low: Lowered, price: Floats) -> PricesGiven:
     """Prices (M,) of the rows as judges use them."""
     named = low.named(price)
     places = named.places if named.places.size else none(inst).places
-    return Prices(*named[:4], of_rules(inst, named.rules), places)
+    return PricesGiven(*named[:4], of_rules(inst, named.rules), places)
 
 
 def _rounds(
@@ -200,7 +200,7 @@ def _rounds(
     base, held = asked.base, asked.floor - asked.base
     programs, x = 0, np.zeros(program.low.columns)
     for rank in np.unique(asked.rank).tolist():
-        point = Point.start(asked.tree, held, asked.rank == rank)
+        point = PathPoint.start(asked.tree, held, asked.rank == rank)
         while point.free.any():
             programs += 1
             if programs * program.low.columns > WORK:
@@ -232,7 +232,7 @@ def _rounds(
 
 
 def _stopped(
-    low: Lowered, point: Point, base: Floats, x: Floats, price: Floats, alone: Floats
+    low: Lowered, point: PathPoint, base: Floats, x: Floats, price: Floats, alone: Floats
 ) -> tuple[Bools, Floats]:
     """Who has no column that costs nothing, and holds no more than its target; clean prices."""
     money = price * low.unit

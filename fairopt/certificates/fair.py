@@ -19,7 +19,7 @@ from fairopt.allocation.check import (
     Certificate,
     Check,
     Intervals,
-    Told,
+    Sentences,
 )
 from fairopt.certificates import classes, witness
 from fairopt.certificates.classes import Classes
@@ -88,7 +88,7 @@ def judge(
     if not fits or (proved_wrong and verdict == UNPROVED):
         verdict = REFUTED
     loose = tuple([inst.users[n] for n in np.flatnonzero(~(off <= tolerance)).tolist()])
-    told = Told(lambda: (*said, *_notes(alloc)))
+    told = Sentences(lambda: (*said, *_notes(alloc)))
     ends = Intervals(len(off), found.ends)
     return Certificate(
         verdict,

@@ -16,7 +16,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates.tolerance import ROUNDING
-from fairopt.certificates.within import Limits
+from fairopt.certificates.within import CheapestWithin
 from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats, Ints
 
@@ -28,11 +28,11 @@ NEAR = 1e-9
 """if a smaller part of a resource than this is left, its use is summed exactly"""
 
 
-NOBODY = Limits(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0), np.zeros(0))
+NOBODY = CheapestWithin(np.zeros((0, 1)), np.zeros((0, 1)), np.zeros(0), np.zeros(0))
 
 
 @dataclass(frozen=True)
-class Bill:
+class LevelBill:
     """What users pay at the prices of one level.
 
     Parameters
@@ -52,7 +52,7 @@ class Bill:
     priced: Floats
     idle: float
     capped: Ints
-    limits: Limits
+    limits: CheapestWithin
 
 
 def cleaned(prices: Floats, pool: Floats) -> Iterator[Floats]:
@@ -99,7 +99,7 @@ class Bills:
     def __len__(self) -> int:
         return len(self.prices)
 
-    def __getitem__(self, k: int) -> Bill:
+    def __getitem__(self, k: int) -> LevelBill:
         prices, inst = self.prices[k], self.alloc.instance
         first, place = np.unique(self._like, return_inverse=True)
         dear = prices[first].any(axis=1)
@@ -120,7 +120,7 @@ class Bills:
                 size = found[1, n] + limits.second * self.share[n]
                 found[2, n] = np.where(over > ROUNDING * size, over, 0.0)
             idle = float((prices * inst.pool * self._left).sum())
-        return Bill(found[0], found[1], found[2], found[3], idle, n, limits)
+        return LevelBill(found[0], found[1], found[2], found[3], idle, n, limits)
 
     def turned(self, k: int, money: float, too_dear: Ints) -> tuple[Ints, Floats]:
         """Rows, and the part of each that users may ask for if money moves between servers.
@@ -186,7 +186,7 @@ class Bills:
         priced = rows.total(held * u * (cost > 0)) / self.share[users]
         return q * self.share[users], rows.total(held * cost), rows.total(held * above), priced
 
-    def _limits(self, at: _Columns) -> Limits:
+    def _limits(self, at: _Columns) -> CheapestWithin:
         """What shares cost the users at limits, who may need servers of a high score."""
         alloc, n = self.alloc, self.capped
         on = np.concatenate([at.servers, at.free])
@@ -194,7 +194,7 @@ class Bills:
         cost[:, : len(at.servers)] = self._cost(n, at)
         open_ = alloc.instance.eligible[np.ix_(n, on)]
         u = np.where(open_, alloc.score[np.ix_(n, on)], 0.0)
-        return Limits(np.where(open_, cost, 0.0), u, self.share[n], alloc.instance.limit[n])
+        return CheapestWithin(np.where(open_, cost, 0.0), u, self.share[n], alloc.instance.limit[n])
 
 
 @dataclass(frozen=True)

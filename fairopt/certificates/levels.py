@@ -25,7 +25,7 @@ from fairopt.allocation import Allocation
 from fairopt.certificates.carried import Bounds, Paid, Turn, Uses, carried
 from fairopt.certificates.crowds import moves
 from fairopt.certificates.feasibility import shrink
-from fairopt.certificates.level_prices import Bill, Bills
+from fairopt.certificates.level_prices import Bills, LevelBill
 from fairopt.certificates.tolerance import ROUNDING
 from fairopt.formulas import rows
 from fairopt.instance import Floats, Ints
@@ -175,7 +175,7 @@ class Order:
         users, servers, moved = zip(*found, strict=True)
         return np.concatenate(users), np.concatenate(servers), np.concatenate(moved)
 
-    def _turn(self, k: int, bill: Bill) -> tuple[Ints, Floats]:
+    def _turn(self, k: int, bill: LevelBill) -> tuple[Ints, Floats]:
         """Rows, and the parts of them that may change hands at the k-th prices (`carried.Turn`)."""
         # what is dear to users stopped later that have cheaper tasks is their excess
         done = self.stage <= self.stage[self._best == k].min(initial=len(self.stage))
@@ -186,7 +186,7 @@ class Order:
         # all that is held on pairs that are too dear may have to go
         return self._bills.turned(k, money, np.flatnonzero(over > 0))
 
-    def _rooms(self, bill: Bill) -> Floats:
+    def _rooms(self, bill: LevelBill) -> Floats:
         """(N,) room: money left, overpaid, or spent by users above, relative to the user's."""
         order, last = self._order, self._last
         money = np.empty(len(order))

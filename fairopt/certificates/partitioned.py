@@ -19,10 +19,10 @@ import numpy as np
 from fairopt import arrays, storage, threads
 from fairopt.allocation.check import Certificate
 from fairopt.certificates import partitions as judge
-from fairopt.certificates.partitions import Shown, Terms
+from fairopt.certificates.partitions import JudgedTerms, Shown
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas import asked as asking
-from fairopt.formulas.asked import Asked
+from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance import Floats, Ints
 from fairopt.instance.partition import Partition
 
@@ -32,7 +32,7 @@ Each = Callable[..., list[Any]]
 """calls a function with each of a list of arguments, and returns the results in their order"""
 
 
-class Source(Protocol):
+class PartitionSource(Protocol):
     """The partitions of a folder: `files.partitions.Partitions`."""
 
     @property
@@ -88,7 +88,7 @@ def head(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def read(
-    source: Source, k: int, folder: str | os.PathLike[str]
+    source: PartitionSource, k: int, folder: str | os.PathLike[str]
 ) -> tuple[Shown | None, list[Fault]]:
     """The users of a partition beside their answer; or what is wrong with the files."""
     try:
@@ -123,7 +123,7 @@ def _numbers(path: Path, shape: tuple[int, ...]) -> tuple[Floats | None, list[Fa
 
 def certify_partitions(
     answer: str | os.PathLike[str],
-    partitions: Source | str | os.PathLike[str] | None = None,
+    partitions: PartitionSource | str | os.PathLike[str] | None = None,
     executor: Executor | None = None,
 ) -> Certificate:
     """Judge an answer in partitions by its files alone, with NumPy, in passes over them.
@@ -160,7 +160,7 @@ def certify_partitions(
 
         partitions = Partitions(partitions)
     source = partitions
-    asked = Asked.of(said["notion"], source.capacity, source.count)
+    asked = AlphaAsked.of(said["notion"], source.capacity, source.count)
     with threads.one(), np.errstate(all="ignore"):
         return certify(source, answer, asked, each_of(executor))
 
@@ -183,7 +183,7 @@ def each_of(executor: Executor | None) -> Each:
 
 
 def certify(
-    source: Source, folder: str | os.PathLike[str], asked: Asked, each: Each
+    source: PartitionSource, folder: str | os.PathLike[str], asked: AlphaAsked, each: Each
 ) -> Certificate:
     """The verdict on the files of an answer, in passes over them.
 
@@ -198,7 +198,7 @@ def certify(
     def passed(function: Callable[..., Any], *rest: Any) -> list[Any]:
         return each(function, *places, *([one] * count for one in rest))
 
-    terms = Terms.of(asked, asked.pool if prices is None else prices)
+    terms = JudgedTerms.of(asked, asked.pool if prices is None else prices)
     checked = passed(_first, terms)
     faults += [fault for found, _, _ in checked for fault in found]
     if faults:
@@ -222,7 +222,7 @@ def certify(
     return judge.verdict(terms, first, found[worst][0], sum(sizes[:worst]) + found[worst][1])
 
 
-def _shown(source: Source, k: int, folder: str) -> Shown:
+def _shown(source: PartitionSource, k: int, folder: str) -> Shown:
     found, faults = read(source, k, folder)
     if found is None:
         raise BadInput(faults, os.fspath(folder))
@@ -230,7 +230,7 @@ def _shown(source: Source, k: int, folder: str) -> Shown:
 
 
 def _first(
-    source: Source, k: int, folder: str, terms: Terms
+    source: PartitionSource, k: int, folder: str, terms: JudgedTerms
 ) -> tuple[list[Fault], int, judge.Used | None]:
     shown, faults = read(source, k, folder)
     if shown is None:
@@ -238,21 +238,28 @@ def _first(
     return [], len(shown.users), judge.used(shown, terms)
 
 
-def _second(source: Source, k: int, folder: str, terms: Terms, first: judge.Used) -> judge.Spent:
+def _second(
+    source: PartitionSource, k: int, folder: str, terms: JudgedTerms, first: judge.Used
+) -> judge.Spent:
     return judge.spent(_shown(source, k, folder), terms, first)
 
 
 def _third(
-    source: Source, k: int, folder: str, terms: Terms, first: judge.Used, second: judge.Spent
+    source: PartitionSource,
+    k: int,
+    folder: str,
+    terms: JudgedTerms,
+    first: judge.Used,
+    second: judge.Spent,
 ) -> judge.Errors:
     return judge.errors(_shown(source, k, folder), terms, first, second)
 
 
 def _fourth(
-    source: Source,
+    source: PartitionSource,
     k: int,
     folder: str,
-    terms: Terms,
+    terms: JudgedTerms,
     first: judge.Used,
     second: judge.Spent,
     eps: float,

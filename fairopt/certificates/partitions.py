@@ -28,7 +28,7 @@ from fairopt.certificates.money import LEAST
 from fairopt.certificates.tolerance import FEASIBLE as FITS
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.formulas import welfare
-from fairopt.formulas.asked import Asked
+from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance import Floats, Instance
 from fairopt.instance.partition import Partition
 
@@ -54,14 +54,14 @@ class Shown:
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class JudgedTerms:
     """What all are judged by: what is asked, and prices (I, R), 0 where a server has nothing."""
 
-    asked: Asked
+    asked: AlphaAsked
     prices: Floats
 
     @classmethod
-    def of(cls, asked: Asked, prices: Floats) -> Terms:
+    def of(cls, asked: AlphaAsked, prices: Floats) -> JudgedTerms:
         """The terms of an answer with these prices."""
         return cls(asked, np.where(asked.capacity > 0, prices, 0.0))
 
@@ -100,7 +100,7 @@ def fits(pairs: int) -> bool:
     return pairs <= TOGETHER
 
 
-def together(shown: Sequence[Shown], terms: Terms) -> Certificate:
+def together(shown: Sequence[Shown], terms: JudgedTerms) -> Certificate:
     """The verdict on all partitions as one instance."""
     asked = terms.asked
     parts = [one.users for one in shown]
@@ -152,7 +152,7 @@ class Used:
         return 1.0 / (1.0 + max(self.over(pool), self.beyond))
 
 
-def used(shown: Shown, terms: Terms) -> Used:
+def used(shown: Shown, terms: JudgedTerms) -> Used:
     """The first reading of a partition."""
     x, users = shown.tasks, shown.users
     finite = bool(
@@ -187,7 +187,7 @@ class Spent:
         return alpha * (self.mass - float(np.log(self.money)))
 
 
-def spent(shown: Shown, terms: Terms, first: Used) -> Spent:
+def spent(shown: Shown, terms: JudgedTerms, first: Used) -> Spent:
     """The second reading of a partition, after the first of all."""
     users, alpha = shown.users, terms.alpha
     share = shown.tasks.sum(axis=1) * first.shrink(terms.pool)
@@ -209,7 +209,7 @@ class Errors:
     def __add__(self, other: Errors) -> Errors:
         return Errors(self.eps + other.eps, self.money + other.money)
 
-    def whole(self, terms: Terms, first: Used, second: Spent) -> float:
+    def whole(self, terms: JudgedTerms, first: Used, second: Spent) -> float:
         """eps of all users and rows."""
         price = terms.prices * np.exp(second.log_scale(terms.alpha))
         left = np.maximum(terms.pool - first.used * first.shrink(terms.pool), 0.0)
@@ -218,7 +218,7 @@ class Errors:
 
 
 def _best(
-    shown: Shown, terms: Terms, first: Used, second: Spent
+    shown: Shown, terms: JudgedTerms, first: Used, second: Spent
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """(n,) share, value of its unit, log of the best share t0, log of its money m, and where the
     limit stops it the marginal value above the price, else 0."""
@@ -232,7 +232,7 @@ def _best(
     return share, value, log_t, log_m, np.where(log_t >= np.log(users.limit), slope, 0.0)
 
 
-def errors(shown: Shown, terms: Terms, first: Used, second: Spent) -> Errors:
+def errors(shown: Shown, terms: JudgedTerms, first: Used, second: Spent) -> Errors:
     """The third reading of a partition, after the second of all."""
     share, value, log_t, log_m, slope = _best(shown, terms, first, second)
     factor, scale = first.shrink(terms.pool), np.exp(second.log_scale(terms.alpha))
@@ -250,7 +250,7 @@ def errors(shown: Shown, terms: Terms, first: Used, second: Spent) -> Errors:
 
 
 def farthest(
-    shown: Shown, terms: Terms, first: Used, second: Spent, eps: float
+    shown: Shown, terms: JudgedTerms, first: Used, second: Spent, eps: float
 ) -> tuple[float, int]:
     """The fourth reading: how far the worst user of a partition may be, and who it is."""
     share, _, log_t, log_m, slope = _best(shown, terms, first, second)
@@ -263,7 +263,7 @@ def farthest(
     return float(off[worst]), worst
 
 
-def feasible(first: Used, terms: Terms) -> tuple[Check, ...]:
+def feasible(first: Used, terms: JudgedTerms) -> tuple[Check, ...]:
     """Whether every rule is kept."""
     return (
         Check.of("numbers are finite, prices >= 0", 0.0 if first.finite else np.inf, 0.0),
@@ -274,7 +274,7 @@ def feasible(first: Used, terms: Terms) -> tuple[Check, ...]:
     )
 
 
-def verdict(terms: Terms, first: Used, worst: float, who: int) -> Certificate:
+def verdict(terms: JudgedTerms, first: Used, worst: float, who: int) -> Certificate:
     """The certificate of all partitions, read one by one; `who` is the worst user's position."""
     kept = feasible(first, terms)
     gap = float(np.expm1(worst))

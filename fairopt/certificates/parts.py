@@ -43,7 +43,7 @@ def labels(question: Question) -> Ints | None:
 
 
 @dataclass(frozen=True)
-class Part:
+class QuestionPart:
     """Some parts of a cluster as a question of their own.
 
     Parameters
@@ -86,7 +86,7 @@ class Part:
         return np.concatenate([self.columns, self.before + self.flows])[columns]
 
 
-def part(question: Question, label: Ints, names: Ints) -> Part:
+def part(question: Question, label: Ints, names: Ints) -> QuestionPart:
     """The parts of these names."""
     count, users, size = question.columns.count, question.users, len(question.rhs)
     own = np.isin(label, names)
@@ -109,7 +109,7 @@ def part(question: Question, label: Ints, names: Ints) -> Part:
         [label[n], np.where(mine, label[users + rows], -1), label[users + size + flows]]
     )
     within = np.unique(within, return_inverse=True)[1]
-    return Part(small, within, n, rows, flows, columns, mine, count)
+    return QuestionPart(small, within, n, rows, flows, columns, mine, count)
 
 
 BY_USER = (
@@ -125,4 +125,4 @@ BY_USER = (
     "tasks_unit",
 )
 
-__all__ = ["Part", "labels", "part"]
+__all__ = ["QuestionPart", "labels", "part"]

@@ -21,7 +21,7 @@ from fairopt.certificates.given import Given, given, named
 from fairopt.certificates.guessed import NO_PRICES, with_prices
 from fairopt.certificates.linear import linear
 from fairopt.certificates.question import NOBODY, Question, asked
-from fairopt.certificates.search import Found, place_of, scale
+from fairopt.certificates.search import SearchFound, place_of, scale
 from fairopt.certificates.told import as_it_is, logs, of, searched, told
 from fairopt.formulas import welfare
 from fairopt.instance import Floats, Ints, remembered
@@ -46,7 +46,7 @@ class Proof:
 
     question: Question
     answer: Given
-    found: Found
+    found: SearchFound
     off: Floats
     surely: Floats
     prices_gap: float | None = None
@@ -124,7 +124,7 @@ def _proof(alloc: Allocation) -> Proof:
     question = asked(alloc)
     answer = given(alloc, question)
     if not question.alpha:
-        seen, none = linear(question, answer), Found(nothing(question.users), None)
+        seen, none = linear(question, answer), SearchFound(nothing(question.users), None)
         return Proof(question, answer, none, seen.off, np.zeros(question.users), seen.gap)
     if question.pulls is not None and question.pulls.even:
         return _even(alloc, question, answer)
@@ -146,7 +146,7 @@ def _even(alloc: Allocation, question: Question, answer: Given) -> Proof:
     own = alloc.instance.weight / question.share_unit
     width = np.full(question.users, np.log(most / least) if least > 0 else np.inf)
     proved = Proved(np.log(own * max(least, 1e-300)), np.zeros(question.users), width)
-    seen = of(question, answer, Found(proved, None))
+    seen = of(question, answer, SearchFound(proved, None))
     return Proof(question, answer, seen.found, seen.off, seen.surely)
 
 

@@ -40,7 +40,7 @@ def unpenalised(alloc: Allocation) -> dict[str, Any]:
     return {"name": "alpha-fair", "parameters": {**parameters, "criterion": "dominant-share"}}
 
 
-class Rows(NamedTuple):
+class PullRows(NamedTuple):
     """Rows to append to a lowered system, and their flows.
 
     Parameters
@@ -109,7 +109,7 @@ def penalised(alloc: Allocation) -> bool:
     return terms != Terms.free(terms.alpha)
 
 
-def below(matrix: Any, more: Rows) -> Any:
+def below(matrix: Any, more: PullRows) -> Any:
     """A matrix (M, P + F), by columns, with the rows and flows appended."""
     from scipy.sparse import coo_array
 
@@ -120,7 +120,7 @@ def below(matrix: Any, more: Rows) -> Any:
     return coo_array((np.concatenate([mine.data, theirs.data]), (row, column)), shape).tocsc()
 
 
-def of(more: Rows, row_unit: Floats, flow_unit: Floats) -> Pulls:
+def of(more: PullRows, row_unit: Floats, flow_unit: Floats) -> Pulls:
     """The rows appended, in units of rows (M,) and flows (F,)."""
     count = len(more.unit)
     unit, flow = row_unit[-count:], len(flow_unit) - len(more.most) + more.flow
@@ -137,7 +137,7 @@ def of(more: Rows, row_unit: Floats, flow_unit: Floats) -> Pulls:
     )
 
 
-def rows(alloc: Allocation, low: Lowered, alone: Floats) -> Rows | None:
+def rows(alloc: Allocation, low: Lowered, alone: Floats) -> PullRows | None:
     """The rows that a notion with variances appends; None of another, or where nothing varies.
 
     Parameters
@@ -168,7 +168,7 @@ def rows(alloc: Allocation, low: Lowered, alone: Floats) -> Rows | None:
         ),
         shape=(count[-1], width + flows),
     )
-    return Rows(
+    return PullRows(
         matrix,
         np.concatenate([part.unit for part in made]),
         np.array([part.most for part in made]),
@@ -240,4 +240,4 @@ def _servers(alloc: Allocation, low: Lowered, alone: Floats, terms: Terms) -> li
     return made
 
 
-__all__ = ["Pulls", "Rows", "below", "of", "penalised", "rows", "unpenalised"]
+__all__ = ["Pulls", "PullRows", "below", "of", "penalised", "rows", "unpenalised"]

@@ -33,7 +33,7 @@ from fairopt.allocation.check import (
     Certificate,
     Check,
     Intervals,
-    Told,
+    Sentences,
 )
 from fairopt.certificates import words as plainly
 from fairopt.certificates.carried import Bounds, Paid, Turn, carried
@@ -41,16 +41,16 @@ from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
 from fairopt.certificates.ruled import feasible, words
-from fairopt.certificates.ruled.answer import Bill, Prices, Ruled
-from fairopt.certificates.ruled.uses import Rows
-from fairopt.certificates.ruled.walk import Stop, path
+from fairopt.certificates.ruled.answer import Bill, PricesGiven, Ruled
+from fairopt.certificates.ruled.uses import RuleRows
+from fairopt.certificates.ruled.walk import RoundWalk, path
 from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, Ints, remembered
 
 
 @dataclass(frozen=True)
-class Proof:
+class RoundsProof:
     """What the rounds prove of every user, each (N,) relative to its share; inf if nothing.
 
     room : it could rise by. excess : it holds of what is due to others. off : distance from what it
@@ -127,10 +127,10 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
         # kept with the answer, whose arrays nobody can write to: it is judged while it is solved
         order: Order = remembered(alloc, "_order", lambda: Order(alloc))
         none = np.zeros(len(order.level))
-        found = Proof(order.room, order.excess, none, none, order.bounds)
+        found = RoundsProof(order.room, order.excess, none, none, order.bounds)
         gap = float(order.room[int(np.argmin(alloc.levels))])
         share = np.maximum(alloc.shares, 0.0)
-        notes = Told(lambda: tuple(plainly.notes(alloc)))
+        notes = Sentences(lambda: tuple(plainly.notes(alloc)))
         return _verdict(alloc, feasibility(alloc), (), found, gap, share, notes, tolerance)
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     ruled = Ruled(alloc)
@@ -144,7 +144,7 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
         Check.of("rounds in order", 1.0 if wrong else 0.0, 0.0, wrong),
         *feasible.exactly(ruled),
     )
-    notes = Told(lambda: words.told(alloc.instance, stops))
+    notes = Sentences(lambda: words.told(alloc.instance, stops))
     return _verdict(alloc, kept, order_, found, gap, ruled.share, notes, tolerance)
 
 
@@ -152,7 +152,7 @@ def _verdict(
     alloc: Allocation,
     kept: Sequence[Check],
     order: Sequence[Check],
-    found: Proof,
+    found: RoundsProof,
     gap: float,
     share: Floats,
     notes: Sequence[str],
@@ -193,13 +193,13 @@ def _worst(name: str, amount: Floats, users: tuple[str, ...], tolerance: float) 
     return Check.of(name, float(amount[n]), tolerance, users[n] if amount[n] > 0 else "")
 
 
-def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
+def prove(ruled: Ruled, stops: list[RoundWalk]) -> RoundsProof:
     """What the prices of the rounds prove of every user, each at the best prices of its round."""
     users = len(ruled.share)
     room, excess = np.full(users, np.inf), np.zeros(users)
     right = np.full(users, np.nan)
     stage, proofs = np.zeros(users, dtype=np.int64), list[Paid]()
-    rows, turns = Rows(ruled) if len(stops) > 1 else None, list[Turn]()
+    rows, turns = RuleRows(ruled) if len(stops) > 1 else None, list[Turn]()
     for k, stop in enumerate(stops):
         mine = stop.users
         right[mine], stage[mine] = stop.due[mine], k
@@ -241,21 +241,21 @@ def prove(ruled: Ruled, stops: list[Stop]) -> Proof:
     reached = () if ruled.tree.flat or len(stops) < 2 else [stop.reached for stop in stops]
     excess_ = np.minimum(excess, 1.0)
     bounds = carried(stage, room, excess_, proofs, uses, turns=turns, reached=reached)
-    return Proof(room, excess, off, np.where(np.isnan(short), np.inf, short), bounds)
+    return RoundsProof(room, excess, off, np.where(np.isnan(short), np.inf, short), bounds)
 
 
 class _At(NamedTuple):
     """A round at some prices: the bill, what all pay, the excess (N,), and what is left open of
     each user of the round."""
 
-    prices: Prices
+    prices: PricesGiven
     bill: Bill
     money: Floats
     held: Floats
     open: Floats
 
 
-def _paid(ruled: Ruled, stop: Stop, money: Floats, users: Ints, room: Floats) -> Paid:
+def _paid(ruled: Ruled, stop: RoundWalk, money: Floats, users: Ints, room: Floats) -> Paid:
     """What is paid at prices that prove these users. Who is due nothing is brought nothing."""
     own = money[users]
     own = np.where(stop.due[users] <= ruled.nothing[users], np.inf, own)
@@ -264,7 +264,7 @@ def _paid(ruled: Ruled, stop: Stop, money: Floats, users: Ints, room: Floats) ->
         return Paid(users, own, who, money[who], money[who], room * own)
 
 
-def _at(ruled: Ruled, stop: Stop, bill: Bill) -> tuple[Floats, Floats, Floats]:
+def _at(ruled: Ruled, stop: RoundWalk, bill: Bill) -> tuple[Floats, Floats, Floats]:
     """Room of the users of a round at prices, what others are short of it, and the excess (N,)."""
     q, due, mine = bill.cheapest, stop.due, stop.users
     apart = ruled.share - due

@@ -17,8 +17,8 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.certificates import digits
-from fairopt.certificates.active import CHEAPER, Point, clean, stepped
-from fairopt.certificates.bound import Place, Proved, Sums, bound, nothing, rest, sums
+from fairopt.certificates.active import CHEAPER, ActivePlace, clean, stepped
+from fairopt.certificates.bound import Place, PlaceSums, Proved, bound, nothing, rest, sums
 from fairopt.certificates.given import Given
 from fairopt.certificates.question import Question
 from fairopt.formulas import welfare
@@ -33,7 +33,7 @@ ROOMS = 1.0, 1e-9, 1e-14
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchFound:
     """What a search proved, at which place, with which eps."""
 
     proved: Proved
@@ -47,14 +47,14 @@ def search(
     parts: int = 2,
     part: Ints | None = None,
     enough: float = ENOUGH,
-) -> Found:
+) -> SearchFound:
     """Newton's method from an answer, while it proves more.
 
     Parameters
     ----------
     parts : k, the floats of each number. part : of users, rows and flows, see `bound`.
     """
-    best = Found(nothing(question.users), None)
+    best = SearchFound(nothing(question.users), None)
     most = STEPS if parts == 2 else STEPS + 4 * parts
     patience = 1 if parts == 2 and question.pulls is None else 3
     with np.errstate(all="ignore"):
@@ -96,7 +96,9 @@ def _worst(proved: Proved) -> float:
     return float(np.maximum(proved.below, proved.above).max())
 
 
-def _better(best: Found, proved: Proved, place: Place, eps: float, nearer: bool) -> Found:
+def _better(
+    best: SearchFound, proved: Proved, place: Place, eps: float, nearer: bool
+) -> SearchFound:
     """Of each user the closer of two proofs; of users that are not proved, the last share."""
     old = best.proved
     width, before = proved.below + proved.above, old.below + old.above
@@ -107,7 +109,7 @@ def _better(best: Found, proved: Proved, place: Place, eps: float, nearer: bool)
         np.where(better, proved.above, old.above),
     )
     if better.any() and nearer:
-        return Found(known, place, eps)
+        return SearchFound(known, place, eps)
     return replace(best, proved=known)
 
 
@@ -150,7 +152,7 @@ def scale(question: Question, answer: Given, log_q: Floats) -> float:
     return alpha * (welfare.log_sum_exp(log_due) - welfare.log_sum_exp(log_q + np.log(t[free])))
 
 
-def _begun(question: Question, place: Place, room: float) -> Point | None:
+def _begun(question: Question, place: Place, room: float) -> ActivePlace | None:
     """Which columns, rows and bounds count: where the part held (of money, of the row) is larger
     than the part by which the price is above the cheapest (by which the row is not full, and that
     at most `room`)."""
@@ -215,7 +217,7 @@ def _begun(question: Question, place: Place, room: float) -> Point | None:
         digits.of(value_of, parts),
         place.log_unit,
     )
-    return Point(at, np.concatenate([np.ones(int(stays.sum()), bool), moves]), full, status)
+    return ActivePlace(at, np.concatenate([np.ones(int(stays.sum()), bool), moves]), full, status)
 
 
 def _bounds(question: Question, place: Place, share: Floats) -> Ints:
@@ -230,7 +232,7 @@ def _bounds(question: Question, place: Place, share: Floats) -> Ints:
     return status
 
 
-def _within(question: Question, place: Place, seen: Sums) -> tuple[Sums, Place]:
+def _within(question: Question, place: Place, seen: PlaceSums) -> tuple[PlaceSums, Place]:
     """The place scaled down until no row is overrun, where that is a trifle and nothing else
     stands in its way: no floors, nothing lent."""
     here = seen.rest
@@ -252,4 +254,4 @@ def _within(question: Question, place: Place, seen: Sums) -> tuple[Sums, Place]:
     return replace(seen, rest=known), place
 
 
-__all__ = ["ENOUGH", "Found", "place_of", "scale", "search"]
+__all__ = ["ENOUGH", "SearchFound", "place_of", "scale", "search"]

@@ -27,7 +27,7 @@ class Stage:
     active: Bools
     alloc: Allocation
     question: Question
-    part: parts.Part
+    part: parts.QuestionPart
     proof: Proof
 
     def nearer(self) -> dict[str, Floats] | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.certificates.bound import Place, Sums, exactly
+from fairopt.certificates.bound import Place, PlaceSums, exactly
 from fairopt.certificates.by_rows import LOOSE, Missing, by_rows, finite
 from fairopt.certificates.pinned import left_out
 from fairopt.certificates.question import Question
@@ -33,7 +33,7 @@ Step = tuple[Floats, Floats, Floats]
 
 
 def missing(
-    question: Question, place: Place, seen: Sums, moves: Bools, full: Bools, end: Ints
+    question: Question, place: Place, seen: PlaceSums, moves: Bools, full: Bools, end: Ints
 ) -> Missing | None:
     """What is missing at a place; None where a share or a value is not above 0."""
     columns, tasks = question.columns, question.columns.count

@@ -41,7 +41,7 @@ def earlier(stage: Ints, money: Floats, part: Floats, rounds: int) -> Floats:
     return np.concatenate([[0.0], total[:-1]])
 
 
-class Together:
+class RoundTogether:
     """Those that the same prices prove in one round: what all of them rise by costs no more than
     what is open to one of them, so that it is not missing once for each."""
 
@@ -165,8 +165,8 @@ class Targets:
 
 
 def each_alone(at: Ints, user: Ints, each: Floats, up: Floats) -> Floats:
-    """What entries ask as `Together.sums` says it, of users of whom nothing is known together."""
+    """What entries ask as `RoundTogether.sums` says it, of users of whom nothing is known together."""
     return np.asarray(each * up[user])
 
 
-__all__ = ["Paid", "Targets", "Together", "each_alone", "earlier"]
+__all__ = ["Paid", "Targets", "RoundTogether", "each_alone", "earlier"]

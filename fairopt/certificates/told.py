@@ -20,7 +20,7 @@ from fairopt.certificates.bound import ROUND, Place, Proved, bound, sums
 from fairopt.certificates.given import Given
 from fairopt.certificates.lighter import lighter, log_spent
 from fairopt.certificates.question import Question
-from fairopt.certificates.search import ENOUGH, Found, place_of, search
+from fairopt.certificates.search import ENOUGH, SearchFound, place_of, search
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.instance import Bools, Floats, Ints
 
@@ -47,7 +47,7 @@ Guess = Callable[[Ints | None], Given]
 class Told:
     """What a search found; how far each share (N,) may be, and is at least, off."""
 
-    found: Found
+    found: SearchFound
     off: Floats
     surely: Floats
 
@@ -113,7 +113,7 @@ def searched(
         return of(question, answer if judged is None else judged, found)
 
 
-def of(question: Question, judged: Given, found: Found) -> Told:
+def of(question: Question, judged: Given, found: SearchFound) -> Told:
     """What a search has found tells of an answer."""
     log_share, floor = logs(question, judged)
     return Told(found, *off(found.proved, log_share, floor))
@@ -128,7 +128,7 @@ def _more(question: Question, answer: Given, judged: Given, first: Told) -> Told
             first = _closer(question, judged, first, searched(question, answer, judged, floats))
     if not np.isfinite(first.off).all():
         with np.errstate(all="ignore"):
-            rough = Found(as_it_is(question, answer), None)
+            rough = SearchFound(as_it_is(question, answer), None)
         first = _closer(question, judged, first, Told(rough, first.off, first.surely))
     return first
 
@@ -139,14 +139,14 @@ def _closer(question: Question, judged: Given, a: Told, b: Told) -> Told:
     better = theirs.below + theirs.above < mine.below + mine.above
     both = Proved(*(np.where(better, new, old) for new, old in zip(theirs, mine, strict=True)))
     at = b.found if b.found.place is not None else a.found
-    return of(question, judged, Found(both, at.place, at.eps))
+    return of(question, judged, SearchFound(both, at.place, at.eps))
 
 
 def _apart(question: Question, answer: Given, guess: Guess, label: Ints, first: Told) -> Told:
     """What is told of parts that share no rule; `first`: of all together."""
     guessed: list[Given] = []
 
-    def start(part: parts.Part) -> Given:
+    def start(part: parts.QuestionPart) -> Given:
         if not few(question):
             return part.given(answer)
         guessed[:] = guessed or [guess(label)]
@@ -160,7 +160,7 @@ def _apart(question: Question, answer: Given, guess: Guess, label: Ints, first: 
         log_money = np.nan_to_num(log_spent(question, answer), nan=-np.inf)
     # parts of about as much money together
     queue = [names[np.argsort(_largest(own, names, log_money), kind="stable")]]
-    done: list[tuple[parts.Part, Told]] = []
+    done: list[tuple[parts.QuestionPart, Told]] = []
     while queue:
         some = queue.pop()
         if 1 < len(some) <= SINGLY:
@@ -195,7 +195,11 @@ def _largest(label: Ints, names: Ints, number: Floats) -> Floats:
 
 
 def _joined(
-    question: Question, answer: Given, label: Ints, first: Told, done: list[tuple[parts.Part, Told]]
+    question: Question,
+    answer: Given,
+    label: Ints,
+    first: Told,
+    done: list[tuple[parts.QuestionPart, Told]],
 ) -> Told:
     """Of each user the closest proof, of each part the last place found, of one float each: in the
     same money where that can be told."""
@@ -233,7 +237,7 @@ def _joined(
         (value * np.exp(less[:users]))[None],
         (unit - less)[:users],
     )
-    return of(question, answer, Found(Proved(log_share, below, above), both))
+    return of(question, answer, SearchFound(Proved(log_share, below, above), both))
 
 
 def _of_parts(question: Question, columns: Ints, mine: Bools) -> Bools:

@@ -18,7 +18,7 @@ NEAR = 1e-9
 """a share that is this part from a corner may cost what it does on either side"""
 
 
-class Limits:
+class CheapestWithin:
     """The least that the shares of some users cost within their limits.
 
     Parameters

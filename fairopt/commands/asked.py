@@ -34,7 +34,7 @@ _CLUSTER = (".json", ".yaml", ".yml", ".gz")
 
 
 @dataclass(frozen=True)
-class Asked:
+class NamedNodes:
     """A model, and the row of each node that has a name.
 
     Parameters
@@ -170,7 +170,7 @@ def newcomer(text: str, instance: Instance) -> tuple[str, dict[str, Any]]:
     return name, row
 
 
-def asked(path: str) -> Asked:
+def asked(path: str) -> NamedNodes:
     """The model of a path: a model, a plan, or files of a cluster with the options' defaults.
 
     Raises
@@ -178,7 +178,7 @@ def asked(path: str) -> Asked:
     BadInput, UsageError : as of each.
     """
     if not path.endswith(_CLUSTER) or not os.path.isfile(path):
-        return Asked(files.read(path))
+        return NamedNodes(files.read(path))
     data = _plan(path)
     if data is not None:
         return of_plan(data, path)
@@ -191,7 +191,7 @@ def asked(path: str) -> Asked:
     at = [(names[n], servers[i], found.held[n, i]) for n, i in np.argwhere(found.held)]
     held = _held(found.instance, at)
     stuck = sum(sum(work.held.values()) for _, work, _ in found.stuck)
-    return Asked(models.model(found, path), nodes, held, int(found.held_out.sum()) + stuck)
+    return NamedNodes(models.model(found, path), nodes, held, int(found.held_out.sum()) + stuck)
 
 
 def _held(instance: Instance, at: Sequence[tuple[str, str, int]]) -> tuple[Mapping[str, Any], ...]:
@@ -206,7 +206,7 @@ def _held(instance: Instance, at: Sequence[tuple[str, str, int]]) -> tuple[Mappi
     return tuple(rows)
 
 
-def of_plan(data: Mapping[str, Any], path: str) -> Asked:
+def of_plan(data: Mapping[str, Any], path: str) -> NamedNodes:
     """The model of a plan, with its notion and the rows of its nodes."""
     found = answer_of(data, path)
     case = Case("notion", found.notion["name"], dict(found.notion.get("parameters", {})))
@@ -217,7 +217,7 @@ def of_plan(data: Mapping[str, Any], path: str) -> Asked:
         out += row["held_out"] if known else row["held"]
         at += [(row["workload"], *each) for each in row["held_on"].items() if known]
     model = Model(found.instance, (case,), title=path)
-    return Asked(model, nodes, _held(found.instance, at), int(out))
+    return NamedNodes(model, nodes, _held(found.instance, at), int(out))
 
 
 def planned(path: str) -> Mapping[str, Any]:
@@ -250,11 +250,11 @@ def _plan(path: str) -> Mapping[str, Any] | None:
         if PLAN not in file.read(4096):
             return None
     from fairopt.connect.plan import rows as plan_rows
-    from fairopt.connect.plan.rows import Rows
+    from fairopt.connect.plan.rows import PlanLists
     from fairopt.instance.reading import Faults
 
     data = plan_rows.loads(storage.read_text(path, LARGEST, "a plan in JSON"), path)
-    Rows(data, Faults(path))  # stops at a plan of another form
+    PlanLists(data, Faults(path))  # stops at a plan of another form
     return data
 
 

@@ -12,7 +12,7 @@ from fairopt.commands import progress
 from fairopt.errors import UsageError
 
 if TYPE_CHECKING:
-    from fairopt.connect.plan.problem import Problem
+    from fairopt.connect.plan.problem import ClusterProblem
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,7 +71,7 @@ def options(command: F) -> F:
     return command
 
 
-def problem(files: Sequence[str], given: Mapping[str, Any]) -> Problem:
+def problem(files: Sequence[str], given: Mapping[str, Any]) -> ClusterProblem:
     """The problem of files of a cluster, or of one model.
 
     Raises

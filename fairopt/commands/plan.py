@@ -13,7 +13,7 @@ from fairopt.commands import cluster_options, notion_options, output, progress
 from fairopt.errors import NotCertified, UsageError
 
 if TYPE_CHECKING:
-    from fairopt.connect.plan.problem import Problem
+    from fairopt.connect.plan.problem import ClusterProblem
     from fairopt.connect.plan.staying import Moving
     from fairopt.notions import Notion
 
@@ -178,7 +178,7 @@ def _moving(stay: bool, within: str | None, most: int | None, costs: str | None)
     return Moving(part, most, {} if costs is None else read_costs(costs))
 
 
-def _named_nodes(problem: Problem) -> None:
+def _named_nodes(problem: ClusterProblem) -> None:
     """Refuse moves between nodes that only a number of is known, and of parts of cards."""
     from fairopt.connect.plan.moves import unnamed
 

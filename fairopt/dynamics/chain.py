@@ -65,7 +65,7 @@ def stationary(
     ------
     SolverFailure : not so after `cycles` cycles.
     """
-    level = Level(birth, death)
+    level = ChainLevel(birth, death)
     shape = level.shape
     if np.prod(shape) <= DENSE:
         law = level.exact()
@@ -87,7 +87,7 @@ def stationary(
 
 
 def recombined(
-    level: Level, law: Floats, past: list[tuple[Floats, Floats]]
+    level: ChainLevel, law: Floats, past: list[tuple[Floats, Floats]]
 ) -> tuple[Floats, Floats]:
     """The combination of this law and `past` ones of least residual, and its residual.
 
@@ -111,7 +111,7 @@ def recombined(
     return law, residual
 
 
-def _measured(level: Level, law: Floats, residual: Floats) -> tuple[Floats, float]:
+def _measured(level: ChainLevel, law: Floats, residual: Floats) -> tuple[Floats, float]:
     """(K,) what leaves over what comes in, less 1; and the residual over all that flows."""
     box = level.box(law)
     balance = np.empty(box.ndim)
@@ -122,7 +122,7 @@ def _measured(level: Level, law: Floats, residual: Floats) -> tuple[Floats, floa
     return balance, float(np.abs(residual).sum() / (law @ level.out))
 
 
-class Level:
+class ChainLevel:
     """A chain on a box, laid out so that a sweep is a few operations on long slices.
 
     All classes but the first have one or two unused places at their end, so that the distance to a
@@ -206,7 +206,7 @@ class Level:
         row *= self.out
         return row
 
-    def lumped(self, law: Floats) -> tuple[Level, Floats]:
+    def lumped(self, law: Floats) -> tuple[ChainLevel, Floats]:
         """The chain of cells of two states a class, and their masses (an array of its box)."""
         box = self.box(law)
         mass = _pairs(box)
@@ -221,7 +221,7 @@ class Level:
             up[_cut(k, box.ndim, slice(0, lumped.shape[k]))] = lumped
             birth.append(up / safe)
             death.append(_pairs(falling, but=k) / safe)
-        return Level(birth, death), mass
+        return ChainLevel(birth, death), mass
 
     def exact(self) -> Floats:
         """The law (a row) by elimination; for small boxes."""

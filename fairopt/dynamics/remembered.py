@@ -22,7 +22,7 @@ from fairopt.errors import UsageError
 from fairopt.instance import Bools, Floats, Instance, Ints
 from fairopt.overtime.ledger import Ledger
 from fairopt.overtime.policies import POLICIES
-from fairopt.overtime.states import State
+from fairopt.overtime.states import LedgerState
 
 KNOWN = ("kai", "kueue", "slurm", "condor", "karma")
 
@@ -61,23 +61,23 @@ class Remembered:
             due, after = self._karma(np.add(running, waiting, dtype=np.float64))
             self.owed += time * (due - np.asarray(running, dtype=np.float64))
             gained = np.asarray(after.amount - self.state.amount)
-            self.state = State(np.maximum(self.state.amount + time * gained, 0.0))
+            self.state = LedgerState(np.maximum(self.state.amount + time * gained, 0.0))
         else:
             tasks = np.asarray(running, dtype=np.float64)
             self.state = self.book.after(self.state, self.instance, tasks, time)
 
-    def line(self, running: Sequence[int], waiting: Sequence[int]) -> Line:
+    def line(self, running: Sequence[int], waiting: Sequence[int]) -> WaitingLine:
         """In which order users with waiting tasks are served now."""
         wants = np.add(running, waiting, dtype=np.float64)
         users = len(wants)
         if self.book.kind == "credits":
             due = self._karma(wants)[0] + self.owed
             same, one = np.zeros(users, np.int64), np.ones(users)
-            return Line(same, due, one, one, np.zeros(users, bool))
+            return WaitingLine(same, due, one, one, np.zeros(users, bool))
         change = self.book.change(self.state, self.instance, wants)
-        return Line(change.rank, np.zeros(users), self.use, change.weight, change.out)
+        return WaitingLine(change.rank, np.zeros(users), self.use, change.weight, change.out)
 
-    def _karma(self, wants: Floats) -> tuple[Floats, State]:
+    def _karma(self, wants: Floats) -> tuple[Floats, LedgerState]:
         """What the fluid program gives (N,), of one resource of all machines; the state after."""
         one = self.instance
         if one.shape[2] != 1 or np.ptp(one.demand) > 0:
@@ -88,7 +88,7 @@ class Remembered:
         return found[:, 0], after
 
 
-class Line:
+class WaitingLine:
     """Who is next: by class, then by share over weight; or by running tasks less those due."""
 
     def __init__(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.allocation.explained import Change, Stop
+from fairopt.allocation.explained import Stop, WhatChanges
 from fairopt.errors import FairoptError
 from fairopt.formulas.parameters import FILL
 from fairopt.instance import Instance
@@ -36,7 +36,7 @@ def changes(
     n: int,
     stops: Sequence[Stop],
     progress: Callable[[int, int], None] | None = None,
-) -> list[Change]:
+) -> list[WhatChanges]:
     """What user n gets with more of what stops it, and with 10% more weight; one solve each."""
     notion = notion_of(alloc)
     if notion is None:
@@ -103,13 +103,13 @@ def _looser(inst: Instance, name: str) -> list[tuple[str, Instance]]:
     return [(words, inst.replace(rules=rules))]
 
 
-def _change(alloc: Allocation, n: int, words: str, other: Instance, notion: Notion) -> Change:
+def _change(alloc: Allocation, n: int, words: str, other: Instance, notion: Notion) -> WhatChanges:
     from fairopt.solving import solve
 
     try:
         answer = solve(other, notion, uncertified="return")
     except FairoptError as error:
-        return Change(words, reason=" ".join(str(error).split()))
+        return WhatChanges(words, reason=" ".join(str(error).split()))
     gained = float(answer.outputs[n] - alloc.outputs[n])
     before = np.maximum(alloc.outputs, 1e-300)
     part = (alloc.outputs - answer.outputs) / before
@@ -117,7 +117,7 @@ def _change(alloc: Allocation, n: int, words: str, other: Instance, notion: Noti
     m = int(part.argmax())
     loses = part[m] > 1e-6 and alloc.outputs[m] > 0
     certified = answer.certificate is not None and answer.certificate.certified
-    return Change(
+    return WhatChanges(
         words,
         float(answer.outputs[n]),
         float(answer.shares[n]),

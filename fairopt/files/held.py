@@ -24,7 +24,7 @@ Row = tuple[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class HeldTasks:
     """What is held: `way_tasks` (K, I) running tasks by way (user and mode) and server, and
     `pending` (N,), tasks that wait and run nowhere; None if the table does not say what waits."""
 
@@ -32,7 +32,7 @@ class Held:
     pending: Floats | None
 
 
-def read_held(path: str | os.PathLike[str], instance: Instance) -> Held:
+def read_held(path: str | os.PathLike[str], instance: Instance) -> HeldTasks:
     """Read what the users of an instance hold.
 
     Parameters
@@ -52,7 +52,7 @@ def read_held(path: str | os.PathLike[str], instance: Instance) -> Held:
     return _filled(rows, instance, faults)
 
 
-def held_of(given: Any, instance: Instance, place: str = "held") -> Held:
+def held_of(given: Any, instance: Instance, place: str = "held") -> HeldTasks:
     """The same from plain data: {user: {server: tasks}} or a list of rows.
 
     Raises
@@ -140,7 +140,7 @@ def _rows(data: Any, place: str, faults: Faults) -> Iterator[Row]:
                 yield here, {"user": user, "server": server, "tasks": given}
 
 
-def _filled(rows: Iterator[Row], instance: Instance, faults: Faults) -> Held:
+def _filled(rows: Iterator[Row], instance: Instance, faults: Faults) -> HeldTasks:
     """The rows as arrays; every name known, every (user, server, mode) once."""
     ways = instance.ways
     users = {name: n for n, name in enumerate(instance.users)}
@@ -171,7 +171,7 @@ def _filled(rows: Iterator[Row], instance: Instance, faults: Faults) -> Held:
         else:
             found[way[user, mode], servers[server]] = tasks
     faults.stop()
-    return Held(sealed(found), pending)
+    return HeldTasks(sealed(found), pending)
 
 
 def _name(row: Mapping[str, Any], key: str, place: str, faults: Faults) -> str:

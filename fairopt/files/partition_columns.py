@@ -20,7 +20,7 @@ WORDS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0"
 
 
 @dataclass
-class Table:
+class TableReading:
     """A table being read: numbers of resources and servers by name, users before, faults so far."""
 
     path: Path

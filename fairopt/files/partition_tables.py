@@ -20,7 +20,7 @@ import numpy as np
 from fairopt import arrays, storage
 from fairopt.errors import BadInput, Fault
 from fairopt.files import cells
-from fairopt.files.partition_columns import Table
+from fairopt.files.partition_columns import TableReading
 from fairopt.files.partition_reading import opened, rows_of
 from fairopt.files.partitions import Partitions, already, write_servers
 from fairopt.instance.partition import Partition
@@ -75,7 +75,7 @@ def partition_tables(
     write_servers(path, rows.capacity, rows.count, tuple(rows.names), tuple(rows.resources))
     written = _Written(path, size)
     for one in tables:
-        table = Table(one, rows.resources, rows.names, [])
+        table = TableReading(one, rows.resources, rows.names, [])
         for part in _pieces(table, size):
             here = part.placed(rows.capacity)
             table.faults += here.faults(one.name, rows.capacity, table.first)
@@ -178,7 +178,7 @@ def _tables(users: Sequence[str | os.PathLike[str]]) -> list[Path]:
     return found
 
 
-def _pieces(table: Table, size: int) -> Iterator[Partition]:
+def _pieces(table: TableReading, size: int) -> Iterator[Partition]:
     """The users of a table, some at a time; what is no number is added to its faults."""
     try:
         batches, names = _csv(table.path) if table.text else _parquet(table.path, size)

@@ -13,7 +13,7 @@ from fairopt.filling.units import scaled
 from fairopt.instance import Bools, Floats, Instance, Ints
 
 
-class Cluster:
+class Machines:
     """The M machines of all rows (a row of count k is k machines), in the order that breaks ties.
 
     A *position* is an index in that order. Users of equal demand and placement are one *kind*;

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt import criteria
-from fairopt.filling.cluster import Cluster
+from fairopt.filling.cluster import Machines
 from fairopt.instance import Floats, Ints
 
-Factor = Callable[[Cluster, int, Ints, Floats], Floats]
+Factor = Callable[[Machines, int, Ints, Floats], Floats]
 
 FIXED, MACHINE, POOL = "fixed", "machine", "pool"
 
 
 @dataclass(frozen=True)
-class Rule:
+class FillingCriterion:
     """A criterion: its factor, what changes the factor (FIXED, MACHINE or POOL), and its source."""
 
     name: str
@@ -38,70 +38,70 @@ def largest_ratio(need: Floats, have: Floats) -> Floats:
     return np.asarray(ratio.max(axis=-1))
 
 
-def _need(cluster: Cluster, kind: int, shapes: Ints) -> Floats:
+def _need(cluster: Machines, kind: int, shapes: Ints) -> Floats:
     return np.asarray(cluster.demand[kind, shapes] if cluster.by_server else cluster.demand[kind])
 
 
-def drf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+def drf(cluster: Machines, kind: int, shapes: Ints, residual: Floats) -> Floats:
     """max_r d / sum_j c[j,r] (kesidis2018 (9))."""
     return largest_ratio(_need(cluster, kind, shapes), cluster.total) + np.zeros(len(shapes))
 
 
-def ps_dsf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+def ps_dsf(cluster: Machines, kind: int, shapes: Ints, residual: Floats) -> Floats:
     """max_r d / c[j,r], the virtual dominant share (khamse2016; kesidis2018 section IV, K)."""
     return largest_ratio(_need(cluster, kind, shapes), cluster.capacity[shapes])
 
 
-def tsf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+def tsf(cluster: Machines, kind: int, shapes: Ints, residual: Floats) -> Floats:
     """1 / h, h = tasks of this kind that the empty cluster holds, eligible or not (khamse2016)."""
     return np.full(len(shapes), _constant(cluster, kind, criteria.tsf))
 
 
-def cdrf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+def cdrf(cluster: Machines, kind: int, shapes: Ints, residual: Floats) -> Floats:
     """1 / gamma, gamma = tasks that the empty eligible machines hold (khamse2016)."""
     return np.full(len(shapes), _constant(cluster, kind, criteria.cdrf))
 
 
-def rps_dsf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+def rps_dsf(cluster: Machines, kind: int, shapes: Ints, residual: Floats) -> Floats:
     """max_r d / (c[j,r] - use[j,r]) (kesidis2018 section IV, K~); +inf where nothing is left."""
     return largest_ratio(_need(cluster, kind, shapes), residual)
 
 
-def rdrf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+def rdrf(cluster: Machines, kind: int, shapes: Ints, residual: Floats) -> Floats:
     """max_r d / capacity of r left in the whole pool."""
     return largest_ratio(_need(cluster, kind, shapes), cluster.left) + np.zeros(len(shapes))
 
 
-def rtsf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+def rtsf(cluster: Machines, kind: int, shapes: Ints, residual: Floats) -> Floats:
     """1 / (fractional) tasks that fit in what is left of all machines, eligible or not."""
     return np.full(len(shapes), _room_left(cluster, kind, False))
 
 
-def rcdrf(cluster: Cluster, kind: int, shapes: Ints, residual: Floats) -> Floats:
+def rcdrf(cluster: Machines, kind: int, shapes: Ints, residual: Floats) -> Floats:
     """1 / (fractional) tasks that fit in what is left of the eligible machines."""
     return np.full(len(shapes), _room_left(cluster, kind, True))
 
 
 CRITERIA = {
-    "drf": Rule("drf", drf, FIXED, "kesidis2018 (9)"),
-    "tsf": Rule("tsf", tsf, FIXED, "khamse2016 section II, TSF"),
-    "cdrf": Rule("cdrf", cdrf, FIXED, "khamse2016 section II, CDRF"),
-    "ps-dsf": Rule("ps-dsf", ps_dsf, FIXED, "kesidis2018 section IV, K"),
-    "rdrf": Rule("rdrf", rdrf, POOL, "drf over what is left"),
-    "rtsf": Rule("rtsf", rtsf, POOL, "tsf over what is left"),
-    "rcdrf": Rule("rcdrf", rcdrf, POOL, "cdrf over what is left"),
-    "rps-dsf": Rule("rps-dsf", rps_dsf, MACHINE, "kesidis2018 section IV, K~"),
+    "drf": FillingCriterion("drf", drf, FIXED, "kesidis2018 (9)"),
+    "tsf": FillingCriterion("tsf", tsf, FIXED, "khamse2016 section II, TSF"),
+    "cdrf": FillingCriterion("cdrf", cdrf, FIXED, "khamse2016 section II, CDRF"),
+    "ps-dsf": FillingCriterion("ps-dsf", ps_dsf, FIXED, "kesidis2018 section IV, K"),
+    "rdrf": FillingCriterion("rdrf", rdrf, POOL, "drf over what is left"),
+    "rtsf": FillingCriterion("rtsf", rtsf, POOL, "tsf over what is left"),
+    "rcdrf": FillingCriterion("rcdrf", rcdrf, POOL, "cdrf over what is left"),
+    "rps-dsf": FillingCriterion("rps-dsf", rps_dsf, MACHINE, "kesidis2018 section IV, K~"),
 }
 
 
-def table(cluster: Cluster, rule: Rule) -> Floats:
+def table(cluster: Machines, rule: FillingCriterion) -> Floats:
     """(kinds, S) factors on empty machines; those of a FIXED criterion never change."""
     shapes = np.arange(len(cluster.capacity))
     kinds = range(len(cluster.demand))
     return np.stack([rule.factor(cluster, k, shapes, cluster.capacity) for k in kinds])
 
 
-def gain(cluster: Cluster, rule: Rule) -> Floats | None:
+def gain(cluster: Machines, rule: FillingCriterion) -> Floats | None:
     """(kinds, S) what one increment adds to a user's progress; None where it is 1 everywhere.
 
     Where demand depends on the server, dominant shares of the pool are added up over machines: an
@@ -110,14 +110,14 @@ def gain(cluster: Cluster, rule: Rule) -> Floats | None:
     return table(cluster, rule) if cluster.by_server and rule.name == "drf" else None
 
 
-def _constant(cluster: Cluster, kind: int, criterion: Callable[..., Floats]) -> float:
+def _constant(cluster: Machines, kind: int, criterion: Callable[..., Floats]) -> float:
     store = cluster.__dict__.setdefault("constants", {})
     if criterion not in store:
         store[criterion] = criterion(cluster.instance)[cluster.user_of_kind, 0]
     return float(store[criterion][kind]) * cluster.increment
 
 
-def _room_left(cluster: Cluster, kind: int, placed: bool) -> float:
+def _room_left(cluster: Machines, kind: int, placed: bool) -> float:
     need = cluster.demand[kind, cluster.shape] if cluster.by_server else cluster.demand[kind]
     ratio = largest_ratio(need, cluster.residual)
     if placed:

@@ -11,7 +11,7 @@ from fairopt import criteria as scores
 from fairopt import memory
 from fairopt.allocation import Allocation
 from fairopt.errors import BadInput, Fault, UsageError
-from fairopt.filling.cluster import Cluster
+from fairopt.filling.cluster import Machines
 from fairopt.filling.criteria import CRITERIA
 from fairopt.filling.selection import VISITS
 from fairopt.filling.server_first import ServerFirst
@@ -55,7 +55,7 @@ class Filler:
         rank = np.empty(users, dtype=np.int64)
         rank[order] = np.arange(users)
         machine_order = _order("server_tie", server_tie, machines, tied)
-        self.cluster = Cluster(instance, self.increment, rank, machine_order)
+        self.cluster = Machines(instance, self.increment, rank, machine_order)
         rule = CRITERIA[self.criterion]
         if self.cluster.by_server and rule.name == "rdrf":
             raise UsageError("rdrf needs demands that are the same on every server")

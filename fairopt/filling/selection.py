@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from fairopt.filling.cluster import Cluster
+from fairopt.filling.cluster import Machines
 from fairopt.filling.states import States
 from fairopt.instance import Floats, Ints
 
 
-def shape_distance(cluster: Cluster, states: States, kind: int, which: Ints) -> Floats:
+def shape_distance(cluster: Machines, states: States, kind: int, which: Ints) -> Floats:
     """sum_r |d~_r/d~_1 - cbar_r/cbar_1| (DRFH; the Mesos code of kesidis2018).
 
     d~ is the demand and cbar the residual, both divided by the pool's total; component 1 is the

@@ -10,8 +10,8 @@ import random
 
 import numpy as np
 
-from fairopt.filling.cluster import Cluster
-from fairopt.filling.criteria import FIXED, POOL, Rule, gain, table
+from fairopt.filling.cluster import Machines
+from fairopt.filling.criteria import FIXED, POOL, FillingCriterion, gain, table
 from fairopt.filling.selection import VISITS, Open
 from fairopt.filling.user_first import LIMIT, NO_FIT, Record
 from fairopt.instance import Floats, Ints
@@ -23,7 +23,7 @@ _HUGE = 1e200
 class ServerFirst:
     """Runs a rule with selection random-server, rrr or in-order to its end."""
 
-    def __init__(self, cluster: Cluster, rule: Rule, selection: str) -> None:
+    def __init__(self, cluster: Machines, rule: FillingCriterion, selection: str) -> None:
         self.cluster, self.rule, self.visit = cluster, rule, VISITS[selection]
         self.fixed = table(cluster, rule) if rule.moved_by == FIXED else None
         self.gain = gain(cluster, rule)

@@ -6,7 +6,7 @@ import heapq
 
 import numpy as np
 
-from fairopt.filling.cluster import Cluster
+from fairopt.filling.cluster import Machines
 from fairopt.instance import Bools, Floats, Ints
 
 _NONE = np.iinfo(np.int64).max
@@ -19,7 +19,7 @@ class States:
     at most one entry per machine that can still take a task, and usually far fewer.
     """
 
-    def __init__(self, cluster: Cluster, keep_full: bool = False) -> None:
+    def __init__(self, cluster: Machines, keep_full: bool = False) -> None:
         self.cluster, self.keep_full = cluster, keep_full
         self.size = 0
         self.shape: Ints = np.zeros(16, dtype=np.int64)

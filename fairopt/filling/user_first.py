@@ -12,8 +12,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from fairopt.filling.cluster import Cluster, rounded
-from fairopt.filling.criteria import FIXED, MACHINE, POOL, Rule, gain, table
+from fairopt.filling.cluster import Machines, rounded
+from fairopt.filling.criteria import FIXED, MACHINE, POOL, FillingCriterion, gain, table
 from fairopt.filling.selection import first_of_least, shape_distance
 from fairopt.filling.states import States
 
@@ -24,7 +24,7 @@ NO_FIT, LIMIT, FULL_MATCH = "no machine fits", "limit reached", "best match is f
 class UserFirst:
     """Runs a rule with selection joint, first-fit, best-fit or best-fit-any to its end."""
 
-    def __init__(self, cluster: Cluster, rule: Rule, selection: str) -> None:
+    def __init__(self, cluster: Machines, rule: FillingCriterion, selection: str) -> None:
         self.cluster, self.rule, self.selection = cluster, rule, selection
         self.states = States(cluster, keep_full=selection == "best-fit-any")
         self.fixed = table(cluster, rule) if rule.moved_by == FIXED else None

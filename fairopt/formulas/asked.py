@@ -26,7 +26,7 @@ ONE_SCORE = tuple(name for name in criteria.CRITERIA if name != "dominant-share"
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class AlphaAsked:
     """alpha > 0, W inside or outside, the criterion's name, and the servers of a folder.
 
     Parameters
@@ -41,7 +41,7 @@ class Asked:
     count: Ints
 
     @classmethod
-    def of(cls, notion: Mapping[str, Any], capacity: Floats, count: Ints) -> Asked:
+    def of(cls, notion: Mapping[str, Any], capacity: Floats, count: Ints) -> AlphaAsked:
         """What a notion (plain data without `faults`) asks."""
         kind = families.member(notion)["parameters"]
         return cls(

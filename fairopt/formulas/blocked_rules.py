@@ -15,7 +15,7 @@ import numpy as np
 from fairopt.formulas.blocked import Blocked
 from fairopt.instance import Bools, Floats, Instance
 from fairopt.instance.quotas.tree import QuotaRow
-from fairopt.instance.rules.resolved import Row
+from fairopt.instance.rules.resolved import RuleRow
 
 FULL = 1e-6
 """a rule of which a smaller part is free counts as full"""
@@ -110,7 +110,7 @@ def free(inst: Instance, way_tasks: Floats) -> Bools:
     return found
 
 
-def _tight(row: Row, way_tasks: Floats) -> tuple[bool, bool]:
+def _tight(row: RuleRow, way_tasks: Floats) -> tuple[bool, bool]:
     """Whether an own rule allows no more of what it counts, and whether it allows no less."""
     used, size = row.held(way_tasks)
     some = FULL * (abs(row.amount) + size)

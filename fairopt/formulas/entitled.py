@@ -15,7 +15,7 @@ import numpy as np
 from fairopt.errors import UsageError
 from fairopt.formulas import welfare
 from fairopt.formulas.floors import Bundle, Division, ScoredWays, floors
-from fairopt.formulas.targets import Tree
+from fairopt.formulas.targets import TargetTree
 from fairopt.instance import Floats, Instance, Ints, remembered, sealed
 
 NOISE = 1e-14
@@ -34,7 +34,7 @@ class Entitled:
     rank : (N,) priority class, 0 first.
     """
 
-    tree: Tree
+    tree: TargetTree
     weight: Floats
     floor: Floats
     added: bool
@@ -74,7 +74,7 @@ def entitled(instance: Instance, score: Floats, kind: Mapping[str, Any]) -> Enti
     below = tree.summed(floor[:, None])[:, 0]
     own = np.where(below > 0, below, tree.weight)
     weight = np.where(floor > 0, floor, weight)
-    other = Tree.of(tree.parent, own, tree.leaf, tree.use)
+    other = TargetTree.of(tree.parent, own, tree.leaf, tree.use)
     return Entitled(other, weight, np.zeros_like(floor), False, rank)
 
 
@@ -86,7 +86,7 @@ def leaf_weights(instance: Instance) -> Floats:
     return np.asarray(instance.tree.normalised * instance.weight.sum())
 
 
-def nested(instance: Instance, score: Floats, parameters: Mapping[str, Any]) -> Tree:
+def nested(instance: Instance, score: Floats, parameters: Mapping[str, Any]) -> TargetTree:
     """The tree of nested max-min; with measure "dominant" shares count as what they use.
 
     Raises
@@ -97,7 +97,7 @@ def nested(instance: Instance, score: Floats, parameters: Mapping[str, Any]) -> 
     measure = parameters.get("measure")
     measure = measure or ("dominant" if parameters.get("criterion", "drf") == "drf" else "sum")
     if tree.flat or measure == "sum":
-        return Tree.of(tree.parent, tree.weight, tree.leaf)
+        return TargetTree.of(tree.parent, tree.weight, tree.leaf)
     who = "max-min with measure dominant in a tree (wanted measure sum)"
     instance.only_plain(who, modes=True)
     if instance.demand.ndim == 3 and (np.ptp(instance.demand, axis=1) > 0).any():
@@ -106,11 +106,11 @@ def nested(instance: Instance, score: Floats, parameters: Mapping[str, Any]) -> 
     total = instance.pool.sum(axis=0)
     part = demand / np.where(total > 0, total, 1.0)
     unit = np.where(instance.eligible, score, 0.0).max(axis=1)
-    return Tree.of(tree.parent, tree.weight, tree.leaf, part / unit[:, None])
+    return TargetTree.of(tree.parent, tree.weight, tree.leaf, part / unit[:, None])
 
 
 def _kept_floors(
-    instance: Instance, score: Floats, kind: Mapping[str, Any], tree: Tree, weight: Floats
+    instance: Instance, score: Floats, kind: Mapping[str, Any], tree: TargetTree, weight: Floats
 ) -> Floats:
     """`_floors`, worked out once for an instance: solver, judge and objective ask alike."""
     if not len(instance.tree.guarantees):
@@ -125,7 +125,7 @@ def _kept_floors(
 
 
 def _floors(
-    instance: Instance, score: Floats, kind: Mapping[str, Any], tree: Tree, weight: Floats
+    instance: Instance, score: Floats, kind: Mapping[str, Any], tree: TargetTree, weight: Floats
 ) -> Floats:
     """(N,) the floors of all guarantees."""
     rows, tasks = instance.tree.guarantees, instance.tree.own_tasks

@@ -24,7 +24,7 @@ from functools import partial
 
 import numpy as np
 
-from fairopt.formulas.targets import Jump, Point, Tree
+from fairopt.formulas.targets import Jump, PathPoint, TargetTree
 from fairopt.instance import Bools, Floats, Ints
 
 FULL = 1e-12
@@ -63,7 +63,7 @@ class Division:
     weight : (N,) of the users for alpha-fairness, log W. tree : of max-min.
     """
 
-    tree: Tree
+    tree: TargetTree
     alpha: float | None = None
     log_w: Floats | None = None
 
@@ -142,10 +142,16 @@ def _use(ways: ScoredWays, bundle: Bundle, named: Ints, inside: Bools) -> Floats
 
 
 def _filled(
-    tree: Tree, node: int, use: Floats, amount: Floats, floor: Floats, members: Bools, most: Floats
+    tree: TargetTree,
+    node: int,
+    use: Floats,
+    amount: Floats,
+    floor: Floats,
+    members: Bools,
+    most: Floats,
 ) -> Floats:
     """(N,) floors after the members' targets in the group rise from their floors in one pool."""
-    point = Point.start(_below(tree, node), floor, members)
+    point = PathPoint.start(_below(tree, node), floor, members)
     need = np.where(members[:, None], use, 0.0)
     while point.free.any():
         piece = point.piece()
@@ -165,14 +171,14 @@ def _filled(
     return np.where(members, point.due, floor)
 
 
-def _below(tree: Tree, node: int) -> Tree:
+def _below(tree: TargetTree, node: int) -> TargetTree:
     """The tree with a node as its root: users elsewhere stand right below it, and are not free."""
     if node == 0:
         return tree
     keep = tree.below(node)
     parent = np.where(keep & (tree.parent != node), tree.parent, 0)
     parent[0] = -1
-    return Tree.of(parent, tree.weight, tree.leaf, tree.use)
+    return TargetTree.of(parent, tree.weight, tree.leaf, tree.use)
 
 
 def _fair(

@@ -36,7 +36,7 @@ class Lending(NamedTuple):
     lend: Floats
 
 
-class Rows:
+class RowsGathered:
     """Rows as they are gathered."""
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Rows:
 
 
 def own_rows(
-    rows: Rows,
+    rows: RowsGathered,
     own: tuple[Own, ...],
     need: Floats,
     pool: Floats,
@@ -116,7 +116,7 @@ def own_rows(
 
 
 def lending_rows(
-    rows: Rows,
+    rows: RowsGathered,
     lendings: tuple[Lending, ...],
     parent: Ints | None,
     leaf: Ints | None,
@@ -188,7 +188,7 @@ __all__ = [
     "PLACE",
     "QUOTA",
     "RULE",
-    "Rows",
+    "RowsGathered",
     "UP",
     "UP_OF_TWO",
     "lending_rows",

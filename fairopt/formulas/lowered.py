@@ -38,7 +38,7 @@ from fairopt.formulas.gathered import (
     UP_OF_TWO,
     Lending,
     Own,
-    Rows,
+    RowsGathered,
     lending_rows,
     own_rows,
     sparse,
@@ -284,7 +284,7 @@ def lowered(
     need = demand[way] if demand.ndim == 2 else demand[way, server]
     user = owner[way]
     columns = len(way)
-    rows = Rows()
+    rows = RowsGathered()
     for r in range(pool.shape[1]):
         used = np.flatnonzero(need[:, r] > 0)
         at = np.unique(server[used])

@@ -33,7 +33,7 @@ one part in a million apart, which no certificate tells from equal, have worths 
 TIES = ("lowest", "highest", "random")
 
 
-class Rule(NamedTuple):
+class ParameterRange(NamedTuple):
     """What values a parameter may have.
 
     wanted : in words, for messages. good : the test. needed : True if there is no default.
@@ -68,11 +68,11 @@ def welfare(value: Any) -> float | None:
     return amount(value)
 
 
-def _one_of(known: Collection[str], none: bool = False) -> Rule:
+def _one_of(known: Collection[str], none: bool = False) -> ParameterRange:
     def good(value: Any) -> bool:
         return (none and value is None) or (isinstance(value, str) and value in known)
 
-    return Rule(f"one of {', '.join(known)}", good)
+    return ParameterRange(f"one of {', '.join(known)}", good)
 
 
 def _whole(value: Any) -> bool:
@@ -84,23 +84,23 @@ def _order(value: Any) -> bool:
     return value is None or (listed and all(isinstance(name, str) for name in value))
 
 
-_NUMBER = Rule(f"{AMOUNT}, at most {MOST:g}", lambda value: amount(value) is not None)
-_FLAG = Rule("true or false", lambda value: isinstance(value, bool))
-_CRITERION = Rule(
+_NUMBER = ParameterRange(f"{AMOUNT}, at most {MOST:g}", lambda value: amount(value) is not None)
+_FLAG = ParameterRange("true or false", lambda value: isinstance(value, bool))
+_CRITERION = ParameterRange(
     f"one of {', '.join(CRITERIA)}, or a function (instance) -> scores",
     lambda value: value in CRITERIA if isinstance(value, str) else callable(value),
 )
-_OBJECTIVE = Rule(
+_OBJECTIVE = ParameterRange(
     "most-tasks, fewest-tasks or the name of a user",
     lambda value: value is None or isinstance(value, str),
 )
-_STEEPNESS = Rule(
+_STEEPNESS = ParameterRange(
     f"'log', or alpha as {AMOUNT}, at most {STEEPEST:g} (beyond, worths F^-g of levels a "
     "millionth apart are beyond floating point; max-min is the limit)",
     lambda value: (alpha := welfare(value)) is not None and alpha <= STEEPEST,
 )
 _OVER = _one_of(OVERS)
-RULES: dict[str, dict[str, Rule]] = {
+RULES: dict[str, dict[str, ParameterRange]] = {
     "throughput": {},
     "proportional": {"criterion": _CRITERION, "over": _OVER},
     "alpha-fair": {
@@ -119,9 +119,9 @@ RULES: dict[str, dict[str, Rule]] = {
     },
     "ps-dsf": {
         "division": _one_of(DIVISIONS),
-        "order": Rule("a list of server names", _order),
+        "order": ParameterRange("a list of server names", _order),
         "method": _one_of(REFILLS),
-        "seed": Rule("a whole number >= 0", lambda value: value is None or _whole(value)),
+        "seed": ParameterRange("a whole number >= 0", lambda value: value is None or _whole(value)),
         "objective": _OBJECTIVE,
     },
     "per-server-drf": {},
@@ -175,14 +175,14 @@ def faults(name: str, given: Mapping[str, Any], scored: bool = False) -> list[Fa
     return found or list(_together(name, given))
 
 
-def _filling(name: str) -> dict[str, Rule]:
-    step = Rule(f"{POSITIVE}, at most {MOST:g}", lambda value: (amount(value) or 0.0) > 0)
+def _filling(name: str) -> dict[str, ParameterRange]:
+    step = ParameterRange(f"{POSITIVE}, at most {MOST:g}", lambda value: (amount(value) or 0.0) > 0)
     if name == f"{FILL}optimum":
         return {"increment": step}
     tie = _one_of(TIES)
     return {
         "selection": _one_of(SELECTIONS),
-        "seed": Rule("a whole number", _seed),
+        "seed": ParameterRange("a whole number", _seed),
         "increment": step,
         "user_tie": tie,
         "server_tie": tie,

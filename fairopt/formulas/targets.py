@@ -11,7 +11,7 @@ plain max-min (docs/maths/trees.md).
 The targets l(t) never fall, and are piecewise linear. They jump where a group cannot grow by a
 little: what is frozen in it is larger than the rest, which first has to catch up. Those who jump
 move together along the straight line. So the path of l from t = 0 is a chain of pieces, each a
-`Move` (t goes on) or a `Jump` (t stands still).
+`Piece` (t goes on) or a `Jump` (t stands still).
 
 Everything runs on arrays of floats, and on object arrays of fractions, where nothing is rounded.
 """
@@ -33,7 +33,7 @@ Array = Any
 
 
 @dataclass(frozen=True)
-class Tree:
+class TargetTree:
     """Groups and users as nodes.
 
     Parameters
@@ -51,7 +51,7 @@ class Tree:
     layers: tuple[Ints, ...]
 
     @classmethod
-    def of(cls, parent: Ints, weight: Array, leaf: Ints, use: Array | None = None) -> Tree:
+    def of(cls, parent: Ints, weight: Array, leaf: Ints, use: Array | None = None) -> TargetTree:
         """A tree; without `use` the size of a group is the sum of its members' shares."""
         parent = np.asarray(parent, dtype=np.int64)
         depth = np.zeros(len(parent), dtype=np.int64)
@@ -87,7 +87,7 @@ class Tree:
 
 
 @dataclass(frozen=True)
-class Point:
+class PathPoint:
     """Where the targets are: a point of the path l(t).
 
     Parameters
@@ -98,14 +98,14 @@ class Point:
     free : (N,) who is not frozen.
     """
 
-    tree: Tree
+    tree: TargetTree
     floor: Array
     base: Array
     v: Array
     free: Bools
 
     @classmethod
-    def start(cls, tree: Tree, floor: Array, free: Bools | None = None) -> Point:
+    def start(cls, tree: TargetTree, floor: Array, free: Bools | None = None) -> PathPoint:
         """The point of t = 0: everybody is due its floor (N,) >= 0.
 
         Parameters
@@ -144,19 +144,19 @@ class Point:
         """(K, R) what is used below each node."""
         return self.tree.summed(self.tree.use * self.held[:, None])
 
-    def freeze(self, users: Any) -> Point:
+    def freeze(self, users: Any) -> PathPoint:
         """The same point with these users (positions or mask) frozen at what they are due."""
         free, floor = self.free.copy(), self.floor.copy()
         free[users], floor[users] = False, self.due[users]
         return replace(self, free=free, floor=floor, base=self.due)
 
-    def piece(self) -> Move | Jump:
+    def piece(self) -> Piece | Jump:
         """The piece of the path that begins here; without free users nothing moves for ever."""
         return _piece(self, 0)
 
 
 @dataclass(frozen=True)
-class Move:
+class Piece:
     """A linear piece: l(t) = start.due + slope (t - start.t), for t up to `until`.
 
     Parameters
@@ -166,14 +166,14 @@ class Move:
     clock : the node whose v is t here; the root, but for pieces of a subtree.
     """
 
-    start: Point
+    start: PathPoint
     slope: Array
     until: Any
     v_rate: Array
     grown: Array
     clock: int = 0
 
-    def at(self, t: Any) -> Point:
+    def at(self, t: Any) -> PathPoint:
         """The point of a level between start.t and `until`."""
         here = self.start
         step = t - here.v[self.clock]
@@ -184,15 +184,15 @@ class Move:
 class Jump:
     """A straight line of targets at one level t: start.due + part (end.due - start.due)."""
 
-    start: Point
-    end: Point
+    start: PathPoint
+    end: PathPoint
 
     @property
     def users(self) -> Ints:
         """Positions of those who move."""
         return np.flatnonzero(self.end.due != self.start.due)
 
-    def at(self, part: Any) -> Point:
+    def at(self, part: Any) -> PathPoint:
         """The point at this part, 0 to 1, of the line."""
         if part == 1:
             return self.end
@@ -200,7 +200,7 @@ class Jump:
         return replace(self.start, base=due + part * (self.end.due - due))
 
 
-def _piece(here: Point, root: int) -> Move | Jump:
+def _piece(here: PathPoint, root: int) -> Piece | Jump:
     """The piece of the subtree of a node that begins when the v of that node goes on."""
     tree, tol, target = here.tree, here.tree.tolerance, here.target
     parent, weight, leaf = tree.parent, tree.weight, tree.leaf
@@ -243,12 +243,12 @@ def _piece(here: Point, root: int) -> Move | Jump:
     faster[leaf] = False
     node, r = np.nonzero(faster)
     until += ((size[node] - here.amount[node, r]) / ((rate[node, r] - 1) * speed[node])).tolist()
-    return Move(here, slope, here.v[root] + min(until), v_rate, rate[root], root)
+    return Piece(here, slope, here.v[root] + min(until), v_rate, rate[root], root)
 
 
 def _climb(
-    here: Point, root: int, idle: Bools, size: Array
-) -> tuple[Array, Array, dict[int, Point]]:
+    here: PathPoint, root: int, idle: Bools, size: Array
+) -> tuple[Array, Array, dict[int, PathPoint]]:
     """From the leaves up: what each node gains for a unit of its target.
 
     Returns
@@ -263,7 +263,7 @@ def _climb(
     full = here.amount >= size[:, None] * (1 - tree.tolerance)
     group = ~idle
     group[leaf] = False
-    ends: dict[int, Point] = {}
+    ends: dict[int, PathPoint] = {}
     for nodes in reversed(tree.layers):
         groups = nodes[group[nodes]]
         grown = np.where(full[groups], per_v[groups], 0 * per_v[groups]).max(axis=1, initial=0)
@@ -279,7 +279,7 @@ def _climb(
     return rate, gain, ends
 
 
-def _end(here: Point, group: int) -> Point:
+def _end(here: PathPoint, group: int) -> PathPoint:
     """Where the subtree of a group is as soon as its size is more than its target, or grows."""
     tol, target = here.tree.tolerance, here.target[group]
     while True:

@@ -15,7 +15,7 @@ from fairopt.instance.quotas.records import Mode, Quotas, Table
 from fairopt.instance.quotas.tree import Tree, tree_of
 from fairopt.instance.quotas.ways import Ways, ways_of
 from fairopt.instance.rules.records import Rule
-from fairopt.instance.rules.resolved import Row, rows_of
+from fairopt.instance.rules.resolved import RuleRow, rows_of
 from fairopt.instance.sealing import sealed
 
 Floats = NDArray[np.float64]
@@ -145,7 +145,7 @@ class Fields:
         return ways_of(self.modes, self.names, self.demand, self.placement, self.capacity)
 
     @cached_property
-    def own_rows(self) -> tuple[Row, ...]:
+    def own_rows(self) -> tuple[RuleRow, ...]:
         """What each rule of one's own counts, way by way and server by server."""
         if self.rules is None:
             return ()

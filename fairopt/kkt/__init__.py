@@ -24,9 +24,9 @@ from fairopt.allocation.by_rows import in_limits
 from fairopt.errors import UsageError
 from fairopt.instance import Floats
 from fairopt.kkt import bottlenecks, levels, pools, smooth, time
-from fairopt.kkt.table import Table
+from fairopt.kkt.table import ConditionsTable
 
-_FAMILIES: dict[str, Callable[[Allocation], tuple[Table, ...]]] = {
+_FAMILIES: dict[str, Callable[[Allocation], tuple[ConditionsTable, ...]]] = {
     "alpha-fair": smooth.tables,
     "tradeoff": smooth.tables,
     "max-min": levels.tables,
@@ -37,7 +37,7 @@ _FAMILIES: dict[str, Callable[[Allocation], tuple[Table, ...]]] = {
 }
 
 
-def tables(alloc: Allocation) -> tuple[Table, ...]:
+def tables(alloc: Allocation) -> tuple[ConditionsTable, ...]:
     """The tables of an answer: one, or one for each level of a max-min answer.
 
     Raises
@@ -75,4 +75,4 @@ def duals(alloc: Allocation) -> Floats | None:
     return found[0]
 
 
-__all__ = ["Table", "duals", "tables"]
+__all__ = ["ConditionsTable", "duals", "tables"]

@@ -18,13 +18,13 @@ from fairopt.allocation.frames import clean
 from fairopt.errors import UsageError
 from fairopt.instance import Floats
 from fairopt.kkt.columns import named
-from fairopt.kkt.table import Table
+from fairopt.kkt.table import ConditionsTable
 
 NEAR = 1e-6
 """levels nearer than this, relative, are equal, and a resource is full of which less is left"""
 
 
-def tables(alloc: Allocation) -> tuple[Table, ...]:
+def tables(alloc: Allocation) -> tuple[ConditionsTable, ...]:
     """One table."""
     name = alloc.kind["name"]
     if name == "bmf":
@@ -49,7 +49,7 @@ def tables(alloc: Allocation) -> tuple[Table, ...]:
     }
     what = "x_n/gamma[n,i], x_n all tasks of n" if everywhere else "x[n,i]/gamma[n,i]"
     return (
-        Table(
+        ConditionsTable(
             f"{s}[n,i] = {what}; gamma[n,i] what n could run there alone",
             f"a bottleneck is full, demanded, and the largest {s}/phi of its holders is at most "
             "the user's own",
@@ -94,7 +94,7 @@ def _held(alloc: Allocation, full: Any, top: Floats, name: str) -> dict[str, Any
     }
 
 
-def _largest(alloc: Allocation) -> Table:
+def _largest(alloc: Allocation) -> ConditionsTable:
     """BMF on one pool: every user's part of each resource, by weight."""
     inst = alloc.instance
     if len(inst.servers) != 1:
@@ -113,7 +113,7 @@ def _largest(alloc: Allocation) -> Table:
         "bottleneck": stops,
     }
     rows = _held(alloc, full[None], top[None], "largest")
-    return Table(
+    return ConditionsTable(
         "each user's part of each resource, over its weight",
         "a bottleneck is full, and nobody holds more of it, by weight, than the user",
         pairs,

@@ -18,7 +18,7 @@ from fairopt.allocation import Allocation
 from fairopt.errors import UsageError
 from fairopt.instance import Floats
 from fairopt.kkt.columns import constraints, priced, trimmed
-from fairopt.kkt.table import Table
+from fairopt.kkt.table import ConditionsTable
 
 TIE = 1e-9
 """levels whose relative difference is at most this are one level"""
@@ -27,7 +27,7 @@ LEAST = 1e-9
 CONDITION = "nu = cost - gain >= 0, and 0 where x > 0; w > 0 only at the level or frozen below it"
 
 
-def tables(alloc: Allocation) -> tuple[Table, ...]:
+def tables(alloc: Allocation) -> tuple[ConditionsTable, ...]:
     """A table for every level that has prices."""
     if alloc.level_prices is None:
         raise UsageError(
@@ -72,7 +72,7 @@ def _of_limit(cost: Floats, score: Floats, tasks: Floats) -> tuple[float, float]
     return mu, float((cost[home] + mu) / score[home])
 
 
-def _level(alloc: Allocation, k: int, given: Floats) -> Table:
+def _level(alloc: Allocation, k: int, given: Floats) -> ConditionsTable:
     prices = trimmed(alloc, given)
     t, w, mu, factor = multipliers(alloc, prices)
     inst = alloc.instance
@@ -84,4 +84,4 @@ def _level(alloc: Allocation, k: int, given: Floats) -> Table:
     notes = () if factor else ("no resource has a price: limits alone stop this level",)
     title = f"level {k + 1}, t = {t:.6g}: max t, s_n/phi_n >= t; gain = w_n u[n,i]/phi_n"
     rows = constraints(alloc, duals, mu if mu.any() else None, prices)
-    return Table(title, CONDITION, pairs, rows, factor or None, duals, notes)
+    return ConditionsTable(title, CONDITION, pairs, rows, factor or None, duals, notes)

@@ -16,10 +16,10 @@ from fairopt.errors import UsageError
 from fairopt.formulas import pools
 from fairopt.instance import Floats
 from fairopt.kkt.columns import constraints, priced, settled, trimmed
-from fairopt.kkt.table import NO_PRICES, Table
+from fairopt.kkt.table import NO_PRICES, ConditionsTable
 
 
-def tables(alloc: Allocation) -> tuple[Table, ...]:
+def tables(alloc: Allocation) -> tuple[ConditionsTable, ...]:
     """One table; its factor is the least at which no task is cheaper than its gain.
 
     The gains of (9) are parts of the capacity; the multipliers are derivatives with those held.
@@ -41,7 +41,7 @@ def _scale(gain: Floats, cost: Floats) -> float:
     return float((gain[gain > 0] / cost[gain > 0]).max(initial=0.0))
 
 
-def _equal(alloc: Allocation, prices: Floats, mu: Floats) -> Table:
+def _equal(alloc: Allocation, prices: Floats, mu: Floats) -> ConditionsTable:
     inst = alloc.instance
     n, i = inst.pairs
     gain = pools.share_of_task(inst)[n, i]
@@ -57,7 +57,7 @@ def _equal(alloc: Allocation, prices: Floats, mu: Floats) -> Table:
         "phi M": least[n, i],
         **pairs,
     }
-    return Table(
+    return ConditionsTable(
         f"(9): max sum x d/(c phi_n) = {alloc.objective:.6g}, x[n,i] >= phi_n M",
         "nu = cost - gain >= 0, and 0 where x > phi M; lambda > 0 only where slack is 0",
         pairs,
@@ -67,7 +67,7 @@ def _equal(alloc: Allocation, prices: Floats, mu: Floats) -> Table:
     )
 
 
-def _common(alloc: Allocation, prices: Floats, mu: Floats) -> Table:
+def _common(alloc: Allocation, prices: Floats, mu: Floats) -> ConditionsTable:
     inst = alloc.instance
     gain = 1.0 / inst.weight
     each = np.zeros(inst.shape[:2])
@@ -87,7 +87,7 @@ def _common(alloc: Allocation, prices: Floats, mu: Floats) -> Table:
         pairs["limit"] = mu * machines * factor
     pairs |= {"cost": cost * factor, "nu": settled(cost * factor, gain)}
     duals = prices * factor
-    return Table(
+    return ConditionsTable(
         f"(10): max sum M_n/phi_n = {alloc.objective:.6g}, x[n,i] = M_n; gain = 1/phi_n",
         "nu = cost - gain >= 0, and 0 where M_n > 0 (column x); lambda > 0 only where slack is 0",
         pairs,

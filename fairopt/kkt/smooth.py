@@ -21,12 +21,12 @@ from fairopt.errors import UsageError
 from fairopt.formulas import penalties, welfare
 from fairopt.instance import Floats
 from fairopt.kkt.columns import constraints, priced
-from fairopt.kkt.table import NO_PRICES, Table
+from fairopt.kkt.table import NO_PRICES, ConditionsTable
 
 CONDITION = "nu = cost - gain >= 0, and 0 where x > 0; lambda > 0 only where slack is 0"
 
 
-def tables(alloc: Allocation) -> tuple[Table, ...]:
+def tables(alloc: Allocation) -> tuple[ConditionsTable, ...]:
     """One table."""
     if alloc.prices is None:
         raise UsageError(NO_PRICES)
@@ -52,7 +52,7 @@ def tables(alloc: Allocation) -> tuple[Table, ...]:
         gain = gain * scale
     duals, limits = prices * scale, mu * scale
     return (
-        Table(
+        ConditionsTable(
             title,
             CONDITION,
             priced(alloc, gain, duals, limits),

@@ -16,7 +16,7 @@ Column = Sequence[Any] | Floats
 
 
 @dataclass(frozen=True)
-class Table:
+class ConditionsTable:
     """The conditions at one optimum, or at one level.
 
     Parameters

@@ -12,10 +12,10 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.errors import UsageError
 from fairopt.kkt.columns import LIMIT_OF, named, settled
-from fairopt.kkt.table import Table
+from fairopt.kkt.table import ConditionsTable
 
 
-def tables(alloc: Allocation) -> tuple[Table, ...]:
+def tables(alloc: Allocation) -> tuple[ConditionsTable, ...]:
     """One table; the prices of time follow from the tasks."""
     inst, x = alloc.instance, alloc.held
     n, i = inst.pairs
@@ -53,7 +53,7 @@ def tables(alloc: Allocation) -> tuple[Table, ...]:
         "slack x lambda": slack * dual,
     }
     return (
-        Table(
+        ConditionsTable(
             "max sum phi_n log x_n, sum_n x[n,i]/gamma[n,i] <= 1; gain = phi_n/x_n",
             "nu = tau_i/gamma[n,i] - gain >= 0, and 0 where x > 0; tau (lambda) = 1/least s/phi",
             pairs,

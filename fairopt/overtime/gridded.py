@@ -10,7 +10,7 @@ import numpy as np
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.overtime.logs import Log, together
-from fairopt.overtime.waiting import MOST, Jobs
+from fairopt.overtime.waiting import MOST, WaitingJobs
 
 
 def gridded(
@@ -54,7 +54,7 @@ def _array(name: str, given: Any, shape: tuple[int, ...]) -> Floats:
     return array
 
 
-def at_once(jobs: Jobs, length: float, users: int) -> tuple[Floats, float, str]:
+def at_once(jobs: WaitingJobs, length: float, users: int) -> tuple[Floats, float, str]:
     """What jobs want if nobody waits, (T, N); the hour at which that begins, and its date."""
     first, last = jobs.span
     start = math.floor(first / length) * length

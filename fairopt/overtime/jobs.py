@@ -13,14 +13,14 @@ from fairopt import storage
 from fairopt.instance import Instance
 from fairopt.instance.reading import Faults, nearest
 from fairopt.overtime.logs import LARGEST, time_of
-from fairopt.overtime.waiting import Jobs
+from fairopt.overtime.waiting import WaitingJobs
 
 COLUMNS = ("arrival", "alone")
 MORE = ("end", "user", "tasks")
 """columns that may be left out"""
 
 
-def read_jobs(path: str | os.PathLike[str], instance: Instance) -> Jobs:
+def read_jobs(path: str | os.PathLike[str], instance: Instance) -> WaitingJobs:
     """Read a table of jobs.
 
     Parameters
@@ -76,7 +76,7 @@ def read_jobs(path: str | os.PathLike[str], instance: Instance) -> Jobs:
     named = datetime.fromtimestamp(origin * 3600, UTC).isoformat() if kinds == {True} else ""
     end = table[:, 4] - origin if ended else None
     who = table[:, 0].astype(np.int64)
-    return Jobs(who, table[:, 1], table[:, 2] - origin, table[:, 3], end, named)
+    return WaitingJobs(who, table[:, 1], table[:, 2] - origin, table[:, 3], end, named)
 
 
 def _hours(time: float | datetime | None) -> float:

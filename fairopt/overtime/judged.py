@@ -29,7 +29,7 @@ PLANS = ("held", "alone", "ledger")
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedReplay:
     """The certificate of hindsight, what the file says beside what follows, and the ratios."""
 
     certificate: Certificate
@@ -62,7 +62,7 @@ class Judged:
         return "\n".join(lines)
 
 
-def judged(data: Mapping[str, Any], source: str) -> Judged:
+def judged(data: Mapping[str, Any], source: str) -> JudgedReplay:
     """Judge a replay as `Replay.to_dict` writes it.
 
     Raises
@@ -105,7 +105,7 @@ def judged(data: Mapping[str, Any], source: str) -> Judged:
             checks.append(_same(f"{name}: users' tasks are those on servers", apart, size))
         ratios[name], _ = ratio_of(whole, plan[:, there], answer)
         checks.append(_ratio(name, said.get(name), ratios[name]))
-    return Judged(certificate, tuple(checks), ratios)
+    return JudgedReplay(certificate, tuple(checks), ratios)
 
 
 def _instance(data: Mapping[str, Any], faults: Faults) -> Instance:
@@ -179,4 +179,4 @@ def _ratio(name: str, said: Any, found: float | None) -> Check:
     return Check.of(words, over, CLOSE, f"{found:.6g}")
 
 
-__all__ = ["CLOSE", "Judged", "judged"]
+__all__ = ["CLOSE", "JudgedReplay", "judged"]

@@ -15,8 +15,8 @@ from fairopt.instance.quotas import Quotas
 from fairopt.notions import MaxMin, Notion
 from fairopt.overtime import karma
 from fairopt.overtime.policies import policy
-from fairopt.overtime.rules import RULES, Asked, Change
-from fairopt.overtime.states import KINDS, Memory, State
+from fairopt.overtime.rules import RULES, RuleAsked, SliceChange
+from fairopt.overtime.states import KINDS, LedgerState, Memory
 from fairopt.overtime.tree import levels_first
 from fairopt.solving import solve
 
@@ -62,21 +62,23 @@ class Ledger:
         name, row, settings = policy(given)
         return cls(name, row.kind, row.rule, settings, dict(factor or {}), given)
 
-    def start(self, instance: Instance) -> State:
+    def start(self, instance: Instance) -> LedgerState:
         """The state before the first slice."""
         users = len(instance.users)
         if self.rule == "condor":  # a new user is at 0.5, and nobody is ever below
-            return State(np.full(users, 0.5))
+            return LedgerState(np.full(users, 0.5))
         if self.kind == "credits":
             most = float(self.settings["credits"])
             # "as many as anybody can need": more than ten thousand slices use up
             ample = AMPLE * float(instance.pool.max())
-            return State(np.full(users, most if math.isfinite(most) else ample))
+            return LedgerState(np.full(users, most if math.isfinite(most) else ample))
         if self.kind == "budget":
-            return State(np.full(users, float(self.settings["most"])))
-        return State(np.zeros(users))
+            return LedgerState(np.full(users, float(self.settings["most"])))
+        return LedgerState(np.zeros(users))
 
-    def after(self, state: State, instance: Instance, tasks: Floats, hours: float = 1.0) -> State:
+    def after(
+        self, state: LedgerState, instance: Instance, tasks: Floats, hours: float = 1.0
+    ) -> LedgerState:
         """The state after a slice in which users had tasks (N,) or (N, I) at once.
 
         Of credits, which follow from what was borrowed, see `division`.
@@ -136,11 +138,13 @@ class Ledger:
             raise UsageError(f"policy {self.name}, of: found {measure!r}; wanted a weight above 0")
         return worth
 
-    def change(self, state: State, instance: Instance, wants: Floats, hours: float = 1.0) -> Change:
+    def change(
+        self, state: LedgerState, instance: Instance, wants: Floats, hours: float = 1.0
+    ) -> SliceChange:
         """What changes in a slice in which users want so many tasks (N,) at once."""
         wants = np.asarray(wants, dtype=np.float64)
         factor = np.array([float(self.factor.get(user, 1.0)) for user in instance.users])
-        asked = Asked(
+        asked = RuleAsked(
             instance.weight,
             wants,
             self.use_of_one(instance),
@@ -154,7 +158,7 @@ class Ledger:
         return found
 
     def asks(
-        self, state: State, instance: Instance, wants: Floats, hours: float = 1.0
+        self, state: LedgerState, instance: Instance, wants: Floats, hours: float = 1.0
     ) -> tuple[Instance | None, Ints]:
         """The slice's instance with what the ledger changes, and the positions of its users; None
         where nobody is left."""
@@ -176,7 +180,7 @@ class Ledger:
 
     def due(
         self,
-        state: State,
+        state: LedgerState,
         instance: Instance,
         wants: Floats,
         hours: float = 1.0,
@@ -196,12 +200,12 @@ class Ledger:
 
     def division(
         self,
-        state: State,
+        state: LedgerState,
         instance: Instance,
         wants: Floats,
         hours: float = 1.0,
         notion: Notion | None = None,
-    ) -> tuple[Floats, State]:
+    ) -> tuple[Floats, LedgerState]:
         """What is due in the next slice, (N, I), and the state after it if that is what is had."""
         if self.kind == "credits":
             return self._karma(state, instance, wants)
@@ -211,7 +215,9 @@ class Ledger:
             found[there] = solve(asked, notion or MaxMin()).tasks
         return found, self.after(state, instance, found, hours)
 
-    def _karma(self, state: State, instance: Instance, wants: Floats) -> tuple[Floats, State]:
+    def _karma(
+        self, state: LedgerState, instance: Instance, wants: Floats
+    ) -> tuple[Floats, LedgerState]:
         """Karma divides one resource of one server itself."""
         if instance.shape[1:] != (1, 1) or np.ptp(instance.demand) > 0:
             raise UsageError(
@@ -222,7 +228,7 @@ class Ledger:
         guaranteed = float(self.settings["alpha"]) * part * supply
         asked = np.minimum(np.minimum(wants, instance.limit), supply)
         found = karma.divide(asked, state.amount, guaranteed, supply)
-        return found.held[:, None], State(found.credits)
+        return found.held[:, None], LedgerState(found.credits)
 
 
 __all__ = ["Ledger"]

@@ -10,11 +10,11 @@ import numpy as np
 from fairopt.errors import UsageError
 from fairopt.instance import Instance
 from fairopt.overtime.finish import rho_of, summary
-from fairopt.overtime.waiting import Jobs, Ran
+from fairopt.overtime.waiting import Ran, WaitingJobs
 
 
 def measured(
-    jobs: Jobs | None,
+    jobs: WaitingJobs | None,
     ran: Ran | None,
     instance: Instance,
     machines: float | None,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 
-class Queue(NamedTuple):
+class KaiQueue(NamedTuple):
     """A queue of KAI: deserved and request in GPUs, most allowed, over-quota weight, priority,
     usage U as part of capacity."""
 
@@ -20,7 +20,7 @@ class Queue(NamedTuple):
 
 
 def kai_division(
-    gpus: float, queues: Mapping[str, Queue], k: float = 0.0
+    gpus: float, queues: Mapping[str, KaiQueue], k: float = 0.0
 ) -> tuple[dict[str, float], float]:
     """KAI's fair shares in GPUs, rounded down and the rest by largest remainder, and what is left.
 
@@ -99,4 +99,4 @@ def kueue_usage(
     )
 
 
-__all__ = ["Queue", "kai_division", "kueue_decay", "kueue_usage"]
+__all__ = ["KaiQueue", "kai_division", "kueue_decay", "kueue_usage"]

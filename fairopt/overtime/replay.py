@@ -26,7 +26,7 @@ from fairopt.overtime.measured import measured
 from fairopt.overtime.ratios import ratio_of
 from fairopt.overtime.slices import FIELDS, Slices
 from fairopt.overtime.slices import SCHEMA as JOURNAL
-from fairopt.overtime.waiting import Jobs, Ran, run
+from fairopt.overtime.waiting import Ran, WaitingJobs, run
 from fairopt.solving import solve
 
 
@@ -123,7 +123,7 @@ def replay(
     notion: Notion | None = None,
     progress: Callable[[int, int], None] | None = None,
     resume: str | os.PathLike[str] | None = None,
-    jobs: Jobs | ArrayLike | None = None,
+    jobs: WaitingJobs | ArrayLike | None = None,
     machines: float | None = None,
     static: bool = False,
 ) -> Replay:
@@ -246,8 +246,8 @@ def replay(
     )
 
 
-def _jobs(given: Jobs | ArrayLike | None) -> Jobs | None:
-    if given is None or isinstance(given, Jobs):
+def _jobs(given: WaitingJobs | ArrayLike | None) -> WaitingJobs | None:
+    if given is None or isinstance(given, WaitingJobs):
         return given
     times = np.asarray(given, dtype=np.float64)
     good = times.ndim == 2 and times.shape[1] == 3 and len(times) > 0
@@ -255,7 +255,7 @@ def _jobs(given: Jobs | ArrayLike | None) -> Jobs | None:
         wanted = "(J, 3) hours of arrival, end and time alone > 0"
         raise BadInput([Fault("jobs", f"shape {times.shape}", wanted)])
     nobody = np.full(len(times), -1)
-    return Jobs(nobody, np.ones(len(times)), times[:, 0], times[:, 2], times[:, 1])
+    return WaitingJobs(nobody, np.ones(len(times)), times[:, 0], times[:, 2], times[:, 1])
 
 
 def _ends(ran: Ran) -> list[float | None]:

@@ -18,14 +18,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.instance import Bools, Floats, Ints
-from fairopt.overtime.states import State
+from fairopt.overtime.states import LedgerState
 
 TIED = 1e-12
 """part by which two users' use may differ and still be the same"""
 
 
 @dataclass(frozen=True)
-class Asked:
+class RuleAsked:
     """What a rule looks at.
 
     Parameters
@@ -48,7 +48,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Change:
+class SliceChange:
     """What changes in the slice: weight (N,), rank (N,) 0 first, limit (N,), out (N,)."""
 
     weight: Floats
@@ -57,16 +57,16 @@ class Change:
     out: Bools
 
 
-Rule = Callable[[State, Asked], Change]
+Rule = Callable[[LedgerState, RuleAsked], SliceChange]
 
 
-def unchanged(state: State, asked: Asked) -> Change:
+def unchanged(state: LedgerState, asked: RuleAsked) -> SliceChange:
     """Every slice alone."""
     n = len(asked.weight)
-    return Change(asked.weight, np.zeros(n, np.int64), np.full(n, np.inf), np.zeros(n, bool))
+    return SliceChange(asked.weight, np.zeros(n, np.int64), np.full(n, np.inf), np.zeros(n, bool))
 
 
-def kai(state: State, asked: Asked) -> Change:
+def kai(state: LedgerState, asked: RuleAsked) -> SliceChange:
     """Weights by what is left of them after use, of those who want something."""
     whole = float(asked.weight[asked.there].sum())
     part = asked.weight / whole if whole > 0 else asked.weight
@@ -74,16 +74,16 @@ def kai(state: State, asked: Asked) -> Change:
     same = unchanged(state, asked)
     # what rounding leaves of a weight is none
     out = weight <= TIED * part
-    return Change(np.where(out, 1.0, weight), same.rank, same.limit, out)
+    return SliceChange(np.where(out, 1.0, weight), same.rank, same.limit, out)
 
 
-def condor(state: State, asked: Asked) -> Change:
+def condor(state: LedgerState, asked: RuleAsked) -> SliceChange:
     """Weights in inverse ratio to use times factor."""
     same = unchanged(state, asked)
-    return Change(1.0 / (asked.factor * state.amount), same.rank, same.limit, same.out)
+    return SliceChange(1.0 / (asked.factor * state.amount), same.rank, same.limit, same.out)
 
 
-def rank(state: State, asked: Asked) -> Change:
+def rank(state: LedgerState, asked: RuleAsked) -> SliceChange:
     """Least used first."""
     same = unchanged(state, asked)
     part = state.part / asked.weight
@@ -91,17 +91,17 @@ def rank(state: State, asked: Asked) -> Change:
     order = np.argsort(part, kind="stable")
     step = np.diff(part[order]) > TIED * np.maximum(np.abs(part[order][1:]), TIED)
     place[order] = np.concatenate([[0], np.cumsum(step)])
-    return Change(same.weight, place, same.limit, same.out)
+    return SliceChange(same.weight, place, same.limit, same.out)
 
 
-def left(state: State, asked: Asked) -> Change:
+def left(state: LedgerState, asked: RuleAsked) -> SliceChange:
     """No more than what is left of the budget."""
     same = unchanged(state, asked)
     with np.errstate(divide="ignore", invalid="ignore"):
         limit = np.where(
             asked.use_of_one > 0, state.amount / (asked.use_of_one * asked.hours), np.inf
         )
-    return Change(same.weight, same.rank, limit, limit <= 0)
+    return SliceChange(same.weight, same.rank, limit, limit <= 0)
 
 
 RULES: dict[str, Rule] = {
@@ -113,4 +113,4 @@ RULES: dict[str, Rule] = {
 }
 """rule -> what it changes; Karma divides a slice itself (`karma`)"""
 
-__all__ = ["RULES", "TIED", "Asked", "Change", "Rule"]
+__all__ = ["RULES", "TIED", "RuleAsked", "SliceChange", "Rule"]

@@ -22,7 +22,7 @@ from fairopt.instance import Floats
 
 
 @dataclass(frozen=True)
-class State:
+class LedgerState:
     """What is remembered.
 
     Parameters
@@ -56,16 +56,16 @@ class Memory:
         return float(0.5 ** (max(hours, 0.0) / self.half))
 
 
-Step = Callable[[State, Floats, float, Memory], State]
+Step = Callable[[LedgerState, Floats, float, Memory], LedgerState]
 
 
-def average(state: State, use: Floats, hours: float, memory: Memory) -> State:
+def average(state: LedgerState, use: Floats, hours: float, memory: Memory) -> LedgerState:
     """beta z + (1 - beta) a."""
     beta = memory.beta(hours)
     return replace(state, amount=beta * state.amount + (1 - beta) * use)
 
 
-def decayed_sum(state: State, use: Floats, hours: float, memory: Memory) -> State:
+def decayed_sum(state: LedgerState, use: Floats, hours: float, memory: Memory) -> LedgerState:
     """beta z + D a; use in parts of the cluster, so that all capacity is D."""
     beta = memory.beta(hours)
     more = float(use.sum()) if memory.all_use else 1.0
@@ -74,13 +74,13 @@ def decayed_sum(state: State, use: Floats, hours: float, memory: Memory) -> Stat
     )
 
 
-def window(state: State, use: Floats, hours: float, memory: Memory) -> State:
+def window(state: LedgerState, use: Floats, hours: float, memory: Memory) -> LedgerState:
     """The sum over the last slices."""
     past = (*state.past, hours * use)[-memory.slices :]
     return replace(state, amount=np.sum(past, axis=0), past=past)
 
 
-def budget(state: State, use: Floats, hours: float, memory: Memory) -> State:
+def budget(state: LedgerState, use: Floats, hours: float, memory: Memory) -> LedgerState:
     """What is left of a budget."""
     return replace(state, amount=np.maximum(state.amount - hours * use, 0.0))
 
@@ -93,4 +93,4 @@ KINDS: dict[str, Step] = {
 }
 """kind -> the state after a slice; credits change with what is borrowed, in `karma`"""
 
-__all__ = ["KINDS", "Memory", "State", "average", "budget", "decayed_sum", "window"]
+__all__ = ["KINDS", "Memory", "LedgerState", "average", "budget", "decayed_sum", "window"]

@@ -30,7 +30,7 @@ MOST = 100_000
 
 
 @dataclass(frozen=True, eq=False)
-class Jobs:
+class WaitingJobs:
     """Jobs that want to run.
 
     Parameters
@@ -83,7 +83,7 @@ class Ran:
 
 def run(
     instance: Instance,
-    jobs: Jobs,
+    jobs: WaitingJobs,
     book: Ledger,
     hours: float,
     notion: Notion,
@@ -121,7 +121,7 @@ def run(
 class _Line:
     """The jobs of one user in the order in which they came."""
 
-    def __init__(self, jobs: Jobs, own: Ints) -> None:
+    def __init__(self, jobs: WaitingJobs, own: Ints) -> None:
         own = own[np.argsort(jobs.arrival[own], kind="stable")]
         self.own, self.arrival, self.tasks = own, jobs.arrival[own], jobs.tasks[own]
         self.work = self.tasks * jobs.alone[own]
@@ -158,4 +158,4 @@ class _Line:
         return len(gone)
 
 
-__all__ = ["Jobs", "Ran", "run"]
+__all__ = ["WaitingJobs", "Ran", "run"]

@@ -16,7 +16,7 @@ from fairopt.properties.compared import most
 from fairopt.properties.searching import (
     TOLERANCE,
     Point,
-    Search,
+    PointSearch,
     Searched,
     proved,
     remark,
@@ -135,7 +135,7 @@ def strategy_proof(
         answer = _told(instance, notion, lie, full=True)
         return None if answer is None else _gain(instance, truth, lie, answer)
 
-    search = Search(value, trials, seed)
+    search = PointSearch(value, trials, seed)
     residual, point = search.run(_starts(instance), lambda rng: _draw(instance, rng))
     found: dict[str, Any] = {}
     witness = f"no lie of {search.tried} gains"

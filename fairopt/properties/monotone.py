@@ -12,7 +12,7 @@ from fairopt.notions import Notion
 from fairopt.properties.searching import (
     TOLERANCE,
     Point,
-    Search,
+    PointSearch,
     Searched,
     proved,
     remark,
@@ -54,7 +54,7 @@ def resource_monotone(
         answer = proved(grown(instance, what, numbers), notion)
         return None if answer is None else worst_loss(truth.outputs, answer.outputs)[0]
 
-    search = Search(value, trials, seed)
+    search = PointSearch(value, trials, seed)
     residual, point = search.run(_growths(instance), lambda rng: _growth(instance, rng))
     found: dict[str, Any] = {}
     witness = f"no growth of {search.tried} could be proved"
@@ -127,7 +127,7 @@ def population_monotone(
         loss = after(left)
         return None if loss is None else loss[0]
 
-    search = Search(value, trials, seed)
+    search = PointSearch(value, trials, seed)
     starts: list[Point] = [(group, np.empty(0)) for group in islice(groups, trials)]
     residual, point = search.run(starts, None)
     found: dict[str, Any] = {}

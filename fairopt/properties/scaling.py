@@ -16,7 +16,7 @@ from fairopt.notions import Notion
 from fairopt.properties.searching import (
     TOLERANCE,
     Point,
-    Search,
+    PointSearch,
     Searched,
     proved,
     remark,
@@ -113,7 +113,7 @@ def scale_invariant(
     def draw(rng: np.random.Generator) -> Point:
         return int(rng.integers(len(users))), np.log(10.0) * rng.uniform(-2, 2, 1)
 
-    search = Search(value, trials, seed)
+    search = PointSearch(value, trials, seed)
     starts: list[Point] = [(n, np.array([np.log(f)])) for f in _FACTORS for n in users]
     residual, point = search.run(starts, draw)
     found: dict[str, Any] = {}

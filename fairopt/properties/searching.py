@@ -65,7 +65,7 @@ class _Spent(Exception):
     """All trials are used up."""
 
 
-class Search:
+class PointSearch:
     """Looks for the point of largest value, with a fixed number of trials.
 
     Parameters

@@ -6,7 +6,7 @@ import math
 
 from fairopt.allocation.check import REFUTED
 from fairopt.auditing import Audit, Team
-from fairopt.auditing.between import Change, Differences
+from fairopt.auditing.between import Differences, UserChange
 from fairopt.report.tables import aligned
 from fairopt.report.words import clipped, count, listed, number
 
@@ -152,7 +152,7 @@ def _closing(found: Audit) -> str:
     return "\n".join(lines)
 
 
-def _change(change: Change) -> list[str]:
+def _change(change: UserChange) -> list[str]:
     numbers = [change.before, change.after, change.level_before, change.level_after]
     told = ["-" if value is None else number(value) for value in numbers]
     if change.before is None:

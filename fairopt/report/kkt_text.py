@@ -9,7 +9,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.kkt import tables
-from fairopt.kkt.table import Column, Table
+from fairopt.kkt.table import Column, ConditionsTable
 from fairopt.report.tables import WHOLE, Page, headline, table_text, verdict_text
 from fairopt.report.words import clipped, number
 
@@ -34,7 +34,7 @@ def kkt_text(alloc: Allocation, title: str = "", accepted: bool = True, whole: b
     return "\n".join([*lines, "", verdict_text(alloc, accepted)])
 
 
-def _one(table: Table, page: Page) -> list[str]:
+def _one(table: ConditionsTable, page: Page) -> list[str]:
     lines = [table.title, table.condition, "", *_grid(table.pairs, page)]
     if table.factor is not None:
         lines += ["", f"lambda = {number(table.factor)} x price, per unit of the resource"]

@@ -11,7 +11,7 @@ from fairopt.certificates.proof import log_scale
 from fairopt.errors import UsageError
 from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.answer import How
-from fairopt.solving.ladder import Ladder, rungs
+from fairopt.solving.ladder import AlphaLadder, rungs
 from fairopt.solving.prices import normalised, within_reach
 
 
@@ -24,7 +24,7 @@ def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allo
     p, mu = np.zeros(instance.pool.shape), np.zeros(instance.shape[0])
     steps: list[dict[str, Any]] = []
     scales: list[float] = []
-    whole = Ladder(instance, notion, score, polished, gap)
+    whole = AlphaLadder(instance, notion, score, polished, gap)
     if solver in ("auto", "interior") and whole.small():
         # a small cluster: all its parts at once cost hardly more than one of them
         assert whole.best is not None
@@ -34,7 +34,7 @@ def alpha_fair(instance: Instance, notion: Any, score: Floats, how: How) -> Allo
         return _of_part(0, whole.climb(rungs(whole, solver)))
     for number, (users, servers) in enumerate(parts):
         part, where = instance.select(users, servers), np.ix_(users, servers)
-        ladder = Ladder(part, notion, score[where], polished, gap)
+        ladder = AlphaLadder(part, notion, score[where], polished, gap)
         best = _of_part(number, ladder.climb(rungs(ladder, solver)))
         steps.extend(best.steps)
         tasks[where] = best.tasks

@@ -28,7 +28,7 @@ from fairopt.solving.engines import path
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas import conflict, naming, stated
-from fairopt.solving.ruled import INTERIOR, Ruled, alone, due, settings, tasks
+from fairopt.solving.ruled import INTERIOR, RuledLadder, alone, due, settings, tasks
 
 SHARP = 1e-13
 """error above which the point nearby is looked for, since it is what classes after it begin with"""
@@ -148,10 +148,12 @@ class _Run:
         rungs: list[Rung[Any]] = []
         if how.solver in ("auto", "interior"):
             times = LESS if self.done.any() else LESS[:1]
-            rungs += [Rung(INTERIOR, Ruled.short, partial(interior, less=one)) for one in times]
+            rungs += [
+                Rung(INTERIOR, RuledLadder.short, partial(interior, less=one)) for one in times
+            ]
         if how.solver != "interior":
             chosen = settings(self.notion, how.solver, linear=False)
-            rungs.append(Rung(chosen.label, Ruled.short, partial(general, chosen=chosen)))
+            rungs.append(Rung(chosen.label, RuledLadder.short, partial(general, chosen=chosen)))
         return [*rungs, Rung("judged closely", OfClass.unsure, OfClass.again)]
 
     def _whole(self, columns: Any, x: Floats) -> Floats:
@@ -182,7 +184,7 @@ class _Run:
         return Allocation(self.instance, self.notion, **own, score=self.score, rounds=rounds)
 
 
-class OfClass(Ruled):
+class OfClass(RuledLadder):
     """The answers tried for one class."""
 
     def __init__(self, run: _Run, rank: int, active: Bools, gap: float) -> None:

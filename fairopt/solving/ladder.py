@@ -72,7 +72,7 @@ def polish(question: Question, point: Point) -> Point | None:
     return active_set(question, point)
 
 
-class Ladder(Best):
+class AlphaLadder(Best):
     """The steps tried for one connected part, and the best answer so far."""
 
     divides = True
@@ -254,17 +254,17 @@ class Ladder(Best):
 
 
 SIMPLEX = "simplex, refined"
-OURS: tuple[Rung[Ladder], ...] = (
-    Rung("interior, small", lambda part: True, Ladder.small),
-    Rung("pool", Ladder.rough, Ladder.one_pool),
+OURS: tuple[Rung[AlphaLadder], ...] = (
+    Rung("interior, small", lambda part: True, AlphaLadder.small),
+    Rung("pool", AlphaLadder.rough, AlphaLadder.one_pool),
     Rung(
         "prices, smoothed",
         lambda part: part.rough() and smoothed.worthwhile(part.question),
-        Ladder.smoothed,
+        AlphaLadder.smoothed,
     ),
-    Rung("interior", Ladder.rough, Ladder.interior),
-    Rung("interior, small, judged closely", Ladder.short, Ladder.closely),
-    Rung("nearby", Ladder.short, Ladder.mended),
+    Rung("interior", AlphaLadder.rough, AlphaLadder.interior),
+    Rung("interior, small, judged closely", AlphaLadder.short, AlphaLadder.closely),
+    Rung("nearby", AlphaLadder.short, AlphaLadder.mended),
     Rung(
         "prices, smoothed",
         lambda part: (
@@ -273,29 +273,31 @@ OURS: tuple[Rung[Ladder], ...] = (
             and smoothed.applies(part.question)
             and not smoothed.worthwhile(part.question)
         ),
-        Ladder.jobs,
+        AlphaLadder.jobs,
     ),
-    Rung("polish", Ladder.rough_or_undecided, Ladder.polish),
-    Rung("certified, or no other helps", Ladder.no_other_helps, lambda part: True),
-    Rung(SIMPLEX, lambda part: part.question.alpha == 0, Ladder.simplex),
+    Rung("polish", AlphaLadder.rough_or_undecided, AlphaLadder.polish),
+    Rung("certified, or no other helps", AlphaLadder.no_other_helps, lambda part: True),
+    Rung(SIMPLEX, lambda part: part.question.alpha == 0, AlphaLadder.simplex),
 )
 """our own engines, the fastest first"""
 
 
-def rungs(part: Ladder, solver: str) -> Iterator[Rung[Ladder]]:
+def rungs(part: AlphaLadder, solver: str) -> Iterator[Rung[AlphaLadder]]:
     """What is tried for one part: ours first, unless a general solver was named."""
     alone = solver == "interior"
     if alone or solver == "auto":
         yield from OURS
     # where general solvers give wrong answers the central path goes first, for any other it is the
     # last resort; its factorisations fill up, so of many pairs it waits until all were tried
-    first = Rung("central path", lambda part: part.polished, Ladder.central_path)
+    first = Rung("central path", lambda part: part.polished, AlphaLadder.central_path)
     if alone or part.steep():
         yield first
     again = Rung(first.name, lambda part: part.polished and not part.tried, first.run)
     if not alone:
         for settings in conic.ladder(solver, part.question.alpha == 0):
-            yield Rung(settings.label, Ladder.short, partial(Ladder.program, settings=settings))
+            yield Rung(
+                settings.label, AlphaLadder.short, partial(AlphaLadder.program, settings=settings)
+            )
             if part.few() and part.short():
                 yield again
     if part.best is not None and part.short():

@@ -24,7 +24,7 @@ KEPT = 3_000
 
 
 @dataclass(frozen=True)
-class Levels:
+class LevelsFound:
     """A lexicographic answer.
 
     tasks : (N, I). level_prices : (K, I, R), of each level. steps : what was done, as plain data.
@@ -35,7 +35,7 @@ class Levels:
     steps: tuple[dict[str, Any], ...]
 
 
-class Part:
+class ClusterPart:
     """A part of the cluster: users and servers that share nothing with the others."""
 
     def __init__(
@@ -51,7 +51,7 @@ class Part:
         self.peeled = False
         self.faults: list[str] = []
 
-    def filled(self) -> Levels:
+    def filled(self) -> LevelsFound:
         """All levels of a part of one server, by water filling."""
         inst = self.instance
         size = inst.weight / self.score[:, 0]  # tasks per unit of level
@@ -95,7 +95,7 @@ class Part:
 
     def kept(
         self, progress: Callable[[int, int], None] | None, refined: bool = False
-    ) -> Levels | None:
+    ) -> LevelsFound | None:
         """All levels of the part, on one HiGHS model; None if that fails (`faults` says why).
 
         Refined if asked, or where the share that a limit allows depends on the server: prices of
@@ -107,7 +107,7 @@ class Part:
             except SolverFailure as fault:
                 self.faults.append(str(fault))
                 continue
-            return Levels(found.tasks, found.level_prices, found.steps)
+            return LevelsFound(found.tasks, found.level_prices, found.steps)
         return None
 
     @property
@@ -139,7 +139,7 @@ class Part:
             for value in np.unique(most)
         ]
 
-    def interior(self, before: Floats, careful: bool) -> Levels | None:
+    def interior(self, before: Floats, careful: bool) -> LevelsFound | None:
         """The lowest level of the part, with some tasks of its free users; None if not applicable.
 
         before : (N, I), tasks at the end of the level before, at which the free users start.
@@ -226,7 +226,7 @@ class Part:
         used = (inst.pair_demand[mine] > 0) & priced[i[mine]]
         return bool((~used.any(axis=1)).any())
 
-    def late(self, before: Floats) -> Levels:
+    def late(self, before: Floats) -> LevelsFound:
         """What the part has when the time is over: the tasks (N, I) at the end of the level before,
         or if there was none, each server divided."""
         self.full[:] = False
@@ -236,7 +236,9 @@ class Part:
             prices = roughly(alloc, np.log(self.instance.weight) - np.log(alloc.shares))
         value = float(alloc.levels.min())
         self.peeled = True
-        return Levels(tasks, prices[None], (self._step("time limit", value, np.arange(0), []),))
+        return LevelsFound(
+            tasks, prices[None], (self._step("time limit", value, np.arange(0), []),)
+        )
 
     def left(self) -> list[tuple[Ints, Ints]]:
         """The parts into which the free users fall, as positions in the whole instance."""
@@ -249,8 +251,8 @@ class Part:
 
 def in_order(
     instance: Instance, tasks: Floats, found: list[tuple[Floats, dict[str, Any]]]
-) -> Levels:
+) -> LevelsFound:
     """Levels found apart, as one list from the lowest up."""
     found.sort(key=lambda pair: pair[1]["level"])
     prices = np.array([p for p, _ in found]).reshape(-1, *instance.pool.shape)
-    return Levels(tasks, prices, tuple(step for _, step in found))
+    return LevelsFound(tasks, prices, tuple(step for _, step in found))

@@ -19,7 +19,7 @@ from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.interior.behind import Behind
 from fairopt.solving.engines.polish.levels import polished, settled
 from fairopt.solving.engines.programs import conic, sequence
-from fairopt.solving.level_part import Levels, Part, in_order
+from fairopt.solving.level_part import ClusterPart, LevelsFound, in_order
 
 SMALL = 3_000
 """for instances of up to so many pairs, levels of the interior method are made exact"""
@@ -46,11 +46,14 @@ def ladder(instance: Instance, notion: Any, score: Floats, how: How) -> Allocati
     SolverFailure : no answer was found, or solver "interior" was named and does not apply.
     """
     ways = WAYS if how.solver == "auto" else (how.solver,)
-    rungs = (Rung(way, Ladder.wants(way), partial(Ladder.by, way=way, how=how)) for way in ways)
-    return Ladder(instance, notion, score, how.gap).climb(rungs)
+    rungs = (
+        Rung(way, LevelsLadder.wants(way), partial(LevelsLadder.by, way=way, how=how))
+        for way in ways
+    )
+    return LevelsLadder(instance, notion, score, how.gap).climb(rungs)
 
 
-class Ladder(Best):
+class LevelsLadder(Best):
     """The answers tried. The steps of one are its own levels, after what was tried before."""
 
     models = False  # whether every part had its kept model
@@ -60,7 +63,7 @@ class Ladder(Best):
         return judged(alloc)
 
     @staticmethod
-    def wants(way: str) -> Callable[[Ladder], bool]:
+    def wants(way: str) -> Callable[[LevelsLadder], bool]:
         """Whether a way is still worth trying."""
         return lambda ladder: ladder.error > SHARP and not (way == "kept" and ladder.models)
 
@@ -86,7 +89,7 @@ class Ladder(Best):
         self.steps.append(step)
         return False
 
-    def _answer(self, levels: Levels) -> Allocation:
+    def _answer(self, levels: LevelsFound) -> Allocation:
         return Allocation(
             self.instance,
             self.notion,
@@ -107,7 +110,7 @@ def max_min(
     score: Floats,
     way: str = "auto",
     progress: Callable[[int, int], None] | None = None,
-) -> Levels:
+) -> LevelsFound:
     """All levels of a max-min answer.
 
     Parts that share no server are solved one by one: those that are small, or of which the first
@@ -141,7 +144,7 @@ def max_min(
     while parts:
         users_here, servers_here, behind, few = parts.pop()
         where = np.ix_(users_here, servers_here)
-        part = Part(instance, score, users_here, servers_here, capped[users_here])
+        part = ClusterPart(instance, score, users_here, servers_here, capped[users_here])
         counting = _counting(progress, done, users)
         try:
             level = _of_part(part, notion, tasks[where], way, few, counting)
@@ -166,16 +169,16 @@ def max_min(
 
 
 def _of_part(
-    part: Part,
+    part: ClusterPart,
     notion: Any,
     before: Floats,
     way: str,
     few: bool,
     counting: Callable[[int, int], None] | None,
-) -> Levels:
+) -> LevelsFound:
     """The next level of a part, or all of them, by the first engine that finds any."""
     clock.tick()
-    level: Levels | None = None
+    level: LevelsFound | None = None
     if len(part.servers) == 1 and way in OURS:
         level = part.filled()
     first = way in ("kept", "refined") or (way == "auto" and (few or part.soon()))
@@ -198,7 +201,7 @@ def _of_part(
         raise SolverFailure("; ".join([*part.faults, str(fault)])) from fault
 
 
-def _finer(instance: Instance, score: Floats, found: Levels) -> Iterator[Levels]:
+def _finer(instance: Instance, score: Floats, found: LevelsFound) -> Iterator[LevelsFound]:
     """The levels as found; of small instances then with tasks, and with prices too, made exact."""
     yield found
     if len(instance.pairs[0]) <= SMALL:
@@ -206,7 +209,7 @@ def _finer(instance: Instance, score: Floats, found: Levels) -> Iterator[Levels]
             yield _exact(instance, score, found, money)
 
 
-def _exact(instance: Instance, score: Floats, levels: Levels, money: bool) -> Levels:
+def _exact(instance: Instance, score: Floats, levels: LevelsFound, money: bool) -> LevelsFound:
     """Tasks that fill priced rows exactly, with `money` on pairs that cost their users the same.
 
     The same levels if somebody would have nothing.
@@ -221,7 +224,7 @@ def _exact(instance: Instance, score: Floats, levels: Levels, money: bool) -> Le
     if not (tasks.any(axis=1) & (share > 0)).all():
         return levels
     tasks = polished(instance, score, tasks, all_prices, share)
-    return Levels(tasks, np.array(all_prices), levels.steps)
+    return LevelsFound(tasks, np.array(all_prices), levels.steps)
 
 
 def _by_programs(
@@ -230,14 +233,14 @@ def _by_programs(
     score: Floats,
     way: str,
     progress: Callable[[int, int], None] | None,
-) -> Levels:
+) -> LevelsFound:
     """One program a level, by HiGHS or by the solver named; then the answer is polished."""
     named = way not in (*OURS, "highs")
     settings = conic.ladder(way, linear=True)[0] if named else conic.EXACT
     found = sequence.programs(instance, notion.heights, score, settings, progress)
     share = instance.weight * found.level
     tasks = polished(instance, score, found.tasks, list(found.level_prices), share)
-    return Levels(tasks, found.level_prices, found.steps)
+    return LevelsFound(tasks, found.level_prices, found.steps)
 
 
 def _counting(

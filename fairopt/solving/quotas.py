@@ -26,7 +26,7 @@ from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas import conflict, naming, rounds, stated
 from fairopt.solving.engines.quotas.kept import kept
 from fairopt.solving.engines.quotas.sharpened import sharpened
-from fairopt.solving.ruled import INTERIOR, TRIFLE, Ruled, alone, due, settings, tasks
+from fairopt.solving.ruled import INTERIOR, TRIFLE, RuledLadder, alone, due, settings, tasks
 
 NOTHING = 1e-15
 """part of what a user could have alone that is nothing"""
@@ -60,7 +60,9 @@ def _nested(
     instance: Instance, notion: Notion, score: Floats, asked: Entitled, low: Lowered, how: How
 ) -> Allocation:
     """Nested max-min by rounds."""
-    question = rounds.Question(low, asked.tree, asked.floor, asked.added, asked.rank, alone(low))
+    question = rounds.RoundsQuestion(
+        low, asked.tree, asked.floor, asked.added, asked.rank, alone(low)
+    )
     solver, name = None, "highs, kept"
     if how.solver != "auto":
         chosen = settings(notion, how.solver, linear=True)
@@ -162,25 +164,25 @@ def _fair(
         rent = _beyond(low, price, log_w, alpha, asked)
         return answered(x, price, np.where(active & (asked.floor == 0), 0.0, rent))
 
-    def interior(ladder: Ruled) -> None:
+    def interior(ladder: RuledLadder) -> None:
         found = path.solve(*terms, active)
         nu = np.where(active, found.nu, _beyond(low, found.price, log_w, alpha, asked))
         step = {"step": INTERIOR, "steps": found.steps, "error": found.left}
         ladder.closely(step, answered(found.x, found.price, nu))
 
-    def general(ladder: Ruled, settings: conic.Settings) -> None:
+    def general(ladder: RuledLadder, settings: conic.Settings) -> None:
         x, price, nu, status = stated.fair(*terms, settings)
         if not alpha and instance.rules is not None:
             x = kept(x, low)
         ladder.closely({"step": settings.label, "status": status}, answered(x, price, nu))
 
-    rungs: list[Rung[Ruled]] = []
+    rungs: list[Rung[RuledLadder]] = []
     if how.solver in ("auto", "interior") and alpha > 0:
-        rungs.append(Rung(INTERIOR, Ruled.short, interior))
+        rungs.append(Rung(INTERIOR, RuledLadder.short, interior))
     if how.solver != "interior":
         chosen = settings(notion, how.solver, linear=alpha == 0)
-        rungs.append(Rung(chosen.label, Ruled.short, partial(general, settings=chosen)))
-    return Ruled(instance, notion, score, how.gap, moved if alpha else None).climb(rungs)
+        rungs.append(Rung(chosen.label, RuledLadder.short, partial(general, settings=chosen)))
+    return RuledLadder(instance, notion, score, how.gap, moved if alpha else None).climb(rungs)
 
 
 def _priced(

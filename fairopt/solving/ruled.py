@@ -22,7 +22,7 @@ TRIFLE = 1e-13
 INTERIOR = "interior, all rules"
 
 
-class Ruled(Best):
+class RuledLadder(Best):
     """The answers tried beside rules. `from_near` (best, found) -> the answer at the point that
     the judge found nearby; None where it searches none."""
 
@@ -100,4 +100,4 @@ def alone(low: Lowered) -> Floats:
     return np.asarray(np.bincount(low.owner, most, low.shape[0]))
 
 
-__all__ = ["INTERIOR", "TRIFLE", "Ruled", "alone", "due", "settings", "tasks"]
+__all__ = ["INTERIOR", "TRIFLE", "RuledLadder", "alone", "due", "settings", "tasks"]

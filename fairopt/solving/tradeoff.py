@@ -33,7 +33,7 @@ def tradeoff(instance: Instance, notion: Tradeoff, score: Floats, how: How) -> A
     SolverFailure : no step gave an answer.
     UsageError : a solver that cannot state the program.
     """
-    ladder = Ladder(instance, notion, score, how)
+    ladder = TradeoffLadder(instance, notion, score, how)
     if ladder.hard == (True, True):
         from fairopt.solving.engines.penalties.equalities import usable
 
@@ -42,7 +42,7 @@ def tradeoff(instance: Instance, notion: Tradeoff, score: Floats, how: How) -> A
     return ladder.climb(rungs(ladder, how.solver))
 
 
-class Ladder(Best):
+class TradeoffLadder(Best):
     """The steps tried for one problem, and the best answer so far."""
 
     def __init__(self, instance: Instance, notion: Tradeoff, score: Floats, how: How) -> None:
@@ -118,18 +118,20 @@ class Ladder(Best):
 
 
 ALPHA_FAIR = "alpha-fair"
-NEARBY = Rung("nearby", Ladder.near, Ladder.nearby)
-SAME = Rung(ALPHA_FAIR, lambda ladder: ladder.plain and ladder.short(), Ladder.same_as_alpha_fair)
-OURS: tuple[Rung[Ladder], ...] = (
-    Rung("interior, small", lambda ladder: True, Ladder.small),
-    Rung("relative path", Ladder.short, Ladder.relative),
+NEARBY = Rung("nearby", TradeoffLadder.near, TradeoffLadder.nearby)
+SAME = Rung(
+    ALPHA_FAIR, lambda ladder: ladder.plain and ladder.short(), TradeoffLadder.same_as_alpha_fair
+)
+OURS: tuple[Rung[TradeoffLadder], ...] = (
+    Rung("interior, small", lambda ladder: True, TradeoffLadder.small),
+    Rung("relative path", TradeoffLadder.short, TradeoffLadder.relative),
     NEARBY,
     SAME,
 )
 """our own engines, the fastest first"""
 
 
-def rungs(ladder: Ladder, solver: str) -> Iterator[Rung[Ladder]]:
+def rungs(ladder: TradeoffLadder, solver: str) -> Iterator[Rung[TradeoffLadder]]:
     """What is tried: ours first, unless a general solver was named.
 
     Raises
@@ -144,7 +146,9 @@ def rungs(ladder: Ladder, solver: str) -> Iterator[Rung[Ladder]]:
     if solver == "highs" and not linear:
         raise UsageError("solver: highs states linear programs only; wanted clarabel, ecos or scs")
     for settings in conic.ladder(solver, linear):
-        yield Rung(settings.label, Ladder.short, partial(Ladder.program, settings=settings))
+        yield Rung(
+            settings.label, TradeoffLadder.short, partial(TradeoffLadder.program, settings=settings)
+        )
     yield NEARBY
     if solver not in ("auto", "highs"):
         yield SAME

@@ -19,7 +19,7 @@ LIBRARIES = ("numpy", "scipy", "cvxpy", "clarabel", "ecos", "scs", "highspy")
 _NATIVE = {type(None), bool, int, float, str}
 
 
-class Point(NamedTuple):
+class SweepPoint(NamedTuple):
     """One solve of a sweep.
 
     `order` is sent to a worker: the notion as plain data, or the notion itself if it contains a
@@ -40,7 +40,7 @@ def points_of(
     wanted: Iterable[Any],
     parameters: Iterable[Mapping[str, Any]] | None,
     settings: Mapping[str, Any],
-) -> list[Point]:
+) -> list[SweepPoint]:
     """The points of a sweep in input order.
 
     Raises
@@ -73,7 +73,7 @@ def points_of(
     if faults:
         raise BadInput(faults[:20])
     digests: dict[int, str] = {}
-    found: list[Point] = []
+    found: list[SweepPoint] = []
     for k, (inst, notion) in enumerate(pairs):
         if id(inst) not in digests:
             digests[id(inst)] = inst.digest()
@@ -82,7 +82,7 @@ def points_of(
         digest = digests[id(inst)]
         key = key_of(digest, plain, settings) if own else None
         label = native(labels[k]) if labels is not None else dict(plain["parameters"])
-        found.append(Point(inst, digest, notion, plain if own else notion, plain, label, key))
+        found.append(SweepPoint(inst, digest, notion, plain if own else notion, plain, label, key))
     return found
 
 
@@ -109,7 +109,7 @@ def rebuilt(plain: Mapping[str, Any]) -> Notion:
     return make(plain["name"], **parameters)
 
 
-def refuse_unkeyed(points: Iterable[Point]) -> None:
+def refuse_unkeyed(points: Iterable[SweepPoint]) -> None:
     """Raise UsageError if a point has no key, so that a resume file cannot identify it."""
     without = [(k, p) for k, p in enumerate(points) if p.key is None]
     if without:

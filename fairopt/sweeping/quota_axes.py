@@ -13,7 +13,7 @@ AMOUNTS = ("guarantee", "nominal", "borrow", "lend", "most")
 """numbers by member (a group or user), perhaps a flavor, and resource"""
 
 
-class Axis(NamedTuple):
+class QuotaAxis(NamedTuple):
     """What is swept: a kind of AMOUNTS, or "weight" of a group (without a resource)."""
 
     kind: str
@@ -22,16 +22,16 @@ class Axis(NamedTuple):
     resource: str
 
 
-def axis_of(instance: Instance, name: str) -> Axis | None:
+def axis_of(instance: Instance, name: str) -> QuotaAxis | None:
     """The axis that a name says; None if it says none, or by dots in names several."""
     kind, _, rest = name.partition(".")
     if kind == "weight":
-        return Axis(kind, rest, None, "") if rest in _groups(instance) else None
+        return QuotaAxis(kind, rest, None, "") if rest in _groups(instance) else None
     found = list(_read(instance, kind, rest)) if kind in AMOUNTS else []
     return found[0] if len(found) == 1 else None
 
 
-def _read(instance: Instance, kind: str, rest: str) -> Iterator[Axis]:
+def _read(instance: Instance, kind: str, rest: str) -> Iterator[QuotaAxis]:
     """Every reading of MEMBER.RESOURCE or MEMBER.FLAVOR.RESOURCE; names may have dots."""
     quotas = Quotas() if instance.quotas is None else instance.quotas
     members = {*_groups(instance), *instance.users}
@@ -42,12 +42,12 @@ def _read(instance: Instance, kind: str, rest: str) -> Iterator[Axis]:
         for flavor in (None, *quotas.flavors):
             member = head if flavor is None else head.removesuffix(f".{flavor}")
             if member in members and (flavor is None or member != head):
-                axis = Axis(kind, member, flavor, resource)
+                axis = QuotaAxis(kind, member, flavor, resource)
                 if kind not in ("borrow", "lend") or _lent(quotas, axis):
                     yield axis
 
 
-def _lent(quotas: Quotas, axis: Axis) -> bool:
+def _lent(quotas: Quotas, axis: QuotaAxis) -> bool:
     """Whether anybody has a nominal amount there, without which nothing is lent."""
     return any(row.flavor == axis.flavor and row.resource == axis.resource for row in quotas.quotas)
 
@@ -65,7 +65,7 @@ def names_of(instance: Instance, kind: str) -> Iterator[str]:
                         yield path
 
 
-def changed(quotas: Quotas, axis: Axis, value: Any) -> Quotas:
+def changed(quotas: Quotas, axis: QuotaAxis, value: Any) -> Quotas:
     """The quotas with one number changed; what they are is checked by the instance."""
     if axis.kind == "weight":
         groups = [replace(g, weight=value) if g.name == axis.member else g for g in quotas.groups]
@@ -94,4 +94,4 @@ def _groups(instance: Instance) -> list[str]:
     return [] if instance.quotas is None else [group.name for group in instance.quotas.groups]
 
 
-__all__ = ["AMOUNTS", "Axis", "axis_of", "changed", "names_of"]
+__all__ = ["AMOUNTS", "QuotaAxis", "axis_of", "changed", "names_of"]

@@ -16,7 +16,7 @@ from fairopt.files.journal import Journal
 from fairopt.instance import Instance
 from fairopt.storage import encoded
 from fairopt.sweeping import worker
-from fairopt.sweeping.points import Point, points_of, refuse_unkeyed, versions
+from fairopt.sweeping.points import SweepPoint, points_of, refuse_unkeyed, versions
 from fairopt.sweeping.result import Sweep
 from fairopt.sweeping.worker import Chunk, empty, solve_chunk
 
@@ -126,7 +126,7 @@ class _Run:
 
     def __init__(
         self,
-        points: Sequence[Point],
+        points: Sequence[SweepPoint],
         settings: Mapping[str, Any],
         measures: bool,
         journal: Journal | None,

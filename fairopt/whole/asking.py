@@ -10,12 +10,12 @@ from typing import Any
 from fairopt.allocation import Allocation
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.instance import Instance
-from fairopt.whole.integer import Limits
+from fairopt.whole.integer import SearchLimits
 from fairopt.whole.levels import Search
 from fairopt.whole.master import Clock
 from fairopt.whole.proof.answer import EXACT, MULTIPLE, Asked, WholeTasks
 from fairopt.whole.proof.placement import Nodes, Placement
-from fairopt.whole.proof.problem import Row
+from fairopt.whole.proof.problem import NodeRow
 
 ROUNDING = 1e-9
 """a due in floating point of an answer that is not certified is known to this part"""
@@ -32,7 +32,7 @@ def whole(
     cards: Sequence[str] = (),
     fewest: bool = False,
     seconds: float | None = None,
-    limits: Limits | None = None,
+    limits: SearchLimits | None = None,
     told: Callable[[str], None] | None = None,
 ) -> WholeTasks:
     """Whole tasks on single nodes, as near to what everybody is due as they go, and the proof.
@@ -82,13 +82,13 @@ def searched(
     wanted: Asked,
     begin: Nodes | None = None,
     seconds: float | None = None,
-    limits: Limits | None = None,
+    limits: SearchLimits | None = None,
     told: Callable[[str], None] | None = None,
     fewest: bool = False,
 ) -> WholeTasks:
     """The best whole tasks found for what is asked, beginning with nodes of a heuristic."""
     clock = Clock(seconds)
-    search = Search(wanted.problem, limits or Limits(), clock, told, fewest=fewest)
+    search = Search(wanted.problem, limits or SearchLimits(), clock, told, fewest=fewest)
     try:
         search.first(None if begin is None else Placement(wanted.problem, begin))
         if not fewest:
@@ -184,9 +184,9 @@ def taken(due: float, gang: int, part: float) -> tuple[Fraction, str]:
 
 def _classes(
     instance: Instance, per_node: Mapping[str, int]
-) -> tuple[tuple[Row, ...], tuple[dict[str, int], ...]]:
+) -> tuple[tuple[NodeRow, ...], tuple[dict[str, int], ...]]:
     """Rows of nodes with their kinds, those alike as one, and the servers of each."""
-    found: dict[Any, tuple[Row, dict[str, int]]] = {}
+    found: dict[Any, tuple[NodeRow, dict[str, int]]] = {}
     known: dict[tuple[float, ...], dict[str, Fraction]] = {}
     keys = instance.resources
 
@@ -208,9 +208,9 @@ def _classes(
         if alike in found:
             row, servers = found[alike]
             servers[server] = count
-            found[alike] = Row(row.name, row.count + count, row.capacity, row.kinds), servers
+            found[alike] = NodeRow(row.name, row.count + count, row.capacity, row.kinds), servers
         else:
-            own = Row(server, count, amounts(instance.capacity[i]), tuple(kinds))
+            own = NodeRow(server, count, amounts(instance.capacity[i]), tuple(kinds))
             found[alike] = own, {server: count}
     return tuple(row for row, _ in found.values()), tuple(own for _, own in found.values())
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from fairopt.highs import quiet
 from fairopt.instance import Floats
-from fairopt.whole.machines import Row
+from fairopt.whole.machines import MachineRow
 from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Problem
 
@@ -36,7 +36,7 @@ def spread(problem: Problem) -> Placement:
                 for kind in own.kinds
             ]
         )
-        row = Row(own.count, room, need)
+        row = MachineRow(own.count, room, need)
         row.spread(np.floor(tasks + 1e-6).astype(np.int64), size)
         for count, held in row.machines():
             nodes.append((j, count, own.cut([held.get(k, 0) for k in range(len(own.kinds))])))

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from fairopt.highs import quiet
-from fairopt.whole.master import Clock, Pool
-from fairopt.whole.proof.claims import Row
+from fairopt.whole.master import Clock, PatternPool
+from fairopt.whole.proof.claims import NeedRow
 from fairopt.whole.proof.placement import Placement
 
 
 @dataclass(frozen=True)
-class Limits:
+class SearchLimits:
     """How far the search for patterns and whole numbers goes.
 
     Parameters
@@ -39,11 +39,11 @@ class Limits:
 
 
 def fewest_short(
-    pool: Pool,
+    pool: PatternPool,
     want: Sequence[int],
     unit: Sequence[int],
     most: Sequence[int],
-    limits: Limits,
+    limits: SearchLimits,
     clock: Clock,
     begin: Placement | None = None,
     cost: Sequence[int] | None = None,
@@ -79,10 +79,10 @@ def fewest_short(
 
 
 def highest(
-    pool: Pool,
+    pool: PatternPool,
     base: Sequence[int],
     rate: Sequence[Fraction],
-    limits: Limits,
+    limits: SearchLimits,
     clock: Clock,
     begin: Placement,
 ) -> Placement | None:
@@ -114,7 +114,7 @@ def highest(
 
 
 def exchange(
-    pool: Pool, rows: Sequence[Row], last: Row, limits: Limits, clock: Clock
+    pool: PatternPool, rows: Sequence[NeedRow], last: NeedRow, limits: SearchLimits, clock: Clock
 ) -> Placement | None:
     """A placement that keeps rows (all but K users have so many tasks) and the last one, if any.
 
@@ -147,7 +147,7 @@ def exchange(
 class _Program:
     """A mixed-integer program over the patterns of a pool: rows of users first, classes last."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: PatternPool) -> None:
         self.pool, self.problem = pool, pool.problem
         self.low: list[float] = []
         self.doubles: dict[int, list[int]] = {}
@@ -177,7 +177,7 @@ class _Program:
         self,
         begin: Placement | None,
         first: Sequence[float],
-        limits: Limits,
+        limits: SearchLimits,
         clock: Clock,
         bonus: bool = False,
         **options: Any,

@@ -13,12 +13,12 @@ from fractions import Fraction
 
 from fairopt.whole import integer
 from fairopt.whole.fluid import spread
-from fairopt.whole.integer import Limits
-from fairopt.whole.master import Clock, Goal, Master, Pool, proved, rents, start
+from fairopt.whole.integer import SearchLimits
+from fairopt.whole.master import Clock, Master, MasterGoal, PatternPool, proved, rents, start
 from fairopt.whole.patterns import near
 from fairopt.whole.proof import cases, claims
-from fairopt.whole.proof.certificate import Certificate, Prices
-from fairopt.whole.proof.claims import DUES, MEASURES, PARTS, Level
+from fairopt.whole.proof.certificate import PatternPrices, Prices
+from fairopt.whole.proof.claims import DUES, MEASURES, PARTS, ProvedLevel
 from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Problem
 from fairopt.whole.rounding import filled, rounded, share_out
@@ -39,10 +39,10 @@ class Search:
     """
 
     problem: Problem
-    limits: Limits
+    limits: SearchLimits
     clock: Clock
     told: Callable[[str], None] | None = None
-    prices: list[Prices] = field(default_factory=list)
+    prices: list[PatternPrices] = field(default_factory=list)
     budget: list[int] = field(default_factory=list)
     proofs: list[int] = field(default_factory=list)
     """prices that proved levels of the best placement, in their order"""
@@ -52,7 +52,7 @@ class Search:
 
     def __post_init__(self) -> None:
         self._nothing()
-        self.pool = Pool(self.problem)
+        self.pool = PatternPool(self.problem)
         self.best = Placement(self.problem)
 
     def say(self, words: str) -> None:
@@ -81,11 +81,13 @@ class Search:
         if not claims.short(problem, self.best.total):
             return
         users = len(problem.users)
-        master = Master(self.pool, Goal(problem.whole, [1.0] * users)).solve(self.clock, self.told)
+        master = Master(self.pool, MasterGoal(problem.whole, [1.0] * users)).solve(
+            self.clock, self.told
+        )
         p = self.keep(master)
         self.rounded(master)
         if not self.clock.over:
-            rent = Master(self.pool, Goal(problem.whole, [1.0] * users, rent=rents(problem)))
+            rent = Master(self.pool, MasterGoal(problem.whole, [1.0] * users, rent=rents(problem)))
             self.rounded(rent.solve(self.clock, self.told))
         self.whole_numbers()
         gap = self.gap()
@@ -118,7 +120,7 @@ class Search:
         )
         self.take(found)
 
-    def add_near(self, prices: Prices, gap: float) -> int:
+    def add_near(self, prices: PatternPrices, gap: float) -> int:
         """Patterns worth at most `gap` less than sigma; how many are new.
 
         A placement that leaves at most this of the budget uses no others.
@@ -180,7 +182,7 @@ class Search:
         self.budget.append(found.budget(self.problem))
         return len(self.prices) - 1
 
-    def proves(self, found: Sequence[Level], k: int) -> tuple[int, ...]:
+    def proves(self, found: Sequence[ProvedLevel], k: int) -> tuple[int, ...]:
         """The numbers of the prices that prove a level: one, or several together; () if none do."""
         rows, last = claims.better(self.problem, found, k)
         for p in range(len(self.prices) - 1, -1, -1):
@@ -219,7 +221,7 @@ class Search:
             known.append(proof)
             k += 1
 
-    def certificate(self) -> Certificate:
+    def certificate(self) -> Prices:
         """What proves each level of the best placement."""
         self.proofs = []
         found = claims.levels(self.problem, self.best.total)
@@ -229,7 +231,7 @@ class Search:
             self.proofs += levels[-1]
         used = sorted({*(p for own in levels for p in own), *self._least()})
         place = {p: k for k, p in enumerate(used)}
-        return Certificate(
+        return Prices(
             tuple(self.prices[p] for p in used),
             tuple(tuple(place[p] for p in own) for own in levels),
         )
@@ -247,10 +249,12 @@ class Search:
         """Prices of 0: they prove what is impossible because users ask for less."""
         classes = self.problem.classes
         empty = tuple((0,) * len(own.room) for own in classes)
-        self.prices.insert(0, Prices((0,) * len(self.problem.users), (0,) * len(classes), empty))
+        self.prices.insert(
+            0, PatternPrices((0,) * len(self.problem.users), (0,) * len(classes), empty)
+        )
         self.budget.insert(0, 0)
 
-    def _improve(self, found: Sequence[Level], k: int) -> bool:
+    def _improve(self, found: Sequence[ProvedLevel], k: int) -> bool:
         """Whether a better placement was found; prices that were met are kept."""
         level = found[k]
         base = self._base(found, k)
@@ -260,13 +264,13 @@ class Search:
             return True
         return self._fewer(level, base, open_users) or self._exchanged(found, k)
 
-    def _open(self, found: Sequence[Level], k: int, n: int) -> bool:
+    def _open(self, found: Sequence[ProvedLevel], k: int, n: int) -> bool:
         """Whether a user is above the levels before level k."""
         own = [one for one in found[:k] if one.measure == found[k].measure]
         due = claims.of(self.problem, found[k].measure, n)
         return bool(due) and not any(n in one.users for one in own)
 
-    def _base(self, found: Sequence[Level], k: int) -> list[int]:
+    def _base(self, found: Sequence[ProvedLevel], k: int) -> list[int]:
         """(N,) tasks that each user keeps: those of the levels before, and of all parts."""
         base = [0] * len(self.problem.users)
         if found[k].measure == DUES:
@@ -279,14 +283,14 @@ class Search:
                 base[n] = max(base[n], self.best.total[n])
         return base
 
-    def _higher(self, level: Level, base: Sequence[int], open_users: Sequence[int]) -> bool:
+    def _higher(self, level: ProvedLevel, base: Sequence[int], open_users: Sequence[int]) -> bool:
         """Raise the lowest value of the open users."""
         users = range(len(base))
         rate = [
             claims.of(self.problem, level.measure, n) if n in set(open_users) else Fraction(0)
             for n in users
         ]
-        goal = Goal([0 if rate[n] else base[n] for n in users], [_SHORT] * len(base), rate)
+        goal = MasterGoal([0 if rate[n] else base[n] for n in users], [_SHORT] * len(base), rate)
         master = Master(self.pool, goal).solve(self.clock, self.told)
         self.keep(master)
         before = self.best
@@ -303,7 +307,7 @@ class Search:
             integer.highest(self.pool, goal.want, rate, self.limits, self.clock, self.best)
         )
 
-    def _fewer(self, level: Level, base: Sequence[int], open_users: Sequence[int]) -> bool:
+    def _fewer(self, level: ProvedLevel, base: Sequence[int], open_users: Sequence[int]) -> bool:
         """Let fewer of the open users be at the level, the others above it."""
         want, most, unit = list(base), [0] * len(base), [1] * len(base)
         for n in open_users:
@@ -315,7 +319,7 @@ class Search:
         if not any(most):
             return False
         cost = [1.0 / unit[n] if most[n] else _SHORT for n in range(len(base))]
-        master = Master(self.pool, Goal(want, cost)).solve(self.clock, self.told)
+        master = Master(self.pool, MasterGoal(want, cost)).solve(self.clock, self.told)
         self.keep(master)
         if master.bound > len(level.users) - 1 + 1e-6 or self.tired:
             return False
@@ -326,7 +330,7 @@ class Search:
             )
         )
 
-    def _exchanged(self, found: Sequence[Level], k: int) -> bool:
+    def _exchanged(self, found: Sequence[ProvedLevel], k: int) -> bool:
         """Let other users than these be at the levels before: all choices of them at once.
 
         With the prices that come nearest to a proof, what they leave is the most that a pattern of

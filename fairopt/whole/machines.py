@@ -19,7 +19,7 @@ _PART = 12
 """machines are filled alike at most this part of them at a time"""
 
 
-class Row:
+class MachineRow:
     """The machines of one shape, in groups that hold the same."""
 
     def __init__(self, count: int, capacity: Any, demand: Any) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from fairopt.highs import quiet
 from fairopt.instance import Floats
 from fairopt.whole.patterns import SHORT, Sack, sacks
-from fairopt.whole.proof.certificate import Prices
+from fairopt.whole.proof.certificate import PatternPrices
 from fairopt.whole.proof.problem import Problem, Tasks
 
 _EASY = 10**6
@@ -56,7 +56,7 @@ class Clock:
 
 
 @dataclass
-class Pool:
+class PatternPool:
     """The patterns found so far, each once, and the programs of single nodes that find them."""
 
     problem: Problem
@@ -77,7 +77,7 @@ class Pool:
 
 
 @dataclass(frozen=True)
-class Goal:
+class MasterGoal:
     """What a program is to reach.
 
     Parameters
@@ -97,7 +97,7 @@ class Goal:
 class Master:
     """The program of a goal over the patterns of a pool."""
 
-    def __init__(self, pool: Pool, goal: Goal) -> None:
+    def __init__(self, pool: PatternPool, goal: MasterGoal) -> None:
         import highspy
 
         self.pool, self.goal = pool, goal
@@ -119,7 +119,7 @@ class Master:
         self.first = self.model.getNumCol()
         self.have = 0
         self.bound = -np.inf
-        self.prices: Prices | None = None
+        self.prices: PatternPrices | None = None
         self.kept: Floats | None = None
         self.scale = 1.0
         self.value = np.inf
@@ -210,7 +210,7 @@ class Master:
             self.bound, self.prices, self.kept, self.scale = bound, prices, pi, scale
         return new
 
-    def _bound(self, prices: Prices, budget: int, scale: float) -> float:
+    def _bound(self, prices: PatternPrices, budget: int, scale: float) -> float:
         """What no placement is below, by these prices."""
         goal = self.goal
         due = sum(p * w for p, w in zip(prices.price, goal.want, strict=True))
@@ -219,7 +219,7 @@ class Master:
         per = sum(p * v for p, v in zip(prices.price, goal.rate, strict=True))
         return float(-max(0, budget - due) / per) if per else -np.inf
 
-    def _whole(self, pi: Floats) -> tuple[Prices, float]:
+    def _whole(self, pi: Floats) -> tuple[PatternPrices, float]:
         """Prices in whole numbers, and how many of them are one."""
         if self.goal.bonus:
             scale, unit = float(_BONUS), _BONUS
@@ -227,7 +227,7 @@ class Master:
             top = float(pi.max(initial=0.0))
             parts = _EASY if self.total <= 10**6 else _FINE
             scale, unit = parts / top if top > 0 else 1.0, 0
-        return Prices(tuple(round(float(x) * scale) for x in pi), (), (), unit), scale
+        return PatternPrices(tuple(round(float(x) * scale) for x in pi), (), (), unit), scale
 
     def _mixed(self, newest: Floats) -> Floats:
         """The best prices so far mixed with the newest."""
@@ -240,7 +240,7 @@ class Master:
         return _OLD * old + (1 - _OLD) * newest
 
 
-def proved(pool: Pool, prices: Prices, limit: int) -> Prices:
+def proved(pool: PatternPool, prices: PatternPrices, limit: int) -> PatternPrices:
     """Prices with the sigma and hint of each class that the judge can check."""
     sigma, hint = [], []
     for j, sack in enumerate(pool.sacks):
@@ -251,7 +251,7 @@ def proved(pool: Pool, prices: Prices, limit: int) -> Prices:
             top, weights = sack.sure(prices.items(pool.problem, j), limit)
             sigma.append(top)
             hint.append(weights)
-    return Prices(prices.price, tuple(sigma), tuple(hint), prices.unit)
+    return PatternPrices(prices.price, tuple(sigma), tuple(hint), prices.unit)
 
 
 def rents(problem: Problem) -> list[float]:
@@ -277,7 +277,7 @@ def rents(problem: Problem) -> list[float]:
     return [0.2 * x / top if top > 0 else 0.0 for x in found]
 
 
-def start(pool: Pool, nodes: Iterable[tuple[int, int, Tasks]]) -> None:
+def start(pool: PatternPool, nodes: Iterable[tuple[int, int, Tasks]]) -> None:
     """Begin with the patterns of a placement."""
     for j, _, tasks in nodes:
         pool.add(j, tasks)

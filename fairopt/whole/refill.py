@@ -12,8 +12,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from fairopt.highs import quiet
-from fairopt.whole.integer import Limits
-from fairopt.whole.master import Clock, Pool
+from fairopt.whole.integer import SearchLimits
+from fairopt.whole.master import Clock, PatternPool
 from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Problem, Tasks
 from fairopt.whole.proof.staying import Staying, by_kind
@@ -33,7 +33,7 @@ def trimmed(question: Staying, found: Placement) -> Placement:
 
 
 def every(
-    question: Staying, pool: Pool, limits: Limits, clock: Clock, begin: Placement
+    question: Staying, pool: PatternPool, limits: SearchLimits, clock: Clock, begin: Placement
 ) -> Placement | None:
     """All nodes at once, one by one, where there are not too many."""
     problem = question.problem
@@ -51,8 +51,8 @@ def every(
 
 def some(
     question: Staying,
-    pool: Pool,
-    limits: Limits,
+    pool: PatternPool,
+    limits: SearchLimits,
     clock: Clock,
     begin: Placement,
     rounds: int,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from heapq import heapify, heappop, heappush
 
-from fairopt.whole.master import Master, Pool
+from fairopt.whole.master import Master, PatternPool
 from fairopt.whole.proof.placement import Placement
 
 _CHUNKS = 64
@@ -27,7 +27,7 @@ def filled(best: Placement) -> None:
             best.add(n, problem.whole[n] - best.total[n])
 
 
-def rounded(pool: Pool, master: Master) -> Placement:
+def rounded(pool: PatternPool, master: Master) -> Placement:
     """A program's answer in whole nodes: of each class those with the largest parts rounded up."""
     used = master.used()
     left = [own.count for own in pool.problem.classes]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from fairopt.whole import integer, refill
-from fairopt.whole.integer import Limits
-from fairopt.whole.master import Clock, Goal, Master, Pool, proved, start
-from fairopt.whole.proof.certificate import Prices
+from fairopt.whole.integer import SearchLimits
+from fairopt.whole.master import Clock, Master, MasterGoal, PatternPool, proved, start
+from fairopt.whole.proof.certificate import PatternPrices
 from fairopt.whole.proof.placement import Nodes, Placement
 from fairopt.whole.proof.staying import Staying, by_kind
 from fairopt.whole.rounding import rounded, share_out
@@ -33,22 +33,22 @@ def keep(
     question: Staying,
     plain: Sequence[Sequence[Mapping[int, int]]],
     seconds: float | None = None,
-    limits: Limits | None = None,
+    limits: SearchLimits | None = None,
     told: Callable[[str], None] | None = None,
-) -> tuple[Nodes, Prices]:
+) -> tuple[Nodes, PatternPrices]:
     """Nodes of the question's classes that keep as much as was found, and prices that bound it.
 
     Parameters
     ----------
     plain : for each class, on each of its nodes {user: tasks}, which keep all floors together.
     """
-    clock, limits = Clock(seconds), limits or Limits()
+    clock, limits = Clock(seconds), limits or SearchLimits()
     problem = question.problem
     begin = Placement(
         problem,
         [(j, 1, by_kind(problem, j, own)) for j, nodes in enumerate(plain) for own in nodes],
     )
-    pool = Pool(problem)
+    pool = PatternPool(problem)
     start(pool, begin.nodes())
     for j, own in enumerate(problem.classes):  # what runs now, as it is
         stay = tuple(kind.most if kind.bonus else 0 for kind in own.kinds)
@@ -96,11 +96,11 @@ def keep(
 
 def _priced(
     question: Staying,
-    pool: Pool,
-    limits: Limits,
+    pool: PatternPool,
+    limits: SearchLimits,
     clock: Clock,
     told: Callable[[str], None] | None,
-) -> tuple[Master, Prices]:
+) -> tuple[Master, PatternPrices]:
     """The program with nobody short of its floor, and the prices that say how much can stay.
 
     Totals without slack are worth many moves a task: the cost of one that is missing is raised
@@ -109,9 +109,9 @@ def _priced(
     users = len(question.problem.users)
     least = max(question.cost, default=1)
     dear = _DEAR
-    best = proved(pool, Prices((0,) * users, (), (), 1), limits.branches)
+    best = proved(pool, PatternPrices((0,) * users, (), (), 1), limits.branches)
     while True:
-        goal = Goal(question.floor, [dear * least] * users, bonus=True)
+        goal = MasterGoal(question.floor, [dear * least] * users, bonus=True)
         master = Master(pool, goal).solve(clock, told)
         done = master.missing() < _NONE or dear > _DEAREST or clock.over
         if done:
@@ -124,7 +124,9 @@ def _priced(
         dear *= _DEARER
 
 
-def _near(question: Staying, pool: Pool, master: Master, clock: Clock, tries: int) -> Placement:
+def _near(
+    question: Staying, pool: PatternPool, master: Master, clock: Clock, tries: int
+) -> Placement:
     """The program's answer rounded, with fewest short of their floors.
 
     Whoever is short after rounding is asked for more in the program, so that rounding leaves less.
@@ -142,7 +144,7 @@ def _near(question: Staying, pool: Pool, master: Master, clock: Clock, tries: in
         if not any(short) or clock.over or not left:
             break
         want = [w + s for w, s in zip(want, short, strict=True)]
-        goal = Goal(want, master.goal.cost, bonus=True)
+        goal = MasterGoal(want, master.goal.cost, bonus=True)
         master = Master(pool, goal).solve(clock)
     assert best is not None
     return best[2]
@@ -154,7 +156,7 @@ def _better(question: Staying, found: Placement, best: Placement) -> bool:
 
 
 def _columns(
-    question: Staying, pool: Pool, limits: Limits, clock: Clock, begin: Placement
+    question: Staying, pool: PatternPool, limits: SearchLimits, clock: Clock, begin: Placement
 ) -> Placement | None:
     """Whole numbers of the patterns found."""
     users = len(question.problem.users)

@@ -608,11 +608,11 @@ def test_solve_keeps_to_the_gap_it_was_asked_for(monkeypatch, number: str) -> No
 
 def undecided(part: float, dearer: float) -> bool:
     """Of a user with `part` of its share on a server dearer by `dearer`, as the ladder sees it."""
-    from fairopt.solving.ladder import Ladder
+    from fairopt.solving.ladder import AlphaLadder
 
     inst = fo.Instance([[1.0]], [[1.0 - part], [part]])
     notion = fo.ProportionalFair()
-    ladder = Ladder(inst, notion, np.ones((1, 2)), True, 1e-6)
+    ladder = AlphaLadder(inst, notion, np.ones((1, 2)), True, 1e-6)
     assert not ladder._undecided()
     tasks, prices = [[1.0 - part, part]], [[1.0], [1.0 + dearer]]
     ladder.best = fo.Allocation(inst, notion, tasks, prices, score=np.ones((1, 2)))
@@ -635,7 +635,7 @@ def test_undecided_pairs_are_polished(monkeypatch) -> None:
     monkeypatch.setattr(ladder, "polish", lambda question, point: asked.append(1))
     inst = fo.Instance([[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]], [[4.0, 5.0], [6.0, 3.0]])
     for answer in (False, True):
-        monkeypatch.setattr(ladder.Ladder, "_undecided", lambda self, found=answer: found)
+        monkeypatch.setattr(ladder.AlphaLadder, "_undecided", lambda self, found=answer: found)
         assert fo.solve(inst, fo.ProportionalFair(), reduce=False).certificate.certified
         assert bool(asked) == answer
 

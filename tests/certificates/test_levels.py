@@ -152,9 +152,9 @@ def test_a_score_of_its_own_sets_a_server_apart() -> None:
     assert kinds(apart) == 3
 
 
-def limits(cost: np.ndarray, u: np.ndarray, share: float, limit: float) -> within.Limits:
+def limits(cost: np.ndarray, u: np.ndarray, share: float, limit: float) -> within.CheapestWithin:
     """Of one user."""
-    return within.Limits(cost[None], u[None], np.array([share]), np.array([limit]))
+    return within.CheapestWithin(cost[None], u[None], np.array([share]), np.array([limit]))
 
 
 def mus(cost: np.ndarray, u: np.ndarray) -> list[float]:

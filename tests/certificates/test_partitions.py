@@ -10,8 +10,8 @@ import pytest
 import fairopt as fo
 from fairopt.allocation.check import Certificate
 from fairopt.certificates.partitions import (
+    JudgedTerms,
     Shown,
-    Terms,
     errors,
     farthest,
     feasible,
@@ -21,13 +21,13 @@ from fairopt.certificates.partitions import (
     used,
     verdict,
 )
-from fairopt.formulas.asked import Asked
+from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance.partition import Partition
 
 INF = np.inf
 
 
-def in_passes(shown: Sequence[Shown], terms: Terms) -> Certificate:
+def in_passes(shown: Sequence[Shown], terms: JudgedTerms) -> Certificate:
     """The four readings of partitions that are at hand; `partitioned.certify` reads files."""
     first = used(shown[0], terms)
     for one in shown[1:]:
@@ -74,8 +74,8 @@ def parts(inst: fo.Instance, tasks: np.ndarray, size: int = 25) -> list[Shown]:
     return found
 
 
-def terms(inst: fo.Instance, prices: np.ndarray, alpha: float) -> Terms:
-    return Terms.of(Asked(alpha, False, "tasks", inst.capacity, inst.count), prices)
+def terms(inst: fo.Instance, prices: np.ndarray, alpha: float) -> JudgedTerms:
+    return JudgedTerms.of(AlphaAsked(alpha, False, "tasks", inst.capacity, inst.count), prices)
 
 
 @pytest.mark.parametrize("limits", [False, True])

@@ -9,9 +9,9 @@ import pytest
 
 import fairopt as fo
 from fairopt.certificates.carried import Bounds
-from fairopt.certificates.rounds import Proof
+from fairopt.certificates.rounds import RoundsProof
 from fairopt.certificates.ruled.answer import Ruled
-from fairopt.certificates.ruled.uses import Rows
+from fairopt.certificates.ruled.uses import RuleRows
 from tests.oracles import draws, nested, spoils
 
 GROUPS = [fo.Group("C1"), fo.Group("C2")]
@@ -263,7 +263,7 @@ def test_what_users_hold_of_rows_and_rules_is_counted_by_hand(criterion: str) ->
     ]
     inst = fo.Instance([[1], [2]], [[4], [8]], users=["a", "b"], rules=rules)
     alloc = fo.Allocation(inst, fo.MaxMin(criterion), [[0.5, 1.5], [0.25, 0.75]])
-    found = Rows(Ruled(alloc)).uses()
+    found = RuleRows(Ruled(alloc)).uses()
     rows = {
         (int(n), int(r)): [] for n, r in zip(found.user.tolist(), found.row.tolist(), strict=True)
     }
@@ -326,5 +326,5 @@ def test_what_is_little_to_one_and_much_to_another_counts(moved):
 def test_what_is_off_and_what_is_open_add_up(off, short, more):
     each = np.array([off]), np.array([short])
     bounds = Bounds(np.array([0.3]), np.array([0.0]), np.array([0.0]))
-    proof = Proof(np.zeros(1), np.zeros(1), *each, bounds)
+    proof = RoundsProof(np.zeros(1), np.zeros(1), *each, bounds)
     np.testing.assert_allclose(proof.residual, np.log([1.3 * more]))

@@ -13,7 +13,7 @@ from fairopt.certificates.bound import Proved
 from fairopt.certificates.given import given
 from fairopt.certificates.proof import Proof, nearer, proof
 from fairopt.certificates.question import asked
-from fairopt.certificates.search import Found, search
+from fairopt.certificates.search import SearchFound, search
 from tests.decimal_truth import optimal_shares
 
 DEMAND = [[1.0, 2.0, 0.3], [2.0, 1.0, 0.5], [1.0, 1.5, 0.0], [0.2, 0.4, 1.0]]
@@ -49,7 +49,7 @@ def contains(found: Proved, alloc: fo.Allocation, truth: np.ndarray) -> None:
     assert (apart >= -found.below - 1e-13).all() and (apart <= found.above + 1e-13).all()
 
 
-def of_proof(found: Proof) -> Found:
+def of_proof(found: Proof) -> SearchFound:
     return found.found
 
 

@@ -10,7 +10,7 @@ import pytest
 import fairopt as fo
 from fairopt.certificates import rounds
 from fairopt.certificates.ruled.shifted import Reached, Shift
-from fairopt.formulas.targets import Point, Tree
+from fairopt.formulas.targets import PathPoint, TargetTree
 from tests.oracles import draws, nested
 
 SUM = fo.MaxMin("tasks", measure="sum")
@@ -71,7 +71,7 @@ def alone(at: np.ndarray, user: np.ndarray, each: np.ndarray, up: np.ndarray) ->
     return np.asarray(each * up[user])
 
 
-def drawn(seed: int, dominant: bool) -> tuple[Tree, Point]:
+def drawn(seed: int, dominant: bool) -> tuple[TargetTree, PathPoint]:
     """A tree of three depths, of which some users are frozen at what they were due."""
     rng = np.random.default_rng(seed)
     parent, users = [-1, 0, 0, 1, 1, 2], int(rng.integers(5, 10))
@@ -79,15 +79,15 @@ def drawn(seed: int, dominant: bool) -> tuple[Tree, Point]:
     parent += rng.integers(0, 6, users).tolist()
     weight = rng.choice([0.5, 1.0, 2.0, 5.0], len(parent))
     use = rng.uniform(0.1, 1.0, (users, 3)) if dominant else None
-    tree = Tree.of(np.array(parent), weight, leaf, use)
-    point = Point.start(tree, np.zeros(users))
+    tree = TargetTree.of(np.array(parent), weight, leaf, use)
+    point = PathPoint.start(tree, np.zeros(users))
     for k in rng.permutation(users)[: int(rng.integers(1, users))]:
         point = moved(point, float(rng.uniform(0.2, 1.0)))
         point = point.freeze(np.array([k]))
     return tree, moved(point, float(rng.uniform(0.2, 1.0)))
 
 
-def moved(point: Point, step: float) -> Point:
+def moved(point: PathPoint, step: float) -> PathPoint:
     """The point that much further, jumps taken whole."""
     end = point.t + step
     while point.t < end:
@@ -115,7 +115,7 @@ def test_targets_of_spoiled_trees_lie_within_the_bounds(dominant: bool) -> None:
             part = np.where(rng.random(len(frozen)) < 0.5, 1.0, -1.0) if sign == 0 else sign
             changed = point.due * (1 + np.where(part > 0, up, -down))
             floor = np.where(frozen, changed, 0.0)
-            again = Point(tree, floor, floor, 0 * tree.weight, point.free)
+            again = PathPoint(tree, floor, floor, 0 * tree.weight, point.free)
             again = moved(again, point.t)
             off = again.due / point.due - 1
             off = np.where(frozen, 0.0, off)

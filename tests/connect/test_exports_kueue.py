@@ -15,7 +15,7 @@ import yaml
 from fairopt import cli
 from fairopt.connect.exports.kueue_patches import applied
 from fairopt.connect.exports.shifting import Forest, NotAdmitted, shifted
-from fairopt.connect.readers.kueue import Limits, Node
+from fairopt.connect.readers.kueue import QueueNode, QuotaCell
 from fairopt.files.quantities import quantity
 from tests.connect.test_kueue import GPU, STORY, flavor, job, local, node, obj, queue
 from tests.kueue_schema import SCHEMAS
@@ -56,8 +56,8 @@ def drawn(rng: random.Random) -> Forest:
     """A random tree: some cohorts that nobody gives, some limits."""
     some = [Fraction(k) for k in range(7)]
 
-    def limits() -> Limits:
-        return Limits(
+    def limits() -> QuotaCell:
+        return QuotaCell(
             rng.choice(some), rng.choice([None, *some[:4]]), rng.choice([None, *some[:4]])
         )
 
@@ -66,10 +66,10 @@ def drawn(rng: random.Random) -> Forest:
     for k, name in enumerate(cohorts):
         parent = "" if k == 0 else rng.choice(cohorts[:k])
         quotas = {PAIR: limits()} if rng.random() < 0.6 else {}
-        nodes["cohort", name] = Node(name, parent, Fraction(1), quotas)
+        nodes["cohort", name] = QueueNode(name, parent, Fraction(1), quotas)
     for k in range(rng.randint(1, 5)):
         parent = rng.choice([*cohorts, ""]) if rng.random() < 0.9 else ""
-        nodes["queue", f"q{k}"] = Node(f"q{k}", parent, Fraction(1), {PAIR: limits()})
+        nodes["queue", f"q{k}"] = QueueNode(f"q{k}", parent, Fraction(1), {PAIR: limits()})
     for key in nodes:
         below[key] = tuple(k for k, own in nodes.items() if key == ("cohort", own.parent))
     return Forest(nodes, below)
@@ -83,7 +83,7 @@ def test_a_shift_admits_what_was_admitted_and_lends_nothing_for_the_use(seed: in
         trees = drawn(rng)
         queues = [key[1] for key in trees.nodes if key[0] == "queue"]
         before = {
-            key: own.quotas.get(PAIR, Limits(Fraction(0))) for key, own in trees.nodes.items()
+            key: own.quotas.get(PAIR, QuotaCell(Fraction(0))) for key, own in trees.nodes.items()
         }
         use = {name: Fraction(rng.randint(0, 6)) for name in queues}
         try:

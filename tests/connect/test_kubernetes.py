@@ -13,7 +13,7 @@ from fairopt.connect.judging import plans as judging
 from fairopt.connect.plan import made as plan
 from fairopt.connect.plan import problem
 from fairopt.connect.readers.kubernetes import Collector
-from fairopt.connect.text.fields import Fields
+from fairopt.connect.text.fields import CheckedFields
 from fairopt.errors import BadInput, UsageError
 from fairopt.instance.reading import Faults
 from fairopt.report.plan_text import plan_text
@@ -56,7 +56,9 @@ def cluster(*objects, **settings):
 
 def cpu(status=None, **spec):
     faults = Faults("x")
-    got = request(Fields(spec, "spec", faults), Fields(status or {}, "status", faults))
+    got = request(
+        CheckedFields(spec, "spec", faults), CheckedFields(status or {}, "status", faults)
+    )
     faults.stop()
     return got["cpu"]
 
@@ -89,8 +91,8 @@ def test_limits_without_requests():
     assert cpu(containers=[limited]) == 2
     limited["resources"]["requests"] = {"cpu": "0"}
     faults = Faults("x")
-    empty = Fields({}, "status", faults)
-    assert "cpu" not in request(Fields({"containers": [limited]}, "spec", faults), empty)
+    empty = CheckedFields({}, "status", faults)
+    assert "cpu" not in request(CheckedFields({"containers": [limited]}, "spec", faults), empty)
 
 
 def test_overhead_and_pod_level():

@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from fairopt.connect.readers.kueue import Limits, Node
-from fairopt.connect.readers.kueue_share import Tree
+from fairopt.connect.readers.kueue import QueueNode, QuotaCell
+from fairopt.connect.readers.kueue_share import KueueTree
 
 GPU, CPU = ("default", "example.com/gpu"), ("default", "cpu")
 
@@ -18,17 +18,17 @@ def node(name, parent="", weight="1", **quotas):
     for key, own in quotas.items():
         nominal, *more = own if isinstance(own, tuple) else (own,)
         limits = dict(zip(("borrow", "lend"), more, strict=False))
-        found[pairs.get(key, (key, "cpu"))] = Limits(
+        found[pairs.get(key, (key, "cpu"))] = QuotaCell(
             Fraction(nominal), *(None if x is None else Fraction(x) for x in limits.values())
         )
-    return Node(name, parent, Fraction(weight), found)
+    return QueueNode(name, parent, Fraction(weight), found)
 
 
 def tree(nodes, cohorts=(), usage=()):
     amounts = {"gpu": GPU, "cpu": CPU}
     used = {amounts.get(k, (k, "cpu")): Fraction(v) for k, v in dict(usage).items()}
     by_name = {n.name: n for n in nodes}
-    return Tree(by_name, {c.name: c for c in cohorts}, {"cq": used} if used else {})
+    return KueueTree(by_name, {c.name: c for c in cohorts}, {"cq": used} if used else {})
 
 
 def pair(cq, lending, weight="1", lending_weight="1"):
@@ -116,7 +116,7 @@ def test_a_hierarchy_of_ours():
         "2A": ("C2", "1", 150),
     }
     queues = {name: node(name, above, w, gpu=0) for name, (above, w, _) in parts.items()}
-    built = Tree(
+    built = KueueTree(
         queues,
         {c.name: c for c in (node("C1", "all"), node("C2", "all"), node("all", gpu=300))},
         {name: {GPU: Fraction(held)} for name, (_, _, held) in parts.items()},
@@ -130,5 +130,5 @@ def test_it_cannot_tell_what_is_below_quota():
     for held in ((6, 2), (4, 4)):
         queues = {n: node(n, "all", gpu=6) for n in "ab"}
         usage = {n: {GPU: Fraction(h)} for n, h in zip("ab", held, strict=True)}
-        built = Tree(queues, {}, usage)
+        built = KueueTree(queues, {}, usage)
         assert [built.share(("queue", n)).shown for n in "ab"] == [0, 0]

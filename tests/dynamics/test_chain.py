@@ -87,7 +87,7 @@ def test_what_does_not_settle_is_no_answer():
 
 def test_a_sweep_is_gauss_seidel_of_two_colours():
     birth, death = random_chain(5, (5, 4, 3))
-    level = chain.Level(birth, death)
+    level = chain.ChainLevel(birth, death)
     law = np.random.default_rng(1).uniform(size=(5, 4, 3))
     row = level.flat(law)
     level.sweep(row)

@@ -7,7 +7,7 @@ from fractions import Fraction as F
 import numpy as np
 import pytest
 
-from fairopt.formulas.targets import Jump, Move, Point, Tree
+from fairopt.formulas.targets import Jump, PathPoint, Piece, TargetTree
 
 
 def fractions(values):
@@ -21,21 +21,23 @@ def tree(parent, weight, users, use=None):
     """The last nodes are the users."""
     parent = np.array([-1, *parent])
     leaf = np.arange(len(parent) - users, len(parent))
-    return Tree.of(parent, fractions([1, *weight]), leaf, None if use is None else fractions(use))
+    return TargetTree.of(
+        parent, fractions([1, *weight]), leaf, None if use is None else fractions(use)
+    )
 
 
 def test_a_tree_divides_the_target_of_a_group_by_weight():
     """Kueue's keps/1714 Story 3 (H1): C1{1A, 1B, 1C of weight 3}, C2{2A}."""
     kueue = tree([0, 0, 1, 1, 1, 2], [1, 1, 1, 1, 3, 1], 4)
-    piece = Point.start(kueue, fractions([0] * 4)).piece()
-    assert isinstance(piece, Move) and piece.until == np.inf
+    piece = PathPoint.start(kueue, fractions([0] * 4)).piece()
+    assert isinstance(piece, Piece) and piece.until == np.inf
     assert piece.slope.tolist() == [F(1, 5), F(1, 5), F(3, 5), 1]
 
 
 def test_a_group_waits_until_its_target_is_what_its_floors_hold():
     """1A is promised 80 (H4): the others of C1 begin at t = 80, 1A itself goes on at 400."""
     kueue = tree([0, 0, 1, 1, 1, 2], [1, 1, 1, 1, 3, 1], 4)
-    point = Point.start(kueue, fractions([80, 0, 0, 0]))
+    point = PathPoint.start(kueue, fractions([80, 0, 0, 0]))
     found = []
     while (piece := point.piece()).until < np.inf:
         found.append((piece.until, piece.slope.tolist()))
@@ -47,7 +49,7 @@ def test_a_group_waits_until_its_target_is_what_its_floors_hold():
 def test_what_lags_behind_a_frozen_sibling_jumps():
     """A (weight 3, cpu) is frozen at 1/2: its group grows again when B (gpu) has caught up."""
     mixed = tree([0, 1, 1, 0], [1, 3, 1, 1], 3, [[1, 0], [0, 1], [1, 0]])
-    first = Point.start(mixed, fractions([0] * 3)).piece()
+    first = PathPoint.start(mixed, fractions([0] * 3)).piece()
     assert first.slope.tolist() == [1, F(1, 3), 1]
     jump = first.at(F(1, 2)).freeze([0]).piece()
     assert isinstance(jump, Jump)
@@ -64,7 +66,7 @@ def test_what_lags_behind_a_frozen_sibling_jumps():
 
 def test_without_free_users_nothing_moves():
     flat = tree([0, 0], [1, 2], 2)
-    piece = Point.start(flat, fractions([1, 2]), np.zeros(2, dtype=bool)).piece()
+    piece = PathPoint.start(flat, fractions([1, 2]), np.zeros(2, dtype=bool)).piece()
     assert piece.slope.tolist() == [0, 0]
 
 
@@ -123,8 +125,8 @@ def test_the_path_is_the_definition(seed):
     use[np.arange(users), rng.integers(0, use.shape[1], users)] = 1
     use = None if use.shape[1] == 1 else use
     floor = np.where(rng.random(users) < 0.4, rng.integers(0, 5, users) / 4, 0.0)
-    nested = Tree.of(parent, rng.choice([0.25, 1, 1, 3, 4], len(parent)), leaf, use)
-    point = Point.start(nested, floor)
+    nested = TargetTree.of(parent, rng.choice([0.25, 1, 1, 3, 4], len(parent)), leaf, use)
+    point = PathPoint.start(nested, floor)
     before = point.due
     for _ in range(3):
         t = point.t + rng.integers(1, 5) / 8

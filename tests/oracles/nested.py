@@ -12,7 +12,7 @@ from fractions import Fraction as F
 import numpy as np
 
 import fairopt as fo
-from fairopt.formulas.targets import Jump, Point, Tree
+from fairopt.formulas.targets import Jump, PathPoint, TargetTree
 from tests.rational import Dictionary
 
 ZERO = F(0)
@@ -169,7 +169,7 @@ def solved(problem):
     The multipliers are the sum of those of each user's own program, so that they prove of every
     user of the round that it cannot rise.
     """
-    tree = Tree.of(
+    tree = TargetTree.of(
         problem.parent,
         vector(problem.weight),
         problem.leaf,
@@ -179,7 +179,7 @@ def solved(problem):
     base = floor if problem.above else 0 * floor
     due, rounds = floor - base, []
     for rank in sorted(set(problem.rank)):
-        point = Point.start(tree, due, np.array(problem.rank) == rank)
+        point = PathPoint.start(tree, due, np.array(problem.rank) == rank)
         while point.free.any():
             piece = point.piece()
             if isinstance(piece, Jump):

@@ -10,7 +10,7 @@ import numpy as np
 import fairopt as fo
 from fairopt.criteria import drf
 from fairopt.formulas.entitled import entitled
-from fairopt.formulas.targets import Jump, Point
+from fairopt.formulas.targets import Jump, PathPoint
 
 FULL = 1e-12
 
@@ -31,7 +31,7 @@ def tasks(inst: fo.Instance, notion: fo.MaxMin) -> np.ndarray:
     most, cap = np.array([amount for _, amount in rows]), inst.limit * u
     due = asked.floor - asked.base
     for rank in np.unique(asked.rank):
-        point = Point.start(asked.tree, due, asked.rank == rank)
+        point = PathPoint.start(asked.tree, due, asked.rank == rank)
         while point.free.any():
             piece = point.piece()
             jump = isinstance(piece, Jump)

@@ -15,8 +15,8 @@ from fairopt.overtime import karma
 from fairopt.overtime.durations import hours
 from fairopt.overtime.finish import finish_time_fairness, summary
 from fairopt.overtime.policies import POLICIES
-from fairopt.overtime.products import Queue, kai_division, kueue_decay, kueue_usage
-from fairopt.overtime.states import KINDS, Memory, State
+from fairopt.overtime.products import KaiQueue, kai_division, kueue_decay, kueue_usage
+from fairopt.overtime.states import KINDS, LedgerState, Memory
 from fairopt.overtime.tree import classic, fair_tree
 
 FOLDER = Path(__file__).parents[1] / "vectors"
@@ -71,14 +71,14 @@ def test_kueue_decays(case):
         for r, old in case["old"].items():
             use = np.array([case["use"].get(r, 0.0)])
             state = KINDS["average"](
-                State(np.array([float(old)])), use, case["elapsed"], Memory(case["half"])
+                LedgerState(np.array([float(old)])), use, case["elapsed"], Memory(case["half"])
             )
             assert state.amount[0] == pytest.approx(case["want"].get(r, 0.0), rel=1e-9)
 
 
 def test_kueue_converges():
     fact = vectors("kueue_usage")["facts"][1]
-    state, memory = State(np.zeros(1)), Memory(fact["half"])
+    state, memory = LedgerState(np.zeros(1)), Memory(fact["half"])
     use = np.array([float(fact["use"]["cpu"])])
     for step in range(1, 6049):
         state = KINDS["average"](state, use, fact["step"], memory)
@@ -101,7 +101,7 @@ def test_kueue_penalty_is_one_step_of_the_average():
         for r, want in case["by_formula"].items():
             use = np.array([float(case["requested"][r])])
             found = KINDS["average"](
-                State(np.zeros(1)), use, case["sampling"], Memory(case["half"])
+                LedgerState(np.zeros(1)), use, case["sampling"], Memory(case["half"])
             )
             assert found.amount[0] == pytest.approx(want, rel=1e-12)
 
@@ -141,7 +141,7 @@ def test_slurm_levels_order_an_instance_with_groups():
         [[1]] * 5, [[1.5]], users=users, resources=["cpu"], quotas=fo.Quotas(groups, group)
     )
     book = fo.Ledger.of("slurm")
-    state = State(np.array([float(data["usage"][u]) for u in users]), every=0.7)
+    state = LedgerState(np.array([float(data["usage"][u]) for u in users]), every=0.7)
     due = book.due(state, inst, np.ones(5)).ravel()
     order = [users[k] for k in np.argsort(-due, kind="stable")[:2]]
     assert order == ["user5", "user4"] and due.sum() == pytest.approx(1.5)
@@ -151,16 +151,16 @@ def test_htcondor():
     data = vectors("htcondor")
     for fact in data["facts"][:2]:
         found = KINDS["average"](
-            State(np.array([float(fact["real"])])), np.zeros(1), fact["dt"], Memory(fact["h"])
+            LedgerState(np.array([float(fact["real"])])), np.zeros(1), fact["dt"], Memory(fact["h"])
         )
         assert found.amount[0] == pytest.approx(fact["want"], rel=1e-12)
-    steady = State(np.array([0.5]))
+    steady = LedgerState(np.array([0.5]))
     for _ in range(200):
         steady = KINDS["average"](steady, np.array([10.0]), 1, Memory(2))
     assert steady.amount[0] == pytest.approx(data["facts"][2]["want_real"])
     shares = data["shares"][0]
     book = fo.Ledger.of("condor")
-    state = State(np.array([float(x) for x in shares["effective"].values()]))
+    state = LedgerState(np.array([float(x) for x in shares["effective"].values()]))
     due = book.due(state, pool(7, None, "ABC"), np.full(3, np.inf)).ravel()
     np.testing.assert_allclose(due, [shares["want_ratio"][u] for u in "ABC"], rtol=1e-8)
 
@@ -168,7 +168,7 @@ def test_htcondor():
 @pytest.mark.parametrize("case", vectors("kai")["vectors"], ids=lambda case: case["name"])
 def test_kai_divides(case):
     queues = {
-        name: Queue(
+        name: KaiQueue(
             q["deserved"], q["request"], float(q["max"]), q["weight"], q["priority"], q["usage"]
         )
         for name, q in case["queues"].items()
@@ -214,7 +214,7 @@ def test_finish_time_counts_who_is_there():
 
 def test_t8_kai():
     book = fo.Ledger.of("kai:k=1")
-    due = book.due(State(np.array([0.5, 0.0]), 1.0), pool(16, None), EVERYTHING).ravel()
+    due = book.due(LedgerState(np.array([0.5, 0.0]), 1.0), pool(16, None), EVERYTHING).ravel()
     np.testing.assert_allclose(due, [16 / 3, 32 / 3], rtol=1e-9)
 
 
@@ -226,7 +226,7 @@ def test_t9_kai_settles_after_one_slice():
     use = np.array([1.0, 0.0])
     seen = []
     for _ in range(4):
-        due = book.due(State(use, 1.0), inst, EVERYTHING).ravel()
+        due = book.due(LedgerState(use, 1.0), inst, EVERYTHING).ravel()
         use = beta * use + (1 - beta) * due
         seen.append(due)
     np.testing.assert_allclose(seen[0], [0.2, 0.8], rtol=1e-9)
@@ -276,7 +276,7 @@ def test_a_window_forgets():
 
 def test_least_used_is_first_and_alone():
     book, inst = fo.Ledger.of("kueue:half=24h"), pool(4, None)
-    due = book.due(State(np.array([0.2, 0.1])), inst, np.array([4.0, 3.0])).ravel()
+    due = book.due(LedgerState(np.array([0.2, 0.1])), inst, np.array([4.0, 3.0])).ravel()
     np.testing.assert_allclose(due, [1, 3], rtol=1e-9)
 
 

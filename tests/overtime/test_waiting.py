@@ -11,14 +11,14 @@ import fairopt as fo
 from fairopt.cli import run
 from fairopt.errors import UsageError
 from fairopt.overtime.karma import filled
-from fairopt.overtime.waiting import Jobs
+from fairopt.overtime.waiting import WaitingJobs
 
 TWO = fo.Instance([[1], [1]], [[2]], users=["A", "B"], servers=["pool"], resources=["gpu"])
 
 
 def jobs(rows):
     user, tasks, arrival, alone = np.array(rows, dtype=float).T
-    return Jobs(user.astype(np.int64), tasks, arrival, alone)
+    return WaitingJobs(user.astype(np.int64), tasks, arrival, alone)
 
 
 def test_two_users_by_hand():
@@ -42,7 +42,7 @@ def test_one_queue_beside_its_recursion():
     slice."""
     rng = np.random.default_rng(3)
     came, alone = np.sort(rng.uniform(0, 40, 60)), rng.exponential(0.6, 60)
-    given = Jobs(np.zeros(60, dtype=np.int64), np.ones(60), came, alone)
+    given = WaitingJobs(np.zeros(60, dtype=np.int64), np.ones(60), came, alone)
     one = fo.Instance([[1]], [[1]], users=["A"])
     found = fo.replay(one, jobs=given, slice=0.25)
     last, due = 0.0, np.zeros(60)
@@ -56,7 +56,7 @@ def test_one_queue_beside_its_recursion():
 def test_all_work_is_done(policy):
     rng = np.random.default_rng(5)
     n = 80
-    given = Jobs(
+    given = WaitingJobs(
         rng.integers(0, 2, n),
         rng.choice([1.0, 2.0], n),
         rng.uniform(0, 20, n),
@@ -80,7 +80,7 @@ def test_what_a_budget_does_not_pay_for_never_ends():
 
 def test_it_goes_on_where_it_was_cut(tmp_path):
     rng = np.random.default_rng(1)
-    given = Jobs(
+    given = WaitingJobs(
         rng.integers(0, 2, 20), np.ones(20), rng.uniform(0, 5, 20), rng.uniform(0.5, 2, 20)
     )
     path, said = tmp_path / "slices.jsonl", []

@@ -9,7 +9,7 @@ import fairopt as fo
 from fairopt import properties
 from fairopt.properties import NOTION_PROPERTIES
 from fairopt.properties.lies import Lie, truly_runs
-from fairopt.properties.searching import Search
+from fairopt.properties.searching import PointSearch
 
 POOL = fo.Instance([[0.5, 1], [1, 0.5]], [[1, 1]], users=["a", "b"])
 FIGURE_1 = fo.read("khamse2016/figure-1").instance
@@ -194,7 +194,7 @@ def test_unproved_answers_claim_nothing(monkeypatch):
 def test_the_optimiser_climbs():
     """A narrow peak that structured and random starts miss."""
     peak = np.array([0.7, -1.3])
-    search = Search(lambda what, z: 1 - float(((z - peak) ** 2).sum()), trials=300, seed=0)
+    search = PointSearch(lambda what, z: 1 - float(((z - peak) ** 2).sum()), trials=300, seed=0)
     value, point = search.run([("x", np.zeros(2))], lambda rng: ("x", rng.normal(size=2)))
     assert search.tried == 300 and value == pytest.approx(1, abs=1e-3)
     np.testing.assert_allclose(point[1], peak, atol=0.05)
@@ -202,6 +202,6 @@ def test_the_optimiser_climbs():
 
 def test_structured_starts_are_thinned_evenly():
     seen = []
-    search = Search(lambda what, _: seen.append(what) or 0.0, trials=5, seed=0)
+    search = PointSearch(lambda what, _: seen.append(what) or 0.0, trials=5, seed=0)
     search.run([(k, np.empty(0)) for k in range(101)], None)
     assert seen == [0, 25, 50, 75, 100]

@@ -7,7 +7,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.overtime.rules import kai, rank
-from fairopt.overtime.states import Memory, State, average
+from fairopt.overtime.states import LedgerState, Memory, average
 from fairopt.propositions import find
 from fairopt.propositions.over_time.ledgers import asked, in_turn, least_used, part
 from tests.proposition_rows import rows_of, try_row
@@ -44,7 +44,7 @@ def test_turns_are_those_of_the_rule_and_the_memory():
     rng = np.random.default_rng(0)
     for half in (0.7, 1.0, 30.0):
         for w in (np.ones(4) / 4, rng.dirichlet(np.ones(5)), np.array([0.5, 0.25, 0.25])):
-            state, seen = State(np.zeros(len(w))), []
+            state, seen = LedgerState(np.zeros(len(w))), []
             for _ in range(400):
                 place = rank(state, asked(w)).rank
                 seen.append(int(np.argmin(place)))
@@ -57,7 +57,7 @@ def test_kai_swings_beyond_its_bound():
     """beta 1/2: stable below k = 3, and at 3.5 a deviation grows."""
     w = np.array([0.6, 0.4])
     for k, grows in ((2.5, False), (3.5, True)):
-        state = State(w + np.array([1e-4, -1e-4]), 1.0)
+        state = LedgerState(w + np.array([1e-4, -1e-4]), 1.0)
         for _ in range(20):
             state = average(state, part(kai(state, asked(w, k))), 1.0, Memory(1.0))
         assert bool(abs(state.amount[0] - 0.6) > 1e-4) is grows

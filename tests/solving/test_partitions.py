@@ -14,8 +14,8 @@ import pytest
 import fairopt as fo
 from fairopt.certificates import partitions as judge
 from fairopt.certificates.partitioned import read
-from fairopt.certificates.partitions import Shown, Terms
-from fairopt.formulas.asked import ONE_SCORE, Asked
+from fairopt.certificates.partitions import JudgedTerms, Shown
+from fairopt.formulas.asked import ONE_SCORE, AlphaAsked
 from fairopt.instance import Floats
 from tests.certificates.test_partitions import in_passes
 from tests.test_arrays import UNLIKE
@@ -227,9 +227,11 @@ class Judged:
         found = [read(self.source, k, folder / "out")[0] for k in range(2)]
         self.shown = [one for one in found if one is not None]
 
-    def asked(self, shown: tuple[Shown, ...], prices: Floats | None) -> tuple[list[Shown], Terms]:
-        asked = Asked(1.0, False, "tasks", self.source.capacity, self.source.count)
-        terms = Terms.of(asked, self.found.prices if prices is None else prices)
+    def asked(
+        self, shown: tuple[Shown, ...], prices: Floats | None
+    ) -> tuple[list[Shown], JudgedTerms]:
+        asked = AlphaAsked(1.0, False, "tasks", self.source.capacity, self.source.count)
+        terms = JudgedTerms.of(asked, self.found.prices if prices is None else prices)
         return list(shown or self.shown), terms
 
     def verdict(self, *shown: Shown, prices: Floats | None = None) -> fo.Certificate:

@@ -10,11 +10,11 @@ from scipy.optimize import linprog
 
 import fairopt as fo
 from fairopt.solving.reduce import reduce
-from fairopt.solving.reduce.unused import Rows, never_binding
+from fairopt.solving.reduce.unused import UsedRows, never_binding
 
 
 def dropped(inst: fo.Instance, alone_matters: bool = False) -> list[int]:
-    rows = Rows(inst.demand, inst.pool, inst.eligible, inst.limit)
+    rows = UsedRows(inst.demand, inst.pool, inst.eligible, inst.limit)
     return sorted(never_binding(rows, alone_matters).tolist())
 
 

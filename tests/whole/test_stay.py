@@ -11,7 +11,7 @@ import pytest
 
 from fairopt.whole.proof import staying
 from fairopt.whole.proof.placement import Placement
-from fairopt.whole.proof.problem import Row, problem
+from fairopt.whole.proof.problem import NodeRow, problem
 from fairopt.whole.stay import keep
 
 
@@ -25,7 +25,7 @@ def drawn(seed):
         room = {key: Fraction(rng.randint(3, 8)) for key in resources}
         some = [n for n in range(users) if rng.random() < 0.8]
         rows.append(
-            Row(f"s{i}", rng.randint(1, 2), room, tuple((n, "", need[n], None) for n in some))
+            NodeRow(f"s{i}", rng.randint(1, 2), room, tuple((n, "", need[n], None) for n in some))
         )
     own = problem(
         [f"u{n}" for n in range(users)], rows, [Fraction(0)] * users, [None] * users, [1] * users
@@ -129,8 +129,8 @@ def test_a_task_worth_more_moves_than_ten_is_proved():
     takes = {"a": Fraction(1)}
     whole = {"a": Fraction(24)}
     rows = [
-        Row("here", 1, whole, ((0, "", takes, None), (1, "", whole, None))),
-        Row("there", 1, whole, ((0, "", takes, None),)),
+        NodeRow("here", 1, whole, ((0, "", takes, None), (1, "", whole, None))),
+        NodeRow("there", 1, whole, ((0, "", takes, None),)),
     ]
     own = problem(["small", "large"], rows, [Fraction(0)] * 2, [24, 1], [1, 1])
     question = staying.staying(own, [[{0: 24}], [{}]], [24, 1], [1, 1])
@@ -141,7 +141,7 @@ def test_a_task_worth_more_moves_than_ten_is_proved():
 
 
 def test_tasks_that_stay_are_the_last_to_be_taken_away():
-    rows = [Row("node", 2, {"a": Fraction(6)}, ((0, "", {"a": Fraction(1)}, None),))]
+    rows = [NodeRow("node", 2, {"a": Fraction(6)}, ((0, "", {"a": Fraction(1)}, None),))]
     own = problem(["u"], rows, [Fraction(0)], [7], [1])
     question = staying.staying(own, [[{0: 4}, {}]], [7], [1])
     stays = next(

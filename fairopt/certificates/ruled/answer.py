@@ -23,7 +23,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates.ruled import lending
 from fairopt.certificates.ruled.lending import Flow
-from fairopt.certificates.ruled.prices import Prices, cleaned, none
+from fairopt.certificates.ruled.prices import PricesGiven, cleaned, none
 from fairopt.certificates.tolerance import ROUNDING
 from fairopt.formulas import rows
 from fairopt.instance import Bools, Floats
@@ -168,15 +168,15 @@ class Ruled:
 
     # -- prices ---------------------------------------------------------------------------------
 
-    def none(self) -> Prices:
+    def none(self) -> PricesGiven:
         """No prices."""
         return none(self.inst)
 
-    def cleaned(self, prices: Prices) -> list[Prices]:
+    def cleaned(self, prices: PricesGiven) -> list[PricesGiven]:
         """Prices to be tried: scaled, finite, all of them, then without trifles (`prices`)."""
         return cleaned(self.inst, self.layers, prices)
 
-    def cost(self, prices: Prices) -> Floats:
+    def cost(self, prices: PricesGiven) -> Floats:
         """(K, I) price of a running task."""
         found = self._of_others(prices)
         for rule, (allowed, asked) in zip(self.inst.own_rows, prices.rules, strict=True):
@@ -184,7 +184,7 @@ class Ruled:
                 found[rule.way, rule.server] += (allowed - asked) * rule.value
         return found
 
-    def _of_others(self, prices: Prices) -> Floats:
+    def _of_others(self, prices: PricesGiven) -> Floats:
         """(K, I) the same but for own rules."""
         found = np.repeat(prices.limits[self.owner][:, None], self.inst.shape[1], axis=1)
         for r in np.flatnonzero(prices.capacity.any(axis=0)).tolist():
@@ -205,7 +205,7 @@ class Ruled:
         found: Floats = self.demand[:, :, r] * price[:, None] * servers
         return found
 
-    def bill(self, prices: Prices) -> Bill:
+    def bill(self, prices: PricesGiven) -> Bill:
         """What is paid at finite prices."""
         with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
             cost, given_away = self.free(self.cost(prices), prices)
@@ -221,7 +221,7 @@ class Ruled:
             idle, budget = self._idle(prices) + given_away, self.budget(prices) + given_away
             return Bill(cheapest, over, priced, idle, budget)
 
-    def free(self, cost: Floats, prices: Prices) -> tuple[Floats, float]:
+    def free(self, cost: Floats, prices: PricesGiven) -> tuple[Floats, float]:
         """(K, I) costs with 0 for those below, and the most that all such tasks could be paid.
 
         What rules pay may be just what a task costs. Prices are floats, so that the difference is
@@ -240,11 +240,11 @@ class Ruled:
         cost = np.where((size > cost) & (cost <= FREE * size), 0.0, np.maximum(cost, 0.0))
         return cost, float((short * self.alone_by_way).sum())
 
-    def paid(self, prices: Prices) -> Floats:
+    def paid(self, prices: PricesGiven) -> Floats:
         """(N,) what each user's tasks cost."""
         return self._by_user(rows.total(self.tasks * self.cost(prices)))
 
-    def budget(self, prices: Prices) -> float:
+    def budget(self, prices: PricesGiven) -> float:
         """B, for finite prices."""
         limit = np.where(prices.limits > 0, self.inst.limit, 0.0)
         found = float((prices.capacity * self.inst.pool).sum() + prices.limits @ limit)
@@ -259,7 +259,7 @@ class Ruled:
             found += (allowed - asked) * rule.amount
         return found
 
-    def _idle(self, prices: Prices) -> float:
+    def _idle(self, prices: PricesGiven) -> float:
         """Value of what is left of every row, beyond rounding."""
         found = float((prices.capacity * _left(self.inst.pool, self.used)).sum())
         on = prices.limits > 0
@@ -299,4 +299,4 @@ def given_tasks(alloc: Allocation) -> Floats:
     return alloc.tasks[alloc.instance.ways.owner]
 
 
-__all__ = ["Bill", "Prices", "Ruled", "given_tasks"]
+__all__ = ["Bill", "PricesGiven", "Ruled", "given_tasks"]

@@ -24,7 +24,7 @@ NOWHERE = np.zeros((0, 0))
 """prices of limits on servers where there are none"""
 
 
-class Prices(NamedTuple):
+class PricesGiven(NamedTuple):
     """Prices >= 0: capacity (I, R), limits (N,), ceilings (B,), quotas (Q, M) by node, own rules
     (J, 2): of what is allowed, and of what is asked; of limits on servers (N, I), (0, 0) where
     there are none."""
@@ -41,12 +41,12 @@ class Prices(NamedTuple):
         return all(bool((np.isfinite(part) & (part >= 0)).all()) for part in self)
 
 
-def none(inst: Instance) -> Prices:
+def none(inst: Instance) -> PricesGiven:
     """No prices."""
     n, i, r = inst.shape
     quotas = len(inst.tree.quotas), len(inst.tree.parent)
     places = NOWHERE if inst.limit_on is None else np.zeros((n, i))
-    return Prices(
+    return PricesGiven(
         np.zeros((i, r)),
         np.zeros(n),
         np.zeros(len(inst.tree.bounds)),
@@ -56,7 +56,7 @@ def none(inst: Instance) -> Prices:
     )
 
 
-def told(alloc: Allocation) -> Prices:
+def told(alloc: Allocation) -> PricesGiven:
     """The prices that an answer tells, 0 for those it does not."""
     own = (
         alloc.prices,
@@ -67,13 +67,13 @@ def told(alloc: Allocation) -> Prices:
         alloc.limit_on_prices,
     )
     nothing = none(alloc.instance)
-    return Prices(*[a if a is not None else b for a, b in zip(own, nothing, strict=True)])
+    return PricesGiven(*[a if a is not None else b for a, b in zip(own, nothing, strict=True)])
 
 
-def of_round(inst: Instance, told: Mapping[str, Any]) -> Prices:
+def of_round(inst: Instance, told: Mapping[str, Any]) -> PricesGiven:
     """The prices that a round tells, 0 for those it does not."""
     nothing = none(inst)
-    return Prices(
+    return PricesGiven(
         told.get("prices", nothing.capacity),
         told.get("limit_prices", nothing.limits),
         told.get("bound_prices", nothing.bounds),
@@ -104,7 +104,7 @@ def as_told(inst: Instance, rules: Floats) -> Floats:
     return np.asarray(rules[:, 0] + sign * rules[:, 1])
 
 
-def as_fields(inst: Instance, prices: Prices) -> dict[str, Floats | None]:
+def as_fields(inst: Instance, prices: PricesGiven) -> dict[str, Floats | None]:
     """The prices as fields of an answer."""
     return {
         "prices": prices.capacity,
@@ -116,7 +116,7 @@ def as_fields(inst: Instance, prices: Prices) -> dict[str, Floats | None]:
     }
 
 
-def finite(inst: Instance, layers: list[Ints], prices: Prices) -> Prices:
+def finite(inst: Instance, layers: list[Ints], prices: PricesGiven) -> PricesGiven:
     """Prices whose value is finite: none of what has no bound.
 
     Parameters
@@ -126,7 +126,7 @@ def finite(inst: Instance, layers: list[Ints], prices: Prices) -> Prices:
     tree, nodes = inst.tree, prices.nodes.copy()
     for q, row in enumerate(tree.quotas):
         nodes[q] = lending.finite(row, tree.parent, layers, prices.nodes[q])
-    return Prices(
+    return PricesGiven(
         np.where(inst.pool > 0, prices.capacity, 0.0),
         np.where(np.isfinite(inst.limit), prices.limits, 0.0),
         np.where(np.isfinite(tree.bounds.amount), prices.bounds, 0.0),
@@ -141,7 +141,7 @@ def _on(inst: Instance) -> Floats:
     return NOWHERE if inst.limit_on is None else inst.limit_on
 
 
-def worth(inst: Instance) -> Prices:
+def worth(inst: Instance) -> PricesGiven:
     """An amount of each row, to tell which prices are trifles; 0 of what has no bound."""
     bounds, whole, quotas = inst.tree.bounds, inst.pool, inst.tree.quotas
     around = np.array(
@@ -160,10 +160,10 @@ def worth(inst: Instance) -> Prices:
     ]
     own = np.repeat(np.array(typical).reshape(-1, 1), 2, axis=1)
     limits, places = (np.where(np.isfinite(x), x, 0.0) for x in (inst.limit, _on(inst)))
-    return Prices(whole, limits, most, nodes, own, places)
+    return PricesGiven(whole, limits, most, nodes, own, places)
 
 
-def cleaned(inst: Instance, layers: list[Ints], prices: Prices) -> list[Prices]:
+def cleaned(inst: Instance, layers: list[Ints], prices: PricesGiven) -> list[PricesGiven]:
     """The prices scaled, all of them, then without trifles.
 
     None if they prove nothing: all are 0, or one is not a finite number >= 0.
@@ -184,13 +184,13 @@ def cleaned(inst: Instance, layers: list[Ints], prices: Prices) -> list[Prices]:
     with np.errstate(under="ignore", over="ignore"):
         money, scaled = np.ldexp(money, exponent - top), np.ldexp(price, -top)
     ends = np.cumsum([part.size for part in amounts])[:-1]
-    found: list[Prices] = []
+    found: list[PricesGiven] = []
     kept = None
     for trifle in TRIFLES:
         keep = (money > trifle * float(money.sum())) & np.isfinite(scaled)
         if kept is None or not np.array_equal(keep, kept):
             parts = np.split(np.where(keep, scaled, 0.0), ends)
             shaped = [p.reshape(w.shape) for p, w in zip(parts, amounts, strict=True)]
-            found.append(finite(inst, layers, Prices(*shaped)))
+            found.append(finite(inst, layers, PricesGiven(*shaped)))
         kept = keep
     return found

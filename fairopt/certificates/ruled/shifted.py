@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fairopt.formulas.targets import SAME, Jump, Point
+from fairopt.formulas.targets import SAME, Jump, PathPoint
 from fairopt.instance import Bools, Floats, Ints
 
 Sums = Callable[[Ints, Ints, Floats, Floats], Floats]
@@ -41,7 +41,7 @@ class Reached:
     base : (N,) what is taken off shares before they are compared.
     """
 
-    start: Point
+    start: PathPoint
     jump: Jump | None
     part: float
     base: Floats
@@ -149,7 +149,7 @@ class _Groups:
     jumps : (N,) who jumps from here. ended : whether this is where a jump lands.
     """
 
-    def __init__(self, point: Point, jumps: Bools, ended: bool) -> None:
+    def __init__(self, point: PathPoint, jumps: Bools, ended: bool) -> None:
         tree = point.tree
         self._point, self._tree = point, tree
         parent, leaf = tree.parent, tree.leaf

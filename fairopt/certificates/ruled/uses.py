@@ -15,7 +15,7 @@ import numpy as np
 from fairopt.certificates.crowds import Turn, Uses, moves
 from fairopt.certificates.ruled.answer import Bill, Ruled
 from fairopt.certificates.ruled.lending import Flow
-from fairopt.certificates.ruled.prices import Prices
+from fairopt.certificates.ruled.prices import PricesGiven
 from fairopt.certificates.tolerance import ROUNDING
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.instance.quotas.tree import QuotaRow
@@ -36,7 +36,7 @@ class _Row(NamedTuple):
     left: float
 
 
-class Rows:
+class RuleRows:
     """All rows, over the eligible pairs of a way and a server: of every resource of every server,
     then of each ceiling, of lending at each group, and of each side of a rule of one's own."""
 
@@ -156,7 +156,7 @@ class Rows:
             found[mine] = moves(self.score[mine], self.tasks[mine])
         return found
 
-    def turn(self, stage: int, prices: Prices, bill: Bill, done: Bools) -> Turn | None:
+    def turn(self, stage: int, prices: PricesGiven, bill: Bill, done: Bools) -> Turn | None:
         """What may change hands if tasks that are too dear, or what is left of priced rows, are put
         right: all that is spent on tasks that are too dear, wherever those stopped by then may run
         at these prices, and their shares, where tasks of the same users cost nothing."""
@@ -191,4 +191,4 @@ def _part(room: Any, gifts: Any) -> Any:
         return np.where(gifts > room, room / gifts, 1.0)
 
 
-__all__ = ["Rows"]
+__all__ = ["RuleRows"]

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.allocation import Allocation
-from fairopt.certificates.ruled.prices import Prices, of_round
+from fairopt.certificates.ruled.prices import PricesGiven, of_round
 from fairopt.certificates.ruled.shifted import Reached
 from fairopt.formulas.entitled import Entitled
-from fairopt.formulas.targets import Jump, Point
+from fairopt.formulas.targets import Jump, PathPoint
 from fairopt.instance import Bools, Floats, Ints
 
 SAME = 1e-12
@@ -25,7 +25,7 @@ MOST = 100_000
 
 
 @dataclass(frozen=True)
-class Stop:
+class RoundWalk:
     """A round as the judge worked it out.
 
     Parameters
@@ -38,11 +38,11 @@ class Stop:
     users: Ints
     due: Floats
     done: Bools
-    prices: Prices
+    prices: PricesGiven
     reached: Reached
 
 
-def path(alloc: Allocation, asked: Entitled) -> tuple[list[Stop], str]:
+def path(alloc: Allocation, asked: Entitled) -> tuple[list[RoundWalk], str]:
     """The rounds worked out from the tree, the floors, t and Z; what is wrong with them, or ""."""
     walk = _Walk(alloc, asked)
     try:
@@ -68,9 +68,9 @@ class _Walk:
         ]
         self.due = asked.floor - asked.base
         self.done = np.zeros(len(inst.users), dtype=bool)
-        self.stops: list[Stop] = []
+        self.stops: list[RoundWalk] = []
 
-    def __iter__(self) -> Iterator[Stop]:
+    def __iter__(self) -> Iterator[RoundWalk]:
         point, rank = None, -1
         for k, (each, stopped) in enumerate(self.rounds):
             own = self._rank(k)
@@ -78,7 +78,7 @@ class _Walk:
                 raise _WrongError(f"round {k + 1} is of an earlier priority class")
             if own > rank:
                 self._all_of(rank)
-                point = Point.start(self.asked.tree, self.due, self.asked.rank == own)
+                point = PathPoint.start(self.asked.tree, self.due, self.asked.rank == own)
                 rank = own
             assert point is not None
             if self.done[stopped].any() or len(np.unique(stopped)) < len(stopped):
@@ -94,7 +94,7 @@ class _Walk:
             self.done[stopped] = True
             if len(stopped):
                 due = self.due + self.asked.base
-                stop = Stop(
+                stop = RoundWalk(
                     stopped, due, self.done, of_round(self.alloc.instance, each["prices"]), reached
                 )
                 self.stops.append(stop)
@@ -115,7 +115,9 @@ class _Walk:
         if len(left):
             raise _WrongError(f"no round stops {self.alloc.instance.users[left[0]]}")
 
-    def _follow(self, point: Point, k: int, t: float, part: float) -> tuple[Point, Jump | None]:
+    def _follow(
+        self, point: PathPoint, k: int, t: float, part: float
+    ) -> tuple[PathPoint, Jump | None]:
         """The point of round k: at level t, or at that part of the jump there, and the jump."""
         if t < point.t * (1 - SAME):
             raise _WrongError(f"round {k + 1} is at level {t:g}, below the round before it")

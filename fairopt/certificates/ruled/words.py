@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairopt.certificates.ruled.prices import Prices
-from fairopt.certificates.ruled.walk import Stop
+from fairopt.certificates.ruled.prices import PricesGiven
+from fairopt.certificates.ruled.walk import RoundWalk
 from fairopt.instance import Bools, Floats, Instance
 
 SURE = 1e-9
@@ -16,7 +16,7 @@ FEW = 8
 """most names in a sentence"""
 
 
-def told(inst: Instance, stops: list[Stop]) -> list[str]:
+def told(inst: Instance, stops: list[RoundWalk]) -> list[str]:
     """A sentence for each round."""
     lines = []
     for stop in stops[:MOST]:
@@ -28,7 +28,7 @@ def told(inst: Instance, stops: list[Stop]) -> list[str]:
     return [*lines, *([f"and {more} more rounds"] if more > 0 else [])]
 
 
-def rules(inst: Instance, prices: Prices) -> list[str]:
+def rules(inst: Instance, prices: PricesGiven) -> list[str]:
     """The rules with a price: "gpu on x", "the limit of A", "the ceiling of org: gpu", ..."""
     tree = inst.tree
     found = [

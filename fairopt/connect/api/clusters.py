@@ -14,7 +14,7 @@ from fairopt.connect.api.framed import framed
 from fairopt.connect.api.plans import Plan
 from fairopt.connect.cluster import kinds as cards
 from fairopt.connect.cluster.record import Cluster as Read
-from fairopt.connect.plan.problem import Problem
+from fairopt.connect.plan.problem import ClusterProblem
 from fairopt.connect.plan.problem import problem as problem_of
 from fairopt.connect.readers import sources
 from fairopt.connect.readers.kubernetes import OWNER, UNDIVIDED
@@ -50,7 +50,7 @@ class Cluster:
         self.see = tuple(see)
 
     @cached_property
-    def problem(self) -> Problem:
+    def problem(self) -> ClusterProblem:
         """The cluster as an instance, with the exact amounts beside it.
 
         Raises

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fairopt import files, markup, storage
 from fairopt.allocation import Allocation
 from fairopt.connect.api.framed import framed
-from fairopt.connect.judging.plans import Judged
+from fairopt.connect.judging.plans import JudgedPlan
 from fairopt.errors import UsageError
 from fairopt.files.answers import LARGEST
 
@@ -38,7 +38,7 @@ class Plan:
         return files.loads(json.dumps(self.data["answer"]), "plan: answer")
 
     @cached_property
-    def verdict(self) -> Judged:
+    def verdict(self) -> JudgedPlan:
         """The plan judged again, without any solver: the fluid answer, and every whole task."""
         from fairopt.connect.judging import plans as judging
 

@@ -22,7 +22,7 @@ from fairopt.connect.cluster.together import (
     meets,
     tag_of,
 )
-from fairopt.connect.text.fields import Fields, named
+from fairopt.connect.text.fields import CheckedFields, named
 from fairopt.instance.reading import Faults
 
 
@@ -48,7 +48,7 @@ class Bindings:
         """Take a Job or a PodGroup."""
         space, name = named(data, place, self.faults, spaced=True)
         kind, api = str(data.get("kind")), str(data.get("apiVersion", ""))
-        given = Fields(data, f"{kind} {space}/{name}" if name else place, self.faults)
+        given = CheckedFields(data, f"{kind} {space}/{name}" if name else place, self.faults)
         spec, meta = given.table("spec"), given.table("metadata")
         if kind == "PodGroup":
             own = next(own for own in GROUPS.values() if own and api.startswith(own))
@@ -109,7 +109,7 @@ class Bindings:
         return None
 
 
-def _whole(given: Fields, key: str, default: int) -> int:
+def _whole(given: CheckedFields, key: str, default: int) -> int:
     value = given.data.get(key)
     if value is None:
         return default

@@ -13,7 +13,7 @@ WANTED = "LABEL=KIND:SPEED,KIND:SPEED, such as nvidia.com/gpu.product=A100:1,T4:
 
 
 @dataclass(frozen=True)
-class Kinds:
+class CardKinds:
     """How fast a task runs on each kind of card, beside the fastest.
 
     Parameters
@@ -32,7 +32,7 @@ class Kinds:
         return node.labels.get(self.label, "") if self.resource in node.allocatable else ""
 
 
-def parsed(text: str) -> Kinds:
+def parsed(text: str) -> CardKinds:
     """Kinds of the option's text.
 
     Raises
@@ -50,10 +50,10 @@ def parsed(text: str) -> Kinds:
             speed[kind] = math.nan
     if not speed or not all(0 < a < math.inf for a in speed.values()):
         raise UsageError(f"gpu-kind: found {text!r}; wanted {WANTED}")
-    return Kinds(label, resource, speed)
+    return CardKinds(label, resource, speed)
 
 
-def check(kinds: Sequence[Kinds], nodes: Sequence[Node]) -> None:
+def check(kinds: Sequence[CardKinds], nodes: Sequence[Node]) -> None:
     """Raise BadInput where a node's cards are of a kind whose speed is not given."""
     faults = [
         Fault(

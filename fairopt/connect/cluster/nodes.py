@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairopt.connect.cluster.eligible import BINDING, Taint
-from fairopt.connect.text.fields import Amounts, Fields, named
+from fairopt.connect.text.fields import Amounts, CheckedFields, named
 from fairopt.files.quantities import scheduled
 from fairopt.instance.reading import Faults
 
@@ -43,7 +43,7 @@ class Node:
 def node(data: Mapping[str, Any], place: str, faults: Faults) -> Node:
     """A node of an object of kind Node; faults are added, with the node's name and the field."""
     _, name = named(data, place, faults, spaced=False)
-    given = Fields(data, f"node {name}" if name else place, faults)
+    given = CheckedFields(data, f"node {name}" if name else place, faults)
     spec, status = given.table("spec"), given.table("status")
     if "allocatable" not in status:
         status.wrong("allocatable", "a table of quantities: what pods may ask of the node")
@@ -57,7 +57,7 @@ def node(data: Mapping[str, Any], place: str, faults: Faults) -> Node:
     )
 
 
-def _taints(spec: Fields) -> list[Taint]:
+def _taints(spec: CheckedFields) -> list[Taint]:
     found = []
     for taint in spec.tables("taints"):
         effect = taint.text("effect")
@@ -70,7 +70,7 @@ def _taints(spec: Fields) -> list[Taint]:
     return found
 
 
-def _out(meta: Fields, spec: Fields, status: Fields) -> str:
+def _out(meta: CheckedFields, spec: CheckedFields, status: CheckedFields) -> str:
     taints = {taint.text("key") for taint in spec.tables("taints")}
     if "deletionTimestamp" in meta or not taints.isdisjoint(LEAVING):
         return "draining"

@@ -9,7 +9,7 @@ from typing import Any
 from fairopt.connect.cluster.eligible import Requirement, Rules, Toleration
 from fairopt.connect.cluster.requests import request
 from fairopt.connect.cluster.together import Binds, binds
-from fairopt.connect.text.fields import Amounts, Fields, named
+from fairopt.connect.text.fields import Amounts, CheckedFields, named
 from fairopt.instance.reading import Faults
 
 PHASES = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
@@ -56,7 +56,7 @@ def pod(data: Mapping[str, Any], place: str, faults: Faults) -> Pod | None:
     Every fault is added, with the pod's namespace and name and the field.
     """
     space, name = named(data, place, faults, spaced=True)
-    given = Fields(data, f"pod {space}/{name}" if name else place, faults)
+    given = CheckedFields(data, f"pod {space}/{name}" if name else place, faults)
     meta, spec, status = (given.table(key) for key in ("metadata", "spec", "status"))
     phase = status.text("phase") or "Pending"
     if phase not in PHASES:
@@ -86,7 +86,7 @@ def pod(data: Mapping[str, Any], place: str, faults: Faults) -> Pod | None:
     )
 
 
-def _owner(meta: Fields, labels: Mapping[str, str]) -> tuple[str, str] | None:
+def _owner(meta: CheckedFields, labels: Mapping[str, str]) -> tuple[str, str] | None:
     """(kind, name) of the controller; the Deployment behind a ReplicaSet that it made."""
     owners = [o for o in meta.tables("ownerReferences") if o.flag("controller")]
     if not owners:
@@ -100,7 +100,7 @@ def _owner(meta: Fields, labels: Mapping[str, str]) -> tuple[str, str] | None:
     return kind, name
 
 
-def rules_of(spec: Fields) -> Rules:
+def rules_of(spec: CheckedFields) -> Rules:
     """Where a pod may run, by its spec."""
     affinity = spec.table("affinity").table("nodeAffinity")
     required = affinity.table("requiredDuringSchedulingIgnoredDuringExecution")
@@ -115,7 +115,7 @@ def rules_of(spec: Fields) -> Rules:
     )
 
 
-def _term(term: Fields) -> Iterator[Requirement]:
+def _term(term: CheckedFields) -> Iterator[Requirement]:
     for key, field_ in (("matchExpressions", False), ("matchFields", True)):
         for need in term.tables(key):
             operator, values = need.text("operator"), need.texts("values")
@@ -138,7 +138,7 @@ def _term(term: Fields) -> Iterator[Requirement]:
             yield Requirement(need.text("key"), operator, tuple(sorted(set(values))), field_)
 
 
-def toleration_of(given: Fields) -> Toleration:
+def toleration_of(given: CheckedFields) -> Toleration:
     """A toleration of a pod, checked."""
     operator = given.text("operator")
     if operator not in _TOLERATES:
@@ -149,7 +149,7 @@ def toleration_of(given: Fields) -> Toleration:
     return Toleration(key, operator or "Equal", given.text("value"), given.text("effect"))
 
 
-def _beyond(spec: Fields) -> Iterator[str]:
+def _beyond(spec: CheckedFields) -> Iterator[str]:
     """What binds the pod beyond resources, taints and node affinity, in words."""
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     if spec.table("affinity").table("podAffinity").data.get(required):

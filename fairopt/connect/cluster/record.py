@@ -58,7 +58,7 @@ class Undivided:
 
 
 @dataclass(frozen=True, order=True)
-class Ceiling:
+class QueueCeiling:
     """The most that a queue may ask of a resource, by a quota of its scheduler."""
 
     queue: str
@@ -89,7 +89,7 @@ class Cluster:
     undivided: list[Undivided] = field(default_factory=list)
     beyond: dict[str, list[str]] = field(default_factory=dict)
     weights: Mapping[str, float] = field(default_factory=dict)
-    ceilings: list[Ceiling] = field(default_factory=list)
+    ceilings: list[QueueCeiling] = field(default_factory=list)
     kueue: Queues | None = None
     volcano: VolcanoQueues | None = None
     cards: tuple[str, ...] = ()

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from fairopt.connect.text.fields import Amounts, Fields
+from fairopt.connect.text.fields import Amounts, CheckedFields
 from fairopt.files.quantities import scheduled
 
 POD_LEVEL = ("cpu", "memory")
 """resources that a pod can ask for as a whole; huge pages too"""
 
 
-def request(spec: Fields, status: Fields) -> Amounts:
+def request(spec: CheckedFields, status: CheckedFields) -> Amounts:
     """What one pod takes of each resource, as the scheduler counts it; of `pods` it takes 1.
 
     Parameters
@@ -50,7 +50,10 @@ def request(spec: Fields, status: Fields) -> Amounts:
 
 
 def _together(
-    spec: Fields, statuses: dict[str, Fields], which: str = "", infeasible: bool = False
+    spec: CheckedFields,
+    statuses: dict[str, CheckedFields],
+    which: str = "",
+    infeasible: bool = False,
 ) -> Amounts:
     """The larger of what runs in the end and what runs while the pod starts."""
     total: Amounts = {}
@@ -68,7 +71,9 @@ def _together(
     return _most(total, starting)
 
 
-def _one(container: Fields, statuses: dict[str, Fields], which: str, infeasible: bool) -> Amounts:
+def _one(
+    container: CheckedFields, statuses: dict[str, CheckedFields], which: str, infeasible: bool
+) -> Amounts:
     """The request of one container: as asked, as granted by the node, or as in force there."""
     status = statuses.get(container.text("name")) if which else None
     if status is not None:
@@ -88,7 +93,9 @@ def _one(container: Fields, statuses: dict[str, Fields], which: str, infeasible:
     return {**{k: v for k, v in limits.items() if k not in named}, **asked}
 
 
-def _pod_level(spec: Fields, status: Fields, infeasible: bool, total: Amounts) -> Amounts:
+def _pod_level(
+    spec: CheckedFields, status: CheckedFields, infeasible: bool, total: Amounts
+) -> Amounts:
     """What is asked for the pod as a whole, of the resources that can be."""
     resources = spec.table("resources")
     if not resources.data:

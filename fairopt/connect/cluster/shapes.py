@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from fairopt.connect.cluster.eligible import Rules
-from fairopt.connect.cluster.kinds import Kinds
+from fairopt.connect.cluster.kinds import CardKinds
 from fairopt.connect.cluster.nodes import Node
 from fairopt.connect.cluster.record import Cluster
 from fairopt.connect.text.fields import Amounts
@@ -66,7 +66,7 @@ def left_over(cluster: Cluster) -> tuple[dict[str, Amounts], list[str]]:
 def shapes(
     cluster: Cluster,
     rules: Sequence[Rules],
-    kinds: Sequence[Kinds] = (),
+    kinds: Sequence[CardKinds] = (),
     visible: Collection[str] = (),
 ) -> list[Shape]:
     """The shapes of the nodes in service, in order of name.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairopt.connect.cluster.eligible import Requirement
-from fairopt.connect.text.fields import Fields
+from fairopt.connect.text.fields import CheckedFields
 
 GANGS, APART, PORTS = "gangs", "pod anti-affinity", "host ports"
 """what is said of pods that ask for what is not modelled"""
@@ -90,7 +90,7 @@ class Binds:
     beyond: tuple[str, ...] = ()
 
 
-def binds(meta: Fields, spec: Fields, space: str, owner: tuple[str, str]) -> Binds:
+def binds(meta: CheckedFields, spec: CheckedFields, space: str, owner: tuple[str, str]) -> Binds:
     """What binds a pod of this namespace and owner to others."""
     said = {**meta.table("annotations").data, **meta.strings("labels")}
     key = next((own for own in GROUPS if own in said), "")
@@ -131,7 +131,7 @@ def tag_of(space: str, own: Selector) -> str:
     return f"{space}: {', '.join(map(str, own))}"
 
 
-def _selector(term: Fields) -> Selector | None:
+def _selector(term: CheckedFields) -> Selector | None:
     """The labels that a term over nodes selects in the pod's own namespace; None for others."""
     known = {"topologyKey", "labelSelector"}
     if term.text("topologyKey") != _HOST or any(term.data[key] for key in term.data.keys() - known):

@@ -19,7 +19,7 @@ from fairopt.connect.exports import taking
 from fairopt.connect.exports.originals import Object, name_of, originals
 from fairopt.connect.exports.shifting import Forest, Key, NotAdmitted, forest, shifted
 from fairopt.connect.plan.kueue_model import Placing, visible
-from fairopt.connect.readers.kueue import Limits, Pair, Queues
+from fairopt.connect.readers.kueue import Pair, Queues, QuotaCell
 from fairopt.errors import BadInput, Fault, UsageError
 from fairopt.files.quantities import quantity
 
@@ -56,7 +56,7 @@ def patches(plan: Mapping[str, Any], cluster: Cluster, paths: Sequence[str]) -> 
     placing, trees = _placing(plan, cluster, queues), forest(queues)
     whole = _by_pair(queues, placing, taking.whole(plan))
     divided: dict[Pair, dict[str, Fraction]] | None = None
-    limits: dict[Key, dict[Pair, Limits]] = {}
+    limits: dict[Key, dict[Pair, QuotaCell]] = {}
     notes = []
     for pair in sorted({p for node in trees.nodes.values() for p in node.quotas}):
         try:
@@ -141,7 +141,7 @@ def _by_pair(
     return found
 
 
-def _of_the_divided(trees: Forest, pair: Pair, use: Mapping[str, Fraction]) -> dict[Key, Limits]:
+def _of_the_divided(trees: Forest, pair: Pair, use: Mapping[str, Fraction]) -> dict[Key, QuotaCell]:
     try:
         return shifted(trees, pair, use)
     except NotAdmitted as error:
@@ -149,7 +149,7 @@ def _of_the_divided(trees: Forest, pair: Pair, use: Mapping[str, Fraction]) -> d
         raise BadInput([fault]) from None
 
 
-def _spec(own: Object, limits: Mapping[Pair, Limits]) -> Object:
+def _spec(own: Object, limits: Mapping[Pair, QuotaCell]) -> Object:
     """The resource groups with new numbers; empty if they are as they were."""
     groups = copy.deepcopy((own.get("spec") or {}).get("resourceGroups") or [])
     changed = False

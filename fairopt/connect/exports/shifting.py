@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairopt.connect.readers.kueue import Limits, Node, Pair, Queues
+from fairopt.connect.readers.kueue import Pair, QueueNode, Queues, QuotaCell
 
 NOTHING = Fraction(0)
 Key = tuple[str, str]
@@ -36,7 +36,7 @@ class NotAdmitted(Exception):
 class Forest:
     """Queues and cohorts as trees; a cohort that nobody gives is a root without quotas."""
 
-    nodes: Mapping[Key, Node]
+    nodes: Mapping[Key, QueueNode]
     below: Mapping[Key, tuple[Key, ...]]
 
     @property
@@ -47,10 +47,12 @@ class Forest:
 
 def forest(queues: Queues) -> Forest:
     """The trees of what was read."""
-    nodes: dict[Key, Node] = {("cohort", name): own for name, own in sorted(queues.cohorts.items())}
+    nodes: dict[Key, QueueNode] = {
+        ("cohort", name): own for name, own in sorted(queues.cohorts.items())
+    }
     for own in (*queues.queues.values(), *queues.cohorts.values()):
         if own.parent:
-            nodes.setdefault(("cohort", own.parent), Node(own.parent, "", Fraction(1), {}))
+            nodes.setdefault(("cohort", own.parent), QueueNode(own.parent, "", Fraction(1), {}))
     nodes |= {("queue", name): own for name, own in sorted(queues.queues.items())}
     below: dict[Key, list[Key]] = {key: [] for key in nodes}
     for key, own in nodes.items():
@@ -59,7 +61,7 @@ def forest(queues: Queues) -> Forest:
     return Forest(nodes, {key: tuple(own) for key, own in below.items()})
 
 
-def shifted(trees: Forest, pair: Pair, use: Mapping[str, Fraction]) -> dict[Key, Limits]:
+def shifted(trees: Forest, pair: Pair, use: Mapping[str, Fraction]) -> dict[Key, QuotaCell]:
     """New limits of one (flavor, resource), of every node that has any of it.
 
     Parameters
@@ -73,8 +75,8 @@ def shifted(trees: Forest, pair: Pair, use: Mapping[str, Fraction]) -> dict[Key,
     most: dict[Key, Fraction] = {}
     flow: dict[Key, Fraction] = {}
 
-    def limits(key: Key) -> Limits:
-        return trees.nodes[key].quotas.get(pair, Limits(NOTHING))
+    def limits(key: Key) -> QuotaCell:
+        return trees.nodes[key].quotas.get(pair, QuotaCell(NOTHING))
 
     def spare(key: Key) -> None:
         """The most that a node can pass up; below 0 it must borrow."""
@@ -112,7 +114,7 @@ def shifted(trees: Forest, pair: Pair, use: Mapping[str, Fraction]) -> dict[Key,
             continue
         own, y = node.quotas[pair], flow[key]
         passed = sum((flow[child] for child in trees.below[key]), NOTHING)
-        found[key] = Limits(
+        found[key] = QuotaCell(
             own.nominal - y + passed,
             None if own.borrow is None else own.borrow + y,
             None if own.lend is None else own.lend - y,

@@ -9,7 +9,7 @@ from math import floor
 from typing import Any
 
 from fairopt import files
-from fairopt.connect.plan.rows import Rows
+from fairopt.connect.plan.rows import PlanLists
 from fairopt.files.quantities import short, written
 from fairopt.instance.reading import Faults, listed, table
 
@@ -28,7 +28,7 @@ def whole(plan: Mapping[str, Any]) -> Taken:
     BadInput : a plan that is damaged, or whose whole tasks are above its nodes.
     """
     faults = Faults("plan")
-    rows = Rows(plan, faults)
+    rows = PlanLists(plan, faults)
     demand = {name: rows.exact(row, "demand", name) for name, row in rows.workloads.items()}
     queue = {name: str(row.get("queue", "")) for name, row in rows.workloads.items()}
     found: Taken = {}
@@ -64,7 +64,7 @@ def whole(plan: Mapping[str, Any]) -> Taken:
 def fluid(plan: Mapping[str, Any]) -> Taken:
     """What the divided answer takes on each shape, down to whole units of each resource."""
     answer = files.loads(json.dumps(plan["answer"]), "plan: answer")
-    rows = Rows(plan, Faults("plan"))
+    rows = PlanLists(plan, Faults("plan"))
     found: Taken = {}
     for n, user in enumerate(answer.instance.users):
         row = rows.workloads[user]

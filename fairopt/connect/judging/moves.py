@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from fairopt.connect.plan.rows import Rows
+from fairopt.connect.plan.rows import PlanLists
 
 _STEPS = ("stop", "pause", "move", "start", "resume")
 
@@ -19,7 +19,7 @@ _STEPS = ("stop", "pause", "move", "start", "resume")
 class _Replay:
     """Where every pod is, and what every node has left, step by step."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: PlanLists) -> None:
         self.demand = {
             name: rows.exact(row, "demand", name) for name, row in rows.workloads.items()
         }
@@ -65,7 +65,7 @@ class _Replay:
         self.at[pod] = target
 
 
-def judge_moves(data: Mapping[str, Any], rows: Rows) -> list[str]:
+def judge_moves(data: Mapping[str, Any], rows: PlanLists) -> list[str]:
     """What is wrong with the moves of a plan; empty if nothing is."""
     told: Sequence[Mapping[str, Any]] = data["moves"]
     replay = _Replay(rows)
@@ -119,7 +119,7 @@ def _begin(told: Sequence[Mapping[str, Any]], replay: _Replay) -> None:
         replay.work[pod], replay.at[pod] = row["workload"], ""
 
 
-def _held(data: Mapping[str, Any], rows: Rows, replay: _Replay) -> None:
+def _held(data: Mapping[str, Any], rows: PlanLists, replay: _Replay) -> None:
     """Pods are as many as are held in all, on each node, and as are asked."""
     out = {row["node"] for row in data["out"]}
     everywhere: Counter[str] = Counter()
@@ -146,7 +146,7 @@ def _held(data: Mapping[str, Any], rows: Rows, replay: _Replay) -> None:
             replay.wrong.append(f"{name}: {asked[name]} pods, where it asks {row['asked']}")
 
 
-def _end(rows: Rows, replay: _Replay) -> None:
+def _end(rows: PlanLists, replay: _Replay) -> None:
     """Every node runs what the plan's machines say, in their order."""
     there: dict[str, Counter[str]] = defaultdict(Counter)
     for pod, node in replay.at.items():

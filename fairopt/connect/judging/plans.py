@@ -26,14 +26,14 @@ from fairopt.connect.judging.moves import judge_moves
 from fairopt.connect.judging.recomputed import wrong
 from fairopt.connect.judging.staying import judge_stay
 from fairopt.connect.judging.whole_tasks import JudgedWhole, judge_whole, off_cards, question
-from fairopt.connect.plan.rows import Rows
+from fairopt.connect.plan.rows import PlanLists
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults, listed, table
 from fairopt.whole.proof.staying import Stays
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedPlan:
     """The verdict on a plan.
 
     Parameters
@@ -92,7 +92,7 @@ class Judged:
         }
 
 
-def judge(data: Mapping[str, Any], source: str = "plan") -> Judged:
+def judge(data: Mapping[str, Any], source: str = "plan") -> JudgedPlan:
     """Judge a plan.
 
     Raises
@@ -100,7 +100,7 @@ def judge(data: Mapping[str, Any], source: str = "plan") -> Judged:
     BadInput : with every fault of a plan that lacks what is needed to judge it.
     """
     faults = Faults(source)
-    rows = Rows(data, faults)
+    rows = PlanLists(data, faults)
     faults.stop()
     try:
         answer = files.loads(json.dumps(data["answer"]), source)
@@ -127,10 +127,10 @@ def judge(data: Mapping[str, Any], source: str = "plan") -> Judged:
         words = "moves: every pod once, no node overfull at any step, the plan at the end"
         checks.append(_check(words, judge_moves(data, rows)))
     faults.stop()
-    return Judged(certificate, tuple(checks), whole, stays)
+    return JudgedPlan(certificate, tuple(checks), whole, stays)
 
 
-def _checks(data: Mapping[str, Any], rows: Rows, answer: Allocation) -> list[Check]:
+def _checks(data: Mapping[str, Any], rows: PlanLists, answer: Allocation) -> list[Check]:
     """All but the certificate of the fluid answer."""
     checks = [
         _exact_is_given(rows, answer),
@@ -159,7 +159,7 @@ def _check(name: str, found: Iterable[str]) -> Check:
     return Check(name, not wrong, -float(len(wrong)), 0.0, witness)
 
 
-def _exact_is_given(rows: Rows, answer: Allocation) -> Check:
+def _exact_is_given(rows: PlanLists, answer: Allocation) -> Check:
     """Exact amounts, rounded once, are those of the instance, and the names are its own."""
     inst = answer.instance
     faulty = [f"{name} is no workload" for name in inst.users if name not in rows.workloads]
@@ -183,7 +183,7 @@ def _exact_is_given(rows: Rows, answer: Allocation) -> Check:
     return _check("exact amounts are those of the fluid answer", faulty)
 
 
-def _placed(rows: Rows, answer: Allocation) -> Iterator[Check]:
+def _placed(rows: PlanLists, answer: Allocation) -> Iterator[Check]:
     """Every machine of every shape, in fractions: counted, within its capacity, where allowed."""
     inst = answer.instance
     users = {name: n for n, name in enumerate(inst.users)}
@@ -228,7 +228,7 @@ def _placed(rows: Rows, answer: Allocation) -> Iterator[Check]:
         yield _check("gangs are whole, and tasks apart where they must be", _apart(rows, bound))
 
 
-def _apart(rows: Rows, bound: Mapping[str, Together]) -> Iterator[str]:
+def _apart(rows: PlanLists, bound: Mapping[str, Together]) -> Iterator[str]:
     """Gangs that are cut, and machines with more of a workload or a tag than they may hold."""
     for name, own in bound.items():
         if rows.workloads[name]["whole"] % own.gang:

@@ -11,7 +11,7 @@ import numpy as np
 from fairopt import criteria
 from fairopt.allocation import Allocation
 from fairopt.connect.plan import could_hold, scarcity, status
-from fairopt.connect.plan.rows import Rows
+from fairopt.connect.plan.rows import PlanLists
 from fairopt.files.quantities import written
 from fairopt.formulas import parameters
 from fairopt.instance import Instance
@@ -39,7 +39,7 @@ def _same(told: Any, computed: Any) -> bool:
     return bool(told == computed or (near and np.isfinite(computed)))
 
 
-def other_scores(rows: Rows, answer: Allocation) -> list[str]:
+def other_scores(rows: PlanLists, answer: Allocation) -> list[str]:
     """Where modes are not the workload's own demand at the speeds of the kinds of cards."""
     name = parameters.criterion_of(answer.notion)
     if name not in criteria.CRITERIA:
@@ -71,7 +71,7 @@ def other_scores(rows: Rows, answer: Allocation) -> list[str]:
     return wrong
 
 
-def other_quotas(data: Mapping[str, Any], rows: Rows) -> list[str]:
+def other_quotas(data: Mapping[str, Any], rows: PlanLists) -> list[str]:
     """Quotas that are not beside what the shapes have."""
     faulty = []
     for k, given in enumerate(listed(data.get("quotas", []), "quotas", rows.faults)):
@@ -87,7 +87,7 @@ def other_quotas(data: Mapping[str, Any], rows: Rows) -> list[str]:
     return faulty
 
 
-def workloads(rows: Rows, answer: Allocation) -> Told:
+def workloads(rows: PlanLists, answer: Allocation) -> Told:
     """The numbers of the workloads, and the sentence of each that is in the fluid answer."""
     inst = answer.instance
     at = {name: n for n, name in enumerate(inst.users)}
@@ -114,7 +114,7 @@ def workloads(rows: Rows, answer: Allocation) -> Told:
         yield f"{name}.asked", asked, limit if np.isfinite(limit) else None
 
 
-def held_out(data: Mapping[str, Any], rows: Rows, users: Collection[str]) -> list[str]:
+def held_out(data: Mapping[str, Any], rows: PlanLists, users: Collection[str]) -> list[str]:
     """Whether tasks on nodes out of service are those of the list of these nodes.
 
     What workloads that can run nowhere hold is all counted as held out, wherever it is.
@@ -127,7 +127,7 @@ def held_out(data: Mapping[str, Any], rows: Rows, users: Collection[str]) -> lis
     return [f"{least} tasks on nodes out of service, which hold {there}"]
 
 
-def queues(rows: Rows, answer: Allocation) -> Told:
+def queues(rows: PlanLists, answer: Allocation) -> Told:
     """The numbers of the queues."""
     inst = answer.instance
     at = {name: n for n, name in enumerate(inst.users)}
@@ -168,7 +168,7 @@ def _weight(inst: Instance, users: list[int]) -> float:
     return float(inst.weight[users].sum())
 
 
-def other_form(data: Mapping[str, Any], rows: Rows, answer: Allocation) -> list[str]:
+def other_form(data: Mapping[str, Any], rows: PlanLists, answer: Allocation) -> list[str]:
     """What is said of the whole plan and is not so."""
     inst = answer.instance
     wrong = [] if list(data["resources"]) == list(inst.resources) else ["resources"]
@@ -185,7 +185,7 @@ def other_form(data: Mapping[str, Any], rows: Rows, answer: Allocation) -> list[
     return wrong
 
 
-def _could_hold(rows: Rows, answer: Allocation, queue: str, told: Any) -> Told:
+def _could_hold(rows: PlanLists, answer: Allocation, queue: str, told: Any) -> Told:
     """What the queue could hold is no more than its prices prove."""
     if told is None:
         return
@@ -227,7 +227,7 @@ def _could_hold(rows: Rows, answer: Allocation, queue: str, told: Any) -> Told:
         yield f"{queue}.could_hold.mix", 1.0 if own_mix and not mix[~own].any() else 0.0, 1.0
 
 
-def shapes(rows: Rows, answer: Allocation) -> Told:
+def shapes(rows: PlanLists, answer: Allocation) -> Told:
     """The numbers of the shapes."""
     inst = answer.instance
     prices = scarcity.prices(answer)
@@ -242,7 +242,7 @@ def shapes(rows: Rows, answer: Allocation) -> Told:
         yield from _left(rows, answer, i)
 
 
-def _left(rows: Rows, answer: Allocation, i: int) -> Told:
+def _left(rows: PlanLists, answer: Allocation, i: int) -> Told:
     """What whole tasks leave idle on a shape, and what of it no waiting task can use."""
     inst = answer.instance
     server = inst.servers[i]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairopt.connect.plan.rows import Rows
+from fairopt.connect.plan.rows import PlanLists
 from fairopt.instance.reading import known_keys, shown, table
 from fairopt.whole.proof import certificate, staying
 from fairopt.whole.proof.answer import Asked
@@ -15,7 +15,10 @@ _KEYS = ("within", "held", "floor", "cost", "kept", "running", "most", "prices")
 
 
 def judge_stay(
-    data: Mapping[str, Any], rows: Rows, wanted: Asked, placed: Sequence[Sequence[dict[int, int]]]
+    data: Mapping[str, Any],
+    rows: PlanLists,
+    wanted: Asked,
+    placed: Sequence[Sequence[dict[int, int]]],
 ) -> tuple[Stays, list[str]]:
     """The verdict on what stays, and what the plan says that is not so.
 

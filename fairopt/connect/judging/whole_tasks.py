@@ -12,7 +12,7 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.connect.cluster.together import of_row
 from fairopt.connect.plan import whole_tasks as whole_plan
-from fairopt.connect.plan.rows import Rows
+from fairopt.connect.plan.rows import PlanLists
 from fairopt.instance.reading import table
 from fairopt.whole.proof import certificate
 from fairopt.whole.proof.answer import Asked, WholeTasks
@@ -33,7 +33,7 @@ class JudgedWhole:
 
 
 def question(
-    rows: Rows, answer: Allocation, cards: Sequence[str] = ()
+    rows: PlanLists, answer: Allocation, cards: Sequence[str] = ()
 ) -> tuple[Asked, list[list[tuple[int, dict[int, int]]]]]:
     """What a plan asks of whole tasks, and its machines by shape.
 
@@ -82,7 +82,7 @@ def off_cards(
 
 def judge_whole(
     data: Mapping[str, Any],
-    rows: Rows,
+    rows: PlanLists,
     wanted: Asked,
     machines: list[list[tuple[int, dict[int, int]]]],
 ) -> JudgedWhole:

@@ -9,8 +9,8 @@ from fairopt.connect.cluster.nodes import Node as Machine
 from fairopt.connect.exports.shifting import Key, forest
 from fairopt.connect.exports.taking import told
 from fairopt.connect.lint.findings import Book, Lined, Path
-from fairopt.connect.readers.kueue import Limits, Node, Pair, Queues
-from fairopt.connect.readers.kueue_share import Tree
+from fairopt.connect.readers.kueue import Pair, QueueNode, Queues, QuotaCell
+from fairopt.connect.readers.kueue_share import KueueTree
 
 KIND = {"queue": "ClusterQueue", "cohort": "Cohort"}
 Written = Mapping[tuple[str, str], Lined]
@@ -82,7 +82,7 @@ def _circles(queues: Queues, written: Written, book: Book) -> bool:
 
 
 def _flavors(queues: Queues, written: Written, machines: Sequence[Machine], book: Book) -> None:
-    nodes: list[tuple[str, Node]] = [("queue", n) for n in queues.queues.values()]
+    nodes: list[tuple[str, QueueNode]] = [("queue", n) for n in queues.queues.values()]
     nodes += [("cohort", n) for n in queues.cohorts.values()]
     used = {f for _, node in nodes for f, _ in node.quotas}
     members: dict[str, list[Machine]] = {}
@@ -158,7 +158,7 @@ def _weights(queues: Queues, written: Written, book: Book) -> None:
 
 
 def _limits(queues: Queues, written: Written, book: Book) -> None:
-    tree = Tree(queues.queues, queues.cohorts, {})
+    tree = KueueTree(queues.queues, queues.cohorts, {})
     trees = forest(queues)
     for key, node in trees.nodes.items():
         own = written.get((KIND[key[0]], node.name))
@@ -171,7 +171,7 @@ def _limits(queues: Queues, written: Written, book: Book) -> None:
                 _inside(tree, key, pair, own, path, book)
 
 
-def _alone(key: Key, limits: Limits, own: Lined, path: Path, book: Book) -> None:
+def _alone(key: Key, limits: QuotaCell, own: Lined, path: Path, book: Book) -> None:
     above = "cohort" if key[0] == "queue" else "parent"
     for field, amount in (("borrowingLimit", limits.borrow), ("lendingLimit", limits.lend)):
         if amount is not None:
@@ -184,7 +184,7 @@ def _alone(key: Key, limits: Limits, own: Lined, path: Path, book: Book) -> None
         book.add("never-runs", own, (*path, "nominalQuota"), found, fix)
 
 
-def _inside(tree: Tree, key: Key, pair: Pair, own: Lined, path: Path, book: Book) -> None:
+def _inside(tree: KueueTree, key: Key, pair: Pair, own: Lined, path: Path, book: Book) -> None:
     limits, resource = tree.nodes[key].quotas[pair], pair[1]
     above = tree.parent(key)
     assert above is not None

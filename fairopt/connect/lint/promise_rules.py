@@ -8,7 +8,7 @@ from fractions import Fraction
 from fairopt.connect.exports.taking import told
 from fairopt.connect.lint.findings import Book, Lined, Path
 from fairopt.connect.readers import kai
-from fairopt.connect.readers.volcano import ROOT, Queue, VolcanoQueues
+from fairopt.connect.readers.volcano import ROOT, VolcanoQueue, VolcanoQueues
 
 Amounts = Mapping[str, Fraction]
 FIELDS: dict[str, Path] = {
@@ -89,7 +89,7 @@ def _ceiling(
         book.add("limit-never-binds", written[name], path, found, "take it away, or less")
 
 
-def _weight(given: VolcanoQueues, own: Queue, here: Lined, book: Book) -> None:
+def _weight(given: VolcanoQueues, own: VolcanoQueue, here: Lined, book: Book) -> None:
     spec = here.data.get("spec") or {}
     if own.name not in given.kai:
         return  # Volcano refuses a weight of 0, which reading has said

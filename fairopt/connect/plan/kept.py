@@ -11,19 +11,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from fairopt.connect.cluster.kinds import Kinds
+from fairopt.connect.cluster.kinds import CardKinds
 from fairopt.connect.cluster.nodes import Node
-from fairopt.connect.cluster.record import Ceiling, Undivided, Workload
+from fairopt.connect.cluster.record import QueueCeiling, Undivided, Workload
 from fairopt.connect.cluster.shapes import Shape
 from fairopt.connect.plan import form
-from fairopt.connect.plan.kueue_model import Told
-from fairopt.connect.readers.volcano import Queue, VolcanoQueues
+from fairopt.connect.plan.kueue_model import KueueSaid
+from fairopt.connect.readers.volcano import VolcanoQueue, VolcanoQueues
 from fairopt.connect.text.fields import Amounts
 from fairopt.files.quantities import written
 from fairopt.instance.reading import Faults
 
 if TYPE_CHECKING:
-    from fairopt.connect.plan.problem import Problem
+    from fairopt.connect.plan.problem import ClusterProblem
 
 SCHEMA = "fairopt/cluster/v1"
 
@@ -88,7 +88,7 @@ def _form() -> dict[str, Any]:
     }
 
 
-def of(found: Problem) -> dict[str, Any]:
+def of(found: ClusterProblem) -> dict[str, Any]:
     """What a problem has beside its instance, as plain data."""
     cluster = found.cluster
     named = [
@@ -271,29 +271,29 @@ class Kept:
             for row in self._list("undivided")
         ]
 
-    def ceilings(self) -> list[Ceiling]:
+    def ceilings(self) -> list[QueueCeiling]:
         """Quotas that were read."""
         return [
-            Ceiling(row["queue"], row["quota"], row["resource"], Fraction(row["most"]))
+            QueueCeiling(row["queue"], row["quota"], row["resource"], Fraction(row["most"]))
             for row in self._list("quotas")
         ]
 
-    def kinds(self) -> tuple[Kinds, ...]:
+    def kinds(self) -> tuple[CardKinds, ...]:
         """Labels that tell kinds of cards apart."""
-        return tuple(Kinds(r["label"], r["resource"], r["speed"]) for r in self._list("kinds"))
+        return tuple(CardKinds(r["label"], r["resource"], r["speed"]) for r in self._list("kinds"))
 
     def volcano(self) -> VolcanoQueues | None:
         """That there were queues of Volcano or KAI; the model has their promises."""
         scheduler = self.data.get("scheduler")
         if scheduler is None:
             return None
-        found = VolcanoQueues(Faults("cluster.json"), {"root": Queue("root", "")})
+        found = VolcanoQueues(Faults("cluster.json"), {"root": VolcanoQueue("root", "")})
         found.kai.update({"root"} if scheduler == "kai" else ())
         return found
 
-    def kueue(self) -> Told | None:
+    def kueue(self) -> KueueSaid | None:
         """What Kueue said."""
-        return Told(self.data["kueue"]) if "kueue" in self.data else None
+        return KueueSaid(self.data["kueue"]) if "kueue" in self.data else None
 
 
 def nearest_exact(known: Mapping[str, str], said: Amounts) -> Amounts:

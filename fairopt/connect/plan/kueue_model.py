@@ -17,8 +17,8 @@ from fairopt.connect.cluster.eligible import Rules
 from fairopt.connect.cluster.nodes import Node as Machine
 from fairopt.connect.cluster.record import Cluster, Workload
 from fairopt.connect.cluster.shapes import Shape
-from fairopt.connect.readers.kueue import Flavor, Limits, Node, Pair, Queues
-from fairopt.connect.readers.kueue_share import Tree
+from fairopt.connect.readers.kueue import Flavor, Pair, QueueNode, Queues, QuotaCell
+from fairopt.connect.readers.kueue_share import KueueTree
 from fairopt.files.quantities import short
 from fairopt.instance import Instance
 from fairopt.instance.quotas import Group, Quota, Quotas
@@ -91,7 +91,9 @@ class Placing:
         names = ", ".join(sorted({f for f, _ in node.quotas}))
         return found, f"no eligible node: none where it fits is of a flavor of its queue ({names})"
 
-    def _lets(self, node: Node, flavor: str, resource: str, row: Shape, work: Workload) -> bool:
+    def _lets(
+        self, node: QueueNode, flavor: str, resource: str, row: Shape, work: Workload
+    ) -> bool:
         if row.name not in self.flavors.get(flavor, ()):
             return False
         known = self.queues.flavors[flavor]
@@ -119,7 +121,7 @@ class Placing:
             own = given[name].quotas if name in given else {}
             top = found[name][0] is None
             for flavor, resource in pairs if top else [p for p in sorted(own) if p[1] in there]:
-                limits = own.get((flavor, resource), Limits(Fraction(0)))
+                limits = own.get((flavor, resource), QuotaCell(Fraction(0)))
                 # at the top of a tree nothing comes from outside, and nothing leaves
                 borrow, lend = (0.0, 0.0) if top else (_limit(limits.borrow), _limit(limits.lend))
                 nominal = float(limits.nominal)
@@ -180,7 +182,7 @@ class Placing:
         Without any status and any admitted workload nobody knows what is used: the share is None.
         """
         known = used(self.queues)
-        tree = Tree(self.queues.queues, self.queues.cohorts, usage(self.queues))
+        tree = KueueTree(self.queues.queues, self.queues.cohorts, usage(self.queues))
         rows = []
         for kind, name in sorted(tree.nodes, reverse=True):
             own = tree.share((kind, name))
@@ -199,7 +201,7 @@ class Placing:
 
 
 @dataclass(frozen=True)
-class Told:
+class KueueSaid:
     """What Kueue said when the cluster was read."""
 
     said: Mapping[str, Any]
@@ -349,11 +351,11 @@ def _overlapped(queues: Queues, flavor: Flavor, fits: Iterable[Flavor]) -> bool:
     return False
 
 
-def _nodes(queues: Queues) -> list[Node]:
+def _nodes(queues: Queues) -> list[QueueNode]:
     return [*queues.queues.values(), *queues.cohorts.values()]
 
 
-def _members(queues: Queues) -> list[tuple[str, Node]]:
+def _members(queues: Queues) -> list[tuple[str, QueueNode]]:
     """(name of the group, node) of all cohorts and queues."""
     cohorts = [(cohort_name(queues, n), node) for n, node in sorted(queues.cohorts.items())]
     return [*cohorts, *sorted(queues.queues.items())]

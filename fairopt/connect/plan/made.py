@@ -21,7 +21,7 @@ from fairopt.connect.plan import could_hold, moves, scarcity, status
 from fairopt.connect.plan import staying as stay_plan
 from fairopt.connect.plan import whole_tasks as whole_plan
 from fairopt.connect.plan.packing import Packed, pack
-from fairopt.connect.plan.problem import Problem, measured
+from fairopt.connect.plan.problem import ClusterProblem, measured
 from fairopt.connect.plan.staying import Moving
 from fairopt.connect.plan.whole_tasks import Proving
 from fairopt.files.quantities import written
@@ -35,7 +35,7 @@ SHOWN = 20
 
 
 def make(
-    problem: Problem,
+    problem: ClusterProblem,
     notion: Notion | None = None,
     progress: Callable[[int, int], None] | None = None,
     proving: Proving | None = None,
@@ -122,7 +122,7 @@ def make(
     }
 
 
-def _whole(problem: Problem, answer: allocation.Allocation) -> Any:
+def _whole(problem: ClusterProblem, answer: allocation.Allocation) -> Any:
     """The instance that whole tasks are placed in; no more of them than are due where quotas bind,
     as one more task could be above a quota."""
     if not problem.bounded:
@@ -151,7 +151,7 @@ def _exact(amounts: Mapping[str, Any]) -> dict[str, str]:
     return {key: written(amount) for key, amount in sorted(amounts.items())}
 
 
-def _amounts(row: Any, problem: Problem) -> dict[str, float]:
+def _amounts(row: Any, problem: ClusterProblem) -> dict[str, float]:
     """{resource: amount} of a row of floats; what is within rounding of 0 is 0."""
     names = problem.instance.resources
     return {key: float(x) + 0.0 for key, x in zip(names, row, strict=True)}
@@ -160,7 +160,7 @@ def _amounts(row: Any, problem: Problem) -> dict[str, float]:
 # -- rows of the plan -----------------------------------------------------------------------------
 
 
-def _workloads(problem: Problem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
+def _workloads(problem: ClusterProblem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
     stops = scarcity.blocks(answer, problem.plain)
     held_back = scarcity.quotas(answer, problem.plain)
     rows = []
@@ -213,7 +213,7 @@ def _workloads(problem: Problem, answer: allocation.Allocation, packed: Packed) 
     return rows
 
 
-def _queues(problem: Problem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
+def _queues(problem: ClusterProblem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
     owner = [work.queue for work in problem.users]
     names = sorted({*owner, *(work.queue for _, work, _ in problem.stuck)})
     demand = problem.plain.demand
@@ -242,7 +242,7 @@ def _queues(problem: Problem, answer: allocation.Allocation, packed: Packed) -> 
 
 
 def _could_hold(
-    problem: Problem, answer: allocation.Allocation, owner: list[str], queue: str
+    problem: ClusterProblem, answer: allocation.Allocation, owner: list[str], queue: str
 ) -> dict[str, Any] | None:
     """What the queue could hold, with the prices that prove it; None where it is not computed."""
     names = sorted(set(owner))
@@ -269,7 +269,7 @@ def _could_hold(
     }
 
 
-def _shapes(problem: Problem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
+def _shapes(problem: ClusterProblem, answer: allocation.Allocation, packed: Packed) -> list[Any]:
     names = problem.instance.users
     prices, use = scarcity.prices(answer), scarcity.use(answer, problem.plain)
     rows = []
@@ -295,7 +295,7 @@ def _shapes(problem: Problem, answer: allocation.Allocation, packed: Packed) -> 
     return rows
 
 
-def _of_whom(problem: Problem, names: Sequence[str]) -> dict[str, dict[str, int]]:
+def _of_whom(problem: ClusterProblem, names: Sequence[str]) -> dict[str, dict[str, int]]:
     """How many of the pods are of which workload; nothing where they are none of its pods."""
     those = set(names)
     every = [
@@ -316,7 +316,7 @@ def _names(shape: Shape) -> list[str]:
     return [] if counted else [name for name, _ in shape.members if name]
 
 
-def _left(problem: Problem, packed: Packed, i: int) -> tuple[dict[str, str], dict[str, str]]:
+def _left(problem: ClusterProblem, packed: Packed, i: int) -> tuple[dict[str, str], dict[str, str]]:
     """What whole tasks leave idle on a shape, and the part of it no waiting task can use."""
     shape, resources = problem.shapes[i], problem.instance.resources
     waiting = [
@@ -340,7 +340,7 @@ def _left(problem: Problem, packed: Packed, i: int) -> tuple[dict[str, str], dic
     return _exact(idle), _exact(stranded)
 
 
-def _quotas(problem: Problem) -> list[Any]:
+def _quotas(problem: ClusterProblem) -> list[Any]:
     """Quotas beside what the nodes in service have for those that share."""
     rows = []
     for own in problem.cluster.ceilings:
@@ -361,7 +361,7 @@ def _quotas(problem: Problem) -> list[Any]:
     return rows
 
 
-def _out(problem: Problem) -> list[Any]:
+def _out(problem: ClusterProblem) -> list[Any]:
     """Nodes out of service, with the tasks that are held there; by name where the node is gone."""
     held: dict[str, int] = {}
     names: dict[str, list[str]] = {}

@@ -17,7 +17,7 @@ from fairopt.connect.cluster.shapes import Shape
 from fairopt.connect.cluster.together import Together
 from fairopt.connect.plan import kept
 from fairopt.connect.plan.kept import Kept
-from fairopt.connect.plan.problem import Problem, held_by_shape, measured
+from fairopt.connect.plan.problem import ClusterProblem, held_by_shape, measured
 from fairopt.connect.text.fields import Amounts
 from fairopt.errors import UsageError
 from fairopt.files import Case, Model
@@ -36,7 +36,7 @@ def is_model(paths: Sequence[str]) -> bool:
     return path.endswith(".toml") or os.path.isdir(path) or not os.path.exists(path)
 
 
-def problem(path: str) -> Problem:
+def problem(path: str) -> ClusterProblem:
     """The problem of a model; amounts are the decimal numbers that its file shows.
 
     Raises
@@ -89,7 +89,7 @@ def problem(path: str) -> Problem:
     held, out = held_by_shape(owners, shapes)
     # whole tasks are asked: what the fluid answer divides is what the plan says is asked
     left = left.replace(placement=fits[some], limit=np.floor(left.limit))
-    return Problem(
+    return ClusterProblem(
         Cluster(
             known.out(users, shapes),
             owners,
@@ -154,7 +154,7 @@ def _speed(instance: Instance) -> Floats:
     return speed
 
 
-def model(found: Problem, title: str) -> Model:
+def model(found: ClusterProblem, title: str) -> Model:
     """The problem as a plain model, to be changed by hand; its case is the plan's own notion.
 
     Of what at most one task on a node may have, whatever workload, it keeps one of each workload.

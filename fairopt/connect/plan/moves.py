@@ -20,12 +20,12 @@ from fairopt.connect.plan.packing import Packed
 from fairopt.connect.text.fields import Amounts
 
 if TYPE_CHECKING:
-    from fairopt.connect.plan.problem import Problem
+    from fairopt.connect.plan.problem import ClusterProblem
 
 COLUMNS = ("step", "do", "pod", "workload", "from", "to", "why")
 
 
-def unnamed(problem: Problem) -> str:
+def unnamed(problem: ClusterProblem) -> str:
     """The first shape with nodes that have no name each; empty where all have one."""
     for row in problem.shapes:
         if any(not name or count != 1 for name, count in row.members):
@@ -33,7 +33,7 @@ def unnamed(problem: Problem) -> str:
     return ""
 
 
-def of(problem: Problem, packed: Packed) -> list[dict[str, Any]]:
+def of(problem: ClusterProblem, packed: Packed) -> list[dict[str, Any]]:
     """The rows of the key `moves` of a plan whose machines are in the order of its nodes.
 
     Every node has a name of its own (`unnamed` says whether that is so).
@@ -68,7 +68,7 @@ def _row(step: int | None, move: Move) -> dict[str, Any]:
     }
 
 
-def _all(problem: Problem, packed: Packed) -> Iterator[Move]:
+def _all(problem: ClusterProblem, packed: Packed) -> Iterator[Move]:
     """What becomes of every pod, in no order."""
     final: dict[str, Mapping[int, int]] = {}
     for row, machines in zip(problem.shapes, packed.machines, strict=True):

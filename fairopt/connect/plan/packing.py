@@ -21,7 +21,7 @@ import numpy as np
 from fairopt.connect.plan import packing_small
 from fairopt.connect.text.fields import Amounts
 from fairopt.instance import Floats, Instance, Ints
-from fairopt.whole.machines import Pattern, Row, integers
+from fairopt.whole.machines import MachineRow, Pattern, integers
 
 _ROUNDING = 1e-6
 """a fluid total this little below a whole number is that number"""
@@ -95,7 +95,9 @@ class _Filling:
         levels: Floats,
         size: Floats,
     ) -> None:
-        self.rows = [Row(int(k), own, need) for k, own in zip(instance.count, offer, strict=True)]
+        self.rows = [
+            MachineRow(int(k), own, need) for k, own in zip(instance.count, offer, strict=True)
+        ]
         self.placed = np.zeros(instance.shape[:2], dtype=np.int64)
         self.instance, self.tasks, self.wanted = instance, tasks, wanted
         self.levels, self.size = levels, size

@@ -15,7 +15,7 @@ import numpy as np
 
 from fairopt.connect.cluster import kinds as cards
 from fairopt.connect.cluster.eligible import Rules
-from fairopt.connect.cluster.kinds import Kinds
+from fairopt.connect.cluster.kinds import CardKinds
 from fairopt.connect.cluster.record import Cluster, Workload
 from fairopt.connect.cluster.shapes import Shape, left_over, shapes
 from fairopt.connect.plan import kueue_model, volcano_model
@@ -30,7 +30,7 @@ MOST_NESTED = 5000
 
 
 @dataclass(frozen=True)
-class Problem:
+class ClusterProblem:
     """A cluster as an instance, with the exact amounts beside the floating ones.
 
     Parameters
@@ -58,8 +58,8 @@ class Problem:
     held_out: Ints
     stuck: tuple[tuple[str, Workload, str], ...]
     over: tuple[str, ...]
-    kinds: tuple[Kinds, ...] = ()
-    kueue: kueue_model.Placing | kueue_model.Told | None = None
+    kinds: tuple[CardKinds, ...] = ()
+    kueue: kueue_model.Placing | kueue_model.KueueSaid | None = None
 
     @property
     def nested(self) -> bool:
@@ -84,8 +84,8 @@ class Problem:
 
 
 def problem(
-    cluster: Cluster, kinds: Sequence[Kinds] = (), visible: Collection[str] = ()
-) -> Problem:
+    cluster: Cluster, kinds: Sequence[CardKinds] = (), visible: Collection[str] = ()
+) -> ClusterProblem:
     """The problem of a cluster.
 
     Parameters
@@ -155,7 +155,7 @@ def problem(
         instance = instance.replace(modes=modes(plain, speed))
     held, out = held_by_shape(owners, rows)
     _, over = left_over(cluster)
-    return Problem(
+    return ClusterProblem(
         cluster,
         instance,
         plain,
@@ -208,7 +208,7 @@ def _without_pods(work: Workload) -> Workload:
     return replace(work, demand=demand)
 
 
-def measured(found: Problem) -> dict[str, str]:
+def measured(found: ClusterProblem) -> dict[str, str]:
     """Parameters of the plan's max-min: groups are measured by shares where kinds of cards differ.
 
     What a group uses of each resource has no meaning where it depends on the kind of card. Queues
@@ -259,7 +259,7 @@ def modes(plain: Instance, speed: Floats) -> dict[str, list[Mode]]:
     return found
 
 
-def _speed(work: Sequence[Workload], rows: Sequence[Shape], kinds: Sequence[Kinds]) -> Floats:
+def _speed(work: Sequence[Workload], rows: Sequence[Shape], kinds: Sequence[CardKinds]) -> Floats:
     speed = np.ones((len(work), len(rows)))
     for own in kinds:
         fastest = max(own.speed.values())

@@ -15,7 +15,7 @@ from fairopt.instance import Floats
 from fairopt.instance.reading import Faults, listed, number, shown, table, text
 
 
-class Rows:
+class PlanLists:
     """The lists of a plan by name, of the form of its schema.
 
     Raises

@@ -27,7 +27,7 @@ from fairopt.whole.proof.problem import Problem
 from fairopt.whole.proof.staying import Held
 
 if TYPE_CHECKING:
-    from fairopt.connect.plan.problem import Problem as Cluster
+    from fairopt.connect.plan.problem import ClusterProblem as Cluster
 
 STEPS = ("0", "0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1")
 """parts of everybody's tasks that may be missing, tried in order for a most number of moves"""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from fairopt.connect.cluster.record import Workload
-from fairopt.connect.readers.volcano import ROOT, Queue, VolcanoQueues
+from fairopt.connect.readers.volcano import ROOT, VolcanoQueue, VolcanoQueues
 from fairopt.instance import Instance
 from fairopt.instance.quotas import Bound, Group, Guarantee, Quota, Quotas
 
@@ -29,7 +29,7 @@ def quotas(
     ----------
     weights : of queues; 1 for those not named.
     """
-    queues = {ROOT: Queue(ROOT, ""), **given.queues}
+    queues = {ROOT: VolcanoQueue(ROOT, ""), **given.queues}
     names = [ROOT, *sorted(queues.keys() - {ROOT})]
     # outside of Volcano: a group of its own at the top, without quotas
     others = sorted({own.queue for own in owners} - queues.keys())
@@ -68,7 +68,7 @@ def quotas(
     )
 
 
-def _promised(queues: Mapping[str, Queue], name: str, resource: str) -> Fraction | None:
+def _promised(queues: Mapping[str, VolcanoQueue], name: str, resource: str) -> Fraction | None:
     """What a queue is promised of a resource, no more than the ceilings above it; None where a
     promise of other resources does not hold it back, or nothing is promised."""
     own = queues[name]
@@ -83,7 +83,9 @@ def _promised(queues: Mapping[str, Queue], name: str, resource: str) -> Fraction
     return min(found, default=None)
 
 
-def _kept(queues: Mapping[str, Queue], called: Mapping[str, str], inst: Instance) -> list[Quota]:
+def _kept(
+    queues: Mapping[str, VolcanoQueue], called: Mapping[str, str], inst: Instance
+) -> list[Quota]:
     """Rows that keep what is guaranteed, for every resource of which anything is."""
     below: dict[str, list[str]] = {name: [] for name in queues}
     for name in sorted(queues):

@@ -20,20 +20,20 @@ from fairopt.connect.plan.packing import Packed
 from fairopt.connect.text.fields import Amounts
 from fairopt.errors import UsageError
 from fairopt.whole.asking import searched, taken_from
-from fairopt.whole.integer import Limits
+from fairopt.whole.integer import SearchLimits
 from fairopt.whole.proof.again import proofs_again
 from fairopt.whole.proof.answer import Asked, WholeTasks
 from fairopt.whole.proof.placement import Nodes, Placement
-from fairopt.whole.proof.problem import Row
+from fairopt.whole.proof.problem import NodeRow
 from fairopt.whole.rounding import share_out
 
 if TYPE_CHECKING:
-    from fairopt.connect.plan.problem import Problem
+    from fairopt.connect.plan.problem import ClusterProblem
 
 
 SMALL = 60
 """most pairs of workload and shape of nodes for which a plan proves its whole tasks unasked"""
-_UNASKED = Limits(nodes=300, branches=20_000, near=1000, programs=12)
+_UNASKED = SearchLimits(nodes=300, branches=20_000, near=1000, programs=12)
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,11 @@ class Proving:
 
     seconds: float | None = None
     told: Callable[[str], None] | None = None
-    limits: Limits | None = None
+    limits: SearchLimits | None = None
 
 
 def chosen(
-    problem: Problem,
+    problem: ClusterProblem,
     whole: bool | None,
     seconds: float | None = None,
     told: Callable[[str], None] | None = None,
@@ -70,7 +70,7 @@ def chosen(
 
 
 def proved(
-    problem: Problem, answer: Allocation, packed: Packed, how: Proving
+    problem: ClusterProblem, answer: Allocation, packed: Packed, how: Proving
 ) -> tuple[Packed, WholeTasks]:
     """Whole tasks that are no worse than those of the heuristic, with what proves them.
 
@@ -86,7 +86,7 @@ def proved(
     return _packed(wanted, found.nodes, found.totals), found
 
 
-def of(problem: Problem, answer: Allocation) -> Asked:
+def of(problem: ClusterProblem, answer: Allocation) -> Asked:
     """What is asked of whole tasks by a fluid answer of a cluster."""
     return asked(
         answer,
@@ -99,7 +99,7 @@ def of(problem: Problem, answer: Allocation) -> Asked:
     )
 
 
-def bound(problem: Problem, answer: Allocation, packed: Packed) -> Packed:
+def bound(problem: ClusterProblem, answer: Allocation, packed: Packed) -> Packed:
     """The tasks of the heuristic with gangs uncut and no node above what it may hold of each."""
     wanted = of(problem, answer)
     placed = Placement(wanted.problem, fitting(wanted, nodes(wanted, packed.machines)))
@@ -162,7 +162,7 @@ def asked(
         ]
     placement = answer.instance.placement
     rows = [
-        Row(
+        NodeRow(
             name,
             count,
             {**capacity, **more},

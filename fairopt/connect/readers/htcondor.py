@@ -57,7 +57,7 @@ def kind(data: Any) -> str:
 
 
 @dataclass
-class Pool:
+class CondorPool:
     """Ads of machines and jobs, taken one at a time; `joined` puts them into a cluster."""
 
     faults: Faults

@@ -24,7 +24,7 @@ from fairopt.files.quantities import NoQuantity, quantity
 from fairopt.instance import Instance
 from fairopt.instance.reading import Faults
 from fairopt.overtime.logs import LARGEST, Log
-from fairopt.overtime.waiting import Jobs
+from fairopt.overtime.waiting import WaitingJobs
 
 FORMS = ("csv", "sacct", "kueue")
 SACCT = ("User", "Account", "Submit", "Start", "End", "AllocTRES")
@@ -55,7 +55,7 @@ class Logs:
     wants: Log
     jobs: int
     left_out: int
-    ended: Jobs
+    ended: WaitingJobs
 
 
 def read_jobs(path: str | os.PathLike[str], instance: Instance, form: str) -> Logs:
@@ -110,7 +110,7 @@ def levels(jobs: list[Job], instance: Instance, faults: Faults) -> Logs:
         )
         faults.stop()
     who, size, came, own, gone = np.array(ran, dtype=np.float64).reshape(-1, 5).T
-    ended = Jobs(who.astype(np.int64), size, came, own, gone, origin.isoformat())
+    ended = WaitingJobs(who.astype(np.int64), size, came, own, gone, origin.isoformat())
     return Logs(_log(held, origin), _log(wants, origin), len(jobs), left, ended)
 
 

@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from fairopt.connect.readers.volcano import ROOT, Queue
-from fairopt.connect.text.fields import Fields, named
+from fairopt.connect.readers.volcano import ROOT, VolcanoQueue
+from fairopt.connect.text.fields import CheckedFields, named
 from fairopt.files.quantities import NoQuantity, quantity
 from fairopt.instance.reading import Faults
 
@@ -33,10 +33,10 @@ UNLIMITED = -1
 WANTED = "a number >= 0, or -1 for no bound"
 
 
-def queue(data: Mapping[str, Any], place: str, faults: Faults) -> Queue:
+def queue(data: Mapping[str, Any], place: str, faults: Faults) -> VolcanoQueue:
     """A queue of an object of kind Queue; faults are added, with its name and the field."""
     _, name = named(data, place, faults, spaced=False)
-    spec = Fields(data, f"Queue {name}" if name else place, faults).table("spec")
+    spec = CheckedFields(data, f"Queue {name}" if name else place, faults).table("spec")
     priority = spec.data.get("priority")
     if priority is None:
         priority = PRIORITY
@@ -61,7 +61,7 @@ def queue(data: Mapping[str, Any], place: str, faults: Faults) -> Queue:
             capability[resource] = quota * unit
         elif quota is not None and limit is not None:
             capability[resource] = max(quota, limit) * unit
-    return Queue(
+    return VolcanoQueue(
         name,
         spec.text("parentQueue") or ROOT,
         weight or Fraction(1),
@@ -72,7 +72,7 @@ def queue(data: Mapping[str, Any], place: str, faults: Faults) -> Queue:
     )
 
 
-def _number(given: Fields, key: str) -> Fraction | None:
+def _number(given: CheckedFields, key: str) -> Fraction | None:
     """A number, 0 where it is not said; None for no bound."""
     value = given.data.get(key)
     if value is None:

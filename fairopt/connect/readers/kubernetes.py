@@ -14,14 +14,14 @@ from typing import Any
 from fairopt.connect.cluster.gangs import Bindings
 from fairopt.connect.cluster.nodes import DELETED, Node, node
 from fairopt.connect.cluster.pods import Pod, pod
-from fairopt.connect.cluster.record import Ceiling, Cluster, Undivided, Workload
+from fairopt.connect.cluster.record import Cluster, QueueCeiling, Undivided, Workload
 from fairopt.connect.cluster.together import Together
 from fairopt.connect.plan.kueue_model import with_kueue
 from fairopt.connect.readers import armada, kai
 from fairopt.connect.readers.kueue import KINDS, QUEUE_LABEL, Queues
 from fairopt.connect.readers.volcano import API, GROUP, QUEUE, ROOT, VolcanoQueues
 from fairopt.connect.readers.volcano import KINDS as VOLCANO
-from fairopt.connect.text.fields import Fields, named
+from fairopt.connect.text.fields import CheckedFields, named
 from fairopt.connect.text.streams import ITEMS
 from fairopt.errors import UsageError
 from fairopt.instance.reading import Faults, shown
@@ -82,7 +82,7 @@ class Collector:
         self._work: dict[_Key, Workload] = {}
         self._fixed: list[Undivided] = []
         self._beyond: dict[str, list[str]] = {}
-        self._ceilings: list[Ceiling] = []
+        self._ceilings: list[QueueCeiling] = []
         self._armada: dict[str, float] = {}
         self.kueue = Queues(self.faults)
         self.volcano = VolcanoQueues(self.faults)
@@ -174,12 +174,14 @@ class Collector:
     def _take_quota(self, data: Mapping[str, Any], place: str) -> None:
         space, name = named(data, place, self.faults, spaced=True)
         full = f"{space}/{name}"
-        spec = Fields(data, f"quota {full}" if name else place, self.faults).table("spec")
+        spec = CheckedFields(data, f"quota {full}" if name else place, self.faults).table("spec")
         scoped = "scopes" in spec or "scopeSelector" in spec
         for key in spec.table("hard").data if not scoped else ():
             if key in COUNTED or key.startswith("requests."):
                 most = spec.amounts("hard").get(key, Fraction(0))
-                self._ceilings.append(Ceiling(space, name, key.removeprefix("requests."), most))
+                self._ceilings.append(
+                    QueueCeiling(space, name, key.removeprefix("requests."), most)
+                )
         if scoped:
             self._beyond.setdefault("quotas of some pods only", []).append(full)
 

@@ -14,7 +14,7 @@ from typing import Any
 from fairopt.connect.cluster.eligible import Rules, Taint, Toleration
 from fairopt.connect.cluster.pods import rules_of, toleration_of
 from fairopt.connect.cluster.requests import request
-from fairopt.connect.text.fields import Amounts, Fields, named
+from fairopt.connect.text.fields import Amounts, CheckedFields, named
 from fairopt.files.quantities import WANTED, NoQuantity, quantity
 from fairopt.instance.reading import Faults
 
@@ -26,7 +26,7 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Limits:
+class QuotaCell:
     """What one (flavor, resource) of a node is given: exact amounts, None for no limit."""
 
     nominal: Fraction
@@ -35,7 +35,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Node:
+class QueueNode:
     """A cluster queue or a cohort.
 
     Parameters
@@ -51,7 +51,7 @@ class Node:
     name: str
     parent: str
     weight: Fraction
-    quotas: Mapping[Pair, Limits]
+    quotas: Mapping[Pair, QuotaCell]
     usage: Mapping[Pair, Fraction] = field(default_factory=dict)
     stopped: str = ""
     reported: bool = False
@@ -89,8 +89,8 @@ class Queues:
     """Everything of Kueue that was read."""
 
     faults: Faults
-    queues: dict[str, Node] = field(default_factory=dict)
-    cohorts: dict[str, Node] = field(default_factory=dict)
+    queues: dict[str, QueueNode] = field(default_factory=dict)
+    cohorts: dict[str, QueueNode] = field(default_factory=dict)
     flavors: dict[str, Flavor] = field(default_factory=dict)
     local: dict[tuple[str, str], str] = field(default_factory=dict)
     sets: list[PodSet] = field(default_factory=list)
@@ -102,7 +102,7 @@ class Queues:
         """Take one object; faults are added with its name and field."""
         space, name = named(data, place, self.faults, spaced=kind in ("LocalQueue", "Workload"))
         whom = f"{kind} {space}/{name}" if space else f"{kind} {name}"
-        given = Fields(data, whom if name else place, self.faults)
+        given = CheckedFields(data, whom if name else place, self.faults)
         spec = given.table("spec")
         known: Any = {
             "ClusterQueue": self.queues,
@@ -115,7 +115,7 @@ class Queues:
             parent = spec.text("cohortName") or spec.text("cohort")
             status = given.table("status")
             stopped = spec.text("stopPolicy")
-            self.queues[name] = Node(
+            self.queues[name] = QueueNode(
                 name,
                 parent,
                 _weight(spec),
@@ -126,7 +126,7 @@ class Queues:
             )
         elif kind == "Cohort":
             parent = spec.text("parentName") or spec.text("parent")
-            self.cohorts[name] = Node(name, parent, _weight(spec), _quotas(spec))
+            self.cohorts[name] = QueueNode(name, parent, _weight(spec), _quotas(spec))
         elif kind == "ResourceFlavor":
             self.flavors[name] = Flavor(
                 name,
@@ -147,7 +147,7 @@ class Queues:
         else:
             self._workload(space, name, spec, given.table("status"))
 
-    def _workload(self, space: str, name: str, spec: Fields, status: Fields) -> None:
+    def _workload(self, space: str, name: str, spec: CheckedFields, status: CheckedFields) -> None:
         over = {c.text("type") for c in status.tables("conditions") if c.text("status") == "True"}
         if "Finished" in over or spec.data.get("active") is False:
             return
@@ -173,7 +173,7 @@ class Queues:
                     admission.text("clusterQueue"),
                     label,
                     count,
-                    request(template, Fields({}, own.at("status"), self.faults)),
+                    request(template, CheckedFields({}, own.at("status"), self.faults)),
                     rules_of(template),
                     admitted,
                 )
@@ -211,8 +211,8 @@ class Queues:
                 )
 
 
-def _quotas(spec: Fields) -> dict[Pair, Limits]:
-    found: dict[Pair, Limits] = {}
+def _quotas(spec: CheckedFields) -> dict[Pair, QuotaCell]:
+    found: dict[Pair, QuotaCell] = {}
     for group in spec.tables("resourceGroups"):
         covered = group.texts("coveredResources")
         for flavor in group.tables("flavors"):
@@ -225,7 +225,7 @@ def _quotas(spec: Fields) -> dict[Pair, Limits]:
                     own.wrong("name", f"one of coveredResources: {', '.join(covered)}")
                 if (name, resource) in found:
                     own.wrong("name", "every resource of a flavor once")
-                found[name, resource] = Limits(
+                found[name, resource] = QuotaCell(
                     _amount(own, "nominalQuota") or Fraction(0),
                     _amount(own, "borrowingLimit"),
                     _amount(own, "lendingLimit"),
@@ -233,7 +233,7 @@ def _quotas(spec: Fields) -> dict[Pair, Limits]:
     return found
 
 
-def _usage(status: Fields) -> dict[Pair, Fraction]:
+def _usage(status: CheckedFields) -> dict[Pair, Fraction]:
     found: dict[Pair, Fraction] = {}
     for flavor in status.tables("flavorsUsage"):
         for own in flavor.tables("resources"):
@@ -243,12 +243,12 @@ def _usage(status: Fields) -> dict[Pair, Fraction]:
     return found
 
 
-def _weight(spec: Fields) -> Fraction:
+def _weight(spec: CheckedFields) -> Fraction:
     weight = _amount(spec.table("fairSharing"), "weight")
     return Fraction(1) if weight is None else weight
 
 
-def _amount(given: Fields, key: str) -> Fraction | None:
+def _amount(given: CheckedFields, key: str) -> Fraction | None:
     """A quantity; None where it is absent."""
     value = given.data.get(key)
     if value is None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
 
-from fairopt.connect.readers.kueue import Limits, Node, Pair
+from fairopt.connect.readers.kueue import Pair, QueueNode, QuotaCell
 
 NOTHING = Fraction(0)
 
@@ -43,7 +43,7 @@ class Share:
         return None if self.share is None else ceil(self.share)
 
 
-class Tree:
+class KueueTree:
     """Queues and cohorts with what they use; a cohort that nobody gives has no quota of its own.
 
     Parameters
@@ -53,16 +53,16 @@ class Tree:
 
     def __init__(
         self,
-        queues: Mapping[str, Node],
-        cohorts: Mapping[str, Node],
+        queues: Mapping[str, QueueNode],
+        cohorts: Mapping[str, QueueNode],
         usage: Mapping[str, Mapping[Pair, Fraction]],
     ) -> None:
-        self.nodes: dict[tuple[str, str], Node] = {}
+        self.nodes: dict[tuple[str, str], QueueNode] = {}
         for node in cohorts.values():
             self.nodes["cohort", node.name] = node
         for node in (*queues.values(), *cohorts.values()):
             if node.parent and node.parent not in cohorts:
-                bare = Node(node.parent, "", Fraction(1), {})
+                bare = QueueNode(node.parent, "", Fraction(1), {})
                 self.nodes["cohort", node.parent] = bare
         for node in queues.values():
             self.nodes["queue", node.name] = node
@@ -146,8 +146,8 @@ class Tree:
             found |= self._listed(child)
         return found
 
-    def _limits(self, key: tuple[str, str], pair: Pair) -> Limits:
-        return self.nodes[key].quotas.get(pair, Limits(NOTHING))
+    def _limits(self, key: tuple[str, str], pair: Pair) -> QuotaCell:
+        return self.nodes[key].quotas.get(pair, QuotaCell(NOTHING))
 
     def _kept(self, key: tuple[str, str], pair: Pair) -> Fraction:
         """What a node never lends."""

@@ -61,7 +61,7 @@ class Sources:
         self.faults = Faults(source)
         self.objects = Collector(group_by, undivided, self.faults)
         self.tables = Tables(self.faults)
-        self.condor = htcondor.Pool(self.faults)
+        self.condor = htcondor.CondorPool(self.faults)
         self.jobs = slurm_jobs.Jobs(self.faults)
         self.yarn = yarn.Yarn(self.faults)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from fairopt.connect.text.fields import Amounts, Fields, named
+from fairopt.connect.text.fields import Amounts, CheckedFields, named
 from fairopt.instance.reading import Faults
 
 API = "scheduling.volcano.sh/"
@@ -23,7 +23,7 @@ MOST_WEIGHT = 65535
 
 
 @dataclass(frozen=True)
-class Queue:
+class VolcanoQueue:
     """A queue: amounts are exact, and a resource that is not named is not in them.
 
     Parameters
@@ -50,7 +50,7 @@ class VolcanoQueues:
     """Everything of Volcano that was read."""
 
     faults: Faults
-    queues: dict[str, Queue] = field(default_factory=dict)
+    queues: dict[str, VolcanoQueue] = field(default_factory=dict)
     groups: dict[tuple[str, str], str] = field(default_factory=dict)
     kai: set[str] = field(default_factory=set)
 
@@ -61,14 +61,14 @@ class VolcanoQueues:
         """Take one object; faults are added with its name and field."""
         space, name = named(data, place, self.faults, spaced=kind == "PodGroup")
         whom = f"{kind} {space}/{name}" if space else f"{kind} {name}"
-        spec = Fields(data, whom if name else place, self.faults).table("spec")
+        spec = CheckedFields(data, whom if name else place, self.faults).table("spec")
         again = (space, name) in self.groups if kind == "PodGroup" else name in self.queues
         if again and name:
             self.faults.add(whom, "this name a second time", "every name once")
         if kind == "PodGroup":
             self.groups[space, name] = spec.text("queue") or DEFAULT
             return
-        self.queues[name] = Queue(
+        self.queues[name] = VolcanoQueue(
             name,
             "" if name == ROOT else spec.text("parent") or ROOT,
             _whole(spec, "weight", 1, MOST_WEIGHT, 1),
@@ -78,7 +78,7 @@ class VolcanoQueues:
             _amounts(spec, "capability"),
         )
 
-    def add(self, own: Queue) -> None:
+    def add(self, own: VolcanoQueue) -> None:
         """Add a queue of KAI."""
         if own.name in self.queues:
             self.faults.add(f"Queue {own.name}", "this name a second time", "every name once")
@@ -121,7 +121,9 @@ class VolcanoQueues:
                         )
 
 
-def _whole(given: Fields, key: str, least: int | None, most: int | None, default: int) -> int:
+def _whole(
+    given: CheckedFields, key: str, least: int | None, most: int | None, default: int
+) -> int:
     value = given.data.get(key)
     if value is None:
         return default
@@ -134,7 +136,7 @@ def _whole(given: Fields, key: str, least: int | None, most: int | None, default
     return value
 
 
-def _amounts(given: Fields, key: str) -> Amounts:
+def _amounts(given: CheckedFields, key: str) -> Amounts:
     """A table of quantities, with those of 0: none of it is something else than nothing said."""
     found = given.amounts(key)
     return {name: found.get(name, Fraction(0)) for name in given.table(key).data}

@@ -18,7 +18,7 @@ from xml.parsers import expat
 from fairopt import storage
 from fairopt.connect.cluster.nodes import Node
 from fairopt.connect.cluster.record import Cluster
-from fairopt.connect.readers.volcano import ROOT, Queue, VolcanoQueues
+from fairopt.connect.readers.volcano import ROOT, VolcanoQueue, VolcanoQueues
 from fairopt.connect.text.fields import Amounts
 from fairopt.instance.reading import Faults, shown
 
@@ -148,7 +148,7 @@ class Yarn:
             for key, amount in node.allocatable.items() if not node.out else ():
                 there[key] = there.get(key, Fraction(0)) + node.count * amount
         for name, (place, own) in self.queues.items():
-            queues.queues[name] = Queue(
+            queues.queues[name] = VolcanoQueue(
                 name,
                 "" if name == ROOT else name.rpartition(".")[0],
                 self._weight(own, place),

@@ -12,7 +12,7 @@ from fairopt.instance.reading import Faults, shown
 Amounts = dict[str, Fraction]
 
 
-class Fields:
+class CheckedFields:
     """An object, or a table inside it, with the path to it for messages.
 
     A field that is absent or null is its empty value; one of another kind is a fault and then
@@ -32,19 +32,19 @@ class Fields:
         """Add the fault that the field is not what is wanted."""
         self.faults.add(self.at(key), shown(self.data.get(key)), wanted)
 
-    def table(self, key: str) -> Fields:
+    def table(self, key: str) -> CheckedFields:
         """A table inside."""
         value = self.data.get(key)
         if value is not None and not isinstance(value, Mapping):
             self.wrong(key, "a table")
             value = None
-        return Fields(value or {}, self.at(key), self.faults)
+        return CheckedFields(value or {}, self.at(key), self.faults)
 
-    def tables(self, key: str) -> Iterator[Fields]:
+    def tables(self, key: str) -> Iterator[CheckedFields]:
         """The tables of a list."""
         for k, value in enumerate(self._listed(key)):
             if isinstance(value, Mapping):
-                yield Fields(value, f"{self.at(key)}[{k}]", self.faults)
+                yield CheckedFields(value, f"{self.at(key)}[{k}]", self.faults)
             else:
                 self.faults.add(f"{self.at(key)}[{k}]", shown(value), "a table")
 
@@ -115,7 +115,7 @@ def named(data: Mapping[str, Any], place: str, faults: Faults, spaced: bool) -> 
     place : where it stands in its file.
     spaced : whether objects of this kind are in namespaces; without one it is `default`.
     """
-    meta = Fields(data, place, faults).table("metadata")
+    meta = CheckedFields(data, place, faults).table("metadata")
     name = meta.text("name")
     if not name or not name.isprintable() or len(name) > 253:
         meta.wrong("name", "a name of at most 253 printable characters")

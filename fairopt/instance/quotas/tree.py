@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Entries:
     """Guarantees or ceilings, a row for each entry (B of them), in the order of the records.
 
     Parameters
@@ -84,8 +84,8 @@ class Tree:
     last: Bools
     rank: Ints
     own_tasks: Floats
-    guarantees: Rows
-    bounds: Rows
+    guarantees: Entries
+    bounds: Entries
     quotas: tuple[QuotaRow, ...]
     _walk: Ints
     _span: Ints
@@ -227,9 +227,9 @@ def _rows(
     at: Mapping[str, int],
     masks: Mapping[str | None, Bools],
     resource: Mapping[str, int],
-) -> Rows:
+) -> Entries:
     masked = [masks[row.flavor] for row in given]
-    return Rows(
+    return Entries(
         sealed(np.array([at[row.member] for row in given], dtype=np.int64)),
         sealed(np.array([resource[row.resource] for row in given], dtype=np.int64)),
         sealed(np.array(masked).reshape(len(given), len(masks[None]))),

@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Row:
+class RuleRow:
     """What a rule counts: value (E,) of a running task of way (E,) on server (E,), not 0; in order
     of ways, then servers. up, down : whether it holds the sum back from above, and from below."""
 
@@ -113,7 +113,7 @@ def rows_of(
     ways: Ways,
     tree: Tree,
     flavors: Mapping[str, Sequence[str]],
-) -> tuple[Row, ...]:
+) -> tuple[RuleRow, ...]:
     """What each rule counts, where its users may run."""
     look = _Look(names, ways, tree, flavors)
     found = []
@@ -131,7 +131,7 @@ def rows_of(
         every, total = every[total != 0], total[total != 0]
         way, server = np.divmod(every, len(names["servers"]))
         up, down = rule.sense != "least", rule.sense != "most"
-        found.append(Row(rule.name, rule.amount, up, down, way, server, total))
+        found.append(RuleRow(rule.name, rule.amount, up, down, way, server, total))
     return tuple(found)
 
 
@@ -251,4 +251,4 @@ def restricted(
     return found or None
 
 
-__all__ = ["Row", "given_rules", "restricted", "rows_of"]
+__all__ = ["RuleRow", "given_rules", "restricted", "rows_of"]

@@ -190,7 +190,7 @@ CURVES = {
 
 
 @dataclass(frozen=True)
-class Shape:
+class CurveShape:
     """A check of a demand curve drawn from the seed: subadditive, or increasing and concave."""
 
     curve: str
@@ -218,7 +218,7 @@ for _name, (_, _form) in CURVES.items():
             words=f"the demand {_form} is {_said}",
             source="kesidis2016 section 5",
             draw=POOL,
-        )(Shape(_name, _what))
+        )(CurveShape(_name, _what))
 
 
 @dataclass(frozen=True)

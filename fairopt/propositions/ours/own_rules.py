@@ -25,7 +25,7 @@ LIES = 10
 
 
 @dataclass(frozen=True)
-class Ruled(draws.Small):
+class OneRule(draws.Small):
     """Small instances with one rule over the tasks of some users, which alone it does not stop.
 
     Parameters
@@ -61,7 +61,7 @@ def none_asks(inst: Instance) -> bool:
 
 
 POOL = draws.Small(servers=(1, 1), resources=(1, 2), weight_decades=0.0)
-WITHOUT = Ruled(servers=(1, 1), resources=(1, 2), weight_decades=0.0)
+WITHOUT = OneRule(servers=(1, 1), resources=(1, 2), weight_decades=0.0)
 NO_RULES = Hypothesis("no own rules", no_rules, WITHOUT)
 on_one_pool = partial(stated, source="ours, own rules", draw=POOL, notion=NOTION)
 """a statement on max-min of dominant shares on one pool"""
@@ -71,7 +71,7 @@ on_one_pool = partial(stated, source="ours, own rules", draw=POOL, notion=NOTION
     name="ours/rules-pareto",
     words="an answer is Pareto-optimal within its own rules",
     source="ours, own rules",
-    draw=Ruled(),
+    draw=OneRule(),
     notion=NOTION,
 )
 def _pareto(inst: Instance, seed: int) -> Check:

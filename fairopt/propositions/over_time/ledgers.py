@@ -12,8 +12,8 @@ from fairopt.allocation.check import Check
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.notions import MaxMin
 from fairopt.overtime import karma
-from fairopt.overtime.rules import TIED, Asked, Change, condor, kai
-from fairopt.overtime.states import Memory, State, average
+from fairopt.overtime.rules import TIED, RuleAsked, SliceChange, condor, kai
+from fairopt.overtime.states import LedgerState, Memory, average
 from fairopt.propositions import draws
 from fairopt.propositions.statement import certified, stated
 
@@ -23,14 +23,14 @@ SLICES = 4000
 """slices of a run whose mean is looked at"""
 
 
-def asked(weight: Floats, k: float = 1.0, factor: Floats | None = None) -> Asked:
+def asked(weight: Floats, k: float = 1.0, factor: Floats | None = None) -> RuleAsked:
     """Everybody wants everything, for a slice of an hour."""
     n = len(weight)
     ones = np.ones(n)
-    return Asked(weight, np.full(n, np.inf), ones, 1.0, k, ones if factor is None else factor)
+    return RuleAsked(weight, np.full(n, np.inf), ones, 1.0, k, ones if factor is None else factor)
 
 
-def part(change: Change) -> Floats:
+def part(change: SliceChange) -> Floats:
     """(N,) parts of one resource that everybody wants: by weight, of the first class."""
     there = ~change.out
     first = there & (change.rank == change.rank[there].min())
@@ -52,7 +52,7 @@ def _never_vanish(inst: Instance, seed: int) -> Check:
     rng = np.random.default_rng(seed)
     w, k = _weights(inst), float(rng.uniform(0, 10))
     use = rng.dirichlet(np.ones(len(w))) * rng.random()
-    found = kai(State(use, 1.0), asked(w, k))
+    found = kai(LedgerState(use, 1.0), asked(w, k))
     total = float(np.where(found.out, 0.0, found.weight).sum())
     least = 1 + k * (1 - float(use.sum()))
     return Check.of("sum of weights", max(0.0, 1 - total / least), 1e-9, f"{total:.6g}")
@@ -73,7 +73,7 @@ def _kai_shrinks(inst: Instance, seed: int) -> Check:
     away = rng.normal(size=len(w))
     # so small that nobody's weight is cut at 0
     away = (away - away.mean()) * 1e-3 * w.min() / max(k, 1.0) / np.abs(away).max()
-    state = State(w + away, 1.0)
+    state = LedgerState(w + away, 1.0)
     after = average(state, part(kai(state, asked(w, k))), 1.0, memory)
     factor = beta - k * (1 - beta)
     apart = np.abs((after.amount - w) - factor * away).max() / np.abs(away).max()
@@ -92,7 +92,7 @@ def _kai_settles(inst: Instance, seed: int) -> Check:
     w, beta = _weights(inst), float(rng.uniform(0.05, 0.9))
     k = float(rng.uniform(0, 2)) * (1 + beta) / (1 - beta)
     memory = Memory(np.log(2) / -np.log(beta))
-    state = State(w + 1e-3 * w.min() * np.where(np.arange(len(w)) == 0, 1 - len(w), 1), 1.0)
+    state = LedgerState(w + 1e-3 * w.min() * np.where(np.arange(len(w)) == 0, 1 - len(w), 1), 1.0)
     for _ in range(500):
         state = average(state, part(kai(state, asked(w, k))), 1.0, memory)
     apart = float(np.abs(state.amount - w).max())
@@ -131,7 +131,7 @@ def _condor(inst: Instance, seed: int) -> tuple[Floats, Floats]:
     factor = rng.choice([1.0, 2.0, 4.0, 10.0], n)
     if np.ptp(factor) == 0:
         factor[0] *= 4
-    state, memory, machines = State(np.full(n, 0.5)), Memory(float(rng.uniform(2, 20))), 1e6
+    state, memory, machines = LedgerState(np.full(n, 0.5)), Memory(float(rng.uniform(2, 20))), 1e6
     share = np.full(n, 1 / n)
     for _ in range(2000):
         share = part(condor(state, asked(np.ones(n), factor=factor)))

@@ -70,7 +70,7 @@ def higher_use(inst: Instance, seed: int) -> Check:
 
 
 @dataclass(frozen=True)
-class Prices:
+class MovedPrices:
     """A check: how far prices moved by a multiple of the edge leave the tasks from PF."""
 
     part: float
@@ -94,4 +94,4 @@ for _part, _steps, _name in ((0.5, 20_000, "below"), (1.2, 1_000, "above")):
         words=f"with a step of {_part} times 2 / lambda_max the prices of (6) settle on PF",
         source="bonald2015 (6)",
         draw=POOL,
-    )(Prices(_part, _steps))
+    )(MovedPrices(_part, _steps))

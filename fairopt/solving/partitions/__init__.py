@@ -22,12 +22,12 @@ from fairopt.certificates import partitioned
 from fairopt.errors import BadInput, Fault, NotCertified, UsageError
 from fairopt.files.partitions import Partitions
 from fairopt.formulas import asked as asking
-from fairopt.formulas.asked import Asked
+from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance import Floats
 from fairopt.notions import Notion, on_its_own
 from fairopt.solving.engines.smoothed import method, path
 from fairopt.solving.partitions import whole
-from fairopt.solving.partitions.work import STAGES, Kept, Progress, Work
+from fairopt.solving.partitions.work import STAGES, KeptPlace, Progress, Work
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,10 +119,10 @@ def solve_partitions(
         own = "found a program of its own; wanted the alpha-fair program"
         said = "; ".join(map(str, wrong)) or own
         raise UsageError(f"{notion.name} of users in partitions: {said}")
-    work = Work(source, Asked.of(plain, source.capacity, source.count), executor, progress)
+    work = Work(source, AlphaAsked.of(plain, source.capacity, source.count), executor, progress)
     folder = storage.made_folder(answer)
     with threads.one(), np.errstate(all="ignore"):
-        kept_at = Kept(folder / "state.npz", work.key(sample))
+        kept_at = KeptPlace(folder / "state.npz", work.key(sample))
         now, stage = work.begin(sample, kept_at)
         while True:
             now = work.follow(now, stage, kept_at)

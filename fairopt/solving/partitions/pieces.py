@@ -30,7 +30,7 @@ def checked(source: Partitions, k: int) -> tuple[int, list[Fault], str]:
     return len(part), part.faults(source.name(k), source.capacity), digest.hexdigest()
 
 
-def picked(source: Partitions, k: int, terms: spread.Terms, rows: Ints) -> Any:
+def picked(source: Partitions, k: int, terms: spread.SpreadTerms, rows: Ints) -> Any:
     """Some users of a partition, for the sample."""
     return terms.users(source.read(k)).some(rows)
 

@@ -17,11 +17,11 @@ from fairopt import __version__, arrays, fast, storage
 from fairopt.certificates.partitioned import each_of
 from fairopt.errors import BadInput
 from fairopt.files.partitions import Partitions
-from fairopt.formulas.asked import Asked
+from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance import Floats
 from fairopt.solving.engines.smoothed import kept, method, path, spread
 from fairopt.solving.engines.smoothed.corner import corner
-from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.smooth import Smooth
 from fairopt.solving.partitions import pieces, whole
@@ -45,7 +45,11 @@ class Work:
     """
 
     def __init__(
-        self, source: Partitions, asked: Asked, executor: Executor | None, progress: Progress | None
+        self,
+        source: Partitions,
+        asked: AlphaAsked,
+        executor: Executor | None,
+        progress: Progress | None,
     ) -> None:
         self.source, self._each, self.progress = source, each_of(executor), progress
         self.parts, self.passes, self.doing = range(len(source)), 0, "check"
@@ -58,7 +62,7 @@ class Work:
         self.sizes = [size for size, _, _ in checked]
         self.digests = [digest for _, _, digest in checked]
         compiled = fast.chosen(sum(self.sizes) * len(asked.capacity))
-        self.terms = spread.Terms(asked, self.total, compiled)
+        self.terms = spread.SpreadTerms(asked, self.total, compiled)
 
     def key(self, sample: int) -> str:
         """What a place on the path belongs to: the users, what is asked, and the version."""
@@ -91,7 +95,7 @@ class Work:
         """(I, R) capacity in the units of the path."""
         return np.asarray(self.asked.pool / self.total)
 
-    def begin(self, sample: int, kept_at: Kept) -> tuple[path.Where, int]:
+    def begin(self, sample: int, kept_at: KeptPlace) -> tuple[path.Where, int]:
         """The place to go on from, and the stage it belongs to: kept, or that of a sample."""
         size, capacity = sum(self.sizes), self.part
         rng = np.random.default_rng(1)
@@ -104,7 +108,7 @@ class Work:
         some = self.each(pieces.picked, *self.same(self.terms), rows)
         users = spread.joined(some)
         users = users.some(rng.permutation(len(users)))
-        prices, none = Prices.apart(1 / capacity), users.some(np.zeros(0, np.int64))
+        prices, none = ServerPrices.apart(1 / capacity), users.some(np.zeros(0, np.int64))
         told = spread.Spread(
             self.source,
             len(self.parts),
@@ -123,10 +127,10 @@ class Work:
             now, stage, self.passes = before
             return now, stage
         begun = method.begin(users, capacity, size)
-        told = replace(told, prices=Prices.apart(begun.prices), tau=begun.tau)
+        told = replace(told, prices=ServerPrices.apart(begun.prices), tau=begun.tau)
         return path.Where(told, told.prices, begun.free, begun.tau), 0
 
-    def follow(self, now: path.Where, stage: int, kept_at: Kept) -> path.Where:
+    def follow(self, now: path.Where, stage: int, kept_at: KeptPlace) -> path.Where:
         """The end of a stage of the path."""
         last, close = STAGES[stage]
         self.doing = "prices"
@@ -169,7 +173,7 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptPlace:
     """The place on the path in a file, until the answer is written."""
 
     file: Path

@@ -16,7 +16,7 @@ from fairopt.notions import Notion
 from fairopt.notions.notion import Merging
 from fairopt.solving.reduce.groups import BLOCK, Groups
 from fairopt.solving.reduce.merging import merge
-from fairopt.solving.reduce.unused import Rows, never_binding
+from fairopt.solving.reduce.unused import UsedRows, never_binding
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ def reduce(instance: Instance, notion: Notion, score: Floats | None = None) -> R
         return _unchanged(instance, notion, score)
     small = _merged(instance, notion, score, rule)
     inside = small.instance
-    rows = Rows(inside.demand, inside.pool, inside.eligible, inside.limit)
+    rows = UsedRows(inside.demand, inside.pool, inside.eligible, inside.limit)
     dropped = never_binding(rows, rule.alone_matters)
     if len(dropped):
         small = _composed(small, _without(small, dropped))

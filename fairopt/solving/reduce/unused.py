@@ -31,7 +31,7 @@ ROOM = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class UsedRows:
     """Demand (N, R) or (N, I, R), capacity of whole rows (I, R), eligible (N, I), limit (N,)."""
 
     demand: Floats
@@ -39,17 +39,17 @@ class Rows:
     eligible: Bools
     limit: Floats
 
-    def first(self, size: int) -> Rows:
+    def first(self, size: int) -> UsedRows:
         """The first users and servers."""
         demand = self.demand[:size] if self.demand.ndim == 2 else self.demand[:size, :size]
-        return Rows(demand, self.pool[:size], self.eligible[:size, :size], self.limit[:size])
+        return UsedRows(demand, self.pool[:size], self.eligible[:size, :size], self.limit[:size])
 
     def column(self, r: int) -> Floats:
         """Demand of one resource, (N, 1) or (N, I)."""
         return self.demand[..., r] if self.demand.ndim == 3 else self.demand[:, r, None]
 
 
-def never_binding(rows: Rows, alone_matters: bool) -> Ints:
+def never_binding(rows: UsedRows, alone_matters: bool) -> Ints:
     """Positions of the resources that can be left out of every server, largest first.
 
     Parameters
@@ -68,7 +68,7 @@ def never_binding(rows: Rows, alone_matters: bool) -> Ints:
     return np.array([r for r in reversed(range(rows.pool.shape[1])) if r not in kept], np.int64)
 
 
-def _perhaps(rows: Rows) -> Bools:
+def _perhaps(rows: UsedRows) -> Bools:
     """(R,) whether a resource may be left out, as far as these users on the first server tell.
 
     Neither test of `_implied` holds there of the others; rounding is given the benefit of doubt.
@@ -90,7 +90,7 @@ def _perhaps(rows: Rows) -> Bools:
     return found
 
 
-def _implied(rows: Rows, r: int, others: list[int], alone_matters: bool) -> Bools:
+def _implied(rows: UsedRows, r: int, others: list[int], alone_matters: bool) -> Bools:
     """(I,) whether row r of each server is implied by the rows of `others`."""
     demanded: Bools = rows.eligible & (rows.column(r) > 0)
     found: Bools = np.logical_not(demanded.any(axis=0))
@@ -105,7 +105,7 @@ def _implied(rows: Rows, r: int, others: list[int], alone_matters: bool) -> Bool
     return found if found.all() or not others else found | _fits(rows, r, others, alone_matters)
 
 
-def _fits(rows: Rows, r: int, others: list[int], alone_matters: bool) -> Bools:
+def _fits(rows: UsedRows, r: int, others: list[int], alone_matters: bool) -> Bools:
     """(I,) whether all that users could use of r together is less than the capacity."""
     demanded: Bools = rows.eligible & (rows.column(r) > 0)
     most = np.full(rows.eligible.shape, np.inf)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fairopt.whole.proof import cases, claims
 from fairopt.whole.proof.answer import WholeTasks
-from fairopt.whole.proof.certificate import Certificate
+from fairopt.whole.proof.certificate import Prices
 
 
-def proofs_again(answer: WholeTasks, known: Certificate) -> Certificate:
+def proofs_again(answer: WholeTasks, known: Prices) -> Prices:
     """Known prices for another placement: for each of its levels those that prove it together."""
     problem = answer.problem
     found = claims.levels(problem, answer.totals)
@@ -22,4 +22,4 @@ def proofs_again(answer: WholeTasks, known: Certificate) -> Certificate:
                 (),
             )
         )
-    return Certificate(known.prices, tuple(proofs))
+    return Prices(known.prices, tuple(proofs))

@@ -15,9 +15,9 @@ from typing import Any
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults, known_keys, listed, shown, table, text
 from fairopt.whole.proof import certificate, claims
-from fairopt.whole.proof.certificate import Certificate
+from fairopt.whole.proof.certificate import Prices
 from fairopt.whole.proof.placement import Nodes
-from fairopt.whole.proof.problem import Problem, Row, problem
+from fairopt.whole.proof.problem import NodeRow, Problem, problem
 
 SCHEMA = "fairopt/whole/v1"
 LARGEST = 10**15
@@ -44,7 +44,7 @@ class Asked:
     """
 
     users: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[NodeRow, ...]
     due: tuple[Fraction, ...]
     asked: tuple[int | None, ...]
     gang: tuple[int, ...]
@@ -83,7 +83,7 @@ class WholeTasks:
 
     asked: Asked
     nodes: Nodes
-    certificate: Certificate = field(default_factory=Certificate)
+    certificate: Prices = field(default_factory=Prices)
     stopped: bool = False
 
     @property
@@ -295,7 +295,7 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
 
 def _row(
     given: Mapping[str, Any], at: Mapping[str, int], place: str, faults: Faults
-) -> tuple[Row, dict[str, int]]:
+) -> tuple[NodeRow, dict[str, int]]:
     known_keys(given, _CLASS, place, faults)
     name = text(given.get("class", ""), f"{place}.class", faults)
     count = _count(given.get("count"), f"{place}.count", faults)
@@ -320,7 +320,9 @@ def _row(
         kinds.append((at[user], mode, amounts(own.get("demand"), f"{here}.demand", faults), most))
         if not any(kinds[-1][2].values()):
             faults.add(f"{here}.demand", "nothing", "some amount above 0")
-    return Row(name, count, amounts(given.get("capacity"), place, faults), tuple(kinds)), servers
+    return NodeRow(
+        name, count, amounts(given.get("capacity"), place, faults), tuple(kinds)
+    ), servers
 
 
 def _nodes(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from fairopt.whole.proof.claims import Row, steps
+from fairopt.whole.proof.claims import NeedRow, steps
 
 MOST = 300
 """cases looked at; beyond, nothing is proved"""
@@ -20,14 +20,16 @@ Priced = tuple[Sequence[int], int]
 """price (N,) and budget"""
 
 
-def impossible(priced: Sequence[Priced], rows: Sequence[Row], last: Row, most: int = MOST) -> bool:
+def impossible(
+    priced: Sequence[Priced], rows: Sequence[NeedRow], last: NeedRow, most: int = MOST
+) -> bool:
     """Whether no placement keeps all rows and the last one, by these prices together."""
     left = [most]
     return _none(priced, [*rows, last], frozenset(), left)
 
 
 def _none(
-    priced: Sequence[Priced], rows: list[Row], kept: frozenset[tuple[int, int]], left: list[int]
+    priced: Sequence[Priced], rows: list[NeedRow], kept: frozenset[tuple[int, int]], left: list[int]
 ) -> bool:
     """Whether no choice of users to be spared is within all budgets.
 
@@ -76,10 +78,10 @@ def _without(need: Sequence[int | None], n: int) -> list[int | None]:
     return [0 if k == n else x for k, x in enumerate(need)]
 
 
-def _held(rows: Sequence[Row], kept: frozenset[tuple[int, int]]) -> Row:
+def _held(rows: Sequence[NeedRow], kept: frozenset[tuple[int, int]]) -> NeedRow:
     """What users that are kept need."""
     need: list[int | None] = [0] * len(rows[0].need)
     for k, n in kept:
         own = rows[k].need[n]
         need[n] = max(need[n] or 0, own or 0)
-    return Row(need, 0)
+    return NeedRow(need, 0)

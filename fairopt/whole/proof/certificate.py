@@ -22,7 +22,7 @@ TOGETHER = 8
 
 
 @dataclass(frozen=True)
-class Prices:
+class PatternPrices:
     """Prices of tasks with the worth of the best pattern of each class.
 
     Parameters
@@ -61,7 +61,7 @@ class Prices:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Prices:
     """All prices of an answer, and which of them prove what.
 
     Parameters
@@ -72,7 +72,7 @@ class Certificate:
         prove nothing.
     """
 
-    prices: tuple[Prices, ...] = ()
+    prices: tuple[PatternPrices, ...] = ()
     levels: tuple[tuple[int, ...], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -83,7 +83,9 @@ class Certificate:
         }
 
 
-def too_little(problem: Problem, prices: Prices, limit: int = LIMIT) -> tuple[list[str], list[str]]:
+def too_little(
+    problem: Problem, prices: PatternPrices, limit: int = LIMIT
+) -> tuple[list[str], list[str]]:
     """Classes of which a pattern is worth more than sigma, and those where the search gave up."""
     wrong, unknown = [], []
     for j, own in enumerate(problem.classes):
@@ -98,7 +100,7 @@ def too_little(problem: Problem, prices: Prices, limit: int = LIMIT) -> tuple[li
     return wrong, unknown
 
 
-def read(given: Any, problem: Problem, faults: Faults, place: str) -> Certificate:
+def read(given: Any, problem: Problem, faults: Faults, place: str) -> Prices:
     """A certificate from plain data; faults are collected."""
     data = table(given, place, faults)
     known_keys(data, ("prices", "levels"), place, faults)
@@ -113,7 +115,7 @@ def read(given: Any, problem: Problem, faults: Faults, place: str) -> Certificat
             faults.add(f"{here}.hint", f"{len(hints)} rows", f"{classes}, one for each class")
         resources = len(problem.classes[0].room)
         found.append(
-            Prices(
+            PatternPrices(
                 _numbers(own.get("price"), users, f"{here}.price", faults),
                 _numbers(own.get("sigma"), classes, f"{here}.sigma", faults),
                 tuple(
@@ -123,7 +125,7 @@ def read(given: Any, problem: Problem, faults: Faults, place: str) -> Certificat
             )
         )
     levels = listed(data.get("levels", []), f"{place}.levels", faults)
-    return Certificate(tuple(found), tuple(_indices(levels, len(found), place, faults)))
+    return Prices(tuple(found), tuple(_indices(levels, len(found), place, faults)))
 
 
 def _indices(

@@ -32,7 +32,7 @@ _MOST_ROWS = 24
 
 
 @dataclass(frozen=True)
-class Level:
+class ProvedLevel:
     """A value below 1 of a measure, and the users at it.
 
     Parameters
@@ -58,7 +58,7 @@ def of(problem: Problem, measure: str, n: int) -> Fraction:
     return Fraction(problem.whole[n]) if measure == PARTS else problem.due[n]
 
 
-def levels(problem: Problem, totals: Sequence[int]) -> list[Level]:
+def levels(problem: Problem, totals: Sequence[int]) -> list[ProvedLevel]:
     """All levels of an answer: of parts from the lowest, then of dues."""
     found = []
     for measure in MEASURES:
@@ -69,7 +69,7 @@ def levels(problem: Problem, totals: Sequence[int]) -> list[Level]:
                 at.setdefault(here, []).append(n)
         below = 0
         for v in sorted(at):
-            found.append(Level(measure, v, tuple(at[v]), below))
+            found.append(ProvedLevel(measure, v, tuple(at[v]), below))
             below += len(at[v])
     return found
 
@@ -93,14 +93,14 @@ Need = Sequence[int | None]
 
 
 @dataclass(frozen=True)
-class Row:
+class NeedRow:
     """All but `spared` users have at least `need` tasks."""
 
     need: Need
     spared: int
 
 
-def rows_at_least(problem: Problem, found: Sequence[Level], measure: str) -> list[Row]:
+def rows_at_least(problem: Problem, found: Sequence[ProvedLevel], measure: str) -> list[NeedRow]:
     """What holds of every placement that agrees with these levels of a measure.
 
     All users are at the lowest value or above it, all but those there at the next one, and so on;
@@ -108,15 +108,15 @@ def rows_at_least(problem: Problem, found: Sequence[Level], measure: str) -> lis
     """
     own = [level for level in found if level.measure == measure]
     rows = [
-        Row([least(problem, measure, n, level.value) for n in _all(problem)], level.below)
+        NeedRow([least(problem, measure, n, level.value) for n in _all(problem)], level.below)
         for level in own
     ]
     spared = own[-1].below + len(own[-1].users) if own else 0
-    rows.append(Row([least(problem, measure, n, Fraction(1)) for n in _all(problem)], spared))
+    rows.append(NeedRow([least(problem, measure, n, Fraction(1)) for n in _all(problem)], spared))
     return rows
 
 
-def better(problem: Problem, found: Sequence[Level], k: int) -> tuple[list[Row], Row]:
+def better(problem: Problem, found: Sequence[ProvedLevel], k: int) -> tuple[list[NeedRow], NeedRow]:
     """What a placement would have that agrees in the levels before `found[k]` and is better there.
 
     Returns the rows of the levels before, and that of the level.
@@ -125,32 +125,32 @@ def better(problem: Problem, found: Sequence[Level], k: int) -> tuple[list[Row],
     before = [one for one in found[:k] if one.measure == level.measure]
     rows = rows_at_least(problem, found, PARTS) if level.measure == DUES else []
     rows += [
-        Row([least(problem, level.measure, n, one.value) for n in _all(problem)], one.below)
+        NeedRow([least(problem, level.measure, n, one.value) for n in _all(problem)], one.below)
         for one in [*before, level]
     ]
     last = [least(problem, level.measure, n, level.value, above=True) for n in _all(problem)]
-    return rows, Row(last, level.below + len(level.users) - 1)
+    return rows, NeedRow(last, level.below + len(level.users) - 1)
 
 
-def reaching(problem: Problem, found: Sequence[Level], k: int, at: Fraction) -> list[Row]:
+def reaching(problem: Problem, found: Sequence[ProvedLevel], k: int, at: Fraction) -> list[NeedRow]:
     """Rows of a placement that agrees before `found[k]` and has the others at `at` or above."""
     level = found[k]
     rows, _ = better(problem, found, k)
     last = [least(problem, level.measure, n, at) for n in _all(problem)]
-    return [*rows, Row(last, level.below)]
+    return [*rows, NeedRow(last, level.below)]
 
 
 def _all(problem: Problem) -> range:
     return range(len(problem.users))
 
 
-def impossible(price: Sequence[int], budget: int, rows: Sequence[Row], last: Row) -> bool:
+def impossible(price: Sequence[int], budget: int, rows: Sequence[NeedRow], last: NeedRow) -> bool:
     """Whether rows and the last one together cost more than the budget."""
     found = cost(price, rows, last)
     return found is None or found > budget
 
 
-def cost(price: Sequence[int], rows: Sequence[Row], last: Row) -> int | None:
+def cost(price: Sequence[int], rows: Sequence[NeedRow], last: NeedRow) -> int | None:
     """What rows and the last one together cost at least; None if they cannot be kept at all.
 
     Every choice of rows gives a right bound. Where users are spared at many levels, the steps are
@@ -165,14 +165,14 @@ def cost(price: Sequence[int], rows: Sequence[Row], last: Row) -> int | None:
     return None if None in found else max(x for x in found if x is not None)
 
 
-def _cost(price: Sequence[int], rows: Sequence[Row]) -> int | None:
+def _cost(price: Sequence[int], rows: Sequence[NeedRow]) -> int | None:
     """What these rows cost at least, the steps of each given to the row that spares fewest."""
     found = steps(price, rows)
     return None if found is None else found[0]
 
 
 def steps(
-    price: Sequence[int], rows: Sequence[Row]
+    price: Sequence[int], rows: Sequence[NeedRow]
 ) -> tuple[int, list[tuple[int, int, int]]] | None:
     """(what these rows cost at least, the steps (saved, row, user) that were taken off).
 
@@ -264,7 +264,7 @@ def candidates(problem: Problem, measure: str, low: Fraction) -> Iterator[Fracti
             yield value(problem, measure, n, need)
 
 
-def alike(a: Sequence[Level], b: Sequence[Level]) -> bool:
+def alike(a: Sequence[ProvedLevel], b: Sequence[ProvedLevel]) -> bool:
     """Whether levels have the same values with as many users."""
     return [(x.measure, x.value, len(x.users)) for x in a] == [
         (x.measure, x.value, len(x.users)) for x in b

@@ -14,8 +14,8 @@ from typing import Any
 from fairopt.allocation.check import Check
 from fairopt.whole.proof import cases, claims
 from fairopt.whole.proof.answer import WholeTasks
-from fairopt.whole.proof.certificate import Prices, too_little
-from fairopt.whole.proof.claims import Level
+from fairopt.whole.proof.certificate import PatternPrices, too_little
+from fairopt.whole.proof.claims import ProvedLevel
 from fairopt.whole.proof.placement import Placement
 from fairopt.whole.proof.problem import Problem
 from fairopt.whole.proof.search import LIMIT
@@ -45,7 +45,7 @@ class Verdict:
     state: str
     short: int
     least: int
-    levels: tuple[tuple[Level, bool], ...]
+    levels: tuple[tuple[ProvedLevel, bool], ...]
     highest: Fraction | None
     checks: tuple[Check, ...]
     parts: bool = True
@@ -160,12 +160,12 @@ def judge(answer: WholeTasks, limit: int = LIMIT) -> Verdict:
     return Verdict(state, short, least, proved, highest, tuple(checks), problem.parts)
 
 
-def _least(problem: Problem, prices: Prices) -> int:
+def _least(problem: Problem, prices: PatternPrices) -> int:
     return claims.least_short(problem, prices.price, prices.budget(problem))
 
 
 def _proved(
-    answer: WholeTasks, found: list[Level], k: int, which: tuple[int, ...], good: list[int]
+    answer: WholeTasks, found: list[ProvedLevel], k: int, which: tuple[int, ...], good: list[int]
 ) -> bool:
     """Whether the prices that are named prove a level."""
     if not which or not set(which) <= set(good):
@@ -178,7 +178,9 @@ def _proved(
     return cases.impossible(priced, rows, last)
 
 
-def _highest(problem: Problem, found: list[Level], k: int, some: list[Prices]) -> Fraction:
+def _highest(
+    problem: Problem, found: list[ProvedLevel], k: int, some: list[PatternPrices]
+) -> Fraction:
     """The least value that all beyond the levels before are proved not to reach together."""
     low, high = int(found[k].value * _STEPS), _STEPS
     budgets = [own.budget(problem) for own in some]

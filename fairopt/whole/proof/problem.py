@@ -168,7 +168,7 @@ def refuse(
 
 
 @dataclass(frozen=True)
-class Row:
+class NodeRow:
     """Nodes as they are given: exact amounts by resource.
 
     Parameters
@@ -185,7 +185,7 @@ class Row:
 
 def problem(
     users: Sequence[str],
-    rows: Sequence[Row],
+    rows: Sequence[NodeRow],
     due: Sequence[Fraction],
     asked: Sequence[int | None],
     gang: Sequence[int],
@@ -252,7 +252,7 @@ def problem(
     )
 
 
-def _refuse_cards(users: Sequence[str], rows: Sequence[Row], cards: Sequence[str]) -> None:
+def _refuse_cards(users: Sequence[str], rows: Sequence[NodeRow], cards: Sequence[str]) -> None:
     """Refuse amounts that are no cards and no part of one, by name."""
     wanted = f"at most {MOST_CARDS} whole cards"
     faults = {

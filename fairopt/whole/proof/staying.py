@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairopt.whole.proof.certificate import Prices, too_little
+from fairopt.whole.proof.certificate import PatternPrices, too_little
 from fairopt.whole.proof.placement import Nodes
 from fairopt.whole.proof.problem import Kind, Problem, Tasks
 from fairopt.whole.proof.search import LIMIT
@@ -54,7 +54,7 @@ class Staying:
                 found += count * self.cost[n] * min(m, stay.get(n, 0))
         return found
 
-    def most(self, prices: Prices) -> int:
+    def most(self, prices: PatternPrices) -> int:
         """No placement with these floors keeps more, if no sigma is too small."""
         floors = sum(p * f for p, f in zip(prices.price, self.floor, strict=True))
         return min(self.held, (prices.budget(self.problem) - floors) // max(1, prices.unit))
@@ -124,7 +124,7 @@ class Stays:
         return f"{said}, the most that can" if self.proved else f"{said}, at most {self.most:,} can"
 
 
-def judge(question: Staying, nodes: Nodes, prices: Prices, limit: int = LIMIT) -> Stays:
+def judge(question: Staying, nodes: Nodes, prices: PatternPrices, limit: int = LIMIT) -> Stays:
     """Judge what stays on nodes, by prices; integers only."""
     totals = question.problem.totals(nodes)
     wrong = [

@@ -9,7 +9,7 @@ import fairopt as fo
 from fairopt import criteria
 from fairopt.instance.generate import random_instance
 from fairopt.solving.engines.compact import method
-from fairopt.solving.engines.compact.rows import Rows
+from fairopt.solving.engines.compact.rows import CompactRows
 from fairopt.solving.engines.point import Question
 
 
@@ -109,7 +109,7 @@ def test_parts_are_solved_together_and_servers_nobody_uses_cost_nothing():
 def test_rows_are_the_sums_they_say():
     inst = random_instance(5, 3, 2, density=0.6, seed=2, limits=0.6, zero_demand=0.4)
     asked = question(inst)
-    rows = Rows(asked)
+    rows = CompactRows(asked)
     rng = np.random.default_rng(1)
     a, lam = rng.random(len(rows.n)), rng.random(rows.size)
     use = np.zeros((rows.size, len(a)))  # the matrix B, column by column

@@ -15,7 +15,7 @@ from fairopt.notions import AlphaFair
 from fairopt.solving.engines.interior import layout, schur
 from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.interior.marginal import MarginalValue
-from fairopt.solving.engines.interior.state import Targets
+from fairopt.solving.engines.interior.state import Products
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.polish.tasks import polish
 from fairopt.solving.engines.smoothed import method as smoothed
@@ -127,8 +127,8 @@ def test_clusters_with_many_near_ties_need_no_other_method(
 
 def test_products_come_back_to_within_a_factor_of_their_goals():
     goal = np.full(5, 2.0)
-    found = Targets(*[np.array([0.0, 0.1, 3.0, 25.0, 1e9])] * 4)
-    change = found.back_within(10.0, Targets(*[goal] * 4))
+    found = Products(*[np.array([0.0, 0.1, 3.0, 25.0, 1e9])] * 4)
+    change = found.back_within(10.0, Products(*[goal] * 4))
     for one in (change.y, change.s, change.l, change.e):
         # below a tenth up, within a factor of ten nothing, above down by ten goals at most
         np.testing.assert_allclose(one, [0.2, 0.1, 0.0, -5.0, -20.0])
@@ -145,7 +145,7 @@ def test_both_layouts_do_the_same(shape):
     score = rng.uniform(1, 2, (users, servers))
     question = Question.of(inst, score, 1.0, False)
     unit = rng.uniform(1, 2, users)
-    grid, pairs = layout.Grid(question, unit), layout.Pairs(question, unit)
+    grid, pairs = layout.GridLayout(question, unit), layout.Pairs(question, unit)
     y, rows = rng.random(pairs.shape), rng.random((servers, resources))
     full = grid.from_pairs(y)
     assert (grid.rows == pairs.rows).all()
@@ -185,7 +185,7 @@ def test_a_step_solves_its_equations(monkeypatch, tiny, shape):
     heat, rho = 10.0 ** rng.uniform(-2, 2, shape[0]), 10.0 ** rng.uniform(-2, 2, pairs.rows.shape)
     z, a = rng.normal(size=pairs.shape), rng.normal(size=shape[0])
     b = np.where(pairs.rows, rng.normal(size=pairs.rows.shape), 0.0)
-    system = schur.System(pairs, theta, heat, rho, pairs.rows)
+    system = schur.SchurSystem(pairs, theta, heat, rho, pairs.rows)
     dy, dx, dlam, dcost = system.step(z, a, b)
     np.testing.assert_allclose(pairs.of_user(dy), dx, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(

@@ -12,7 +12,7 @@ from fairopt.instance import Floats
 from fairopt.solving.engines import units
 from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.interior.layout import layout_of
-from fairopt.solving.engines.interior.timed import Limits, Timed
+from fairopt.solving.engines.interior.timed import Timed, TimedLimits
 from fairopt.solving.engines.point import Question
 from fairopt.solving.prices import normalised
 
@@ -103,7 +103,7 @@ def test_a_step_solves_its_equations(density):
     question = Question.of(inst, score, 1.0, False)
     unit = units.alone(question)
     layout = layout_of(question, unit)
-    limits = Limits.of(question, layout, np.ones(30, bool))
+    limits = TimedLimits.of(question, layout, np.ones(30, bool))
     assert limits is not None
     rng = np.random.default_rng(0)
     theta = 10 ** rng.uniform(-3, 3, layout.shape) * layout.mask
@@ -128,6 +128,6 @@ def test_users_of_one_score_are_no_such_limits():
     inst, score = jobs(10, 3, 0, 2)
     question = Question.of(inst, np.ones_like(score), 1.0, False)
     layout = layout_of(question, units.alone(question))
-    assert Limits.of(question, layout, np.ones(10, bool)) is None
+    assert TimedLimits.of(question, layout, np.ones(10, bool)) is None
     question = Question.of(inst, score, 1.0, False)
-    assert Limits.of(question, layout, np.zeros(10, bool)) is None
+    assert TimedLimits.of(question, layout, np.zeros(10, bool)) is None

@@ -39,7 +39,7 @@ def test_the_solution_is_that_of_the_whole(two):
         shared = np.flatnonzero(lone < 0)
         among = (a[shared] * theta) @ a[shared].T
         users = own.users_of(csr_array(a), owner, lone)
-        found = own.Own(users, shared, among, theta, held, rho, 1e-15)
+        found = own.OwnFactors(users, shared, among, theta, held, rho, 1e-15)
         right = np.random.default_rng(seed).normal(size=10)
         np.testing.assert_allclose(found.solve(right), np.linalg.solve(whole, right), rtol=1e-9)
 
@@ -51,7 +51,7 @@ def test_what_is_not_positive_definite_is_told():
     shared = np.flatnonzero(lone < 0)
     users = own.users_of(csr_array(a), owner, lone)
     with pytest.raises(ArithmeticError):
-        own.Own(users, shared, np.zeros((4, 4)), theta, held, -rho, 0.0)
+        own.OwnFactors(users, shared, np.zeros((4, 4)), theta, held, -rho, 0.0)
 
 
 def test_the_answer_is_the_same(monkeypatch):
@@ -64,7 +64,7 @@ def test_the_answer_is_the_same(monkeypatch):
         before = fo.solve(inst, fo.ProportionalFair()).totals
         asked = []
 
-        class Seen(own.Own):
+        class Seen(own.OwnFactors):
             def __init__(self, *given, told=asked):
                 told.append(1)
                 super().__init__(*given)

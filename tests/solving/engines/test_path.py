@@ -47,7 +47,7 @@ def test_a_step_solves_the_whole_system(inst, kind, monkeypatch):
     rng = np.random.default_rng(5)
     theta, heat, rho = (rng.uniform(0.5, 2, size) for size in (f.columns, n, f.count))
     stiff = np.where(f.limited, rng.uniform(0.5, 2, n), 0.0) if f.limited.any() else None
-    made = system.System(f, theta, heat, stiff, rho)
+    made = system.PathSystem(f, theta, heat, stiff, rho)
     c, a, b = (rng.normal(size=size) for size in (f.columns, n, f.count))
     at = np.where(f.limited, rng.normal(size=n), 0.0)
     z, gained, used, price = made.step(c, a, at, b)

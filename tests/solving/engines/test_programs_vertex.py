@@ -12,7 +12,7 @@ from fairopt.certificates import judged
 from fairopt.errors import SolverFailure
 from fairopt.solving.engines.polish.levels import settled
 from fairopt.solving.engines.programs import kept, vertex
-from fairopt.solving.engines.programs.vertex import Pair, Rows, product
+from fairopt.solving.engines.programs.vertex import Pair, SparseRows, product
 from tests.rational import max_min_levels
 
 
@@ -81,7 +81,7 @@ def test_what_is_left_of_rows_is_exact() -> None:
         value = rng.standard_normal(entries)
         x = Pair(rng.standard_normal(30), 1e-17 * rng.standard_normal(30))
         whole = Pair(rng.standard_normal(rows), np.zeros(rows))
-        found = Rows(down, across, value, rows).short_of(whole, x)
+        found = SparseRows(down, across, value, rows).short_of(whole, x)
         for row in range(rows):
             exact = Fraction(float(whole.high[row])) - sum(
                 Fraction(float(value[k]))

@@ -11,7 +11,7 @@ import fairopt as fo
 from fairopt import criteria, fast
 from fairopt.solving.engines.point import Question
 from fairopt.solving.engines.smoothed import kinds, method, passes
-from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.smooth import Smooth
 from fairopt.solving.engines.smoothed.sway import swaying
 from fairopt.solving.engines.smoothed.users import Users
@@ -71,7 +71,7 @@ def test_sums_of_a_partition_are_those_of_its_kinds(tau, reach, alpha):
     base = rng.uniform(0.9, 1.1, (4, 3))
     base[1] = base[0]
     near = np.where([[True], [True], [False], [False]], tau * rng.normal(size=(4, 3)), 0.0)
-    prices = Prices.grouped(base + near, np.array([0, 0, 1, 2]))
+    prices = ServerPrices.grouped(base + near, np.array([0, 0, 1, 2]))
     skip = np.array([3, 70, 5_000])
     others = some.some(np.delete(np.arange(6_000), skip))
     plain = Smooth(others).sums(prices, tau)
@@ -106,7 +106,7 @@ def test_smooth_users_told_apart_have_the_same_sums():
     lam = rng.uniform(0.9, 1.1, (4, 3))
     lam[1] = lam[0] * (1 + 1e-7)
     told = [
-        kinds.Kinds(each, Prices.apart(lam), 1e-4, None)
+        kinds.Kinds(each, ServerPrices.apart(lam), 1e-4, None)
         for each in (some, replace(some, compiled=True))
     ]
     assert len(told[0].smooth_at) > 500

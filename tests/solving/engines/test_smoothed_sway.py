@@ -6,7 +6,7 @@ import numpy as np
 
 from fairopt.solving.engines.smoothed import sway
 from fairopt.solving.engines.smoothed.kinds import Kinds, told
-from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.users import Users
 
 
@@ -47,7 +47,7 @@ def test_a_heavy_user_is_sharp_and_its_light_neighbours_are_not() -> None:
     users, lam = crowd(2000)
     users.log_w[5] = np.log(2.0)
     tau = 1e-3
-    kinds = Kinds(users, Prices.apart(lam), tau, None)
+    kinds = Kinds(users, ServerPrices.apart(lam), tau, None)
     assert not len(kinds.sharp_at)
     curvature = kinds.sums(kinds.prices, tau).curvature + 1e-3 * np.eye(6)
     again = kinds.again(kinds.prices, tau, np.linalg.inv(curvature))
@@ -61,9 +61,9 @@ def test_users_not_told_again_are_where_they_would_be_told_to_be() -> None:
     users = users.some(slice(None), rng.random((3000, 3)) < 0.5)
     users = users.some(np.flatnonzero(users.eligible.any(axis=1)))
     inverse = np.zeros((6, 6))
-    before = Kinds(users, Prices.apart(lam), 1e-3, None)
+    before = Kinds(users, ServerPrices.apart(lam), 1e-3, None)
     assert len(before.settled_at) > 1000
-    moved = Prices.apart(lam * rng.uniform(0.999, 1.001, lam.shape))
+    moved = ServerPrices.apart(lam * rng.uniform(0.999, 1.001, lam.shape))
     after = before.again(moved, 2e-4, inverse)
     anew = Kinds(users, moved, 2e-4, None, inverse=inverse)
     assert len(after.settled_at) > 0
@@ -76,5 +76,5 @@ def test_users_not_told_again_are_where_they_would_be_told_to_be() -> None:
     np.testing.assert_allclose(one.curvature, two.curvature, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(after.tasks(moved, 2e-4), anew.tasks(moved, 2e-4), rtol=1e-13)
     # prices that move far: everybody is told again
-    far = Prices.apart(lam * rng.uniform(0.5, 1.5, lam.shape))
+    far = ServerPrices.apart(lam * rng.uniform(0.5, 1.5, lam.shape))
     assert not len(before.settled.quiet(far.all, 60.0, 2e-4).nonzero()[0])

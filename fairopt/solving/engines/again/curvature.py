@@ -16,7 +16,7 @@ from scipy.linalg import blas, lapack
 
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.again.users import Taken
-from fairopt.solving.engines.interior.layout import Grid, Layout, Pairs
+from fairopt.solving.engines.interior.layout import GridLayout, Layout, Pairs
 
 SHIFT = 1e-13
 """added to the unit diagonal of the scaled matrix"""
@@ -99,7 +99,7 @@ class Curvature:
 
 def _users(layout: Layout, pairs: Bools) -> Ints:
     """Positions of the users of marked pairs."""
-    if isinstance(layout, Grid):
+    if isinstance(layout, GridLayout):
         return np.flatnonzero(pairs.any(axis=1))
     assert isinstance(layout, Pairs)
     marked = np.zeros(layout.users, bool)
@@ -109,7 +109,7 @@ def _users(layout: Layout, pairs: Bools) -> Ints:
 
 def _add_blocks(layout: Layout, blocks: Floats, change: Floats) -> None:
     """Add the blocks (I, R, R) of a change of theta, which is 0 for most pairs."""
-    if isinstance(layout, Grid):
+    if isinstance(layout, GridLayout):
         blocks += layout.blocks(change)
         return
     assert isinstance(layout, Pairs)
@@ -124,7 +124,7 @@ def _rows(layout: Layout, theta: Floats, root: Floats, users: Ints | None) -> Fl
     Resource by resource, since loops over many servers are faster than over few resources.
     """
     servers, resources = layout.rows.shape
-    if isinstance(layout, Grid):
+    if isinstance(layout, GridLayout):
         pick = slice(None) if users is None else users
         weight = theta[pick] * root[pick][:, None]
         if layout.t is not None:

@@ -21,7 +21,7 @@ from fairopt.instance import Floats
 from fairopt.solving.engines.again.curvature import LIMIT, Curvature
 from fairopt.solving.engines.again.matching import Start
 from fairopt.solving.engines.again.users import Taken, Users
-from fairopt.solving.engines.interior.layout import Grid, layout_of
+from fairopt.solving.engines.interior.layout import GridLayout, layout_of
 from fairopt.solving.engines.point import Point, Question
 
 DELTA = 1e-6
@@ -50,7 +50,7 @@ LARGEST = 2_000
 
 
 @dataclass(frozen=True)
-class Found:
+class AgainFound:
     """The point, or None, after how many Newton steps and rounds."""
 
     point: Point | None
@@ -66,7 +66,7 @@ def applies(question: Question) -> bool:
     return not np.isfinite(inst.limit).any() or question.one_score
 
 
-def follow(question: Question, start: Start) -> Found:
+def follow(question: Question, start: Start) -> AgainFound:
     """The answer near a start, or no point where the method gives up."""
     with np.errstate(all="ignore"):
         return _Method(question, start).run()
@@ -87,7 +87,7 @@ class _Method:
         self.money = np.where(self.live, start.prices * inst.pool, 0.0)
         self.mean = float(self.money.sum()) / max(int(self.live.sum()), 1)
         y = start.share / self.unit[:, None]
-        self.y: Floats = y if isinstance(self.layout, Grid) else y[question.pairs]
+        self.y: Floats = y if isinstance(self.layout, GridLayout) else y[question.pairs]
         room = np.maximum(1.0 - self.layout.used(self.y), 0.0)
         self.room = np.where(self.live & (self.money <= 1e-9 * self.mean), room, 0.0)
         self.curvature = Curvature(self.layout)
@@ -95,7 +95,7 @@ class _Method:
         self.steps = 0
         self.last: Taken | None = None
 
-    def run(self) -> Found:
+    def run(self) -> AgainFound:
         number, error, p = 0, np.inf, self.layout.least(self.layout.cost(self.money))
         p = np.maximum(p, 1e-9 * float(np.median(p)))
         before = np.inf
@@ -110,7 +110,7 @@ class _Method:
                 break
             before = error
         useful = error <= USEFUL
-        return Found(self._point() if useful else None, self.steps, number)
+        return AgainFound(self._point() if useful else None, self.steps, number)
 
     def _round(self, p: Floats, before: float) -> Taken | None:
         """One proximal problem; None if it was given up."""
@@ -231,7 +231,7 @@ class _Method:
         return found if np.isfinite(found) else np.inf
 
     def _point(self) -> Point:
-        if isinstance(self.layout, Grid):
+        if isinstance(self.layout, GridLayout):
             own, score = self.y * self.unit[:, None], self.question.score
             tasks = np.divide(own, score, out=np.zeros_like(own), where=self.layout.eligible)
         else:

@@ -18,8 +18,8 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.instance import Floats
-from fairopt.solving.engines.compact.rows import Rows
-from fairopt.solving.engines.compact.state import Direction, Left, State, solver
+from fairopt.solving.engines.compact.rows import CompactRows
+from fairopt.solving.engines.compact.state import CompactLeft, CompactState, Direction, solver
 from fairopt.solving.engines.point import Point, Question
 
 MOST_PAIRS, MOST_ROWS = 100_000, 200
@@ -76,7 +76,7 @@ class _Method:
     """One problem, with levels in units of `size`, and Newton's method along its central path."""
 
     def __init__(self, question: Question, weight: Floats) -> None:
-        self.question, self.rows = question, Rows(question)
+        self.question, self.rows = question, CompactRows(question)
         self.weight = weight / weight.sum()
         self.log_weight = np.log(self.weight)
         a = self._begin()
@@ -103,7 +103,7 @@ class _Method:
         found: Floats = self.rows.grid(pairs).sum(axis=0)
         return found
 
-    def _start(self) -> State:
+    def _start(self) -> CompactState:
         """The first shares, marginal values at them, each user's money spread over its rows."""
         rows, a = self.rows, self.first
         v = self.weight * (self._sums(a) * self.factor) ** -min(self.alpha, 2.0)
@@ -111,7 +111,7 @@ class _Method:
         price = 2.0 * rows.evenly(a * value)
         nu = np.maximum(rows.cost(price) - value, 0.2 * value)
         s = np.maximum(1.0 - rows.used(rows.grid(a)), 0.1)
-        return State(np.concatenate([a, s, nu, price, v]), (len(a), len(a) + len(s)))
+        return CompactState(np.concatenate([a, s, nu, price, v]), (len(a), len(a) + len(s)))
 
     # -- the path -----------------------------------------------------------------------------
 
@@ -122,7 +122,7 @@ class _Method:
             state = self._raised(self._descend(state, HALF_WAY))
         return self._point(self._descend(state, ENOUGH))
 
-    def _descend(self, state: State, enough: float) -> State:
+    def _descend(self, state: CompactState, enough: float) -> CompactState:
         """Predictor-corrector steps until the error no longer falls; the best state met."""
         best, least, worse = state, np.inf, 0
         for _ in clock.steps(MOST):
@@ -142,7 +142,7 @@ class _Method:
             state = moved
         return best
 
-    def _raised(self, z: State) -> State:
+    def _raised(self, z: CompactState) -> CompactState:
         """The state at a larger alpha; prices change as the marginal values of those who pay."""
         rows, share = self.rows, self._sums(z.a)
         before, level = self.factor * z.v, share / self.weight
@@ -156,21 +156,21 @@ class _Method:
         paid = rows.grid(z.a) * before
         dearer = rows.used(paid * more) / rows.used(paid)
         parts = [z.a, z.s, z.nu * more[rows.n], z.price * dearer, v]
-        return State(np.concatenate(parts), z.size)
+        return CompactState(np.concatenate(parts), z.size)
 
     # -- one step -----------------------------------------------------------------------------
 
-    def _left(self, z: State) -> Left:
+    def _left(self, z: CompactState) -> CompactLeft:
         rows, grid, value = self.rows, self.rows.grid(z.a), self.factor * z.v
         level, used = np.add.reduce(grid, axis=0) * self.factor, rows.used(grid)
         dual = value[rows.n] - rows.cost(z.price) + z.nu
         primal = 1.0 - used - z.s
         curve = np.log(z.v) + self.alpha * np.log(level) - self.log_weight
         bent = float(np.maximum.reduce(np.abs(curve)))
-        return Left(grid, used, value, level, float(z.v @ level), dual, primal, curve, bent)
+        return CompactLeft(grid, used, value, level, float(z.v @ level), dual, primal, curve, bent)
 
     @staticmethod
-    def _error(z: State, left: Left) -> float:
+    def _error(z: CompactState, left: CompactLeft) -> float:
         """Largest error: money relative to all money, rows to 1."""
         if not left.money > 0:
             return np.inf
@@ -181,7 +181,7 @@ class _Method:
             float(z.amounts @ z.costs) / left.money,
         )
 
-    def _step(self, z: State, left: Left) -> State | None:
+    def _step(self, z: CompactState, left: CompactLeft) -> CompactState | None:
         level, curve = left.level, left.curve
         try:
             direction = self._directions(z, left, self.alpha * z.v / level)
@@ -209,7 +209,7 @@ class _Method:
         far = min(1.0, max(mean / money, left.bent))
         return z.moved(go, min(1.0, (1 - min(0.1, max(far**1.5, 1e-9))) * z.reach(go)))
 
-    def _due(self, z: State, left: Left) -> Floats:
+    def _due(self, z: CompactState, left: CompactLeft) -> Floats:
         """What each product is to be at the centre, relative to the mean: the money of the pair's
         user, and the mean (harmonic, by use) of those who use the row. Equal targets would lose
         the users whose money is small."""
@@ -218,7 +218,7 @@ class _Method:
         rows = left.used / self.rows.used(left.grid / own)
         return np.concatenate([own[self.rows.n], rows])
 
-    def _directions(self, z: State, left: Left, slope: Floats) -> Direction:
+    def _directions(self, z: CompactState, left: CompactLeft, slope: Floats) -> Direction:
         """Newton steps; slope (N,): v moves by -slope dF.
 
         Raises
@@ -236,7 +236,7 @@ class _Method:
         matrix = rows.gram(grid) - (coupled * cool) @ coupled.T
         solve = solver(matrix, z.s / z.price)
 
-        def direction(products: Floats, bend: Floats, exact: bool) -> tuple[State, Floats]:
+        def direction(products: Floats, bend: Floats, exact: bool) -> tuple[CompactState, Floats]:
             own, due = products[:pairs] / z.a, products[pairs:] / z.price
             pull = theta * (left.dual + own - (value * bend)[rows.n])
             held = rows.grid(pull)
@@ -246,13 +246,13 @@ class _Method:
             a = pull - theta * (rows.cost(price) + (heat * rise)[rows.n])
             parts = [a, due - z.s * price / z.price, own - z.nu * a / z.a, price]
             parts.append(-fall * rise - z.v * bend)
-            return State(np.concatenate(parts), z.size), rise
+            return CompactState(np.concatenate(parts), z.size), rise
 
         return direction
 
     # -- the end ------------------------------------------------------------------------------
 
-    def _point(self, z: State) -> Point | None:
+    def _point(self, z: CompactState) -> Point | None:
         """In tasks and money of rows; of a pair and of a row, what is far smaller than its
         partner is 0: part of the share beside part of the price, part of a user's money beside what
         is left.

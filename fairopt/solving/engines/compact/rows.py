@@ -12,7 +12,7 @@ from fairopt.instance import Floats
 from fairopt.solving.engines.point import Question
 
 
-class Rows:
+class CompactRows:
     """What pairs use of rows, per unit of share; a full row is 1.
 
     n (P,) user of each pair; u (I, N) share of a task, 1 where not eligible.

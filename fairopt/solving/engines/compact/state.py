@@ -14,7 +14,7 @@ EASED = 1e-14
 would drown the shares in rounding"""
 
 
-class State:
+class CompactState:
     """The unknowns: a, s, nu, price and v, all positive."""
 
     __slots__ = ("a", "amounts", "costs", "nu", "price", "s", "size", "v", "whole")
@@ -31,16 +31,16 @@ class State:
             whole[b + p : 2 * b],
         )
 
-    def moved(self, step: State, length: float) -> State:
+    def moved(self, step: CompactState, length: float) -> CompactState:
         """The state after a part of a step."""
-        return State(self.whole + length * step.whole, self.size)
+        return CompactState(self.whole + length * step.whole, self.size)
 
-    def reach(self, step: State) -> float:
+    def reach(self, step: CompactState) -> float:
         """The length of the step at which the first unknown becomes 0."""
         return 1.0 / max(-float(np.minimum.reduce(step.whole / self.whole)), 1e-300)
 
 
-class Left(NamedTuple):
+class CompactLeft(NamedTuple):
     """The residual of each condition at a state, and what it was made of.
 
     grid (I, N) shares; used (m,) of rows; value (N,) of a unit of share; `bent` the largest entry
@@ -58,7 +58,7 @@ class Left(NamedTuple):
     bent: float
 
 
-Direction = Callable[[Floats, Floats, bool], tuple[State, Floats]]
+Direction = Callable[[Floats, Floats, bool], tuple[CompactState, Floats]]
 """(changes wanted of products (pairs + rows,), bend (N,), whether the last digits matter) ->
 Newton step, and the rise of each user's share (N,)"""
 

@@ -15,7 +15,7 @@ import numpy as np
 from fairopt.instance import Bools, Floats, Instance, Ints
 
 
-class Part(Protocol):
+class LevelPart(Protocol):
     """Users and servers of a level (positions in the instance), and which users it stopped."""
 
     users: Ints
@@ -40,7 +40,7 @@ class Behind:
         cls,
         instance: Instance,
         score: Floats,
-        part: Part,
+        part: LevelPart,
         prices: Floats,
         behind: tuple[Behind, ...],
     ) -> Behind:

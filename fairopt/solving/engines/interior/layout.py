@@ -1,7 +1,7 @@
 """Arrays over eligible pairs, in two layouts with the same operations: sums and matrix products.
 
 The variable y of a pair is its share in units of the share of its user; one unit of y uses b[h, r]
-of row r of its server. `Pairs` keeps one entry a pair. `Grid` keeps a full (N, I) array; it is used
+of row r of its server. `Pairs` keeps one entry a pair. `GridLayout` keeps a full (N, I) array; it is used
 if nearly every pair is eligible and demand does not depend on the server, so that products are
 matrix products with the demand matrix. Arrays over pairs have shape `layout.shape`; in a grid
 entries that are not eligible hold 0, and `mask` is 0 there.
@@ -74,7 +74,7 @@ def layout_of(question: Question, unit: Floats) -> Layout:
     users, servers, _ = inst.shape
     full = len(question.pairs[0]) >= FULL * users * servers
     if inst.demand.ndim == 2 and full and users * servers > 200:
-        return Grid(question, unit)
+        return GridLayout(question, unit)
     return Pairs(question, unit)
 
 
@@ -160,7 +160,7 @@ class Pairs:
         return csr_array((z.ravel(), index.ravel(), start), shape=shape).T
 
 
-class Grid:
+class GridLayout:
     """A full (N, I) array; b[n, i, r] = demand[n, r] t[n, i] / pool[i, r]."""
 
     def __init__(self, question: Question, unit: Floats) -> None:

@@ -20,7 +20,7 @@ from fairopt import clock
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines import units
 from fairopt.solving.engines.interior.layout import layout_of
-from fairopt.solving.engines.interior.schur import System
+from fairopt.solving.engines.interior.schur import SchurSystem
 from fairopt.solving.engines.interior.state import longest
 from fairopt.solving.engines.point import Question
 
@@ -183,7 +183,7 @@ class _Leveling:
         held = np.where(self.limited, self.omega / self.l, 0.0)
         slope = self.v / self.d
         try:
-            system = System(self.layout, self.y / self.nu, slope + held, self.s / lam, live)
+            system = SchurSystem(self.layout, self.y / self.nu, slope + held, self.s / lam, live)
         except ArithmeticError:
             return False
         none = np.zeros_like(self.s)
@@ -217,7 +217,7 @@ class _Leveling:
         self.omega, self.v = self.omega + dual * domega, self.v + dual * dv
         return True
 
-    def _direction(self, system: System, column: _Step, residual: _Step, to: _Step) -> _Step:
+    def _direction(self, system: SchurSystem, column: _Step, residual: _Step, to: _Step) -> _Step:
         """The Newton step; the change of t, through its own column, restores sum w v = 1."""
         dual, primal, at_limit, over, short = residual
         to_y, to_s, to_l, to_v = to

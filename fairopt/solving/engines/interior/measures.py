@@ -8,8 +8,8 @@ from fairopt.instance import Floats
 from fairopt.solving.engines import units
 from fairopt.solving.engines.interior.layout import layout_of
 from fairopt.solving.engines.interior.marginal import FAR, MarginalValue
-from fairopt.solving.engines.interior.state import Residual, State, log_sum, replace
-from fairopt.solving.engines.interior.timed import Limits
+from fairopt.solving.engines.interior.state import InteriorState, Residual, log_sum, replace
+from fairopt.solving.engines.interior.timed import TimedLimits
 from fairopt.solving.engines.point import Question
 
 
@@ -28,7 +28,7 @@ class Measures:
         limit = question.instance.limit * units.best(question) / self.unit
         self.limited = np.isfinite(limit)
         self.limit = np.where(self.limited, limit, 1.0)
-        self.timed = Limits.of(question, layout, self.limited)
+        self.timed = TimedLimits.of(question, layout, self.limited)
         self.far: Floats | float = FAR
         self.live = layout.rows
         self.degree = layout.of_user(np.ones(layout.shape) * layout.mask)
@@ -36,13 +36,13 @@ class Measures:
         # shares below this count as zero, as in the certificate
         self.floor = 1e-10 * np.exp(due - log_sum(due))
 
-    def _row_money(self, now: State, money: Floats) -> Floats:
+    def _row_money(self, now: InteriorState, money: Floats) -> Floats:
         """(I, R) M, the harmonic mean by use of the money of those who use the row."""
         over = self.layout.used(now.y / self.layout.spread(money))
         use = self.layout.used(now.y)
         return np.where(self.live, use / np.where(over > 0, over, 1.0), 0.0)
 
-    def _complementarity(self, now: State, money: Floats, rows: Floats) -> Floats:
+    def _complementarity(self, now: InteriorState, money: Floats, rows: Floats) -> Floats:
         """Complementary products, each relative to the money of its user or row."""
         live = self.live
         parts = [self.layout.of_user(now.y * now.nu) / money, (now.s * now.lam)[live] / rows[live]]
@@ -59,14 +59,14 @@ class Measures:
         """(N,) what is left of the limits."""
         return self.limit - (x if self.timed is None else x + self.timed.used(y))
 
-    def _price(self, now: State) -> Floats:
+    def _price(self, now: InteriorState) -> Floats:
         return now.p if self.timed is None else self.timed.price(now)
 
-    def _of_limit(self, now: State) -> Floats | float:
+    def _of_limit(self, now: InteriorState) -> Floats | float:
         """(N,) the part of marginal values that limits explain, where prices do not."""
         return 0.0 if self.timed is None else np.where(self.timed.mixed, now.omega, 0.0)
 
-    def _classified(self, now: State) -> tuple[State, Floats]:
+    def _classified(self, now: InteriorState) -> tuple[InteriorState, Floats]:
         """The state with p raised for users no longer linear, and the price (N,) of a share."""
         price = self._price(now)
         if self.timed is not None:
@@ -74,7 +74,7 @@ class Measures:
         raised = self.marginal.classify(price)
         return replace(now, p=np.where(raised == price, now.p, raised)), raised
 
-    def _residual(self, now: State) -> Residual:
+    def _residual(self, now: InteriorState) -> Residual:
         layout, live = self.layout, self.live
         cost, p = self._cost(now.lam, now.omega), layout.spread(now.p)
         dual = (cost - p - now.nu) * layout.mask
@@ -90,7 +90,7 @@ class Measures:
         )
         return Residual(dual, primal, limit, miss, slope, curve, cost, largest)
 
-    def _proof(self, now: State, residual: Residual) -> float:
+    def _proof(self, now: InteriorState, residual: Residual) -> float:
         """The largest error of a user at these prices, as in the certificate.
 
         For alpha = 0 the gap: by how much the price of all resources exceeds the objective.

@@ -26,11 +26,11 @@ from fairopt.instance import Floats
 from fairopt.solving.engines.interior.limit_money import cut
 from fairopt.solving.engines.interior.marginal import MarginalValue
 from fairopt.solving.engines.interior.measures import Measures
-from fairopt.solving.engines.interior.schur import System
+from fairopt.solving.engines.interior.schur import SchurSystem
 from fairopt.solving.engines.interior.state import (
+    InteriorState,
+    Products,
     Residual,
-    State,
-    Targets,
     log_sum,
     longest,
     replace,
@@ -148,8 +148,8 @@ class _Method(Measures):
     # -- one iteration ------------------------------------------------------------------------
 
     def _iterate(
-        self, now: State, residual: Residual, money: Floats, rows: Floats, tau: float
-    ) -> State | None:
+        self, now: InteriorState, residual: Residual, money: Floats, rows: Floats, tau: float
+    ) -> InteriorState | None:
         """One predictor-corrector step that keeps all variables positive; None if it fails."""
         layout, marginal = self.layout, self.marginal
         held = np.where(self.limited, now.omega / now.l, 0.0)
@@ -159,8 +159,8 @@ class _Method(Measures):
         except ArithmeticError:
             return None
         partner = marginal.partner(now.v, now.x)
-        products = Targets(now.y * now.nu, now.s * now.lam, now.omega * now.l, now.e * partner)
-        to_zero = Targets(-products.y, -products.s, -products.l, -products.e)
+        products = Products(now.y * now.nu, now.s * now.lam, now.omega * now.l, now.e * partner)
+        to_zero = Products(-products.y, -products.s, -products.l, -products.e)
         first = self._direction(system, now, residual, to_zero, 0.0)
         lengths = self._lengths(now, first)
         after = float(np.mean(self._complementarity(stepped(now, first, *lengths), money, rows)))
@@ -175,14 +175,14 @@ class _Method(Measures):
         aim = max(sigma * tau, LAST)
         d_v = first.p + first.omega
         own = money if not marginal.steep else now.v * now.x / marginal.alpha
-        second = Targets(
+        second = Products(
             first.y * first.nu * layout.mask,
             first.s * first.lam,
             first.l * first.omega,
             first.e * (d_v if marginal.steep else first.x),
         )
         bend = marginal.bend(residual.curve, now.v, now.x, d_v, first.x)
-        goals = Targets(
+        goals = Products(
             aim * layout.spread(money / self.degree) * layout.mask,
             aim * rows,
             aim * money,
@@ -197,21 +197,21 @@ class _Method(Measures):
         moved = stepped(now, step, primal, dual, marginal.steep)
         return replace(moved, x=layout.of_user(moved.y))
 
-    def _system(self, theta: Floats, slope: Floats, held: Floats, rho: Floats) -> System:
+    def _system(self, theta: Floats, slope: Floats, held: Floats, rho: Floats) -> SchurSystem:
         """The matrix of the step; a limit on shares adds to the slope of their value."""
         if self.timed is None:
-            return System(self.layout, theta, slope + held, rho, self.live)
+            return SchurSystem(self.layout, theta, slope + held, rho, self.live)
         return Timed(self.layout, theta, slope, held, self.timed, rho, self.live)
 
     def _centred(
         self,
-        system: System,
-        now: State,
+        system: SchurSystem,
+        now: InteriorState,
         residual: Residual,
-        targets: Targets,
-        goals: Targets,
+        targets: Products,
+        goals: Products,
         bend: Floats | float,
-    ) -> tuple[State, tuple[float, float]]:
+    ) -> tuple[InteriorState, tuple[float, float]]:
         """The step with corrections, as long as they lengthen it, and its two lengths.
 
         If many pairs are nearly tied, products spread over decades and a few small ones make every
@@ -226,7 +226,7 @@ class _Method(Measures):
                 break
             primal, dual = (min(1.0, length + FURTHER) for length in lengths)
             end = stepped(now, step, primal, dual, marginal.steep)
-            ends = Targets(
+            ends = Products(
                 end.y * end.nu,
                 end.s * end.lam,
                 end.l * end.omega,
@@ -241,8 +241,13 @@ class _Method(Measures):
         return step, lengths
 
     def _direction(
-        self, system: System, now: State, residual: Residual, to: Targets, bend: Floats | float
-    ) -> State:
+        self,
+        system: SchurSystem,
+        now: InteriorState,
+        residual: Residual,
+        to: Products,
+        bend: Floats | float,
+    ) -> InteriorState:
         """The Newton step by which complementary products change by `to`."""
         marginal, layout = self.marginal, self.layout
         partner = marginal.partner(now.v, now.x)
@@ -262,9 +267,9 @@ class _Method(Measures):
         dnu = (residual.dual + dcost - layout.spread(dp)) * layout.mask
         ds = np.where(self.live, (to.s - now.s * dlam) / lam, 0.0)
         de = marginal.slack(now.e, to.e, partner, dx, dp + domega)
-        return State(dy, dnu, ds, dlam, dx, dl, dp, domega, de)
+        return InteriorState(dy, dnu, ds, dlam, dx, dl, dp, domega, de)
 
-    def _lengths(self, now: State, step: State) -> tuple[float, float]:
+    def _lengths(self, now: InteriorState, step: InteriorState) -> tuple[float, float]:
         """The longest steps, at most 1, of tasks and of prices that keep everything positive."""
         marginal = self.marginal
         primal = [(now.y, step.y), (now.s, step.s), (now.l, step.l), (now.x, step.x)]
@@ -281,7 +286,7 @@ class _Method(Measures):
 
     # -- beginning, stages and end --------------------------------------------------------------
 
-    def _start(self) -> State:
+    def _start(self) -> InteriorState:
         """A first point: servers are shared by weight (over at most two decades), half full."""
         layout, question, marginal, live = self.layout, self.question, self.marginal, self.live
         n, i = question.pairs
@@ -313,7 +318,7 @@ class _Method(Measures):
         omega = np.where(self.limited, 0.1 * p, 0.0)
         cost, price = self._cost(lam, omega), layout.spread(p)
         nu = np.maximum(cost - price, 0.3 * np.maximum(price, cost))
-        return State(
+        return InteriorState(
             y=y,
             nu=np.where(layout.mask > 0, nu, 1.0),
             s=np.where(live, 1 - layout.used(y), 1.0),
@@ -325,7 +330,7 @@ class _Method(Measures):
             e=0.1 * (x if marginal.steep else p),
         )
 
-    def _raised(self, now: State) -> State:
+    def _raised(self, now: InteriorState) -> InteriorState:
         """The state at the next larger exponent; the slack e is made small."""
         marginal = self._next(min(RAISE * self.marginal.alpha, self.target), now)
         if not marginal.steep:
@@ -334,7 +339,7 @@ class _Method(Measures):
         e = np.clip(short, 0.1 * now.x / marginal.alpha, 0.3 * now.x / marginal.alpha)
         return replace(now, e=e)
 
-    def _lowered(self, now: State) -> State:
+    def _lowered(self, now: InteriorState) -> InteriorState:
         """The state at the next smaller exponent; shares may fall by decades at once."""
         marginal = self._next(max(LOWER * self.marginal.alpha, self.target), now)
         due = (marginal.log_w - np.log(np.maximum(now.v, 1e-300))) / marginal.alpha
@@ -350,13 +355,13 @@ class _Method(Measures):
             l=np.where(self.limited, self._room(y, x), 1.0),
         )
 
-    def _next(self, alpha: float, now: State) -> MarginalValue:
+    def _next(self, alpha: float, now: InteriorState) -> MarginalValue:
         before, self.marginal = self.marginal, self._marginal_value(alpha)
         self.marginal.linear, self.marginal.ceiling = before.linear, before.ceiling
         self.marginal.level(now.v, now.x, self._price(now) * now.x)
         return self.marginal
 
-    def _kept(self, now: State, cost: Floats) -> tuple[Floats, ...]:
+    def _kept(self, now: InteriorState, cost: Floats) -> tuple[Floats, ...]:
         """Copies of the variables that the answer needs."""
         layout, marginal = self.layout, self.marginal
         y = layout.to_pairs(now.y)

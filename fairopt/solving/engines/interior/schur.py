@@ -35,7 +35,7 @@ TINY = 60
 INDEFINITE = "the system of the step is not positive definite"
 
 
-class System:
+class SchurSystem:
     """The factored matrix of a step.
 
     Parameters

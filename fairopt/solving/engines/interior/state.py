@@ -10,7 +10,7 @@ from fairopt.instance import Floats
 
 
 @dataclass(frozen=True)
-class State:
+class InteriorState:
     """The variables, named as in `method`: over pairs y, nu; over rows s, lam; over users x, l, p,
     omega, e. A step of all of them has the same form."""
 
@@ -45,7 +45,7 @@ class Residual:
 
 
 @dataclass(frozen=True)
-class Targets:
+class Products:
     """Products of complementary variables: their values, their targets, or a change of them."""
 
     y: Floats
@@ -53,15 +53,15 @@ class Targets:
     l: Floats  # noqa: E741
     e: Floats
 
-    def __sub__(self, other: Targets) -> Targets:
-        return Targets(self.y - other.y, self.s - other.s, self.l - other.l, self.e - other.e)
+    def __sub__(self, other: Products) -> Products:
+        return Products(self.y - other.y, self.s - other.s, self.l - other.l, self.e - other.e)
 
-    def __add__(self, other: Targets) -> Targets:
-        return Targets(self.y + other.y, self.s + other.s, self.l + other.l, self.e + other.e)
+    def __add__(self, other: Products) -> Products:
+        return Products(self.y + other.y, self.s + other.s, self.l + other.l, self.e + other.e)
 
-    def back_within(self, factor: float, goals: Targets) -> Targets:
+    def back_within(self, factor: float, goals: Products) -> Products:
         """The change that brings each product to within `factor` of its goal."""
-        return Targets(
+        return Products(
             _back(self.y, factor, goals.y),
             _back(self.s, factor, goals.s),
             _back(self.l, factor, goals.l),
@@ -75,14 +75,16 @@ def _back(product: Floats, factor: float, goal: Floats) -> Floats:
     return np.maximum(np.clip(product, goal / factor, highest) - product, -highest)
 
 
-def replace(state: State, **changes: Floats) -> State:
+def replace(state: InteriorState, **changes: Floats) -> InteriorState:
     """A copy with some variables changed."""
-    return State(**{**state.__dict__, **changes})
+    return InteriorState(**{**state.__dict__, **changes})
 
 
-def stepped(now: State, step: State, primal: float, dual: float, steep: bool = True) -> State:
+def stepped(
+    now: InteriorState, step: InteriorState, primal: float, dual: float, steep: bool = True
+) -> InteriorState:
     """The state after a step: tasks by the length `primal`, prices by the length `dual`."""
-    return State(
+    return InteriorState(
         now.y + primal * step.y,
         now.nu + dual * step.nu,
         now.s + primal * step.s,

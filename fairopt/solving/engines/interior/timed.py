@@ -36,13 +36,13 @@ from fairopt.instance import Bools, Floats
 from fairopt.solving.engines import units
 from fairopt.solving.engines.interior.layout import Layout
 from fairopt.solving.engines.interior.marginal import FAR
-from fairopt.solving.engines.interior.schur import System, beside
-from fairopt.solving.engines.interior.state import State
+from fairopt.solving.engines.interior.schur import SchurSystem, beside
+from fairopt.solving.engines.interior.state import InteriorState
 from fairopt.solving.engines.point import Question
 
 
 @dataclass(frozen=True)
-class Limits:
+class TimedLimits:
     """Limits that count tasks, where a user's share per task differs by server.
 
     Parameters
@@ -57,7 +57,7 @@ class Limits:
     mixed: Bools
 
     @classmethod
-    def of(cls, question: Question, layout: Layout, limited: Bools) -> Limits | None:
+    def of(cls, question: Question, layout: Layout, limited: Bools) -> TimedLimits | None:
         """None where no user has both a limit and scores that differ."""
         n, _ = question.pairs
         if not limited.any():
@@ -76,7 +76,7 @@ class Limits:
         """(N,) what shares y cost of the limits, beyond the shares themselves."""
         return self.layout.of_user(y * self.more)
 
-    def price(self, now: State) -> Floats:
+    def price(self, now: InteriorState) -> Floats:
         """(N,) the price p of a unit of share: the cheapest, where p itself may be below 0."""
         cost = self.layout.cost(now.lam) + self.of_limits(now.omega)
         return np.where(self.mixed, self.layout.least(cost), now.p)
@@ -95,7 +95,7 @@ class Limits:
         return FAR * (1.0 + need / price)
 
 
-class Step(NamedTuple):
+class TimedStep(NamedTuple):
     """Changes: pairs y; shares x, limits used t, prices p and omega (N,); rows; all costs."""
 
     y: Floats
@@ -107,12 +107,12 @@ class Step(NamedTuple):
     cost: Floats
 
 
-class Timed(System):
+class Timed(SchurSystem):
     """The factored matrix of a step with limits that count tasks.
 
     Parameters
     ----------
-    theta, rho, live : as in `System`. heat : (N,) H. held : (N,) G, 0 without a limit.
+    theta, rho, live : as in `SchurSystem`. heat : (N,) H. held : (N,) G, 0 without a limit.
     limits : what a unit of share costs of the limit.
 
     Raises
@@ -126,7 +126,7 @@ class Timed(System):
         theta: Floats,
         heat: Floats,
         held: Floats,
-        limits: Limits,
+        limits: TimedLimits,
         rho: Floats,
         live: Bools,
     ) -> None:
@@ -146,7 +146,7 @@ class Timed(System):
         weight = self.apart + self.layout.spread(self.mean / self.stiff)
         return beside(first, self.layout.coupling(self.theta * weight, self.inverse, root))
 
-    def limited(self, z: Floats, a: Floats, at: Floats, b: Floats) -> Step:
+    def limited(self, z: Floats, a: Floats, at: Floats, b: Floats) -> TimedStep:
         """The step, refined once on the equations before elimination.
 
         Parameters
@@ -164,7 +164,7 @@ class Timed(System):
         dx = self.layout.of_user(dy)
         dt = self.mean * dx + self.layout.of_user(self.apart * dy)
         dcost = dcost - self.limits.of_limits(tilt)
-        return Step(dy, dx, dt, level + (1.0 - self.mean) * tilt, -tilt, dlam, dcost)
+        return TimedStep(dy, dx, dt, level + (1.0 - self.mean) * tilt, -tilt, dlam, dcost)
 
     def _users(self, z: Floats, a: Floats, at: Floats) -> tuple[Floats, Floats, Floats]:
         """dy, A and B at given prices."""

@@ -1,5 +1,5 @@
 """Alpha-fairness over any linear rules by one path from a first point to the optimum."""
 
-from fairopt.solving.engines.path.solve import Answer, solve
+from fairopt.solving.engines.path.solve import PathAnswer, solve
 
-__all__ = ["Answer", "solve"]
+__all__ = ["PathAnswer", "solve"]

@@ -8,7 +8,7 @@ from fairopt.formulas import welfare
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.path.frame import Frame
-from fairopt.solving.engines.path.state import Layout
+from fairopt.solving.engines.path.state import StateLayout
 
 EASY = 2.0
 """largest exponent to begin at"""
@@ -37,7 +37,7 @@ class Basis:
         self.floor = floor / unit
         above = active & added
         self.base = np.where(above, self.floor, 0.0)
-        self.layout = Layout(self.frame, (floor > 0) & ~above)
+        self.layout = StateLayout(self.frame, (floor > 0) & ~above)
         self.target, self.begins = alpha, min(alpha, EASY)
         self.log_phi, self.log_unit = log_w / alpha, np.log(unit)
         self.free = np.ones(len(unit), dtype=bool)

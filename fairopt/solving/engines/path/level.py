@@ -16,7 +16,7 @@ import numpy as np
 from fairopt.formulas.lowered import RULE, UP_OF_TWO, Lowered
 from fairopt.instance import Floats
 from fairopt.solving.engines.path.frame import Frame
-from fairopt.solving.engines.path.system import System
+from fairopt.solving.engines.path.system import PathSystem
 
 MOST, PATIENCE, LAST = 100, 8, 2
 """most steps; those without halving the error after which it ends, and the same once it is FINE"""
@@ -32,7 +32,7 @@ APART = 1e-6
 """money of a row, in parts of what is left of it, that is no price"""
 
 
-class Level(NamedTuple):
+class PathLevel(NamedTuple):
     """t, tasks x (P,) and prices (M,) of the rows, in the units of the question; whether rows are
     kept to the last digits."""
 
@@ -57,7 +57,7 @@ class _State(NamedTuple):
         return self.z * self.dear, self.slack * self.price, self.f * self.money
 
 
-def highest(low: Lowered, weight: Floats, unit: Floats) -> Level | None:
+def highest(low: Lowered, weight: Floats, unit: Floats) -> PathLevel | None:
     """The largest t that every share of at least weight (N,) times t can have.
 
     Parameters
@@ -83,7 +83,7 @@ class _Leveling:
         self.scale = float(self.weight.max())
         self.weight /= self.scale
 
-    def run(self) -> Level | None:
+    def run(self) -> PathLevel | None:
         state, since, mark = self._first(), 0, np.inf
         best, kept = np.inf, state
         for _ in range(MOST):
@@ -153,7 +153,7 @@ class _Leveling:
         own = frame.to(at.money)
         held = np.maximum(at.z, IDLE * frame.to(frame.of(at.z)))
         heat = at.money / at.f
-        system = System(
+        system = PathSystem(
             frame, 1.0 / (at.dear / at.z + DAMP * own / held), heat, None, at.slack / at.price
         )
         nobody = np.zeros(frame.users)
@@ -194,7 +194,7 @@ class _Leveling:
         part = CAREFUL if mean / at.t > NEAR else BOLD
         return _moved(at, change, *[min(1.0, part * each) for each in _longest(at, change)])
 
-    def _answer(self, state: _State) -> Level:
+    def _answer(self, state: _State) -> PathLevel:
         """Prices of rows that are full, and tasks that are no more than rounding left out."""
         frame, low = self.frame, self.low
         price = np.zeros(frame.rows)
@@ -204,7 +204,7 @@ class _Leveling:
         x = np.where(state.z * state.dear.max() < APART * state.dear * state.z.max(), 0.0, state.z)
         x = x * frame.size[: len(x)]
         over = (low.matrix @ x - low.rhs) / np.where(low.rhs != 0, np.abs(low.rhs), low.unit)
-        return Level(state.t / self.scale, x, price / low.unit, bool(over.max() <= ROUNDING))
+        return PathLevel(state.t / self.scale, x, price / low.unit, bool(over.max() <= ROUNDING))
 
 
 def _longest(at: _State, change: _State) -> tuple[float, float]:
@@ -230,4 +230,4 @@ def _moved(at: _State, by: _State, first: float, second: float) -> _State:
     )
 
 
-__all__ = ["Level", "highest"]
+__all__ = ["PathLevel", "highest"]

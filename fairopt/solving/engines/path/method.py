@@ -19,8 +19,8 @@ from fairopt import clock
 from fairopt.instance import Floats
 from fairopt.solving.engines.path import limits, start
 from fairopt.solving.engines.path.basis import Basis
-from fairopt.solving.engines.path.state import LIGHTEST, Missing, Parts
-from fairopt.solving.engines.path.system import System
+from fairopt.solving.engines.path.state import LIGHTEST, Parts, PathMissing
+from fairopt.solving.engines.path.system import PathSystem
 
 MOST, PATIENCE, FLAT = 300, 10, 40
 """most steps at one exponent; those after which it ends if nothing is halved, and the same of an
@@ -146,7 +146,7 @@ class Path(Basis):
 
     # -- what is missing -----------------------------------------------------------------------
 
-    def missing(self, state: Floats) -> Missing:
+    def missing(self, state: Floats) -> PathMissing:
         """What a state misses."""
         frame, layout = self.frame, self.layout
         s = layout.parts(state)
@@ -159,7 +159,7 @@ class Path(Basis):
         money = float(own.sum())
         own = np.where(own > 0, own, money / frame.users)
         curve = np.log(s.value) + self.alpha * np.log(s.share) - self.log_w
-        return Missing(
+        return PathMissing(
             dual,
             layout.rhs - layout.used(s.z) - s.slack,
             1 - part - s.room,
@@ -173,7 +173,7 @@ class Path(Basis):
             money,
         )
 
-    def error(self, state: Floats, missing: Missing) -> float:
+    def error(self, state: Floats, missing: PathMissing) -> float:
         """The largest of what is missing, relative, and of each user's losses in its own money."""
         if not missing.money > 0:
             return np.inf
@@ -196,7 +196,7 @@ class Path(Basis):
         )
         return found if np.isfinite(found) else np.inf
 
-    def due(self, state: Floats, missing: Missing) -> Floats:
+    def due(self, state: Floats, missing: PathMissing) -> Floats:
         """What products are measured in: the money of users, of rows the mean of who uses them."""
         frame, layout = self.frame, self.layout
         mean = missing.money / frame.users
@@ -212,7 +212,7 @@ class Path(Basis):
 
     # -- steps ---------------------------------------------------------------------------------
 
-    def _direction(self, state: Floats, missing: Missing) -> Direction:
+    def _direction(self, state: Floats, missing: PathMissing) -> Direction:
         """Steps from a state, by what products change by and how the relation of share and value
         bends."""
         frame, layout = self.frame, self.layout
@@ -230,7 +230,7 @@ class Path(Basis):
         heat = fall.copy()
         heat[layout.floored] += s.pledge / s.above
         stiff = layout.of_limits(s.rent / s.room) if len(layout.limited) else None
-        system = System(frame, theta, heat, stiff, s.slack[shared] / s.price[shared])
+        system = PathSystem(frame, theta, heat, stiff, s.slack[shared] / s.price[shared])
 
         def direction(change: Floats, bend: Floats) -> Floats:
             t = layout.parts(np.concatenate([change, change, s.share, s.value]))
@@ -270,7 +270,7 @@ class Path(Basis):
 
         return direction
 
-    def _stepped(self, state: Floats, missing: Missing) -> Floats | None:
+    def _stepped(self, state: Floats, missing: PathMissing) -> Floats | None:
         """The state after a step to the border that aims at the centre; None if it fails."""
         layout = self.layout
         try:

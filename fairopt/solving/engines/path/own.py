@@ -69,7 +69,7 @@ def users_of(a: Any, owner: Ints, lone: Ints) -> tuple[User, ...]:
     return tuple(found)
 
 
-class Own:
+class OwnFactors:
     """The factors of the system.
 
     Parameters
@@ -161,4 +161,4 @@ def _solved(factor: Floats, right: Floats, back: bool) -> Floats:
     return np.asarray(lapack.dtrtrs(factor, right, lower=1, trans=int(back))[0])
 
 
-__all__ = ["Own", "User", "alone", "fits", "users_of"]
+__all__ = ["OwnFactors", "User", "alone", "fits", "users_of"]

@@ -20,7 +20,7 @@ FINE, SHORTER = 1e-9, (1.25, 10.0)
 
 
 @dataclass(frozen=True)
-class Answer:
+class PathAnswer:
     """x (P,) tasks of the columns, price (M,) of the rows, nu (N,), steps made, what is left."""
 
     x: Floats
@@ -38,7 +38,7 @@ def solve(
     added: bool,
     unit: Floats,
     active: Bools | None = None,
-) -> Answer:
+) -> PathAnswer:
     """The alpha-fair answer, alpha > 0.
 
     Parameters
@@ -66,7 +66,7 @@ def solve(
         given = log_w + (1 - alpha) * np.log(unit)
         log_money = (given - path.log_true)[active][0] - log_w.max()
         money = np.exp(np.clip(log_money, -MOST, MOST))
-        answer = Answer(
+        answer = PathAnswer(
             x * path.frame.size[: len(x)],
             price[: len(low.rhs)] / low.unit * money,
             pledge / unit * money,

@@ -35,7 +35,7 @@ class Parts(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Missing:
+class PathMissing:
     """What a state misses: dual (P + F,) of prices, rows, limits (L,), floors (G,), shares (N,),
     curve (N,) of the relation of share and value, in the logarithm. held (N,) shares of the
     columns; q (N,) what a unit of share pays; cost (P + F,); own (N,) money; money () of all."""
@@ -53,7 +53,7 @@ class Missing:
     money: float
 
 
-class Layout:
+class StateLayout:
     """Where the parts lie in one array, so that a step and its length are single operations."""
 
     def __init__(self, frame: Frame, floored: Bools) -> None:

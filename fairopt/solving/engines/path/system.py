@@ -18,7 +18,7 @@ import numpy as np
 from fairopt.instance import Floats, Ints
 from fairopt.solving.engines.path.blocks import Blocks
 from fairopt.solving.engines.path.frame import Frame
-from fairopt.solving.engines.path.own import Own
+from fairopt.solving.engines.path.own import OwnFactors
 
 TINY = 60
 """rows up to which the matrix is inverted"""
@@ -26,7 +26,7 @@ SHIFTS = 1e-15, 1e-13, 1e-11, 1e-9
 """what is added to the diagonal until there are factors"""
 
 
-class System:
+class PathSystem:
     """The factors at one state.
 
     Parameters
@@ -122,10 +122,10 @@ class System:
         given = frame.own, frame.common, among, self.theta, held, self.rho
         for shift in SHIFTS[:-1]:
             try:
-                return Own(*given, shift).solve
+                return OwnFactors(*given, shift).solve
             except ArithmeticError:
                 pass
-        return Own(*given, SHIFTS[-1]).solve
+        return OwnFactors(*given, SHIFTS[-1]).solve
 
     def _in_blocks(
         self, coupled: Any, entries: Floats, i: Ints, j: Ints

@@ -10,7 +10,7 @@ import numpy as np
 from fairopt.instance import Floats
 
 
-class State:
+class CentringState:
     """The unknowns of `penalties.method` in one array: a, s, nu, price, v are positive.
 
     `amounts` are shares and slacks, `costs` what they are paired with: reduced costs and prices.
@@ -28,21 +28,21 @@ class State:
         self.v, self.p, self.e = whole[c:k], whole[k : k + users], whole[k + users :]
 
     @classmethod
-    def of(cls, *parts: Floats) -> State:
+    def of(cls, *parts: Floats) -> CentringState:
         """The state of the arrays a, s, nu, price, v, p and e."""
         size = len(parts[0]), len(parts[1]), len(parts[4])
         return cls(np.concatenate(parts), size)
 
-    def moved(self, step: State, length: float) -> State:
+    def moved(self, step: CentringState, length: float) -> CentringState:
         """The state after `length` times a step."""
-        return State(self.whole + length * step.whole, self.size)
+        return CentringState(self.whole + length * step.whole, self.size)
 
-    def reach(self, step: State) -> float:
+    def reach(self, step: CentringState) -> float:
         """The length of the step at which the first positive unknown becomes 0."""
         return 1.0 / max(-float(np.minimum.reduce(step.positive / self.positive)), 1e-300)
 
 
-class Left(NamedTuple):
+class CentringLeft(NamedTuple):
     """The residual of each condition at a state, with the levels and the money of all users there.
 
     `bent` is the largest entry of `curve`; `every` holds all residuals in the order of
@@ -60,7 +60,7 @@ class Left(NamedTuple):
     every: Floats | None = None
 
 
-Direction = Callable[[Floats, Floats, bool], State]
+Direction = Callable[[Floats, Floats, bool], CentringState]
 """(changes wanted of products (pairs + rows,), bend (N,), whether pulls matter) -> Newton step"""
 
 

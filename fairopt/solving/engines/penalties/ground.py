@@ -8,7 +8,7 @@ import numpy as np
 
 from fairopt.instance import Floats, Instance, remembered
 from fairopt.solving.engines.penalties.centring import Centring
-from fairopt.solving.engines.penalties.whole import MOST, Frame, unknowns
+from fairopt.solving.engines.penalties.whole import MOST, Positions, unknowns
 
 
 class Ground:
@@ -59,7 +59,7 @@ class Ground:
         some = self.use > 0
         self.even = some / some.sum(axis=1, keepdims=True)
         self.small = unknowns(len(self.a0), self.use.shape[1], users) <= MOST
-        self._frames: dict[tuple[bool, bool], Frame] = {}
+        self._frames: dict[tuple[bool, bool], Positions] = {}
 
     @classmethod
     def of(
@@ -89,13 +89,13 @@ class Ground:
         found: Floats = np.where(self.on, x, np.inf).min(axis=1)
         return found
 
-    def frame(self, of_user: Floats, across: Centring, within: Centring) -> Frame:
+    def frame(self, of_user: Floats, across: Centring, within: Centring) -> Positions:
         """The linear conditions without the forces; kept for levels in units of `size`."""
         key = across.none, within.none
         if of_user is not self.of_user:
-            return Frame(of_user, self.use, across, within)
+            return Positions(of_user, self.use, across, within)
         if key not in self._frames:
-            self._frames[key] = Frame(of_user, self.use, across, within)
+            self._frames[key] = Positions(of_user, self.use, across, within)
         return self._frames[key]
 
     def _begin(self, instance: Instance, i: Any) -> Floats:

@@ -26,7 +26,7 @@ import numpy as np
 from fairopt import clock
 from fairopt.formulas.penalties import Terms
 from fairopt.instance import Floats, Instance
-from fairopt.solving.engines.penalties.centring import Direction, Left, State
+from fairopt.solving.engines.penalties.centring import CentringLeft, CentringState, Direction
 from fairopt.solving.engines.penalties.ground import Ground
 from fairopt.solving.engines.penalties.whole import Whole
 from fairopt.solving.engines.point import Point
@@ -92,25 +92,25 @@ class _Method:
         else:
             self.both = np.concatenate([of_user, self.use], axis=1)
 
-    def start(self) -> State:
+    def start(self) -> CentringState:
         """The first shares, marginal values at them, each server's money spread over its rows."""
         a = self.ground.a0
         v = self.weight * (a @ self.of_user) ** -min(self.alpha, 2.0)
         value = self.of_user @ v
         price = ((a * value) @ self.ground.even) * 2.0
         nu = np.maximum(self.use @ price - value, 0.2 * value)
-        return State.of(a, self.ground.s0, nu, price, v, np.zeros_like(v), np.zeros_like(a))
+        return CentringState.of(a, self.ground.s0, nu, price, v, np.zeros_like(v), np.zeros_like(a))
 
     # -- the path -----------------------------------------------------------------------------
 
-    def run(self) -> State:
+    def run(self) -> CentringState:
         """The end of the path; a large alpha is reached in strides, each solved only roughly."""
         state = self.start()
         while self.alpha < self.terms.alpha:
             state = self._raised(self.descend(state, HALF_WAY))
         return self.descend(state, ENOUGH)
 
-    def descend(self, state: State, enough: float) -> State:
+    def descend(self, state: CentringState, enough: float) -> CentringState:
         """Predictor-corrector steps until the error no longer falls; the best state met."""
         best, least, worse = state, np.inf, 0
         for _ in clock.steps(MOST):
@@ -130,7 +130,7 @@ class _Method:
             state = moved
         return best
 
-    def _raised(self, z: State) -> State:
+    def _raised(self, z: CentringState) -> CentringState:
         """The state at a larger alpha; prices change as the marginal values of those who pay."""
         before, level = self.of_user @ z.v, z.a @ self.ground.levels
         alpha = min(self.terms.alpha, STRIDE * self.alpha)
@@ -148,9 +148,9 @@ class _Method:
             p = self.across.w * self.across.away(level) / self.size
         if not self.within.none:
             e = self.within.w * self.within.away(z.a)
-        return State.of(z.a, z.s, z.nu * moved, z.price * rows, v, p, e)
+        return CentringState.of(z.a, z.s, z.nu * moved, z.price * rows, v, p, e)
 
-    def residuals(self, z: State) -> Left:
+    def residuals(self, z: CentringState) -> CentringLeft:
         every = None
         if self.whole is not None:
             level, dual, primal, across, within, every = self.whole.linear_left(z)
@@ -162,9 +162,11 @@ class _Method:
             within = self.within.left(z.a, z.e)
         curve = np.log(z.v) + self.alpha * np.log(level) - self.ground.log_weight
         bent = float(np.maximum.reduce(np.abs(curve)))
-        return Left(level, float(z.v @ level), dual, primal, curve, bent, across, within, every)
+        return CentringLeft(
+            level, float(z.v @ level), dual, primal, curve, bent, across, within, every
+        )
 
-    def error(self, z: State, left: Left) -> float:
+    def error(self, z: CentringState, left: CentringLeft) -> float:
         """Largest error: money relative to all money, rows to 1, levels and shares to the mean."""
         if not left.money > 0:
             return np.inf
@@ -182,7 +184,7 @@ class _Method:
             found = max(found, float(np.abs(away).max() / z.a.max()))
         return found
 
-    def step(self, z: State, left: Left) -> State | None:
+    def step(self, z: CentringState, left: CentringLeft) -> CentringState | None:
         level, curve = left.level, left.curve
         slope = self.alpha * z.v / level
         try:
@@ -213,7 +215,7 @@ class _Method:
         far = min(1.0, max(mean / money, left.bent))
         return z.moved(go, min(1.0, (1 - min(0.1, max(far**1.5, 1e-9))) * z.reach(go)))
 
-    def _eliminated(self, z: State, left: Left, slope: Floats) -> Direction:
+    def _eliminated(self, z: CentringState, left: CentringLeft, slope: Floats) -> Direction:
         """Newton steps by eliminating the shares, one positive definite system for both."""
         dual, primal, across, within = left.dual, left.primal, left.across, left.within
         pairs = len(z.a)
@@ -226,7 +228,7 @@ class _Method:
         drift = self.across.solve_pull(across)
         idle_p, idle_e = np.zeros_like(z.p), np.zeros_like(z.e)
 
-        def direction(products: Floats, bend: Floats, pulls: bool) -> State:
+        def direction(products: Floats, bend: Floats, pulls: bool) -> CentringState:
             own, rows = products[:pairs], products[pairs:]
             g = self.within.solve(dual + own / z.a) - fixed
             right = g @ self.both
@@ -241,15 +243,15 @@ class _Method:
             dv = -slope * dlevel - z.v * bend
             dnu = (own - z.nu * da) / z.a
             if not pulls:
-                return State.of(da, ds, dnu, dprice, dv, idle_p, idle_e)
+                return CentringState.of(da, ds, dnu, dprice, dv, idle_p, idle_e)
             dp = self.across.pull(dlevel, across, slope, force + dv)
             value = self.ground.least(z.v)
             de = self.within.pull(da, within, value, dual + dnu - self.both @ found)
-            return State.of(da, ds, dnu, dprice, dv, dp, de)
+            return CentringState.of(da, ds, dnu, dprice, dv, dp, de)
 
         return direction
 
-    def _due(self, z: State, level: Floats) -> Floats:
+    def _due(self, z: CentringState, level: Floats) -> Floats:
         """What each product is to be at the centre, relative to the mean: the money of the pair's
         user, and the mean (harmonic, by use) of those who use the row. Equal targets would lose
         the users whose money is small."""
@@ -259,7 +261,7 @@ class _Method:
         own = self.ground.least(own)
         return np.concatenate([own, (z.a @ self.use) / ((z.a / own) @ self.use)])
 
-    def _system(self, z: State) -> Any:
+    def _system(self, z: CentringState) -> Any:
         """Solver of the positive definite system in users and rows, scaled to unit diagonal."""
         m = self.both.T @ (self.both * self.within.part[:, None])
         if not self.within.none:
@@ -285,7 +287,7 @@ class _Method:
 
         return solve
 
-    def point(self, z: State) -> Point | None:
+    def point(self, z: CentringState) -> Point | None:
         """In tasks and money of rows."""
         if not np.isfinite(z.whole).all():
             return None

@@ -23,7 +23,7 @@ from fairopt.instance import Floats, Instance
 from fairopt.solving.engines.penalties.ground import Ground
 from fairopt.solving.engines.penalties.relative_polish import polished
 from fairopt.solving.engines.penalties.relative_state import EASY, Unknowns
-from fairopt.solving.engines.penalties.relative_step import Left, System
+from fairopt.solving.engines.penalties.relative_step import RelativeLeft, RelativeSystem
 from fairopt.solving.engines.point import Point
 
 MOST = 150
@@ -96,7 +96,7 @@ class _Path(Unknowns):
         """Predictor-corrector steps until the error no longer falls; keeps the best state."""
         best, least, since = self.state(), np.inf, 0
         for iteration in clock.steps(MOST):
-            left = Left(self)
+            left = RelativeLeft(self)
             if not np.isfinite(left.error):
                 break
             if left.error < least:
@@ -138,14 +138,14 @@ class _Path(Unknowns):
             within < stiff, within * (self.a - self.group @ self.mean[1:]), self.e * moved
         )
 
-    def _step(self, left: Left) -> bool:
+    def _step(self, left: RelativeLeft) -> bool:
         """One predictor-corrector step; False if none could be made."""
         try:
-            return self._moved(left, System(self, left))
+            return self._moved(left, RelativeSystem(self, left))
         except np.linalg.LinAlgError:
             return False
 
-    def _moved(self, left: Left, system: System) -> bool:
+    def _moved(self, left: RelativeLeft, system: RelativeSystem) -> bool:
         tau = left.tau
         aim = system.solve(-np.ones(self.pairs), -np.ones(self.rows), left.curve)
         length = self._reach(aim)

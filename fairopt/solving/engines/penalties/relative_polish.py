@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.solving.engines.penalties.relative_state import Unknowns
-from fairopt.solving.engines.penalties.relative_step import Left, System
+from fairopt.solving.engines.penalties.relative_step import RelativeLeft, RelativeSystem
 from fairopt.solving.engines.point import Point
 
 MOST, STALL = 150, 5
@@ -34,7 +34,7 @@ def polished(z: Unknowns) -> list[Point]:
     better depends on rounding, so the certificate decides.
     """
     found: list[Point] = []
-    left = Left(z)
+    left = RelativeLeft(z)
     part = z.a / left.alone
     z.held = (part > z.nu / left.value) | _largest(z)
     z.full = z.price / left.paid > z.s
@@ -65,7 +65,7 @@ def _largest(z: Unknowns) -> Any:
 def _mended(z: Unknowns) -> tuple[Any, Any]:
     """Pairs held and rows full: violated ones enter, those that fell to about 0 leave."""
     z.nu, z.s = np.zeros(z.pairs), np.zeros(z.rows)
-    left = Left(z)
+    left = RelativeLeft(z)
     part = z.a / left.alone
     cheap = ~z.held & (left.dual > CLEAR * left.value)
     over = ~z.full & (left.primal < -ROUNDING)
@@ -85,7 +85,7 @@ def _newton(z: Unknowns) -> list[Point]:
         level = z.a @ z.of_user
         z.v = z.phi * level**-z.alpha
         # the residuals of other pairs and rows define their nu and s, so they do not count
-        left = Left(z)
+        left = RelativeLeft(z)
         off = left.off_held(z)
         if not np.isfinite(off):
             break
@@ -95,7 +95,7 @@ def _newton(z: Unknowns) -> list[Point]:
         if least <= CLOSE or iteration - since > STALL:
             break
         try:
-            step = System(z, left).solve(np.zeros(z.pairs), np.zeros(z.rows), left.curve)
+            step = RelativeSystem(z, left).solve(np.zeros(z.pairs), np.zeros(z.rows), left.curve)
         except np.linalg.LinAlgError:
             break
         size = max(float(np.abs(x).max(initial=0.0)) for x in (step.a, step.price))

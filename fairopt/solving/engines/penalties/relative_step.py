@@ -17,7 +17,7 @@ HUGE = 1e10
 """relative step beyond which a system counts as singular"""
 
 
-class Left:
+class RelativeLeft:
     """Residuals of the conditions, and products of pairs and rows, each relative to its money."""
 
     def __init__(self, z: Unknowns) -> None:
@@ -72,7 +72,7 @@ def _beside(w: Floats, stiff: Floats) -> Floats:
     return 1.0 / (1.0 + stiff / w)
 
 
-class Change:
+class RelativeChange:
     """A Newton step: relative changes of a, s, nu, price, v; changes of p, e and means."""
 
     a: Floats
@@ -85,14 +85,14 @@ class Change:
     mean: Floats
 
 
-class System:
+class RelativeSystem:
     """The matrix of a step of relative changes, every row and column scaled to 1.
 
     nu, s and v are eliminated, which divides by nothing. Unknowns: a (P), price (K), and where
     there are forces p (N) and the mean level, e (P) and the mean shares.
     """
 
-    def __init__(self, z: Unknowns, left: Left) -> None:
+    def __init__(self, z: Unknowns, left: RelativeLeft) -> None:
         self.z, self.left = z, left
         pairs, rows, users = z.pairs, z.rows, z.users
         across, within = z.forces
@@ -166,7 +166,7 @@ class System:
         self.matrix = m
         self.factors: tuple[Any, ...] | None = None
 
-    def solve(self, of_pairs: Floats, of_rows: Floats, curve: Floats) -> Change:
+    def solve(self, of_pairs: Floats, of_rows: Floats, curve: Floats) -> RelativeChange:
         """The step for these relative changes of products and residual of the relation of v."""
         z, left = self.z, self.left
         a, price, p, mean, e, means = self.at
@@ -184,7 +184,7 @@ class System:
             )
         right[self.fixed] = 0.0
         found = self._solved(right * self.size) * self.scale
-        step = Change()
+        step = RelativeChange()
         step.a, step.price = found[a], found[price]
         step.nu, step.s = of_pairs - step.a, of_rows - step.price
         step.v = -curve - step.a @ self.slope

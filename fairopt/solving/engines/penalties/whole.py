@@ -10,7 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from fairopt.instance import Floats
-from fairopt.solving.engines.penalties.centring import Centring, Direction, Left, State
+from fairopt.solving.engines.penalties.centring import (
+    Centring,
+    CentringLeft,
+    CentringState,
+    Direction,
+)
 
 MOST = 100
 """unknowns up to which one dense system is faster"""
@@ -21,12 +26,12 @@ def unknowns(pairs: int, rows: int, users: int) -> int:
     return 3 * pairs + 2 * (rows + users)
 
 
-class Frame:
+class Positions:
     """Positions of conditions and unknowns in the matrix, and its entries that hold no force.
 
     Conditions are, in this order, dual (P), primal (rows), products of pairs (P) and of rows
     (rows), marginal values (N), pull on F (N), pulls on servers (P), and after
-    them the levels (N), so that one product gives all; unknowns are in the order of `State`.
+    them the levels (N), so that one product gives all; unknowns are in the order of `CentringState`.
     """
 
     def __init__(self, of_user: Floats, use: Floats, across: Centring, within: Centring) -> None:
@@ -60,14 +65,14 @@ class Frame:
 class Whole:
     """The linear conditions as one matrix, which each Newton step completes."""
 
-    def __init__(self, frame: Frame, across: Centring, within: Centring) -> None:
+    def __init__(self, frame: Positions, across: Centring, within: Centring) -> None:
         self.frame = frame
         self.linear = frame.linear.copy()
         self.linear[frame.forces] -= np.concatenate([across.softness, within.softness])
         self.newton = self.linear[: frame.size].copy()
         self.newton[frame.value, frame.value] = np.eye(len(frame.by_level))
 
-    def linear_left(self, z: State) -> tuple[Floats, ...]:
+    def linear_left(self, z: CentringState) -> tuple[Floats, ...]:
         """Levels (N,); residuals of dual, primal, pulls on F and on servers; all in one array."""
         at = self.frame
         every = self.linear @ z.whole + at.constant
@@ -80,7 +85,7 @@ class Whole:
             every,
         )
 
-    def steps(self, z: State, left: Left, slope: Floats) -> Direction:
+    def steps(self, z: CentringState, left: CentringLeft, slope: Floats) -> Direction:
         """Newton steps; slope (N,): v moves by -slope dF.
 
         Raises
@@ -93,8 +98,8 @@ class Whole:
         m[at.value, at.shares] = slope[:, None] * at.by_level
         inverse, right = np.linalg.inv(m), -left.every[: at.size]
 
-        def direction(products: Floats, bend: Floats, pulls: bool) -> State:
+        def direction(products: Floats, bend: Floats, pulls: bool) -> CentringState:
             right[at.products], right[at.value] = products, -z.v * bend
-            return State(inverse @ right, z.size)
+            return CentringState(inverse @ right, z.size)
 
         return direction

@@ -39,7 +39,7 @@ NOISE = 1e-10
 
 
 @dataclass(frozen=True)
-class Program:
+class GrowingProgram:
     """The program.
 
     Parameters
@@ -69,7 +69,7 @@ class Program:
         return float(rows.sum() + columns.sum())
 
 
-def solved(program: Program, first: Bools) -> tuple[Floats, Floats]:
+def solved(program: GrowingProgram, first: Bools) -> tuple[Floats, Floats]:
     """(C,) a vertex of the optimal answers, and (M,) the prices of its rows.
 
     Parameters
@@ -87,7 +87,7 @@ def solved(program: Program, first: Bools) -> tuple[Floats, Floats]:
     raise SolverFailure(f"HiGHS, on columns that grow in number: rows broken by {broken:.2g}")
 
 
-def _grown(program: Program, first: Bools, dear: float) -> tuple[Floats, Floats, float]:
+def _grown(program: GrowingProgram, first: Bools, dear: float) -> tuple[Floats, Floats, float]:
     """The answer, prices, and by how much a row is broken, where that costs so much."""
     from scipy.sparse import csc_array, hstack
 
@@ -196,7 +196,7 @@ def _run(model: Any, rows: int) -> None:
         raise SolverFailure(f"HiGHS, on columns that grow in number: {told}")
 
 
-def _exact(matrix: Any, value: Floats, basic: Ints, program: Program) -> Floats:
+def _exact(matrix: Any, value: Floats, basic: Ints, program: GrowingProgram) -> Floats:
     """The columns of the vertex of a basis, to the last digits; HiGHS's own if that is no nearer.
 
     Every row that is not basic is full here, as rows have one finite bound or two that are equal.

@@ -19,7 +19,7 @@ import numpy as np
 
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats, Ints
-from fairopt.solving.engines.programs.growing import Program, solved
+from fairopt.solving.engines.programs.growing import GrowingProgram, solved
 
 FEW = 4
 """up to so many pairs that run for each row, all of them are in the first program; of more only"""
@@ -97,7 +97,7 @@ def nearest(face: Face, held: Floats) -> Nearest:
     now = had / size
     used = use @ now
     others = np.arange(flows.shape[1])
-    program = Program(
+    program = GrowingProgram(
         hstack([use, -use[:, kept], flows]).tocsc(),
         np.concatenate([size, size[kept], np.zeros(len(others))]) / scale,
         np.concatenate([np.zeros(len(some) + len(kept)), system.low]),

@@ -48,7 +48,7 @@ def product(a: Floats, b: Pair) -> Pair:
     return Pair(*exact_sum(high, error + a * b.low))
 
 
-class Rows:
+class SparseRows:
     """A sparse matrix by rows, for products with pairs that lose no digits."""
 
     def __init__(self, down: Ints, across: Ints, value: Floats, rows: int) -> None:
@@ -151,11 +151,11 @@ class Data:
         except RuntimeError:
             return None
         right = self.bound.at(r)
-        mine = Rows(row, column, value[keep], len(r))
+        mine = SparseRows(row, column, value[keep], len(r))
         x = _refined(mine, right, lambda short: self.size[c] * factor.solve(short / self.unit[r]))
         goal = np.zeros(len(c))
         goal[-1] = -self.users / self.size[-1]
-        back = Rows(column, row, value[keep], len(c))
+        back = SparseRows(column, row, value[keep], len(c))
         price = _refined(
             back,
             Pair(goal, np.zeros(len(c))),
@@ -180,13 +180,13 @@ class Data:
         down, across, value = entries
         rows, columns = len(self.unit), len(self.size)
         none = Pair(np.zeros(rows), np.zeros(rows))
-        held = -Rows(down, across, value, rows).short_of(none, x) / self.unit
+        held = -SparseRows(down, across, value, rows).short_of(none, x) / self.unit
         user = np.arange(rows) < self.users
         # of a row that is not full
         left = np.where(in_rows, 0.0, self.bound.high / self.unit - held)
         goal = Pair(np.zeros(columns), np.zeros(columns))
         goal.high[-1] = -self.users / self.size[-1]
-        back = Rows(across, down, value, columns).short_of(goal, price) * self.size
+        back = SparseRows(across, down, value, columns).short_of(goal, price) * self.size
         back[in_columns] = 0.0
         sign = np.where(user, price.high, -price.high) * self.unit
         wrong = max(
@@ -199,7 +199,7 @@ class Data:
         return Vertex(x, price, max(wrong, 0.0))
 
 
-def _refined(matrix: Rows, right: Pair, solve: Any) -> Pair | None:
+def _refined(matrix: SparseRows, right: Pair, solve: Any) -> Pair | None:
     """The solution by refinement; None if corrections do not fall."""
     x = Pair(np.zeros(len(right.high)), np.zeros(len(right.high)))
     before = np.inf

@@ -16,7 +16,7 @@ import numpy as np
 
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Bools, Floats
-from fairopt.solving.engines.quotas.model import Found, Model
+from fairopt.solving.engines.quotas.model import LevelModel, LevelOptimum
 
 FITS = 1e-9
 """guarantees cut by less than this part fit"""
@@ -64,7 +64,7 @@ def conflict(low: Lowered, floor: Floats) -> Conflict | None:
     """
     if not floor.any():
         return None
-    model = Model(low, np.where(floor > 0, floor, 1.0), 1.0)
+    model = LevelModel(low, np.where(floor > 0, floor, 1.0), 1.0)
     inside = floor > 0
     first = found = _cut(model, np.where(inside, floor, 0.0))
     if found.t >= 1 - FITS:
@@ -91,7 +91,7 @@ def stuck(low: Lowered, floor: Floats, alone: Floats, among: Bools | None = None
     """
     if _all_rise(low) and (not floor.any() or _larger_fit(low, floor)):
         return Stuck(np.zeros(len(floor), bool), ())
-    model = Model(low, np.maximum(floor, 1e-3 * alone), 1.0)
+    model = LevelModel(low, np.maximum(floor, 1e-3 * alone), 1.0)
     rising = everybody = np.ones(len(floor), bool) if among is None else among
     rounds: list[tuple[Bools, Floats]] = []
     while rising.any():
@@ -119,16 +119,16 @@ def _all_rise(low: Lowered) -> bool:
 def _larger_fit(low: Lowered, floor: Floats) -> bool:
     """Whether larger floors fit as well: with a little of everything beside them, nobody is stuck
     at its own."""
-    model = Model(low, np.where(floor > 0, floor, 1.0), 1.0)
+    model = LevelModel(low, np.where(floor > 0, floor, 1.0), 1.0)
     return _cut(model, floor, LARGER).t > 1 + SURELY
 
 
-def _cut(model: Model, floor: Floats, most: float = 1.0) -> Found:
+def _cut(model: LevelModel, floor: Floats, most: float = 1.0) -> LevelOptimum:
     model.targets(floor, np.zeros_like(floor))
     return model.highest(0.0, most)
 
 
-def _pays(low: Lowered, found: Found) -> Bools:
+def _pays(low: Lowered, found: LevelOptimum) -> Bools:
     """(N,) whether everything that the user could run has a price."""
     money = found.price * low.unit
     price = np.where(money > SURE * money.max(initial=0.0), found.price, 0.0)

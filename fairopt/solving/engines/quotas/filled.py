@@ -7,7 +7,7 @@ import numpy as np
 from fairopt.formulas.lowered import PLACE, Lowered
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.quotas.kept import least
-from fairopt.solving.engines.quotas.reached import Reached
+from fairopt.solving.engines.quotas.reached import RoundsReached
 
 FULL, NOTHING = 1e-8, 1e-9
 """part of a row that is left of a full one; part of a user's tasks that is none"""
@@ -17,7 +17,7 @@ ROWS = 10
 
 
 def tasks(
-    start: Floats, flow: Floats, low: Lowered, reached: Reached, priced: Bools
+    start: Floats, flow: Floats, low: Lowered, reached: RoundsReached, priced: Bools
 ) -> tuple[Floats, Floats, Floats] | None:
     """Tasks (P,), flows (F,) and changes of levels (K,) near those given at which everybody has
     just its level, rows (M,) with a price being full; None if other rows do not let it.

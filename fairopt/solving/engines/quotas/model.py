@@ -35,7 +35,7 @@ first program after it is solved by HiGHS's interior method"""
 
 
 @dataclass(frozen=True)
-class Found:
+class LevelOptimum:
     """An optimum: t, tasks x (P,), prices (M,) of the rows, in their own units; whether it is as
     sharp as floats are; the flows (F,) of lending, None if they are not known."""
 
@@ -46,7 +46,7 @@ class Found:
     flow: Floats | None = None
 
 
-class Model:
+class LevelModel:
     """max t: share_n >= offset_n + slope_n t, least <= t <= most, and all rules of `low`.
 
     Parameters
@@ -129,7 +129,7 @@ class Model:
         self.highs.changeColCost(self.t, -1.0)
         self.highs.setOptionValue("simplex_iteration_limit", 10 * self.most)
 
-    def _level(self, least: float, most: float) -> Found | None:
+    def _level(self, least: float, most: float) -> LevelOptimum | None:
         """The first level, where everybody begins at nothing, by the path; None where it fails."""
         self.first = False
         if self.offset.any():
@@ -137,9 +137,9 @@ class Model:
         found = level.highest(self.low, self.slope * self.unit / self.scale, self.unit)
         if found is None or not least <= found.t <= most:
             return None
-        return Found(*found)
+        return LevelOptimum(*found)
 
-    def highest(self, least: float, most: float) -> Found:
+    def highest(self, least: float, most: float) -> LevelOptimum:
         """The optimum for t from least to most.
 
         Raises
@@ -186,4 +186,4 @@ class Model:
         x = np.maximum(value[: self.low.columns] * self.size[: self.low.columns], 0.0)
         flow = value[self.low.columns : self.t] * self.size[self.low.columns :]
         price = np.maximum(-dual, 0.0) / self.low.unit
-        return Found(float(value[self.t]) * self.scale, x, price, flow=flow)
+        return LevelOptimum(float(value[self.t]) * self.scale, x, price, flow=flow)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairopt.formulas.lowered import Lowered
-from fairopt.formulas.targets import Jump, Move, Point
+from fairopt.formulas.targets import Jump, PathPoint, Piece
 from fairopt.instance import Floats
-from fairopt.solving.engines.quotas.rounds import LEAST, Question, Round
+from fairopt.solving.engines.quotas.rounds import LEAST, Round, RoundsQuestion
 
 NEAR = 1e-6
 """a level that would change by a larger part is left as it was found"""
@@ -19,12 +19,12 @@ SAME = 1e-9
 MOST = 10_000
 """most pieces that are followed"""
 
-Level = Callable[[Lowered, Round, "Move | Jump", Floats], "float | None"]
+Level = Callable[[Lowered, Round, "Piece | Jump", Floats], "float | None"]
 """(rules, round, piece, base) -> how far along the piece the round is; None if it is not known"""
 
 
 @dataclass(frozen=True)
-class Reached:
+class RoundsReached:
     """Rounds and what everybody is due.
 
     Parameters
@@ -48,8 +48,8 @@ class Reached:
 
 
 def followed(
-    rounds: Sequence[Round], asked: Question, level: Level | None = None
-) -> Reached | None:
+    rounds: Sequence[Round], asked: RoundsQuestion, level: Level | None = None
+) -> RoundsReached | None:
     """The rounds along the path of targets; None if it leads elsewhere.
 
     Parameters
@@ -62,7 +62,7 @@ def followed(
     point, rank, last = None, None, 0.0
     for k, one in enumerate(rounds):
         if point is None or one.rank != rank:
-            point = Point.start(asked.tree, share - base, asked.rank == one.rank)
+            point = PathPoint.start(asked.tree, share - base, asked.rank == one.rank)
             rank, last = one.rank, 0.0
         piece = _piece(point, one.t, bool(one.jump))
         if piece is None:
@@ -86,14 +86,14 @@ def followed(
         share = np.where(one.users, point.due + base, share)
         point = point.freeze(one.users)
         found.append(one)
-    return Reached(tuple(found), share, line)
+    return RoundsReached(tuple(found), share, line)
 
 
 def _near(value: float | None, old: float, size: float) -> float:
     return old if value is None or not abs(value - old) <= NEAR * size else value
 
 
-def _piece(point: Point, t: float, jumps: bool) -> Move | Jump | None:
+def _piece(point: PathPoint, t: float, jumps: bool) -> Piece | Jump | None:
     """The piece on which level t is reached, or the jump there."""
     for _ in range(MOST):
         piece = point.piece()
@@ -102,7 +102,7 @@ def _piece(point: Point, t: float, jumps: bool) -> Move | Jump | None:
             if here and jumps:
                 return piece
             if here:  # stopped before it
-                return Move(point, 0 * point.due, point.t, 0 * point.v, 0 * point.amount[0])
+                return Piece(point, 0 * point.due, point.t, 0 * point.v, 0 * point.amount[0])
             point = piece.end
         elif jumps:
             if piece.until > t * (1 + SAME):
@@ -115,4 +115,4 @@ def _piece(point: Point, t: float, jumps: bool) -> Move | Jump | None:
     return None
 
 
-__all__ = ["Reached", "followed"]
+__all__ = ["RoundsReached", "followed"]

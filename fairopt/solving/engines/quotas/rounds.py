@@ -22,9 +22,9 @@ import numpy as np
 from fairopt import clock
 from fairopt.errors import SolverFailure
 from fairopt.formulas.lowered import Lowered
-from fairopt.formulas.targets import Jump, Point, Tree
+from fairopt.formulas.targets import Jump, PathPoint, TargetTree
 from fairopt.instance import Bools, Floats, Ints
-from fairopt.solving.engines.quotas.model import Found, Model
+from fairopt.solving.engines.quotas.model import LevelModel, LevelOptimum
 
 SURE = 1e-9
 """prices of less than this part of all money say nothing"""
@@ -41,7 +41,7 @@ FINEST = 1e-9
 
 
 @dataclass(frozen=True)
-class Question:
+class RoundsQuestion:
     """What is asked of the rounds.
 
     Parameters
@@ -52,7 +52,7 @@ class Question:
     """
 
     low: Lowered
-    tree: Tree
+    tree: TargetTree
     floor: Floats
     added: bool
     rank: Ints
@@ -86,12 +86,12 @@ class Rounds:
     flow: Floats | None = None
 
 
-Solver = Callable[[Floats, Floats, float, float], Found]
+Solver = Callable[[Floats, Floats, float, float], LevelOptimum]
 """(slope, offset, least, most) -> the optimum of one round's program"""
 
 
 def solve(
-    asked: Question,
+    asked: RoundsQuestion,
     solver: Solver | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Rounds:
@@ -124,7 +124,7 @@ class _Run:
     frozen : (N,) bool. share : (N,) of the frozen, the floor of others. last : the last optimum.
     """
 
-    def __init__(self, asked: Question, solver: Solver | None) -> None:
+    def __init__(self, asked: RoundsQuestion, solver: Solver | None) -> None:
         self.asked = asked
         self.base = asked.floor if asked.added else np.zeros_like(asked.floor)
         self.frozen = np.zeros(len(asked.floor), bool)
@@ -132,7 +132,7 @@ class _Run:
         self.rounds: list[Round] = []
         self.programs = 0
         self.scale = _scale(asked)
-        self.last: Found | None = None
+        self.last: LevelOptimum | None = None
         self.finest = 0.0
         self.model = None if solver is not None else _model(asked)
         self.solver = solver or self._kept
@@ -140,7 +140,7 @@ class _Run:
     def of_class(self, rank: int) -> Iterator[int]:
         """Rounds until everybody of a class is frozen; how many users are, after each."""
         free = self.asked.rank == rank
-        point = Point.start(self.asked.tree, self.share - self.base, free)
+        point = PathPoint.start(self.asked.tree, self.share - self.base, free)
         while point.free.any():
             clock.tick()
             point, jump, ended = self._piece(point)
@@ -156,7 +156,7 @@ class _Run:
             point = point.freeze(stopped)
             yield int(self.frozen.sum())
 
-    def _piece(self, point: Point) -> tuple[Point, float, bool]:
+    def _piece(self, point: PathPoint) -> tuple[PathPoint, float, bool]:
         """To the end of a piece, or where somebody stops it: the point, the part of a jump (0 if it
         is none), and whether it was stopped."""
         piece = point.piece()
@@ -179,7 +179,7 @@ class _Run:
         self.last = self.solver(slope, self.base + offset, least, most)
         return self.last.t
 
-    def _kept(self, slope: Floats, offset: Floats, least: float, most: float) -> Found:
+    def _kept(self, slope: Floats, offset: Floats, least: float, most: float) -> LevelOptimum:
         assert self.model is not None
         self.model.targets(slope, offset)
         try:
@@ -191,7 +191,7 @@ class _Run:
             self.finest, self.model = FINEST, _model(self.asked, FINEST)
             return self._kept(slope, offset, least, most)
 
-    def _stopped(self, point: Point) -> Bools:
+    def _stopped(self, point: PathPoint) -> Bools:
         """Who has only dear columns at the prices of the last program, and holds its target."""
         low, found = self.asked.low, self.last
         assert found is not None
@@ -206,23 +206,23 @@ class _Run:
         return stopped
 
 
-def _rise(asked: Question) -> Floats:
+def _rise(asked: RoundsQuestion) -> Floats:
     """(N,) how fast targets begin to rise, about."""
-    piece = Point.start(asked.tree, np.zeros_like(asked.floor)).piece()
+    piece = PathPoint.start(asked.tree, np.zeros_like(asked.floor)).piece()
     rise = getattr(piece, "slope", np.zeros_like(asked.floor))
     weight: Floats = asked.tree.weight[asked.tree.leaf]
     return np.where(rise > 0, rise, weight * 1e-3)
 
 
-def _scale(asked: Question) -> float:
+def _scale(asked: RoundsQuestion) -> float:
     """The size of t: no first level is higher."""
     return float((asked.alone / _rise(asked)).min())
 
 
-def _model(asked: Question, finest: float = 0.0) -> Model:
+def _model(asked: RoundsQuestion, finest: float = 0.0) -> LevelModel:
     """The kept model, in units of about the size of the first level, and of no less than the part
     `finest` of what each could have alone."""
     top = _scale(asked)
     unit = np.maximum(np.minimum(_rise(asked) * top, asked.alone), asked.floor)
     unit = np.maximum(unit, finest * asked.alone)
-    return Model(asked.low, unit, top)
+    return LevelModel(asked.low, unit, top)

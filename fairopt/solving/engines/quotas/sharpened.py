@@ -16,11 +16,11 @@ from dataclasses import replace
 import numpy as np
 
 from fairopt.formulas.lowered import PLACE, Lowered
-from fairopt.formulas.targets import Jump, Move
+from fairopt.formulas.targets import Jump, Piece
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.quotas.filled import FULL, NOTHING, tasks
 from fairopt.solving.engines.quotas.reached import followed
-from fairopt.solving.engines.quotas.rounds import Question, Round, Rounds
+from fairopt.solving.engines.quotas.rounds import Round, Rounds, RoundsQuestion
 
 PASSES = 2
 """times that tasks follow from levels, and targets from these"""
@@ -28,7 +28,7 @@ LARGEST = 4_000
 """most rows and users for which this is tried"""
 
 
-def sharpened(found: Rounds, asked: Question) -> Rounds:
+def sharpened(found: Rounds, asked: RoundsQuestion) -> Rounds:
     """The rounds with levels and tasks to rounding; as they are where that leads elsewhere."""
     low = asked.low
     flow = np.zeros(len(low.low)) if found.flow is None else found.flow
@@ -53,14 +53,14 @@ def sharpened(found: Rounds, asked: Question) -> Rounds:
     return replace(found, rounds=reached.rounds, x=point[0], flow=point[1], share=reached.due)
 
 
-def _levels(low: Lowered, one: Round, piece: Move | Jump, base: Floats) -> float | None:
+def _levels(low: Lowered, one: Round, piece: Piece | Jump, base: Floats) -> float | None:
     """How far along a piece the prices of a round say that it is stopped; None if they do not."""
     cost = low.cost(one.price)
     q = np.full(low.shape[0], np.inf)
     np.minimum.at(q, low.owner, cost / low.score)
     pays = np.where(np.isfinite(q), q, 0.0)
     begun = piece.start.due
-    line = piece.slope if isinstance(piece, Move) else piece.end.due - begun
+    line = piece.slope if isinstance(piece, Piece) else piece.end.due - begun
     each = float(pays @ line)
     if not each > 0:
         return None

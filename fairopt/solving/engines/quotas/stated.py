@@ -11,19 +11,19 @@ from fairopt.instance import Floats
 from fairopt.notions.alpha_fair import kept, ruled
 from fairopt.notions.max_min import MaxMin
 from fairopt.solving.engines.programs import conic
-from fairopt.solving.engines.quotas.model import Found
+from fairopt.solving.engines.quotas.model import LevelOptimum
 
 
 def of_rounds(
     notion: MaxMin, low: Lowered, unit: Floats, settings: conic.Settings
-) -> Callable[[Floats, Floats, float, float], Found]:
+) -> Callable[[Floats, Floats, float, float], LevelOptimum]:
     """(slope, offset, least, most) -> the optimum of the notion's own program of a round."""
 
-    def solver(slope: Floats, offset: Floats, least: float, most: float) -> Found:
+    def solver(slope: Floats, offset: Floats, least: float, most: float) -> LevelOptimum:
         program = notion.round(low, unit, slope, offset, least, most)
         x, price, _ = conic.run_ruled(program, settings)
         t = float(program.objective.value)
-        return Found(min(max(t, least), most), x, price)
+        return LevelOptimum(min(max(t, least), most), x, price)
 
     return solver
 

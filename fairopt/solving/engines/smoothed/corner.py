@@ -23,7 +23,7 @@ import numpy as np
 
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.solving.engines.smoothed.path import Where
-from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 
 TINY = 1e-15
@@ -77,13 +77,13 @@ def _place(now: Where, ended: _Ended, tau: float) -> Where:
     return Where(told, ended.prices, now.free, tau)
 
 
-def _nearer(prices: Prices, full: Bools, times: float) -> Prices:
+def _nearer(prices: ServerPrices, full: Bools, times: float) -> ServerPrices:
     """The prices at a smaller tau: of rows that are not full, and differences in a group, which are
     of the size of tau, less by that factor."""
     heads = prices.heads.copy()
     for group in range(len(heads)):
         heads[group] *= np.where(full[prices.label == group].any(axis=0), 1.0, times)
-    return Prices(heads, prices.label, prices.off * times)
+    return ServerPrices(heads, prices.label, prices.off * times)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,7 @@ class _Sides:
         found[t, self.home[self.user]] = -demand
         return found.reshape(len(self.user), shape[0] * shape[1])
 
-    def changed(self, prices: Prices) -> _Sides | None:
+    def changed(self, prices: ServerPrices) -> _Sides | None:
         """With one on the other side who is on the wrong one; None if nobody is."""
         lam = prices.all
         x, _ = self.tasks(lam)
@@ -222,7 +222,7 @@ class _Sides:
 class _Ended(NamedTuple):
     """Prices and sides at which full rows are full and ties are ties, and the last curvature."""
 
-    prices: Prices
+    prices: ServerPrices
     sides: _Sides
     matrix: Floats
 
@@ -231,7 +231,7 @@ def _newton(
     now: Where,
     capacity: Floats,
     sides: _Sides,
-    prices: Prices,
+    prices: ServerPrices,
     tau: float,
     frozen: tuple[Floats, float] | None = None,
 ) -> _Ended | None:
@@ -290,12 +290,12 @@ def _step(matrix: Floats, ties: Floats, short: Floats, apart: Floats) -> tuple[F
 
 
 def _stepped(
-    prices: Prices, change: Floats, frozen: tuple[Floats, float] | None, tau: float
-) -> Prices:
+    prices: ServerPrices, change: Floats, frozen: tuple[Floats, float] | None, tau: float
+) -> ServerPrices:
     """Prices after a step; with a curvature of another tau, differences in a group in windows."""
     if frozen is None:
         return prices.moved(change)
-    common = Prices.grouped(change, prices.label)
-    return Prices(
+    common = ServerPrices.grouped(change, prices.label)
+    return ServerPrices(
         prices.heads + common.heads, prices.label, prices.off + common.off * (tau / frozen[1])
     )

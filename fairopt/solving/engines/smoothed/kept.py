@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairopt.solving.engines.smoothed.path import Where
-from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.spread import Spread
 from fairopt.solving.engines.smoothed.users import Users
@@ -69,9 +69,9 @@ def place(kept: Mapping[str, Any], begin: Spread) -> Where:
     return Where(told, _of(kept, "now"), kept["now_free"], **numbers)
 
 
-def _prices(name: str, prices: Prices) -> dict[str, Any]:
+def _prices(name: str, prices: ServerPrices) -> dict[str, Any]:
     return {f"{name}_heads": prices.heads, f"{name}_label": prices.label, f"{name}_off": prices.off}
 
 
-def _of(kept: Mapping[str, Any], name: str) -> Prices:
-    return Prices(kept[f"{name}_heads"], kept[f"{name}_label"], kept[f"{name}_off"])
+def _of(kept: Mapping[str, Any], name: str) -> ServerPrices:
+    return ServerPrices(kept[f"{name}_heads"], kept[f"{name}_label"], kept[f"{name}_off"])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.instance import Bools, Floats, Ints
-from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import Single
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
@@ -49,7 +49,7 @@ class Kinds:
     def __init__(
         self,
         users: Users,
-        prices: Prices,
+        prices: ServerPrices,
         tau: float,
         mu: Floats | None,
         old: Kinds | None = None,
@@ -82,7 +82,7 @@ class Kinds:
             at = np.searchsorted(rest, old.sharp_at)
             sharp[at] = True
             near[at] |= old.sharp.on
-        self.prices = Prices.grouped(lam, grouped(lam, ~few, tau, ALIKE))
+        self.prices = ServerPrices.grouped(lam, grouped(lam, ~few, tau, ALIKE))
         self.sharp_at = rest[sharp]
         self.sharp = self._sharp(near[sharp], mu, old)
         one = np.flatnonzero((in_reach == 1) & ~sharp)
@@ -124,7 +124,7 @@ class Kinds:
         self.settled = Single(self.users.some(at), server, len(lam), lam, self.tau)
         self.single = Single(self.users.some(at[:0]), server[:0], len(lam))
 
-    def sums(self, prices: Prices, tau: float) -> Sums:
+    def sums(self, prices: ServerPrices, tau: float) -> Sums:
         """Sums of the smooth users and of those of one server."""
         total = smooth_sums(self.smooth, prices, tau)
         for single in (self.settled, self.single):
@@ -132,7 +132,7 @@ class Kinds:
                 total.add(single.sums(prices.all))
         return total
 
-    def again(self, prices: Prices, tau: float, inverse: Floats) -> Kinds:
+    def again(self, prices: ServerPrices, tau: float, inverse: Floats) -> Kinds:
         """All users told apart at new prices; once sharp they stay sharp."""
         if self.users.limit is not None:
             for chunk in self.smooth.users.chunks():
@@ -149,9 +149,11 @@ class Kinds:
 
     def change(self, prices: Floats, tau: float, step: Floats) -> float:
         """Largest change of a difference of log costs in use, in windows, by a step (I, R)."""
-        return self.probe.change(Prices.apart(prices), tau, step) if self.smooth_users else 0.0
+        return (
+            self.probe.change(ServerPrices.apart(prices), tau, step) if self.smooth_users else 0.0
+        )
 
-    def limit_prices(self, prices: Prices) -> Floats | None:
+    def limit_prices(self, prices: ServerPrices) -> Floats | None:
         """(N,) mu, or None without limits."""
         if self.users.limit is None:
             return None
@@ -163,7 +165,7 @@ class Kinds:
         found[self.sharp_at] = self.sharp.mu
         return found
 
-    def tasks(self, prices: Prices, tau: float) -> Floats:
+    def tasks(self, prices: ServerPrices, tau: float) -> Floats:
         """(N, I) tasks."""
         found = np.zeros(self.users.eligible.shape)
         for at, single in self._singles():
@@ -173,7 +175,7 @@ class Kinds:
         return found
 
 
-def smooth_sums(smooth: Smooth, prices: Prices, tau: float) -> Sums:
+def smooth_sums(smooth: Smooth, prices: ServerPrices, tau: float) -> Sums:
     """The sums of smooth users, by compiled loops where they are (`passes`)."""
     users = smooth.users
     if not users.compiled or users.log_score is not None or smooth.mu is not None:
@@ -199,7 +201,7 @@ def _settled(old: Kinds | None, lam: Floats, tau: float) -> tuple[Ints, Single]:
     return old.settled_at[quiet], old.settled.kept(quiet)
 
 
-class Told(NamedTuple):
+class Ties(NamedTuple):
     """(N, I) near, (N,) held by a limit, (I, I) money and squares of money of who share each tie.
 
     Two servers of different scores are no tie to a user held by its limit: at any prices of
@@ -214,7 +216,7 @@ class Told(NamedTuple):
     log_least: Floats
 
 
-def told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> Told:
+def told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> Ties:
     """What is near for whom at prices (I, R) and prices (N,) of limits."""
     size, servers = len(users), len(lam)
     if users.compiled and mu is None:
@@ -222,7 +224,7 @@ def told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> Told:
 
         windows = REACH, CLOSE, SHARED
         near, close, log_least, money, squares = passes.told(users, lam, windows, tau)
-        return Told(near, np.zeros(size, bool), money, squares, close, log_least)
+        return Ties(near, np.zeros(size, bool), money, squares, close, log_least)
     near, held = np.empty((servers, size), bool), np.zeros(size, bool)
     close, log_least = np.empty_like(near), np.empty(size)
     money, squares = np.zeros((servers, servers)), np.zeros((servers, servers))
@@ -252,14 +254,14 @@ def told(users: Users, lam: Floats, tau: float, mu: Floats | None) -> Told:
             paid = both * np.exp(users.log_w[chunk] * power + (1 - power) * log_least[chunk])
             money += paid @ both.T
             squares += paid @ paid.T
-    return Told(
+    return Ties(
         np.ascontiguousarray(near.T), held, money, squares, np.ascontiguousarray(close.T), log_least
     )
 
 
 def swaying_of(
     users: Users,
-    found: Told,
+    found: Ties,
     few: Bools,
     lam: Floats,
     tau: float,

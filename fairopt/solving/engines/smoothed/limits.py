@@ -26,7 +26,7 @@ CLOSE = 1e-14
 """relative miss of the limit"""
 
 
-class Case(NamedTuple):
+class LimitedUsers(NamedTuple):
     """Users with limits: base (n, I) and shift (n, I) add up to the costs of a task."""
 
     alpha: float
@@ -42,9 +42,9 @@ class Case(NamedTuple):
         cost = np.where(self.far, np.inf, self.base + self.shift)
         return rows.least(cost)
 
-    def of(self, pick: Ints | Bools) -> Case:
+    def of(self, pick: Ints | Bools) -> LimitedUsers:
         """The users picked."""
-        return Case(
+        return LimitedUsers(
             self.alpha,
             self.log_w[pick],
             self.limit[pick],
@@ -55,7 +55,7 @@ class Case(NamedTuple):
         )
 
 
-def solve(case: Case, mu: Floats, tau: float) -> tuple[Floats, Floats]:
+def solve(case: LimitedUsers, mu: Floats, tau: float) -> tuple[Floats, Floats]:
     """(n,) and (n,): two numbers a user that add up to its mu; both 0 where the limit is slack."""
     before, more = np.where(np.isfinite(case.limit), mu, 0.0), np.zeros(len(mu))
     free = np.log(case.limit)
@@ -88,7 +88,9 @@ def solve(case: Case, mu: Floats, tau: float) -> tuple[Floats, Floats]:
     return before, more
 
 
-def _log_excess(case: Case, before: Floats, more: Floats, tau: float) -> tuple[Floats, Floats]:
+def _log_excess(
+    case: LimitedUsers, before: Floats, more: Floats, tau: float
+) -> tuple[Floats, Floats]:
     """(n,) log X - log L at mu = before + more, and its derivative."""
     base = case.base + before[:, None]
     log_base = np.log(base)

@@ -16,7 +16,7 @@ from fairopt.instance import Floats
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.smoothed import path
 from fairopt.solving.engines.smoothed.kinds import Kinds
-from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.smooth import Smooth
 from fairopt.solving.engines.smoothed.users import Users
 
@@ -40,7 +40,7 @@ FLATTEST = 0.1
 
 
 @dataclass(frozen=True)
-class Found:
+class SmoothedFound:
     """A point, with its iterations and how often all users were passed over."""
 
     point: Point
@@ -77,7 +77,7 @@ def applies(question: Question) -> bool:
     return question.alpha >= FLATTEST and few and plain
 
 
-def follow(question: Question, sample: int = SAMPLE, wary: bool = False) -> Found | None:
+def follow(question: Question, sample: int = SAMPLE, wary: bool = False) -> SmoothedFound | None:
     """The answer, or the nearest reached; None where no finite prices were found.
 
     wary : users keep tasks of their own in ties that many share too, if they move its prices.
@@ -91,7 +91,7 @@ def follow(question: Question, sample: int = SAMPLE, wary: bool = False) -> Foun
         return _found(question, users, capacity, now, before)
 
 
-def closer(question: Question, found: Found) -> Found | None:
+def closer(question: Question, found: SmoothedFound) -> SmoothedFound | None:
     """The answer further along the path: users of little money may need a smaller tau."""
     users, capacity = Users.of(question)
     before = found.iterations - found.end.iterations
@@ -105,7 +105,7 @@ def closer(question: Question, found: Found) -> Found | None:
 
 def _found(
     question: Question, users: Users, capacity: Floats, now: path.Where, before: int
-) -> Found | None:
+) -> SmoothedFound | None:
     """The point at a place of the path, in the units of the question."""
     told = now.told
     assert isinstance(told, Kinds)
@@ -122,7 +122,7 @@ def _found(
         tasks /= score[:, None]
     point = Point(tasks, now.prices.all * capacity, limits)
     passes = now.passes / len(users)
-    return Found(point, before + now.iterations, passes, now, users.compiled)
+    return SmoothedFound(point, before + now.iterations, passes, now, users.compiled)
 
 
 def _solved(users: Users, capacity: Floats, sample: int, wary: bool) -> tuple[path.Where, int]:
@@ -132,7 +132,7 @@ def _solved(users: Users, capacity: Floats, sample: int, wary: bool) -> tuple[pa
     if size > 2 * sample:
         pick = np.random.default_rng(1).choice(size, sample, replace=False)
     begun = begin(users.some(pick), capacity, size)
-    prices, none = Prices.apart(begun.prices), _no_prices(users)
+    prices, none = ServerPrices.apart(begun.prices), _no_prices(users)
     told = Kinds(users, prices, begun.tau, none, None, begun.inverse, wary)
     first = path.Where(told, told.prices, begun.free, begun.tau)
     return path.follow(first, capacity, LAST), begun.iterations + 1
@@ -156,7 +156,7 @@ def begin(users: Users, capacity: Floats, size: int) -> Begun:
     free = free * size / len(few)
     if part == 1:
         return Begun(lam, free, FIRST, 0)
-    told = Kinds(users, Prices.apart(lam), FIRST, _no_prices(users))
+    told = Kinds(users, ServerPrices.apart(lam), FIRST, _no_prices(users))
     last = max(SAMPLED / len(users), EARLIEST)
     first = path.Where(told, told.prices, free * part, FIRST)
     now = path.follow(first, capacity * part, last, close=1e-2)
@@ -176,7 +176,7 @@ def _first(users: Users, capacity: Floats) -> tuple[Floats, Floats]:
     smooth, alpha = Smooth(users), users.alpha
     lam = 1 / np.where(capacity > 0, capacity, 1.0)
     for _ in range(9):
-        use = smooth.sums(Prices.apart(lam), FIRST).use
+        use = smooth.sums(ServerPrices.apart(lam), FIRST).use
         part = use / capacity
         most = part.max() / 0.9
         if _ < 8:

@@ -16,7 +16,7 @@ import numpy as np
 
 from fairopt.fast import loop
 from fairopt.instance import Bools, Floats, Ints
-from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.smooth import Sums
 from fairopt.solving.engines.smoothed.users import Users
 
@@ -24,7 +24,7 @@ PIECE = 4096
 """users whose sums are added up first"""
 
 
-def summed(users: Users, prices: Prices, tau: float, reach: float, skip: Ints) -> Sums:
+def summed(users: Users, prices: ServerPrices, tau: float, reach: float, skip: Ints) -> Sums:
     """The sums of users but those to skip, each with its servers within `reach` windows."""
     servers, resources = prices.off.shape
     upper = np.triu_indices(resources)

@@ -23,8 +23,8 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.instance import Floats
-from fairopt.solving.engines.smoothed.prices import Prices
-from fairopt.solving.engines.smoothed.sharp import Sharp, Step, longest
+from fairopt.solving.engines.smoothed.prices import ServerPrices
+from fairopt.solving.engines.smoothed.sharp import Sharp, SharpStep, longest
 from fairopt.solving.engines.smoothed.smooth import Sums
 
 AGAIN = 0.2
@@ -43,20 +43,20 @@ MOST = 120
 """iterations"""
 
 
-class Told(Protocol):
+class Everybody(Protocol):
     """All users, told apart: `kinds.Kinds`, or users in partitions."""
 
-    prices: Prices
+    prices: ServerPrices
     tau: float
     sharp: Sharp
 
-    def sums(self, prices: Prices, tau: float) -> Sums:
+    def sums(self, prices: ServerPrices, tau: float) -> Sums:
         """Sums over all users that are not sharp."""
 
     def change(self, prices: Floats, tau: float, step: Floats) -> float:
         """Largest change of differences of log costs, in windows."""
 
-    def again(self, prices: Prices, tau: float, inverse: Floats) -> Told:
+    def again(self, prices: ServerPrices, tau: float, inverse: Floats) -> Everybody:
         """Users told apart at new prices."""
 
     @property
@@ -68,8 +68,8 @@ class Told(Protocol):
 class Where:
     """A place on the path: prices and free capacity (I, R) at tau, with the users told apart."""
 
-    told: Told
-    prices: Prices
+    told: Everybody
+    prices: ServerPrices
     free: Floats
     tau: float
     iterations: int = 0
@@ -203,14 +203,14 @@ class _Newton:
         return found
 
     def step(
-        self, aim: float, first: tuple[Floats, Floats, Step] | None = None, second: float = 0.0
-    ) -> tuple[Floats, Floats, Step]:
+        self, aim: float, first: tuple[Floats, Floats, SharpStep] | None = None, second: float = 0.0
+    ) -> tuple[Floats, Floats, SharpStep]:
         """Changes of prices, of free capacity and of sharp users towards tau = aim."""
         target = aim * self.row - self.product
         bend = None
         if first is not None and second:
             target = target - second * first[0] * first[1]
-            bend = Step(*(second**0.5 * part for part in first[2]))
+            bend = SharpStep(*(second**0.5 * part for part in first[2]))
         to = self.sharp.targets(aim, bend)
         right = -self.short + self.drift * (aim - self.now.tau) + target / self.lam
         right = (right + self.sharp.change(to)).ravel() * self.scale
@@ -220,7 +220,7 @@ class _Newton:
         free = (target - self.now.free * prices) / self.lam
         return prices, free, self.sharp.step(to, prices)
 
-    def length(self, step: tuple[Floats, Floats, Step]) -> float:
+    def length(self, step: tuple[Floats, Floats, SharpStep]) -> float:
         """The longest step that keeps prices, free capacity and sharp users positive."""
         return min(
             longest(self.lam, step[0]), longest(self.now.free, step[1]), self.sharp.length(step[2])

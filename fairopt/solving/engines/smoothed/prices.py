@@ -16,7 +16,7 @@ from fairopt.instance import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Prices:
+class ServerPrices:
     """Prices of I servers: heads[label] + off.
 
     Parameters
@@ -35,13 +35,13 @@ class Prices:
         return found
 
     @classmethod
-    def grouped(cls, prices: Floats, label: Ints) -> Prices:
+    def grouped(cls, prices: Floats, label: Ints) -> ServerPrices:
         """Prices (I, R) around the mean of each group; label (I,) numbers groups from 0."""
         heads = _mean(prices, label)
         return cls(heads, label, prices - heads[label])
 
     @classmethod
-    def apart(cls, prices: Floats) -> Prices:
+    def apart(cls, prices: Floats) -> ServerPrices:
         """Every server a group of its own."""
         return cls.grouped(prices, np.arange(len(prices)))
 
@@ -50,12 +50,12 @@ class Prices:
         found: Floats = step - _mean(step, self.label)[self.label]
         return found
 
-    def moved(self, step: Floats) -> Prices:
+    def moved(self, step: Floats) -> ServerPrices:
         """The prices after a step (I, R); what the servers of a group have in common goes to its
         base, so that the differences stay small."""
         off = self.off + step
         mean = _mean(off, self.label)
-        return Prices(self.heads + mean, self.label, off - mean[self.label])
+        return ServerPrices(self.heads + mean, self.label, off - mean[self.label])
 
 
 def _mean(rows: Floats, label: Ints) -> Floats:

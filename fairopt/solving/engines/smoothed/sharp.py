@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairopt.instance import Bools, Floats
-from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
 from fairopt.solving.engines.smoothed.users import Users
 
@@ -36,7 +36,7 @@ LEAST = 0.3
 """part of tau that a server far too dear begins with"""
 
 
-class Step(NamedTuple):
+class SharpStep(NamedTuple):
     """A change of x (S, I), nu (S, I), mu (S,), l (S,) and p (S,)."""
 
     x: Floats
@@ -49,7 +49,7 @@ class Step(NamedTuple):
 class Sharp:
     """S users with tasks x, reduced costs nu, and prices mu and rooms l of their limits."""
 
-    def __init__(self, users: Users, smooth: Smooth, prices: Prices, tau: float) -> None:
+    def __init__(self, users: Users, smooth: Smooth, prices: ServerPrices, tau: float) -> None:
         """They begin at the smooth division, with their share as it is: a power of it is their
         marginal value, and a share that is off by 2% would be a price a thousand windows off."""
         self._shape(users)
@@ -171,7 +171,7 @@ class Sharp:
             found = max(found, float((self.mu * self.room / money).max()))
         return found
 
-    def targets(self, tau: float, bend: Step | None = None) -> tuple[Floats, Floats]:
+    def targets(self, tau: float, bend: SharpStep | None = None) -> tuple[Floats, Floats]:
         """By how much x nu and mu l are to change, for products tau p s / k less second order."""
         money = tau * self.p * self.share
         x = np.where(self.on, (money / self.k)[:, None] - self.x * self.nu, 0.0)
@@ -187,7 +187,7 @@ class Sharp:
         found: Floats = self._tasks(targets, None)[0].T @ self.users.demand
         return found
 
-    def step(self, targets: tuple[Floats, Floats], step: Floats) -> Step:
+    def step(self, targets: tuple[Floats, Floats], step: Floats) -> SharpStep:
         """The change that goes with a step (I, R) of prices."""
         cost = self.users.demand @ step.T
         x, v, mu = self._tasks(targets, cost)
@@ -196,7 +196,7 @@ class Sharp:
         if self.limited is not None:
             # not from the sum of x, whose rounding may be larger than the room
             room = np.where(self.limited, (targets[1] - self.room * mu) / _or_one(self.mu), 0.0)
-        return Step(x, nu, mu, room, -v)
+        return SharpStep(x, nu, mu, room, -v)
 
     def _tasks(
         self, targets: tuple[Floats, Floats], cost: Floats | None
@@ -215,7 +215,7 @@ class Sharp:
         dx = z - self.theta * (self.beside * v[:, None] + both[:, None])
         return dx, v, np.where(self.give > 0, both - self.mean * v, 0.0)
 
-    def length(self, step: Step) -> float:
+    def length(self, step: SharpStep) -> float:
         """The longest step that keeps everything positive."""
         found = [longest(self.x, step.x, self.on), longest(self.nu, step.nu, self.on)]
         if self.steep:
@@ -225,7 +225,7 @@ class Sharp:
             found += [longest(self.room, step.room, self.limited)]
         return min(found)
 
-    def move(self, step: Step, length: float) -> None:
+    def move(self, step: SharpStep, length: float) -> None:
         """Go along a step."""
         self.x, self.nu = self.x + length * step.x, self.nu + length * step.nu
         self.mu, self.room = self.mu + length * step.mu, self.room + length * step.room

@@ -24,7 +24,7 @@ import numpy as np
 
 from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.smoothed import limits
-from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.users import Users
 
 
@@ -91,7 +91,7 @@ class Smooth:
         self.far = None if users.eligible.all() else np.ascontiguousarray(~users.eligible.T)
         self.mu = np.zeros(len(users)) if mu is None and users.limit is not None else mu
 
-    def split(self, chunk: slice, prices: Prices, tau: float) -> Split:
+    def split(self, chunk: slice, prices: ServerPrices, tau: float) -> Split:
         """How the users of a chunk divide themselves."""
         users = self.users
         demand = users.demand[chunk].T
@@ -102,7 +102,7 @@ class Smooth:
         mu = None
         if users.limit is not None and self.mu is not None:
             shift = np.zeros((len(prices.label), base.shape[1])) if shift is None else shift
-            case = limits.Case(
+            case = limits.LimitedUsers(
                 users.alpha,
                 users.log_w[chunk],
                 users.limit[chunk],
@@ -117,7 +117,7 @@ class Smooth:
             mu = self.mu[chunk] = before + more
         return _split(base, shift, prices, score, far, mu, tau)
 
-    def sums(self, prices: Prices, tau: float) -> Sums:
+    def sums(self, prices: ServerPrices, tau: float) -> Sums:
         """The sums of all users (see the module for the formulas)."""
         users = self.users
         resources = users.demand.shape[1]
@@ -168,7 +168,7 @@ class Smooth:
                 blocks[i, t, i, r] += sigma * diagonal[:, column]
         return total
 
-    def change(self, prices: Prices, tau: float, step: Floats) -> float:
+    def change(self, prices: ServerPrices, tau: float, step: Floats) -> float:
         """Largest change of a difference of log costs in use, in windows, by a step (I, R)."""
         worst = 0.0
         for chunk in self.users.chunks():
@@ -192,7 +192,7 @@ class Smooth:
         found: Floats = part * inverse * ((1 + 1 / tau) * (inverse - mean) + power * mean)
         return found
 
-    def tasks(self, prices: Prices, tau: float) -> Floats:
+    def tasks(self, prices: ServerPrices, tau: float) -> Floats:
         """(N, I) x."""
         users, power = self.users, 1 / self.users.alpha
         found = np.empty(users.eligible.shape)
@@ -207,7 +207,7 @@ class Smooth:
 def _split(
     base: Floats,
     shift: Floats | None,
-    prices: Prices,
+    prices: ServerPrices,
     score: Floats | None,
     far: Bools | None,
     mu: Floats | None,

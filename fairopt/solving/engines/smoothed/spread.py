@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from fairopt.formulas.asked import Asked
+from fairopt.formulas.asked import AlphaAsked
 from fairopt.instance import Bools, Floats, Ints
 from fairopt.instance.partition import Partition
 from fairopt.solving.engines.smoothed.kinds import (
@@ -22,7 +22,7 @@ from fairopt.solving.engines.smoothed.kinds import (
     swaying_of,
     told,
 )
-from fairopt.solving.engines.smoothed.prices import Prices
+from fairopt.solving.engines.smoothed.prices import ServerPrices
 from fairopt.solving.engines.smoothed.sharp import Sharp
 from fairopt.solving.engines.smoothed.single import Single
 from fairopt.solving.engines.smoothed.smooth import Smooth, Sums
@@ -30,7 +30,7 @@ from fairopt.solving.engines.smoothed.ties import grouped, rarely_shared
 from fairopt.solving.engines.smoothed.users import Users
 
 
-class Source(Protocol):
+class SpreadSource(Protocol):
     """Where partitions are read."""
 
     def read(self, k: int) -> Partition:
@@ -38,11 +38,11 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Terms:
+class SpreadTerms:
     """What is asked, the sum of all capacities (R,), and whether users are told apart by compiled
     loops, wherever they are."""
 
-    asked: Asked
+    asked: AlphaAsked
     total: Floats
     compiled: bool = False
 
@@ -58,7 +58,7 @@ class Terms:
         return Users(self.alpha, demand, log_w, part.placement, None, limit, self.compiled)
 
 
-Args = tuple[Source, int, Terms, Ints, Prices, float]
+Args = tuple[SpreadSource, int, SpreadTerms, Ints, ServerPrices, float]
 """of every pass: where and which partition, what is asked, whom to leave out, where on the path"""
 APART = 1e-3
 """tau below which users of one near server are told from the others"""
@@ -67,7 +67,7 @@ WIDE = 700.0
 
 
 def smooth_of(
-    source: Source, k: int, terms: Terms, skip: Ints, prices: Prices, tau: float
+    source: SpreadSource, k: int, terms: SpreadTerms, skip: Ints, prices: ServerPrices, tau: float
 ) -> Smooth:
     """The users of a partition but those to skip, with the prices of their limits known."""
     users = terms.users(source.read(k))
@@ -90,7 +90,7 @@ class Parted(NamedTuple):
     smooth_at: Ints
     smooth: Smooth
 
-    def sums(self, prices: Prices, tau: float) -> Sums:
+    def sums(self, prices: ServerPrices, tau: float) -> Sums:
         """The sums of both."""
         total = self.smooth.sums(prices, tau)
         total.add(self.single.sums(prices.all))
@@ -160,13 +160,13 @@ Each = Callable[..., list[Any]]
 class Spread:
     """All partitions at prices and tau, as `path.Told` wants them."""
 
-    source: Source
+    source: SpreadSource
     parts: int
-    terms: Terms
+    terms: SpreadTerms
     each: Each
     size: int
     sample: Users
-    prices: Prices
+    prices: ServerPrices
     tau: float
     sharp: Sharp
     at: list[Ints] = field(default_factory=list)
@@ -177,10 +177,10 @@ class Spread:
         """How many users are not sharp."""
         return self.size - len(self.sharp.k)
 
-    def _args(self, prices: Prices, tau: float) -> list[Any]:
+    def _args(self, prices: ServerPrices, tau: float) -> list[Any]:
         return [(self.source, k, self.terms, self.at[k], prices, tau) for k in range(self.parts)]
 
-    def sums(self, prices: Prices, tau: float) -> Sums:
+    def sums(self, prices: ServerPrices, tau: float) -> Sums:
         """Sums over all users that are not sharp, in the order of partitions."""
         total = Sums.zero(*prices.off.shape)
         for part in self.each(summed, self._args(prices, tau)):
@@ -190,7 +190,7 @@ class Spread:
     def change(self, prices: Floats, tau: float, step: Floats) -> float:
         """Largest change of differences of log costs, in windows, on a sample of smooth users."""
         probe = self.sample if self.probe is None else self.sample.some(*self.probe)
-        return Smooth(probe).change(Prices.apart(prices), tau, step) if len(probe) else 0.0
+        return Smooth(probe).change(ServerPrices.apart(prices), tau, step) if len(probe) else 0.0
 
     def _smooth_of_sample(
         self, few: Bools, lam: Floats, tau: float, inverse: Floats
@@ -202,14 +202,14 @@ class Spread:
         many = np.flatnonzero((found.near.sum(axis=1) > 1) & ~sharp)
         return many, found.near[many]
 
-    def again(self, prices: Prices, tau: float, inverse: Floats) -> Spread:
+    def again(self, prices: ServerPrices, tau: float, inverse: Floats) -> Spread:
         """Ties counted and sharp users fetched at new prices; once sharp they stay sharp."""
         args, lam = self._args(prices, tau), prices.all
         money, squares = 0.0, 0.0
         for one, two in self.each(shared, args):
             money, squares = money + one, squares + two
         few = rarely_shared(np.asarray(money), np.asarray(squares), lam, tau)
-        grouping = Prices.grouped(lam, grouped(lam, ~few, tau, ALIKE))
+        grouping = ServerPrices.grouped(lam, grouped(lam, ~few, tau, ALIKE))
         probe = self._smooth_of_sample(few, lam, tau, inverse)
         if not few.any() and not len(self.sharp.k):
             return replace(self, prices=grouping, tau=tau, probe=probe)

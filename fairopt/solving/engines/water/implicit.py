@@ -57,7 +57,7 @@ SERVERS = 1_000
 
 
 @dataclass(frozen=True)
-class Taken:
+class LevelTaken:
     """What users take at given levels.
 
     Parameters
@@ -106,7 +106,7 @@ class Servers:
         price[server[held], most[held]] = -np.log(mean[held])
         return price
 
-    def take(self, price: Floats, x: Floats, h: float) -> Taken:
+    def take(self, price: Floats, x: Floats, h: float) -> LevelTaken:
         """The step of length h from x (N, I) at given prices, a user at a time, by sorting."""
         stopper, top = (
             np.zeros(self.able.shape, dtype=int),
@@ -119,7 +119,7 @@ class Servers:
             np.maximum(top, own, out=top)
         return self.taken(top, stopper, x, h)
 
-    def taken(self, top: Floats, stopper: Ints, x: Floats, h: float) -> Taken:
+    def taken(self, top: Floats, stopper: Ints, x: Floats, h: float) -> LevelTaken:
         """The step of length h from x (N, I) where a task of a user costs exp(top) (N, I)."""
         with np.errstate(over="ignore"):
             a = self.size * np.exp(np.minimum(-top, 600.0))
@@ -140,9 +140,9 @@ class Servers:
         taken = np.where(held, h * (drawn - level[:, None]), 0.0)
         limited = level > np.inf
         limited[over] = True
-        return Taken(taken, held, stopper, np.where(held, h * a, 0.0), ease, limited)
+        return LevelTaken(taken, held, stopper, np.where(held, h * a, 0.0), ease, limited)
 
-    def slope(self, taken: Taken, on: Bools) -> Floats:
+    def slope(self, taken: LevelTaken, on: Bools) -> Floats:
         """(K, K) change of the use of each resource with a price by the logarithms of prices."""
         server, resource = np.nonzero(on)
         pays = taken.rate[:, server] * (taken.stopper[:, server] == resource)
@@ -153,7 +153,7 @@ class Servers:
 
     def softly(
         self, price: Floats, x: Floats, h: float, enough: float
-    ) -> tuple[Floats, Taken, float]:
+    ) -> tuple[Floats, LevelTaken, float]:
         """As `step`, without guesses: a user pays a norm of its prices, which becomes the highest,
         and of a resource at a low price something may be left, ever less."""
         base = price.max(axis=1, keepdims=True)
@@ -206,7 +206,7 @@ class Servers:
 
     def step(
         self, price: Floats, x: Floats, h: float, enough: float
-    ) -> tuple[Floats, Taken, float, int]:
+    ) -> tuple[Floats, LevelTaken, float, int]:
         """The prices of the step of length h, what is taken, the largest miss that is left, and the
         number of Newton steps."""
         price, before = price.copy(), None
