@@ -271,9 +271,9 @@ def test_the_judge_of_whole_tasks_needs_no_solver(tmp_path):
     code = (
         "import fairopt as fo\nfrom fairopt.whole.proof.answer import Asked, WholeTasks\n"
         "from fairopt.whole.proof.judging import judge\n"
-        "from fairopt.whole.proof.problem import Row\n"
+        "from fairopt.whole.proof.problem import NodeRow\n"
         "from fractions import Fraction as F\n"
-        "row = Row('s', 1, {'c': F(3)}, ((0, '', {'c': F(2)}, None),))\n"
+        "row = NodeRow('s', 1, {'c': F(3)}, ((0, '', {'c': F(2)}, None),))\n"
         "asked = Asked(('A',), (row,), (F(1),), (9,), (1,), ('exact',), ({'s': 1},))\n"
         "assert judge(WholeTasks(asked, ((0, 1, (1,)),))).state == 'proved'"
     )

@@ -21,7 +21,7 @@ import numpy as np
 
 from fairopt.certificates.crowds import Turn, Uses, asked_for, crowded
 from fairopt.certificates.ruled.shifted import Reached
-from fairopt.certificates.together import Paid, RoundTogether, Targets, each_alone, earlier
+from fairopt.certificates.together import Moved, Paid, RoundTogether, Targets, each_alone, earlier
 from fairopt.certificates.tolerance import ROUNDING
 from fairopt.instance import Floats, Ints
 
@@ -62,7 +62,6 @@ def carried(
     proofs: Sequence[Paid],
     uses: Uses | None,
     level: Floats | None = None,
-    turns: Sequence[Turn] = (),
     reached: Sequence[Reached] = (),
 ) -> Bounds:
     """The bounds of all users once errors of earlier rounds are counted.
@@ -74,7 +73,6 @@ def carried(
     proofs : the users that prices prove, and what is paid at them.
     uses : of rows, for those that are full and free; None if there is one round.
     level : (N,) of a plain answer: whoever is stopped later is at least at the levels before.
-    turns : what may change hands in each round.
     reached : where each round stopped, if errors of some change the targets of others.
     """
     rounds = int(stage.max()) + 1
@@ -88,14 +86,15 @@ def carried(
     top = np.ones(len(room))
     together = RoundTogether(stage, proofs)
     targets = Targets(stage, reached, together.sums)
-    rough = Targets(stage, reached, each_alone)
+    rough, moved = Targets(stage, reached, each_alone), Moved(proofs)
     for _ in range(SWEEPS):
         before = up.copy(), down.copy(), rounding.copy()
         lost = np.zeros(len(room))
         if uses is not None and rounds > 1:
             asked = together.sums(uses.row, uses.user, uses.asked, up)
-            crowd = crowded(stage, asked, uses, turns, targets.more)
-            lost = crowded(stage, asked_for(uses, rounding), uses)
+            crowd = crowded(stage, asked, uses, moved.turns(), targets.more)
+            lost = crowded(stage, asked_for(uses, rounding), uses, moved.rounded())
+        moved.begin()
         less = np.where(unknown, 1.0, crowd)  # of a level, for all that are stopped at it
         rounding[alone] = ROUNDING + lost[alone]
         for first in range(rounds) if len(reached) else sorted(of_round):
@@ -107,15 +106,17 @@ def carried(
                 with np.errstate(invalid="ignore"):
                     own = np.where(down[mine] > 0, paid.own * down[mine], 0.0)
                 together.met(paid, fall)
-                fall = np.where(fall > own * (1 + 1e-12), fall - own, 0.0)
                 rounded = earlier(at, paid.money, rounding[paid.who], rounds)[k]
+                left_open = ROUNDING * float(paid.money.sum()) + 2 * rounded
+                moved.met(paid, k, room[mine], fall, left_open)
+                fall = np.where(fall > own * (1 + 1e-12), fall - own, 0.0)
                 gives = np.bincount(at, paid.gives, rounds)[k]
                 here = np.bincount(at, paid.gives * targets.along[paid.who], rounds)[k]
                 with np.errstate(divide="ignore", invalid="ignore"):
                     up[mine] = room[mine] + np.where(fall > 0, fall / paid.own, 0.0)
                     # who falls for nothing, to a corner at its limit, is stopped by that limit
                     less[mine] += np.where((rise > 0) & (gives > 0), rise / here, 0.0)
-                    level_wise = (ROUNDING * float(paid.money.sum()) + 2 * rounded) / gives
+                    level_wise = left_open / gives
                 rounding[mine] = lost[mine] + np.where(gives > 0, level_wise, ROUNDING)
                 if not len(reached):
                     down[mine] = np.minimum(less[mine] + drop[mine], top[mine])
@@ -134,10 +135,10 @@ def carried(
             held = level * np.maximum(1 - drop - crowd, 0.0)
             top = np.minimum(1.0, _above_the_last(stage, level, less, held, rounds))
         same = all(np.array_equal(a, b) for a, b in zip(before, (up, down, rounding), strict=True))
-        if same and np.array_equal(old, top):
+        if same and moved.same and np.array_equal(old, top):
             return Bounds(up, down, rounding)
-    moved = (up != before[0]) | (down != before[1]) | (rounding != before[2])
-    return Bounds(np.where(moved, np.inf, up), np.where(moved, 1.0, down), rounding)
+    grows = (up != before[0]) | (down != before[1]) | (rounding != before[2])
+    return Bounds(np.where(grows, np.inf, up), np.where(grows, 1.0, down), rounding)
 
 
 def _above_the_last(stage: Ints, level: Floats, less: Floats, held: Floats, rounds: int) -> Floats:

@@ -41,11 +41,23 @@ class Turn(NamedTuple):
     of priced rows, are put right: money of that size moves from server to server.
 
     stage : the round. row, asked : of each row, the most of it that may be asked for.
+    each : the same, for each unit of money that the errors of the round move from server to server:
+        whoever rises may push out others of the round, who run wherever they can; as many as all
+        that money buys, and in turn others from there. None where nobody has a choice.
     """
 
     stage: int
     row: Ints
     asked: Floats
+    each: Floats | None = None
+
+    def moving(self, money: float) -> Turn:
+        """With that of errors of so much money."""
+        if self.each is None or not money > 0:
+            return self
+        with np.errstate(over="ignore", invalid="ignore"):
+            more = np.where(self.each > 0, self.each * money, 0.0)
+        return self._replace(asked=np.minimum(self.asked + more, 1.0))
 
 
 def moves(score: Floats, held: Floats) -> Floats:

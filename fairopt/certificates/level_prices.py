@@ -122,17 +122,21 @@ class Bills:
             idle = float((prices * inst.pool * self._left).sum())
         return LevelBill(found[0], found[1], found[2], found[3], idle, n, limits)
 
-    def turned(self, k: int, money: float, too_dear: Ints) -> tuple[Ints, Floats]:
-        """Rows, and the part of each that users may ask for if money moves between servers.
+    def turned(
+        self, k: int, money: float, too_dear: Ints, chooses: Bools
+    ) -> tuple[Ints, Floats, Floats]:
+        """Rows, and the part of each that users may ask for if money moves between servers; and for
+        each unit of money beyond that.
 
         Parameters
         ----------
         money : that moves. too_dear : users that hold tasks on pairs dearer than their cheapest;
             all they spend there moves too, and may go where tasks of theirs cost nothing.
+        chooses : (N,) who may run elsewhere if others push it out.
         """
         prices, inst, alloc = self.prices[k], self.alloc.instance, self.alloc
         pool = np.where(inst.pool > 0, inst.pool, 1.0)
-        asked, free = np.zeros(inst.pool.shape), np.zeros(inst.pool.shape)
+        asked, free, other = (np.zeros(inst.pool.shape) for _ in range(3))
         dear = np.flatnonzero(prices.any(axis=1))
         at = _Columns(prices[dear], dear, np.setdiff1d(np.arange(len(prices)), dear), [])
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -149,18 +153,16 @@ class Bills:
                 cost = self._cost(users, at)
                 demand = inst.demand[users]
                 demand = demand[:, dear] if demand.ndim == 3 else demand[:, None, :]
-                per = (
-                    np.where((cost > 0) & inst.eligible[users][:, dear], money / cost, 0.0)[
-                        :, :, None
-                    ]
-                    * demand
-                )
+                tasks = np.where((cost > 0) & inst.eligible[users][:, dear], 1.0 / cost, 0.0)
+                per = (money * tasks)[:, :, None] * demand
                 asked[dear] = np.maximum(asked[dear], per.max(axis=0, initial=0.0) / pool[dear])
+                per = tasks[chooses[users], :, None] * demand[chooses[users]]
+                other[dear] = np.maximum(other[dear], per.max(axis=0, initial=0.0) / pool[dear])
         # of a row with a price, others give way
         asked += free
-        asked[prices > 0] = 0.0
-        row = np.flatnonzero(asked.ravel() > 0)
-        return row, np.minimum(asked.ravel()[row], 1.0)
+        asked[prices > 0] = other[prices > 0] = 0.0
+        row = np.flatnonzero((asked + other).ravel() > 0)
+        return row, np.minimum(asked.ravel()[row], 1.0), other.ravel()[row]
 
     def _cost(self, users: slice | Ints, at: _Columns) -> Floats:
         """(users, H) price of a task on these servers."""

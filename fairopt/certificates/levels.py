@@ -61,6 +61,7 @@ class Order:
         self._last = np.searchsorted(self._level, self._level * (1 + TIE), side="right")
         self.stage = self._stages()
         self._bills = Bills(alloc, self.share, self._factor)
+        self._several = inst.eligible.sum(axis=1) > 1
         self._best = np.full(len(self.share), -1)
         self.room = _to_limit(alloc, self.share)
         best = self.room.copy()
@@ -116,15 +117,15 @@ class Order:
                 open_ = bill.room[mine] * each[mine]
             # where a limit makes what is next dearer, money says less
             open_[np.isin(mine, self._bills.capped)] = np.nan
-            proofs.append(Paid(mine, each[mine], bill.who, bill.money, bill.gives, open_))
+            turns = [
+                Turn(rank, bill.row, bill.asked, bill.each)
+                for rank in np.unique(self.stage[mine]).tolist()
+                if len(bill.row)
+            ]
+            proofs.append(Paid(mine, each[mine], bill.who, bill.money, bill.gives, open_, turns))
         if not int(self._last[0]) < size:
             return carried(self.stage, room, self.excess, proofs, None, self.level)
-        turns = [
-            Turn(int(self.stage[self._best == k].min()), bill.row, bill.asked)
-            for k, bill in paid.items()
-            if len(bill.row)
-        ]
-        return carried(self.stage, room, self.excess, proofs, self._uses(), self.level, turns)
+        return carried(self.stage, room, self.excess, proofs, self._uses(), self.level)
 
     def _excess(self, paid: dict[int, _Bill]) -> Floats:
         """(N,) what each holds of what stops users below it, at the prices best for them."""
@@ -175,16 +176,18 @@ class Order:
         users, servers, moved = zip(*found, strict=True)
         return np.concatenate(users), np.concatenate(servers), np.concatenate(moved)
 
-    def _turn(self, k: int, bill: LevelBill) -> tuple[Ints, Floats]:
+    def _turn(self, k: int, bill: LevelBill) -> tuple[Ints, Floats, Floats]:
         """Rows, and the parts of them that may change hands at the k-th prices (`carried.Turn`)."""
         # what is dear to users stopped later that have cheaper tasks is their excess
-        done = self.stage <= self.stage[self._best == k].min(initial=len(self.stage))
+        mine = self.stage[self._best == k]
+        done = self.stage <= mine.min(initial=len(self.stage))
         over = np.where((bill.cheapest > 0) | done, bill.over, 0.0)
         money = bill.idle + float(over.sum())
-        if not money > 0:
-            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        chooses = self._several & (bill.cheapest > 0) & (self.stage <= mine.max(initial=-1))
+        if not (money > 0 or chooses.any()) or not self._last[0] < len(self.stage):
+            return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
         # all that is held on pairs that are too dear may have to go
-        return self._bills.turned(k, money, np.flatnonzero(over > 0))
+        return self._bills.turned(k, money, np.flatnonzero(over > 0), chooses)
 
     def _rooms(self, bill: LevelBill) -> Floats:
         """(N,) room: money left, overpaid, or spent by users above, relative to the user's."""
@@ -228,7 +231,7 @@ class _Bill(NamedTuple):
     """What is kept of the bill at prices that are best for somebody.
 
     room : (N,). who, money, gives : who pays, and how much (`carried.Paid`). dear, priced : who
-    holds a part of its share where tasks have a price, and that part. row, asked : `carried.Turn`.
+    holds a part of its share where tasks have a price, and that part. row, asked, each : `Turn`.
     """
 
     room: Floats
@@ -239,6 +242,7 @@ class _Bill(NamedTuple):
     priced: Floats
     row: Ints
     asked: Floats
+    each: Floats
 
 
 def _to_limit(alloc: Allocation, share: Floats) -> Floats:

@@ -36,7 +36,7 @@ from fairopt.allocation.check import (
     Sentences,
 )
 from fairopt.certificates import words as plainly
-from fairopt.certificates.carried import Bounds, Paid, Turn, carried
+from fairopt.certificates.carried import Bounds, Paid, carried
 from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
@@ -199,7 +199,7 @@ def prove(ruled: Ruled, stops: list[RoundWalk]) -> RoundsProof:
     room, excess = np.full(users, np.inf), np.zeros(users)
     right = np.full(users, np.nan)
     stage, proofs = np.zeros(users, dtype=np.int64), list[Paid]()
-    rows, turns = RuleRows(ruled) if len(stops) > 1 else None, list[Turn]()
+    rows = RuleRows(ruled) if len(stops) > 1 else None
     for k, stop in enumerate(stops):
         mine = stop.users
         right[mine], stage[mine] = stop.due[mine], k
@@ -225,10 +225,10 @@ def prove(ruled: Ruled, stops: list[RoundWalk]) -> RoundsProof:
         room[mine[capped]], chosen[capped] = to_limit[capped], -1
         for j, at in enumerate(bills):
             if (chosen == j).any():
-                proofs.append(_paid(ruled, stop, at.money, mine[chosen == j], at.open[chosen == j]))
+                paid = _paid(ruled, stop, at.money, mine[chosen == j], at.open[chosen == j])
                 excess = np.maximum(excess, at.held)
                 turn = rows.turn(k, at.prices, at.bill, stop.done) if rows else None
-                turns += [turn] if turn else []
+                proofs.append(replace(paid, turns=[turn] if turn else []))
     nothing = ruled.nothing
     with np.errstate(divide="ignore", invalid="ignore"):
         off = np.abs(ruled.share - right) / np.maximum(right, nothing)
@@ -240,7 +240,7 @@ def prove(ruled: Ruled, stops: list[RoundWalk]) -> RoundsProof:
     uses = rows.uses([stop.due for stop in stops]) if rows else None
     reached = () if ruled.tree.flat or len(stops) < 2 else [stop.reached for stop in stops]
     excess_ = np.minimum(excess, 1.0)
-    bounds = carried(stage, room, excess_, proofs, uses, turns=turns, reached=reached)
+    bounds = carried(stage, room, excess_, proofs, uses, reached=reached)
     return RoundsProof(room, excess, off, np.where(np.isnan(short), np.inf, short), bounds)
 
 

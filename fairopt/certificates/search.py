@@ -145,9 +145,12 @@ def scale(question: Question, answer: Given, log_q: Floats) -> float:
     t = np.maximum(share - question.base, 0.0)
     free = (t > 0) & (share < question.most * (1 - 1e-9)) & (share > question.least * (1 + 1e-9))
     free &= np.isfinite(log_q)
-    if not free.any():
-        return -np.inf  # everybody is at a bound, whatever the prices are
-    alpha, log_q = question.alpha, log_q[free]
+    alpha = question.alpha
+    if not free.any():  # everybody is at a bound: prices from which nobody wants more than least
+        held = (t > 0) & (share < question.most * (1 - 1e-9)) & np.isfinite(log_q)
+        apart = (question.log_w - alpha * np.log(np.where(held, t, 1.0)) - log_q)[held]
+        return float(apart.max()) + 1.0 if held.any() else -np.inf
+    log_q = log_q[free]
     log_due = question.log_w[free] / alpha + (1 - 1 / alpha) * log_q
     return alpha * (welfare.log_sum_exp(log_due) - welfare.log_sum_exp(log_q + np.log(t[free])))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairopt.certificates.crowds import Turn
 from fairopt.certificates.ruled.shifted import Reached, Shift, Sums
 from fairopt.instance import Floats, Ints
 
@@ -23,6 +24,7 @@ class Paid:
     open : for each of `users` the money left open, which all that are stopped together share: what
         all of them rise by costs no more than that and what others give up. nan where a limit makes
         what is next dearer. None: each is looked at alone.
+    turns : what may change hands in the rounds of these users.
     """
 
     users: Ints
@@ -31,6 +33,7 @@ class Paid:
     money: Floats
     gives: Floats
     open: Floats | None = None
+    turns: Sequence[Turn] = ()
 
 
 def earlier(stage: Ints, money: Floats, part: Floats, rounds: int) -> Floats:
@@ -115,6 +118,60 @@ class RoundTogether:
         return asked
 
 
+class Moved:
+    """The money that errors of each round move from server to server: what is left open to those
+    who are stopped in it, and what all that are stopped by then may give up."""
+
+    def __init__(self, proofs: Sequence[Paid]) -> None:
+        self._turns = [list(paid.turns) for paid in proofs]
+        self._place = {id(paid): j for j, paid in enumerate(proofs)}
+        self._exact = [[0.0] * len(turns) for turns in self._turns]
+        self._rough = [[0.0] * len(turns) for turns in self._turns]
+        self.same = True
+
+    def begin(self) -> None:
+        """Begin another sweep through all rounds."""
+        self.same = True
+
+    def met(self, paid: Paid, k: Ints, room: Floats, fall: Floats, rounded: Floats) -> None:
+        """What is known of the users of these prices, of rounds k, each (U,) for each user.
+
+        Parameters
+        ----------
+        room : that their prices leave open. fall : money that others give up. rounded : money that
+            rounding leaves open.
+        """
+        j = self._place[id(paid)]
+        if not self._turns[j]:
+            return
+        with np.errstate(invalid="ignore"):
+            left = np.where(np.isfinite(paid.own), room * paid.own, 0.0)
+        if paid.open is not None:
+            left = np.where(np.isfinite(paid.own) & ~np.isnan(paid.open), paid.open, left)
+        money = np.array([np.where(np.isnan(left), 0.0, left) + fall, rounded])
+        for n, turn in enumerate(self._turns[j]):
+            exact, rough = money[:, k == turn.stage].max(axis=1, initial=0.0).tolist()
+            self.same &= (exact, rough) == (self._exact[j][n], self._rough[j][n])
+            self._exact[j][n], self._rough[j][n] = exact, rough
+
+    def turns(self) -> list[Turn]:
+        """What changes hands in each round."""
+        return [
+            turn.moving(money)
+            for turns, each in zip(self._turns, self._exact, strict=True)
+            for turn, money in zip(turns, each, strict=True)
+        ]
+
+    def rounded(self) -> list[Turn]:
+        """The same of what rounding leaves open."""
+        return [
+            turn._replace(asked=np.zeros_like(turn.asked)).moving(money)
+            for turns, each in zip(self._turns, self._rough, strict=True)
+            for turn, money in zip(turns, each, strict=True)
+            if turn.each is not None and money > 0
+        ]
+
+
 class Targets:
     """What errors do to the targets of users in groups, round after round; nothing without groups.
 
@@ -169,4 +226,4 @@ def each_alone(at: Ints, user: Ints, each: Floats, up: Floats) -> Floats:
     return np.asarray(each * up[user])
 
 
-__all__ = ["Paid", "Targets", "RoundTogether", "each_alone", "earlier"]
+__all__ = ["Moved", "Paid", "Targets", "RoundTogether", "each_alone", "earlier"]

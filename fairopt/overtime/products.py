@@ -30,7 +30,7 @@ def kai_division(
 
     Examples
     --------
-    >>> kai_division(16, {"1": Queue(0, 16, usage=0.5), "2": Queue(0, 16)}, k=1)
+    >>> kai_division(16, {"1": KaiQueue(0, 16, usage=0.5), "2": KaiQueue(0, 16)}, k=1)
     ({'1': 5.0, '2': 11.0}, 0.0)
     """
     wanted = {name: min(q.request, q.most) for name, q in queues.items()}

@@ -61,7 +61,9 @@ def point(
     """Tasks (P,) and prices (M,) from which the optimum of the changed instance is searched; who
     came begins on its cheapest server, with what its weight is worth at the prices."""
     told = {key: getattr(start, key) for key in PRICES}
-    empty = Allocation(instance, start.notion, np.zeros(instance.shape[:2]), score=None)
+    ways = np.zeros(instance.ways.eligible.shape) if instance.modes else None
+    nothing = np.zeros(instance.shape[:2])
+    empty = Allocation(instance, start.notion, nothing, way_tasks=ways, score=None)
     price = listed_prices(empty.with_(**prices(told, start.instance, instance)), low)
     x = columns(start, instance)[low.way, low.server]
     share = np.bincount(low.owner, low.score * x, low.shape[0])

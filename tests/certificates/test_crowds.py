@@ -149,3 +149,31 @@ def test_a_user_at_its_limit_may_move_to_any_server_of_a_higher_score(grouped: b
     tasks = [[0, 0, 5], [part, 1 - part, 0], [0, 10, 0]]
     verdict = forged(inst, score, tasks, [*prices], grouped)
     assert not verdict.certified and verdict.residual >= np.log(10 / 7)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("part, factor, held", [(2**-31, 2**30, 0.0), (2**-31, 2**15, 0.25)])
+def test_a_tied_server_to_which_others_are_pushed(
+    part: float, factor: float, held: float, grouped: bool
+) -> None:
+    """a is short of what b has too much, on another server. c, who is as well off on both, moves
+    there to make room: what it needs there is z's."""
+    demand = np.zeros((4, 2, 3))
+    demand[:2, 0, 0] = demand[1:3, 1, 0] = demand[3, 1, 1:] = 1
+    demand[1, 1, 1] = factor
+    moved = held + part
+    inst = fo.Instance(
+        demand,
+        [[2 - moved, 0, 0], [1 + moved, factor * moved + 1, 1 + factor * part]],
+        placement=[[1, 0], [1, 1], [0, 1], [0, 1]],
+        users=list("acbz"),
+        weight=[1, 1, 1, 0.5],
+    )
+    score = np.ones((4, 2))
+    right = [float(level) for level in max_min_levels(inst, score)]
+    np.testing.assert_allclose(right, [1, 1, 1, 2], rtol=1e-8)
+    prices = np.zeros((4, 2, 3))
+    prices[:3, :, 0] = prices[3, 1, 2] = 1
+    tasks = [[1 - part, 0], [1 - held, held], [0, 1 + part], [0, 1 + factor * part]]
+    verdict = forged(inst, score, tasks, [*prices], grouped)
+    assert not verdict.certified and verdict.residual >= np.log1p(factor * part)

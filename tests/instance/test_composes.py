@@ -16,7 +16,7 @@ MARKS = (
     "<!-- end of what is made -->",
 )
 REASONS = {
-    "a": r"several priority classes",
+    "a": r"several priority classes|^prices: this answer has none",
     "b": r"^tradeoff: found",
     "c": r"^(per-server-drf|drf-hug): found",
     "d": r"^ps-dsf: found",

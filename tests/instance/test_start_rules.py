@@ -321,8 +321,9 @@ def test_files_keep_answers(kind, tmp_path):
         found = fo.solve(cluster(1, **KINDS[kind](1)), notion)
         found.save(tmp_path / "a.json")
         assert fo.certify(fo.load(tmp_path / "a.json")).certified
-        for command in ("verify", "check"):
-            assert run([command, str(tmp_path / "a.json")]) == 0
+        assert run(["verify", str(tmp_path / "a.json")]) == 0
+        # promises and what was had take from others: some properties need not hold
+        assert run(["check", str(tmp_path / "a.json")]) in (0, 4)
 
 
 def test_many_users_are_proved_by_the_rounds_of_the_answer():

@@ -67,6 +67,7 @@ class RuleRows:
         self.pair, self.row = np.concatenate(pair), np.concatenate(row)
         self.gives, self.each = np.concatenate(gives), np.concatenate(each)
         self.left = np.array(left)
+        self._several = np.bincount(self.user, minlength=len(ruled.share)) > 1
 
     def _taken(self, resource: int, servers: Bools) -> Ints:
         """The pairs on these servers that take of a resource."""
@@ -163,7 +164,8 @@ class RuleRows:
         # what is dear to users stopped later that have cheaper tasks is their excess
         over = np.where((bill.cheapest > 0) | done, bill.over, 0.0)
         money = bill.idle + float(over.sum())
-        if not money > 0:
+        chooses = self._several & (bill.cheapest > 0) & done
+        if not (money > 0 or chooses.any()):
             return None
         ruled = self._ruled
         cost = ruled.free(ruled.cost(prices), prices)[0][self.k, self.i]
@@ -173,16 +175,18 @@ class RuleRows:
             held = np.where(above, self.tasks, 0.0)
             money += float(held @ cost)
             tasks = np.where((cost > 0) & done[self.user], money / cost, 0.0)
+            pushed = np.where((cost > 0) & chooses[self.user], 1.0 / cost, 0.0)
             share = np.bincount(self.user, held * self.score, len(bill.over))
             free = np.where(cost > 0, 0.0, share[self.user] / self.score)
-        asked = np.zeros(len(self.left))
+        asked, each = np.zeros(len(self.left)), np.zeros(len(self.left))
+        np.maximum.at(each, self.row, pushed[self.pair] * self.each)
         np.maximum.at(asked, self.row, tasks[self.pair] * self.each)
         asked += np.bincount(self.row, free[self.pair] * self.each, len(self.left))
         # of a row where all that runs has a price, others give way
         open_ = np.zeros(len(self.left), dtype=bool)
         open_[self.row[(cost <= 0)[self.pair]]] = True
-        row = np.flatnonzero(open_ & (asked > 0))
-        return Turn(stage, row, np.minimum(asked[row], 1.0)) if len(row) else None
+        row = np.flatnonzero(open_ & (asked + each > 0))
+        return Turn(stage, row, np.minimum(asked[row], 1.0), each[row]) if len(row) else None
 
 
 def _part(room: Any, gifts: Any) -> Any:

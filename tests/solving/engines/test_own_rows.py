@@ -72,7 +72,7 @@ def test_the_answer_is_the_same(monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr("fairopt.solving.engines.path.frame.SMALL", 1)
             patch.setattr(own, "LARGE", 1)
-            patch.setattr("fairopt.solving.engines.path.system.Own", Seen)
+            patch.setattr("fairopt.solving.engines.path.system.OwnFactors", Seen)
             found = fo.solve(inst, fo.ProportionalFair())
         assert found.certificate.certified and bool(asked) == carry
         np.testing.assert_allclose(found.totals, before, rtol=1e-7)
