@@ -154,6 +154,8 @@ def _replays(
     users = [{one["name"] for one in each["users"]} for each in found]
     if any(names != users[0] for names in users):
         raise UsageError("plot: found replays of other users; wanted replays of the same")
+    if len(units := {each["unit"] for each in found}) > 1:
+        raise UsageError(f"plot: found replays in {' and '.join(sorted(units))}; wanted one")
     titles = [each["policy"] for each in found]
     names = [source, *(storage.source_name(name) for name in others)]
     if len(set(titles)) < len(titles):

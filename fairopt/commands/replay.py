@@ -20,7 +20,7 @@ FORMS = ("csv", "sacct", "kueue")
     "--log",
     "log",
     metavar="LOG",
-    help="What was held: CSV of time, user, server, tasks, or jobs (--format).",
+    help="What was held: CSV of time, user, mode, server, tasks, or jobs (--format).",
 )
 @click.option("--wants", metavar="W", help="What was wanted: CSV of time, user, tasks.")
 @click.option(
@@ -105,7 +105,8 @@ def command(
     ended; what is owed then counts what they asked for as they came. sacct is `sacct -P -o
     User,Account,Partition,Submit,Start,End,AllocTRES`, kueue is `kubectl get workloads -A -o json`.
 
-    What is owed is what was due in hindsight and not held. The ratios to hindsight are proved.
+    Where users have modes LOG says the mode, and what is held, due and owed is output. What is owed
+    is what was due in hindsight and not held. The ratios to hindsight are proved.
     """
     from fairopt.notions import MaxMin
     from fairopt.overtime.jobs import read_jobs as read_table

@@ -16,8 +16,10 @@ from fairopt.overtime.waiting import MOST, WaitingJobs
 def gridded(
     instance: Instance, log: Any, wants: Any, length: float
 ) -> tuple[Floats | None, Floats | None, float, str]:
-    """Held (T, N, I) and wanted (T, N) in slices, the hour at which they begin, and its date."""
+    """Held (T, K, I), by way, and wanted (T, N) in slices, the hour at which they begin, and its
+    date."""
     users, servers, _ = instance.shape
+    ways = len(instance.ways)
     start, origin = 0.0, ""
     if isinstance(log, Log) and isinstance(wants, Log):
         log, wants = together(log, wants)
@@ -31,10 +33,10 @@ def gridded(
             raise UsageError(
                 f"slice: found {steps:,} slices of {length:g} h; wanted at most {MOST:,}"
             )
-        log = log.means(start, length, steps, users, servers) if isinstance(log, Log) else log
+        log = log.means(start, length, steps, ways, servers) if isinstance(log, Log) else log
         if isinstance(wants, Log):
             wants = wants.means(start, length, steps, users, 1)[:, :, 0]
-    held = None if log is None else _array("log", log, (users, servers))
+    held = None if log is None else _array("log", log, (ways, servers))
     wanted = None if wants is None else _array("wants", wants, (users,))
     if held is not None and wanted is not None and len(held) != len(wanted):
         wrong = Fault("wants", f"{len(wanted)} slices", f"{len(held)}, as in the log")

@@ -54,8 +54,7 @@ class Horizon:
         """
         given = answer
         if isinstance(answer, Allocation):
-            ways = answer.way_tasks
-            given = answer.tasks if ways is None or not by_way else ways
+            given = answer.by_way if by_way else answer.tasks
         tasks = np.asarray(given, dtype=np.float64)
         rows = len(self.base.ways) if by_way else len(self.base.users)
         servers = len(self.base.servers)

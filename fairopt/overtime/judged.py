@@ -86,24 +86,31 @@ def judged(data: Mapping[str, Any], source: str) -> JudgedReplay:
     certificate = certify(answer)
     answer = answer.with_(certificate=certificate)
     due = np.zeros_like(wants)
-    due[:, there] = whole.split(answer).sum(axis=2)
+    due[:, there] = small.ways.output(whole.split(answer, by_way=True)).sum(axis=2)
     debt = np.cumsum((series["hindsight"] - series["held"]) * hours, axis=0)
     size = max(1.0, float(wants.max()))
+    ways, plans = inst.ways, table(data.get("plans", {}), "plans", faults)
+    plan_of = {
+        name: _plan(plans.get(name), series[name], inst, f"plans.{name}", faults) for name in PLANS
+    }
+    faults.stop()
+    held = ways.running(plan_of["held"]).sum(axis=2)
     checks = [
-        _same("nobody held more than it wanted", series["held"] - wants, size),
+        _same("nobody held more than it wanted", held - wants, size),
         _same("hindsight is that of the tasks", np.abs(series["hindsight"] - due), size),
         _same("what is owed is due less held", np.abs(series["debt"] - debt), size * hours),
     ]
     ratios: dict[str, float | None] = {}
     said = table(data.get("ratios"), "ratios", faults)
-    plans = table(data.get("plans", {}), "plans", faults)
-    for name in PLANS:
-        plan = _plan(plans.get(name), series[name], inst, f"plans.{name}", faults)
-        faults.stop()
+    faults.stop()
+    if inst.modes is not None:
+        apart = np.abs(held - series["held_tasks"])
+        checks.append(_same("held_tasks: users' tasks are those of their modes", apart, size))
+    for name, plan in plan_of.items():
         if plans:
-            apart = np.abs(plan.sum(axis=2) - series[name])
+            apart = np.abs(ways.output(plan).sum(axis=2) - series[name])
             checks.append(_same(f"{name}: users' tasks are those on servers", apart, size))
-        ratios[name], _ = ratio_of(whole, plan[:, there], answer)
+        ratios[name], _ = ratio_of(whole, plan[:, ways.among(there)], answer)
         checks.append(_ratio(name, said.get(name), ratios[name]))
     return JudgedReplay(certificate, tuple(checks), ratios)
 
@@ -120,12 +127,13 @@ def _instance(data: Mapping[str, Any], faults: Faults) -> Instance:
 def _series(
     data: Mapping[str, Any], inst: Instance, steps: int, faults: Faults
 ) -> dict[str, Floats]:
-    """(T, N) of each of SERIES."""
+    """(T, N) of each of SERIES; with modes, of tasks held as well."""
     users = table(data.get("users"), "users", faults)
-    found = {key: np.zeros((steps, len(inst.users))) for key in SERIES}
+    keys = SERIES if inst.modes is None else (*SERIES, "held_tasks")
+    found = {key: np.zeros((steps, len(inst.users))) for key in keys}
     for n, name in enumerate(inst.users):
         row = table(users.get(name), f"users.{name}", faults)
-        for key in SERIES:
+        for key in keys:
             here = f"users.{name}.{key}"
             values = _numbers(row.get(key), here, faults)
             if len(values) != steps:
@@ -141,18 +149,17 @@ def _series(
 
 
 def _plan(given: Any, totals: Floats, inst: Instance, place: str, faults: Faults) -> Floats:
-    """(T, N, I) tasks at once; of one server the totals."""
-    users, servers, _ = inst.shape
-    if servers == 1:
+    """(T, K, I) tasks at once of each way; of one server the totals, where nobody has modes."""
+    if len(inst.servers) == 1 and inst.modes is None:
         return totals[:, :, None]
-    plan = np.zeros((*totals.shape, servers))
-    sizes = (len(totals), users, servers)
+    sizes = (len(totals), len(inst.ways), len(inst.servers))
+    plan = np.zeros(sizes)
     for k, row in enumerate(listed(given, place, faults)):
         here = f"{place}[{k}]"
         entry = _numbers(row, here, faults)
         at = tuple(int(x) for x in entry[:3])
         if len(entry) != 4 or not all(0 <= a < s for a, s in zip(at, sizes, strict=True)):
-            faults.add(here, f"{row}", "slice, user, server and tasks")
+            faults.add(here, f"{row}", "slice, user (or its mode), server and tasks")
             continue
         plan[at] = number(entry[3], here, faults, AMOUNT)
     return plan

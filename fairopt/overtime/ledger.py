@@ -12,6 +12,7 @@ import numpy as np
 from fairopt.errors import UsageError
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.instance.quotas import Quotas
+from fairopt.instance.rules.records import Rule, Term
 from fairopt.notions import MaxMin, Notion
 from fairopt.overtime import karma
 from fairopt.overtime.policies import policy
@@ -79,14 +80,15 @@ class Ledger:
     def after(
         self, state: LedgerState, instance: Instance, tasks: Floats, hours: float = 1.0
     ) -> LedgerState:
-        """The state after a slice in which users had tasks (N,) or (N, I) at once.
+        """The state after a slice in which users had tasks (N,) or (N, I) at once; where users have
+        modes, (K,) or (K, I) of each way of `Instance.ways`.
 
         Of credits, which follow from what was borrowed, see `division`.
         """
         if self.kind == "credits":
             raise UsageError("karma: its credits follow from a division; wanted Ledger.division")
         totals = tasks if tasks.ndim == 1 else tasks.sum(axis=1)
-        use = totals * self.use_of_one(instance)
+        use = instance.ways.running((totals * self.use_of_one(instance))[:, None])[:, 0]
         found = KINDS[self.kind](state, use, hours, self.memory(hours))
         if self.rule == "condor":
             found = replace(found, amount=np.maximum(found.amount, 0.5))
@@ -102,13 +104,15 @@ class Ledger:
         return Memory(half, slices, self.name == "slurm", math.isfinite(reset), most)
 
     def use_of_one(self, instance: Instance) -> Floats:
-        """(N,) what one running task counts as: 1, its part of one resource of the cluster, of the
-        resource of which it takes the largest part, or of a sum with weights (4*gpu+cpu)."""
-        measure = self.settings.get("of", "dominant")
-        users = len(instance.users)
+        """(N,) what one running task counts as, (K,) of each way where users have modes: 1, its
+        output, its part of one resource of the cluster, of the resource of which it takes the
+        largest part, or of a sum with weights (4*gpu+cpu)."""
+        measure, ways = self.settings.get("of", "dominant"), instance.ways
         if measure == "tasks":
-            return np.ones(users)
-        demand = instance.demand if instance.demand.ndim == 2 else instance.demand.max(axis=1)
+            return np.ones(len(ways))
+        if measure == "output" and measure not in instance.resources:
+            return ways.speed
+        demand = ways.demand if ways.demand.ndim == 2 else ways.demand.max(axis=1)
         pool = instance.pool.sum(axis=0)
         part = demand / np.where(pool > 0, pool, np.inf)
         if measure == "dominant":
@@ -117,7 +121,7 @@ class Ledger:
             worth = self._weighted(str(measure), instance)
             return np.asarray(demand @ worth / float(pool @ worth))
         if measure not in instance.resources:
-            known = ", ".join(("dominant", "tasks", *instance.resources, "2*x+y"))
+            known = ", ".join(("dominant", "tasks", "output", *instance.resources, "2*x+y"))
             raise UsageError(f"policy {self.name}, of: found {measure!r}; wanted one of {known}")
         return np.asarray(part[:, instance.resources.index(measure)])
 
@@ -147,10 +151,11 @@ class Ledger:
         """What changes in a slice in which users want so many tasks (N,) at once."""
         wants = np.asarray(wants, dtype=np.float64)
         factor = np.array([float(self.factor.get(user, 1.0)) for user in instance.users])
+        least = np.minimum.reduceat(self.use_of_one(instance), instance.ways.first)
         asked = RuleAsked(
             instance.weight,
             wants,
-            self.use_of_one(instance),
+            least,
             hours,
             float(self.settings.get("k", 1.0)),
             factor,
@@ -174,12 +179,32 @@ class Ledger:
         start = small.start
         if change.start is not None:
             start = change.start[there] + (0.0 if start is None else start)
+        rules = small.rules
+        if self.kind == "budget":
+            rules = (*(rules or ()), *self._spent(small, state.amount[there] / hours)) or None
         return small.replace(
             weight=change.weight[there],
             limit=limit[there],
             quotas=_served(small, change.rank[there]),
             start=start,
+            rules=rules,
         ), there
+
+    def _spent(self, instance: Instance, left: Floats) -> list[Rule]:
+        """What is left of budgets (N,), of users whose modes use different amounts of it."""
+        use, ways = self.use_of_one(instance), instance.ways
+        return [
+            Rule(
+                f"budget of {user}",
+                most=float(left[n]),
+                terms=[
+                    Term([user], None, [ways.name[k]], times=float(use[k]))
+                    for k in range(ways.of(n).start, ways.of(n).stop)
+                ],
+            )
+            for n, user in enumerate(instance.users)
+            if np.ptp(use[ways.of(n)]) > 0
+        ]
 
     def due(
         self,
@@ -189,7 +214,8 @@ class Ledger:
         hours: float = 1.0,
         notion: Notion | None = None,
     ) -> Floats:
-        """(N, I) tasks at once that are due in the next slice.
+        """(N, I) tasks at once that are due in the next slice; where users have modes, (K, I) of
+        each way of `Instance.ways`.
 
         Parameters
         ----------
@@ -209,19 +235,20 @@ class Ledger:
         hours: float = 1.0,
         notion: Notion | None = None,
     ) -> tuple[Floats, LedgerState]:
-        """What is due in the next slice, (N, I), and the state after it if that is what is had."""
+        """What `due` says, and the state after the slice if that is what is had."""
         if self.kind == "credits":
             return self._karma(state, instance, wants)
-        found = np.zeros(instance.shape[:2])
+        found = np.zeros((len(instance.ways), len(instance.servers)))
         asked, there = self.asks(state, instance, wants, hours)
         if asked is not None:
-            found[there] = solve(asked, notion or MaxMin()).tasks
+            found[instance.ways.among(there)] = solve(asked, notion or MaxMin()).by_way
         return found, self.after(state, instance, found, hours)
 
     def _karma(
         self, state: LedgerState, instance: Instance, wants: Floats
     ) -> tuple[Floats, LedgerState]:
         """Karma divides one resource of one server itself."""
+        instance.only_plain("karma", modes=True)
         if instance.shape[1:] != (1, 1) or np.ptp(instance.demand) > 0:
             raise UsageError(
                 f"karma: found {instance!r}; wanted one server, one resource, equal tasks"

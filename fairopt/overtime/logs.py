@@ -1,7 +1,8 @@
 """What users held and wanted over time, from plain tables: each row is the level from then on.
 
 `time` is hours, or a date and time (2026-01-31T08:00:00Z); `server` may be left out of a log where
-there is one, and is not a column of wants. All faults of a table are reported at once.
+there is one, `mode` where no user has several, and neither is a column of wants. All faults of a
+table are reported at once.
 """
 
 from __future__ import annotations
@@ -22,22 +23,24 @@ from fairopt.instance import Floats, Instance, Ints
 from fairopt.instance.reading import Faults, nearest
 
 LARGEST = 1024 * storage.MEBIBYTE
-HELD = ("time", "user", "server", "tasks")
+HELD = ("time", "user", "mode", "server", "tasks")
 WANTED = ("time", "user", "tasks")
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Levels over time: from `time` (K,) on, `user` runs (or wants) `tasks` on `server`.
+    """Levels over time: from `time` (K,) on, `who` runs (or wants) `tasks` on `server`.
 
     Parameters
     ----------
-    time : (K,) hours, in order. user, server : (K,) positions; server 0 throughout of wants.
+    time : (K,) hours, in order. who : (K,) positions, of users; in a log of what was held of their
+        ways (`Instance.ways`), which are the users where nobody has modes. server : (K,)
+        positions; 0 throughout of wants.
     tasks : (K,) >= 0. origin : the date of hour 0, or "".
     """
 
     time: Floats
-    user: Ints
+    who: Ints
     server: Ints
     tasks: Floats
     origin: str = ""
@@ -49,22 +52,22 @@ class Log:
 
     def shifted(self, hours: float) -> Log:
         """The log with its times counted from another hour 0."""
-        return Log(self.time - hours, self.user, self.server, self.tasks, self.origin)
+        return Log(self.time - hours, self.who, self.server, self.tasks, self.origin)
 
-    def means(self, start: float, hours: float, slices: int, users: int, servers: int) -> Floats:
-        """(T, N, I) mean tasks in each slice of so many hours, from `start` on."""
-        found = np.zeros((slices + 1, users, servers))
+    def means(self, start: float, hours: float, slices: int, rows: int, servers: int) -> Floats:
+        """(T, rows, I) mean tasks in each slice of so many hours, from `start` on."""
+        found = np.zeros((slices + 1, rows, servers))
         change = np.zeros(len(self.time))
         level: dict[tuple[int, int], float] = {}
-        rows = zip(self.user.tolist(), self.server.tolist(), self.tasks.tolist(), strict=True)
-        for k, (n, i, x) in enumerate(rows):
+        every = zip(self.who.tolist(), self.server.tolist(), self.tasks.tolist(), strict=True)
+        for k, (n, i, x) in enumerate(every):
             change[k] = x - level.get((n, i), 0.0)
             level[n, i] = x
         at = np.maximum((self.time - start) / hours, 0.0)
         there = at < slices
         t = np.floor(at[there]).astype(np.int64)
         # a change counts for the rest of its slice, and in full in all later ones
-        rest, n, i = 1.0 - (at[there] - t), self.user[there], self.server[there]
+        rest, n, i = 1.0 - (at[there] - t), self.who[there], self.server[there]
         np.add.at(found, (t, n, i), change[there] * rest)
         np.add.at(found, (t + 1, n, i), change[there] * (1.0 - rest))
         means = np.cumsum(found, axis=0)[:slices]
@@ -78,8 +81,8 @@ def read_log(path: str | os.PathLike[str], instance: Instance, wants: bool = Fal
 
     Parameters
     ----------
-    path : a CSV file with the columns time, user, server, tasks; of wants time, user, tasks; "-"
-        for standard input.
+    path : a CSV file with the columns time, user, mode, server, tasks; of wants time, user, tasks;
+        "-" for standard input. server and mode may be left out where there is one.
 
     Raises
     ------
@@ -88,17 +91,18 @@ def read_log(path: str | os.PathLike[str], instance: Instance, wants: bool = Fal
     columns = WANTED if wants else HELD
     content = storage.read_text(path, LARGEST, f"a CSV table of {', '.join(columns)}")
     faults = Faults(storage.source_name(path))
-    rows = list(_rows(content, columns, len(instance.servers) == 1 or wants, faults))
+    spare = {"server"} if len(instance.servers) == 1 else set()
+    spare |= set() if any(len(given) > 1 for given in (instance.modes or {}).values()) else {"mode"}
+    rows = list(_rows(content, columns, spare, faults))
     return log_of(rows, instance, faults, wants)
 
 
 def _rows(
-    content: str, columns: tuple[str, ...], alone: bool, faults: Faults
+    content: str, columns: tuple[str, ...], spare: set[str], faults: Faults
 ) -> Iterable[tuple[str, Mapping[str, Any]]]:
     reader = csv.reader(io.StringIO(content, newline=""))
     header = [cell.strip() for cell in next(reader, [])]
-    needed = [c for c in columns if not (c == "server" and alone)]
-    for name in needed:
+    for name in (c for c in columns if c not in spare):
         if name not in header:
             faults.add("line 1", f"no column {name}", f"the columns {', '.join(columns)}")
     for name in header:
@@ -145,6 +149,13 @@ def log_of(
                 faults.add(f"{place}, server", f"the unknown server {server!r}", wanted)
                 continue
             i = servers[server]
+        k = users[user] if wants else _way(instance, users[user], row.get("mode", ""))
+        if k is None:
+            modes = [mode.name for mode in (instance.modes or {}).get(user, ())]
+            given = row.get("mode", "")
+            wanted = nearest(given, modes) if modes else f"none: {user} has no modes"
+            faults.add(f"{place}, mode", f"the unknown mode {given!r}", wanted)
+            continue
         tasks = _amount(row["tasks"])
         if tasks is None:
             faults.add(f"{place}, tasks", repr(row["tasks"]), "a number >= 0")
@@ -153,7 +164,7 @@ def log_of(
             first = when if first is None else min(first, when)
             stamps.append((when, len(found)))
             when = 0.0
-        found.append((when, users[user], i, tasks))
+        found.append((when, k, i, tasks))
     if len(kinds) > 1:
         faults.add("time", "hours and dates", "one or the other")
     if not found and not faults:
@@ -172,6 +183,15 @@ def log_of(
         columns[2][order].astype(np.float64),
         "" if first is None else first.isoformat(),
     )
+
+
+def _way(instance: Instance, n: int, mode: str) -> int | None:
+    """The position of a user's way, by the name of its mode; one that is alone needs no name."""
+    of = instance.ways.of(n)
+    first, names = int(of.start), instance.ways.name[of]
+    if mode in names:
+        return first + names.index(mode)
+    return first if not mode and len(names) == 1 else None
 
 
 def together(log: Log, other: Log) -> tuple[Log, Log]:

@@ -18,12 +18,15 @@ def ratio_of(whole: Horizon, plan: Floats, answer: Allocation) -> tuple[float | 
 
     Parameters
     ----------
-    plan : (T, N, I) tasks at once. answer : of the horizon, judged.
+    plan : (T, K, I) tasks at once of each way of `whole.base.ways`; where one may not run they
+        count as use, and for nothing. answer : of the horizon, judged.
     """
-    base = whole.base
-    use = np.einsum("tni,nir->tir", plan, base.demand_by_server)
+    base, ways = whole.base, whole.base.ways
+    use = ways.used(plan)
     over = float((use / np.where(base.pool > 0, base.pool, np.inf)).max(initial=0.0))
-    return (None if over > 1 + OVER else whole.ratio(plan, answer)), over
+    if over > 1 + OVER:
+        return None, over
+    return whole.ratio(np.where(ways.eligible, plan, 0.0), answer), over
 
 
 __all__ = ["OVER", "ratio_of"]

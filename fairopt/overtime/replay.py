@@ -37,11 +37,13 @@ class Replay:
     Parameters
     ----------
     instance : the cluster. policy : of the ledger. hours : of a slice. starts : (T,) hours.
-    wants, held, alone, ledger, hindsight : (T, N) tasks at once: wanted, held, due by each slice
-        alone, due by the ledger, due in hindsight. users : (N,) positions of those with any want.
+    wants : (T, N) tasks at once that were wanted. held, alone, ledger, hindsight : (T, N) tasks at
+        once, or their output where users have modes: held, due by each slice alone, due by the
+        ledger, due in hindsight.
     whole : the horizon of these users. answer : its certified answer.
     ratios : of held, alone and ledger to hindsight, proved; None where it is not feasible.
-    plans : {held, alone, ledger: (T, N, I)}, the same on servers.
+    plans : {held, alone, ledger: (T, K, I)}, tasks of each way of `instance.ways` on servers; a
+        user without modes is one way.
     said : remarks for a reader. finish : finish-time fairness of jobs that ended
         (`finish.summary`); finish_of : the same of each user's.
     ran : what the policy made of jobs, where it ran them.
@@ -76,17 +78,23 @@ class Replay:
 
     @property
     def debt(self) -> Floats:
-        """(T, N) task-hours due in hindsight so far that were not held; < 0: held more."""
+        """(T, N) task-hours, or output, due in hindsight so far that were not held; < 0: held
+        more."""
         return np.asarray(np.cumsum((self.hindsight - self.held) * self.hours, axis=0))
+
+    @property
+    def held_tasks(self) -> Floats:
+        """(T, N) tasks at once that were held, in whatever mode."""
+        return np.asarray(self.instance.ways.running(self.plans["held"]).sum(axis=2))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as `fairopt replay -o` writes it."""
         verdict = self.answer.certificate
+        plain = self.instance.modes is None
+        series = ("wants", "held", "alone", "ledger", "hindsight", "debt")
+        by = {key: getattr(self, key) for key in (*series, *(() if plain else ("held_tasks",)))}
         users = {
-            name: {
-                key: getattr(self, key)[:, n].tolist()
-                for key in ("wants", "held", "alone", "ledger", "hindsight", "debt")
-            }
+            name: {key: rows[:, n].tolist() for key, rows in by.items()}
             for n, name in enumerate(self.instance.users)
         }
         return {
@@ -107,7 +115,11 @@ class Replay:
             "users": users,
             "instance": instance_plain(self.instance),
             "answer": {"notion": dict(self.answer.notion), **proof(self.answer)},
-            **({} if len(self.instance.servers) == 1 else {"plans": _by_server(self.plans)}),
+            **(
+                {}
+                if plain and len(self.instance.servers) == 1
+                else {"plans": _by_server(self.plans)}
+            ),
         }
 
 
@@ -132,8 +144,10 @@ def replay(
     Parameters
     ----------
     log : of what was held (`fairopt.overtime.logs.read_log`), or (T, N) or (T, N, I) mean tasks in
-        each slice. None: the policy itself is run, and what it gives is what is held.
-    wants : of what was wanted, or (T, N). None: what was held, so that nothing more can be due.
+        each slice; where users have modes, of each way of `Instance.ways`. None: the policy itself
+        is run, and what it gives is what is held.
+    wants : of what was wanted, or (T, N) tasks in whatever mode. None: what was held, so that
+        nothing more can be due.
     slice : length, such as "1h"; a number is hours.
     policy : of the ledger, such as "kai:half=7d,k=1". It remembers what was held.
     notion : by which slices and hindsight are divided; default MaxMin().
@@ -169,7 +183,9 @@ def replay(
         raise UsageError("replay: found neither a log nor wants; wanted one of them, or both")
     if log is not None and waiting:
         raise UsageError("jobs: found no end beside a log; wanted when they ended, or no log")
-    instance.only_plain("a replay", modes=True)
+    if waiting:
+        instance.only_plain("jobs that wait", modes=True)
+    ways = instance.ways
     notion = MaxMin() if notion is None else notion
     book = policy if isinstance(policy, Ledger) else Ledger.of(policy)
     said: list[str] = []
@@ -180,13 +196,13 @@ def replay(
         held, wanted, start, origin = gridded(instance, log, wants, length)
     if wanted is None:
         assert held is not None
-        wanted = held.sum(axis=2)
+        wanted = ways.running(held).sum(axis=2)
         said.append(
             "no wants were given: they are taken to be what was held, so nobody can be "
             "due more than it held"
         )
     elif held is not None:
-        more = held.sum(axis=2)
+        more = ways.running(held).sum(axis=2)
         over = more > wanted * (1 + 1e-9)
         if over.any():
             said.append(
@@ -217,11 +233,12 @@ def replay(
     whole = horizon(small, wanted[:, there], length, slices=slice_names(starts))
     answer = solve(whole.instance, notion)
     due = np.zeros_like(wanted)
-    due[:, there] = whole.split(answer).sum(axis=2)
+    due[:, there] = small.ways.output(whole.split(answer, by_way=True)).sum(axis=2)
     plans = {"held": had, "alone": alone, "ledger": by_ledger}
+    output = {name: ways.output(plan).sum(axis=2) for name, plan in plans.items()}
     ratios: dict[str, float | None] = {}
     for name, plan in plans.items():
-        ratios[name], over = ratio_of(whole, plan[:, there], answer)
+        ratios[name], over = ratio_of(whole, plan[:, ways.among(there)], answer)
         if ratios[name] is None:
             said.append(f"{name}: {over:.4g} times what there is, at the worst; it has no ratio")
     finish, finish_of = measured(asked, ran, instance, machines, static, said)
@@ -231,9 +248,9 @@ def replay(
         length,
         starts,
         wanted,
-        had.sum(axis=2),
-        alone.sum(axis=2),
-        by_ledger.sum(axis=2),
+        output["held"],
+        output["alone"],
+        output["ledger"],
         due,
         whole,
         answer,
@@ -269,9 +286,10 @@ def _slices(
     held: Floats | None,
     moved: Callable[[float], None],
 ) -> tuple[Floats, Floats, Floats]:
-    """Due by each slice alone, due by the ledger, and what was held, each (T, N, I)."""
+    """Due by each slice alone, due by the ledger, and what was held, each (T, K, I)."""
     steps = len(wanted)
-    alone, by_ledger = (np.zeros((steps, *book.instance.shape[:2])) for _ in range(2))
+    rows, servers = len(book.instance.ways), len(book.instance.servers)
+    alone, by_ledger = (np.zeros((steps, rows, servers)) for _ in range(2))
     for t in range(steps):
         alone[t], by_ledger[t] = book.next(wanted[t], None if held is None else held[t])
         moved(t + 1)
@@ -279,7 +297,7 @@ def _slices(
 
 
 def _by_server(plans: Mapping[str, Floats]) -> dict[str, list[list[float]]]:
-    """{name: [slice, user, server, tasks]} of what is not 0."""
+    """{name: [slice, way, server, tasks]} of what is not 0; a way is a user, or a mode of one."""
     return {
         name: [[*at, float(plan[tuple(at)])] for at in np.argwhere(plan).tolist()]
         for name, plan in plans.items()

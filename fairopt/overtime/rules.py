@@ -32,7 +32,8 @@ class RuleAsked:
     Parameters
     ----------
     weight : (N,) W. wants : (N,) tasks at once; > 0 of those who want something.
-    use_of_one : (N,) what a task adds to use, for budgets. hours : D. k, factor (N,) : of the rule.
+    use_of_one : (N,) the least that a task adds to use, for budgets. hours : D.
+    k, factor (N,) : of the rule.
     """
 
     weight: Floats

@@ -45,11 +45,11 @@ class Slices:
         """what a slice alone gives, by what is wanted"""
 
     def next(self, wanted: Floats, held: Floats | None) -> tuple[Floats, Floats]:
-        """(N, I) due by the slice alone, and by the ledger, in the next slice.
+        """(K, I) due by the slice alone, and by the ledger, in the next slice, of each way.
 
         Parameters
         ----------
-        wanted : (N,) tasks at once. held : (N, I), which the ledger remembers; None: what is due.
+        wanted : (N,) tasks at once. held : (K, I), which the ledger remembers; None: what is due.
         """
         self.chain.update(wanted.tobytes() + (b"" if held is None else held.tobytes()))
         line = self.chain.hexdigest()
@@ -61,7 +61,7 @@ class Slices:
                 self._remember(ledger if held is None else held)
             return alone, ledger
         none = self.book.rule == "none"
-        alone = self._by_itself(wanted) if self.alone or none else np.zeros(self.instance.shape[:2])
+        alone = self._by_itself(wanted) if self.alone or none else _none(self.instance)
         ledger = alone if none else self._by_ledger(wanted, held)
         self.journal.add(line, alone=_entries(alone), ledger=_entries(ledger))
         return alone, ledger
@@ -91,13 +91,17 @@ class Slices:
 
 
 def _entries(tasks: Floats) -> list[tuple[int, int, float]]:
-    """What is not 0 of tasks (N, I)."""
+    """What is not 0 of tasks (K, I)."""
     n, i = np.nonzero(tasks)
     return list(zip(n.tolist(), i.tolist(), tasks[n, i].tolist(), strict=True))
 
 
+def _none(instance: Instance) -> Floats:
+    return np.zeros((len(instance.ways), len(instance.servers)))
+
+
 def _kept(entries: list[tuple[int, int, float]], instance: Instance) -> Floats:
-    found = np.zeros(instance.shape[:2])
+    found = _none(instance)
     for n, i, x in entries:
         found[n, i] = x
     return found

@@ -45,7 +45,7 @@ def plot(
         ]
         panels.append(Panel(clipped(title), lines, []))
     with styled(style, size):
-        save(draw_lines(panels, "hours", "owed (task-hours)"), path)
+        save(draw_lines(panels, "hours", f"owed ({next(iter(shown.values()))['unit']})"), path)
 
 
 def _users(replays: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -18,9 +18,13 @@ def beside(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any
 
     Raises
     ------
-    UsageError : the two have no user in common.
+    UsageError : the two have no user in common, or one has modes and the other none.
     """
     ends = [_ends(one) for one in (before, after)]
+    if before["unit"] != after["unit"]:
+        raise UsageError(
+            f"diff: found a replay in {before['unit']} and one in {after['unit']}; wanted the same"
+        )
     both = [name for name in ends[0] if name in ends[1]]
     if not both:
         raise UsageError("diff: found two replays without a user in common; wanted the same users")
@@ -31,6 +35,7 @@ def beside(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any
     return {
         "schema": SCHEMA,
         "policies": [before["policy"], after["policy"]],
+        "unit": before["unit"],
         "users": rows,
         "ratios": {
             key: [before["ratios"].get(key), after["ratios"].get(key)] for key in ("held", "ledger")
@@ -45,7 +50,7 @@ def beside(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any
 
 
 def _ends(found: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """{user: task-hours wanted and held, owed at the end, median of its jobs}."""
+    """{user: hours wanted and held, owed at the end, median of its jobs}."""
     return {
         one["name"]: {
             "wanted": sum(one["wants"]) * found["hours"],
@@ -69,7 +74,7 @@ def words(found: Mapping[str, Any]) -> str:
         cells += [a["half_below"], b["half_below"]] if waits else []
         rows.append([row["user"], *(number(x) for x in cells)])
     head += ["finish-time fairness, half below", "then"] if waits else []
-    lines = [f"before: {first}; then: {second}; task-hours", "", text(head, rows, "terminal")]
+    lines = [f"before: {first}; then: {second}; {found['unit']}", "", text(head, rows, "terminal")]
     if len(found["users"]) > MOST:
         lines.append(f"and {len(found['users']) - MOST} more users")
     lines.append("")

@@ -10,7 +10,7 @@ import numpy as np
 from fairopt.errors import UsageError
 from fairopt.filling.compared import text
 from fairopt.instance.near import nearest
-from fairopt.report.replay_text import number
+from fairopt.report.replay_text import OUTPUT, TASKS, number
 
 SCHEMA = "fairopt/replay/owed/v1"
 STRETCHES = 6
@@ -22,8 +22,8 @@ SMALL = 1e-9
 def owed(found: Mapping[str, Any], user: str) -> dict[str, Any]:
     """Plain data of one user's debt, from `replay_data.checked`.
 
-    A stretch is slices in a row in which the debt grows, or falls; of each the task-hours wanted,
-    held and due, and who held more than hindsight gives it in the slices in which USER held less.
+    A stretch is slices in a row in which the debt grows, or falls; of each the hours wanted, held
+    and due, and who held more than hindsight gives it in the slices in which USER held less.
 
     Raises
     ------
@@ -33,9 +33,10 @@ def owed(found: Mapping[str, Any], user: str) -> dict[str, Any]:
     if user not in names:
         raise UsageError(f"USER: found {user!r}; wanted {nearest(user, names)}")
     n, hours = names.index(user), found["hours"]
+    run = ("held_tasks",) if found["unit"] == OUTPUT else ()
     by = {
         key: np.array([one[key] for one in found["users"]]).T * hours
-        for key in ("wants", "held", "alone", "ledger", "hindsight")
+        for key in ("wants", "held", "alone", "ledger", "hindsight", *run)
     }
     short = by["hindsight"] - by["held"]  # (T, N) of each slice
     mine = short[:, n]
@@ -53,6 +54,7 @@ def owed(found: Mapping[str, Any], user: str) -> dict[str, Any]:
         "schema": SCHEMA,
         "user": user,
         "policy": found["policy"],
+        "unit": found["unit"],
         **totals,
         "owed": float(mine.sum()),
         "owed_by_the_ledger": totals["ledger"] - totals["held"],
@@ -92,13 +94,17 @@ def words(debt: Mapping[str, Any]) -> str:
     state = "is owed nothing"
     if size > SMALL * max(1.0, debt["hindsight"]):
         state = f"is owed {number(size)}" if amount > 0 else f"held {number(size)} more than due"
+    due, wanted, held = (number(debt[key]) for key in ("hindsight", "wants", "held"))
+    plain = debt["unit"] == TASKS
     lines = [
-        f"{user} {state}: {number(debt['hindsight'])} task-hours were due in hindsight of "
-        f"{number(debt['wants'])} wanted, {number(debt['held'])} were held",
+        f"{user} {state}: {due} {TASKS} were due in hindsight of {wanted} wanted, {held} were held"
+        if plain
+        else f"{user} {state}: {due} {OUTPUT} were due in hindsight, {held} were held; "
+        f"{wanted} {TASKS} were wanted, {number(debt['held_tasks'])} were run",
         f"each slice alone would have given {number(debt['alone'])}, "
         f"{debt['policy']} {number(debt['ledger'])}",
     ]
-    if debt["hindsight"] >= debt["wants"] * (1 - 1e-9):
+    if plain and debt["hindsight"] >= debt["wants"] * (1 - 1e-9):
         lines.append("all that it wanted was due: it wanted less than others")
     if debt["stretches"]:
         rows = [

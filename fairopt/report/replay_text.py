@@ -14,15 +14,20 @@ from fairopt.overtime.replay import Replay
 
 MOST = 60
 """most users in a table"""
+TASKS, OUTPUT = "task-hours", "hours of output"
+"""what is held and due is counted in, without and with modes"""
 SCARCE = 8
 """most scarce hours that are told"""
 
 
 def replay_text(found: Replay, title: str) -> str:
-    """The table of users in task-hours, those to whom most is owed first, and the ratios."""
+    """The table of users in task-hours, those to whom most is owed first, and the ratios; with
+    modes, tasks that ran, and of what is held and due the output."""
+    modes = found.instance.modes is not None
+    run = {"held_tasks": "run"} if modes else {}
     by = {
         name: np.asarray(getattr(found, name)).sum(axis=0) * found.hours
-        for name in ("wants", "held", "alone", "ledger", "hindsight")
+        for name in ("wants", *run, "held", "alone", "ledger", "hindsight")
     }
     debt = found.debt
     order = np.argsort(-debt[-1], kind="stable")
@@ -38,6 +43,7 @@ def replay_text(found: Replay, title: str) -> str:
     head = [
         "user",
         "wanted",
+        *run.values(),
         "held",
         "due by the slice",
         f"due by {found.policy}",
@@ -48,7 +54,9 @@ def replay_text(found: Replay, title: str) -> str:
     verdict = found.answer.certificate
     lines = [
         title,
-        f"{len(found.starts)} slices of {found.hours:g} h, task-hours; hindsight is "
+        f"{len(found.starts)} slices of {found.hours:g} h"
+        f"{f'; wanted and run in {TASKS}, the rest in {OUTPUT}' if modes else f', {TASKS}'}; "
+        f"hindsight is "
         f"{found.answer.notion['name']}, {'not judged' if verdict is None else verdict.verdict}",
         "",
         text(head, rows, "terminal"),

@@ -8,7 +8,6 @@ import pytest
 import fairopt as fo
 from benchmarks import over_time
 from fairopt.cli import run
-from fairopt.errors import UsageError
 
 TASKS = fo.MaxMin("tasks")
 SLOW = fo.Mode("slow")
@@ -98,11 +97,6 @@ def test_tasks_that_take_something_else_on_every_server():
     found = fo.solve(whole.instance, TASKS)
     assert found.certificate.certified
     assert found.totals == pytest.approx([2, 6], rel=1e-8)
-
-
-def test_a_replay_refuses_modes_by_name():
-    with pytest.raises(UsageError, match="a replay: found modes of A"):
-        fo.replay(cluster(), wants=[[1, 1]])
 
 
 def test_the_command(tmp_path, capsys):

@@ -69,8 +69,10 @@ def read_jobs(path: str | os.PathLike[str], instance: Instance, form: str) -> Lo
 
     Raises
     ------
-    BadInput : with every fault of the file, each with its place.
+    BadInput : with every fault of the file, each with its place. UsageError : users with modes, of
+        which these files say nothing.
     """
+    instance.only_plain(f"jobs of {form}", modes=True)
     content = storage.read_text(path, LARGEST, f"jobs of {form}")
     faults = Faults(storage.source_name(path))
     jobs = list((_sacct if form == "sacct" else _kueue)(content, instance, faults))

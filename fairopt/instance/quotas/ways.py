@@ -49,12 +49,12 @@ class Ways:
         return len(self.name)
 
     def used(self, way_tasks: Floats) -> Floats:
-        """(I, R) resource used by running tasks (K, I)."""
+        """(..., I, R) resource used by running tasks (..., K, I)."""
         with np.errstate(over="ignore", invalid="ignore"):  # tasks may come from anywhere
             if self.demand.ndim == 2:
-                used: Floats = way_tasks.T @ self.demand
+                used: Floats = way_tasks.swapaxes(-1, -2) @ self.demand
                 return used
-            return np.asarray(np.einsum("ki,kir->ir", way_tasks, self.demand))
+            return np.asarray(np.einsum("...ki,kir->...ir", way_tasks, self.demand))
 
     def taken(self, way_tasks: Floats, users: slice = ALL, servers: slice = ALL) -> Floats:
         """(users, servers, R) what the tasks (K, I) of these users take on these servers."""
@@ -72,17 +72,22 @@ class Ways:
         first, after = np.searchsorted(self.owner, [user, user + 1]).tolist()
         return slice(first, after)
 
+    def among(self, users: Ints) -> Ints:
+        """The ways of some users, by position."""
+        return np.flatnonzero(np.isin(self.owner, users))
+
+    @property
+    def first(self) -> Ints:
+        """(N,) the first way of each user."""
+        return np.flatnonzero(np.diff(self.owner, prepend=-1))
+
     def running(self, way_tasks: Floats) -> Floats:
-        """(N, I) running tasks of each user, from those of its ways (K, I)."""
-        return self._by_user(way_tasks)
+        """(..., N, I) running tasks of each user, from those of its ways (..., K, I)."""
+        return np.asarray(np.add.reduceat(way_tasks, self.first, axis=-2))
 
     def output(self, way_tasks: Floats) -> Floats:
-        """(N, I) output of each user: speed times tasks, over its ways (K, I)."""
-        return self._by_user(way_tasks * self.speed[:, None])
-
-    def _by_user(self, rows: Floats) -> Floats:
-        first = np.flatnonzero(np.diff(self.owner, prepend=-1))
-        return np.asarray(np.add.reduceat(rows, first, axis=0))
+        """(..., N, I) output of each user: speed times tasks, over its ways (..., K, I)."""
+        return self.running(way_tasks * self.speed[:, None])
 
 
 def mode_faults(modes: Modes, names: Mapping[str, Sequence[str]], demand: Floats) -> list[Fault]:

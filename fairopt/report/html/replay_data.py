@@ -8,12 +8,14 @@ from typing import Any
 
 from fairopt.errors import BadInput, Fault
 from fairopt.instance.reading import FINITE, POSITIVE, Faults, listed, number, table, text
-from fairopt.report.replay_text import finish_words
+from fairopt.report.replay_text import OUTPUT, TASKS, finish_words
 
 SCHEMA = "fairopt/replay/v1"
 MARKS = ("jobs", "worst", "p50", "p90", "p99", "above")
 OF = "finish_time_fairness_of"
 AMOUNTS = ("wants", "held", "alone", "ledger", "hindsight", "debt")
+RUN = "held_tasks"
+"""of users with modes: tasks held, beside their output"""
 
 
 def parsed(content: str, source: str) -> Mapping[str, Any]:
@@ -53,10 +55,12 @@ def checked(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     if not starts and not faults:
         faults.add("starts", "none", "at least one")
     users = []
-    for name, given in table(data.get("users"), "users", faults).items():
+    rows = table(data.get("users"), "users", faults)
+    output = any(isinstance(row, Mapping) and RUN in row for row in rows.values())
+    for name, given in rows.items():
         row = table(given, f"users.{name}", faults)
         amounts = {}
-        for key in AMOUNTS:
+        for key in (*AMOUNTS, *((RUN,) if output else ())):
             here = f"users.{name}.{key}"
             amounts[key] = [
                 number(x, f"{here}[{k}]", faults, FINITE)
@@ -85,6 +89,8 @@ def checked(data: Mapping[str, Any], source: str) -> dict[str, Any]:
     found = {
         "starts": starts,
         "users": users,
+        "unit": OUTPUT if output else TASKS,
+        "at_once": "output" if output else "tasks",
         "ratios": ratios,
         "hours": number(data.get("hours"), "hours", faults, POSITIVE),
         "finish_of": of,

@@ -29,20 +29,21 @@ function replayPage(result) {
   const most = [...users].sort((a, b) => Math.abs(last(b)) - Math.abs(last(a))).slice(0, DRAWN);
   const sum = (row) => row.reduce((a, b) => a + b, 0) * hours;
   const debts = overTime(most.map((user) => ({ name: user.name, y: user.debt })), ends,
-    ["hours", "owed (task-hours)"], "What is owed over time; the table below says how much at the end.");
+    ["hours", "owed (" + result.unit + ")"], "What is owed over time; the table below says how much at the end.");
   const one = el("div", {});
 
   function show(name) {
     const user = users.find((each) => each.name === name);
     const lines = [["held", "held"], ["by the slice", "alone"], ["by the ledger", "ledger"], ["in hindsight", "hindsight"]]
       .map(([words, key]) => ({ name: words, y: user[key] }));
-    one.replaceChildren(overTime(lines, ends, ["hours", "tasks at once"], "Tasks of " + name + " in each slice, held and due."));
+    one.replaceChildren(overTime(lines, ends, ["hours", result.at_once + " at once"], (result.at_once === "tasks" ? "Tasks" : "Output") + " of " + name + " in each slice, held and due."));
   }
 
   const number = (head, value) => ({ head, number: true, sort: value, cell: (user) => num(Math.abs(value(user)) < 1e-9 ? 0 : value(user)) });
-  const made = table({ caption: "Users, in task-hours", noun: "user", text: (user) => user.name, state: {}, columns: [
+  const made = table({ caption: "Users, in " + result.unit + (result.at_once === "tasks" ? "" : ", wanted and run in task-hours"), noun: "user", text: (user) => user.name, state: {}, columns: [
     { head: "User", mark: true, sort: (user) => user.name, cell: (user) => user.name },
-    number("Wanted", (user) => sum(user.wants)), number("Held", (user) => sum(user.held)),
+    number("Wanted", (user) => sum(user.wants)),
+    ...(result.at_once === "tasks" ? [] : [number("Run", (user) => sum(user.held_tasks))]), number("Held", (user) => sum(user.held)),
     number("Due by the slice", (user) => sum(user.alone)), number("Due by " + result.policy, (user) => sum(user.ledger)),
     number("Due in hindsight", (user) => sum(user.hindsight)), number("Owed at the end", last),
     number("At the worst", (user) => Math.max(0, ...user.debt)),
