@@ -57,7 +57,7 @@ def tables() -> str:
     ]
     found = []
     for room, features in FEATURES.items():
-        found += [f"### {room}", "", *head, *(row(room, name) for name in features), ""]
+        found += [f"## {room}", "", *head, *(row(room, name) for name in features), ""]
     return "\n".join(found)
 
 
