@@ -172,7 +172,7 @@ def kubernetes(
     Parameters
     ----------
     given : paths, or objects as dicts (a List, one object), or lists of objects; together they are
-        one cluster. Queues of Kueue, Volcano and KAI are known.
+        one cluster. Queues of Kueue, Volcano, KAI and YuniKorn are known.
     group_by : what is one workload: "owner", "namespace" or "label=KEY".
     undivided : namespaces whose pods are taken off their nodes first.
     weights : weight of queues; 1 for those that are not named.

@@ -24,25 +24,24 @@ def limits(inst: Instance, together: Sequence[Together]) -> Floats:
     for n, own in enumerate(together):
         each = 1 if own.alone else own.per_node
         if each is not None:
-            most[n] = each * inst.count
-    fits = np.minimum(inst.limit[:, None], np.where(inst.placement, _fitting(inst), 0.0))
-    return np.where(most < fits, most, np.inf)
+            there = each * inst.count.astype(float)
+            fits = np.minimum(inst.limit[n], np.where(inst.placement[n], _fitting(inst, n), 0.0))
+            most[n] = np.where(there < fits, there, np.inf)
+    return most
 
 
 def rules(inst: Instance, together: Sequence[Together]) -> tuple[Rule, ...]:
     """A rule for each shape, and each thing that at most one task on a node may have, where the
     workloads that want it could be more than the nodes."""
     tags = sorted({tag for own in together for tag in own.alone})
-    fits = np.minimum(inst.limit[:, None], np.where(inst.placement, inst.count, 0.0))
     found = []
     for tag in tags:
-        who = [n for n, own in enumerate(together) if tag in own.alone]
-        for i, server in enumerate(inst.servers):
-            here = [n for n in who if fits[n, i] > 0]
-            if len(here) > 1 and fits[here, i].sum() > inst.count[i]:
-                users = tuple(inst.users[n] for n in here)
-                term = Term(users=users, servers=(server,))
-                found.append(Rule(f"{tag} on {server}", most=float(inst.count[i]), terms=(term,)))
+        who = np.array([n for n, own in enumerate(together) if tag in own.alone])
+        fits = np.minimum(inst.limit[who, None], inst.placement[who] * inst.count)
+        for i in np.flatnonzero(((fits > 0).sum(axis=0) > 1) & (fits.sum(axis=0) > inst.count)):
+            server, most = inst.servers[i], float(inst.count[i])
+            users = tuple(inst.users[n] for n in who[fits[:, i] > 0])
+            found.append(Rule(f"{tag} on {server}", most=most, terms=(Term(users, (server,)),)))
     return tuple(found)
 
 
@@ -69,9 +68,8 @@ def without(inst: Instance, together: Sequence[Together]) -> Instance:
     return inst.replace(limit_on=most, rules=rest or None)
 
 
-def _fitting(inst: Instance) -> Floats:
-    """(N, I) tasks of each user that fit on all nodes of a shape, by its own demand."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        each = np.where(inst.demand[:, None] > 0, inst.pool / inst.demand[:, None], np.inf)
-    most: Floats = each.min(axis=2)
+def _fitting(inst: Instance, n: int) -> Floats:
+    """(I,) tasks of a user that fit on all nodes of a shape, by its own demand."""
+    need = inst.demand[n] > 0
+    most: Floats = (inst.pool[:, need] / inst.demand[n][need]).min(axis=1, initial=np.inf)
     return most
