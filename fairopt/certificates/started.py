@@ -21,6 +21,7 @@ from fairopt.certificates.ruled.prices import told
 from fairopt.certificates.ruled.walk import path
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.started import before, held, real_ways
+from fairopt.formulas.started import ruled as limits_are_rules
 from fairopt.instance import Bools, Floats, Instance
 
 ROWS = ("bound_prices", "node_prices", "floor_prices")
@@ -98,7 +99,7 @@ def _beside(
     cheapest = np.full(users, np.inf)
     np.minimum.at(cheapest, ruled.owner, unit)
     best = np.where(inst.eligible, ruled.alloc.score, 0.0).max(axis=1)
-    limits = prices.limits if inst.rules is None else np.zeros(users)
+    limits = np.zeros(users) if limits_are_rules(inst) else prices.limits
     places = np.zeros((users, servers + 1))
     if inst.limit_on is not None:
         places[:, :-1] = prices.places
@@ -109,10 +110,10 @@ def _beside(
     found = {name: given[name] for name in ROWS if given.get(name) is not None}
     found["prices"] = np.vstack([prices.capacity, np.zeros(resources)])
     found["limit_on_prices"] = places
-    if inst.rules is None:
+    if not limits_are_rules(inst):
         return found | {"limit_prices": prices.limits}
     own = given.get("rule_prices")
-    own = np.zeros(len(inst.rules)) if own is None else own
+    own = np.zeros(len(inst.rules or ())) if own is None else own
     return found | {"rule_prices": np.append(own, prices.limits[np.isfinite(inst.limit)])}
 
 

@@ -5,8 +5,9 @@ may run at most start / u tasks of its best score u, says the same: nobody else 
 and who leaves it empty gains nothing. A user's limit is raised by as many tasks, and its guarantee
 by as much share; ceilings, quotas and rules count the servers that there are, and a user with modes
 has one more for what it had. Beside rules of one's own, which may ask for tasks, a limit is one of
-them: nothing may move to what was had. So an instance with a start is another instance with a limit
-on that server (`limit_on`), and every program, engine and judge knows it.
+them: nothing may move to what was had. So it is beside modes, of which one that is fast would take
+the place that a limit has for what was had. So an instance with a start is another instance with a
+limit on that server (`limit_on`), and every program, engine and judge knows it.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def before(instance: Instance, score: Floats, kind: Mapping[str, Any]) -> tuple[
         demand=demand,
         capacity=np.vstack([instance.capacity, _room(instance.pool, had @ there)]),
         placement=np.column_stack([instance.placement, some]),
-        limit=instance.limit + had if instance.rules is None else None,
+        limit=None if ruled(instance) else instance.limit + had,
         count=np.append(instance.count, 1),
         servers=(*instance.servers, name),
         limit_on=most if some.any() else instance.limit_on,
@@ -75,6 +76,12 @@ def before(instance: Instance, score: Floats, kind: Mapping[str, Any]) -> tuple[
         start=None,
     )
     return whole, np.column_stack([score, np.where(some, best, 0.0)])
+
+
+def ruled(instance: Instance) -> bool:
+    """Whether limits of users are rules."""
+    limited = bool(np.isfinite(instance.limit).any())
+    return instance.rules is not None or (instance.modes is not None and limited)
 
 
 def held(instance: Instance, score: Floats) -> Floats:
@@ -153,7 +160,7 @@ def _modes(instance: Instance, some: Any, there: Floats, name: str) -> dict[str,
 
 def _rules(instance: Instance) -> list[Rule] | None:
     """Rules of one's own that count the servers there are alone, then one for each limit."""
-    if instance.rules is None:
+    if not ruled(instance):
         return None
     every = instance.servers
     found = [
@@ -163,7 +170,7 @@ def _rules(instance: Instance) -> list[Rule] | None:
                 replace(t, servers=every if t.servers is None else t.servers) for t in rule.terms
             ],
         )
-        for rule in instance.rules
+        for rule in instance.rules or ()
     ]
     names = [rule.name for rule in found]
     for n in np.flatnonzero(np.isfinite(instance.limit)).tolist():
@@ -181,4 +188,4 @@ def _new(name: str, taken: Sequence[str] | Mapping[str, Any]) -> str:
     return found
 
 
-__all__ = ["HAD", "before", "held", "real_ways"]
+__all__ = ["HAD", "before", "held", "real_ways", "ruled"]

@@ -11,7 +11,7 @@ from fairopt.allocation import Allocation, objective
 from fairopt.formulas import families
 from fairopt.formulas.entitled import entitled
 from fairopt.formulas.lowered import lower
-from fairopt.formulas.started import before, held, real_ways
+from fairopt.formulas.started import before, held, real_ways, ruled
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion
 from fairopt.solving import infeasible, quotas
@@ -51,12 +51,12 @@ def _tasks(instance: Instance, found: Allocation, score: Floats) -> dict[str, An
     """Tasks of an answer where all that was had counts first, with the same shares.
 
     Where a user has room left on the server of what was had, its last tasks elsewhere could as well
-    run there. They have to: its limit does not count what was had, and it could be above it. Beside
-    rules, which may ask for tasks, limits are rules and tasks stay.
+    run there. They have to: its limit does not count what was had, and it could be above it. Where
+    limits are rules tasks stay.
     """
     by_way = found.tasks if found.way_tasks is None else found.way_tasks
     ours = by_way[real_ways(instance, found.instance), :-1]
-    if instance.rules is None:
+    if not ruled(instance):
         had = held(instance, score[:, :-1])
         share = (found.output * score)[:, :-1].sum(axis=1)
         room = np.maximum(had - found.output[:, -1], 0.0) * score[:, -1]
@@ -76,11 +76,11 @@ def _prices(instance: Instance, told: Mapping[str, Any]) -> dict[str, Any]:
         found[name] = None if price is None else price[last]
     if instance.limit_on is None:
         del found["limit_on_prices"]
-    if instance.rules is not None and told.get("rule_prices") is not None:
+    if ruled(instance) and told.get("rule_prices") is not None:
         price = told["rule_prices"]
         limits = np.zeros(len(instance.users))
         limits[np.isfinite(instance.limit)] = price[rules:]
-        found |= {"rule_prices": price[:rules], "limit_prices": limits}
+        found |= {"rule_prices": price[:rules] if rules else None, "limit_prices": limits}
     return {name: price for name, price in found.items() if price is not None}
 
 

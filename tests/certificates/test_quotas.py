@@ -172,3 +172,17 @@ def test_errors_of_the_heavy_are_held_against_the_light():
     for part in (0.5, 2.0):
         moved = answer.with_(tasks=[[12 - part * light], [part * light]])
         assert not fo.certify(moved).certified
+
+
+def test_a_price_of_a_limit_that_is_rounding_of_none_is_not_told():
+    """A's ceiling is 1, and B and C share the other 3; no limit is reached but, later, C's of 1."""
+    rules = fo.Quotas(bounds=[fo.Bound("A", "cpu", 1.0)])
+    inst = fo.Instance(
+        [[1], [1], [1]], [[4]], users=["A", "B", "C"], resources=["cpu"], quotas=rules
+    )
+    loose, tight = inst.replace(limit=[9, 9, 9]), inst.replace(limit=[9, 9, 1])
+    found = fo.solve(loose, fo.ProportionalFair())
+    rounding = found.with_(limit_prices=np.array([0.0, 3e-17, 2e-17]))
+    assert not any("the limit of" in note for note in fo.certify(rounding).notes)
+    told = fo.solve(tight, fo.ProportionalFair()).certificate.notes
+    assert [note for note in told if "the limit of" in note] == ["with a price: the limit of C"]

@@ -59,6 +59,12 @@ def promised(seed, group=False):
 KINDS = {
     "promised": lambda seed: {"quotas": promised(seed)},
     "modes": lambda seed: {"modes": {"a": WAYS}},
+    # a limit counts tasks, of which the fast ones may not take the place of what was had
+    "limited modes": lambda seed: {
+        "modes": {"a": [WAYS[0], fo.Mode("fast", demand=[0.3, 0.4], speed=3.0)]},
+        "limit": [0.5 + 0.1 * (seed % 5), np.inf, np.inf],
+        "start": [1.0, 0.0, 1.5],
+    },
     "rules": lambda seed: {"rules": [LEAST, LINK], "limit": [5.0, np.inf, 1.0]},
     "all": lambda seed: {
         "quotas": promised(seed),

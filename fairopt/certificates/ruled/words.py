@@ -9,7 +9,8 @@ from fairopt.certificates.ruled.walk import RoundWalk
 from fairopt.instance import Bools, Floats, Instance
 
 SURE = 1e-9
-"""prices of less than this part of the largest of their kind are noise"""
+"""prices of less than this part of the largest of their kind are noise; so are those of limits of
+less than this part of what the user's task costs"""
 MOST = 100
 """most rounds that are told"""
 FEW = 8
@@ -35,7 +36,7 @@ def rules(inst: Instance, prices: PricesGiven) -> list[str]:
         f"{inst.resources[r]} on {inst.servers[i]}"
         for i, r in np.argwhere(_sure(prices.capacity)).tolist()
     ]
-    limited = np.flatnonzero(_sure(prices.limits))
+    limited = np.flatnonzero(_sure(prices.limits) & ~_lost(inst, prices))
     found += [f"the limit of {inst.users[n]}" for n in limited.tolist()]
     found += [
         f"the limit of {inst.users[n]} on {inst.servers[i]}"
@@ -58,6 +59,18 @@ def rules(inst: Instance, prices: PricesGiven) -> list[str]:
 
 def _sure(price: Floats) -> Bools:
     found: Bools = price > SURE * price.max(initial=0.0)
+    return found
+
+
+def _lost(inst: Instance, prices: PricesGiven) -> Bools:
+    """(N,) limits whose price is lost in what the resources of the user's dearest task cost."""
+    ways, users = inst.ways, np.flatnonzero(prices.limits > 0)
+    at = ways.among(users)
+    demand, price = ways.demand[at], prices.capacity
+    cost = demand @ price.T if demand.ndim == 2 else np.einsum("kir,ir->ki", demand, price)
+    dearest = np.zeros(len(prices.limits))
+    np.maximum.at(dearest, ways.owner[at], np.where(ways.eligible[at], cost, 0.0).max(axis=1))
+    found: Bools = prices.limits <= SURE * dearest
     return found
 
 
