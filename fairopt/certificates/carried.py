@@ -88,11 +88,13 @@ def carried(
     targets = Targets(stage, reached, together.sums)
     rough, moved = Targets(stage, reached, each_alone), Moved(proofs)
     for _ in range(SWEEPS):
-        before = up.copy(), down.copy(), rounding.copy()
+        before = up.copy(), down.copy(), rounding.copy(), crowd
         lost = np.zeros(len(room))
         if uses is not None and rounds > 1:
             asked = together.sums(uses.row, uses.user, uses.asked, up)
-            crowd = crowded(stage, asked, uses, moved.turns(), targets.more)
+            crowd = crowded(
+                stage, asked, uses, moved.turns(stage, crowd, asked, uses), targets.more
+            )
             lost = crowded(stage, asked_for(uses, rounding), uses, moved.rounded())
         moved.begin()
         less = np.where(unknown, 1.0, crowd)  # of a level, for all that are stopped at it
@@ -134,7 +136,9 @@ def carried(
         if level is not None:
             held = level * np.maximum(1 - drop - crowd, 0.0)
             top = np.minimum(1.0, _above_the_last(stage, level, less, held, rounds))
-        same = all(np.array_equal(a, b) for a, b in zip(before, (up, down, rounding), strict=True))
+        same = all(
+            np.array_equal(a, b) for a, b in zip(before, (up, down, rounding, crowd), strict=True)
+        )
         if same and moved.same and np.array_equal(old, top):
             return Bounds(up, down, rounding)
     grows = (up != before[0]) | (down != before[1]) | (rounding != before[2])

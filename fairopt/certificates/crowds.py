@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from fairopt.instance import Floats, Ints
+from fairopt.instance import Bools, Floats, Ints
 
 SURE = 1e-12
 """what users can do without is counted less this part of what they hold"""
 SCANT = 1e-12
 """what later users hold of a row is not known better than this part of it"""
+
+
+Elsewhere = Callable[[Ints], tuple[Ints, Ints, Floats]]
+"""users -> rows where each may run and pays nothing: its place among the users, the row, and the
+part of it that it takes there for its whole share"""
+
+
+class Choices(NamedTuple):
+    """Where users may go at the prices of a round.
+
+    chooses : (N,) who may run on several pairs. closed : rows with a price. elsewhere : where those
+    go who pay nothing.
+    """
+
+    chooses: Bools
+    closed: Ints
+    elsewhere: Elsewhere
 
 
 class Uses(NamedTuple):
@@ -23,7 +40,9 @@ class Uses(NamedTuple):
     `part`, or more where it must move tasks for it.
     left : (rows,) part of each row that nobody uses. due : (rounds, N) the part of its share that
         each, stopped later, is due by then: the rest it can do without until its own round. Of a
-        plain answer `level` (N,) says it instead.
+        plain answer `level` (N,) says it instead. anywhere : where users may go that are stopped by
+        their limits alone. leaves : of each entry, whether its user could take less of the row by
+        running elsewhere; None: whoever may.
     """
 
     user: Ints
@@ -34,6 +53,8 @@ class Uses(NamedTuple):
     left: Floats
     due: Floats | None = None
     level: Floats | None = None
+    anywhere: Choices | None = None
+    leaves: Bools | None = None
 
 
 class Turn(NamedTuple):
@@ -178,4 +199,4 @@ def crowded(
     return found
 
 
-__all__ = ["Turn", "Uses", "asked_for", "crowded", "moves"]
+__all__ = ["Choices", "Turn", "Uses", "asked_for", "crowded", "moves"]

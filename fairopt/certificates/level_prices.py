@@ -164,6 +164,22 @@ class Bills:
         row = np.flatnonzero((asked + other).ravel() > 0)
         return row, np.minimum(asked.ravel()[row], 1.0), other.ravel()[row]
 
+    def elsewhere(self, k: int | None, users: Ints) -> tuple[Ints, Ints, Floats]:
+        """Of these users the rows of servers where they pay nothing at the k-th prices (of all
+        servers if None), and the part of each row that they take there for their whole share
+        (`crowds.Elsewhere`)."""
+        inst = self.alloc.instance
+        prices = np.zeros(inst.pool.shape) if k is None else self.prices[k]
+        everywhere = np.arange(len(prices))
+        cost = self._cost(users, _Columns(prices, everywhere, everywhere[:0], []))
+        n, i = np.nonzero(inst.eligible[users] & (cost <= 0))
+        user = users[n]
+        demand = inst.demand[user] if inst.demand.ndim == 2 else inst.demand[user, i]
+        tasks = self.share[user] / self.alloc.score[user, i]
+        takes = tasks[:, None] * demand / np.where(inst.pool > 0, inst.pool, 1.0)[i]
+        pair, r = np.nonzero(takes)
+        return n[pair], i[pair] * inst.shape[2] + r, takes[pair, r]
+
     def _cost(self, users: slice | Ints, at: _Columns) -> Floats:
         """(users, H) price of a task on these servers."""
         demand = self.alloc.instance.demand[users]

@@ -17,13 +17,14 @@ themselves. All rounds are computed at once here, from sums over the users in or
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.certificates.carried import Bounds, Paid, Turn, Uses, carried
-from fairopt.certificates.crowds import moves
+from fairopt.certificates.crowds import Choices, moves
 from fairopt.certificates.feasibility import shrink
 from fairopt.certificates.level_prices import Bills, LevelBill
 from fairopt.certificates.tolerance import ROUNDING
@@ -120,9 +121,15 @@ class Order:
             turns = [
                 Turn(rank, bill.row, bill.asked, bill.each)
                 for rank in np.unique(self.stage[mine]).tolist()
-                if len(bill.row)
             ]
-            proofs.append(Paid(mine, each[mine], bill.who, bill.money, bill.gives, open_, turns))
+            choices = Choices(
+                self._several,
+                np.flatnonzero(self._bills.prices[k]),
+                partial(self._bills.elsewhere, k),
+            )
+            proofs.append(
+                Paid(mine, each[mine], bill.who, bill.money, bill.gives, open_, turns, choices)
+            )
         if not int(self._last[0]) < size:
             return carried(self.stage, room, self.excess, proofs, None, self.level)
         return carried(self.stage, room, self.excess, proofs, self._uses(), self.level)
@@ -161,7 +168,11 @@ class Order:
         need, row = need[pair, r], i[pair] * inst.shape[2] + r
         left = np.maximum(1.0 - alloc.utilisation.ravel() * self._factor, 0.0)
         part = held[pair] * need
-        return Uses(n[pair], row, part, share[pair], asked[pair] * need, left, None, self.level)
+        none = np.zeros(0, dtype=np.int64)
+        anywhere = Choices(self._several, none, partial(self._bills.elsewhere, None))
+        return Uses(
+            n[pair], row, part, share[pair], asked[pair] * need, left, None, self.level, anywhere
+        )
 
     def _moved(self) -> tuple[Ints, Ints, Floats]:
         """Users at limits, each server of a higher score than one where they run, and the tasks
@@ -183,7 +194,7 @@ class Order:
         done = self.stage <= mine.min(initial=len(self.stage))
         over = np.where((bill.cheapest > 0) | done, bill.over, 0.0)
         money = bill.idle + float(over.sum())
-        chooses = self._several & (bill.cheapest > 0) & (self.stage <= mine.max(initial=-1))
+        chooses = self._several & (self.stage <= mine.max(initial=-1))
         if not (money > 0 or chooses.any()) or not self._last[0] < len(self.stage):
             return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
         # all that is held on pairs that are too dear may have to go

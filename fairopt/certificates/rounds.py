@@ -227,8 +227,10 @@ def prove(ruled: Ruled, stops: list[RoundWalk]) -> RoundsProof:
             if (chosen == j).any():
                 paid = _paid(ruled, stop, at.money, mine[chosen == j], at.open[chosen == j])
                 excess = np.maximum(excess, at.held)
-                turn = rows.turn(k, at.prices, at.bill, stop.done) if rows else None
-                proofs.append(replace(paid, turns=[turn] if turn else []))
+                if rows:
+                    turn, choices = rows.turn(k, at.prices, at.bill, stop.done)
+                    paid = replace(paid, turns=[turn], choices=choices)
+                proofs.append(paid)
     nothing = ruled.nothing
     with np.errstate(divide="ignore", invalid="ignore"):
         off = np.abs(ruled.share - right) / np.maximum(right, nothing)

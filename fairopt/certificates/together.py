@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt.certificates.crowds import Turn
+from fairopt.certificates.crowds import Choices, Turn, Uses
+from fairopt.certificates.pushed import pushed
 from fairopt.certificates.ruled.shifted import Reached, Shift, Sums
 from fairopt.instance import Floats, Ints
 
@@ -24,7 +25,7 @@ class Paid:
     open : for each of `users` the money left open, which all that are stopped together share: what
         all of them rise by costs no more than that and what others give up. nan where a limit makes
         what is next dearer. None: each is looked at alone.
-    turns : what may change hands in the rounds of these users.
+    turns : what may change hands in the rounds of these users. choices : where users may go then.
     """
 
     users: Ints
@@ -34,6 +35,7 @@ class Paid:
     gives: Floats
     open: Floats | None = None
     turns: Sequence[Turn] = ()
+    choices: Choices | None = None
 
 
 def earlier(stage: Ints, money: Floats, part: Floats, rounds: int) -> Floats:
@@ -123,6 +125,10 @@ class Moved:
     who are stopped in it, and what all that are stopped by then may give up."""
 
     def __init__(self, proofs: Sequence[Paid]) -> None:
+        self._proofs = proofs
+        self._proved = np.unique(
+            np.concatenate([np.zeros(0, dtype=int), *(p.users for p in proofs)])
+        )
         self._turns = [list(paid.turns) for paid in proofs]
         self._place = {id(paid): j for j, paid in enumerate(proofs)}
         self._exact = [[0.0] * len(turns) for turns in self._turns]
@@ -154,13 +160,47 @@ class Moved:
             self.same &= (exact, rough) == (self._exact[j][n], self._rough[j][n])
             self._exact[j][n], self._rough[j][n] = exact, rough
 
-    def turns(self) -> list[Turn]:
-        """What changes hands in each round."""
-        return [
-            turn.moving(money)
-            for turns, each in zip(self._turns, self._exact, strict=True)
-            for turn, money in zip(turns, each, strict=True)
-        ]
+    def turns(self, stage: Ints, lost: Floats, asked: Floats, uses: Uses) -> list[Turn]:
+        """What changes hands in each round, with all whom that pushes out (`pushed`).
+
+        Parameters
+        ----------
+        lost : (N,) the part of its share that each gives up on rows. asked : of the rows, for each
+            entry of `uses`, by those who are due more than they hold.
+        """
+        all_: list[tuple[Turn, float, Choices | None, Paid | None]] = []
+        for paid, turns, each in zip(self._proofs, self._turns, self._exact, strict=True):
+            all_ += [(t, m, paid.choices, paid) for t, m in zip(turns, each, strict=True)]
+        if uses.anywhere is not None and (asked.any() or lost.any()):
+            none = np.zeros(0, dtype=np.int64)
+            alone = np.setdiff1d(np.flatnonzero(uses.anywhere.chooses), self._proved)
+            all_ += [
+                (Turn(rank, none, np.zeros(0)), 0.0, uses.anywhere, None)
+                for rank in np.unique(stage[alone]).tolist()
+            ]
+        found = [turn.moving(money) for turn, money, *_ in all_]
+        most = np.bincount(uses.row, asked, len(uses.left))
+        for turn in found:
+            most[turn.row] = most[turn.row] + turn.asked
+        short = most > uses.left
+        if lost.any():
+            short[:] = True
+        on = np.flatnonzero(short[uses.row])
+        if not len(on):
+            return found
+        some = uses._replace(user=uses.user[on], row=uses.row[on])
+        some = some._replace(part=uses.part[on], share=uses.share[on])
+        some = some._replace(leaves=None if uses.leaves is None else uses.leaves[on])
+        closed = np.zeros(len(uses.left), dtype=bool)
+        for j in sorted(range(len(all_)), key=lambda j: all_[j][0].stage):
+            turn, money, choices, paid_ = all_[j]
+            if choices is not None:
+                closed[choices.closed] = True
+                done, pays = stage <= turn.stage, np.zeros(len(stage))
+                if paid_ is not None:
+                    pays[paid_.who] = paid_.money
+                found[j] = pushed(turn, choices, closed, done, pays, money, lost, asked[on], some)
+        return found
 
     def rounded(self) -> list[Turn]:
         """The same of what rounding leaves open."""

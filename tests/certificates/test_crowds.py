@@ -177,3 +177,37 @@ def test_a_tied_server_to_which_others_are_pushed(
     tasks = [[1 - part, 0], [1 - held, held], [0, 1 + part], [0, 1 + factor * part]]
     verdict = forged(inst, score, tasks, [*prices], grouped)
     assert not verdict.certified and verdict.residual >= np.log1p(factor * part)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize(
+    "part, factor, heavy", [(2**-31, 2**15, 4), (2**-21, 2**10, 4), (2**-21, 2**10, 1)]
+)
+def test_who_is_at_its_limit_makes_room_and_runs_elsewhere(
+    part: float, factor: float, heavy: float, grouped: bool
+) -> None:
+    """a is short of a part of its server, and of a row there that c fills. c, which is stopped by
+    its limit before or after a, goes to the other server: what it needs there is z's."""
+    demand = np.zeros((3, 2, 2))
+    demand[0, 0] = demand[2, 1] = 1
+    demand[1, 0, 1], demand[1, 1, 0] = 1, factor
+    moved = 0.25 + part
+    pool = [[1, 2 - moved], [factor * moved + 1, 1 + factor * part]]
+    order = [1, 0, 2] if heavy > 1 else [0, 1, 2]
+    limit, weight = np.array([np.inf, 1, np.inf]), np.array([1, heavy, 0.5])
+    inst = fo.Instance(
+        demand[order],
+        pool,
+        placement=np.array([[1, 0], [1, 1], [0, 1]])[order],
+        users=["acz"[n] for n in order],
+        limit=limit[order],
+        weight=weight[order],
+    )
+    score = np.ones((3, 2))
+    right = [float(level) for level in max_min_levels(inst, score)]
+    np.testing.assert_allclose(right, np.array([1, 1 / heavy, 2])[order], rtol=1e-12)
+    prices = np.zeros((3, 2, 2))
+    prices[0, 0, 0] = prices[2, 1, 1] = 1
+    tasks = np.array([[1 - part, 0], [0.75, 0.25], [0, 1 + factor * part]])
+    verdict = forged(inst, score, tasks[order], prices[order], grouped)
+    assert not verdict.certified and verdict.residual >= np.log1p(factor * part)

@@ -8,11 +8,12 @@ lost even where the row has no price in their own round (`crowds`).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from fairopt.certificates.crowds import Turn, Uses, moves
+from fairopt.certificates.crowds import Choices, Turn, Uses, moves
 from fairopt.certificates.ruled.answer import Bill, Ruled
 from fairopt.certificates.ruled.lending import Flow
 from fairopt.certificates.ruled.prices import PricesGiven
@@ -142,12 +143,30 @@ class RuleRows:
         part, asked = self.gives[on] * self.tasks[pair], self.each[on] * asked[pair]
         share = np.where(part > 0, share[pair], 0.0)
         found = Uses(self.user[pair], self.row[on], part, share, asked, self.left)
+        none = np.zeros(0, dtype=np.int64)
+        goes = partial(self._elsewhere, np.zeros(len(self.k)))
+        found = found._replace(
+            anywhere=Choices(self._several, none, goes), leaves=self._leaves()[on]
+        )
         # less of a task may break a rule of one's own: nobody is taken to do without any
         if ruled.inst.own_rows or not len(dues):
             return found
         with np.errstate(divide="ignore", invalid="ignore"):
             due = np.array(dues) / ruled.share
         return found._replace(due=np.where(np.isfinite(due), due, 1.0))
+
+    def _leaves(self) -> Bools:
+        """Of each entry, whether its user takes less of the row for its share on another pair."""
+        user = self.user[self.pair]
+        unit = self.each / self.score[self.pair]
+        _, place, count = np.unique(
+            self.row * len(self._several) + user, return_inverse=True, return_counts=True
+        )
+        least = np.full(len(count), np.inf)
+        np.minimum.at(least, place, unit)
+        pairs = np.bincount(self.user, minlength=len(self._several))
+        less = least[place] < unit * (1 - NEAR)
+        return np.asarray(less | (count[place] < pairs[user]))
 
     def _moves(self) -> Floats:
         """Tasks that users at their limits must move to each pair (`moves`)."""
@@ -157,16 +176,17 @@ class RuleRows:
             found[mine] = moves(self.score[mine], self.tasks[mine])
         return found
 
-    def turn(self, stage: int, prices: PricesGiven, bill: Bill, done: Bools) -> Turn | None:
+    def turn(
+        self, stage: int, prices: PricesGiven, bill: Bill, done: Bools
+    ) -> tuple[Turn, Choices]:
         """What may change hands if tasks that are too dear, or what is left of priced rows, are put
         right: all that is spent on tasks that are too dear, wherever those stopped by then may run
-        at these prices, and their shares, where tasks of the same users cost nothing."""
+        at these prices, and their shares, where tasks of the same users cost nothing. And where
+        users may go who are pushed out."""
         # what is dear to users stopped later that have cheaper tasks is their excess
         over = np.where((bill.cheapest > 0) | done, bill.over, 0.0)
         money = bill.idle + float(over.sum())
-        chooses = self._several & (bill.cheapest > 0) & done
-        if not (money > 0 or chooses.any()):
-            return None
+        chooses = self._several & done
         ruled = self._ruled
         cost = ruled.free(ruled.cost(prices), prices)[0][self.k, self.i]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -186,7 +206,23 @@ class RuleRows:
         open_ = np.zeros(len(self.left), dtype=bool)
         open_[self.row[(cost <= 0)[self.pair]]] = True
         row = np.flatnonzero(open_ & (asked + each > 0))
-        return Turn(stage, row, np.minimum(asked[row], 1.0), each[row]) if len(row) else None
+        closed = ~open_
+        priced = np.flatnonzero(prices.capacity)
+        closed[: prices.capacity.size] = False
+        closed[priced] = True
+        choices = Choices(self._several, np.flatnonzero(closed), partial(self._elsewhere, cost))
+        return Turn(stage, row, np.minimum(asked[row], 1.0), each[row]), choices
+
+    def _elsewhere(self, cost: Floats, users: Ints) -> tuple[Ints, Ints, Floats]:
+        """Of users the rows of pairs that cost nothing, and the part of each row that they take
+        there for their whole share (`crowds.Elsewhere`)."""
+        place = np.full(len(self._several), -1)
+        place[users] = np.arange(len(users))
+        n = place[self.user]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            whole = np.where(cost > 0, 0.0, self._ruled.share[self.user] / self.score)
+        on = np.flatnonzero((n >= 0)[self.pair] & (whole[self.pair] > 0))
+        return n[self.pair[on]], self.row[on], whole[self.pair[on]] * self.each[on]
 
 
 def _part(room: Any, gifts: Any) -> Any:
