@@ -24,12 +24,14 @@ class Choices(NamedTuple):
     """Where users may go at the prices of a round.
 
     chooses : (N,) who may run on several pairs. closed : rows with a price. elsewhere : where those
-    go who pay nothing.
+    go who pay nothing. paid : of pairs that are cheapest for their users, the user and what a unit
+    of money there pays for each priced row, (C,) and (C, rows); None if no server has two prices.
     """
 
     chooses: Bools
     closed: Ints
     elsewhere: Elsewhere
+    paid: Callable[[], tuple[Ints, Floats]] | None = None
 
 
 class Uses(NamedTuple):

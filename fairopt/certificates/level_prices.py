@@ -9,12 +9,14 @@ all its prices and again without those that are a tiny part of its money; any pr
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from fairopt.allocation import Allocation
+from fairopt.certificates.pushed import PAIRS
 from fairopt.certificates.tolerance import ROUNDING
 from fairopt.certificates.within import CheapestWithin
 from fairopt.formulas import rows
@@ -179,6 +181,29 @@ class Bills:
         takes = tasks[:, None] * demand / np.where(inst.pool > 0, inst.pool, 1.0)[i]
         pair, r = np.nonzero(takes)
         return n[pair], i[pair] * inst.shape[2] + r, takes[pair, r]
+
+    def several_prices(self, k: int, users: Ints) -> Callable[[], tuple[Ints, Floats]] | None:
+        """What these users pay for where at the k-th prices (`crowds.Choices`)."""
+        if ((self.prices[k] > 0).sum(axis=1) > 1).any():
+            return partial(self._parts, k, users)
+        return None
+
+    def _parts(self, k: int, users: Ints) -> tuple[Ints, Floats]:
+        """Of pairs that are cheapest, the user and what a unit of money pays for each row."""
+        prices, inst = self.prices[k], self.alloc.instance
+        everywhere = np.arange(len(prices))
+        cost = self._cost(users, _Columns(prices, everywhere, everywhere[:0], []))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            unit = np.where(inst.eligible[users], cost / self.alloc.score[users], np.inf)
+        least = unit.min(axis=1)[:, None]
+        n, i = np.nonzero((unit <= least * (1 + NEAR)) & (least > 0))
+        demand = inst.demand[users[n]] if inst.demand.ndim == 2 else inst.demand[users[n], i]
+        if len(n) > PAIRS:
+            return users[n], np.zeros((0, 0))
+        part = np.zeros((len(n), *prices.shape))
+        part[np.arange(len(n)), i] = demand * prices[i] / cost[n, i][:, None]
+        part = part.reshape(len(n), prices.size)
+        return users[n], part[:, part.any(axis=0)]
 
     def _cost(self, users: slice | Ints, at: _Columns) -> Floats:
         """(users, H) price of a task on these servers."""

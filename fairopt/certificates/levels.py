@@ -126,6 +126,7 @@ class Order:
                 self._several,
                 np.flatnonzero(self._bills.prices[k]),
                 partial(self._bills.elsewhere, k),
+                self._bills.several_prices(k, np.flatnonzero(self.stage <= self.stage[mine].max())),
             )
             proofs.append(
                 Paid(mine, each[mine], bill.who, bill.money, bill.gives, open_, turns, choices)

@@ -18,8 +18,31 @@ STEPS = 60
 """pushes from server to server that are followed; where they still grow, all of the rows is lost"""
 GROWS = 1e-6
 """a push that is larger by less is the same: whoever goes round in circles pushes no further"""
+SINGULAR = 1e-13
+"""smaller singular values are rounding"""
 SEVERAL = 4
 """what is asked of a row counts so many times where it may come from several sides"""
+
+PAIRS = 400
+"""of more pairs that pay, how much must move is not worked out"""
+
+
+def rearranged(choices: Choices) -> float:
+    """The money that changes hands, at least 1, for a unit of money that somebody rises by.
+
+    On a server with two prices somebody whose tasks need the one alone gets room only if others
+    come and go whose tasks need both, in nearly the same ratio: all the more of them. It is the
+    least change, in squares, that gives any row or user a unit.
+    """
+    if choices.paid is None:
+        return 1.0
+    user, part = choices.paid()
+    if not 0 < len(user) <= PAIRS:
+        return 1.0
+    own = np.unique(user, return_inverse=True)[1]
+    both = np.hstack([part, np.eye(own.max() + 1)[own]])
+    size = np.linalg.svd(both, compute_uv=False)
+    return max(1.0, 1.0 / float(size[size > SINGULAR * size[0]].min()))
 
 
 def pushed(
@@ -88,4 +111,4 @@ def pushed(
     return Turn(turn.stage, row, np.minimum(total[row], 1.0))
 
 
-__all__ = ["pushed"]
+__all__ = ["pushed", "rearranged"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.certificates.crowds import Choices, Turn, Uses
-from fairopt.certificates.pushed import pushed
+from fairopt.certificates.pushed import pushed, rearranged
 from fairopt.certificates.ruled.shifted import Reached, Shift, Sums
 from fairopt.instance import Floats, Ints
 
@@ -126,6 +126,7 @@ class Moved:
 
     def __init__(self, proofs: Sequence[Paid]) -> None:
         self._proofs = proofs
+        self._wide: dict[int, float] = {}
         self._proved = np.unique(
             np.concatenate([np.zeros(0, dtype=int), *(p.users for p in proofs)])
         )
@@ -170,6 +171,8 @@ class Moved:
         """
         all_: list[tuple[Turn, float, Choices | None, Paid | None]] = []
         for paid, turns, each in zip(self._proofs, self._turns, self._exact, strict=True):
+            if any(each) and paid.choices is not None:
+                each = [money * self._rearranged(paid) for money in each]
             all_ += [(t, m, paid.choices, paid) for t, m in zip(turns, each, strict=True)]
         if uses.anywhere is not None and (asked.any() or lost.any()):
             none = np.zeros(0, dtype=np.int64)
@@ -201,6 +204,13 @@ class Moved:
                     pays[paid_.who] = paid_.money
                 found[j] = pushed(turn, choices, closed, done, pays, money, lost, asked[on], some)
         return found
+
+    def _rearranged(self, paid: Paid) -> float:
+        """`rearranged` at the prices that prove some users, worked out once."""
+        if id(paid) not in self._wide:
+            assert paid.choices is not None
+            self._wide[id(paid)] = rearranged(paid.choices)
+        return self._wide[id(paid)]
 
     def rounded(self) -> list[Turn]:
         """The same of what rounding leaves open."""

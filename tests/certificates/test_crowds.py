@@ -211,3 +211,46 @@ def test_who_is_at_its_limit_makes_room_and_runs_elsewhere(
     tasks = np.array([[1 - part, 0], [0.75, 0.25], [0, 1 + factor * part]])
     verdict = forged(inst, score, tasks[order], prices[order], grouped)
     assert not verdict.certified and verdict.residual >= np.log1p(factor * part)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("part, much, factor", [(2**-34, 2**10, 2**10), (2**-48, 2**24, 2**10)])
+def test_users_in_nearly_one_ratio_change_places_many_times(
+    part: float, much: float, factor: float, grouped: bool
+) -> None:
+    """a needs one of two dear resources, and gets a part of it if c, who needs as much of both,
+    leaves and b comes, who needs little more of the other: `much` times that part. Where c goes,
+    it needs what is z's."""
+    ratio, come, leave = 1 + 1 / much, much * part, (much + 1) * part
+    demand = np.zeros((5, 2, 4))
+    demand[0, 0, 0] = demand[3, 1, 0] = demand[4, 1, 2:] = 1
+    demand[1, :, :2], demand[2, :, :2], demand[1, 1, 2] = 1, [1, ratio], factor
+    inst = fo.Instance(
+        demand,
+        [
+            [2 - leave + come, 1 - leave + ratio * come, 0, 0],
+            [2 + leave - come, leave + ratio * (1 - come), factor * leave + 1, 1 + factor * leave],
+        ],
+        placement=[[1, 0], [1, 1], [1, 1], [0, 1], [0, 1]],
+        users=list("acbdz"),
+        weight=[1, 1, 1, 1, 0.5],
+    )
+    score = np.ones((5, 2))
+    right = [float(level) for level in max_min_levels(inst, score)]
+    np.testing.assert_allclose(right, [1, 1, 1, 1, 2], rtol=1e-7)
+    prices = np.zeros((5, 2, 4))
+    prices[:4, :, :2] = prices[4, 1, 3] = 1
+    tasks = [[1 - part, 0], [1, 0], [0, 1], [0, 1 + part], [0, 1 + factor * leave]]
+    verdict = forged(inst, score, tasks, [*prices], grouped)
+    assert not verdict.certified and verdict.residual >= np.log1p(factor * leave)
+
+
+def test_of_many_pairs_how_much_must_move_is_not_worked_out() -> None:
+    """More than 400 pairs that pay, in rounds with two prices on a server: certified as before."""
+    rng = np.random.default_rng(5)
+    placement = rng.random((1000, 50)) < 0.03
+    placement[np.arange(1000), rng.integers(50, size=1000)] = True
+    inst = fo.Instance(
+        rng.uniform(0.1, 1, (1000, 2)), rng.uniform(1, 50, (50, 2)), placement=placement
+    )
+    assert fo.solve(inst, fo.MaxMin("tasks")).certificate.certified

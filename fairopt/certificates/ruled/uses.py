@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairopt.certificates.crowds import Choices, Turn, Uses, moves
+from fairopt.certificates.pushed import PAIRS
 from fairopt.certificates.ruled.answer import Bill, Ruled
 from fairopt.certificates.ruled.lending import Flow
 from fairopt.certificates.ruled.prices import PricesGiven
@@ -210,8 +211,31 @@ class RuleRows:
         priced = np.flatnonzero(prices.capacity)
         closed[: prices.capacity.size] = False
         closed[priced] = True
-        choices = Choices(self._several, np.flatnonzero(closed), partial(self._elsewhere, cost))
+        paid = partial(self._paid, prices.capacity, cost, bill.cheapest, done)
+        choices = Choices(
+            self._several,
+            np.flatnonzero(closed),
+            partial(self._elsewhere, cost),
+            paid if len(priced) > 1 else None,
+        )
         return Turn(stage, row, np.minimum(asked[row], 1.0), each[row]), choices
+
+    def _paid(
+        self, prices: Floats, cost: Floats, cheapest: Floats, done: Bools
+    ) -> tuple[Ints, Floats]:
+        """Of pairs that are cheapest for those stopped by then, the user and what a unit of money
+        there pays for each capacity and for all other rows together."""
+        with np.errstate(invalid="ignore"):
+            least = cheapest[self.user] * self.score * (1 + NEAR)
+        at = np.flatnonzero(done[self.user] & (cost > 0) & (cost <= least))
+        found = np.zeros((len(at) if len(at) <= PAIRS else 0, prices.size + 1))
+        if len(found):
+            by = found[:, :-1].reshape(len(at), *prices.shape)
+            by[np.arange(len(at)), self.i[at]] = (
+                self._demand[at] * prices[self.i[at]] / cost[at][:, None]
+            )
+            found[:, -1] = np.maximum(1.0 - found[:, :-1].sum(axis=1), 0.0)
+        return self.user[at], found[:, found.any(axis=0)]
 
     def _elsewhere(self, cost: Floats, users: Ints) -> tuple[Ints, Ints, Floats]:
         """Of users the rows of pairs that cost nothing, and the part of each row that they take
