@@ -52,6 +52,8 @@ THEOREM = (
     "certificates/test_theorem",
 )
 """tests of the theorem's places and of users that only more digits prove, the quickest first"""
+CARRIED = ("certificates/test_crowds", "certificates/test_carried", "certificates/test_shifted")
+"""tests of errors of earlier rounds, the quickest first"""
 TESTS = {
     "bound": (
         *THEOREM,
@@ -60,7 +62,9 @@ TESTS = {
         "certificates/test_forged",
     ),
     "bottleneck": ("solving/engines/test_water_one_pool",),
+    "carried": CARRIED,
     "common_tasks": ("certificates/test_common_tasks", "certificates/test_per_server"),
+    "crowds": CARRIED,
     "digits": ("certificates/test_digits", *THEOREM, "certificates/test_points"),
     "exact": ("certificates/test_exact",),
     "feasibility": ("certificates/test_alpha_fair",),
@@ -69,6 +73,7 @@ TESTS = {
     "money": ("certificates/test_alpha_fair", "certificates/test_common_tasks"),
     "per_server": ("certificates/test_per_server",),
     "per_server_drf": ("certificates/test_per_server",),
+    "pushed": CARRIED,
     "question": (
         *THEOREM,
         "certificates/test_points",
@@ -82,6 +87,7 @@ TESTS = {
         "certificates/test_carried",
         "certificates/test_shifted",
     ),
+    "together": CARRIED,
     "tradeoff": ("certificates/test_tradeoff",),
     "pulls": ("certificates/test_tradeoff",),
     "pulled": ("certificates/test_tradeoff",),

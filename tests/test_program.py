@@ -9,6 +9,7 @@ import pytest
 
 import fairopt as fo
 from fairopt import criteria
+from fairopt.notions import Notion
 from fairopt.program import feasible_set, limit_matrix, usage_matrix
 
 MODELS = ["edge/limits", "edge/demand-by-server", "edge/zero-capacity", "edge/servers-only-some"]
@@ -83,3 +84,12 @@ def test_the_set_is_the_instance_s_own(name: str) -> None:
         most @ tasks[inst.pairs], tasks.sum(axis=1)[limited] / inst.limit[limited], rtol=1e-12
     )
     assert (space.limits is None) == (len(limited) == 0)
+
+
+def test_a_program_of_other_arguments_is_named() -> None:
+    class Mine(Notion):
+        def program(self, instance: Any) -> Any:  # type: ignore[override]
+            return None
+
+    with pytest.raises(fo.BadInput, match=r"Mine.program\(instance.*wanted.*instance, score, unit"):
+        fo.solve(fo.Instance([[1, 2]], [[3, 4]]), Mine())

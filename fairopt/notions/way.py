@@ -6,10 +6,12 @@ faster methods for the same answers, and belong to families, not to notions.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats, Instance
 from fairopt.program import Heights, Program
 
@@ -28,6 +30,15 @@ class OneProgram(Way):
     """One convex program, `program(instance, score, unit)`."""
 
     program: Callable[[Instance, Floats, Floats], Program]
+
+    def __post_init__(self) -> None:
+        signature = inspect.signature(self.program)
+        try:
+            signature.bind(None, None, None)
+        except TypeError:
+            wanted = "program(instance, score, unit)"
+            name = getattr(self.program, "__qualname__", "program")
+            raise BadInput([Fault(name, f"{name}{signature}", wanted)]) from None
 
 
 @dataclass(frozen=True)
