@@ -25,6 +25,8 @@ SEVERAL = 4
 
 PAIRS = 400
 """of more pairs that pay, how much must move is not worked out"""
+ENTRIES = 4 * PAIRS
+"""where users have more entries of rows, who makes room on full rows is not followed"""
 
 
 def rearranged(choices: Choices) -> float:
@@ -111,4 +113,4 @@ def pushed(
     return Turn(turn.stage, row, np.minimum(total[row], 1.0))
 
 
-__all__ = ["pushed", "rearranged"]
+__all__ = ["ENTRIES", "pushed", "rearranged"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairopt.certificates.crowds import Choices, Turn, Uses
-from fairopt.certificates.pushed import pushed, rearranged
+from fairopt.certificates.pushed import ENTRIES, pushed, rearranged
 from fairopt.certificates.ruled.shifted import Reached, Shift, Sums
 from fairopt.instance import Floats, Ints
 
@@ -182,6 +182,8 @@ class Moved:
                 for rank in np.unique(stage[alone]).tolist()
             ]
         found = [turn.moving(money) for turn, money, *_ in all_]
+        if len(uses.user) > ENTRIES:
+            return found
         most = np.bincount(uses.row, asked, len(uses.left))
         for turn in found:
             most[turn.row] = most[turn.row] + turn.asked
