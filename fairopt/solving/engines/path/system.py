@@ -11,6 +11,7 @@ dense in the rows: :math:`A K A^T + \rho`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -121,10 +122,9 @@ class PathSystem:
         held = held.reshape(-1, frame.users, frame.count)
         given = frame.own, frame.common, among, self.theta, held, self.rho
         for shift in SHIFTS[:-1]:
-            try:
+            # a matrix that is not positive definite is tried with the next larger shift
+            with suppress(ArithmeticError):
                 return OwnFactors(*given, shift).solve
-            except ArithmeticError:
-                pass
         return OwnFactors(*given, SHIFTS[-1]).solve
 
     def _in_blocks(
