@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from fairopt.connect.plan import could_hold, scarcity, status
 from fairopt.connect.plan.packing import Packed
 from fairopt.connect.plan.problem import ClusterProblem
 from fairopt.files.quantities import written
-
-if TYPE_CHECKING:
-    pass
 
 SHOWN = 20
 """most names of pods listed for what is not modelled; their number is always given"""
