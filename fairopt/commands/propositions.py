@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairopt.commands import output, progress, sweep_workers
+from fairopt.commands import output, sweep_workers, work
 from fairopt.errors import NotCertified
 
 if TYPE_CHECKING:
     from fairopt.propositions.row import Row
 
 SCHEMA = "fairopt/propositions/v1"
-EXIT_INTERRUPTED = 130
 FORMATS = ("terminal", "markdown", "latex", "csv")
 
 
@@ -38,23 +37,9 @@ FORMATS = ("terminal", "markdown", "latex", "csv")
     show_default=True,
     help="Seed of the instances; the same seed gives the same table.",
 )
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Number of local processes. The output does not depend on it.",
-)
-@click.option(
-    "--dask", metavar="ADDRESS", help="Work on the Dask cluster with the scheduler at ADDRESS."
-)
-@click.option(
-    "--resume",
-    metavar="FILE",
-    help="Keep finished work in FILE; skip work that FILE already holds.",
-)
+@work.jobs
+@work.dask
+@work.resume
 @click.option(
     "--save-counterexamples",
     "folder",
@@ -113,17 +98,9 @@ def command(
     chosen = propositions.selected(names or None)
     if folder is not None:
         propositions.made_folder(folder)
-    try:
-        with (
-            sweep_workers.executor(jobs, dask, 2 * len(chosen)) as executor,
-            progress.shown("propositions", "pieces of work", left=True) as told,
-            output.journal_told(),
-        ):
-            rows = propositions.run(chosen, trials, seed, executor, resume, told)
-    except KeyboardInterrupt:
-        kept = f"kept in {resume}; the same command goes on" if resume else "lost without --resume"
-        output.to_stderr(f"fairopt: interrupted: what was done is {kept}")
-        return EXIT_INTERRUPTED
+    begun = work.at_work("propositions", "pieces of work", 2 * len(chosen), jobs, dask, resume)
+    with begun as (executor, told):
+        rows = propositions.run(chosen, trials, seed, executor, resume, told)
     saved = propositions.save(rows, folder) if folder is not None else {}
     plain = [_plain(row, saved.get(row.label)) for row in rows]
     _out({"seed": seed, "trials": trials, "rows": plain}, _table(rows, saved, form), as_json, path)
@@ -178,12 +155,12 @@ def _table(rows: list[Row], saved: dict[str, Path], form: str) -> str:
     head = ["statement", "source", "held", "undecided", "worst margin", "verdict"]
     lines = []
     for row in rows:
-        work = row.name.partition("/")[0]
+        paper = row.name.partition("/")[0]
         margin = "-" if row.margin is None else f"{row.margin:.2g}"
         lines.append(
             [
                 f"  without {row.without}" if row.without else row.name,
-                "" if row.without else row.source.removeprefix(work).strip(" ,;"),
+                "" if row.without else row.source.removeprefix(paper).strip(" ,;"),
                 f"{row.held}/{row.trials}",
                 str(sum(row.undecided.values()) or "-"),
                 margin,

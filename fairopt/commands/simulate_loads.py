@@ -6,14 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairopt import files, storage
-from fairopt.commands import output, progress, sweep_workers
+from fairopt.commands import output
+from fairopt.commands.simulate_options import Run
+from fairopt.commands.work import at_work
 from fairopt.errors import UsageError
 
 if TYPE_CHECKING:
     from fairopt.dynamics.replications import Estimate
     from fairopt.dynamics.runs import Runs
-
-EXIT_INTERRUPTED = 130
 
 
 def setting(problem: files.Model, name: str, given: Any, usual: Any) -> Any:
@@ -34,43 +34,33 @@ def loads_of(problem: files.Model, given: Sequence[float]) -> list[float]:
     return found
 
 
-def carried_out(
-    work: Callable[..., Any], number: int, workers: int, resume: str | None, what: str
-) -> Any:
-    """The result of work(executor, progress); None after Ctrl-C, which is reported."""
-    try:
-        with (
-            sweep_workers.executor(workers, None, number) as executor,
-            progress.shown(what, "runs", left=True) as told,
-            output.journal_told(),
-        ):
-            return work(executor, told)
-    except KeyboardInterrupt:
-        kept = f"kept in {resume}; the same command goes on" if resume else "lost without --resume"
-        output.to_stderr(f"fairopt: interrupted: what was done is {kept}")
-        return None
+def carried_out(work: Callable[..., Any], number: int, run: Run, what: str) -> Any:
+    """The result of work(executor=, resume=, progress=), `number` runs long.
+
+    Raises
+    ------
+    Interrupted : Ctrl-C.
+    """
+    with at_work(what, "runs", number, run.jobs, resume=run.resume) as (executor, told):
+        return work(executor=executor, resume=run.resume, progress=told)
 
 
-def out(
-    runs: Runs,
-    problem: files.Model,
-    kind: str,
-    picture: str | None,
-    as_json: bool,
-    path: str | None,
-) -> int:
+def out(runs: Runs, problem: files.Model, kind: str, run: Run) -> int:
     """Write the picture and the file, and print the table or JSON."""
-    from fairopt.storage import encoded
-
-    if picture is not None:
+    if run.picture is not None:
         from fairopt.report.plot_intervals import plot
 
-        plot(runs, picture)
-    dump = encoded(plain(runs, problem.name, kind))
-    if path is not None:
-        storage.write_text(path, dump + "\n")
-    output.to_stdout(dump if as_json else shown(runs, problem.title or problem.name))
+        plot(runs, run.picture)
+    leave(plain(runs, problem.name, kind), shown(runs, problem.title or problem.name), run)
     return 0
+
+
+def leave(data: dict[str, Any], table: str, run: Run) -> None:
+    """Write the data to the file, and print them as JSON or the table."""
+    dump = storage.encoded(data)
+    if run.path is not None:
+        storage.write_text(run.path, dump + "\n")
+    output.to_stdout(dump if run.as_json else table)
 
 
 def plain(runs: Runs, model: str, kind: str) -> dict[str, Any]:

@@ -53,14 +53,7 @@ def command(
     claims: dict[str, float] | None,
     loads: tuple[float, ...],
     rules: tuple[str, ...],
-    edge: float,
-    flow: float,
-    most: int | None,
-    workers: int,
-    resume: str | None,
-    picture: str | None,
-    as_json: bool,
-    path: str | None,
+    run: asks.Run,
 ) -> int:
     """Compute what a transaction that claims other requirements gains among the classes of MODEL.
 
@@ -71,13 +64,13 @@ def command(
     from fairopt.dynamics.curves import lying_curves
     from fairopt.dynamics.markov import STATES
 
-    exact.picture_of(picture)
+    exact.picture_of(run.picture)
     problem = files.read(model)
     asked, named = common.loads_of(problem, loads), tuple(dict.fromkeys(rules or ("pf",)))
     given = problem.dynamics
     claimed = given.get("claims") if claims is None else claims
     rows = common.carried_out(
-        lambda executor, told: lying_curves(
+        lambda **how: lying_curves(
             problem.instance,
             asked,
             named,
@@ -85,21 +78,16 @@ def command(
             given.get("means"),
             given.get("needs") if needs is None else needs,
             claimed or None,
-            edge=edge,
-            flow=flow,
-            most=most or STATES,
-            executor=executor,
-            resume=resume,
-            progress=told,
+            edge=run.edge,
+            flow=run.flow,
+            most=run.most or STATES,
+            **how,
         ),
         len(asked) * len(named),
-        workers,
-        resume,
+        run,
         "lying",
     )
-    if rows is None:
-        return common.EXIT_INTERRUPTED
-    if picture is not None:
+    if run.picture is not None:
         from fairopt.report.plot_curves import plot
 
         curves: dict[str, dict[str, list[float | None]]] = {}
@@ -109,10 +97,13 @@ def command(
             for kind in ("short", "long"):
                 for told in ("true", "lie"):
                     lines.setdefault(f"{kind}, {told}", []).append(row.get(f"{kind}_{told}"))
-        plot(asked, curves, ("load (part of the fullest resource)", "mean service rate"), picture)
-    return exact.leave(
-        "lying", problem, rows, _text(rows, problem.instance.resources), as_json, path
-    )
+        plot(
+            asked,
+            curves,
+            ("load (part of the fullest resource)", "mean service rate"),
+            run.picture,
+        )
+    return exact.leave("lying", problem, rows, _text(rows, problem.instance.resources), run)
 
 
 def _text(rows: list[dict[str, Any]], resources: tuple[str, ...]) -> str:

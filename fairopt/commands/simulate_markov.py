@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from fairopt import files, storage
-from fairopt.commands import output
+from fairopt import files
 from fairopt.commands import simulate_loads as common
 from fairopt.commands import simulate_options as asks
 from fairopt.errors import UsageError
@@ -22,12 +21,7 @@ def picture_of(picture: str | None) -> None:
 
 
 def leave(
-    kind: str,
-    problem: files.Model,
-    rows: list[dict[str, Any]],
-    table: str,
-    as_json: bool,
-    path: str | None,
+    kind: str, problem: files.Model, rows: list[dict[str, Any]], table: str, run: asks.Run
 ) -> int:
     """Leave the rows in the file, as JSON or as a table with the reasons of rows without answer.
 
@@ -35,20 +29,14 @@ def leave(
     ------
     UsageError : no row has an answer, and all for the same reason.
     """
-    import json
-
     from fairopt.commands.simulate import SCHEMA
 
     reasons = list(dict.fromkeys(row["reason"] for row in rows if row["reason"]))
     if len(reasons) == 1 and all(row["reason"] for row in rows):
         raise UsageError(reasons[0])
-    dump = json.dumps(
-        {"schema": SCHEMA, "kind": kind, "model": problem.name, "rows": rows}, indent=1
-    )
-    if path is not None:
-        storage.write_text(path, dump + "\n")
     told = [problem.title or problem.name, "", table, *(f"no answer: {why}" for why in reasons)]
-    output.to_stdout(dump if as_json else "\n".join(told))
+    data = {"schema": SCHEMA, "kind": kind, "model": problem.name, "rows": rows}
+    common.leave(data, "\n".join(told), run)
     return 4 if reasons else 0
 
 
@@ -60,14 +48,7 @@ def command(
     model: str,
     loads: tuple[float, ...],
     rules: tuple[str, ...],
-    edge: float,
-    flow: float,
-    most: int | None,
-    workers: int,
-    resume: str | None,
-    picture: str | None,
-    as_json: bool,
-    path: str | None,
+    run: asks.Run,
 ) -> int:
     """Compute the mean service rates of the classes of MODEL while transactions come and go.
 
@@ -78,33 +59,28 @@ def command(
     from fairopt.dynamics.curves import service_curves
     from fairopt.dynamics.markov import STATES
 
-    picture_of(picture)
+    picture_of(run.picture)
     problem = files.read(model)
     asked, named = common.loads_of(problem, loads), rules or ("drf", "pf", "bmf")
     named = tuple(dict.fromkeys(named))
     rows = common.carried_out(
-        lambda executor, told: service_curves(
+        lambda **how: service_curves(
             problem.instance,
             asked,
             named,
             problem.dynamics.get("mix"),
             problem.dynamics.get("means"),
-            edge=edge,
-            flow=flow,
-            most=most or STATES,
-            executor=executor,
-            resume=resume,
-            progress=told,
+            edge=run.edge,
+            flow=run.flow,
+            most=run.most or STATES,
+            **how,
         ),
         len(asked) * len(named),
-        workers,
-        resume,
+        run,
         "markov",
     )
-    if rows is None:
-        return common.EXIT_INTERRUPTED
     users = list(rows[0]["rho"])
-    if picture is not None:
+    if run.picture is not None:
         from fairopt.report.plot_curves import plot
 
         curves = {
@@ -114,8 +90,13 @@ def command(
             }
             for user in users
         }
-        plot(asked, curves, ("load (part of the fullest resource)", "mean service rate"), picture)
-    return leave("markov", problem, rows, _text(rows, users), as_json, path)
+        plot(
+            asked,
+            curves,
+            ("load (part of the fullest resource)", "mean service rate"),
+            run.picture,
+        )
+    return leave("markov", problem, rows, _text(rows, users), run)
 
 
 def _text(rows: list[dict[str, Any]], users: list[str]) -> str:

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairopt import files, storage
-from fairopt.commands import output
+from fairopt import files
 from fairopt.commands import simulate_loads as common
 from fairopt.commands import simulate_options as asks
 from fairopt.errors import UsageError
@@ -57,13 +56,7 @@ def command(
     tasks_per_job: int | None,
     times: str,
     gap: float | None,
-    replications: int,
-    seed: int,
-    workers: int,
-    resume: str | None,
-    picture: str | None,
-    as_json: bool,
-    path: str | None,
+    run: asks.Run,
 ) -> int:
     """Run frameworks on the cluster of MODEL, a user being a queue of them; no task is revoked.
 
@@ -72,12 +65,12 @@ def command(
     """
     from fairopt.dynamics.online import OFFERS, SCHEDULERS, simulate_online
 
-    if picture is not None:
+    if run.picture is not None:
         raise UsageError("--plot: a ranking is a table; wanted tasks or packets for a picture")
     problem = files.read(model)
     kinds, named = offers or tuple(OFFERS), schedulers or SCHEDULERS
     found = common.carried_out(
-        lambda executor, told: simulate_online(
+        lambda **how: simulate_online(
             problem.instance,
             named,
             kinds,
@@ -86,26 +79,17 @@ def command(
             means=problem.dynamics.get("means"),
             times=times,
             gap=common.setting(problem, "gap", gap, 0.0),
-            replications=replications,
-            seed=seed,
-            executor=executor,
-            resume=resume,
-            progress=told,
+            replications=run.replications,
+            seed=run.seed,
+            **how,
         ),
-        len(kinds) * len(named) * replications,
-        workers,
-        resume,
+        len(kinds) * len(named) * run.replications,
+        run,
         "online",
     )
-    if found is None:
-        return common.EXIT_INTERRUPTED
-    from fairopt.storage import encoded
-
     ranked = sorted(found, key=lambda one: one.total.mean)
-    dump = encoded(_plain(ranked, problem.name, seed))
-    if path is not None:
-        storage.write_text(path, dump + "\n")
-    output.to_stdout(dump if as_json else _text(ranked, problem.title or problem.name))
+    table = _text(ranked, problem.title or problem.name)
+    common.leave(_plain(ranked, problem.name, run.seed), table, run)
     return 0
 
 

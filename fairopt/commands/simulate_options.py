@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
-from fairopt.commands import output
+from fairopt.commands import output, work
 
 Command = Callable[..., int]
 Option = Callable[[Command], Command]
@@ -56,18 +57,8 @@ OPTIONS: dict[str, Option] = {
         show_default=True,
         help="Seed of all that is random; the same seed gives the same bytes.",
     ),
-    "jobs": whole(
-        "-j",
-        "--jobs",
-        "workers",
-        says="Number of local processes. The output does not depend on it.",
-        default=1,
-    ),
-    "resume": click.option(
-        "--resume",
-        metavar="FILE",
-        help="Keep what is done in FILE; skip what FILE already holds.",
-    ),
+    "jobs": work.jobs,
+    "resume": work.resume,
     "plot": click.option(
         "--plot",
         "picture",
@@ -84,13 +75,41 @@ COMPUTED = ("edge", "flow", "states", "jobs", "resume", "plot", "json", "out")
 """of what is computed from a law, and not drawn"""
 
 
+class Run(NamedTuple):
+    """What the options say that kinds share; each kind takes some of them.
+
+    Parameters
+    ----------
+    jobs : local processes. resume : the file that keeps what is done. picture : the file to draw
+        into. as_json : print JSON. path : the file for JSON.
+    replications, seed : of what is drawn. edge, flow, most : of what is computed.
+    """
+
+    jobs: int
+    resume: str | None
+    picture: str | None
+    as_json: bool
+    path: str | None
+    replications: int = 0
+    seed: int = 0
+    edge: float = 0.0
+    flow: float = 0.0
+    most: int | None = None
+
+
 def taking(*names: str) -> Option:
-    """A decorator: the command takes these rows of OPTIONS, in this order."""
+    """A decorator: the command takes these rows of OPTIONS, in this order, as one `run`."""
 
     def decorate(function: Command) -> Command:
+        @functools.wraps(function)
+        def command(**given: Any) -> int:
+            shared = {name: given.pop(name) for name in Run._fields if name in given}
+            return function(run=Run(**shared), **given)
+
+        decorated: Command = command
         for name in reversed(names):
-            function = OPTIONS[name](function)
-        return function
+            decorated = OPTIONS[name](decorated)
+        return decorated
 
     return decorate
 

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from fairopt import files
-from fairopt.commands import output
 from fairopt.commands import simulate_loads as common
 from fairopt.commands import simulate_options as asks
 
@@ -82,13 +81,7 @@ def command(
     window: int | None,
     propagation: dict[str, float],
     parallel: bool,
-    replications: int,
-    seed: int,
-    workers: int,
-    resume: str | None,
-    picture: str | None,
-    as_json: bool,
-    path: str | None,
+    run: asks.Run,
 ) -> int:
     """Simulate flows of packets through the resources of the one pool of MODEL, in turn.
 
@@ -100,11 +93,11 @@ def command(
     problem = files.read(model)
     named, wide = rules or ("drf", "pf", "bmf"), common.setting(problem, "window", window, 30)
     if fixed:
-        return _fixed(problem, fixed, named, wide, propagation, parallel, as_json, path)
+        return _fixed(problem, fixed, named, wide, propagation, parallel, run)
     asked = common.loads_of(problem, loads)
     mean = common.setting(problem, "packets_per_flow", packets_per_flow, 2000)
     runs = common.carried_out(
-        lambda executor, told: simulate_packets(
+        lambda **how: simulate_packets(
             problem.instance,
             asked,
             named,
@@ -115,20 +108,15 @@ def command(
             warmup=warmup,
             propagation=propagation,
             parallel=parallel,
-            replications=replications,
-            seed=seed,
-            executor=executor,
-            resume=resume,
-            progress=told,
+            replications=run.replications,
+            seed=run.seed,
+            **how,
         ),
-        len(asked) * len(named) * replications,
-        workers,
-        resume,
+        len(asked) * len(named) * run.replications,
+        run,
         "packets",
     )
-    if runs is None:
-        return common.EXIT_INTERRUPTED
-    return common.out(runs, problem, "packets", picture, as_json, path)
+    return common.out(runs, problem, "packets", run)
 
 
 def _fixed(
@@ -138,13 +126,9 @@ def _fixed(
     window: int,
     propagation: dict[str, float],
     parallel: bool,
-    as_json: bool,
-    path: str | None,
+    run: asks.Run,
 ) -> int:
     """Packets and fluid of a population that does not change, side by side."""
-    import json
-
-    from fairopt import storage
     from fairopt.commands.simulate import SCHEMA
     from fairopt.dynamics.loads import pool_parts
     from fairopt.dynamics.packets import packet_rates
@@ -177,9 +161,6 @@ def _fixed(
         "fixed": numbers,
         "rows": rows,
     }
-    dump = json.dumps(data, allow_nan=False)
-    if path is not None:
-        storage.write_text(path, dump + "\n")
     lines = [
         [
             row["rule"],
@@ -192,5 +173,5 @@ def _fixed(
         for user, rate in row["packets"].items()
     ]
     head = ["rule", "class", "packets", "fluid", "apart"]
-    output.to_stdout(dump if as_json else text(head, lines, "terminal"))
+    common.leave(data, text(head, lines, "terminal"), run)
     return 0

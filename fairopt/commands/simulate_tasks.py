@@ -49,13 +49,7 @@ def command(
     freeze: bool,
     bottleneck: str,
     shape: int,
-    replications: int,
-    seed: int,
-    workers: int,
-    resume: str | None,
-    picture: str | None,
-    as_json: bool,
-    path: str | None,
+    run: asks.Run,
 ) -> int:
     """Simulate jobs of many tasks on the one pool of MODEL; a user is a class of jobs.
 
@@ -68,7 +62,7 @@ def command(
     problem = files.read(model)
     asked, named = common.loads_of(problem, loads), rules or ("drf", "pf", "bmf")
     runs = common.carried_out(
-        lambda executor, told: simulate_tasks(
+        lambda **how: simulate_tasks(
             problem.instance,
             asked,
             named,
@@ -77,20 +71,15 @@ def command(
             tasks_per_job=common.setting(problem, "tasks_per_job", tasks_per_job, 500),
             jobs=number,
             warmup=warmup,
-            replications=replications,
-            seed=seed,
+            replications=run.replications,
+            seed=run.seed,
             freeze=freeze,
             bottleneck=bottleneck,
             shape=shape,
-            executor=executor,
-            resume=resume,
-            progress=told,
+            **how,
         ),
-        len(asked) * len(named) * replications,
-        workers,
-        resume,
+        len(asked) * len(named) * run.replications,
+        run,
         "tasks",
     )
-    if runs is None:
-        return common.EXIT_INTERRUPTED
-    return common.out(runs, problem, "tasks", picture, as_json, path)
+    return common.out(runs, problem, "tasks", run)

@@ -5,10 +5,8 @@ from __future__ import annotations
 import click
 
 from fairopt import storage
-from fairopt.commands import output, progress, sweep_workers
+from fairopt.commands import output, progress, sweep_workers, work
 from fairopt.errors import NotCertified
-
-EXIT_INTERRUPTED = 130
 
 
 @click.command("solve-partitions", context_settings={"max_content_width": 100})
@@ -37,18 +35,8 @@ EXIT_INTERRUPTED = 130
     help="What a share is: a criterion that counts a task alike on all servers.",
 )
 @click.option("--weight-inside", is_flag=True, help="Maximise sum phi_n g(s_n / phi_n) instead.")
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Number of local processes. The answer does not depend on it.",
-)
-@click.option(
-    "--dask", metavar="ADDRESS", help="Compute on the Dask cluster with the scheduler at ADDRESS."
-)
+@work.jobs
+@work.dask
 @output.as_json
 def command(
     folder: str,
@@ -80,8 +68,7 @@ def command(
         ):
             found = solve_partitions(source, notion, path, executor, moved, uncertified="return")
     except KeyboardInterrupt:
-        output.to_stderr("fairopt: interrupted: the same command goes on from here")
-        return EXIT_INTERRUPTED
+        raise work.Interrupted("the same command goes on from here") from None
     said = found.certificate
     if as_json:
         output.to_stdout(

@@ -11,15 +11,14 @@ from fairopt.commands import (
     completion,
     notion_options,
     output,
-    progress,
     sweep_grid,
     sweep_table,
     sweep_workers,
+    work,
 )
 from fairopt.commands.grouped import Grouped
 from fairopt.errors import UsageError
 
-EXIT_INTERRUPTED = 130
 KINDS = ("frontier", "shares", "utilisation")
 
 
@@ -39,23 +38,9 @@ KINDS = ("frontier", "shares", "utilisation")
 @click.option(
     "--case", type=int, metavar="K", help="Sweep the notion of the model's case number K, from 1."
 )
-@click.option(
-    "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    metavar="N",
-    help="Number of local processes. The output does not depend on it.",
-)
-@click.option(
-    "--dask", metavar="ADDRESS", help="Solve on the Dask cluster with the scheduler at ADDRESS."
-)
-@click.option(
-    "--resume",
-    metavar="FILE",
-    help="Keep finished points in FILE; skip points that FILE already holds.",
-)
+@work.jobs
+@work.dask
+@work.resume
 @click.option(
     "--answers",
     is_flag=True,
@@ -127,55 +112,20 @@ def command(
     pairs, labels = sweep_grid.points(problem, axes, notion, case, given)
     from fairopt import sweep
 
-    done = _Done(len(pairs))
-    try:
-        with (
-            sweep_workers.executor(jobs, dask, len(pairs)) as executor,
-            progress.shown("sweep", "points", left=True) as told,
-            output.journal_told(),
-        ):
-            found = sweep(
-                None,
-                pairs,
-                executor,
-                resume,
-                done.then(told),
-                solver=solver,
-                gap=gap,
-                parameters=labels,
-                answers=answers,
-            )
-    except KeyboardInterrupt:
-        output.to_stderr(f"fairopt: interrupted: {done.said(resume)}")
-        return EXIT_INTERRUPTED
+    with work.at_work("sweep", "points", len(pairs), jobs, dask, resume) as (executor, told):
+        found = sweep(
+            None,
+            pairs,
+            executor,
+            resume,
+            told,
+            solver=solver,
+            gap=gap,
+            parameters=labels,
+            answers=answers,
+        )
     reasons = {row["reason"] for row in found.rows}
     if len(reasons) == 1 and all(row["status"] == "refused" for row in found.rows):
         raise UsageError(reasons.pop())
     sweep_table.out(found, problem, path, picture, kind, form, as_json)
     return 0 if found.certified else 4
-
-
-class _Done:
-    """Counts the points that are done, for the message after Ctrl-C."""
-
-    def __init__(self, of: int) -> None:
-        self.done, self.of = 0, of
-
-    def then(self, told: Any) -> Any:
-        def count(done: int, of: int) -> None:
-            self.done = done
-            if told is not None:
-                told(done, of)
-
-        return count
-
-    def said(self, resume: str | None) -> str:
-        if resume is None:
-            return (
-                f"{self.done} of {self.of} points were done and are lost; "
-                "--resume FILE keeps them next time"
-            )
-        return (
-            f"{self.done} of {self.of} points are done and kept in {resume}; "
-            "the same command goes on from there"
-        )

@@ -197,4 +197,4 @@ def test_interrupted(capsys, monkeypatch, tmp_path):
     assert command([*TASKS, "--resume", file]) == 130
     assert f"kept in {file}; the same command goes on" in capsys.readouterr().err
     assert command(TASKS) == 130
-    assert "lost without --resume" in capsys.readouterr().err
+    assert "are lost; --resume FILE keeps them" in capsys.readouterr().err
