@@ -67,7 +67,6 @@ class Machines:
         self.weight: Floats = leaf_weights(instance) if instance.quotas else instance.weight
         self.total: Floats = (capacity * instance.count[:, None]).sum(axis=0)
         """(R,) capacity of the whole pool"""
-        self.machines_of_shape: Ints = np.bincount(self.shape, minlength=len(example))
         with np.errstate(over="ignore"):
             most = np.floor(instance.limit / increment * (1 + 1e-12))
         self.most: list[float] = most.tolist()

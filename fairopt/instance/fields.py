@@ -113,26 +113,10 @@ class Fields:
         if found:
             raise UsageError(f"{who}: found {' and '.join(found)}; wanted an instance without them")
 
-    def without_rules(self, who: str) -> None:
-        """Raise UsageError where there are rules of one's own, for a caller `who` that knows
-        quotas and modes but not them."""
-        if self.rules is not None:
-            raise UsageError(f"{who}: found {self._told_rules()}; wanted an instance without them")
-
     def _told_rules(self) -> str:
         named = [rule.name for rule in (self.rules or ())[:4]]
         more = f" and {len(self.rules or ()) - 4} more" if len(self.rules or ()) > 4 else ""
         return f"{'rule' if len(self.rules or ()) == 1 else 'rules'} {', '.join(named)}{more}"
-
-    def no_limit_on(self, who: str) -> None:
-        """Raise UsageError where users have limits on servers, or shares already, for a caller that
-        knows neither."""
-        for key, told in (
-            ("limit_on", "limits on servers (limit_on)"),
-            ("start", "shares already had (start)"),
-        ):
-            if getattr(self, key) is not None:
-                raise UsageError(f"{who}: found {told}; wanted an instance without them")
 
     @cached_property
     def tree(self) -> Tree:
