@@ -19,7 +19,7 @@ from fairopt.allocation.check import REFUTED, UNPROVED, Certificate
 from fairopt.certificates import started
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import UsageError
-from fairopt.formulas import curves, families, parameters
+from fairopt.formulas import curves, families, parameters, penalties
 
 # family -> "module:function"; which family a notion has is said in `formulas.families`
 JUDGES = {
@@ -100,7 +100,7 @@ def certify(
         return _bent(alloc)
     if family == families.OWN:
         alloc.instance.only_plain(f"certify, notion {name}", rows=False)
-    elif family not in RULED and family != parameters.FILL:
+    elif family not in (*RULED, parameters.FILL) and not _beside_rows(alloc, family):
         alloc = in_limits(alloc, f"certify, notion {name}")
     try:
         if alloc.instance.start is not None:
@@ -118,6 +118,14 @@ def certify(
         return verdict
     except UsageError as error:  # a question that the instance does not have, as in a forged file
         return _unjudged(alloc, str(error))
+
+
+def _beside_rows(alloc: Allocation, family: str) -> bool:
+    """Whether the trade-off is judged over the rows that there are."""
+    if family != penalties.NAME:
+        return False
+    terms = penalties.Terms.of(alloc.notion)
+    return penalties.beside_rows(alloc.instance, terms, f"certify, notion {alloc.notion['name']}")
 
 
 def _bent(alloc: Allocation) -> Certificate:

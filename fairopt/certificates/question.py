@@ -12,7 +12,7 @@ that numbers are about 1 and no digit is changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -141,6 +141,8 @@ def _asked(alloc: Allocation) -> Question:
     if kind["name"] != "alpha-fair":
         raise UsageError(f"notion {alloc.notion['name']!r} is not alpha-fair")
     terms = entitled(alloc.instance, alloc.score, kind)
+    if alloc.kind["name"] == penalties.NAME:  # it knows no tree
+        terms = replace(terms, weight=alloc.instance.weight)
     plain = alloc.instance.plain and not pulls.penalised(alloc)
     return (_plain if plain else _ruled)(alloc, terms, kind)
 
@@ -372,6 +374,8 @@ def _ruled(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question
         first = matrix.indices[matrix.indptr[low.columns : -1]]
         rhs = np.concatenate([rhs, np.zeros(len(more.unit))])
         unit = np.concatenate([unit, more.unit])
+        if further is not None:
+            further = np.concatenate([further, np.ones(len(more.unit))])
         lowest = np.concatenate([lowest, np.zeros(len(more.most))])
         highest = np.concatenate([highest, more.most])
     row_unit = _power(unit)

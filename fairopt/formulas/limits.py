@@ -53,6 +53,11 @@ class Limited:
         return np.asarray(np.bincount(self.user, money, self.low.shape[0]), dtype=np.float64)
 
 
+def in_limits_alone(instance: Instance) -> bool:
+    """Whether all that an instance has beside capacities are limits of single users."""
+    return isinstance(remembered(instance, "_in_limits", lambda: _limited(instance)), Limited)
+
+
 def limited(instance: Instance, who: str) -> Limited:
     """The instance in limits alone, for a caller `who` that knows no other rules.
 
@@ -117,4 +122,4 @@ def _named(instance: Instance, low: Lowered, k: int) -> str:
     return f"rule {instance.own_rows[one].name}"
 
 
-__all__ = ["Limited", "limited"]
+__all__ = ["Limited", "in_limits_alone", "limited"]

@@ -19,10 +19,15 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.errors import UsageError
 from fairopt.formulas import families, welfare
+from fairopt.formulas.entitled import leaf_weights
+from fairopt.formulas.limits import in_limits_alone, limited
 from fairopt.instance import Floats, Instance, Ints, remembered
 
 NAME = "tradeoff"
+SAME = 1e-12
+"""part by which the weights of a tree may differ from users' own"""
 
 
 @dataclass(frozen=True)
@@ -116,3 +121,39 @@ def gain(instance: Instance, score: Floats, tasks: Floats, terms: Terms) -> Floa
     each = level**-terms.alpha - 2 * terms.t_pf * away / (len(level) * instance.weight)
     found: Floats = each[:, None] - 2 * terms.t_drf * apart / (_users(instance) * instance.count)
     return found[n, i] * score[n, i]
+
+
+def beside_rows(instance: Instance, terms: Terms, who: str) -> bool:
+    """Whether (16) is asked beside rows; not where all that there is are limits of single users.
+
+    Rows (limits on servers, ceilings of groups, lending, own rules) leave a smaller set, and (16)
+    is stated over any. Its hard forms are not built beside rows. Groups may carry ceilings and
+    lending, but (16) compares all users with one another, so that a tree must weigh users as they
+    weigh themselves: a group as much as its members together.
+
+    Raises
+    ------
+    UsageError : what (16) has no word for, for a caller `who`: guarantees, priorities, modes,
+        shares already had, other trees, hard forms beside rows.
+    """
+    if instance.plain or in_limits_alone(instance):
+        return False
+    tree = instance.tree
+    if instance.modes is not None or instance.start is not None:
+        limited(instance, who)
+    if len(tree.guarantees) or tree.own_tasks.any():
+        raise UsageError(f"{who}: found guarantees; wanted an instance without them")
+    if tree.rank.any():
+        raise UsageError(f"{who}: found priorities; wanted an instance without them")
+    weight = leaf_weights(instance)
+    if (np.abs(weight / instance.weight - 1.0) > SAME).any():
+        raise UsageError(
+            f"{who}: found groups whose weights are not those of their members together; wanted "
+            "such, as all users are compared with one another, or none"
+        )
+    if terms.equal_across or terms.equal_within:
+        raise UsageError(
+            f"{who}: found equal_across or equal_within beside rules; wanted limits of single "
+            "users, or penalties (t_pf, t_drf)"
+        )
+    return True

@@ -13,7 +13,7 @@ from fairopt.allocation.check import UNPROVED
 from fairopt.certificates import RULED, certify, check_tolerance
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.errors import BadInput, Fault, NotCertified, UsageError
-from fairopt.formulas import curves, families
+from fairopt.formulas import curves, families, penalties
 from fairopt.formulas.limits import limited
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
@@ -218,9 +218,16 @@ def _known(instance: Instance, notion: Notion) -> None:
         instance.only_plain(notion.name, rows=False)
     elif on_its_own(notion):
         instance.only_plain(notion.name)
-    elif notion.family not in RULED:
+    elif notion.family not in RULED and not _beside_rows(instance, notion):
         limited(instance, notion.name)
     instance.only_linear(f"{notion.name} with quotas or modes")
+
+
+def _beside_rows(instance: Instance, notion: Notion) -> bool:
+    """Whether the trade-off is asked over the rows that there are."""
+    if notion.family != penalties.NAME:
+        return False
+    return penalties.beside_rows(instance, penalties.Terms.of(notion.plain()), notion.name)
 
 
 def _by_itself(notion: Notion) -> bool:
@@ -247,6 +254,10 @@ def _way(instance: Instance, notion: Notion, reduce: bool) -> answering.Ladder:
         return started.answer
     if _by_itself(notion):
         return answering.answer
+    if _beside_rows(instance, notion):
+        from fairopt.solving import tradeoff_rows
+
+        return tradeoff_rows.answer
     if notion.family not in RULED:
         from fairopt.solving import in_limits
 

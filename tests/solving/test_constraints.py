@@ -142,7 +142,7 @@ def test_what_is_refused_is_named() -> None:
     with pytest.raises(fo.BadInput, match="a dict of cvxpy constraints by name"):
         fo.solve(R10, fo.MaxMin(), constraints=lambda s: [s.tasks[0, 0] <= 1])
     with pytest.raises(fo.UsageError, match="found constraints; wanted a notion that knows rules"):
-        fo.solve(R10, fo.Tradeoff(), constraints=circle)
+        fo.solve(R10, fo.PerServerDominantShare(), constraints=circle)
 
 
 def test_constraints_that_do_not_fit_are_named() -> None:

@@ -14,6 +14,7 @@ from fairopt.certificates import RULED, certify
 from fairopt.certificates.ruled.answer import given_tasks
 from fairopt.errors import NotCertified, UsageError
 from fairopt.formulas import families, welfare
+from fairopt.formulas.penalties import NAME
 from fairopt.instance import Floats, Instance
 from fairopt.instance.rules import Rule
 from fairopt.notions import Notion
@@ -140,7 +141,8 @@ def _begin(instance: Instance, notion: Notion, score: Floats, space: Space, give
     import cvxpy as cp
 
     ways, kind = instance.ways, families.member(notion.plain())
-    alpha = None if kind["name"] == families.OWN else welfare.alpha_of(notion.plain())
+    stated = kind["name"] in (families.OWN, NAME)
+    alpha = None if stated else welfare.alpha_of(notion.plain())
     x, top = space.variable, float(instance.alone.max())
     demand = ways.demand if ways.demand.ndim == 3 else ways.demand[:, None, :]
     used = [
@@ -150,7 +152,7 @@ def _begin(instance: Instance, notion: Notion, score: Floats, space: Space, give
     limited = np.flatnonzero(np.isfinite(instance.limit))
     limits = [cp.sum(space.tasks[n]) <= instance.limit[n] for n in limited.tolist()]
     constraints = [*used, *limits, *given(space).values()]
-    if kind["name"] == families.OWN:
+    if stated:
         unit = np.maximum(units.max_min(Question.of(instance, score, 1.0, False)), 1e-9 * top)
         program = notion.program(instance, score, unit)
         constraints += [*program.problem().constraints, program.tasks(instance) == space.tasks]
@@ -178,8 +180,8 @@ def _begin(instance: Instance, notion: Notion, score: Floats, space: Space, give
 
 def refused(notion: Notion) -> None:
     """Raise UsageError of a notion that knows no rules."""
-    if families.member(notion.plain())["name"] not in (*RULED, families.OWN):
+    if families.member(notion.plain())["name"] not in (*RULED, families.OWN, NAME):
         raise UsageError(
             f"{notion.name}: found constraints; wanted a notion that knows rules: max-min, "
-            "alpha-fair, or one of your own"
+            "alpha-fair, the trade-off, or one of your own"
         )
