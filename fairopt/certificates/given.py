@@ -78,6 +78,7 @@ def _pulled(question: Question, answer: Given) -> Given:
     flows = len(question.low)
     count = np.maximum(np.bincount(pulls.flow, minlength=flows), 1)
     y = np.asarray(np.bincount(pulls.flow, z / pulls.times, flows), dtype=np.float64) / count
+    y = np.where(question.lent, answer.y, y)
     z = z - pulls.times * y[pulls.flow]
     give = pulls.give(unit)
     pull = np.zeros(len(question.rhs))
@@ -104,11 +105,12 @@ def _flows(question: Question, held: Ints, x: Floats) -> Floats:
     """What each node passes up: all that is free of it, at most what it may; children first."""
     flows, tasks = len(question.low), question.columns.count
     y = np.zeros(flows)
-    if not flows or question.pulls is not None:
+    lent = np.flatnonzero(question.lent)
+    if not len(lent):
         return y
     row, each, entry = question.columns.entries(held)
     left = question.rhs - np.bincount(row, entry * x[each], len(question.rhs))
-    for f in reversed(range(flows)):  # parents come before children
+    for f in reversed(lent.tolist()):  # parents come before children
         at, _, value = question.columns.entries(np.array([tasks + f]))
         y[f] = np.clip(left[at[value > 0][0]], question.low[f], question.high[f])
         left[at] -= value * y[f]

@@ -95,6 +95,14 @@ class Question:
         return found
 
     @property
+    def lent(self) -> Bools:
+        """(F,) the flows that are lent; the others are means that rows with pulls are about."""
+        found = np.ones(len(self.low), dtype=bool)
+        if self.pulls is not None:
+            found[self.pulls.flow] = False
+        return found
+
+    @property
     def bounded(self) -> bool:
         """Whether anybody's share has a bound of its own."""
         return bool((self.least > 0).any() or np.isfinite(self.most).any())

@@ -186,7 +186,7 @@ def _begun(question: Question, place: Place, room: float) -> ActivePlace | None:
         return None
     near = np.where(drift > 0, question.high - y, y - question.low)
     inside = (y > question.low) & (y < question.high)
-    moves = np.where(drift == 0, inside, near > np.abs(drift)) | (question.pulls is not None)
+    moves = np.where(drift == 0, inside, near > np.abs(drift)) | ~question.lent
     end = np.where(drift > 0, question.high, question.low)
     y = np.where(moves | (drift == 0) | ~np.isfinite(end), y, end)
     # what is left of rows, and the largest part of a user's money that each row takes
@@ -241,8 +241,7 @@ def _within(question: Question, place: Place, seen: PlaceSums) -> tuple[PlaceSum
     here = seen.rest
     short = np.where(question.rules, here.left_error - here.left, 0.0)
     over = float((short / question.unit).max(initial=0.0))
-    lent = question.pulls is None and len(question.low) > 0
-    scales = not lent and not (question.least > 0).any()
+    scales = not question.lent.any() and not (question.least > 0).any()
     if not (0 < over < CHEAPER and scales):
         return seen, place
     amount = digits.plus(place.amount, -4 * over * place.amount[0])

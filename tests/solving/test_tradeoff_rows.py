@@ -47,6 +47,18 @@ def test_optima_by_hand(name: str) -> None:
     assert fo.certify(short.with_(certificate=None)).verdict == "refuted"
 
 
+def lending(capacity: np.ndarray, rng: np.random.Generator) -> fo.Quotas:
+    """An equal part of r1 for each of three users, who lend and borrow some of it."""
+    part = float(capacity[:, 0].sum()) / 3
+    amounts = rng.uniform(0, 3, (3, 2)).tolist()
+    users = [f"n{k + 1}" for k in range(3)]
+    quotas = [
+        fo.Quota(user, "r1", part, lend=lend, borrow=borrow)
+        for user, (lend, borrow) in zip(users, amounts, strict=True)
+    ]
+    return fo.Quotas(quotas=quotas)
+
+
 def drawn(seed: int) -> tuple[fo.Instance, fo.Tradeoff]:
     """A small cluster with limits on servers or rules of its own, and a trade-off."""
     rng = np.random.default_rng(seed)
@@ -63,7 +75,10 @@ def drawn(seed: int) -> tuple[fo.Instance, fo.Tradeoff]:
             ]
         },
         {"rules": [fo.Rule.of("equal", np.abs(counts[0]) + 0.1, equal=2.0)]},
-    ][seed % 4]
+        {"quotas": lending(capacity, rng)},
+    ][seed % 5]
+    if "quotas" in more:
+        users, demand = 3, demand[:3]
     weight = rng.uniform(0.5, 2, users)
     notion = fo.Tradeoff(
         t_pf=float(rng.choice([0, 0.5, 5])),
@@ -73,7 +88,7 @@ def drawn(seed: int) -> tuple[fo.Instance, fo.Tradeoff]:
     return fo.Instance(demand, capacity, weight=weight, **more), notion
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(20))
 def test_right_is_certified_and_spoiled_is_not(seed: int) -> None:
     instance, notion = drawn(seed)
     answer = fo.solve(instance, notion)
