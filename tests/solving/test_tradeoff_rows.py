@@ -51,7 +51,7 @@ def lending(capacity: np.ndarray, rng: np.random.Generator) -> fo.Quotas:
     """An equal part of r1 for each of three users, who lend and borrow some of it."""
     part = float(capacity[:, 0].sum()) / 3
     amounts = rng.uniform(0, 3, (3, 2)).tolist()
-    users = [f"n{k + 1}" for k in range(3)]
+    users = [f"u{k + 1}" for k in range(3)]
     quotas = [
         fo.Quota(user, "r1", part, lend=lend, borrow=borrow)
         for user, (lend, borrow) in zip(users, amounts, strict=True)
@@ -92,7 +92,7 @@ def drawn(seed: int) -> tuple[fo.Instance, fo.Tradeoff]:
 def test_right_is_certified_and_spoiled_is_not(seed: int) -> None:
     instance, notion = drawn(seed)
     answer = fo.solve(instance, notion)
-    assert answer.certificate.residual < 1e-8
+    assert answer.certificate.residual < 1e-7
     rng = np.random.default_rng(seed)
     for size in (1e-2, 1e-4, 3e-6):
         factor = 1 - size * rng.random(instance.shape[0])[:, None]
