@@ -44,9 +44,10 @@ def pulled_gap(question: Question, answer: Given) -> float:
     r"""The same beside pulls: no feasible objective is larger than the answer's by more than
 
     .. math:: p\,\mathrm{left} + \sum_c x_c (cost_c - v u_c) + \sum_k (e_k q_k - z_k)^2 / 2 e_k
-       + \sum_n \sup_t \big( W_n g(t) - v_n t \big) - \big( W_n g(s_n) - v_n s_n \big),
+       + \sum_n \sup_t \big( W_n g(t) - v_n t \big) - \big( W_n g(s_n) - v_n s_n \big)
+       + \sum_f |drift_f| |bound_f - y_f|,
 
-    t at most what the user could have alone; and z and q of hard forms bring q z.
+    f what is lent, and t at most what the user could have alone; and z and q of hard forms bring q z.
     """
     columns, pulls, alpha = question.columns, question.pulls, question.alpha
     assert pulls is not None
@@ -57,11 +58,14 @@ def pulled_gap(question: Question, answer: Given) -> float:
     left = question.rhs - np.bincount(row, entry * answer.x[each], len(question.rhs))
     row, each, entry = columns.entries(columns.count + np.arange(len(question.low)))
     left = left - np.bincount(row, entry * answer.y[each], len(left))
+    drift = np.where(question.lent, -np.bincount(each, entry * price[row], len(answer.y)), 0.0)
+    room = np.where(drift > 0, question.high - answer.y, answer.y - question.low)
     z, give, pull = -left[pulls.rows], pulls.give(unit), price[pulls.rows]
     soft = give > 0
     away = (give * pull - z)[soft]
     rise = float((away**2 / give[soft]).sum()) / 2 + float((pull * z)[pulls.hard].sum())
     rise += float((price * left)[question.rules].sum())
+    rise += float((np.abs(drift) * np.maximum(room, 0.0))[drift != 0].sum())
     share = answer.share
     rise += float(answer.x @ cost[answer.held] - value @ share)
     log_w = question.log_w - unit
