@@ -24,11 +24,13 @@ def levels(
     t_pf: float,
     t_drf: float,
     limit: np.ndarray | None = None,
+    more: list[tuple[np.ndarray, float]] | None = None,
 ) -> np.ndarray:
-    """(N,) F_n of the only optimum; demand (N, R), capacity (I, R), may (N, I)."""
+    """(N,) F_n of the only optimum; demand (N, R), capacity (I, R), may (N, I); more: rows of
+    counts (N, I) that sum up to at most a number above 0."""
     with localcontext() as context:
         context.prec = DIGITS
-        one = _Top(demand, capacity, weight, may, alpha, t_pf, t_drf, limit)
+        one = _Top(demand, capacity, weight, may, alpha, t_pf, t_drf, limit, more)
         x = one.climbed()
         return np.array([float(f) for f in one.level(x)])
 
@@ -36,7 +38,7 @@ def levels(
 class _Top:
     """The question in decimals; a dominant share's score is max_r d/c as floats divide."""
 
-    def __init__(self, demand, capacity, weight, may, alpha, t_pf, t_drf, limit):
+    def __init__(self, demand, capacity, weight, may, alpha, t_pf, t_drf, limit, more=None):
         with np.errstate(divide="ignore", invalid="ignore"):
             score = np.where(demand[:, None] > 0, demand[:, None] / capacity[None], 0.0).max(axis=2)
         self.pair = [(int(n), int(i)) for n, i in np.argwhere(may)]
@@ -54,6 +56,10 @@ class _Top:
             if np.isfinite(most):
                 row = [D(int(m == n)) for m, _ in self.pair]
                 self.rows.append((row, D(float(most))))
+
+        for counts, most in more or []:
+            row = [D(float(counts[n, i])) for n, i in self.pair]
+            self.rows.append((row, D(float(most))))
 
     def level(self, x):
         found = [D(0)] * len(self.phi)
@@ -94,7 +100,8 @@ class _Top:
     def climbed(self):
         size = len(self.pair)
         alone = [
-            min((r / row[c] for row, r in self.rows if row[c]), default=D(1)) for c in range(size)
+            min((r / row[c] for row, r in self.rows if row[c] > 0), default=D(1))
+            for c in range(size)
         ]
         x, mu = [one / (2 * size) for one in alone], D(1)
         while mu > LEAST:

@@ -9,6 +9,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.errors import UsageError
+from tests.oracles.penalised import levels
 
 ON_BOTH = fo.Instance(
     [[1], [1]], [[6], [6]], users=["A", "B"], limit_on=np.array([[1.0, 1.0], [np.inf, np.inf]])
@@ -100,6 +101,26 @@ def test_right_is_certified_and_spoiled_is_not(seed: int) -> None:
         assert not fo.certify(spoiled).certified
         forged = spoiled.with_(prices=None if spoiled.prices is None else spoiled.prices * 0)
         assert not fo.certify(forged).certified
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_beside_a_path_of_decimals(seed: int) -> None:
+    """Levels are those of a path of ninety digits that shares nothing with the package."""
+    rng = np.random.default_rng(100 + seed)
+    users, servers = 3, int(rng.integers(1, 3))
+    demand, capacity = rng.uniform(0.5, 3, (users, 2)), rng.uniform(10, 40, (servers, 2))
+    counts = rng.uniform(-0.3, 1, (2, users, servers))
+    most = rng.uniform(1, 6, 2)
+    weight = rng.uniform(0.5, 2, users)
+    t_pf, t_drf = rng.choice([0.5, 5.0, 50.0], 2).tolist()
+    alpha = float(rng.choice([0.5, 1, 2, 5]))
+    rules = [fo.Rule.of(f"rule {k}", counts[k], most=float(most[k])) for k in range(2)]
+    instance = fo.Instance(demand, capacity, weight=weight, rules=rules)
+    answer = fo.solve(instance, fo.Tradeoff(t_pf, t_drf, g=alpha))
+    everywhere = np.ones((users, servers), dtype=bool)
+    rows = list(zip(counts, most.tolist(), strict=True))
+    due = levels(demand, capacity, weight, everywhere, alpha, t_pf, t_drf, more=rows)
+    assert answer.levels == pytest.approx(due, rel=1e-9)
 
 
 def test_no_answer_is_better() -> None:
