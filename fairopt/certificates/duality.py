@@ -47,7 +47,7 @@ def pulled_gap(question: Question, answer: Given) -> float:
        + \sum_n \sup_t \big( W_n g(t) - v_n t \big) - \big( W_n g(s_n) - v_n s_n \big)
        + \sum_f |drift_f| |bound_f - y_f|,
 
-    f what is lent, and t at most what the user could have alone; and z and q of hard forms bring q z.
+    f what is lent, and t at most what the user could have alone; z and q of hard forms bring q z.
     """
     columns, pulls, alpha = question.columns, question.pulls, question.alpha
     assert pulls is not None
