@@ -39,7 +39,9 @@ within which products are left alone; most corrections"""
 LARGE = 2_000
 """products from which a correction is cheaper than a step"""
 
-Direction = Callable[[Floats, Floats], Floats]
+Direction = Callable[[Floats, Floats, bool], Floats]
+"""the step by which products change so and the relation of share and value bends so; whether its
+last digits matter"""
 
 
 class Path(Basis):
@@ -159,9 +161,10 @@ class Path(Basis):
         money = float(own.sum())
         own = np.where(own > 0, own, money / frame.users)
         curve = np.log(s.value) + self.alpha * np.log(s.share) - self.log_w
+        used = layout.used(s.z)
         return PathMissing(
             dual,
-            layout.rhs - layout.used(s.z) - s.slack,
+            layout.rhs - used - s.slack,
             1 - part - s.room,
             (held - self.floor)[layout.floored] - s.above,
             np.where(self.active, held - self.base - s.share, 0.0),
@@ -169,6 +172,7 @@ class Path(Basis):
             held,
             q,
             cost,
+            used[: frame.count],
             np.maximum(own, LIGHTEST * own.max()),
             money,
         )
@@ -203,7 +207,8 @@ class Path(Basis):
         per = np.full(frame.columns, mean)
         per[: frame.tasks] = missing.own[frame.owner]
         z = layout.parts(state).z
-        use, by_money = frame.size_of @ z, frame.size_of @ (z / per)
+        use = frame.size_of @ z if frame.signed else missing.used
+        by_money = frame.size_of @ (z / per)
         rows = np.where(by_money > 0, use / np.where(by_money > 0, by_money, 1.0), mean)
         own = missing.own
         return np.concatenate(
@@ -232,23 +237,23 @@ class Path(Basis):
         stiff = layout.of_limits(s.rent / s.room) if len(layout.limited) else None
         system = PathSystem(frame, theta, heat, stiff, s.slack[shared] / s.price[shared])
 
-        def direction(change: Floats, bend: Floats) -> Floats:
-            t = layout.parts(np.concatenate([change, change, s.share, s.value]))
+        def direction(change: Floats, bend: Floats, exact: bool) -> Floats:
+            t_z, t_slack, t_room, t_above = layout.halves(change)
             lift = np.where(self.active, -fall * missing.shares - s.value * bend, 0.0)
-            lift[layout.floored] += (t.above - s.pledge * missing.floors) / s.above
+            lift[layout.floored] += (t_above - s.pledge * missing.floors) / s.above
             lack = missing.rows[frame.count :]
-            push = (t.slack[frame.count :] - price * lack) / slack
-            c = t.z / s.z - missing.dual
+            push = (t_slack[frame.count :] - price * lack) / slack
+            c = t_z / s.z - missing.dual
             c -= np.bincount(frame.bounded, frame.bound * push, frame.columns)
-            at = layout.of_limits((t.room - s.rent * missing.limits) / s.room)
-            lacking = missing.rows[shared] - t.slack[shared] / s.price[shared]
-            dz, rise, own, dprice = system.step(c, lift, at, lacking)
+            at = layout.of_limits((t_room - s.rent * missing.limits) / s.room)
+            lacking = missing.rows[shared] - t_slack[shared] / s.price[shared]
+            dz, rise, own, dprice = system.step(c, lift, at, lacking, exact)
             share = np.where(self.active, rise + missing.shares, 0.0)
             room = missing.limits - own[layout.limited]
             above = rise[layout.floored] + missing.floors
             dslack = np.concatenate(
                 [
-                    (t.slack[shared] - s.slack[shared] * dprice) / s.price[shared],
+                    (t_slack[shared] - s.slack[shared] * dprice) / s.price[shared],
                     lack - frame.bound * dz[frame.bounded],
                 ]
             )
@@ -259,10 +264,10 @@ class Path(Basis):
                     dslack,
                     room,
                     above,
-                    (t.z - s.dear * dz) / s.z,
+                    (t_z - s.dear * dz) / s.z,
                     dprice,
-                    (t.room - s.rent * room) / s.room,
-                    (t.above - s.pledge * above) / s.above,
+                    (t_room - s.rent * room) / s.room,
+                    (t_above - s.pledge * above) / s.above,
                     share,
                     np.where(self.active, -fall * share - s.value * bend, 0.0),
                 ]
@@ -283,7 +288,7 @@ class Path(Basis):
             return None
         self.mean = mean
         # first what would happen if all products were to vanish at once
-        aim = direction(-products, missing.curve)
+        aim = direction(-products, missing.curve, False)
         length = min(1.0, layout.length(state, aim))
         square = layout.products(aim)
         rest = (1 - length) * mean + length**2 * float((square / due).mean())
@@ -303,7 +308,7 @@ class Path(Basis):
     ) -> Floats:
         """The step; of many products corrected while that makes it much longer."""
         layout = self.layout
-        step = direction(change, bend)
+        step = direction(change, bend, True)
         reach = min(1.0, layout.length(state, step))
         for _ in range(CORRECTORS if layout.half > LARGE else 0):
             if reach > LONG:
@@ -311,7 +316,7 @@ class Path(Basis):
             there = layout.products(state + min(1.0, reach + FURTHER) * step)
             wanted = np.clip(there, goal / SPREAD, SPREAD * goal) - there
             trial = change + np.maximum(wanted, -SPREAD * goal)
-            other = direction(trial, bend)
+            other = direction(trial, bend, True)
             longer = min(1.0, layout.length(state, other))
             if longer < reach + 0.1 * FURTHER:
                 break

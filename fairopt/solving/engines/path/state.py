@@ -38,7 +38,8 @@ class Parts(NamedTuple):
 class PathMissing:
     """What a state misses: dual (P + F,) of prices, rows, limits (L,), floors (G,), shares (N,),
     curve (N,) of the relation of share and value, in the logarithm. held (N,) shares of the
-    columns; q (N,) what a unit of share pays; cost (P + F,); own (N,) money; money () of all."""
+    columns; q (N,) what a unit of share pays; cost (P + F,); used (rows,) of
+    shared ones; own (N,) money; money () of all."""
 
     dual: Floats
     rows: Floats
@@ -49,6 +50,7 @@ class PathMissing:
     held: Floats
     q: Floats
     cost: Floats
+    used: Floats
     own: Floats
     money: float
 
@@ -68,7 +70,12 @@ class StateLayout:
 
     def parts(self, whole: Floats) -> Parts:
         """The parts of a state, or of a step."""
-        return Parts(*(whole[each] for each in self._slices))
+        return Parts._make(map(whole.__getitem__, self._slices))
+
+    def halves(self, products: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """The parts of what vanishes together."""
+        z, slack, room, above = map(products.__getitem__, self._slices[:4])
+        return z, slack, room, above
 
     def products(self, whole: Floats) -> Floats:
         """What vanishes together, multiplied."""
