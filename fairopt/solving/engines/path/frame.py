@@ -75,9 +75,7 @@ class Frame:
             self.own = own.users_of(self.a, self.owner, lone)
             self.common = np.flatnonzero(lone < 0)
 
-    def _standard(
-        self, low: Lowered, unit: Floats
-    ) -> tuple[int, Ints, Ints, Floats, Floats]:
+    def _standard(self, low: Lowered, unit: Floats) -> tuple[int, Ints, Ints, Floats, Floats]:
         """How many rows are those of `low`, which come first, and what all hold: row, column and
         value of each entry, and right sides (M,). A row is in units of its typical amount; flows
         are counted from one of their bounds, and the other bound is one more row."""

@@ -173,9 +173,7 @@ def _less(matrix: Floats, coupled: Any, whole: bool) -> Floats:
     from scipy.linalg import blas
 
     # one call that computes only one triangle
-    return np.asarray(
-        blas.dsyrk(-1.0, coupled.T, 1.0, matrix, trans=0, lower=1, overwrite_c=1)
-    )
+    return np.asarray(blas.dsyrk(-1.0, coupled.T, 1.0, matrix, trans=0, lower=1, overwrite_c=1))
 
 
 def _scaled(matrix: Any, by: Floats) -> Any:
