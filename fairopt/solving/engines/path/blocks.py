@@ -9,7 +9,7 @@ time. Q, what users hold back, has one column a user; so users are solved for.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 

@@ -204,6 +204,7 @@ class Frame:
         mine = np.flatnonzero(self.column < self.tasks)
         key = self.owner[self.column[mine]] * self.count + self.row[mine]
         every = self.users * self.count
+        at: Ints | None
         pairs, at = _distinct(key, every)
         if len(pairs) == len(key):  # each entry has a pair of its own
             pairs, at = key, None
@@ -212,9 +213,9 @@ class Frame:
     def coupled(self, theta: Floats) -> Any:
         """(N, rows) sums over a user's tasks of theta times the entry; whole, or sparse."""
         mine, at, pairs, whole = self._meeting
-        value = self.value[mine] * theta[self.column[mine]]
+        value: Floats = self.value[mine] * theta[self.column[mine]]
         if at is not None:
-            value = np.bincount(at, value, len(pairs))
+            value = np.bincount(at, value, len(pairs)).astype(np.float64)
         if whole:
             found = np.zeros((self.users, self.count))
             found.reshape(-1)[pairs] = value

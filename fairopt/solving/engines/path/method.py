@@ -12,7 +12,6 @@ relation of share and value is kept in logarithms, and a large alpha is come to 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 

@@ -18,12 +18,12 @@ MOST = 600.0
 FINE = 1e-9
 """a larger error is tried again"""
 WAYS = (
-    (True, False, (2.0, 25.0)),
-    (False, False, (2.0, 25.0)),
-    (False, True, (1.25, 10.0)),
+    (True, False, 3.0, (2.0, 25.0)),
+    (False, False, 2.0, (2.0, 25.0)),
+    (False, True, 1.0, (1.25, 10.0)),
 )
-"""whether exponents follow quickly on each other; whether tasks and prices go equally far in a step;
-largest stride and pace"""
+"""whether exponents follow quickly on each other; whether tasks and prices go equally far; the
+largest exponent to begin at; largest stride and pace"""
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,11 @@ def _followed(
     """The path that comes nearest, its end, and its error: a steep one is first tried quickly, if
     there are no limits, and last in shorter stages."""
     best: tuple[Path, Floats, float] | None = None
-    for quick, together, stages in WAYS:
+    for quick, together, begins, stages in WAYS:
         path = Path(low, log_w, alpha, floor, added, unit, active)
         if quick and (not path.steep or path.frame.limited.any()):
             continue
+        path.begins = min(alpha, begins)
         path.quick, path.together, (path.stride, path.pace) = quick, together, stages
         state, left = path.run()
         if best is None or left < best[2]:
