@@ -27,8 +27,8 @@ import fairopt as fo
 from fairopt import criteria
 from fairopt.instance import Floats
 from fairopt.solving.engines.compact import method as compact
-from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.interior import pooled
+from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.smoothed import method
 
 USERS = (20_000, 100_000, 300_000, 1_000_000)
@@ -46,7 +46,7 @@ ENGINES = (
     (pooled, "attempt"),
     (method, "follow"),
     (method, "closer"),
-    (interior, "follow"),
+    (plain, "follow"),
 )
 
 

@@ -31,7 +31,7 @@ from benchmarks.peers.sides import cvxpy_pairs, cvxpy_plain
 from fairopt.instance.generate import random_instance
 from fairopt.solving import best, ladder
 from fairopt.solving.engines.compact import method as compact
-from fairopt.solving.engines.interior import method as interior
+from fairopt.solving.engines.path import plain
 
 SIZES = ((3, 2, 2), (10, 5, 3), (30, 10, 3), (50, 20, 3), (100, 20, 3))
 DENSITIES = (0.1, 0.2, 0.5, 0.7, 1.0)
@@ -132,7 +132,7 @@ def parts(size: tuple[int, int, int]) -> dict[str, float]:
     places: tuple[tuple[Any, str, str], ...] = (
         (fo.solving, "reducing", "merging"),
         (compact, "follow", "solving"),
-        (interior, "follow", "solving"),
+        (plain, "follow", "solving"),
         (ladder, "polish", "solving"),
         (best, "measure", "judging"),
         (fo.solving, "certify", "judging"),

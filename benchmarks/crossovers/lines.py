@@ -20,8 +20,8 @@ from fairopt.certificates.proof import measure
 from fairopt.instance.generate import random_instance
 from fairopt.solving import levels
 from fairopt.solving.engines.compact import method as compact
-from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.interior import pooled
+from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.smoothed import method as smoothed
 from fairopt.solving.prices import normalised
@@ -94,7 +94,7 @@ def asked(inst: fo.Instance) -> Question:
 
 
 def by_interior(inst: fo.Instance) -> Point | None:
-    return interior.follow(asked(inst))
+    return plain.follow(asked(inst))
 
 
 def by_compact(inst: fo.Instance) -> Point | None:

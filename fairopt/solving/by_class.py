@@ -24,11 +24,11 @@ from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions import Notion
 from fairopt.solving import infeasible
 from fairopt.solving.best import Rung, Seen, Verdict
-from fairopt.solving.engines import path
+from fairopt.solving.engines import path, units
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas import conflict, naming, stated
-from fairopt.solving.ruled import INTERIOR, RuledLadder, alone, due, settings, tasks
+from fairopt.solving.ruled import INTERIOR, RuledLadder, settings, tasks
 
 SHARP = 1e-13
 """error above which the point nearby is looked for, since it is what classes after it begin with"""
@@ -81,8 +81,8 @@ class _Run:
         self.alpha = float(given["alpha"])
         inside = bool(given.get("weight_inside", False))
         self.log_w = welfare.log_weight(asked.weight, self.alpha, inside)
-        self.alone = alone(low)
-        self.unit = np.maximum(self.alone * due(self.log_w, self.alpha), asked.floor)
+        self.alone = units.beside_rules(low)
+        self.unit = np.maximum(self.alone * units.due(self.log_w, self.alpha), asked.floor)
         self.held, self.done = asked.floor.copy(), np.zeros(low.shape[0], dtype=bool)
         self.x, self.rounds = np.zeros(low.columns), list[dict[str, Any]]()
         self.steps = list[dict[str, Any]]()

@@ -17,8 +17,8 @@ from fairopt.notions import AlphaFair
 from fairopt.solving.best import EXACT, Best, Rung, Tried
 from fairopt.solving.engines import units
 from fairopt.solving.engines.compact import method as compact
-from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.interior import pooled
+from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.smoothed import method as smoothed
@@ -122,8 +122,8 @@ class AlphaLadder(Best):
         return self.enough()
 
     def interior(self) -> None:
-        """Follow the interior path, and keep its point for the polish."""
-        self.point = interior.follow(self.question)
+        """Follow the path, and keep its point for the polish."""
+        self.point = plain.follow(self.question)
         self.judge("interior", self.point)
 
     def closely(self) -> None:
@@ -262,7 +262,11 @@ OURS: tuple[Rung[AlphaLadder], ...] = (
         lambda part: part.rough() and smoothed.worthwhile(part.question),
         AlphaLadder.smoothed,
     ),
-    Rung("interior", AlphaLadder.rough, AlphaLadder.interior),
+    Rung(
+        "interior",
+        lambda part: part.rough() and part.question.alpha > 0,
+        AlphaLadder.interior,
+    ),
     Rung("interior, small, judged closely", AlphaLadder.short, AlphaLadder.closely),
     Rung("nearby", AlphaLadder.short, AlphaLadder.mended),
     Rung(

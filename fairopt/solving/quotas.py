@@ -20,13 +20,13 @@ from fairopt.instance import Bools, Floats, Instance
 from fairopt.notions import MaxMin, Notion
 from fairopt.solving import by_class, infeasible, renamed
 from fairopt.solving.best import Rung
-from fairopt.solving.engines import path
+from fairopt.solving.engines import path, units
 from fairopt.solving.engines.answer import How
 from fairopt.solving.engines.programs import conic
 from fairopt.solving.engines.quotas import conflict, naming, rounds, stated
 from fairopt.solving.engines.quotas.kept import kept
 from fairopt.solving.engines.quotas.sharpened import sharpened
-from fairopt.solving.ruled import INTERIOR, TRIFLE, RuledLadder, alone, due, settings, tasks
+from fairopt.solving.ruled import INTERIOR, TRIFLE, RuledLadder, settings, tasks
 
 NOTHING = 1e-15
 """part of what a user could have alone that is nothing"""
@@ -61,7 +61,7 @@ def _nested(
 ) -> Allocation:
     """Nested max-min by rounds."""
     question = rounds.RoundsQuestion(
-        low, asked.tree, asked.floor, asked.added, asked.rank, alone(low)
+        low, asked.tree, asked.floor, asked.added, asked.rank, units.beside_rules(low)
     )
     solver, name = None, "highs, kept"
     if how.solver != "auto":
@@ -130,7 +130,7 @@ def _told(
 def _cleaned(low: Lowered, x: Floats, share: Floats) -> Floats:
     """The tasks (P,), none of users that are due nothing: what they hold is rounding. And of rows
     that the last digits overrun no more than fits: else the judge scales all tasks down by that."""
-    nothing = share <= NOTHING * alone(low)
+    nothing = share <= NOTHING * units.beside_rules(low)
     x = np.where(nothing[low.owner], 0.0, x)
     lent = np.diff(low.matrix.tocsr()[:, low.columns :].tocsr().indptr) > 0
     body = low.matrix.tocsc()[:, : low.columns].tocoo()
@@ -148,7 +148,7 @@ def _fair(
     given = families.member(notion.plain())["parameters"]
     alpha, inside = float(given["alpha"]), bool(given.get("weight_inside", False))
     log_w = welfare.log_weight(asked.weight, alpha, inside)
-    unit = np.maximum(alone(low) * due(log_w, alpha), asked.floor)
+    unit = np.maximum(units.expected(low, log_w, alpha), asked.floor)
     terms = low, log_w, alpha, asked.floor, asked.added, unit
     active, told = np.ones(low.shape[0], bool), None
     if alpha:
@@ -254,7 +254,7 @@ def _active(
     ------
     Infeasible : nothing is left for somebody without a floor.
     """
-    found = conflict.stuck(low, asked.floor, alone(low))
+    found = conflict.stuck(low, asked.floor, units.beside_rules(low))
     nothing = found.users & (asked.floor == 0)
     if nothing.any():
         users = infeasible.named(instance, nothing)

@@ -1,4 +1,4 @@
-"""What every answer beside rules needs: its ladder, its tasks, and sizes to solve by."""
+"""What every answer beside rules needs: its ladder, its solver and its tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from fairopt.allocation import Allocation
 from fairopt.certificates import judged
 from fairopt.certificates.proof import nearer, searched_once
 from fairopt.errors import UsageError
-from fairopt.formulas import welfare
 from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats, Instance
 from fairopt.notions import Notion
@@ -84,14 +83,6 @@ class RuledLadder(Best):
             step["status"] = "not close enough, solved anew"
 
 
-def due(log_w: Floats, alpha: float) -> Floats:
-    """(N,) the part of one shared pool that weights alone would give each user, about."""
-    if alpha == 0:
-        return np.full(len(log_w), 1.0 / len(log_w))
-    log_v = log_w / alpha
-    return np.exp(np.maximum(log_v - welfare.log_sum_exp(log_v), -30.0))
-
-
 def settings(notion: Notion, solver: str, linear: bool) -> conic.Settings:
     """The general solver named; for linear programs HiGHS, if none is."""
     if solver == "interior":
@@ -115,11 +106,4 @@ def tasks(instance: Instance, low: Lowered, x: Floats, trifle: float = TRIFLE) -
     return {"tasks": instance.ways.running(by_way), "way_tasks": by_way}
 
 
-def alone(low: Lowered) -> Floats:
-    """(N,) share of each user alone, about: without quotas, and each column by itself."""
-    scaled = low.matrix[:, : low.columns].multiply(1.0 / low.unit[:, None]).tocsc()
-    most = low.score / scaled.max(axis=0).toarray().ravel()
-    return np.asarray(np.bincount(low.owner, most, low.shape[0]))
-
-
-__all__ = ["INTERIOR", "TRIFLE", "RuledLadder", "alone", "due", "settings", "tasks"]
+__all__ = ["INTERIOR", "TRIFLE", "RuledLadder", "settings", "tasks"]

@@ -14,7 +14,7 @@ import fairopt as fo
 from fairopt.allocation import writing as results
 from fairopt.solving.engines.compact import method as compact
 from fairopt.solving.engines.interior import central
-from fairopt.solving.engines.interior import method as interior
+from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import Point
 from fairopt.solving.engines.programs import conic, linear
 
@@ -278,7 +278,7 @@ def test_a_solver_that_lies_is_never_believed(
     monkeypatch.setattr(conic, "run", _lie)
     monkeypatch.setattr(central, "follow", lambda question: None)
     monkeypatch.setattr(compact, "follow", lambda question: None)
-    for engine, way in ((interior, "follow"), (linear, "solve")):
+    for engine, way in ((plain, "follow"), (linear, "solve")):
         monkeypatch.setattr(engine, way, lambda asked: _lie(None, asked.instance, None)[0])
     with pytest.raises(fo.NotCertified) as caught:
         fo.solve(inst, fo.AlphaFair(alpha), polish=False)

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from fairopt.formulas import welfare
+from fairopt.formulas.lowered import Lowered
 from fairopt.instance import Floats
 from fairopt.solving.engines.point import Question
 
@@ -73,3 +75,23 @@ def max_min(question: Question) -> Floats:
             break
         held &= ~beyond
     return np.maximum(unit, 1e-14 * full)
+
+
+def due(log_w: Floats, alpha: float) -> Floats:
+    """(N,) the part of one shared pool that weights alone would give each user, about."""
+    if alpha == 0:
+        return np.full(len(log_w), 1.0 / len(log_w))
+    log_v = log_w / alpha
+    return np.exp(np.maximum(log_v - welfare.log_sum_exp(log_v), -30.0))
+
+
+def beside_rules(low: Lowered) -> Floats:
+    """(N,) share of each user alone, about: without quotas, and each column by itself."""
+    scaled = low.matrix[:, : low.columns].multiply(1.0 / low.unit[:, None]).tocsc()
+    most = low.score / scaled.max(axis=0).toarray().ravel()
+    return np.asarray(np.bincount(low.owner, most, low.shape[0]))
+
+
+def expected(low: Lowered, log_w: Floats, alpha: float) -> Floats:
+    """(N,) a share of about the size that each user may expect."""
+    return np.asarray(beside_rules(low) * due(log_w, alpha))

@@ -9,8 +9,8 @@ import pytest
 
 import fairopt as fo
 from fairopt.instance.generate import random_instance
-from fairopt.solving.engines.interior import method as interior
 from fairopt.solving.engines.interior import pooled
+from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import Question
 
 
@@ -90,7 +90,7 @@ def test_not_tried_where_it_does_not_apply(few: None) -> None:
 
 
 def test_the_method_is_not_asked(few: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(interior, "_Method", None)
+    monkeypatch.setattr(plain, "follow", None)
     inst = random_instance(600, 4, 3, seed=5)
     assert fo.solve(inst, fo.ProportionalFair(), reduce=False).certificate.certified
 

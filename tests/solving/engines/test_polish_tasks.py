@@ -7,7 +7,7 @@ import pytest
 
 import fairopt as fo
 from fairopt.instance.generate import random_instance
-from fairopt.solving.engines.interior import method as interior
+from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import Point
 from fairopt.solving.engines.polish.tasks import polish
 from tests.engine_cases import ONE_RESOURCE, TWO_SERVERS, judged, question
@@ -74,7 +74,7 @@ def test_an_active_set_that_takes_much_work_is_given_up(monkeypatch) -> None:
     """A wrong active set of many rows would take hundreds of factorisations, each of seconds."""
     inst = random_instance(400, 40, 3, density=0.05, seed=2)
     asked = question(inst, 1.0)
-    near = interior.follow(asked)
+    near = plain.follow(asked)
     assert near is not None
     found = polish(asked, near)
     assert found is not None and judged(asked, found).certified

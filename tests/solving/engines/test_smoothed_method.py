@@ -11,7 +11,7 @@ from fairopt.certificates import told
 from fairopt.certificates.proof import measure
 from fairopt.instance import Floats
 from fairopt.solving.engines.compact import method as compact
-from fairopt.solving.engines.interior import method as interior
+from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import Point, Question
 from fairopt.solving.engines.smoothed import method
 from fairopt.solving.prices import normalised
@@ -41,7 +41,7 @@ def both(inst: fo.Instance, alpha: float, score: Floats | None = None) -> tuple[
     score = np.ones(inst.shape[:2]) if score is None else score
     question = Question.of(inst, score, alpha, False)
     found = method.follow(question)
-    other = interior.follow(question)
+    other = plain.follow(question)
     assert found is not None and other is not None
     one, error = judged(question, found.point)
     assert error < 1.1e-8, found.told  # of many users the judge is content with a bound of 1e-8

@@ -21,7 +21,6 @@ from fairopt.instance import Bools, Floats
 from fairopt.solving.engines import units
 from fairopt.solving.engines.interior.layout import layout_of
 from fairopt.solving.engines.interior.schur import SchurSystem
-from fairopt.solving.engines.interior.state import longest
 from fairopt.solving.engines.point import Question
 
 MOST = 100
@@ -284,3 +283,18 @@ class _Leveling:
         clear = blocked | self.capped | (told < SURE)
         x = self.layout.to_pairs(self.y) / self.scale
         return Level(self.t, x, self.lam, full, limits, stopped, blocked, bool(clear.all()))
+
+
+def longest(value: Floats, change: Floats) -> float:
+    """The longest step, at most 1, that keeps value + step change >= 0 where value > 0."""
+    # what is 0 and stays 0 gives NaN, which fmin leaves out
+    worst = float(np.fmin.reduce(change / value, axis=None, initial=0.0))
+    if worst == -np.inf:  # something that is 0 would fall
+        worst = float(np.min(change / value, initial=0.0, where=value > 0))
+    return 1.0 if worst >= -1 else -1 / worst
+
+
+def log_sum(terms: Floats) -> float:
+    """log(sum(exp(terms))) without overflow."""
+    top = float(terms.max())
+    return top + float(np.log(np.exp(terms - top).sum()))

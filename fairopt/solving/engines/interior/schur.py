@@ -100,15 +100,6 @@ class SchurSystem:
         return np.where(self.live, found, 0.0)
 
 
-def beside(first: Any, second: Any) -> Any:
-    """The columns of two matrices, both dense or both sparse, in one."""
-    if isinstance(first, np.ndarray):
-        return np.concatenate([first, second], axis=1)
-    from scipy.sparse import hstack
-
-    return hstack([first, second], format="csc")
-
-
 def _inverse_factors(blocks: Floats, rho: Floats) -> Floats:
     """(I, R, R) inverses of the Cholesky factors of the servers' blocks."""
     r = np.arange(blocks.shape[1])

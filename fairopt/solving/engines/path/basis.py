@@ -10,8 +10,8 @@ from fairopt.instance import Bools, Floats
 from fairopt.solving.engines.path.frame import Frame
 from fairopt.solving.engines.path.state import StateLayout
 
-EASY = 2.0
-"""largest exponent to begin at"""
+EASY, STEEP = 3.0, 2.5
+"""largest exponent to begin at; that from which a share may be more than is due at its value"""
 
 
 class Basis:
@@ -37,7 +37,8 @@ class Basis:
         self.floor = floor / unit
         above = active & added
         self.base = np.where(above, self.floor, 0.0)
-        self.layout = StateLayout(self.frame, (floor > 0) & ~above)
+        self.steep = alpha >= STEEP
+        self.layout = StateLayout(self.frame, (floor > 0) & ~above, active, self.steep)
         self.target, self.begins = alpha, min(alpha, EASY)
         self.log_phi, self.log_unit = log_w / alpha, np.log(unit)
         self.free = np.ones(len(unit), dtype=bool)
@@ -59,3 +60,7 @@ class Basis:
         money = (self.log_w + (1 - self.alpha) * np.log(share))[some]
         self.log_w = self.log_w - welfare.log_sum_exp(money)
         self.log_true = self.log_w
+
+    def due(self, value: Floats) -> Floats:
+        """(N,) the share that users have at these values of a unit of it."""
+        return np.asarray(np.exp(np.minimum((self.log_w - np.log(value)) / self.alpha, 690.0)))

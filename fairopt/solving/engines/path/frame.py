@@ -14,9 +14,7 @@ import numpy as np
 
 from fairopt.formulas.lowered import LIMIT, Lowered
 from fairopt.instance import Floats, Ints
-from fairopt.solving.engines.path import own
-from fairopt.solving.engines.path.blocks import fits
-from fairopt.solving.engines.path.scaled import standard
+from fairopt.solving.engines.path import blocks, own
 
 SMALL = 50_000
 """numbers of a matrix up to which it is kept whole"""
@@ -34,35 +32,38 @@ class Frame:
     """
 
     def __init__(self, low: Lowered, unit: Floats, together: bool = False) -> None:
-        form = standard(low, unit)
-        self.size, self.owner = form.size, form.owner
-        self.tasks, self.users = len(form.owner), len(unit)
-        whole = form.matrix
-        self.rows, self.columns = whole.shape
+        self.owner, self.tasks, self.users = low.owner, low.columns, len(unit)
+        self.first = np.flatnonzero(np.diff(self.owner, prepend=-1))
+        """where the columns of each user begin: they are in the order of users"""
+        rows, row, column, value, rhs = self._standard(low, unit)
+        self.rows, self.columns = len(rhs), len(self.size)
         limits = np.zeros(self.rows, dtype=bool)
-        limits[: form.rows] = (low.kind == LIMIT) & (not together)
-        one = (np.diff(whole.indptr) == 1) & ~limits & (not together)
-        self.shared = np.flatnonzero(~limits & ~one)
-        self.alone, self.of_limits = np.flatnonzero(one), np.flatnonzero(limits)
-        self.bounded = whole.indices[whole.indptr[self.alone]].astype(np.int64)
-        self.bound = whole.data[whole.indptr[self.alone]]
-        self.rhs_shared, self.rhs_alone = form.rhs[self.shared], form.rhs[self.alone]
-        self._limits(whole, form.rhs)
-        a = whole[self.shared].tocsc()
-        a.sort_indices()
-        self.value, self.row = a.data, a.indices.astype(np.int64)
-        self.column = np.repeat(np.arange(self.columns), np.diff(a.indptr))
+        limits[:rows] = (low.kind == LIMIT) & (not together)
+        one = (np.bincount(row, minlength=self.rows) == 1) & ~limits & (not together)
+        shared = ~limits & ~one
+        self.shared, self.alone = np.flatnonzero(shared), np.flatnonzero(one)
+        at = np.flatnonzero(one[row])
+        at = at[np.argsort(row[at], kind="stable")]
+        self.bounded, self.bound = column[at], value[at]
+        self.rhs_shared, self.rhs_alone = rhs[self.shared], rhs[self.alone]
+        at = limits[row]
+        self._limits(row[at], column[at], value[at], rhs)
+        at = np.flatnonzero(shared[row])
+        at = at[np.lexsort((row[at], column[at]))]
         self.count = len(self.shared)
+        self.value, self.column = value[at], column[at]
+        self.row = (np.cumsum(shared) - 1)[row[at]]
         small = self.count * self.columns <= SMALL
-        self.a: Any = a.toarray() if small else a.tocsr()
-        self.at: Any = self.a.T if small else self.a.T.tocsr()
+        self.a, self.at = self._matrix(small)
         signed = bool((self.value < 0).any())
         self.size_of: Any = abs(self.a) if signed else self.a
+        self.signed = signed
         self.is_task = np.arange(self.columns) < self.tasks
-        self.in_blocks = fits(self.users * (1 + self.mixed), self.a)
+        users = self.users * (1 + self.mixed)
+        self.blocks = blocks.of(users, self.count, self.row, self.column, self.columns)
         self.own: tuple[own.User, ...] = ()
         self.common = np.arange(self.count)
-        if not small and not self.in_blocks:
+        if not small and self.blocks is None:
             self._apart()
 
     def _apart(self) -> None:
@@ -74,19 +75,58 @@ class Frame:
             self.own = own.users_of(self.a, self.owner, lone)
             self.common = np.flatnonzero(lone < 0)
 
-    def _limits(self, whole: Any, rhs: Floats) -> None:
+    def _standard(self, low: Lowered, unit: Floats) -> tuple[int, Ints, Ints, Floats, Floats]:
+        """How many rows are those of `low`, which come first, and what all hold: row, column and
+        value of each entry, and right sides (M,). A row is in units of its typical amount; flows
+        are counted from one of their bounds, and the other bound is one more row."""
+        entry = low.matrix.tocoo()
+        (row, column), value = entry.coords, entry.data
+        row, column = row.astype(np.int64), column.astype(np.int64)
+        rows, rhs, value = len(low.rhs), low.rhs / low.unit, value / low.unit[row]
+        self.size = unit[self.owner] / low.score
+        if len(low.low):
+            at = column >= self.tasks
+            mine, flow = np.flatnonzero(at), column[at] - self.tasks
+            from_low = np.isfinite(low.low)
+            start = np.where(from_low, low.low, low.high)
+            rhs = rhs - np.bincount(row[mine], value[mine] * start[flow], rows)
+            here = np.abs(value[mine]) * low.unit[row[mine]]
+            paid = np.bincount(flow, here * low.unit[row[mine]], len(start))
+            reach = paid / np.maximum(np.bincount(flow, here, len(start)), 1.0)
+            value[mine] *= np.where(from_low, 1.0, -1.0)[flow]
+            both = np.flatnonzero(from_low & np.isfinite(low.high))
+            row = np.concatenate([row, rows + np.arange(len(both))])
+            column = np.concatenate([column, self.tasks + both])
+            value = np.concatenate([value, 1.0 / (low.high[both] - low.low[both])])
+            rhs = np.concatenate([rhs, np.ones(len(both))])
+            self.size = np.concatenate([self.size, reach])
+        return rows, row, column, value * self.size[column], rhs
+
+    def _matrix(self, small: bool) -> tuple[Any, Any]:
+        """The shared rows as a matrix (rows, P + F), and its transpose."""
+        shape = self.count, self.columns
+        if small:
+            whole = np.zeros(shape)
+            whole[self.row, self.column] = self.value
+            return whole, whole.T
+        from scipy.sparse import csc_array
+
+        ends = np.concatenate([[0], np.cumsum(np.bincount(self.column, minlength=self.columns))])
+        by_column = csc_array((self.value, self.row, ends), shape=shape)
+        return by_column.tocsr(), by_column.T
+
+    def _limits(self, row: Ints, column: Ints, value: Floats, rhs: Floats) -> None:
         """`limit` (P + F,) of each column, 0 where none; of users the largest and the smallest."""
-        part = whole[self.of_limits].tocoo()
         self.limit = np.zeros(self.columns)
-        self.limit[part.col] = part.data / rhs[self.of_limits[part.row]]
+        self.limit[column] = value / rhs[row]
         self.limited = np.zeros(self.users, dtype=bool)
         self.row_of_limit = np.full(self.users, -1)
-        mine = self.owner[part.col]
+        mine = self.owner[column]
         self.limited[mine] = True
-        self.row_of_limit[mine] = self.of_limits[part.row]
+        self.row_of_limit[mine] = row
         self.rhs_limit = np.ones(self.users)
-        self.rhs_limit[mine] = rhs[self.of_limits[part.row]]
-        self.most_limit = self.largest(self.limit[: self.tasks], 0.0)
+        self.rhs_limit[mine] = rhs[row]
+        self.most_limit = self.largest(self.limit[: self.tasks])
         self.least_limit = self.smallest(self.limit[: self.tasks])
         uneven = self.most_limit > self.least_limit * (1 + 1e-12)
         self.mixed = bool((uneven & self.limited).any())
@@ -95,7 +135,7 @@ class Frame:
 
     def of(self, z: Floats) -> Floats:
         """(N,) sums over a user's tasks."""
-        return np.asarray(np.bincount(self.owner, z[: self.tasks], self.users), np.float64)
+        return self._by_user(np.add, z[: self.tasks], 0.0)
 
     def to(self, of_users: Floats) -> Floats:
         """(P + F,) of a user to its columns; 0 of flows."""
@@ -105,15 +145,19 @@ class Frame:
 
     def smallest(self, of_tasks: Floats) -> Floats:
         """(N,) the least of a user's tasks."""
-        found = np.full(self.users, np.inf)
-        np.minimum.at(found, self.owner, of_tasks)
-        return found
+        return self._by_user(np.minimum, of_tasks, np.inf)
 
-    def largest(self, of_tasks: Floats, start: float) -> Floats:
-        """(N,) the most of a user's tasks, at least `start`."""
-        found = np.full(self.users, start)
-        np.maximum.at(found, self.owner, of_tasks)
-        return found
+    def largest(self, of_tasks: Floats) -> Floats:
+        """(N,) the most of a user's tasks."""
+        return self._by_user(np.maximum, of_tasks, -np.inf)
+
+    def _by_user(self, along: np.ufunc, of_tasks: Floats, nothing: float) -> Floats:
+        found: Floats = along.reduceat(of_tasks, self.first)
+        if len(found) == self.users:
+            return found
+        every = np.full(self.users, nothing)  # somebody has no column
+        every[self.owner[self.first]] = found
+        return every
 
     # -- prices --------------------------------------------------------------------------------
 
@@ -148,31 +192,53 @@ class Frame:
         if not keys:
             empty = np.zeros(0, dtype=np.int64)
             return csr_array((0, self.columns)), empty, empty
-        key, at = np.unique(np.concatenate(keys), return_inverse=True)
+        key, at = _distinct(np.concatenate(keys), count * count)
         entries = np.concatenate(values), (at, np.concatenate(columns))
         products = csr_array(entries, shape=(len(key), self.columns))
         return products, *np.divmod(key, max(count, 1))
 
     @cached_property
-    def _meeting(self) -> tuple[Ints, Ints, Ints, bool]:
+    def _meeting(self) -> tuple[Ints, Ints | None, Ints, bool]:
         """Of entries of tasks: which, and to which pair of user and row they add; the pairs;
         whether users times rows are kept whole."""
         mine = np.flatnonzero(self.column < self.tasks)
         key = self.owner[self.column[mine]] * self.count + self.row[mine]
-        pairs, at = np.unique(key, return_inverse=True)
         every = self.users * self.count
+        at: Ints | None
+        pairs, at = _distinct(key, every)
+        if len(pairs) == len(key):  # each entry has a pair of its own
+            pairs, at = key, None
         return mine, at, pairs, every <= DENSE or len(pairs) > THICK * every
 
     def coupled(self, theta: Floats) -> Any:
         """(N, rows) sums over a user's tasks of theta times the entry; whole, or sparse."""
         mine, at, pairs, whole = self._meeting
-        value = np.bincount(at, self.value[mine] * theta[self.column[mine]], len(pairs))
+        value: Floats = self.value[mine] * theta[self.column[mine]]
+        if at is not None:
+            value = np.bincount(at, value, len(pairs)).astype(np.float64)
         if whole:
             found = np.zeros((self.users, self.count))
             found.reshape(-1)[pairs] = value
             return found
         from scipy.sparse import csr_array
 
+        if at is None:
+            from scipy.sparse import coo_array
+
+            place = np.divmod(pairs, self.count)
+            return coo_array((value, place), shape=(self.users, self.count)).tocsr()
         user, row = np.divmod(pairs, self.count)
         ends = np.concatenate([[0], np.cumsum(np.bincount(user, minlength=self.users))])
         return csr_array((value, row, ends), shape=(self.users, self.count))
+
+
+def _distinct(key: Ints, most: int) -> tuple[Ints, Ints]:
+    """The keys, below `most`, in order and once each, and where each key is among them."""
+    if most > 20 * len(key) + 1_000_000:
+        found, at = np.unique(key, return_inverse=True)
+        return found, at
+    place = np.zeros(most, dtype=np.int64)
+    place[key] = 1
+    found = np.flatnonzero(place)
+    place[found] = np.arange(len(found))
+    return found, place[key]

@@ -67,7 +67,7 @@ def _saved(path: Basis, cost: Floats, extra: Floats, least: Floats) -> Floats:
     dear = extra > 1e-9 * frame.most_limit[frame.owner]
     best = frame.smallest(np.where(dear, np.inf, cost))[frame.owner]
     saved = np.where(dear, (best - cost) / np.where(dear, extra, 1.0), 0.0)
-    return frame.largest(saved * least[frame.owner], 0.0)
+    return np.maximum(frame.largest(saved * least[frame.owner]), 0.0)
 
 
 def capped(path: Basis, price: Floats) -> Floats:

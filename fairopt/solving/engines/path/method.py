@@ -18,7 +18,7 @@ import numpy as np
 from fairopt import clock
 from fairopt.instance import Floats
 from fairopt.solving.engines.path import limits, start
-from fairopt.solving.engines.path.basis import Basis
+from fairopt.solving.engines.path.basis import EASY, Basis
 from fairopt.solving.engines.path.state import LIGHTEST, Parts, PathMissing
 from fairopt.solving.engines.path.system import PathSystem
 
@@ -29,6 +29,9 @@ ENOUGH, GOOD, FINE = 5e-15, 1e-14, 1e-11
 """error at which it ends; errors from which one step, or two, without progress end it"""
 HALF_WAY = 1e-2
 """error at which the next exponent is gone to"""
+NEAR, APART, QUICK = 0.1, 0.5, 1.7
+"""products and distances of prices, and of shares at alpha 3, from which it is gone to at once; by
+what factor then"""
 DAMP = 1e-7
 """part of what it costs that a column is held at least, relative to itself"""
 LAST = 1e-16
@@ -39,13 +42,17 @@ within which products are left alone; most corrections"""
 LARGE = 2_000
 """products from which a correction is cheaper than a step"""
 
-Direction = Callable[[Floats, Floats], Floats]
+Direction = Callable[[Floats, Floats, bool], Floats]
+"""the step by which products change so and the relation of share and value bends so; whether its
+last digits matter"""
 
 
 class Path(Basis):
     """The path of one question."""
 
     steps, mean = 0, np.inf
+    quick, together = False, False
+    """whether exponents follow quickly on each other, and tasks and prices go equally far"""
     stride, pace = 2.0, 25.0
     """the next exponent is at most so many times the last, and such that no value changes by more
     than exp of this"""
@@ -57,7 +64,7 @@ class Path(Basis):
             state, error = self._descended(state, HALF_WAY)
             if not error < 1.0:
                 return state, error
-            state = self._raised(state)
+            state = self._quickly(state) if self.quick else self._raised(state)
         return self._descended(state, ENOUGH)
 
     def _descended(self, state: Floats, enough: float) -> tuple[Floats, float]:
@@ -65,6 +72,7 @@ class Path(Basis):
         best, least, mark, worse, lowest = state, np.inf, np.inf, 0, np.inf
         for _ in clock.steps(MOST):
             state, moved = limits.lowered(self, state)
+            self._levels(state)
             missing = self.missing(state)
             error = self.error(state, missing)
             if not error < np.inf:
@@ -78,11 +86,33 @@ class Path(Basis):
             patience = 1 if least <= GOOD else 2 if least <= FINE else patience
             if least <= enough or worse > patience:
                 break
+            if self.quick and self.alpha < self.target and self._settled(state, missing):
+                return state, error
             after = self._stepped(state, missing)
             if after is None or not np.isfinite(after).all():
                 break
             self.steps, state = self.steps + 1, after
         return best, least
+
+    def _settled(self, state: Floats, missing: PathMissing) -> bool:
+        """Whether a state is so near to the path that the exponent may be raised."""
+        layout, frame = self.layout, self.frame
+        s = layout.parts(state)
+        mean = float((layout.products(state) / self.targets(state, missing)).mean())
+        dual = np.abs(missing.dual) / (np.abs(missing.cost) + frame.to(missing.q) + s.dear)
+        least = min(1.0, EASY / self.alpha)
+        return mean < NEAR and float(dual.max()) < NEAR and self.off(state, missing) < APART * least
+
+    def _quickly(self, state: Floats) -> Floats:
+        """The state at the next exponent, at the same prices and values: where there are no limits
+        and weights are not far apart, steps bring them to what is due then."""
+        state = state.copy()
+        s = self.layout.parts(state)
+        self.at(min(self.target, QUICK * self.alpha))
+        self._levels(state)
+        short = s.share - self.due(s.value)
+        s.spare[:] = np.clip(short, 0.1 * s.share / self.alpha, 0.3 * s.share / self.alpha)
+        return state
 
     def _raised(self, state: Floats) -> Floats:
         """The state at the next exponent: prices, and what is dearer, follow the values that use
@@ -111,6 +141,8 @@ class Path(Basis):
         over = np.maximum(value - new, 0.1 * new) / np.where(frame.limited, frame.least_limit, 1.0)
         s.rent[:] = np.where(capped, over, rent * more)[layout.limited]
         s.value[:] = value
+        if self.steep:
+            s.spare[:] = 0.1 * s.share / self.alpha
         more = np.where(capped, new / old, more)
         s.pledge[:] = s.pledge * more[layout.floored]
         scale = np.where(frame.is_task, frame.to(more), 1.0)
@@ -158,10 +190,14 @@ class Path(Basis):
         own = q * np.maximum(held, 1e-300)
         money = float(own.sum())
         own = np.where(own > 0, own, money / frame.users)
-        curve = np.log(s.value) + self.alpha * np.log(s.share) - self.log_w
+        if self.steep:
+            curve = self.due(s.value) + s.spare - s.share
+        else:
+            curve = np.log(s.value) + self.alpha * np.log(s.share) - self.log_w
+        used = layout.used(s.z)
         return PathMissing(
             dual,
-            layout.rhs - layout.used(s.z) - s.slack,
+            layout.rhs - used - s.slack,
             1 - part - s.room,
             (held - self.floor)[layout.floored] - s.above,
             np.where(self.active, held - self.base - s.share, 0.0),
@@ -169,9 +205,22 @@ class Path(Basis):
             held,
             q,
             cost,
+            used[: frame.count],
             np.maximum(own, LIGHTEST * own.max()),
             money,
         )
+
+    def _levels(self, state: Floats) -> None:
+        """The common factor of W, which is free, such that what users miss of the relation of share
+        and value cancels, counted by what they pay."""
+        s = self.layout.parts(state)
+        money = np.where(self.active & (self.log_w == self.log_true), s.value * s.share, 0.0)
+        if not money.any():
+            return
+        curve = np.log(s.value) + self.alpha * np.log(s.share) - self.log_w
+        shift = float(money @ curve / money.sum())
+        if abs(shift) > 1e-3:
+            self.log_w, self.log_true = self.log_w + shift, self.log_true + shift
 
     def error(self, state: Floats, missing: PathMissing) -> float:
         """The largest of what is missing, relative, and of each user's losses in its own money."""
@@ -189,25 +238,41 @@ class Path(Basis):
             float(products.sum()) / missing.money,
             float(dual.sum()) / missing.money,
             float(np.abs(missing.rows).max(initial=0.0)),
-            float(np.abs(missing.curve).max()) / max(1.0, self.alpha),
+            self.off(state, missing),
             float((np.abs(missing.shares) / held).max()),
             float(np.abs(missing.limits).max(initial=0.0)),
             float((np.abs(missing.floors) / floor).max(initial=0.0)),
         )
         return found if np.isfinite(found) else np.inf
 
-    def due(self, state: Floats, missing: PathMissing) -> Floats:
+    def off(self, state: Floats, missing: PathMissing) -> float:
+        """The largest part by which a share is not what is due at its value."""
+        curve = np.abs(missing.curve)
+        if not self.steep:
+            return float(curve.max()) / max(1.0, self.alpha)
+        s = self.layout.parts(state)
+        return float(((curve + s.spare) / s.share)[self.active].max())
+
+    def targets(self, state: Floats, missing: PathMissing) -> Floats:
         """What products are measured in: the money of users, of rows the mean of who uses them."""
         frame, layout = self.frame, self.layout
         mean = missing.money / frame.users
         per = np.full(frame.columns, mean)
         per[: frame.tasks] = missing.own[frame.owner]
         z = layout.parts(state).z
-        use, by_money = frame.size_of @ z, frame.size_of @ (z / per)
+        use = frame.size_of @ z if frame.signed else missing.used
+        by_money = frame.size_of @ (z / per)
         rows = np.where(by_money > 0, use / np.where(by_money > 0, by_money, 1.0), mean)
         own = missing.own
         return np.concatenate(
-            [per, rows, per[frame.bounded], own[layout.limited], own[layout.floored]]
+            [
+                per,
+                rows,
+                per[frame.bounded],
+                own[layout.limited],
+                own[layout.floored],
+                own[layout.counted] / self.alpha,
+            ]
         )
 
     # -- steps ---------------------------------------------------------------------------------
@@ -226,45 +291,54 @@ class Path(Basis):
         )
         most = np.where(frame.is_task, 1e-2 * frame.to(missing.held), 0.0)
         theta = 1.0 / (s.dear / s.z + holding + DAMP * paid / np.maximum(s.z, most))
-        fall = np.where(self.active, self.alpha * s.value / s.share, 0.0)
+        if self.steep:
+            falls = s.value / ((missing.curve + s.share - s.spare) / self.alpha + s.spare)
+        else:
+            falls = self.alpha * s.value / s.share
+        fall = np.where(self.active, falls, 0.0)
         heat = fall.copy()
         heat[layout.floored] += s.pledge / s.above
         stiff = layout.of_limits(s.rent / s.room) if len(layout.limited) else None
         system = PathSystem(frame, theta, heat, stiff, s.slack[shared] / s.price[shared])
 
-        def direction(change: Floats, bend: Floats) -> Floats:
-            t = layout.parts(np.concatenate([change, change, s.share, s.value]))
-            lift = np.where(self.active, -fall * missing.shares - s.value * bend, 0.0)
-            lift[layout.floored] += (t.above - s.pledge * missing.floors) / s.above
+        def direction(change: Floats, bend: Floats, exact: bool) -> Floats:
+            t_z, t_slack, t_room, t_above, t_spare = layout.changes(change)
+            up = fall * (bend + t_spare / s.value) if self.steep else -s.value * bend
+            up = np.where(self.active, up, 0.0)
+            lift = up - fall * missing.shares
+            lift[layout.floored] += (t_above - s.pledge * missing.floors) / s.above
             lack = missing.rows[frame.count :]
-            push = (t.slack[frame.count :] - price * lack) / slack
-            c = t.z / s.z - missing.dual
+            push = (t_slack[frame.count :] - price * lack) / slack
+            c = t_z / s.z - missing.dual
             c -= np.bincount(frame.bounded, frame.bound * push, frame.columns)
-            at = layout.of_limits((t.room - s.rent * missing.limits) / s.room)
-            lacking = missing.rows[shared] - t.slack[shared] / s.price[shared]
-            dz, rise, own, dprice = system.step(c, lift, at, lacking)
+            at = layout.of_limits((t_room - s.rent * missing.limits) / s.room)
+            lacking = missing.rows[shared] - t_slack[shared] / s.price[shared]
+            dz, rise, own, dprice = system.step(c, lift, at, lacking, exact)
             share = np.where(self.active, rise + missing.shares, 0.0)
             room = missing.limits - own[layout.limited]
             above = rise[layout.floored] + missing.floors
             dslack = np.concatenate(
                 [
-                    (t.slack[shared] - s.slack[shared] * dprice) / s.price[shared],
+                    (t_slack[shared] - s.slack[shared] * dprice) / s.price[shared],
                     lack - frame.bound * dz[frame.bounded],
                 ]
             )
             dprice = np.concatenate([dprice, push + price / slack * (lack - dslack[frame.count :])])
+            value = up - fall * share
+            spare = (t_spare - s.spare * value) / s.value if self.steep else share[:0]
             return np.concatenate(
                 [
                     dz,
                     dslack,
                     room,
                     above,
-                    (t.z - s.dear * dz) / s.z,
+                    (t_z - s.dear * dz) / s.z,
                     dprice,
-                    (t.room - s.rent * room) / s.room,
-                    (t.above - s.pledge * above) / s.above,
+                    (t_room - s.rent * room) / s.room,
+                    (t_above - s.pledge * above) / s.above,
                     share,
-                    np.where(self.active, -fall * share - s.value * bend, 0.0),
+                    spare,
+                    value,
                 ]
             )
 
@@ -277,43 +351,64 @@ class Path(Basis):
             direction = self._direction(state, missing)
         except (ArithmeticError, np.linalg.LinAlgError):
             return None
-        products, due = layout.products(state), self.due(state, missing)
+        products, due = layout.products(state), self.targets(state, missing)
         mean = float((products / due).mean())
         if not mean > 0:
             return None
         self.mean = mean
         # first what would happen if all products were to vanish at once
-        aim = direction(-products, missing.curve)
-        length = min(1.0, layout.length(state, aim))
-        square = layout.products(aim)
-        rest = (1 - length) * mean + length**2 * float((square / due).mean())
+        aim = direction(-products, missing.curve, False)
+        mine, paid = self._lengths(state, aim)
+        there = layout.products(layout.moved(state, aim, mine, paid))
+        rest = float((there / due).mean())
         centre = max(mean * min(1.0, max(rest, 0.0) / mean) ** 3, LAST)
-        s, d = layout.parts(state), layout.parts(aim)
-        second = ((d.value / s.value) ** 2 + self.alpha * (d.share / s.share) ** 2) / 2
+        square = layout.products(aim)
         goal = centre * due
         change = goal - products - np.clip(square, -10 * mean * due, 10 * mean * due)
-        bend = missing.curve - np.minimum(second, 0.5)
-        step = self._corrected(direction, state, change, bend, goal)
-        far = min(1.0, max(mean, float(np.abs(missing.curve).max())))
+        bend = missing.curve + self._bend(state, aim, missing)
+        step, mine, paid = self._corrected(direction, state, change, bend, goal)
+        far = min(1.0, max(mean, self.off(state, missing)))
         short = 1 - min(0.1, max(far**1.5, 1e-9))
-        return np.asarray(state + min(1.0, short * layout.length(state, step)) * step)
+        return layout.moved(
+            state, step, short * mine if mine < 1 else 1.0, short * paid if paid < 1 else 1.0
+        )
+
+    def _lengths(self, state: Floats, step: Floats) -> tuple[float, float]:
+        """The lengths of a step, the same where that is asked."""
+        mine, paid = self.layout.lengths(state, step)
+        return (min(mine, paid),) * 2 if self.together else (mine, paid)
+
+    def _bend(self, state: Floats, aim: Floats, missing: PathMissing) -> Floats:
+        """How far the relation of share and value is from its tangent after a step, at most a
+        half."""
+        s, d = self.layout.parts(state), self.layout.parts(aim)
+        if not self.steep:
+            second = ((d.value / s.value) ** 2 + self.alpha * (d.share / s.share) ** 2) / 2
+            return -np.minimum(second, 0.5)
+        # taken where the relation itself has that change; where its tangent has, it is too much
+        due = missing.curve + s.share - s.spare
+        flat = np.clip(1 - d.value / s.value / self.alpha, 0.2, 5.0)
+        c = np.clip(np.expm1(-np.log(flat) * self.alpha), -0.9, 10.0)
+        above = due * (np.expm1(-np.log1p(c) / self.alpha) + c / self.alpha)
+        return np.asarray(np.minimum(above, 0.5 * due))
 
     def _corrected(
         self, direction: Direction, state: Floats, change: Floats, bend: Floats, goal: Floats
-    ) -> Floats:
-        """The step; of many products corrected while that makes it much longer."""
+    ) -> tuple[Floats, float, float]:
+        """The step and its lengths; of many products corrected while that makes it much longer."""
         layout = self.layout
-        step = direction(change, bend)
-        reach = min(1.0, layout.length(state, step))
+        step = direction(change, bend, True)
+        mine, paid = self._lengths(state, step)
         for _ in range(CORRECTORS if layout.half > LARGE else 0):
-            if reach > LONG:
+            if min(mine, paid) > LONG:
                 break
-            there = layout.products(state + min(1.0, reach + FURTHER) * step)
+            end = layout.moved(state, step, min(1.0, mine + FURTHER), min(1.0, paid + FURTHER))
+            there = layout.products(end)
             wanted = np.clip(there, goal / SPREAD, SPREAD * goal) - there
             trial = change + np.maximum(wanted, -SPREAD * goal)
-            other = direction(trial, bend)
-            longer = min(1.0, layout.length(state, other))
-            if longer < reach + 0.1 * FURTHER:
+            other = direction(trial, bend, True)
+            reached = self._lengths(state, other)
+            if min(reached) < min(mine, paid) + 0.1 * FURTHER or sum(reached) < mine + paid:
                 break
-            step, reach, change = other, longer, trial
-        return step
+            step, change, (mine, paid) = other, trial, reached
+        return step, mine, paid

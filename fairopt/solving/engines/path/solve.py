@@ -15,8 +15,15 @@ CLEAR = 1e-6
 """a column, or a price, that is smaller by this than what vanishes with it is nothing"""
 MOST = 600.0
 """log of the largest number that prices are multiplied by"""
-FINE, SHORTER = 1e-9, (1.25, 10.0)
-"""a larger error of a steep question is tried again, with this stride and pace"""
+FINE = 1e-9
+"""a larger error is tried again"""
+WAYS = (
+    (True, False, 3.0, (2.0, 25.0)),
+    (False, False, 2.0, (2.0, 25.0)),
+    (False, True, 1.0, (1.25, 10.0)),
+)
+"""whether exponents follow quickly on each other; whether tasks and prices go equally far; the
+largest exponent to begin at; largest stride and pace"""
 
 
 @dataclass(frozen=True)
@@ -53,14 +60,7 @@ def solve(
     """
     active = np.ones(len(unit), bool) if active is None else active
     with np.errstate(all="ignore"):  # it sees what is no number itself
-        path = Path(low, log_w, alpha, floor, added, unit, active)
-        state, left = path.run()
-        if not left < FINE and alpha > path.begins:  # in shorter stages
-            again = Path(low, log_w, alpha, floor, added, unit, active)
-            again.stride, again.pace = SHORTER
-            other, less = again.run()
-            if not left <= less:
-                path, state, left = again, other, less
+        path, state, left = _followed(low, log_w, alpha, floor, added, unit, active)
         x, price, pledge = _cleared(path, state)
         # prices are of the welfare with the heaviest W = 1
         given = log_w + (1 - alpha) * np.log(unit)
@@ -76,6 +76,33 @@ def solve(
     if not all(np.isfinite(part).all() for part in (answer.x, answer.price, answer.nu)):
         raise SolverFailure(f"interior: no numbers, at an error of {left:.2g}")
     return answer
+
+
+def _followed(
+    low: Lowered,
+    log_w: Floats,
+    alpha: float,
+    floor: Floats,
+    added: bool,
+    unit: Floats,
+    active: Bools,
+) -> tuple[Path, Floats, float]:
+    """The path that comes nearest, its end, and its error: a steep one is first tried quickly, if
+    there are no limits, and last in shorter stages."""
+    best: tuple[Path, Floats, float] | None = None
+    for quick, together, begins, stages in WAYS:
+        path = Path(low, log_w, alpha, floor, added, unit, active)
+        if quick and (not path.steep or path.frame.limited.any()):
+            continue
+        path.begins = min(alpha, begins)
+        path.quick, path.together, (path.stride, path.pace) = quick, together, stages
+        state, left = path.run()
+        if best is None or left < best[2]:
+            best = path, state, left
+        if left < FINE:
+            break
+    assert best is not None
+    return best
 
 
 def _cleared(path: Path, state: Floats) -> tuple[Floats, Floats, Floats]:

@@ -53,6 +53,7 @@ def first(path: Basis) -> Floats:
             rent[layout.limited],
             (0.1 * worth)[layout.floored],
             share,
+            0.1 * share if path.steep else share[:0],
             np.where(path.active, value, 1.0),
         ]
     )

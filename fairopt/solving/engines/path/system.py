@@ -17,14 +17,12 @@ from typing import Any
 import numpy as np
 
 from fairopt.instance import Floats, Ints
-from fairopt.solving.engines.path.blocks import Blocks
+from fairopt.solving.engines.path.blocks import SHIFTS, BlockFactors
 from fairopt.solving.engines.path.frame import Frame
 from fairopt.solving.engines.path.own import OwnFactors
 
 TINY = 60
 """rows up to which the matrix is inverted"""
-SHIFTS = 1e-15, 1e-13, 1e-11, 1e-9
-"""what is added to the diagonal until there are factors"""
 
 
 class PathSystem:
@@ -81,14 +79,15 @@ class PathSystem:
         """What solves A K A' + rho: user by user where rows fall into blocks, else row by row."""
         frame, count = self.frame, self.frame.count
         products, i, j = frame.gram
-        if frame.in_blocks:
-            return self._in_blocks(coupled, products @ self.theta, i, j)
+        entries = products @ self.theta
+        if frame.blocks is not None:
+            held = coupled if isinstance(coupled, np.ndarray) else coupled.toarray()
+            return BlockFactors(frame.blocks, i, j, entries, self.rho, held).solve
         if frame.own:
-            return self._user_by_user(coupled, products @ self.theta, i, j)
+            return self._user_by_user(coupled, entries, i, j)
         matrix = np.zeros((count, count), order="F")
-        matrix[i, j] = matrix[j, i] = products @ self.theta
-        less = coupled.T @ coupled
-        matrix -= less if isinstance(less, np.ndarray) else less.toarray()
+        matrix[i, j] = entries
+        matrix = _less(matrix, coupled, count <= TINY)
         d = np.arange(count)
         matrix[d, d] += self.rho
         diagonal = matrix[d, d]
@@ -127,18 +126,6 @@ class PathSystem:
                 return OwnFactors(*given, shift).solve
         return OwnFactors(*given, SHIFTS[-1]).solve
 
-    def _in_blocks(
-        self, coupled: Any, entries: Floats, i: Ints, j: Ints
-    ) -> Callable[[Floats], Floats]:
-        from scipy.sparse import coo_array, diags_array
-
-        count, off = self.frame.count, i != j
-        both = np.concatenate([i, j[off]]), np.concatenate([j, i[off]])
-        entries = np.concatenate([entries, entries[off]])
-        k = coo_array((entries, both), shape=(count, count)) + diags_array(self.rho)
-        held = coupled.T if isinstance(coupled, np.ndarray) else coupled.toarray().T
-        return Blocks(k.tocsr(), held, np.ones(held.shape[1])).solved
-
     def columns(self, c: Floats, lift: Floats, at: Floats) -> tuple[Floats, Floats, Floats]:
         """Changes of columns (P + F,) at c + lift of their users less `limit` times at, and of
         shares (N,) and of what limits hold (N,): without differences of large numbers, though lift
@@ -162,15 +149,31 @@ class PathSystem:
         return change, rise, own
 
     def step(
-        self, c: Floats, lift: Floats, at: Floats, missing: Floats
+        self, c: Floats, lift: Floats, at: Floats, missing: Floats, exact: bool = True
     ) -> tuple[Floats, Floats, Floats, Floats]:
         """`columns` and the change of prices (rows,) for which A dz - rho dprice = missing; refined
-        once."""
+        once if it is to be exact."""
         frame = self.frame
         price = self.solve(frame.a @ self.columns(c, lift, at)[0] - missing)
+        if not exact:
+            return *self.columns(c - frame.at @ price, lift, at), price
         change = self.columns(c - frame.at @ price, lift, at)[0]
         price = price + self.solve(frame.a @ change - self.rho * price - missing)
         return *self.columns(c - frame.at @ price, lift, at), price
+
+
+def _less(matrix: Floats, coupled: Any, whole: bool) -> Floats:
+    """A matrix by columns, of which the lower triangle is given, less coupled' coupled; the lower
+    triangle, or the whole."""
+    if whole:
+        matrix += np.tril(matrix, -1).T
+        return np.asarray(matrix - coupled.T @ coupled)
+    if not isinstance(coupled, np.ndarray):
+        return np.asarray(matrix - (coupled.T @ coupled).toarray())
+    from scipy.linalg import blas
+
+    # one call that computes only one triangle
+    return np.asarray(blas.dsyrk(-1.0, coupled.T, 1.0, matrix, trans=0, lower=1, overwrite_c=1))
 
 
 def _scaled(matrix: Any, by: Floats) -> Any:

@@ -9,10 +9,7 @@ import fairopt as fo
 from fairopt.allocation import Allocation
 from fairopt.certificates.proof import measure
 from fairopt.instance import Floats
-from fairopt.solving.engines import units
-from fairopt.solving.engines.interior import method as interior
-from fairopt.solving.engines.interior.layout import layout_of
-from fairopt.solving.engines.interior.timed import Timed, TimedLimits
+from fairopt.solving.engines.path import plain
 from fairopt.solving.engines.point import Question
 from fairopt.solving.prices import normalised
 
@@ -37,9 +34,9 @@ def jobs(
     "users, kinds, decades, density",
     [(10, 2, 6, 1.0), (100, 4, 0, 1.0), (60, 4, 2, 0.3), (40, 12, 2, 1.0)],
 )
-def test_proved_by_the_interior_method_alone(alpha, users, kinds, decades, density):
+def test_proved_by_the_path_alone(alpha, users, kinds, decades, density):
     inst, score = jobs(users, kinds, decades, 5, density)
-    point = interior.follow(Question.of(inst, score, alpha, False))
+    point = plain.follow(Question.of(inst, score, alpha, False))
     assert point is not None
     prices = normalised(inst, *point.prices(inst))
     answer = Allocation(inst, fo.AlphaFair(alpha), point.tasks(inst), *prices, score=score)
@@ -95,39 +92,3 @@ def test_two_jobs_share_the_faster_machine():
     answer = fo.solve(inst, fo.AlphaFair(1.0, criterion=lambda _: score))
     np.testing.assert_allclose(answer.tasks, [[5 / 6, 1 / 6], [1 / 6, 5 / 6]], rtol=1e-8)
     assert fo.certify(answer).certified
-
-
-@pytest.mark.parametrize("density", [0.4, 1.0])
-def test_a_step_solves_its_equations(density):
-    inst, score = jobs(30, 8, 2, 1, density)
-    question = Question.of(inst, score, 1.0, False)
-    unit = units.alone(question)
-    layout = layout_of(question, unit)
-    limits = TimedLimits.of(question, layout, np.ones(30, bool))
-    assert limits is not None
-    rng = np.random.default_rng(0)
-    theta = 10 ** rng.uniform(-3, 3, layout.shape) * layout.mask
-    heat, held = 10 ** rng.uniform(-3, 3, (2, 30))
-    rho, z = rng.uniform(0.1, 1, (8, 1)), rng.normal(size=layout.shape) * layout.mask
-    a, at, b = rng.normal(size=30), rng.normal(size=30), rng.normal(size=(8, 1))
-    system = Timed(layout, theta, heat, held, limits, rho, layout.rows)
-    step = system.limited(z, a, at, b)
-    g = (1 + limits.more) * layout.mask
-    held_by = layout.of_user(g * step.y)
-    np.testing.assert_allclose(step.t, held_by, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(step.x, layout.of_user(step.y), rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(step.omega, at + held * step.t, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(step.p + step.omega, a - heat * step.x, rtol=1e-6, atol=1e-6)
-    other = z - theta * (step.cost - layout.spread(step.p))
-    np.testing.assert_allclose(step.y, other * layout.mask, rtol=1e-5, atol=1e-5)
-    use = layout.used(step.y) - rho * step.lam
-    np.testing.assert_allclose(use, b, rtol=1e-7, atol=1e-7)
-
-
-def test_users_of_one_score_are_no_such_limits():
-    inst, score = jobs(10, 3, 0, 2)
-    question = Question.of(inst, np.ones_like(score), 1.0, False)
-    layout = layout_of(question, units.alone(question))
-    assert TimedLimits.of(question, layout, np.ones(10, bool)) is None
-    question = Question.of(inst, score, 1.0, False)
-    assert TimedLimits.of(question, layout, np.zeros(10, bool)) is None
