@@ -14,6 +14,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from fairopt import __version__, arrays, fast, storage
+from fairopt.certificates import partitions as judge
 from fairopt.certificates.partitioned import each_of
 from fairopt.errors import BadInput
 from fairopt.files.partitions import Partitions
@@ -89,6 +90,11 @@ class Work:
     def few(self) -> bool:
         """Whether all users are few enough to be solved as one instance."""
         return bool(sum(self.sizes) <= whole.FEW)
+
+    @property
+    def together(self) -> bool:
+        """Whether all users are judged together, with all digits."""
+        return judge.fits(sum(self.sizes) * len(self.asked.capacity))
 
     @property
     def part(self) -> Floats:

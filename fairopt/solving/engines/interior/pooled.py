@@ -29,7 +29,7 @@ from fairopt.solving.engines.point import Point, Question
 
 MANY, PER_ROW = 10_000, 100
 """pairs, and users a row of capacity, from which a pool is tried"""
-DENSE = 0.5
+DENSE = 0.3
 """part of all pairs that are eligible from which a pool is likely to be enough"""
 CLOSE, NEAR = 1e-13, 1e-6
 """largest relative miss of a capacity, and smallest price and free part to begin with"""

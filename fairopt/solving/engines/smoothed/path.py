@@ -37,6 +37,12 @@ CLOSE = 1e-10
 """miss of a capacity at the end"""
 EQUAL = 1e-5
 """tau below which servers of a group are equally dear in the end"""
+CORRECTIONS, LONGER, AHEAD = 3, 1.1, 0.3
+"""how often a step is corrected for users who stop it, while that makes it longer by this factor;
+by how much further it is tried"""
+FAR, NEARER = 10.0, 5.0
+"""windows by which prices of the sample may be wrong, and to how many they are brought by a larger
+tau"""
 STUCK = 1e-9
 """length of a step that leads nowhere"""
 MOST = 120
@@ -122,9 +128,9 @@ def _go_on(now: Where, capacity: Floats, last: float, close: float, most: int) -
     few = len(sharp.k) > 0
     pure = newton.step(now.tau)[0]
     change = now.told.change(now.prices.all, now.tau, pure)
-    if now.iterations == 0 and change > 4 and now.tau < 0.1:
+    if now.iterations == 0 and change > FAR and now.tau < 0.1:
         # the prices of the sample are less good than tau
-        now.tau = min(0.2, now.tau * change)
+        now.tau = min(0.2, now.tau * change / NEARER)
         now.told = now.told.again(now.prices, now.tau, newton.of_prices)
         now.prices = now.told.prices
         now.free = np.maximum(now.free, now.tau * newton.row / newton.lam)
@@ -141,11 +147,13 @@ def _go_on(now: Where, capacity: Floats, last: float, close: float, most: int) -
     now.fell = aim < now.tau
     # terms of second order only where the target moves
     second = length**2 if few and sigma < 0.95 else 0.0
-    step = newton.step(aim, affine, second)
-    if aim < now.tau < EQUAL and not few:
+    step = newton.corrected(aim, affine, second)
+    if aim < now.tau < EQUAL and now.told.smooth_users:
         # differences in a group are so many windows: what corrects them shrinks with tau as they do
-        within = now.prices.within(pure)
-        step = (step[0] - (1 - aim / now.tau) * within, step[1], step[2])
+        less = (1 - aim / now.tau) * now.prices.within(pure)
+        shorter = newton.step(aim, affine, second, less)
+        if newton.length(shorter) > 0.5 * min(1.0, newton.length(step)):  # for sharp users too
+            step = shorter
     most_of = 0.9 if now.tau > 1e-3 else 0.98 if now.tau > 1e-6 else 0.999
     go = min(1.0, most_of * newton.length(step))
     if not go > STUCK:  # also where it is not a number
@@ -203,7 +211,12 @@ class _Newton:
         return found
 
     def step(
-        self, aim: float, first: tuple[Floats, Floats, SharpStep] | None = None, second: float = 0.0
+        self,
+        aim: float,
+        first: tuple[Floats, Floats, SharpStep] | None = None,
+        second: float = 0.0,
+        less: Floats | None = None,
+        more: tuple[Floats, Floats] | None = None,
     ) -> tuple[Floats, Floats, SharpStep]:
         """Changes of prices, of free capacity and of sharp users towards tau = aim."""
         target = aim * self.row - self.product
@@ -212,13 +225,36 @@ class _Newton:
             target = target - second * first[0] * first[1]
             bend = SharpStep(*(second**0.5 * part for part in first[2]))
         to = self.sharp.targets(aim, bend)
+        if more is not None:
+            to = to[0] + more[0], to[1] + more[1]
         right = -self.short + self.drift * (aim - self.now.tau) + target / self.lam
         right = (right + self.sharp.change(to)).ravel() * self.scale
         found = self.inverse @ right
         found += self.inverse @ (right - self.matrix @ found)
         prices = (found * self.scale).reshape(self.lam.shape)
         free = (target - self.now.free * prices) / self.lam
+        if less is not None:
+            prices = prices - less
         return prices, free, self.sharp.step(to, prices)
+
+    def corrected(
+        self, aim: float, first: tuple[Floats, Floats, SharpStep], second: float
+    ) -> tuple[Floats, Floats, SharpStep]:
+        """The step towards tau = aim, corrected (Gondzio): a few sharp users would stop it early,
+        and with other targets for their products it goes further, at the cost of a solution."""
+        step, more = self.step(aim, first, second), None
+        length = self.length(step)
+        for _ in range(CORRECTIONS if len(self.sharp.k) else 0):
+            if length >= 1:
+                break
+            add = self.sharp.corrections(aim, step[2], min(1.0, length + AHEAD))
+            added = add if more is None else (more[0] + add[0], more[1] + add[1])
+            other = self.step(aim, first, second, more=added)
+            longer = self.length(other)
+            if longer < LONGER * length:
+                break
+            step, length, more = other, longer, added
+        return step
 
     def length(self, step: tuple[Floats, Floats, SharpStep]) -> float:
         """The longest step that keeps prices, free capacity and sharp users positive."""

@@ -32,6 +32,8 @@ from fairopt.solving.engines.smoothed.users import Users
 STEEP = 1.0
 """alpha above which p is an unknown and s = (W / p)^(1/alpha) is linearised, not p"""
 STATE = ("x", "nu", "mu", "room", "p")
+WITHIN = 10.0
+"""factor within which products are to stay of their targets"""
 LEAST = 0.3
 """part of tau that a server far too dear begins with"""
 
@@ -182,6 +184,19 @@ class Sharp:
             x, limit = x - bend.x * bend.nu, limit - bend.mu * bend.room
         return x, limit
 
+    def corrections(self, tau: float, step: SharpStep, length: float) -> tuple[Floats, Floats]:
+        """What products x nu and mu l lack, after a step so long, of their targets within a
+        factor WITHIN (Gondzio)."""
+        money = tau * self.p * self.share
+        aim = (money / self.k)[:, None]
+        x = (self.x + length * step.x) * (self.nu + length * step.nu)
+        found = np.where(self.on, _back(x, aim), 0.0)
+        limit = np.zeros(len(self.k))
+        if self.limited is not None:
+            product = (self.mu + length * step.mu) * (self.room + length * step.room)
+            limit = np.where(self.limited, _back(product, money), 0.0)
+        return found, limit
+
     def change(self, targets: tuple[Floats, Floats]) -> Floats:
         """(I, R) change of use at prices that do not move."""
         found: Floats = self._tasks(targets, None)[0].T @ self.users.demand
@@ -231,6 +246,13 @@ class Sharp:
         self.mu, self.room = self.mu + length * step.mu, self.room + length * step.room
         if self.steep:
             self.p = self.p + length * step.p
+
+
+def _back(product: Floats, aim: Floats) -> Floats:
+    found: Floats = np.maximum(
+        np.clip(product, aim / WITHIN, aim * WITHIN) - product, -WITHIN * aim
+    )
+    return found
 
 
 def _or_one(values: Floats) -> Floats:

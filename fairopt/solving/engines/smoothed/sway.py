@@ -60,19 +60,16 @@ def swaying(
         from fairopt.solving.engines.smoothed import passes  # which loads the compiler
 
         return passes.sways(users, close, log_least, ties, prices, answer, MOST * tau)
-    answer = answer.reshape(len(same), -1)
-    places = np.flatnonzero(at)
-    for first in range(0, len(places), PIECE):
-        some = places[first : first + PIECE]
-        demand = users.demand[some]
-        cost = demand @ prices.T
-        if mu is not None:
-            cost += mu[some, None]
-        per = np.where(close[some], 1 / cost, 0.0)
-        moved = ((demand[:, upper[0]] * demand[:, upper[1]]) @ answer).reshape(-1, servers, servers)
-        apart = _apart(moved * per[:, :, None] * per[:, None, :])
-        apart *= close[some, :, None] & close[some, None, :] & ties
-        found[some] = apart.max(axis=(1, 2)) * money[some] > MOST * tau
+    for i, k in zip(*np.nonzero(np.tril(ties)), strict=True):
+        some = np.flatnonzero(at & close[:, i] & close[:, k])
+        for first in range(0, len(some), PIECE):
+            piece = some[first : first + PIECE]
+            demand, own = users.demand[piece], 0.0 if mu is None else mu[piece]
+            both = demand[:, upper[0]] * demand[:, upper[1]]
+            one, other = demand @ prices[i] + own, demand @ prices[k] + own
+            moved = (both @ answer[:, i, i]) / one**2 + (both @ answer[:, k, k]) / other**2
+            moved -= (both @ (answer[:, i, k] + answer[:, k, i])) / (one * other)
+            found[piece] |= moved * money[piece] > MOST * tau
     return found
 
 
