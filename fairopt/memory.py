@@ -8,6 +8,8 @@ from contextlib import suppress
 from fairopt.errors import BadInput, Fault
 
 GIBIBYTE = 2.0**30
+LITTLE = 2.0**24
+"""bytes that there are, whatever the system says"""
 
 
 def limit() -> float:
@@ -36,7 +38,7 @@ def enough(place: str, size: float, what: str) -> None:
     ------
     BadInput : with the sizes.
     """
-    most = limit()
+    most = limit() if size > LITTLE else size
     if size > most:
         found = f"{what}, which takes {amount(size)} of memory"
         raise BadInput([Fault(place, found, f"at most {amount(most)}, all there is")])

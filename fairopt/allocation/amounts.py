@@ -38,7 +38,7 @@ class Amounts:
     rule_prices: Floats | None
     limit_on_prices: Floats | None
 
-    @property
+    @cached_property
     def kind(self) -> dict[str, Any]:
         """The notion as a member of its family, {"name", "parameters"}: this is what judges read.
 

@@ -20,6 +20,7 @@ own.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from typing import Any, NamedTuple
@@ -237,14 +238,14 @@ def _feasible(question: Question, place: Place, here: PlaceRest) -> bool:
         return False
     if not (here.above_least >= here.share_error)[question.least > 0].all():
         return False
-    y = place.amount[:, ~own]
-    ones, which = np.ones(y.shape[1]), np.arange(y.shape[1])
-    for end, sign in ((question.high, 1.0), (question.low, -1.0)):
-        known = np.isfinite(end)
-        apart, _ = digits.remainders(np.where(known, end, 0.0), which, ones, y)
-        if not (sign * apart >= 0)[known].all():
-            return False
-    return True
+    if own.all():
+        return True
+    flows = -place.amount[:, ~own].T
+    if not np.isfinite(flows).all():
+        return False
+    ends = zip(question.low.tolist(), question.high.tolist(), flows.tolist(), strict=True)
+    # fsum is exact but for its last rounding, which cannot change a sign
+    return all(math.fsum([low, *y]) <= 0 <= math.fsum([high, *y]) for low, high, y in ends)
 
 
 def _pulled(question: Question, place: Place, here: PlaceRest) -> tuple[Floats, Floats]:

@@ -23,6 +23,8 @@ DENSE = 20_000
 """entries from which tables are summed up in pieces"""
 FILLED = 12
 """one in so many columns holds something where sums over the whole table take less"""
+KEPT, MOST = 200, 16
+"""columns of which the entries are kept, at most; how many such lists"""
 Entries = tuple[Ints, Ints, Floats]
 """row of each entry, position of its column among those asked for, value"""
 
@@ -84,6 +86,9 @@ class Grid:
 
     def entries(self, columns: Ints) -> Entries:
         """The entries of these columns; see `Entries`."""
+        return _kept(self, columns)
+
+    def _entries(self, columns: Ints) -> Entries:
         _, servers, resources = self.shape
         n, i = np.divmod(columns, servers)
         need = self.demand[n] if self.demand.ndim == 2 else self.demand[n, i]
@@ -245,8 +250,9 @@ class Listed:
 
     @cached_property
     def _turned(self) -> Any:
-        """(P + F, M) the matrix, transposed."""
-        return self.matrix.T
+        """(P + F, M) the matrix, transposed; of few entries with those that are 0."""
+        rows, columns = self.matrix.shape
+        return self.matrix.T if rows * columns > DENSE else self.matrix.toarray().T.copy()
 
     def owner(self, columns: Ints) -> Ints:
         """User of each of these columns."""
@@ -260,6 +266,9 @@ class Listed:
 
     def entries(self, columns: Ints) -> Entries:
         """The entries of these columns, tasks or flows; see `Entries`."""
+        return _kept(self, columns)
+
+    def _entries(self, columns: Ints) -> Entries:
         start, end = self.matrix.indptr[columns], self.matrix.indptr[columns + 1]
         size = end - start
         each = np.repeat(np.arange(len(columns)), size)
@@ -293,7 +302,7 @@ class Listed:
     def cost(self, price: Floats) -> Floats:
         """(P,) price of a task of each column, for prices (M,); inf where it may hold none."""
         found: Floats = (self._turned @ price)[: self.count]
-        return np.where(self.shut, np.inf, found)
+        return np.where(self.shut, np.inf, found) if self.shut.any() else found
 
     def below(self, cost: Floats, value: Floats) -> Ints:
         """The columns whose task costs at most what it is worth at a value (N,) of a share."""
@@ -304,6 +313,21 @@ class Listed:
         found = np.full(len(self.same), np.inf)
         np.minimum.at(found, self.of_column, cost / self.score)
         return found
+
+
+def _kept(owner: Grid | Listed, columns: Ints) -> Entries:
+    """The entries of few columns, kept: a search asks for those of the same again and again."""
+    if len(columns) > KEPT:
+        return owner._entries(columns)
+    known: dict[bytes, Entries] = owner.__dict__.setdefault("_known", {})
+    key = columns.tobytes()
+    if key not in known:
+        if len(known) >= MOST:
+            known.clear()
+        known[key] = owner._entries(columns)
+        for part in known[key]:
+            part.flags.writeable = False
+    return known[key]
 
 
 def _profit(

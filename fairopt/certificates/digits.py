@@ -66,22 +66,22 @@ def remainders(whole: Floats, rows: Ints, factor: Floats, amount: Floats) -> tup
 
 def _one_by_one(whole: Floats, rows: Ints, factor: Floats, amount: Floats) -> Floats:
     """The exact sums, rounded once."""
+    if not len(rows):
+        return np.array(whole, dtype=np.float64)
+    some = [0, *(k for k in range(1, len(amount)) if amount[k].any())]
     order = np.argsort(rows, kind="stable")
-    used, streams = rows[order], []
-    for k, part in enumerate(amount):
-        if k == 0 or part.any():
-            for product in exact_product(factor, part):
-                streams.append(product[order].tolist())
-    found = np.array(whole, dtype=np.float64)
+    used = rows[order]
+    given = amount[some] if len(some) < len(amount) else amount
+    high, low = exact_product(factor[order], given[:, order])
+    streams = high.tolist() + low.tolist()
     ends = [0, *(np.flatnonzero(used[1:] != used[:-1]) + 1).tolist(), len(used)]
-    names = used[np.asarray(ends[:-1], dtype=np.int64)].tolist() if len(used) else []
-    start = found.tolist()
-    for row, (a, b) in zip(names, itertools.pairwise(ends), strict=False):
-        terms = [-start[row]]
+    found: list[float] = whole.tolist()
+    for row, (a, b) in zip(used[ends[:-1]].tolist(), itertools.pairwise(ends), strict=True):
+        terms = [-found[row]]
         for stream in streams:
             terms += stream[a:b]
         found[row] = -math.fsum(terms)
-    return found
+    return np.array(found)
 
 
 def _at_once(whole: Floats, rows: Ints, high: Floats, rest: Floats) -> Floats:

@@ -185,8 +185,11 @@ def measure(alloc: Allocation, once: bool = False) -> tuple[float, float]:
         question = asked(alloc)
         if once and question.alpha and question.pulls is None and "_proved" not in vars(alloc):
             first = _once(alloc, question)
+            worst = float(first.off.max())
             if not first.known:
-                return gap_by_prices(alloc), float(first.off.max())
+                return gap_by_prices(alloc), worst
+            if worst <= FAR:
+                return proof(alloc).gap, worst
         # beside pulls a trifle in a variance is much in what looks best for a user
         seen = 0.0 if asked(alloc).pulls is not None else sight(alloc)
         if seen <= FAR:

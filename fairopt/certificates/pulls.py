@@ -19,6 +19,7 @@ at a point of k floats is paid for by making the point smaller (`Pulls.charge`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,18 +48,26 @@ class PullRows(NamedTuple):
     ----------
     matrix : sparse (K, P + F + flows), by entries. unit : (K,) a typical amount.
     most : (flows,) at most.
-    give : (K,) elasticity. across : (K,) rows of levels. flow : (K,) of the row; times : (K,).
-    owner : (K,) user.
+    size, heads : (K,) elasticities are `size` over twice the term's weight for each of `heads`.
+    across : (K,) rows of levels. flow : (K,) of the row; times : (K,). owner : (K,) user.
     """
 
     matrix: Any
     unit: Floats
     most: Floats
-    give: Floats
+    size: Floats
+    heads: Floats
     across: Bools
     flow: Ints
     times: Floats
     owner: Ints
+
+    def log_give(self, terms: Terms, unit: Floats) -> Floats:
+        """(K,) log of the elasticities, rows counted in units (K,); -inf of hard forms."""
+        hard = np.where(self.across, terms.equal_across, terms.equal_within)
+        force = 2 * np.where(self.across, terms.t_pf, terms.t_drf) / self.heads
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray(np.log(np.where(hard, 0.0, self.size / force)) - 2 * np.log(unit))
 
 
 @dataclass(frozen=True)
@@ -80,12 +89,12 @@ class Pulls:
     owner: Ints
     unit: Floats
 
-    @property
+    @cached_property
     def hard(self) -> Bools:
         """(K,) rows that must be 0."""
         return np.isneginf(self.log_give)
 
-    @property
+    @cached_property
     def even(self) -> bool:
         """Whether both hard forms are asked for."""
         hard = self.hard
@@ -120,15 +129,13 @@ def below(matrix: Any, more: PullRows) -> Any:
     return coo_array((np.concatenate([mine.data, theirs.data]), (row, column)), shape).tocsc()
 
 
-def of(more: PullRows, row_unit: Floats, flow_unit: Floats) -> Pulls:
+def of(more: PullRows, terms: Terms, row_unit: Floats, flow_unit: Floats) -> Pulls:
     """The rows appended, in units of rows (M,) and flows (F,)."""
     count = len(more.unit)
     unit, flow = row_unit[-count:], len(flow_unit) - len(more.most) + more.flow
-    with np.errstate(divide="ignore"):
-        log_give = np.log(more.give) - 2 * np.log(unit)
     return Pulls(
         np.arange(len(row_unit) - count, len(row_unit)),
-        log_give,
+        more.log_give(terms, unit),
         more.across,
         flow,
         more.times * flow_unit[flow] / unit,
@@ -137,16 +144,13 @@ def of(more: PullRows, row_unit: Floats, flow_unit: Floats) -> Pulls:
     )
 
 
-def rows(alloc: Allocation, low: Lowered, alone: Floats) -> PullRows | None:
-    """The rows that a notion with variances appends; None of another, or where nothing varies.
+def rows(alloc: Allocation, low: Lowered, alone: Floats, terms: Terms) -> PullRows | None:
+    """The rows that these terms append; None where nothing varies.
 
     Parameters
     ----------
     alone : (P,) tasks of each column that its server could hold alone.
     """
-    if alloc.kind["name"] != NAME:
-        return None
-    terms = Terms.of(alloc.notion)
     made = [*_levels(alloc, low, alone, terms), *_servers(alloc, low, alone, terms)]
     if not made:
         return None
@@ -172,7 +176,8 @@ def rows(alloc: Allocation, low: Lowered, alone: Floats) -> PullRows | None:
         matrix,
         np.concatenate([part.unit for part in made]),
         np.array([part.most for part in made]),
-        np.concatenate([part.give for part in made]),
+        np.concatenate([part.size for part in made]),
+        np.repeat([part.heads for part in made], np.diff(count)),
         np.concatenate([np.full(len(part.unit), part.flow == ACROSS) for part in made]),
         each,
         times,
@@ -192,7 +197,8 @@ class _Part(NamedTuple):
     column: Ints
     value: Floats
     unit: Floats
-    give: Floats
+    size: Floats
+    heads: float
     times: Floats
     owner: Ints
     most: float
@@ -204,11 +210,9 @@ def _levels(alloc: Allocation, low: Lowered, alone: Floats, terms: Terms) -> lis
     if users < 2 or not (terms.t_pf or terms.equal_across):
         return []
     share = np.asarray(np.bincount(low.owner, low.score * alone, users), np.float64)
-    force = 2 * terms.t_pf / users
-    give = np.zeros(users) if terms.equal_across else phi**2 / force
-    most = float((share / phi).max())
-    every = np.arange(low.columns)
-    return [_Part(ACROSS, low.owner, every, low.score, share, give, phi, np.arange(users), most)]
+    most, each = float((share / phi).max()), np.arange(users)
+    every, size, heads = np.arange(low.columns), phi**2, float(users)
+    return [_Part(ACROSS, low.owner, every, low.score, share, size, heads, phi, each, most)]
 
 
 def _servers(alloc: Allocation, low: Lowered, alone: Floats, terms: Terms) -> list[_Part]:
@@ -222,8 +226,6 @@ def _servers(alloc: Allocation, low: Lowered, alone: Floats, terms: Terms) -> li
         if len(on) < 2:
             continue
         share, one = low.score[on] * alone[on], np.ones(len(on))
-        force = 2 * terms.t_drf / (float(alloc.instance.count[i]) * len(on))
-        give = np.zeros(len(on)) if terms.equal_within else one / force
         made.append(
             _Part(
                 i,
@@ -231,7 +233,8 @@ def _servers(alloc: Allocation, low: Lowered, alone: Floats, terms: Terms) -> li
                 on,
                 low.score[on],
                 share,
-                give,
+                one,
+                float(alloc.instance.count[i]) * len(on),
                 one,
                 low.owner[on],
                 float(share.max()),

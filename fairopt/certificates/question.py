@@ -12,7 +12,8 @@ that numbers are about 1 and no digit is changed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,13 +21,14 @@ import numpy as np
 from fairopt.allocation import Allocation
 from fairopt.certificates import pulls
 from fairopt.certificates.columns import Columns, Grid, Listed
-from fairopt.certificates.pulls import Pulls
+from fairopt.certificates.pulls import PullRows, Pulls
 from fairopt.certificates.stuck import stuck
 from fairopt.certificates.tolerance import ROUNDING
 from fairopt.errors import UsageError
 from fairopt.formulas import penalties, rows, welfare
 from fairopt.formulas.entitled import Entitled, entitled
 from fairopt.formulas.lowered import DOWN_OF_TWO, LIMIT, QUOTA, RULE, Lowered, lower
+from fairopt.formulas.penalties import Terms
 from fairopt.instance import Bools, Floats, Instance, Ints, remembered
 
 NEGLIGIBLE = 1e-9
@@ -86,7 +88,7 @@ class Question:
         """N."""
         return len(self.log_w)
 
-    @property
+    @cached_property
     def rules(self) -> Bools:
         """(M,) the rows that may not be overrun, whose prices are >= 0."""
         found = np.ones(len(self.rhs), dtype=bool)
@@ -94,7 +96,7 @@ class Question:
             found[self.pulls.rows] = False
         return found
 
-    @property
+    @cached_property
     def lent(self) -> Bools:
         """(F,) the flows that are lent; the others are means that rows with pulls are about."""
         found = np.ones(len(self.low), dtype=bool)
@@ -102,7 +104,7 @@ class Question:
             found[self.pulls.flow] = False
         return found
 
-    @property
+    @cached_property
     def bounded(self) -> bool:
         """Whether anybody's share has a bound of its own."""
         return bool((self.least > 0).any() or np.isfinite(self.most).any())
@@ -318,6 +320,8 @@ class _Form:
     shut: Bools
     alone: Floats
     of_users: tuple[Floats, Floats, Floats, Floats, Floats, Floats, Bools | None]
+    pulled: dict[Any, tuple[PullRows, Question]] = field(default_factory=dict)
+    """questions that were asked of it with penalties, by which of these there were"""
 
 
 def _form(inst: Instance, score: Floats, floor: Floats) -> _Form:
@@ -356,12 +360,38 @@ def _form(inst: Instance, score: Floats, floor: Floats) -> _Form:
 
 
 def _ruled(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question:
-    """Any rules: the lowered system."""
+    """Any rules: the lowered system. Questions whose penalties differ in their weights alone, as
+    those of a sweep, differ in the elasticities of their rows alone."""
     form = _form(alloc.instance, alloc.score, terms.floor)
+    if not pulls.penalised(alloc):
+        return _listed(alloc, terms, kind, form, None)
+    soft = Terms.of(alloc.notion)
+    hard = soft.equal_across, soft.equal_within
+    which = (soft.alpha, soft.t_pf > 0, soft.t_drf > 0, *hard, terms.added, terms.weight.tobytes())
+    known = form.pulled.get(which)
+    if known is None:
+        more = pulls.rows(alloc, form.low, form.alone, soft)
+        asked = _listed(alloc, terms, kind, form, more)
+        if more is not None:
+            form.pulled[which] = more, asked
+        return asked
+    more, asked = known
+    assert asked.pulls is not None
+    log_give = more.log_give(soft, asked.pulls.unit)
+    return replace(asked, pulls=replace(asked.pulls, log_give=log_give))
+
+
+def _listed(
+    alloc: Allocation,
+    terms: Entitled,
+    kind: dict[str, Any],
+    form: _Form,
+    more: PullRows | None,
+) -> Question:
+    """The question of a form, with the rows of variances appended."""
     low, shut, full = form.low, form.shut, form.matrix
     known = _Users(alloc, terms, kind, *form.of_users)
     keep = kept_rows(low, known.same)
-    more = pulls.rows(alloc, low, form.alone)
     rhs, unit = low.rhs[keep], low.unit[keep]
     further = None
     if low.shape[6]:
@@ -389,7 +419,7 @@ def _ruled(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question
     row_unit = _power(unit)
     columns = Listed.of(matrix, low, known.tasks_unit, known.share_unit, known.same, row_unit, shut)
     flow = row_unit[first]
-    pulled = None if more is None else pulls.of(more, row_unit, flow)
+    pulled = None if more is None else pulls.of(more, Terms.of(alloc.notion), row_unit, flow)
     return known.question(
         columns,
         rhs / row_unit,

@@ -54,10 +54,7 @@ class TargetTree:
     def of(cls, parent: Ints, weight: Array, leaf: Ints, use: Array | None = None) -> TargetTree:
         """A tree; without `use` the size of a group is the sum of its members' shares."""
         parent = np.asarray(parent, dtype=np.int64)
-        depth = np.zeros(len(parent), dtype=np.int64)
-        for node in range(1, len(parent)):
-            depth[node] = depth[parent[node]] + 1
-        layers = tuple(np.flatnonzero(depth == d) for d in range(1, int(depth.max()) + 1))
+        layers = _layers(parent)
         leaf = np.asarray(leaf, dtype=np.int64)
         if use is None:
             use = (0 * weight[leaf] + 1)[:, None]
@@ -198,6 +195,16 @@ class Jump:
             return self.end
         due = self.start.due
         return replace(self.start, base=due + part * (self.end.due - due))
+
+
+def _layers(parent: Ints) -> tuple[Ints, ...]:
+    """Nodes by depth, the children of the root first."""
+    if len(parent) > 1 and not parent[1:].any():  # nobody is in a group
+        return (np.arange(1, len(parent)),)
+    depth = np.zeros(len(parent), dtype=np.int64)
+    for node in range(1, len(parent)):
+        depth[node] = depth[parent[node]] + 1
+    return tuple(np.flatnonzero(depth == d) for d in range(1, int(depth.max()) + 1))
 
 
 def _piece(here: PathPoint, root: int) -> Piece | Jump:

@@ -10,12 +10,17 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
+from weakref import WeakSet
 
 from fairopt.errors import BadInput, Fault
 from fairopt.instance import Floats, Instance
 from fairopt.program import Heights, Program
 
 Steps = tuple[dict[str, Any], ...]
+
+
+_ASKED: WeakSet[Any] = WeakSet()
+"""methods whose arguments were looked at: a sweep asks for those of thousands of notions"""
 
 
 class Way:
@@ -32,6 +37,8 @@ class OneProgram(Way):
     program: Callable[[Instance, Floats, Floats], Program]
 
     def __post_init__(self) -> None:
+        if getattr(self.program, "__func__", None) in _ASKED:
+            return
         signature = inspect.signature(self.program)
         try:
             signature.bind(None, None, None)
@@ -39,6 +46,8 @@ class OneProgram(Way):
             wanted = "program(instance, score, unit)"
             name = getattr(self.program, "__qualname__", "program")
             raise BadInput([Fault(name, f"{name}{signature}", wanted)]) from None
+        if inspect.ismethod(self.program):
+            _ASKED.add(self.program.__func__)
 
 
 @dataclass(frozen=True)
