@@ -14,8 +14,10 @@ import click
 from fairopt import __version__
 from fairopt.commands.output import as_json, to_stdout
 
-REQUIRED = ("cvxpy", "numpy", "scipy", "clarabel", "highspy", "scs", "click", "rich")
-REQUIRED += ("threadpoolctl", "tomli-w")
+REQUIRED = (
+    *("cvxpy", "numpy", "scipy", "clarabel", "highspy", "scs", "click", "rich"),
+    *("threadpoolctl", "tomli-w"),
+)
 EXTRAS = {
     "plot": ("matplotlib",),
     "ecos": ("ecos",),

@@ -62,8 +62,8 @@ def parsed(content: str, source: str, wanted: str) -> Any:
     except (ValueError, RecursionError) as error:
         where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         what = f"text that is not JSON ({type(error).__name__}{where})"
-        fault = taken_for_another(content, wanted) or Fault("file", what, wanted)
-        raise BadInput([fault], source) from None
+        other = taken_for_another(content, wanted) or Fault("file", what, wanted)
+        raise BadInput([other], source) from None
     if isinstance(data, Mapping) and "schema" not in data:
         fault = taken_for_another(content, wanted)
         if fault is not None:
