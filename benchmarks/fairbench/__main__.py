@@ -1,7 +1,7 @@
 """fairbench: entrants on instances with proved answers, a table, and the page.
 
 python -m benchmarks.fairbench --entrants ours,cvxpy_clarabel
-python -m benchmarks.fairbench --all --journal runs.jsonl --write docs/results
+python -m benchmarks.fairbench --journal benchmarks/fairbench/runs.jsonl --write docs/results
 python -m benchmarks.fairbench --export folder
 """
 
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks.fairbench import pages
+from benchmarks.fairbench import pages, tables
 from benchmarks.fairbench.catalogue import catalogue, forty
 from benchmarks.fairbench.entrants import SHIPPED
 from benchmarks.fairbench.kept import kept
@@ -43,6 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--python", action="append", default=[], help="another interpreter for what is not here"
     )
+    parser.add_argument("--again", action="store_true", help="run what the journal has, too")
     asked = parser.parse_args(arguments)
     lines = kept()
     everything = [name for name in catalogue() if name in lines]
@@ -60,15 +61,19 @@ def main(arguments: list[str] | None = None) -> int:
     entrants = _entrants(parser, asked.entrants)
     journal = Journal(asked.journal)
     problems = ((_built(name, lines), lines[name]) for name in chosen)
-    campaign(problems, entrants, asked.limit, journal, _say, [sys.executable, *asked.python])
-    records = [r for (e, n), r in journal.records.items() if e in entrants and n in set(chosen)]
+    pythons = [sys.executable, *asked.python]
+    campaign(problems, entrants, asked.limit, journal, _say, pythons, asked.again)
+    known = [r for r in journal.records.values() if r["name"] in lines]
+    there = [journal.records[e, n] for n in chosen for e in entrants]
     if asked.write:
-        kept_runs = [r for r in journal.records.values() if r["name"] in lines]
-        size = len(everything)
-        for path in pages.write(asked.write, records, lines, asked.limit, size, kept_runs):
+        for path in pages.write(asked.write, there, lines, asked.limit, known):
             _say(str(path))
     else:
-        print("\n".join(pages.table(records, asked.limit)))
+        print("\n".join(tables.table(there, asked.limit)))
+        for name in sorted(
+            {tables.called(r["entrant"]) for r in there if r["outcome"] == "absent"}
+        ):
+            print(f"{name}: not installed")
     return 0
 
 

@@ -32,7 +32,7 @@ def score(problem: Problem, reply: dict[str, Any], line: dict[str, Any]) -> dict
     record = {key: value for key, value in reply.items() if key not in ("tasks", "prices")}
     for word in ("absent", "cannot", "failed", "late"):
         if word in reply:
-            return record | {"outcome": word, "words": str(reply[word])}
+            return record | {"outcome": word, "words": str(record.pop(word))}
     tasks = np.array(reply["tasks"], float)
     if tasks.shape != problem.user.shape or not np.isfinite(tasks).all():
         return record | {"outcome": "failed", "words": "not a number for each column"}

@@ -1,24 +1,30 @@
 """The measured process of one run: one entrant, one instance, one answer, and it ends.
 
-Started by `running.run` with the name of the entrant's module; reads the JSON text of a problem.
-A toy is answered first, so that imports are not measured; "ready" is said when the time begins.
+Started by `running.run` with the name of the entrant's module; reads a line, the JSON text of a
+problem. A toy is answered first, so that imports are not measured. Then it says which libraries are
+in use, waits for another line, and the time begins.
 Needs NumPy, SciPy and what the entrant imports.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import json
 import os
 import sys
 import time
 import warnings
+from importlib import metadata
 from typing import Any
 
 import numpy as np
 
 from benchmarks.fairbench.problem import Cannot, Problem, read
 from benchmarks.peers.worker import named, peak_megabytes
+
+LIBRARIES = ("cvxpy", "clarabel", "ecos", "scs", "highspy", "scipy", "numpy", "fairopt")
+LIBRARIES += ("linopy", "cvxpy_leximin", "dede", "ray", "resalloc", "torch", "casadi")
 
 
 def toy(alpha: float) -> Problem:
@@ -46,6 +52,16 @@ def asked(solve: Any, problem: Problem) -> tuple[Any, Any]:
     return np.ravel(np.asarray(tasks, float)), prices
 
 
+def uses() -> dict[str, str]:
+    """Versions of the libraries that are loaded, of those that entrants solve with."""
+    found = {}
+    for name in LIBRARIES:
+        if name in sys.modules:
+            with contextlib.suppress(metadata.PackageNotFoundError):
+                found[name] = metadata.version(name.replace("_", "-"))
+    return found
+
+
 def main() -> None:
     # what a solver prints goes nowhere
     told = os.fdopen(os.dup(1), "w")
@@ -58,7 +74,7 @@ def main() -> None:
         told.write(json.dumps(what) + "\n")
         told.flush()
 
-    problem = read(sys.stdin.read())
+    problem = read(sys.stdin.readline())
     try:
         solve = importlib.import_module(sys.argv[1]).solve
     except ImportError as error:
@@ -71,9 +87,10 @@ def main() -> None:
         return
     except Exception:  # the toy is not scored, even if the entrant cannot state it
         pass
+    say({"uses": uses()})
+    sys.stdin.readline()
     before = peak_megabytes()
-    say({"ready": True})
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), time.process_time()
     try:
         tasks, prices = asked(solve, problem)
     except Cannot as error:
@@ -82,8 +99,9 @@ def main() -> None:
     except Exception as error:
         say({"failed": named(error), "seconds": time.perf_counter() - start})
         return
-    seconds = time.perf_counter() - start
-    found = {"seconds": seconds, "memory": peak_megabytes() - before, "tasks": tasks.tolist()}
+    seconds, processor = time.perf_counter() - start, time.process_time() - processor
+    found = {"seconds": seconds, "processor": processor, "memory": peak_megabytes() - before}
+    found["tasks"] = tasks.tolist()
     if prices is not None:
         found["prices"] = np.ravel(np.asarray(prices, float)).tolist()
     say(found)

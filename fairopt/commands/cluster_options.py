@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fairopt import storage
 from fairopt.commands import progress
 from fairopt.errors import UsageError
 
@@ -98,7 +99,8 @@ def problem(files: Sequence[str], given: Mapping[str, Any]) -> ClusterProblem:
     if unknown:
         known = ", ".join(found.queues[:8])
         raise UsageError(f"--weight: found the queue {unknown[0]!r}; wanted one of {known}")
-    made = problems.problem(replace(found, cards=given["cards"]), cards, given["see"])
+    source = " and ".join(storage.source_name(path) for path in files)
+    made = problems.problem(replace(found, cards=given["cards"]), cards, given["see"], source)
     for name in given["cards"]:
         if name not in made.instance.resources:
             known = ", ".join(made.instance.resources)

@@ -14,7 +14,10 @@ import click
 from fairopt import __version__
 from fairopt.commands.output import as_json, to_stdout
 
-REQUIRED = ("cvxpy", "numpy", "scipy", "clarabel", "highspy", "scs", "click", "rich", "tomli-w")
+REQUIRED = (
+    *("cvxpy", "numpy", "scipy", "clarabel", "highspy", "scs", "click", "rich"),
+    *("threadpoolctl", "tomli-w"),
+)
 EXTRAS = {
     "plot": ("matplotlib",),
     "ecos": ("ecos",),
@@ -99,8 +102,12 @@ def command(as_json: bool) -> int:
     width = max(map(len, (*REQUIRED, *sum(EXTRAS.values(), ()))))
     for package, found_version in required.items():
         text.append(f"{package:{width}}  {found_version or 'MISSING: pip install fairopt'}")
+    told = set()
     for extra, packages in extras.items():
         for package, found_version in packages.items():
+            if package in told:
+                continue
+            told.add(package)
             absent = f"not installed: pip install 'fairopt[{extra}]'"
             text.append(f"{package:{width}}  {found_version or absent}")
     text += ["", "Lines of the README:"]

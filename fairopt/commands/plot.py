@@ -78,7 +78,7 @@ def command(
     time; several replays are drawn side by side.
     """
     from fairopt.connect.plan import rows as plan_rows
-    from fairopt.files import answers
+    from fairopt.files import answers, mistaken
     from fairopt.report import plot_answer, plot_compare, plots
     from fairopt.report.plot_style import file_format
     from fairopt.sweeping.reading import sweep_of
@@ -86,11 +86,7 @@ def command(
     file_format(path)
     content = storage.read_text(result, answers.LARGEST, "a result in JSON")
     source = storage.source_name(result)
-    try:
-        data = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        fault = Fault("file", f"text that is not JSON ({error})", "a result in JSON")
-        raise BadInput([fault], source) from None
+    data = mistaken.parsed(content, source, "a result in JSON")
     if others:
         _replays(data, source, others, path, kind, style, size)
         return 0

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
+from collections.abc import Mapping
+from typing import Any
 
-from fairopt.errors import Fault
+from fairopt.errors import BadInput, Fault
 
 START = 100_000
 """characters of a text that are looked at"""
@@ -20,13 +23,14 @@ READERS = {
 """what reads a saved result, by its schema"""
 
 
-def taken_for_another(content: str, wanted: str) -> Fault | None:
+def taken_for_another(content: str, wanted: str, tables: bool = True) -> Fault | None:
     """The fault of a text that is of another known kind; None if it is of none.
 
     Parameters
     ----------
     content : the text of the file, whole or its beginning.
     wanted : what the reader wants, as "a model file in TOML".
+    tables : a table in CSV is another kind; no where one is wanted, of whatever columns.
 
     Examples
     --------
@@ -34,12 +38,37 @@ def taken_for_another(content: str, wanted: str) -> Fault | None:
     file: found a model in TOML; wanted an answer in JSON (models are read by `fairopt solve`)
     """
     start = content[:START].lstrip("\ufeff \t\r\n")
-    for kind in (_result, _kubernetes, _table, _model):
+    for kind in (_result, _kubernetes, *([_table] if tables else []), _model):
         found = kind(start)
         if found is not None:
             what, reader = found
             return Fault("file", what, f"{wanted} ({reader})")
     return None
+
+
+def parsed(content: str, source: str, wanted: str) -> Any:
+    """The plain data of a result in JSON.
+
+    Parameters
+    ----------
+    content, source : the text and what messages call it. wanted : as of `taken_for_another`.
+
+    Raises
+    ------
+    BadInput : no JSON, or objects of Kubernetes.
+    """
+    try:
+        data = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        where = f", line {error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        what = f"text that is not JSON ({type(error).__name__}{where})"
+        other = taken_for_another(content, wanted) or Fault("file", what, wanted)
+        raise BadInput([other], source) from None
+    if isinstance(data, Mapping) and "schema" not in data:
+        fault = taken_for_another(content, wanted)
+        if fault is not None:
+            raise BadInput([fault], source)
+    return data
 
 
 def _result(start: str) -> tuple[str, str] | None:
@@ -84,4 +113,4 @@ def _model(start: str) -> tuple[str, str] | None:
     return "a model in TOML", "models are read by `fairopt solve`"
 
 
-__all__ = ["taken_for_another"]
+__all__ = ["parsed", "taken_for_another"]

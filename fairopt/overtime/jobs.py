@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 import numpy as np
 
 from fairopt import storage
+from fairopt.errors import BadInput
+from fairopt.files.mistaken import taken_for_another
 from fairopt.instance import Instance
 from fairopt.instance.reading import Faults, nearest
 from fairopt.overtime.logs import LARGEST, time_of
@@ -36,6 +38,11 @@ def read_jobs(path: str | os.PathLike[str], instance: Instance) -> WaitingJobs:
     """
     content = storage.read_text(path, LARGEST, f"a CSV table of {', '.join((*COLUMNS, *MORE))}")
     faults = Faults(storage.source_name(path))
+    mistaken = taken_for_another(
+        content, f"a CSV table of {', '.join((*COLUMNS, *MORE))}", tables=False
+    )
+    if mistaken is not None:
+        raise BadInput([mistaken], faults.source)
     reader = csv.DictReader(io.StringIO(content, newline=""), skipinitialspace=True)
     header = reader.fieldnames or ()
     ended, users = "end" in header, {name: n for n, name in enumerate(instance.users)}

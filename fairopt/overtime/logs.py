@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 
 from fairopt import storage
+from fairopt.errors import BadInput
+from fairopt.files.mistaken import taken_for_another
 from fairopt.instance import Floats, Instance, Ints
 from fairopt.instance.reading import Faults, nearest
 
@@ -89,8 +91,12 @@ def read_log(path: str | os.PathLike[str], instance: Instance, wants: bool = Fal
     BadInput : with every fault of the table, each with its line.
     """
     columns = WANTED if wants else HELD
-    content = storage.read_text(path, LARGEST, f"a CSV table of {', '.join(columns)}")
+    wanted = f"a CSV table of {', '.join(columns)}"
+    content = storage.read_text(path, LARGEST, wanted)
     faults = Faults(storage.source_name(path))
+    mistaken = taken_for_another(content, wanted, tables=False)
+    if mistaken is not None:
+        raise BadInput([mistaken], faults.source)
     spare = {"server"} if len(instance.servers) == 1 else set()
     spare |= set() if any(len(given) > 1 for given in (instance.modes or {}).values()) else {"mode"}
     rows = list(_rows(content, columns, spare, faults))

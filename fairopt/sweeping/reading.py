@@ -8,7 +8,7 @@ from typing import Any
 
 from fairopt import storage
 from fairopt.errors import BadInput, Fault, UsageError
-from fairopt.files import answers
+from fairopt.files import answers, mistaken
 from fairopt.instance import Instance
 from fairopt.instance.reading import Faults, listed, shown, table, text
 from fairopt.sweeping.result import SCHEMA, Sweep
@@ -29,12 +29,7 @@ def load(path: str | os.PathLike[str]) -> Sweep:
     """
     content = storage.read_text(path, answers.LARGEST, "a sweep in JSON")
     source = storage.source_name(path)
-    try:
-        data = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        fault = Fault("file", f"text that is not JSON ({type(error).__name__})", "a sweep in JSON")
-        raise BadInput([fault], source) from None
-    return sweep_of(data, source)
+    return sweep_of(mistaken.parsed(content, source, "a sweep in JSON"), source)
 
 
 def sweep_of(data: Any, source: str) -> Sweep:

@@ -32,8 +32,19 @@ READERS = {
     "solve": (("solve", "FILE"), "a model file in TOML"),
     "verify": (("verify", "FILE"), "an answer in JSON"),
     "report": (("report", "FILE", "-o", "page.html"), "in JSON"),
+    "plot": (("plot", "FILE", "-o", "p.svg"), "a result in JSON"),
+    "diff": (("diff", "FILE", "FILE"), "an answer in JSON"),
+    "export": (("export", "kueue", "FILE"), "a plan in JSON"),
+    "whole": (("whole", "FILE"), "a model file in TOML"),
+    "compare": (("compare", "FILE"), "a model file in TOML"),
+    "horizon": (("horizon", str(MODEL), "--wants", "FILE"), "a CSV table of time"),
+    "replay": (("replay", str(MODEL), "--log", "FILE", "--policy", "slice"), "a CSV table of time"),
 }
-NO_MISTAKE = {("model.toml", "solve"), ("plan.json", "verify"), ("plan.json", "report")}
+NO_MISTAKE = {
+    *(("model.toml", by) for by in ("solve", "whole", "compare")),
+    *(("plan.json", by) for by in ("verify", "report", "plot", "diff", "export")),
+    *(("users.csv", by) for by in ("horizon", "replay")),
+}
 """or told by its own reader"""
 CROSSED = [(name, by) for name in TEXTS for by in READERS if (name, by) not in NO_MISTAKE]
 

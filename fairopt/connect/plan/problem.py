@@ -84,7 +84,10 @@ class ClusterProblem:
 
 
 def problem(
-    cluster: Cluster, kinds: Sequence[CardKinds] = (), visible: Collection[str] = ()
+    cluster: Cluster,
+    kinds: Sequence[CardKinds] = (),
+    visible: Collection[str] = (),
+    source: str | None = None,
 ) -> ClusterProblem:
     """The problem of a cluster.
 
@@ -92,6 +95,7 @@ def problem(
     ----------
     kinds : labels that tell kinds of cards apart, with their speeds.
     visible : labels that tell nodes apart although no workload asks for them.
+    source : what messages call the files that the cluster was read from.
 
     Raises
     ------
@@ -105,7 +109,7 @@ def problem(
     if not cluster.workloads:
         wrong.append(Fault("pods", "none to divide among", "at least one that runs or waits"))
     if wrong:
-        raise BadInput(wrong)
+        raise BadInput(wrong, source)
     cards.check(kinds, in_service)
     rules = sorted({w.rules for w in cluster.workloads}, key=_order)
     if cluster.kueue is not None:

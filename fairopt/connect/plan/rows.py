@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 
 from fairopt.connect.plan import form
 from fairopt.connect.plan.made import SCHEMA
+from fairopt.files import mistaken
 from fairopt.instance import Floats
 from fairopt.instance.reading import Faults, listed, number, shown, table, text
 
@@ -97,11 +97,7 @@ def loads(content: str, source: str) -> Mapping[str, Any]:
     BadInput : not JSON, or not of this schema.
     """
     faults = Faults(source)
-    try:
-        data = table(json.loads(content), "file", faults)
-    except (ValueError, RecursionError) as error:
-        faults.add("file", f"text that is not JSON ({type(error).__name__})", "a plan in JSON")
-        data = {}
+    data = table(mistaken.parsed(content, source, "a plan in JSON"), "file", faults)
     faults.stop()
     if data.get("schema") != SCHEMA:
         faults.add("schema", shown(data.get("schema")), f"the text '{SCHEMA}'")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from fairopt.errors import BadInput, Fault
+from fairopt.files import mistaken
 from fairopt.instance.reading import FINITE, POSITIVE, Faults, listed, number, table, text
 from fairopt.report.replay_text import OUTPUT, TASKS, finish_words
 
@@ -25,12 +25,7 @@ def parsed(content: str, source: str) -> Mapping[str, Any]:
     ------
     BadInput : no JSON, or no replay.
     """
-    try:
-        data = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        fault = Fault("file", f"text that is not JSON ({error})", "a replay in JSON")
-        raise BadInput([fault], source) from None
-    return replay_of(data, source)
+    return replay_of(mistaken.parsed(content, source, "a replay in JSON"), source)
 
 
 def replay_of(data: Any, source: str) -> Mapping[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePath
@@ -14,7 +13,7 @@ from fairopt.allocation.writing import SCHEMA as ANSWER
 from fairopt.certificates import certify
 from fairopt.errors import BadInput, Fault
 from fairopt.files import answers
-from fairopt.files.mistaken import taken_for_another
+from fairopt.files.mistaken import parsed
 from fairopt.instance.reading import FINITE, Faults, listed, number, shown, table, text
 from fairopt.notions import NOTIONS
 from fairopt.report.html import (
@@ -44,13 +43,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     content = storage.read_text(path, answers.LARGEST, "a result in JSON")
     source = storage.source_name(path)
-    try:
-        data = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        fault = taken_for_another(content, "a result in JSON") or Fault(
-            "file", f"text that is not JSON ({error})", "a result in JSON"
-        )
-        raise BadInput([fault], source) from None
+    data = parsed(content, source, "a result in JSON")
     schema = data.get("schema", ANSWER) if isinstance(data, Mapping) else None
     if schema not in KINDS:
         wanted = f"the schema of a result: {', '.join(KINDS)}"
