@@ -41,6 +41,9 @@ from fairopt.instance import Bools, Floats, remembered
 BELOW = 2.0**-46
 """part by which those served before hold less than they are proved to be due, so that full rows
 have room for the rounding of what they hold"""
+LOOSER = 2.0**-36, 2.0**-30
+"""the same where no optimum is found nearby: rows and floors that stop one another are told apart
+only by what is left of them"""
 NOTHING = 1e-9
 """part of what a user could have alone, or of its floor, that it might be due more, and still
 counts as having no more"""
@@ -54,6 +57,12 @@ def several(alloc: Allocation) -> bool:
         return False
     asked = entitled(alloc.instance, alloc.score, kind_of(alloc))
     return len(np.unique(asked.rank)) > 1
+
+
+def one_by_one(alloc: Allocation) -> bool:
+    """Whether every class is one user. Max-min and alpha-fairness are one then: it is judged by
+    rounds, one a class, which need no search."""
+    return entitled(alloc.instance, alloc.score, kind_of(alloc)).one_by_one
 
 
 def unasked(alloc: Allocation) -> str:
@@ -130,6 +139,27 @@ class _Walk:
         mine = self.asked.rank == rank
         stopped = mine & self._stopped(rank)
         active = mine & ~stopped
+        question, alloc, part, answer, seen = self._searched(rank, active)
+        if self.done.any():
+            for less in LOOSER:
+                if seen.place is not None and np.isfinite(seen.proved.below).all():
+                    break
+                self._less(less)
+                question, alloc, part, answer, seen = self._searched(rank, active)
+        own = part.users
+        proof = self._compared(part, replace(answer, share=self._shares(active)[own]), seen)
+        self._keep(active, own, proof)
+        floor, most = self.least[stopped], self.question.most[stopped]
+        self.off[stopped], self.low[stopped] = 0.0, floor
+        self.high[stopped] = np.minimum(floor * (1 + NOTHING), np.maximum(most, floor))
+        self.done = self.done | mine
+        self._go_on(mine, active, part, seen)
+        return Stage(rank, active, alloc, question, part, proof)
+
+    def _searched(
+        self, rank: int, active: Bools
+    ) -> tuple[Question, Allocation, parts.QuestionPart, Given, SearchFound]:
+        """The question of a class, the answer as it has it, and what a search proves."""
         question = self._question(active)
         alloc = self._as_asked(active, self._prices(rank))
         size = len(question.rhs) + len(question.low)
@@ -143,16 +173,13 @@ class _Walk:
             seen = told(part.question, answer, lambda _: self._guessed(alloc, question, part)).found
         else:
             seen = SearchFound(_held(part.question), None)
-        seen = replace(seen, proved=self._widened(part, seen))
-        own = part.users
-        proof = self._compared(part, replace(answer, share=self._shares(active)[own]), seen)
-        self._keep(active, own, proof)
-        floor, most = self.least[stopped], self.question.most[stopped]
-        self.off[stopped], self.low[stopped] = 0.0, floor
-        self.high[stopped] = np.minimum(floor * (1 + NOTHING), np.maximum(most, floor))
-        self.done = self.done | mine
-        self._go_on(mine, active, part, seen)
-        return Stage(rank, active, alloc, question, part, proof)
+        return question, alloc, part, answer, replace(seen, proved=self._widened(part, seen))
+
+    def _less(self, part: float) -> None:
+        """Those before hold less by a part, and may be due as much more."""
+        some = self.done & (self.least > 0)
+        self.least = np.where(some, self.least * (1 - part), self.least)
+        self.error = np.where(some, (1 + self.error) / (1 - part) - 1, self.error)
 
     def _question(self, active: Bools) -> Question:
         """The question in which only some users count, and others hold what they surely do."""
@@ -288,6 +315,8 @@ class _Walk:
         left = 2.0 * (seen.eps + float(money[money > 0].sum()))
         columns = self.question.columns
         assert isinstance(columns, Listed)
+        # what classes before shut is nobody's cheapest
+        columns = replace(columns, shut=columns.shut | self.shut)
         price = np.zeros(len(self.question.rhs))
         price[part.rows] = place.price[0]
         cost, owner = columns.cost(price), columns.of_column
@@ -308,4 +337,4 @@ def _held(question: Question) -> Proved:
     return Proved(np.log(question.least), nothing, nothing)
 
 
-__all__ = ["Classes", "Stage", "proved", "several", "unasked"]
+__all__ = ["Classes", "Stage", "one_by_one", "proved", "several", "unasked"]

@@ -21,7 +21,7 @@ from fairopt.allocation.check import (
     Intervals,
     Sentences,
 )
-from fairopt.certificates import classes, witness
+from fairopt.certificates import classes, rounds, witness
 from fairopt.certificates.classes import Classes
 from fairopt.certificates.duality import equal_rise
 from fairopt.certificates.feasibility import feasibility, shrink
@@ -61,6 +61,11 @@ def judge(
     if why:
         bad = UNPROVED if fits else REFUTED
         return Certificate(bad, np.inf, np.inf, inst.users, kept, notes=(why,))
+    if by_class and not more and classes.one_by_one(alloc):
+        by_rounds = rounds.judge(alloc, tolerance=tolerance)
+        by_rounds = rounds.against(alloc, by_rounds, tolerance=tolerance)
+        if by_rounds.verdict != UNPROVED:
+            return by_rounds
     found = classes.proved(alloc) if by_class else proof(with_prices(alloc))
     off = found.off
     worst, gap = int(np.argmax(off)), found.gap

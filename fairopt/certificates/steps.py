@@ -35,8 +35,10 @@ Step = tuple[Floats, Floats, Floats]
 def missing(
     question: Question, place: Place, seen: PlaceSums, moves: Bools, full: Bools, end: Ints
 ) -> Missing | None:
-    """What is missing at a place; None where a share or a value is not above 0."""
+    """What is missing at a place; None where a share or a value is not a number above 0."""
     columns, tasks = question.columns, question.columns.count
+    if not all(np.isfinite(each).all() for each in (place.amount, place.value)):
+        return None
     value, share = place.value[0], seen.rest.share
     parts = len(place.value)
     t = np.where(question.base > 0, seen.rest.above_least, share)

@@ -62,6 +62,7 @@ def command(
 
     from fairopt.allocation.writing import dumps
     from fairopt.overtime.durations import hours
+    from fairopt.overtime.gridded import grid
     from fairopt.overtime.horizon import horizon, slice_names
     from fairopt.overtime.logs import read_log
     from fairopt.overtime.periods import Budget, Promise
@@ -77,8 +78,7 @@ def command(
         raise UsageError(str(error)) from None
     inst = problem.instance
     log = read_log(wants, inst, wants=True)
-    start = math.floor(log.span[0] / step) * step
-    steps = max(1, math.ceil((log.span[1] - start) / step - 1e-9))
+    start, steps = grid(log.span, step)
     amount = log.means(start, step, steps, len(inst.users), 1)[:, :, 0]
     there = np.flatnonzero((amount > 0).any(axis=0))
     if not len(there):

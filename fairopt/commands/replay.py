@@ -137,8 +137,7 @@ def command(
         held, wanted = (None, None) if rerun else (ran.held, ran.wants)
         if times is None and len(ran.ended.user):
             times = replace(ran.ended, end=None) if rerun else ran.ended
-        if ran.left_out:
-            said = f"{ran.left_out} of {ran.jobs} jobs are of nobody in the model"
+        said = ran.told
     elif log is not None:
         held = read_log(log, inst)
     if wants is not None:

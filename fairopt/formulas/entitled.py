@@ -45,6 +45,12 @@ class Entitled:
         """(N,) what is taken off shares before they are compared: sigma, or 0."""
         return self.floor if self.added else np.zeros_like(self.floor)
 
+    @property
+    def one_by_one(self) -> bool:
+        """Whether there are several classes, and each is one user: it has all that it can, whatever
+        divides a class among its users."""
+        return 1 < len(self.rank) == len(np.unique(self.rank))
+
 
 def entitled(instance: Instance, score: Floats, kind: Mapping[str, Any]) -> Entitled:
     """What a notion asks of an instance.

@@ -26,13 +26,8 @@ def gridded(
     logs = [one for one in (log, wants) if isinstance(one, Log)]
     if logs:
         origin = min(one.origin for one in logs) if all(one.origin for one in logs) else ""
-        start = math.floor(min(one.span[0] for one in logs) / length) * length
-        end = max(one.span[1] for one in logs)
-        steps = max(1, math.ceil((end - start) / length - 1e-9))
-        if steps > MOST:
-            raise UsageError(
-                f"slice: found {steps:,} slices of {length:g} h; wanted at most {MOST:,}"
-            )
+        spans = [one.span for one in logs]
+        start, steps = grid((min(a for a, _ in spans), max(b for _, b in spans)), length)
         log = log.means(start, length, steps, ways, servers) if isinstance(log, Log) else log
         if isinstance(wants, Log):
             wants = wants.means(start, length, steps, users, 1)[:, :, 0]
@@ -42,6 +37,22 @@ def gridded(
         wrong = Fault("wants", f"{len(wanted)} slices", f"{len(held)}, as in the log")
         raise BadInput([wrong])
     return held, wanted, start, origin
+
+
+def grid(span: tuple[float, float], length: float) -> tuple[float, int]:
+    """The hour at which slices begin, and how many there are from the first to the last hour.
+
+    Raises
+    ------
+    UsageError : more than anybody can wait for.
+    """
+    start = math.floor(span[0] / length) * length
+    many = (span[1] - start) / length
+    if not many <= MOST:
+        raise UsageError(
+            f"slice: found {many:,.6g} slices of {length:g} h; wanted at most {MOST:,}"
+        )
+    return start, max(1, math.ceil(many - 1e-9))
 
 
 def _array(name: str, given: Any, shape: tuple[int, ...]) -> Floats:
@@ -58,12 +69,8 @@ def _array(name: str, given: Any, shape: tuple[int, ...]) -> Floats:
 
 def at_once(jobs: WaitingJobs, length: float, users: int) -> tuple[Floats, float, str]:
     """What jobs want if nobody waits, (T, N); the hour at which that begins, and its date."""
-    first, last = jobs.span
-    start = math.floor(first / length) * length
-    steps = max(1, math.ceil((last - start) / length - 1e-9))
-    if steps > MOST:
-        raise UsageError(f"slice: found {steps:,} slices of {length:g} h; wanted at most {MOST:,}")
+    start, steps = grid(jobs.span, length)
     return jobs.wants(start, length, steps, users), start, jobs.origin
 
 
-__all__ = ["at_once", "gridded"]
+__all__ = ["at_once", "grid", "gridded"]

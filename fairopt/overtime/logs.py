@@ -114,6 +114,8 @@ def _rows(
     for name in header:
         if name not in columns:
             faults.add("line 1", f"the column {name!r}", nearest(name, columns))
+        elif header.count(name) > 1:
+            faults.add("line 1", f"the column {name!r} twice", "each once")
     faults.stop()
     for cells in reader:
         place = f"line {reader.line_num}"

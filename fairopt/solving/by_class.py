@@ -43,22 +43,23 @@ LESS, SLIGHTLY = (1e-6, 1e-10), 1e-12
 engines of a class, one after the other, and where who can have something is asked"""
 
 
-def answer(
-    instance: Instance, notion: Notion, score: Floats, asked: Entitled, low: Lowered, how: How
-) -> Allocation:
-    """The answer of all classes.
-
-    Raises
-    ------
-    UsageError : alpha 0, or rules that ask for tasks: classes have no one answer there.
-    """
-    run = _Run(instance, notion, score, asked, low)
-    why = classes.unasked(run.told(np.zeros(low.columns)))
+def check(instance: Instance, notion: Notion, score: Floats, low: Lowered) -> None:
+    """Raise UsageError of alpha 0, and of rules that ask for tasks: classes have no one answer
+    there."""
+    nothing = tasks(instance, low, np.zeros(low.columns))
+    why = classes.unasked(Allocation(instance, notion, **nothing, score=score))
     if why:
         found, _, because = why.partition(": ")
         raise UsageError(
             f"{notion.name}: found {found}; wanted one class{because and ', as '}{because}"
         )
+
+
+def answer(
+    instance: Instance, notion: Notion, score: Floats, asked: Entitled, low: Lowered, how: How
+) -> Allocation:
+    """The answer of all classes."""
+    run = _Run(instance, notion, score, asked, low)
     for rank in np.unique(asked.rank).tolist():
         run.serve(rank, how)
     return run.told(run.x).with_(steps=tuple(run.steps))
@@ -116,9 +117,11 @@ class _Run:
         price = listed_prices(best.with_(**round_["prices"]), low)
         money = price * low.unit
         cost = low.cost(np.where(money > SURE * money.max(initial=0.0), price, 0.0))
+        cost = np.where(self.shut, np.inf, cost)
         cheapest = np.full(low.shape[0], np.inf)
         np.minimum.at(cheapest, low.owner, cost / low.score)
-        self.shut = self.shut | (cost - cheapest[low.owner] * low.score > DEARER * cost)
+        least = cheapest[low.owner] * low.score
+        self.shut = self.shut | (cost > np.where(np.isinf(least), 0.0, least) + DEARER * cost)
 
     def _less(self, part: float) -> Floats:
         """(N,) what each holds at least, those before a little less."""

@@ -52,8 +52,14 @@ def answer(instance: Instance, notion: Notion, score: Floats, how: How) -> Alloc
     infeasible.check(instance, low, asked.floor)
     if kind["name"] == "max-min":
         return _nested(instance, notion, score, asked, low, how)
-    family = by_class.answer if len(np.unique(asked.rank)) > 1 else _fair
-    return family(instance, notion, score, asked, low, how)
+    if len(np.unique(asked.rank)) == 1:
+        return _fair(instance, notion, score, asked, low, how)
+    by_class.check(instance, notion, score, low)
+    if asked.one_by_one and how.solver != "interior":
+        found = _nested(instance, notion, score, asked, low, how)
+        if judged(found).certified:
+            return found
+    return by_class.answer(instance, notion, score, asked, low, how)
 
 
 def _nested(

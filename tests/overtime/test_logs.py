@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fairopt as fo
+from fairopt.cli import run
 from fairopt.connect.readers.jobs_log import read_jobs
 from fairopt.errors import BadInput
 from fairopt.overtime.logs import Log, read_log
@@ -60,6 +61,7 @@ def test_dates_count_from_the_first(tmp_path):
         ),
         ("when,user,tasks\n", ["line 1", "line 1"]),
         ("time,user,tasks\n", ["file"]),
+        ("time,user,tasks,tasks\n0,A,1,2\n", ["line 1", "line 1"]),
         ("time,user,tasks\n0,A,1\n2026-01-01,A,2\n", ["time"]),
     ],
 )
@@ -129,3 +131,14 @@ def test_kueue(tmp_path):
     for bad in ("{", "{}", '{"items": [1]}'):
         with pytest.raises(BadInput):
             read_jobs(write(tmp_path, bad), INST, "kueue")
+
+
+def test_more_slices_than_anybody_waits_for(tmp_path, capsys):
+    """One message, whatever asks for them."""
+    model, log = tmp_path / "m.toml", write(tmp_path, "time,user,tasks\n0,A,1\n1e300,A,2\n")
+    model.write_text(
+        "resources=['gpu']\n[servers.p]\ncapacity={gpu=1}\n[users.A]\ndemand={gpu=1}\n"
+    )
+    for asked in (["horizon", str(model), "--wants"], ["replay", str(model), "--log"]):
+        assert run([*asked, str(log)]) == 2
+        assert "slice: found 1e+300 slices of 1 h" in capsys.readouterr().err

@@ -100,23 +100,10 @@ class Jobs:
         self.held += [(name, own, host) for host in hosts]
 
     def _jobs(self, text: str, place: str) -> int:
-        """How many jobs a row stands for: 12_[1-10,15%4] are 11."""
-        form = _ARRAY.search(text)
-        if form is None:
-            return 1
-        total = 0
-        for part in form[1].split(","):
-            span, _, step = part.partition(":")
-            low, mark, high = span.partition("-")
-            try:
-                first, last = int(low), int(high) if mark else int(low)
-                total += (last - first) // int(step or 1) + 1
-            except (ValueError, ZeroDivisionError):
-                total = MOST + 1
-            if total > MOST:
-                self.faults.add(place, shown(text), "an array such as 12_[1-10]")
-                return 0
-        return total
+        found = array_size(text)
+        if found is None:
+            self.faults.add(place, shown(text), "an array such as 12_[1-10]")
+        return found or 0
 
     def joined(self, base: Cluster) -> Cluster:
         """The cluster with its jobs.
@@ -142,6 +129,25 @@ class Jobs:
             ),
             beyond={**base.beyond, **added},
         )
+
+
+def array_size(text: str) -> int | None:
+    """How many jobs a row stands for: 12_[1-10,15%4] are 11; None of too many, or of no list."""
+    form = _ARRAY.search(text)
+    if form is None:
+        return 1
+    total = 0
+    for part in form[1].split(","):
+        span, _, step = part.partition(":")
+        low, mark, high = span.partition("-")
+        try:
+            first, last = int(low), int(high) if mark else int(low)
+            total += (last - first) // int(step or 1) + 1
+        except (ValueError, ZeroDivisionError):
+            return None
+        if total > MOST:
+            return None
+    return total
 
 
 def expanded(text: str) -> list[str]:
