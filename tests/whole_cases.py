@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -16,6 +17,7 @@ from fairopt.errors import BadInput
 from fairopt.whole.proof.answer import EXACT, Asked, WholeTasks, loads
 from fairopt.whole.proof.judging import PROVED, Verdict, judge
 from fairopt.whole.proof.problem import NodeRow
+from fairopt.whole.proof.zones import Spread
 
 Key = tuple[list[Fraction], list[Fraction]]
 
@@ -137,7 +139,15 @@ def totals(question: Asked) -> set[tuple[int, ...]]:
     """All totals that nodes can hold to which nothing can be added, in whole gangs."""
     problem = question.problem
     asked = [max(a, 0) for a in problem.asked]
-    reached = {(0,) * len(asked)}
+    spread = {own.user: own for own in question.spreads}
+    # what is counted: the tasks of a user, of one that is spread those of each zone
+    counted = [
+        (n, z)
+        for n in range(len(asked))
+        for z in (range(len(spread[n].zones)) if n in spread else [0])
+    ]
+    place = {own: k for k, own in enumerate(counted)}
+    reached = {(0,) * len(counted)}
     plain = len({key for row in question.rows for key in row.capacity})  # no bounds on parts
     for j, own in enumerate(problem.classes):
         node = set()
@@ -146,20 +156,28 @@ def totals(question: Asked) -> set[tuple[int, ...]]:
                 sum(m * kind.need[r] for m, kind in zip(tasks, own.kinds, strict=True)) <= c
                 for r, c in list(enumerate(own.room))[:plain]
             ) and _lies(question, j, tasks):
-                one = [0] * len(asked)
+                one = [0] * len(counted)
                 for kind, m in zip(own.kinds, tasks, strict=True):
-                    one[kind.user] += m
+                    z = spread[kind.user].zone[j] if kind.user in spread else 0
+                    one[place[kind.user, z]] += m
                 node.add(tuple(one))
         node = _front(node)
         for _ in range(own.count):
             reached = _front(
                 {
-                    tuple(min(x + y, a) for x, y, a in zip(s, t, asked, strict=True))
+                    tuple(min(x + y, asked[n]) for x, y, (n, _) in zip(s, t, counted, strict=True))
                     for s in reached
                     for t in node
                 }
             )
     fewest = question.at_least or (1,) * len(asked)
+    reached = {
+        tuple(
+            _even([x for x, (k, _) in zip(one, counted, strict=True) if k == n], spread.get(n), a)
+            for n, a in enumerate(asked)
+        )
+        for one in reached
+    }
     return {
         tuple(
             m - m % k if m - m % k >= f else 0
@@ -167,6 +185,30 @@ def totals(question: Asked) -> set[tuple[int, ...]]:
         )
         for s in reached
     }
+
+
+def _even(zones: list[int], spread: Any, asked: int) -> int:
+    """The most tasks of a user that zones hold so many of, no zone with too many beside another."""
+    if spread is None:
+        return sum(zones)
+    return min(asked, sum(min(m, min(zones) + spread.skew) for m in zones))
+
+
+def zoned(seed: int) -> Asked:
+    """A random problem of which some users are spread over zones, one of them perhaps empty."""
+    asked = drawn(seed, users=4)
+    rng = random.Random(seed)
+    rows = tuple(replace(row, count=min(row.count, 2)) for row in asked.rows)
+    names = tuple("abc"[: rng.choice([1, 2, 2, 3])])
+    zone = tuple(rng.choice([-1, *range(len(names)), *range(len(names))]) for _ in rows)
+    spreads = tuple(
+        Spread(n, names, zone, rng.choice([1, 1, 2, 3]))
+        for n in range(len(asked.users))
+        if rng.random() < 0.6
+    )
+    return replace(
+        asked, rows=rows, spreads=spreads, servers=tuple({r.name: r.count} for r in rows)
+    )
 
 
 def _front(given: set[tuple[int, ...]]) -> set[tuple[int, ...]]:
@@ -244,9 +286,10 @@ def _some_prices(data: Any, rng: random.Random) -> Any:
 
 def spoil(data: Any, rng: random.Random) -> str:
     """One change at a random place; what kind of change it was to be."""
-    kind = rng.choice(
-        ["sigma", "sigma", "price", "hint", "moved", "count", "node", "gang", "level", "drop"]
-    )
+    kinds = ["sigma", "sigma", "price", "hint", "moved", "count", "node", "gang", "level", "drop"]
+    if any("spread" in user for user in data["users"].values()):
+        kinds += ["zones", "zones", "zones", "spread"]
+    kind = rng.choice(kinds)
     row = _some_prices(data, rng)
     own = rng.choice(data["classes"])
     if kind == "sigma" and row:
@@ -274,6 +317,23 @@ def spoil(data: Any, rng: random.Random) -> str:
             rng.sample(range(size), rng.randint(0, min(size, 3)))
             for _ in data["certificate"]["levels"]
         ]
+    elif kind == "zones" and row and row.get("zones"):
+        one = rng.choice(row["zones"])
+        k = rng.randrange(len(one))
+        x = rng.choice([1, -1, 7, one[k], -(10**9)])
+        one[k] += x
+        if len(one) > 1 and rng.random() < 0.6:  # differences that still add up to 0
+            one[k - 1] -= x
+    elif kind == "spread":
+        some = [user["spread"] for user in data["users"].values() if "spread" in user]
+        if some:
+            one = rng.choice(some)
+            one["skew"] = max(0, one["skew"] + rng.choice([-1, 1]))
+            if rng.random() < 0.5:
+                names = list(one["zones"])
+                one["zones"] = dict(
+                    zip(names, rng.sample(list(one["zones"].values()), len(names)), strict=True)
+                )
     elif kind == "drop" and data["certificate"]["prices"]:
         data["certificate"]["prices"].pop()
     return kind

@@ -7,7 +7,7 @@ al., "Beware of fragmentation", USENIX ATC 2023). A pod asks 1, 2, 4 or 8 whole 
 of one card. Pods that ask the same are a workload.
 
 The cards of a node are alike, and a pod that asks part of one lies on a single card: the problem is
-that of the list, and so is what is proved.
+that of the list, and so is what is proved. With `--pooled` the cards of a node are one resource.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def may(need: Need, node: Node) -> bool:
     return not need.models or node.model in need.models.split("|")
 
 
-def asked(some: Counter[Need], there: Counter[Node], times: Fraction) -> Asked:
+def asked(
+    some: Counter[Need], there: Counter[Node], times: Fraction, pooled: bool = False
+) -> Asked:
     """So many times the pods, with what max-min of dominant shares says that they are due."""
     needs, rows = sorted(some), sorted(there)
     many = [-int(-some[need] * times // 1) for need in needs]
@@ -91,7 +93,7 @@ def asked(some: Counter[Need], there: Counter[Node], times: Fraction) -> Asked:
         resources=["cpu", "memory", "cards"],
     )
     due = fo.solve(inst, fo.MaxMin(), uncertified="return")
-    return asking(inst, due, cards=["cards"])
+    return asking(inst, due, cards=[] if pooled else ["cards"])
 
 
 def main(given: list[str] | None = None) -> None:
@@ -103,10 +105,11 @@ def main(given: list[str] | None = None) -> None:
     parser.add_argument("--times", type=Fraction, default=Fraction(1))
     parser.add_argument("--seconds", type=float, default=150.0)
     parser.add_argument("--levels", action="store_true", help="not only the fewest short")
+    parser.add_argument("--pooled", action="store_true", help="cards of a node as one resource")
     own = parser.parse_args(given)
     some = pods(own.folder / f"openb_pod_list_{own.pods}.csv")
     there = nodes(own.folder / f"openb_node_list_{own.nodes}.csv")
-    wanted = asked(some, there, own.times)
+    wanted = asked(some, there, own.times, own.pooled)
     needs = sorted(some)
     begun, cpu = time.monotonic(), time.process_time()
     found = searched(wanted, seconds=own.seconds, fewest=not own.levels)
@@ -117,7 +120,7 @@ def main(given: list[str] | None = None) -> None:
     cards = sum(m * needs[n].cards * needs[n].part for n, m in enumerate(found.totals)) / CARD
     total = sum(row.cards * count for row, count in there.items())
     print(
-        f"openb {own.pods} x {float(own.times):g}, {own.nodes}: "
+        f"openb {own.pods} x {float(own.times):g}, {own.nodes}{', pooled' if own.pooled else ''}: "
         f"{sum(a or 0 for a in wanted.asked):,} asked, "
         f"{sum(wanted.problem.whole):,} due whole, {sum(found.totals):,} placed, "
         f"short {verdict.short}, at least {verdict.least}, lowest part "

@@ -193,11 +193,9 @@ def _moving(
 
 
 def _named_nodes(problem: ClusterProblem) -> None:
-    """Refuse moves between nodes that only a number of is known, and of parts of cards."""
+    """Refuse moves between nodes that only a number of is known."""
     from fairopt.connect.plan.moves import unnamed
 
-    if problem.cluster.cards:
-        raise UsageError("--moves: found parts of cards; wanted tasks without, or --stay alone")
     if shape := unnamed(problem):
         raise UsageError(f"--moves: found nodes of {shape} without names; wanted a row for each")
 

@@ -80,6 +80,8 @@ def command(
             per_node=problem.whole.per_node,
             cards=problem.whole.cards,
             at_least=problem.whole.at_least or None,
+            spread=problem.whole.spread,
+            zones=problem.whole.zones,
             fewest=fewest,
             seconds=seconds,
             told=told,
@@ -102,6 +104,8 @@ def _optimum(
             per_node=problem.whole.per_node,
             cards=problem.whole.cards,
             at_least=problem.whole.at_least or None,
+            spread=problem.whole.spread,
+            zones=problem.whole.zones,
             told=told,
             **given,
         )

@@ -45,7 +45,7 @@ from fairopt.instance.reading import (
 LARGEST = 32 * storage.MEBIBYTE
 """most bytes of a file; a larger instance is a folder of CSV files"""
 
-_HEAD = ("title", "source", "resources", "cards", "case", "dynamics", "cluster")
+_HEAD = ("title", "source", "resources", "cards", "zones", "case", "dynamics", "cluster")
 _OWN_FILE = ("users", "servers", "groups")
 """tables of a model file that are a file of their own in a folder"""
 _WHOLE = ("tasks_per_job", "units", "packets_per_flow", "window", "frameworks")
@@ -166,6 +166,8 @@ def write(model: Model | Instance, path: str | os.PathLike[str]) -> None:
     plain: dict[str, Any] = {**head, "resources": list(model.instance.resources)}
     if model.whole.cards:
         plain["cards"] = list(model.whole.cards)
+    if model.whole.zones:
+        plain["zones"] = {zone: list(own) for zone, own in model.whole.zones.items()}
     tail: dict[str, Any] = {}
     if model.dynamics:
         tail["dynamics"] = model.dynamics
@@ -290,7 +292,7 @@ def _model(data: Mapping[str, Any], faults: Faults, name: str, arrays: Mapping[s
     title = text(data.get("title", ""), "title", faults)
     source = text(data.get("source", ""), "source", faults)
     dynamics = _dynamics(data.get("dynamics", {}), users, resources, faults)
-    whole = read_whole(data, resources, faults)
+    whole = read_whole(data, servers, resources, faults)
     cluster = table(data.get("cluster", {}), "cluster", faults)
     return Model(build(faults, **arrays), cases, title, source, dynamics, name, whole, cluster)
 

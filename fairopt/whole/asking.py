@@ -17,6 +17,7 @@ from fairopt.whole.master import Clock
 from fairopt.whole.proof.answer import EXACT, MULTIPLE, Asked, WholeTasks
 from fairopt.whole.proof.placement import Nodes, Placement
 from fairopt.whole.proof.problem import NodeRow
+from fairopt.whole.proof.zones import Spread
 
 ROUNDING = 1e-9
 """a due in floating point of an answer that is not certified is known to this part"""
@@ -32,6 +33,8 @@ def whole(
     per_node: Mapping[str, int] | None = None,
     cards: Sequence[str] = (),
     at_least: Mapping[str, int] | Sequence[int] | None = None,
+    spread: Mapping[str, int] | None = None,
+    zones: Mapping[str, Sequence[str]] | None = None,
     fewest: bool = False,
     seconds: float | None = None,
     limits: SearchLimits | None = None,
@@ -52,6 +55,8 @@ def whole(
     per_node : {user: most of its tasks on one node}.
     cards : resources of which 1 is a card: a task takes part of a single one, or whole ones.
     at_least : fewest tasks with which a user runs at all, default 1 (minMember of a pod group).
+    spread : {user: s}: no zone has more than s tasks of it more than another (maxSkew).
+    zones : {zone: its servers}; a user that is spread does not run on servers of none.
     fewest : only as few tasks short as can be, whoever misses them: no levels.
     seconds : the search ends then with the best so far; without it answers are the same everywhere.
     limits : how far the search goes. told : called with words on what is done now.
@@ -77,7 +82,7 @@ def whole(
     >>> found.totals
     (4, 1)
     """
-    wanted = asking(instance, due, asked, gang, per_node, cards, at_least)
+    wanted = asking(instance, due, asked, gang, per_node, cards, at_least, spread, zones)
     return searched(wanted, None, seconds, limits, told, fewest)
 
 
@@ -111,6 +116,8 @@ def asking(
     per_node: Mapping[str, int] | None = None,
     cards: Sequence[str] = (),
     at_least: Mapping[str, int] | Sequence[int] | None = None,
+    spread: Mapping[str, int] | None = None,
+    zones: Mapping[str, Sequence[str]] | None = None,
 ) -> Asked:
     """What is asked, exactly; equal rows of nodes as one class. See `whole`."""
     if not instance.linear:
@@ -137,6 +144,18 @@ def asking(
         ]
     most = {u: _whole(x, f"per_node.{u}", 1, faults) for u, x in (per_node or {}).items()}
     faults += [Fault(f"per_node.{u}", "an unknown user", "a user") for u in most if u not in users]
+    skews = {u: _whole(x, f"spread.{u}", 1, faults) for u, x in (spread or {}).items()}
+    faults += [Fault(f"spread.{u}", "an unknown user", "a user") for u in skews if u not in users]
+    zone_of: dict[str, str] = {}
+    for zone, there in (zones or {}).items():
+        for key in there:
+            if key not in instance.servers:
+                faults.append(Fault(f"zones.{zone}", f"the unknown server {key!r}", "a server"))
+            elif key in zone_of:
+                faults.append(Fault(f"zones.{zone}", f"{key!r} again", "a server in one zone"))
+            zone_of[key] = zone
+    if skews and not zones:
+        faults.append(Fault("zones", "none", "{zone: servers}, over which tasks are spread"))
     faults += [
         Fault("cards", repr(key), "a resource") for key in cards if key not in instance.resources
     ]
@@ -155,7 +174,10 @@ def asking(
             math.floor(d) if a is None else min(a, math.floor(d))
             for (d, _), a in zip(pairs, limit, strict=True)
         ]
-    rows, servers = _classes(instance, most)
+    rows, servers = _classes(instance, most, zone_of if skews else {})
+    named = tuple(zones or ())
+    of = [zone_of.get(next(iter(own))) for own in servers]
+    zone_at = tuple(-1 if own is None else named.index(own) for own in of)
     return Asked(
         users,
         rows,
@@ -166,6 +188,9 @@ def asking(
         servers,
         cards=tuple(cards),
         at_least=tuple(least) if max(least) > 1 else (),
+        spreads=tuple(
+            Spread(n, named, zone_at, skews[user]) for n, user in enumerate(users) if user in skews
+        ),
     )
 
 
@@ -192,7 +217,7 @@ def taken(due: float, gang: int, part: float) -> tuple[Fraction, str]:
 
 
 def _classes(
-    instance: Instance, per_node: Mapping[str, int]
+    instance: Instance, per_node: Mapping[str, int], zones: Mapping[str, str]
 ) -> tuple[tuple[NodeRow, ...], tuple[dict[str, int], ...]]:
     """Rows of nodes with their kinds, those alike as one, and the servers of each."""
     found: dict[Any, tuple[NodeRow, dict[str, int]]] = {}
@@ -213,7 +238,8 @@ def _classes(
             for mode, need in _ways(instance, n, i):
                 kinds.append((n, mode, amounts(need), per_node.get(user)))
         count = int(instance.count[i])
-        alike = tuple(instance.capacity[i].tolist()), tuple((n, m, id(d)) for n, m, d, _ in kinds)
+        own_kinds = tuple((n, m, id(d)) for n, m, d, _ in kinds)
+        alike = tuple(instance.capacity[i].tolist()), own_kinds, zones.get(server)
         if alike in found:
             row, servers = found[alike]
             servers[server] = count

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import isinf
 from typing import Any
 
 import numpy as np
 
 from fairopt.highs import quiet
-from fairopt.whole.master import Clock, PatternPool
+from fairopt.whole.master import Clock, PatternPool, zone_columns
 from fairopt.whole.proof.claims import NeedRow
 from fairopt.whole.proof.placement import Placement
 
@@ -191,6 +192,7 @@ class _Program:
         """The patterns of the solution, placed in integers."""
         import highspy
 
+        inf = highspy.kHighsInf
         own = self.pool.columns
         rows, classes = len(self.low), self.problem.classes
         ahead = len(self.columns)
@@ -205,22 +207,33 @@ class _Program:
                 if n in held:
                     entries.update(dict.fromkeys(more, float(held[n])))
             entries[rows + j] = 1.0
+            for n, z in self.problem.places[j].items():
+                if n in held:
+                    entries[rows + len(classes) + z] = float(held[n])
             self.columns.append((-gain, float(classes[j].count), True, entries))
+        low = [0.0] * len(self.columns)
+        for entries, least in zone_columns(self.problem, rows + len(classes), bonus):
+            for n, more in self.doubles.items():
+                if n in entries:
+                    entries.update(dict.fromkeys(more, -1.0))
+            whole = not isinf(least)
+            self.columns.append((0.0, inf, whole, entries))
+            low.append(least)
         model = quiet(**{"mip_max_nodes": limits.nodes, "mip_rel_gap": 0.0, **options})
         if clock.end is not None:
             model.setOptionValue("time_limit", max(1.0, clock.left() * limits.share))
         program = highspy.HighsLp()
         size = len(self.columns)
-        program.num_col_, program.num_row_ = size, rows + len(classes)
+        skews = [float(x.skew) for x in self.problem.spreads for _ in x.zones]
+        program.num_col_, program.num_row_ = size, rows + len(classes) + len(skews)
         program.col_cost_ = np.array([c[0] for c in self.columns])
         program.col_lower_, program.col_upper_ = (
-            np.zeros(size),
+            np.array(low),
             np.array([c[1] for c in self.columns]),
         )
-        inf = highspy.kHighsInf
-        program.row_lower_ = np.array([*self.low, *(-inf for _ in classes)])
+        program.row_lower_ = np.array([*self.low, *(-inf for _ in classes), *(0.0 for _ in skews)])
         counts = [float(own.count) for own in classes]
-        program.row_upper_ = np.array([*(inf for _ in self.low), *counts])
+        program.row_upper_ = np.array([*(inf for _ in self.low), *counts, *skews])
         program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
         lengths = [len(c[3]) for c in self.columns]
         program.a_matrix_.start_ = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
@@ -230,20 +243,24 @@ class _Program:
         program.integrality_ = [kind.kInteger if c[2] else kind.kContinuous for c in self.columns]
         model.passModel(program)
         if begin is not None:
-            model.setSolution(self._begun(begin, first))
+            model.setSolution(self._begun(begin, first, bonus))
         model.run()
         if model.getInfo().primal_solution_status != 2:
             return None
-        used = list(model.getSolution().col_value)[ahead:]
+        used = list(model.getSolution().col_value)[ahead : ahead + len(own)]
         return Placement(
             self.problem, ((j, round(x), a) for (j, a), x in zip(own, used, strict=True) if x > 0.5)
         )
 
-    def _begun(self, begin: Placement, first: Sequence[float]) -> Any:
+    def _begun(self, begin: Placement, first: Sequence[float], bonus: bool) -> Any:
         """The placement to begin from as a solution of the program."""
         import highspy
 
         count = {(j, tasks): float(k) for j, k, tasks in begin.nodes()}
         solution = highspy.HighsSolution()
-        solution.col_value = [*first, *(count.get(own, 0.0) for own in self.pool.columns)]
+        values = [*first, *(count.get(own, 0.0) for own in self.pool.columns)]
+        for own in self.problem.spreads:
+            values.append(float(min(begin.by_zone(own.user))))
+            values += [0.0] * len(() if bonus else own.zones)
+        solution.col_value = values
         return solution

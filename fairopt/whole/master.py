@@ -10,7 +10,7 @@ a node in scarce resources makes patterns that round well.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from time import monotonic
@@ -111,11 +111,17 @@ class Master:
             self.model.addRow(float(want), self.inf, 0, none, np.array([]))
         for own in problem.classes:
             self.model.addRow(-self.inf, float(own.count), 0, none, np.array([]))
+        for spread in problem.spreads:  # t <= tasks in a zone <= t + skew
+            for _ in spread.zones:
+                self.model.addRow(0.0, float(spread.skew), 0, none, np.array([]))
         for n in range(self.users):
             most = self.inf if goal.rate or goal.bonus else float(goal.want[n])
             self._column(goal.cost[n], most, {n: 1.0})
         if goal.rate:
             self._column(-1.0, 1.0, {n: -float(v) for n, v in enumerate(goal.rate) if v})
+        for entries, low in zone_columns(problem, self.users + len(problem.classes), goal.bonus):
+            self._column(0.0, self.inf, entries, low)
+        self.cost = np.array([*goal.cost, *(np.inf for own in problem.spreads for _ in own.zones)])
         self.first = self.model.getNumCol()
         self.have = 0
         self.bound = -np.inf
@@ -124,9 +130,11 @@ class Master:
         self.scale = 1.0
         self.value = np.inf
 
-    def _column(self, cost: float, most: float, entries: dict[int, float]) -> None:
+    def _column(
+        self, cost: float, most: float, entries: dict[int, float], low: float = 0.0
+    ) -> None:
         at = np.array(list(entries), dtype=np.int32)
-        self.model.addCol(cost, 0.0, most, len(at), at, np.array(list(entries.values())))
+        self.model.addCol(cost, low, most, len(at), at, np.array(list(entries.values())))
 
     def _bonus(self, j: int, tasks: Tasks) -> int:
         if not self.goal.bonus:
@@ -139,6 +147,10 @@ class Master:
             held = self.problem.classes[j].by_user(tasks)
             entries = {n: float(m) for n, m in held.items()}
             entries[self.users + j] = 1.0
+            after = self.users + len(self.problem.classes)
+            for n, z in self.problem.places[j].items():
+                if n in held:
+                    entries[after + z] = float(held[n])
             rent = self.goal.rent[j] if self.goal.rent else 0.0
             self._column(rent - self._bonus(j, tasks), self.inf, entries)
         self.have = len(self.pool.columns)
@@ -149,7 +161,9 @@ class Master:
         self.model.run()
         self.value = float(self.model.getInfo().objective_function_value)
         dual = np.array(self.model.getSolution().row_dual)
-        self.pi, self.sigma = np.maximum(dual[: self.users], 0), -dual[self.users :]
+        after = self.users + len(self.problem.classes)
+        self.sigma = -dual[self.users : after]
+        self.pi = np.concatenate([np.maximum(dual[: self.users], 0), dual[after:]])
 
     def solve(self, clock: Clock, told: Callable[[str], None] | None = None) -> Master:
         """Add patterns until none is worth more than its node costs, or the time is over."""
@@ -157,7 +171,7 @@ class Master:
         half = Clock(None if clock.end is None else clock.left() * _SHARE)
         while True:
             self._run()
-            capped = np.minimum(self.pi, self.goal.cost)
+            capped = np.minimum(self.pi, self.cost)
             new = self._price(capped if self.kept is None else self._mixed(capped))
             if not new and self.kept is not None:
                 new = self._price(capped)
@@ -176,7 +190,7 @@ class Master:
         Prices that are smoothed leave a gap where many are right: the program's own close it.
         """
         for _ in range(_SETTLING):
-            if clock.over or not self._price(np.minimum(self.pi, self.goal.cost), branches):
+            if clock.over or not self._price(np.minimum(self.pi, self.cost), branches):
                 break
             self._run()
         return self
@@ -203,8 +217,12 @@ class Master:
             worth += own.count * max(0, top - int(rent * scale))
             held = own.by_user(tasks)
             gain = sum(self.pi[n] * m for n, m in held.items()) + self._bonus(j, tasks) - rent
+            places = self.problem.places[j]
+            gain += sum(self.pi[self.users + places[n]] * held[n] for n in places if n in held)
             if gain > self.sigma[j] + 1e-7 * max(1e-6, abs(self.sigma[j])):
                 new += self.pool.add(j, tasks)
+        pairs = zip(self.problem.spreads, prices.zones, strict=True)
+        worth += sum(own.budget(row) for own, row in pairs)
         bound = self._bound(prices, worth, scale)
         if bound > self.bound:
             self.bound, self.prices, self.kept, self.scale = bound, prices, pi, scale
@@ -224,10 +242,17 @@ class Master:
         if self.goal.bonus:
             scale, unit = float(_BONUS), _BONUS
         else:
-            top = float(pi.max(initial=0.0))
+            top = float(pi[: self.users].max(initial=0.0))
             parts = _EASY if self.total <= 10**6 else _FINE
             scale, unit = parts / top if top > 0 else 1.0, 0
-        return PatternPrices(tuple(round(float(x) * scale) for x in pi), (), (), unit), scale
+        whole = [round(float(x) * scale) for x in pi]
+        rows, first = [], self.users
+        for own in self.problem.spreads:  # differences that add up to 0
+            row = whole[first : first + len(own.zones)]
+            row[0] -= sum(row)
+            rows.append(tuple(row))
+            first += len(own.zones)
+        return PatternPrices(tuple(whole[: self.users]), (), (), unit, tuple(rows)), scale
 
     def _mixed(self, newest: Floats) -> Floats:
         """The best prices so far mixed with the newest."""
@@ -235,7 +260,7 @@ class Master:
         old = self.kept
         if self.goal.rate:  # only the ratios of prices have a meaning there
             rate = np.array([float(v) for v in self.goal.rate])
-            a, b = float(old @ rate), float(newest @ rate)
+            a, b = float(old[: self.users] @ rate), float(newest[: self.users] @ rate)
             old = old * (b / a) if a > 0 else old
         return _OLD * old + (1 - _OLD) * newest
 
@@ -251,7 +276,23 @@ def proved(pool: PatternPool, prices: PatternPrices, limit: int) -> PatternPrice
             top, weights = sack.sure(prices.items(pool.problem, j), limit)
             sigma.append(top)
             hint.append(weights)
-    return PatternPrices(prices.price, tuple(sigma), tuple(hint), prices.unit)
+    return PatternPrices(prices.price, tuple(sigma), tuple(hint), prices.unit, prices.zones)
+
+
+def zone_columns(
+    problem: Problem, first: int, bonus: bool = False
+) -> Iterator[tuple[dict[int, float], float]]:
+    """(entries, least) of what rows of zones have beside patterns, the rows beginning at `first`.
+
+    Of each user that is spread, the tasks of its emptiest zone, and tasks of patterns that are left
+    out in a zone.
+    """
+    for own in problem.spreads:
+        rows = range(first, first + len(own.zones))
+        yield dict.fromkeys(rows, -1.0), -float("inf")
+        for row in () if bonus else rows:  # what stays is not left out for nothing
+            yield {own.user: -1.0, row: -1.0}, 0.0
+        first += len(own.zones)
 
 
 def rents(problem: Problem) -> list[float]:

@@ -31,7 +31,8 @@ def optimum(
         score x_n m_n / w_n as high as it can be, then as few users at it as can be, then the next
         (leximin over integers).
     criterion : the score of a task, for levels (`fairopt.criteria`).
-    seconds, options : as of `fairopt.whole.asking.whole`: gang, per_node, limits, told.
+    seconds, options : as of `fairopt.whole.asking.whole`: gang, per_node, spread, zones, limits,
+        told.
 
     Returns
     -------
@@ -44,7 +45,7 @@ def optimum(
     """
     if kind not in KINDS:
         raise UsageError(f"optimum: found {kind!r}; wanted one of {', '.join(KINDS)}")
-    own = ("asked", "gang", "per_node", "cards", "at_least")
+    own = ("asked", "gang", "per_node", "cards", "at_least", "spread", "zones")
     known = {key: options.pop(key) for key in own if key in options}
     first = asking(instance, [0] * len(instance.users), **known)  # type: ignore[arg-type]
     most = first.problem.asked

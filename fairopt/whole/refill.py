@@ -38,7 +38,7 @@ def every(
     """All nodes at once, one by one, where there are not too many."""
     problem = question.problem
     nodes = [(j, tasks) for j, count, tasks in begin.nodes() for _ in range(count)]
-    if sum(len(tasks) for _, tasks in nodes) > _MOST:
+    if problem.spreads or sum(len(tasks) for _, tasks in nodes) > _MOST:
         return None
     found = _refilled(
         problem, nodes, question.floor, problem.asked, limits.nodes, clock.left() * _SHARE
@@ -70,7 +70,7 @@ def some(
     total = list(begin.total)
     full = [sum(kind.bonus * kind.most for kind in own.kinds) for own in problem.classes]
     for _ in range(rounds):
-        if clock.over:
+        if clock.over or problem.spreads:  # zones are more than some nodes
             break
         missing = [n for n, f in enumerate(question.floor) if total[n] < f]
         lost = [

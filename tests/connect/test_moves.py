@@ -23,6 +23,7 @@ from fairopt.connect.plan.move_order import Move, in_order
 from fairopt.connect.plan.staying import Moving
 from fairopt.connect.readers.kubernetes import Collector
 from fairopt.instance import Instance
+from tests.whole_cases import split_by_none
 
 CLUSTER = str(Path(__file__).parents[2] / "examples" / "kubernetes" / "cluster.json")
 
@@ -237,3 +238,101 @@ def test_tasks_and_nodes_of_a_model(capsys, tmp_path):
     capsys.readouterr()
     assert run(words) == 2
     assert "without names" in capsys.readouterr().err
+
+
+def lain(parts, cards):
+    """Whether parts of cards lie on so many cards, by trying every card for each."""
+    return split_by_none(list(parts), cards)
+
+
+def test_a_pod_waits_until_a_card_has_room_for_it():
+    """Two pods of .6 leave .8 of two cards, and no card has .5 of it."""
+    capacity = {node: {"card": Fraction(2)} for node in "ab"}
+    large, half = {"card": Fraction(3, 5)}, {"card": Fraction(1, 2)}
+    going = [Move("move", "q", "x", large, "a", "b"), Move("move", "a", "y", half, "b", "a")]
+    stay = [Move("stay", "p", "x", large, "a", "a")]
+    assert [move.pod for move in in_order(going, stay, capacity)] == ["a", "q"]
+    assert [move.pod for move in in_order(going, stay, capacity, ["card"])] == ["q", "a"]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_any_two_placements_on_cards_have_an_order(seed):
+    rng = random.Random(seed)
+    sizes = [Fraction(k, 10) for k in (2, 3, 4, 5, 6, 7)] + [Fraction(1), Fraction(2)]
+    cards = {node: rng.randint(1, 3) for node in "abc"}
+
+    def placed():
+        there = {node: {} for node in cards}
+        for pod, part in pods.items():
+            for node in rng.sample("abc", 3):
+                if lain([*there[node].values(), part], cards[node]):
+                    there[node][pod] = part
+                    break
+        return {pod: node for node, own in there.items() for pod in own}
+
+    pods = {f"p{k}": rng.choice(sizes) for k in range(10)}
+    before, after = placed(), placed()
+    made = [
+        Move("move", pod, "x", {"card": pods[pod]}, before[pod], after[pod])
+        for pod in pods
+        if pod in before and pod in after and before[pod] != after[pod]
+    ]
+    made += [
+        Move("stop", pod, "x", {"card": pods[pod]}, node)
+        for pod, node in before.items()
+        if pod not in after
+    ]
+    stay = [
+        Move("stay", pod, "x", {"card": pods[pod]}, node, node)
+        for pod, node in before.items()
+        if after.get(pod) == node
+    ]
+    capacity = {node: {"card": Fraction(k)} for node, k in cards.items()}
+    at = dict(before)
+    for move in in_order(made, stay, capacity, ["card"]):
+        at.pop(move.pod, None)
+        if move.target:
+            at[move.pod] = move.target
+            there = [pods[pod] for pod, node in at.items() if node == move.target]
+            assert lain(there, cards[move.target])
+    assert at == {pod: node for pod, node in after.items() if pod in before}
+
+
+@pytest.fixture(scope="module")
+def on_cards(tmp_path_factory):
+    """Two nodes of two cards; A takes .6, B .5, and what runs is not what is due."""
+    where = tmp_path_factory.mktemp("cards")
+    (where / "nodes.csv").write_text("node,card,cpu\nn1,2,16\nn2,2,16\n")
+    (where / "teams.csv").write_text("team,tasks,card,cpu\nA,4,0.6,1\nB,4,0.5,1\n")
+    (where / "running.csv").write_text("team,node,tasks\nA,n1,2\nA,n2,2\n")
+    files_given = [str(where / name) for name in ("nodes.csv", "teams.csv", "running.csv")]
+    return [*files_given, "--cards", "card"]
+
+
+def test_moves_on_cards(on_cards, capsys, tmp_path):
+    path = str(tmp_path / "p.json")
+    assert run(["plan", *on_cards, "--moves", str(tmp_path / "m.csv"), "-o", path]) == 0
+    assert run(["verify", path]) == 0
+    found = json.loads(Path(path).read_text())
+    assert found["cards"] == ["card"]
+    steps = [row for row in found["moves"] if row["step"] is not None]
+    assert {row["do"] for row in steps} >= {"stop", "start"}
+    capsys.readouterr()
+
+
+def test_a_step_onto_a_card_that_is_taken_is_found(on_cards, tmp_path, capsys):
+    """B starts beside two pods of A before one of them is stopped: .8 of two cards is left, and no
+    card has .5 of it."""
+    path = str(tmp_path / "p.json")
+    assert run(["plan", *on_cards, "--stay", "-o", path]) == 0
+    found = json.loads(Path(path).read_text())
+    rows = found["moves"]
+    stop = next(row for row in rows if row["do"] == "stop")
+    start = next(row for row in rows if row["do"] == "start" and row["to"] == stop["from"])
+    stop["step"], start["step"] = start["step"], stop["step"]
+    rows.sort(key=lambda row: (row["step"] is None, row["step"] or 0))
+    verdict = judging.judge(found)
+    (check,) = [own for own in verdict.checks if own.name.startswith("moves")]
+    assert not check.holds
+    assert "does not lie on the cards" in check.witness
+    capsys.readouterr()

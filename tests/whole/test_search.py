@@ -51,6 +51,41 @@ def test_the_search_finds_the_largest_worth(seed):
             assert most(items, room, hint, above=top - 1)[1] is not None
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_of_many_items_that_are_one_each_the_best_are_found(seed):
+    """A few of many fit, as items in bins; some of a kind may be there several times."""
+    rng = random.Random(50 + seed)
+    for _ in range(40):
+        size = rng.randint(1, 4)
+        room = [rng.randint(5, 12) for _ in range(size)]
+        items = [
+            (
+                rng.randint(1, 9),
+                tuple(rng.randint(0, 6) for _ in range(size)),
+                rng.choice([1, 1, 2]),
+            )
+            for _ in range(8)
+        ]
+        hint = [rng.randint(0, 3) for _ in range(size)]
+        top, tasks = most(items, room, hint)
+        assert top == every(items, room)
+        assert sum(m * item[0] for m, item in zip(tasks, items, strict=True)) == top
+        bound = root_bound(items, room, hint)
+        assert bound >= top
+        assert most(items, room, hint, above=bound, limit=1) == (bound, None)
+
+
+def test_items_that_do_not_fit_any_more_are_no_branches():
+    """Of 60 items three fit at most: a judge looks at thousands of branches, not at millions."""
+    rng = random.Random(3)
+    items = [
+        (rng.randint(300, 500), tuple(rng.randint(20, 60) for _ in range(6)), 1) for _ in range(60)
+    ]
+    top, tasks = most(items, [100] * 6, [1] * 6, limit=20_000)
+    assert sum(tasks) <= 4
+    assert most(items, [100] * 6, [1] * 6, above=top, limit=20_000) == (top, None)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_the_first_bound_is_safe_and_checked_at_once(seed):
     rng = random.Random(100 + seed)

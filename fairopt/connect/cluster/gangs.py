@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fairopt.connect.cluster.nodes import Node
 from fairopt.connect.cluster.pods import Pod
 from fairopt.connect.cluster.record import Workload
 from fairopt.connect.cluster.together import (
@@ -14,16 +15,24 @@ from fairopt.connect.cluster.together import (
     FEWER,
     GANGS,
     GROUPS,
+    HOST,
     JOB,
     OWN,
     QUEUE_OF_JOB,
     Group,
     Selector,
+    Topology,
+    Zones,
     meets,
     tag_of,
 )
 from fairopt.connect.text.fields import CheckedFields, named
 from fairopt.instance.reading import Faults
+
+MOST_ZONES = 100
+"""zones over which tasks are spread"""
+NONE = "no zone"
+"""what is called a zone that is not there and counts as an empty one (minDomains)"""
 
 
 @dataclass
@@ -36,6 +45,8 @@ class Bindings:
     """of pods by their full names"""
     seen: set[tuple[str, frozenset[tuple[str, str]], tuple[str, ...]]] = field(default_factory=set)
     selectors: dict[str, tuple[str, Selector]] = field(default_factory=dict)
+    spread: dict[str, tuple[Topology, ...]] = field(default_factory=dict)
+    """of pods that are spread, by their full names"""
 
     @staticmethod
     def knows(kind: Any, api: str) -> bool:
@@ -68,11 +79,14 @@ class Bindings:
             if own.size:
                 self.size[own.group] = own.size
         labels = frozenset((key, x) for key, x in found.labels.items() if key not in OWN)
-        self.seen.add((found.namespace, labels, own.alone))
-        for each in own.apart:
+        tags = (*own.alone, *(each.tag for each in own.spread))
+        self.seen.add((found.namespace, labels, tags))
+        for each in (*own.apart, *own.counted):
             self.selectors[tag_of(found.namespace, each)] = (found.namespace, each)
+        if own.spread:
+            self.spread[full] = own.spread
 
-    def bind(self, work: Iterable[Workload]) -> Iterator[tuple[str, str]]:
+    def bind(self, work: Iterable[Workload], nodes: Collection[Node]) -> Iterator[tuple[str, str]]:
         """Say in each workload what binds its tasks; (why, pod) of what is not modelled."""
         work = list(work)
         live = Counter(self.group.values())
@@ -82,6 +96,9 @@ class Bindings:
             for where, labels, tags in self.seen
             if where == space and tag not in tags and meets(own, dict(labels))
         }
+        spread = {id(own): self._spread(own) for own in work}
+        many = Counter(tag for own in spread.values() for tag in {each.tag for each in own})
+        broken |= {tag for tag, count in many.items() if count > 1}  # of several workloads
         for own in work:
             pods = [name for names in own.pods.values() for name in names]
             gang, least = self._gang(pods, live)
@@ -91,6 +108,14 @@ class Bindings:
                 yield from ((APART, name) for name in pods)
             alone = tuple(tag for tag in own.together.alone if tag not in lost)
             own.together = replace(own.together, gang=gang or 1, alone=alone, at_least=least)
+            for each in spread[id(own)]:
+                if each.tag in broken or not _spread_over(own, each, nodes):
+                    yield from ((str(each), name) for name in pods)
+
+    def _spread(self, own: Workload) -> tuple[Topology, ...]:
+        """Over what the pods of a workload are spread, which all say the same."""
+        names = (name for each in own.pods.values() for name in each)
+        return next((self.spread[name] for name in names if name in self.spread), ())
 
     def _bound(self, name: str) -> bool:
         """Whether a pod is in a gang: of a Job only where Kueue admits it as a whole."""
@@ -115,6 +140,34 @@ class Bindings:
             if size is not None and not others and live[group] == many and 0 < size < many:
                 return 1, size
         return None, 1
+
+
+def _spread_over(own: Workload, each: Topology, nodes: Collection[Node]) -> bool:
+    """Say in a workload over what it is spread; False where that is not modelled."""
+    there = [
+        node
+        for node in nodes
+        if each.key in node.labels
+        and (
+            not each.rules
+            or not own.rules.refused(node.name, node.labels, node.taints if each.taints else ())
+        )
+        and not (each.taints and node.out)
+    ]
+    zones = sorted({node.labels[each.key] for node in there})
+    if len(zones) == len(there) and (each.key == HOST or len(zones) > MOST_ZONES):
+        # with fewer tasks than nodes some node has none, and no other more than the skew
+        if own.asked is None or own.asked >= max(len(zones), each.least):
+            return False
+        most = min(each.skew, own.together.per_node or each.skew)
+        own.together = replace(own.together, per_node=most)
+        return True
+    if own.together.spread is not None or len(zones) > MOST_ZONES:
+        return False
+    zones += [f"{NONE} {k}" for k in range(1, each.least - len(zones) + 1)][:1]
+    found = Zones(each.key, each.skew, tuple((zone, ()) for zone in zones))
+    own.together = replace(own.together, spread=found)
+    return True
 
 
 def _whole(given: CheckedFields, key: str, default: int) -> int:

@@ -154,12 +154,6 @@ def _beyond(spec: CheckedFields) -> Iterator[str]:
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     if spec.table("affinity").table("podAffinity").data.get(required):
         yield "pod affinity"
-    for spread in spec.tables("topologySpreadConstraints"):
-        if spread.text("whenUnsatisfiable") in ("", "DoNotSchedule"):
-            skew = spread.data.get("maxSkew", 1)
-            if isinstance(skew, bool) or not isinstance(skew, int) or skew < 1:
-                spread.wrong("maxSkew", "a whole number >= 1")
-            yield f"topology spread over {spread.text('topologyKey') or 'nothing'}, maxSkew {skew}"
     if any("persistentVolumeClaim" in v or "ephemeral" in v for v in spec.tables("volumes")):
         yield "volumes"
     if any(True for _ in spec.tables("resourceClaims")):

@@ -9,7 +9,7 @@ else pods ask of each other is listed as not modelled.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairopt.connect.cluster.eligible import Requirement
@@ -30,7 +30,7 @@ GROUPS = {
 """labels and annotations that name a pod's group, with the API of its object"""
 JOB = "batch/"
 QUEUE_OF_JOB, FEWER = "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/job-min-parallelism"
-_HOST = "kubernetes.io/hostname"
+HOST = "kubernetes.io/hostname"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 OWN = frozenset(
     {
@@ -48,6 +48,60 @@ Selector = tuple[Requirement, ...]
 
 
 @dataclass(frozen=True)
+class Topology:
+    """What a pod says of zones: no value of a label has more than `skew` pods more than another.
+
+    Parameters
+    ----------
+    key : the label of nodes. tag : the pods that are counted, by namespace and labels.
+    least : of fewer zones than these one more is empty (minDomains).
+    rules, taints : whether nodes that the pod's own rules, or taints, keep it off are no zones.
+    """
+
+    key: str
+    skew: int
+    tag: str
+    least: int = 1
+    rules: bool = True
+    taints: bool = False
+
+    def __str__(self) -> str:
+        return f"topology spread over {self.key or 'nothing'}, maxSkew {self.skew}"
+
+
+@dataclass(frozen=True)
+class Zones:
+    """Zones over which tasks are spread, none with more than `skew` tasks more than another.
+
+    Parameters
+    ----------
+    key : the label of nodes that tells them apart.
+    zones : (name, shapes of its nodes); of some there may be none that a task may use.
+    """
+
+    key: str
+    skew: int
+    zones: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def plain(self) -> dict[str, Any]:
+        """As in a plan's row."""
+        zones = {name: list(shapes) for name, shapes in self.zones}
+        return {"key": self.key, "skew": self.skew, "zones": zones}
+
+    @staticmethod
+    def of_row(row: Mapping[str, Any]) -> Zones:
+        """The same read back, whose form was checked."""
+        zones = tuple((name, tuple(shapes)) for name, shapes in row["zones"].items())
+        return Zones(row["key"], row["skew"], zones)
+
+    def uneven(self, tasks: Mapping[str, int]) -> bool:
+        """Whether tasks by shape have too many in a zone beside another, or some in no zone."""
+        counts = [sum(tasks.get(name, 0) for name in shapes) for _, shapes in self.zones]
+        out = sum(tasks.values()) != sum(counts)
+        return out or max(counts, default=0) - min(counts, default=0) > self.skew
+
+
+@dataclass(frozen=True)
 class Together:
     """What binds the tasks of a workload to each other.
 
@@ -57,12 +111,14 @@ class Together:
     per_node : most of them on one node.
     alone : names of what at most one task on a node may have, of whatever workload.
     at_least : fewest tasks with which it runs at all.
+    spread : the zones over which they are spread.
     """
 
     gang: int = 1
     per_node: int | None = None
     alone: tuple[str, ...] = ()
     at_least: int = 1
+    spread: Zones | None = None
 
     def __bool__(self) -> bool:
         """Whether anything binds them."""
@@ -75,25 +131,36 @@ class Together:
             found["at_least"] = self.at_least
         if self.per_node is not None:
             found["per_node"] = self.per_node
+        if self.spread is not None:
+            found["spread"] = self.spread.plain()
         return {**found, **({"alone": list(self.alone)} if self.alone else {})}
 
 
 def of_row(row: Mapping[str, Any]) -> Together:
     """What a plan's row says, whose form was checked."""
-    alone, least = tuple(row.get("alone", ())), row.get("at_least", 1)
-    return Together(row.get("gang", 1), row.get("per_node"), alone, least)
+    alone, least, spread = tuple(row.get("alone", ())), row.get("at_least", 1), row.get("spread")
+    return Together(
+        row.get("gang", 1),
+        row.get("per_node"),
+        alone,
+        least,
+        None if spread is None else Zones.of_row(spread),
+    )
 
 
 @dataclass(frozen=True)
 class Binds:
     """What one pod says of others: its group with the size that it names itself (0 for none), what
-    it must have alone, and the selectors of those that it must not meet."""
+    it must have alone, the selectors of those that it must not meet, and over what it is spread."""
 
     group: Group | None = None
     size: int = 0
     alone: tuple[str, ...] = ()
     apart: tuple[Selector, ...] = ()
     beyond: tuple[str, ...] = ()
+    spread: tuple[Topology, ...] = ()
+    counted: tuple[Selector, ...] = ()
+    """the pods that each of these counts"""
 
 
 def binds(meta: CheckedFields, spec: CheckedFields, space: str, owner: tuple[str, str]) -> Binds:
@@ -123,13 +190,53 @@ def binds(meta: CheckedFields, spec: CheckedFields, space: str, owner: tuple[str
             beyond.append(APART)
         else:
             apart.append(own)
+    spread, counted = [], []
+    for term in spec.tables("topologySpreadConstraints"):
+        found = _spread(term, space, labels)
+        if isinstance(found, str):
+            beyond.append(found)
+        elif found is not None:
+            spread.append(found[0])
+            counted.append(found[1])
     return Binds(
         group,
         size,
         tuple(sorted({*alone, *(tag_of(space, own) for own in apart)})),
         tuple(apart),
         tuple(dict.fromkeys(beyond)),
+        tuple(spread),
+        tuple(counted),
     )
+
+
+def _spread(
+    term: CheckedFields, space: str, labels: Mapping[str, str]
+) -> tuple[Topology, Selector] | str | None:
+    """What a constraint says and whom it counts; words where that is not modelled, None where the
+    scheduler need not keep it."""
+    if term.text("whenUnsatisfiable") not in ("", "DoNotSchedule"):
+        return None
+    skew, least = (term.data.get(key) for key in ("maxSkew", "minDomains"))
+    for key, own in (("maxSkew", skew), ("minDomains", least)):
+        if own is not None and (isinstance(own, bool) or not isinstance(own, int) or own < 1):
+            term.wrong(key, "a whole number >= 1")
+            return None
+    found = Topology(
+        term.text("topologyKey"),
+        1 if skew is None else skew,
+        "",
+        1 if least is None else least,
+        term.text("nodeAffinityPolicy") != "Ignore",
+        term.text("nodeTaintsPolicy") == "Honor",
+    )
+    own = _labels(term.table("labelSelector"))
+    more = [key for key in term.texts("matchLabelKeys") if key in labels]
+    selector = tuple(
+        sorted({*(own or ()), *(Requirement(key, "In", (labels[key],)) for key in more)})
+    )
+    if own is None or not found.key or not meets(selector, labels):
+        return str(found)
+    return replace(found, tag=tag_of(space, selector)), selector
 
 
 def tag_of(space: str, own: Selector) -> str:
@@ -140,9 +247,13 @@ def tag_of(space: str, own: Selector) -> str:
 def _selector(term: CheckedFields) -> Selector | None:
     """The labels that a term over nodes selects in the pod's own namespace; None for others."""
     known = {"topologyKey", "labelSelector"}
-    if term.text("topologyKey") != _HOST or any(term.data[key] for key in term.data.keys() - known):
+    if term.text("topologyKey") != HOST or any(term.data[key] for key in term.data.keys() - known):
         return None
-    chosen = term.table("labelSelector")
+    return _labels(term.table("labelSelector"))
+
+
+def _labels(chosen: CheckedFields) -> Selector | None:
+    """The labels that a selector asks for; None for none, and for what is not modelled."""
     own = [Requirement(key, "In", (x,)) for key, x in chosen.strings("matchLabels").items()]
     for each in chosen.tables("matchExpressions"):
         own.append(

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from fairopt.connect.cluster.card_room import CardRoom
 from fairopt.connect.plan.rows import PlanLists
 
 _STEPS = ("stop", "pause", "move", "start", "resume")
@@ -19,7 +20,7 @@ _STEPS = ("stop", "pause", "move", "start", "resume")
 class _Replay:
     """Where every pod is, and what every node has left, step by step."""
 
-    def __init__(self, rows: PlanLists) -> None:
+    def __init__(self, rows: PlanLists, cards: Sequence[str]) -> None:
         self.demand = {
             name: rows.exact(row, "demand", name) for name, row in rows.workloads.items()
         }
@@ -27,12 +28,19 @@ class _Replay:
         for shape, row in rows.shapes.items():
             for node in row["nodes"]:
                 self.room[node] = dict(rows.exact(row, "capacity", shape))
+        self.capacity = {node: dict(own) for node, own in self.room.items()}
+        self.cards = CardRoom(cards, self.demand.values()) if cards else None
+        self.there: dict[str, dict[str, None]] = defaultdict(dict)
         self.at: dict[str, str] = {}
         self.work: dict[str, str] = {}
         self.wrong: list[str] = []
 
     def put(self, pod: str, node: str, sign: int) -> None:
         """The pod takes its room of the node (1), or gives it back (-1)."""
+        if sign > 0:
+            self.there[node][pod] = None
+        else:
+            self.there[node].pop(pod, None)
         for key, amount in self.demand[self.work[pod]].items() if node in self.room else ():
             self.room[node][key] = self.room[node].get(key, Fraction(0)) - sign * amount
 
@@ -63,12 +71,16 @@ class _Replay:
         self.put(pod, source, -1)
         self.put(pod, target, 1)
         self.at[pod] = target
+        if target and self.cards is not None:
+            there = [self.demand[self.work[own]] for own in self.there[target]]
+            if not self.cards.lie(self.capacity[target], there):
+                self.wrong.append(f"{words}: {pod} does not lie on the cards of {target}")
 
 
 def judge_moves(data: Mapping[str, Any], rows: PlanLists) -> list[str]:
     """What is wrong with the moves of a plan; empty if nothing is."""
     told: Sequence[Mapping[str, Any]] = data["moves"]
-    replay = _Replay(rows)
+    replay = _Replay(rows, data.get("cards", ()))
     wrong = replay.wrong
     unknown = [row["workload"] for row in told if row["workload"] not in rows.workloads]
     if unknown:

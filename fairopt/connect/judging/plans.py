@@ -236,6 +236,14 @@ def _apart(rows: PlanLists, bound: Mapping[str, Together]) -> Iterator[str]:
             yield f"{name} in gangs of {own.gang}"
         if 0 < rows.workloads[name]["whole"] < own.at_least:
             yield f"{name} with fewer than {own.at_least}"
+    for name, own in bound.items():
+        if own.spread is not None:
+            tasks = {
+                server: sum(x["count"] * x["tasks"].get(name, 0) for x in row.get("machines", []))
+                for server, row in rows.shapes.items()
+            }
+            if own.spread.uneven(tasks):
+                yield f"{name} over {own.spread.key}"
     for server, row in rows.shapes.items():
         for k, given in enumerate(row.get("machines", [])):
             there = {name: m for name, m in given["tasks"].items() if name in bound}

@@ -1,5 +1,7 @@
 """Tasks apart as rows of the fluid problem: what is due is never more than the nodes may hold.
 
+Of a workload that is spread over zones, no zone has more than the skew beside another.
+
 A workload of which a node may hold k tasks runs at most k times the nodes of a shape there: a limit
 on that server (`Instance.limit_on`). What at most one task on a node may have, such as a host port
 that several workloads want, is a rule that counts all of them. Rows that cannot bind are left out,
@@ -15,6 +17,9 @@ import numpy as np
 from fairopt.connect.cluster.together import Together
 from fairopt.instance import Floats, Instance
 from fairopt.instance.rules import Rule, Term
+
+MOST_ZONES = 6
+"""zones of a workload of which each two have a row in the fluid problem"""
 
 
 def limits(inst: Instance, together: Sequence[Together]) -> Floats:
@@ -42,7 +47,28 @@ def rules(inst: Instance, together: Sequence[Together]) -> tuple[Rule, ...]:
             server, most = inst.servers[i], float(inst.count[i])
             users = tuple(inst.users[n] for n in who[fits[:, i] > 0])
             found.append(Rule(f"{tag} on {server}", most=most, terms=(Term(users, (server,)),)))
+    for n, own in enumerate(together):
+        found += _even(inst, n, own)
     return tuple(found)
+
+
+def _even(inst: Instance, n: int, own: Together) -> list[Rule]:
+    """For each two zones, that one has no more than the skew beside the other; of many zones no
+    rows: they would be as many as their pairs."""
+    if own.spread is None or len(own.spread.zones) > MOST_ZONES or inst.limit[n] <= own.spread.skew:
+        return []
+    user = (inst.users[n],)
+    may = {name for name, fits in zip(inst.servers, inst.placement[n], strict=True) if fits}
+    zones = [(name, tuple(s for s in there if s in may)) for name, there in own.spread.zones]
+    found = []
+    for name, here in zones:
+        for other, there in zones:
+            if name != other and here:
+                terms = [Term(user, here)]
+                terms += [Term(user, there, times=-1.0)] if there else []
+                said = f"{user[0]} in {name} beside {other}"
+                found.append(Rule(said, most=float(own.spread.skew), terms=tuple(terms)))
+    return found
 
 
 def with_rows(inst: Instance, together: Sequence[Together]) -> Instance:

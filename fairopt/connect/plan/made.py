@@ -70,7 +70,7 @@ def make(
         wanted = whole_plan.of(problem, answer) if found is None else found.asked
         packed, stay = stay_plan.moved(problem, wanted, packed, moving)
         whole["stay"] = stay
-        if not (cards or moves.unnamed(problem)):
+        if not moves.unnamed(problem):
             whole["moves"] = moves.of(problem, packed, moving.pods)
     if found is not None:
         whole["proof"] = whole_plan.proof(whole_plan.replaced(found, packed))

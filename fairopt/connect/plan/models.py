@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -14,7 +15,7 @@ from fairopt import files
 from fairopt.connect.cluster.eligible import Rules
 from fairopt.connect.cluster.record import Cluster, Workload
 from fairopt.connect.cluster.shapes import Shape
-from fairopt.connect.cluster.together import Together
+from fairopt.connect.cluster.together import Together, Zones
 from fairopt.connect.plan import apart, kept
 from fairopt.connect.plan.kept import Kept
 from fairopt.connect.plan.problem import ClusterProblem, held_by_shape, measured
@@ -25,6 +26,8 @@ from fairopt.files.whole import WholeKeys
 from fairopt.instance import Floats, Instance
 
 _NONE = "it asks for less than one whole task"
+ZONE = "zone"
+"""what tells the zones of a model apart"""
 SOURCE = "imported by fairopt from what its scheduler printed"
 
 
@@ -57,6 +60,8 @@ def problem(path: str) -> ClusterProblem:
     quotas = instance.quotas
     member = {} if quotas is None else dict(quotas.group)
     users = []
+    zones = Zones(ZONE, 1, tuple(whole.zones.items()))
+    in_zone = [any(name in own for own in whole.zones.values()) for name in instance.servers]
     fits = np.zeros(instance.shape[:2], dtype=bool)
     for n, name in enumerate(instance.users):
         limit = instance.limit[n]
@@ -66,13 +71,18 @@ def problem(path: str) -> ClusterProblem:
             whole.gang.get(name, 1),
             whole.per_node.get(name),
             at_least=whole.at_least.get(name, 1),
+            spread=zones if name in whole.spread else None,
         )
+        if bound.spread is not None:
+            bound = replace(bound, spread=replace(bound.spread, skew=whole.spread[name]))
         given = member.get(name, name), name, demand[n], Rules(), asked
         own = Workload(*given, weight=weight, together=bound)
         users.append(known.workload(own, name, name in member))
         for i, room in enumerate(capacity):
-            fits[n, i] = instance.placement[n, i] and all(
-                room.get(key, 0) >= x for key, x in users[n].demand.items()
+            fits[n, i] = (
+                instance.placement[n, i]
+                and (bound.spread is None or in_zone[i])
+                and all(room.get(key, 0) >= x for key, x in users[n].demand.items())
             )
     less = instance.limit < 1
     stuck = [
@@ -174,6 +184,15 @@ def model(found: ClusterProblem, title: str) -> Model:
             whole.at_least[name] = own.at_least
         if own.alone or own.per_node is not None:
             whole.per_node[name] = 1 if own.alone else own.per_node or 1
+    spread = {
+        name: own.together.spread
+        for name, own in zip(found.instance.users, found.users, strict=True)
+    }
+    alike = {own.zones for own in spread.values() if own is not None}
+    if len(alike) == 1:  # a model has zones of one kind
+        (zones,) = alike
+        whole.zones.update(zones)
+        whole.spread.update((n, own.skew) for n, own in spread.items() if own is not None)
     cluster = kept.of(found)
     return Model(found.instance, (case,), title=title, source=SOURCE, whole=whole, cluster=cluster)
 

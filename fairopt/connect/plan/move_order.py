@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from fairopt.connect.cluster.card_room import CardRoom
 from fairopt.connect.text.fields import Amounts
 
 
@@ -39,7 +40,10 @@ class Move:
 
 
 def in_order(
-    moves: Sequence[Move], stay: Sequence[Move], capacity: Mapping[str, Amounts]
+    moves: Sequence[Move],
+    stay: Sequence[Move],
+    capacity: Mapping[str, Amounts],
+    cards: Sequence[str] = (),
 ) -> list[Move]:
     """The moves in an order, some as a pause and a resume.
 
@@ -48,12 +52,14 @@ def in_order(
     moves : stops, moves and starts; what they and `stay` come to fits on every node.
     stay : pods that stay where they are.
     capacity : of every node in service; what leaves others frees nothing.
+    cards : resources of which a task takes part of a single card.
     """
     ordered = sorted(moves, key=lambda m: (m.workload, m.pod))
     by_word = {do: [m for m in ordered if m.do == do] for do in ("stop", "move", "start")}
-    found = _Order(capacity)
+    room = CardRoom(cards, (move.demand for move in [*moves, *stay])) if cards else None
+    found = _Order(capacity, room)
     for move in [*stay, *by_word["move"]]:
-        found.take(move.source, move.demand)
+        found.take(move.source, move)
     found.make(by_word["move"])
     return [*by_word["stop"], *found.steps, *by_word["start"]]
 
@@ -61,28 +67,39 @@ def in_order(
 class _Order:
     """The steps so far, with the room that they leave on every node."""
 
-    def __init__(self, capacity: Mapping[str, Amounts]) -> None:
-        self.capacity = capacity
+    def __init__(self, capacity: Mapping[str, Amounts], cards: CardRoom | None) -> None:
+        self.capacity, self.cards = capacity, cards
+        self.there: dict[str, dict[str, Move]] = defaultdict(dict)
         self.room = {node: dict(own) for node, own in capacity.items()}
         self.steps: list[Move] = []
         self.arrive: dict[str, list[Move]] = defaultdict(list)
         self.leave: dict[str, list[Move]] = defaultdict(list)
         self.paused: set[str] = set()
 
-    def take(self, node: str, demand: Amounts, times: int = 1) -> None:
+    def take(self, node: str, move: Move, times: int = 1) -> None:
         """What a pod takes off the room of a node, or gives back."""
         if node in self.room:
             own = self.room[node]
-            for key, amount in demand.items():
+            if times > 0:
+                self.there[node][move.pod] = move
+            else:
+                del self.there[node][move.pod]
+            for key, amount in move.demand.items():
                 own[key] = own.get(key, Fraction(0)) - times * amount
 
     def fits(self, move: Move, freed: Sequence[Move] = ()) -> bool:
         """Whether the pod has room on its new node, once those that are to be freed are gone."""
         room = self.room[move.target]
-        return all(
+        if not all(
             amount <= room.get(key, 0) + sum(own.demand.get(key, Fraction(0)) for own in freed)
             for key, amount in move.demand.items()
-        )
+        ):
+            return False
+        if self.cards is None:
+            return True
+        gone = {own.pod for own in freed}
+        there = [own.demand for pod, own in self.there[move.target].items() if pod not in gone]
+        return self.cards.lie(self.capacity[move.target], [*there, move.demand])
 
     def make(self, moves: Sequence[Move]) -> None:
         """Make all moves."""
@@ -99,7 +116,7 @@ class _Order:
                 if not self.fits(move):
                     left.append(move)
                     continue
-                self.take(node, move.demand)
+                self.take(node, move)
                 if move.pod in self.paused:
                     self.steps.append(replace(move, do="resume", source=""))
                 else:
@@ -110,7 +127,7 @@ class _Order:
 
     def _gone(self, move: Move) -> None:
         self.leave[move.source].remove(move)
-        self.take(move.source, move.demand, -1)
+        self.take(move.source, move, -1)
 
     def _broken(self) -> str:
         """The node on which pods were stopped for a while, so that one that waits has room."""

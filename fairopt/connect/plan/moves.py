@@ -45,7 +45,8 @@ def of(
     found = list(_all(problem, packed, costs or {}))
     capacity = {name: row.capacity for row in problem.shapes for name, _ in row.members}
     made = [move for move in found if move.do in ("stop", "start", "move")]
-    steps = in_order(made, [move for move in found if move.do == "stay"], capacity)
+    stay = [move for move in found if move.do == "stay"]
+    steps = in_order(made, stay, capacity, problem.cluster.cards)
     rows = [_row(k, move) for k, move in enumerate(steps, 1)]
     rest = [move for move in found if move.do not in ("stop", "start", "move")]
     return rows + [_row(None, m) for m in sorted(rest, key=lambda m: (m.do, m.workload, m.pod))]

@@ -18,6 +18,7 @@ from fairopt.connect.cluster.eligible import Rules
 from fairopt.connect.cluster.kinds import CardKinds
 from fairopt.connect.cluster.record import Cluster, Workload
 from fairopt.connect.cluster.shapes import Shape, left_over, shapes
+from fairopt.connect.cluster.together import Zones
 from fairopt.connect.plan import apart, kueue_model, volcano_model
 from fairopt.connect.text.fields import Amounts
 from fairopt.errors import BadInput, Fault
@@ -114,6 +115,7 @@ def problem(
     rules = sorted({w.rules for w in cluster.workloads}, key=_order)
     if cluster.kueue is not None:
         visible = {*visible, *kueue_model.visible(cluster.kueue)}
+    visible = {*visible, *(w.together.spread.key for w in cluster.workloads if w.together.spread)}
     rows = shapes(cluster, rules, kinds, visible)
     kueue = None if cluster.kueue is None else kueue_model.Placing(cluster.kueue, rows)
     offered = {key for row in rows for key in row.capacity}
@@ -123,6 +125,8 @@ def problem(
         if "pods" not in offered:  # nodes from a table need not say how many pods they hold
             work = _without_pods(work)
         places, why = _places(work, rows, at[work.rules])
+        if work.together.spread is not None:
+            work, places, why = _in_zones(work, work.together.spread, rows, places, why)
         if work.asked == 0:
             continue
         if kueue is not None and not why:
@@ -309,6 +313,23 @@ def _places(work: Workload, rows: Sequence[Shape], which: int) -> tuple[list[boo
             asked, there = short(key, float(amount)), short(key, float(most))
             return fits, f"task larger than any node: it asks {asked} {key}, {nodes} offer {there}"
     return fits, f"task larger than any node: none of {nodes} offers all it asks at once"
+
+
+def _in_zones(
+    work: Workload, spread: Zones, rows: Sequence[Shape], places: list[bool], why: str
+) -> tuple[Workload, list[bool], str]:
+    """The workload with the shapes of its zones, and what of its places is in a zone."""
+    zone = [dict(row.labels).get(spread.key) for row in rows]
+    zones = tuple(
+        (name, tuple(row.name for row, own in zip(rows, zone, strict=True) if own == name))
+        for name, _ in spread.zones
+    )
+    work = replace(work, together=replace(work.together, spread=replace(spread, zones=zones)))
+    known = {name for name, _ in zones}
+    places = [fits and own in known for fits, own in zip(places, zone, strict=True)]
+    if not any(places) and not why:
+        why = f"no eligible node: none has the label {spread.key}, over which it is spread"
+    return work, places, why
 
 
 def _emptied_by(refusals: Sequence[tuple[str, ...]], rows: Sequence[Shape]) -> str:

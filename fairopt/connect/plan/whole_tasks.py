@@ -7,7 +7,7 @@ read. `fairopt verify` asks the same question again from the plan's own rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from fairopt.whole.proof.again import proofs_again
 from fairopt.whole.proof.answer import Asked, WholeTasks
 from fairopt.whole.proof.placement import Nodes, Placement
 from fairopt.whole.proof.problem import NodeRow
+from fairopt.whole.proof.zones import Spread
 from fairopt.whole.rounding import share_out
 
 if TYPE_CHECKING:
@@ -180,7 +181,17 @@ def asked(
         tuple({row.name: row.count} for row in rows),
         cards=tuple(cards),
         at_least=tuple(own.at_least for own in together),
+        spreads=tuple(_spreads(together, [name for name, _, _ in shapes])),
     )
+
+
+def _spreads(together: Sequence[Together], shapes: Sequence[str]) -> Iterator[Spread]:
+    """Users that are spread over zones, with the zone of each shape."""
+    for n, own in enumerate(together):
+        if own.spread is not None:
+            at = {name: z for z, (_, there) in enumerate(own.spread.zones) for name in there}
+            zone = tuple(at.get(name, -1) for name in shapes)
+            yield Spread(n, tuple(name for name, _ in own.spread.zones), zone, own.spread.skew)
 
 
 def nodes(wanted: Asked, machines: Sequence[Sequence[tuple[int, Mapping[int, int]]]]) -> Nodes:

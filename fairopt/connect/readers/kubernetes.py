@@ -15,7 +15,7 @@ from fairopt.connect.cluster.gangs import Bindings
 from fairopt.connect.cluster.nodes import DELETED, Node, node
 from fairopt.connect.cluster.pods import Pod, pod
 from fairopt.connect.cluster.record import Cluster, QueueCeiling, Undivided, Workload
-from fairopt.connect.cluster.together import Together
+from fairopt.connect.cluster.together import Together, Topology
 from fairopt.connect.plan.kueue_model import with_kueue
 from fairopt.connect.readers import armada, kai, yunikorn
 from fairopt.connect.readers.kueue import KINDS, QUEUE_LABEL, Queues
@@ -50,7 +50,7 @@ _Key = tuple[
     Any,
     tuple[str, str],
     tuple[str, str, str],
-    tuple[str, ...],
+    tuple[tuple[str, ...], tuple[Topology, ...]],
     tuple[str, str],
 ]
 
@@ -206,11 +206,11 @@ class Collector:
         if kai.QUEUE in found.labels:  # the label decides
             said = [found.labels[kai.QUEUE], ""]
         volcano = (found.namespace, said[0], said[1]) if any(said) else ("", "", "")
-        alone = found.binds.alone
+        alone = found.binds.alone, found.binds.spread
         asked = yunikorn.application(found)
         key = (queue, name, amounts, found.rules, local, volcano, alone, asked)
         if key not in self._work:
-            bound = Together(alone=alone)
+            bound = Together(alone=found.binds.alone)
             self._work[key] = Workload(queue, name, found.request, found.rules, together=bound)
         return self._work[key]
 
@@ -224,7 +224,7 @@ class Collector:
         self._deleted()
         self._of_kueue()
         self._of_volcano()
-        for words, full in self._bindings.bind(self._work.values()):
+        for words, full in self._bindings.bind(self._work.values(), self._nodes.values()):
             self._beyond.setdefault(words, []).append(full)
         self.faults.found.sort()
         self.faults.stop()

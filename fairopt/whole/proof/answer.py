@@ -14,17 +14,18 @@ from typing import Any
 
 from fairopt.errors import BadInput
 from fairopt.instance.reading import Faults, known_keys, listed, shown, table, text
-from fairopt.whole.proof import certificate, claims
+from fairopt.whole.proof import certificate, claims, zones
 from fairopt.whole.proof.certificate import Prices
 from fairopt.whole.proof.placement import Nodes
 from fairopt.whole.proof.problem import NodeRow, Problem, problem
+from fairopt.whole.proof.zones import Spread
 
 SCHEMA = "fairopt/whole/v1"
 LARGEST = 10**15
 """no count, number asked or gang of a file is larger"""
 MULTIPLE, EXACT = "multiple", "exact"
 _KEYS = ("schema", "parts", "cards", "users", "classes", "certificate", "stopped")
-_USER = ("due", "taken", "asked", "gang", "at_least", "tasks")
+_USER = ("due", "taken", "asked", "gang", "at_least", "spread", "tasks")
 _CLASS = ("class", "count", "servers", "capacity", "kinds", "nodes")
 
 
@@ -42,6 +43,7 @@ class Asked:
     parts : whether whole parts of what is due come first; see `Problem`.
     cards : resources of which 1 is a card: a task takes part of a single one, or whole ones.
     at_least : fewest tasks with which each user runs at all; () for 1 of everybody.
+    spreads : users whose tasks are spread over zones of rows.
     """
 
     users: tuple[str, ...]
@@ -54,6 +56,7 @@ class Asked:
     parts: bool = True
     cards: tuple[str, ...] = ()
     at_least: tuple[int, ...] = ()
+    spreads: tuple[Spread, ...] = ()
 
     @cached_property
     def problem(self) -> Problem:
@@ -67,6 +70,7 @@ class Asked:
             self.parts,
             self.cards,
             self.at_least,
+            self.spreads,
         )
 
 
@@ -144,6 +148,7 @@ class WholeTasks:
     def to_dict(self) -> dict[str, Any]:
         """Plain data, as in a file."""
         asked = self.asked
+        spread = {own.user: own.to_dict() for own in asked.spreads}
         users = {
             name: {
                 "due": str(asked.due[n]),
@@ -151,6 +156,7 @@ class WholeTasks:
                 "asked": asked.asked[n],
                 "gang": asked.gang[n],
                 **({"at_least": asked.at_least[n]} if asked.at_least else {}),
+                **({"spread": spread[n]} if n in spread else {}),
                 "tasks": self.totals[n],
             }
             for n, name in enumerate(asked.users)
@@ -256,6 +262,8 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
     ]
     users = table(data.get("users"), "users", faults)
     due, taken, asked, gang, fewest = [], [], [], [], []
+    spreads = []
+    classes = listed(data.get("classes"), "classes", faults)
     for name, given in users.items():
         here = f"users.{name}"
         row = table(given, here, faults)
@@ -268,9 +276,12 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
         asked.append(None if limit is None else _count(limit, f"{here}.asked", faults))
         gang.append(_count(row.get("gang", 1), f"{here}.gang", faults, 1))
         fewest.append(_count(row.get("at_least", 1), f"{here}.at_least", faults, 1))
+        if "spread" in row:
+            at_user = len(due) - 1, len(classes)
+            spreads.append(zones.read(row["spread"], *at_user, f"{here}.spread", faults))
     at = {name: n for n, name in enumerate(users)}
     rows, servers = [], []
-    for j, given in enumerate(listed(data.get("classes"), "classes", faults)):
+    for j, given in enumerate(classes):
         own, nodes_of = _row(table(given, f"classes[{j}]", faults), at, f"classes[{j}]", faults)
         rows.append(own)
         servers.append(nodes_of)
@@ -290,6 +301,7 @@ def read(data: Mapping[str, Any], faults: Faults) -> WholeTasks:
         bool(data.get("parts", True)),
         tuple(cards),
         tuple(fewest) if max(fewest) > 1 else (),
+        tuple(spreads),
     )
     try:
         asked_for = found.problem

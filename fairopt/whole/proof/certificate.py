@@ -7,7 +7,7 @@ is impossible. Nothing else is needed: no solver and no rounding.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,24 +31,38 @@ class PatternPrices:
     sigma : (J,) no pattern of class j is worth more.
     hint : (J, R) weights that make the search of sigma short; any weights are right.
     unit : worth of one unit of a kind's bonus (tasks that stay); 0 where there is none.
+    zones : for every user that is spread, what a task in each zone is worth beside its price; the
+        sum of a row is 0. () for no differences.
     """
 
     price: tuple[int, ...]
     sigma: tuple[int, ...]
     hint: tuple[tuple[int, ...], ...]
     unit: int = 0
+    zones: tuple[tuple[int, ...], ...] = ()
 
     def items(self, problem: Problem, j: int) -> list[Item]:
         """What the kinds of class j are worth, take, and how many of each a node holds."""
+        price: Mapping[int, int] = {}
+        if self.zones:
+            more = [x for row in self.zones for x in row]
+            price = {n: self.price[n] + more[z] for n, z in problem.places[j].items()}
         return [
-            (self.price[kind.user] + self.unit * kind.bonus, kind.need, kind.most)
+            (
+                price.get(kind.user, self.price[kind.user]) + self.unit * kind.bonus,
+                kind.need,
+                kind.most,
+            )
             for kind in problem.classes[j].kinds
         ]
 
     def budget(self, problem: Problem) -> int:
         """B: no placement is worth more."""
         pairs = zip(problem.classes, self.sigma, strict=True)
-        return sum(own.count * sigma for own, sigma in pairs)
+        uneven = zip(problem.spreads, self.zones, strict=True) if self.zones else ()
+        return sum(own.count * sigma for own, sigma in pairs) + sum(
+            own.budget(row) for own, row in uneven
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As in a file."""
@@ -57,6 +71,7 @@ class PatternPrices:
             "unit": self.unit,
             "sigma": list(self.sigma),
             "hint": [list(row) for row in self.hint],
+            **({"zones": [list(row) for row in self.zones]} if self.zones else {}),
         }
 
 
@@ -88,6 +103,8 @@ def too_little(
 ) -> tuple[list[str], list[str]]:
     """Classes of which a pattern is worth more than sigma, and those where the search gave up."""
     wrong, unknown = [], []
+    if any(map(sum, prices.zones)):  # then they bound nothing
+        wrong.append("zones whose differences do not add up to 0")
     for j, own in enumerate(problem.classes):
         try:
             items, sigma = prices.items(problem, j), prices.sigma[j]
@@ -96,7 +113,7 @@ def too_little(
             unknown.append(own.name)
             continue
         if found is not None:
-            wrong.append(own.name)
+            wrong.append(f"a pattern of {own.name} is worth more")
     return wrong, unknown
 
 
@@ -109,7 +126,7 @@ def read(given: Any, problem: Problem, faults: Faults, place: str) -> Prices:
     for k, row in enumerate(listed(data.get("prices", []), f"{place}.prices", faults)):
         here = f"{place}.prices[{k}]"
         own = table(row, here, faults)
-        known_keys(own, ("price", "unit", "sigma", "hint"), here, faults)
+        known_keys(own, ("price", "unit", "sigma", "hint", "zones"), here, faults)
         hints = listed(own.get("hint", []), f"{here}.hint", faults)
         if len(hints) != classes:
             faults.add(f"{here}.hint", f"{len(hints)} rows", f"{classes}, one for each class")
@@ -122,6 +139,7 @@ def read(given: Any, problem: Problem, faults: Faults, place: str) -> Prices:
                     _numbers(h, resources, f"{here}.hint[{j}]", faults) for j, h in enumerate(hints)
                 ),
                 _number(own.get("unit", 0), f"{here}.unit", faults),
+                _zones(own.get("zones", []), problem, f"{here}.zones", faults),
             )
         )
     levels = listed(data.get("levels", []), f"{place}.levels", faults)
@@ -140,6 +158,23 @@ def _indices(
             wanted = f"at most {TOGETHER} whole numbers below {size}"
             faults.add(f"{place}.levels[{k}]", str(list(own))[:40], wanted)
             yield ()
+
+
+def _zones(given: Any, problem: Problem, place: str, faults: Faults) -> tuple[tuple[int, ...], ...]:
+    rows = listed(given, place, faults)
+    if rows and len(rows) != len(problem.spreads):
+        faults.add(place, f"{len(rows)} rows", f"{len(problem.spreads)}, one for each spread user")
+        return ()
+    found = []
+    for k, (row, own) in enumerate(zip(rows, problem.spreads, strict=False)):
+        some = listed(row, f"{place}[{k}]", faults)
+        good = all(isinstance(x, int) and not isinstance(x, bool) for x in some)
+        if not good or len(some) != len(own.zones) or any(abs(x) > LARGEST for x in some):
+            wanted = f"{len(own.zones)} whole numbers from -1e60 to 1e60"
+            faults.add(f"{place}[{k}]", shown(row), wanted)
+            some = [0] * len(own.zones)
+        found.append(tuple(some))
+    return tuple(found)
 
 
 def _number(given: Any, place: str, faults: Faults) -> int:

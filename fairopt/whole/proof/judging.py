@@ -7,6 +7,7 @@ open is stated as a gap, in tasks and as a part. No solver is involved, and no f
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -133,7 +134,7 @@ def judge(answer: WholeTasks, limit: int = LIMIT) -> Verdict:
     for k, prices in enumerate(answer.certificate.prices):
         bad, given_up = too_little(problem, prices, limit)
         if bad:
-            wrong.append(f"prices {k}: a pattern of {bad[0]} is worth more")
+            wrong.append(f"prices {k}: {bad[0]}")
         elif given_up:
             unknown.append(f"prices {k}: the search of {given_up[0]} was given up")
         else:
@@ -228,7 +229,8 @@ def placed(answer: WholeTasks) -> tuple[list[Check], list[str]]:
         if 0 < m < s
     ]
     above = [f"{name}: {m} of {a}" for name, m, _, a in pairs if m > a]
-    if not (missing or over):
+    uneven = [] if over else [f"{problem.users[n]}: {counts}" for n, counts in _uneven(answer)]
+    if not (missing or over or uneven):
         nodes = Placement(problem, answer.nodes)
         more = [
             name
@@ -241,9 +243,22 @@ def placed(answer: WholeTasks) -> tuple[list[Check], list[str]]:
         _check("whole tasks fit on every node", over),
         _check("no gang is cut", [*cut, *few]),
         _check("nobody has more than it asked", above),
+        *([_check("tasks are spread over zones", uneven)] if problem.spreads else []),
         _check("no further gang fits", more),
     ]
     return checks, unknown
+
+
+def _uneven(answer: WholeTasks) -> Iterator[tuple[int, list[int]]]:
+    """Users of which some zone has too many beside another, and their tasks by zone."""
+    classes = answer.problem.classes
+    for own in answer.problem.spreads:
+        counts = own.counts(
+            (j, count * classes[j].by_user(tasks).get(own.user, 0))
+            for j, count, tasks in answer.nodes
+        )
+        if own.uneven(counts):
+            yield own.user, counts
 
 
 def _check(name: str, wrong: list[str]) -> Check:

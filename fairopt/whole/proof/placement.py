@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from fairopt.whole.proof import cards
 from fairopt.whole.proof.problem import Problem, Tasks
 from fairopt.whole.proof.search import LIMIT, Item, TooLong, most
+from fairopt.whole.proof.zones import lowered, raised
 
 Nodes = tuple[tuple[int, int, Tasks], ...]
 """(class, how many nodes, tasks by kind on each of them)"""
@@ -97,6 +98,8 @@ class Placement:
 
     def room_for(self, n: int, enough: int) -> int:
         """Further tasks of user n that all nodes together hold, counted until it is enough."""
+        if n in self.problem.spread_of:
+            return sum(self._raised(n, self._room(n), enough))
         found = 0
         for g, (_, count, _, _) in enumerate(self.group):
             found += count * self.fit(g, n)
@@ -104,22 +107,46 @@ class Placement:
                 break
         return found
 
+    def by_zone(self, n: int) -> list[int]:
+        """Tasks by zone of a user that is spread."""
+        return self.problem.spread_of[n].counts(
+            (j, count * sum(tasks[k] for k in self.at[j].get(n, ())))
+            for j, count, tasks, _ in self.group
+        )
+
+    def _room(self, n: int) -> list[int]:
+        """Further tasks by zone that nodes hold of a user that is spread."""
+        return self.problem.spread_of[n].counts(
+            (j, count * self.fit(g, n)) for g, (j, count, _, _) in enumerate(self.group)
+        )
+
+    def _raised(self, n: int, room: Sequence[int], many: int) -> list[int]:
+        """By zone, up to so many further tasks of a user that is spread."""
+        return raised(self.by_zone(n), room, self.problem.spread_of[n].skew, many)
+
     def add(self, n: int, wanted: int) -> int:
         """Place up to `wanted` tasks of user n in whole gangs, fullest nodes first; how many."""
         gang = self.problem.gang[n]
         fits = [(self.fit(g, n), g) for g in range(len(self.group))]
-        there = sum(fit * self.group[g][1] for fit, g in fits)
-        left = min(wanted, there) // gang * gang
-        if not self.total[n] and left < self.problem.at_least[n]:
+        own = self.problem.spread_of.get(n)
+        if own is None:
+            parts = {-1: min(wanted, sum(fit * self.group[g][1] for fit, g in fits))}
+        else:
+            room = self._room(n)
+            there = sum(self._raised(n, room, wanted)) // gang * gang
+            parts = dict(enumerate(self._raised(n, room, there)))
+        there = sum(parts.values()) // gang * gang
+        if not self.total[n] and there < self.problem.at_least[n]:
             return 0
-        placed = left
-        for fit, g in sorted((own for own in fits if own[0]), key=lambda own: self._free(own[1])):
-            if left == 0:
-                break
-            full, part = divmod(min(left, fit * self.group[g][1]), fit)
-            left -= full * fit + part
+        parts = parts if own else {-1: there}
+        for fit, g in sorted((x for x in fits if x[0]), key=lambda x: self._free(x[1])):
+            z = own.zone[self.group[g][0]] if own else -1
+            if parts[z] == 0:
+                continue
+            full, part = divmod(min(parts[z], fit * self.group[g][1]), fit)
+            parts[z] -= full * fit + part
             self._into(g, n, ((full, fit), (1, part)))
-        return placed
+        return there
 
     def _free(self, g: int) -> tuple[float, int]:
         j, _, _, left = self.group[g]
@@ -159,12 +186,24 @@ class Placement:
     def drop(self, n: int, many: int) -> None:
         """Take `many` tasks of user n away, from the nodes with least room left first.
 
-        Those that run where they did (kinds with a bonus) are the last to go.
+        Those that run where they did (kinds with a bonus) are the last to go; of a user that is
+        spread, those of the fullest zones the first.
         """
+        if n not in self.problem.spread_of:
+            self._drop(n, many)
+            return
+        zone = self.problem.spread_of[n].zone
+        for z, less in enumerate(lowered(self.by_zone(n), many)):
+            self._drop(n, less, {j for j, own in enumerate(zone) if own == z})
+
+    def _drop(self, n: int, many: int, where: Collection[int] | None = None) -> None:
         order = sorted(range(len(self.group)), key=self._free)
         for g, kept in [(g, kept) for kept in (False, True) for g in order]:
-            own = self.problem.classes[self.group[g][0]].kinds
-            for k in self.at[self.group[g][0]].get(n, ()):
+            j = self.group[g][0]
+            if where is not None and j not in where:
+                continue
+            own = self.problem.classes[j].kinds
+            for k in self.at[j].get(n, ()):
                 _, there, held, _ = self.group[g]
                 if many == 0 or not held[k] or bool(own[k].bonus) != kept:
                     continue
@@ -177,8 +216,14 @@ class Placement:
                         many -= count * tasks
 
     def trim(self, most_of: Sequence[int]) -> None:
-        """Take away what is above these totals, and what is no whole gang or too few to run."""
+        """Take away what is above these totals, what some zone has too much beside another, and
+        what is no whole gang or too few to run."""
         for n, m in enumerate(self.total):
-            keep = self.problem.down(n, min(m, most_of[n]))
+            keep = m
+            if n in self.problem.spread_of:
+                counts = self.by_zone(n)
+                top = min(counts) + self.problem.spread_of[n].skew
+                keep = sum(min(x, top) for x in counts)
+            keep = self.problem.down(n, min(keep, most_of[n]))
             if m > keep:
                 self.drop(n, m - keep)

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from math import gcd, lcm
 
 from fairopt.errors import BadInput, Fault
+from fairopt.whole.proof import zones
 from fairopt.whole.proof.cards import Cards, Lying, Unsure, bounds, lie, pieces, small
+from fairopt.whole.proof.zones import Spread
 
 Tasks = tuple[int, ...]
 """tasks by kind of the class on one node"""
@@ -115,6 +118,7 @@ class Problem:
     gang : tasks that run together or not at all, at least 1.
     parts : whether whole parts of what is due come first; without them only levels m_n / d_n count.
     at_least : fewest tasks with which a user runs at all; () for 1 of everybody.
+    spreads : users whose tasks are spread over zones, each once.
     """
 
     users: tuple[str, ...]
@@ -124,6 +128,7 @@ class Problem:
     gang: tuple[int, ...]
     parts: bool = True
     at_least: tuple[int, ...] = ()
+    spreads: tuple[Spread, ...] = ()
     whole: tuple[int, ...] = field(init=False)
     """whole part w of what is due, in whole gangs"""
     full: tuple[int, ...] = field(init=False)
@@ -131,6 +136,8 @@ class Problem:
 
     def __post_init__(self) -> None:
         refuse(self.users, self.due, self.asked, self.gang)
+        if wrong := zones.faults(self.spreads, self.users, len(self.classes)):
+            raise BadInput(wrong)
         fewest = self.at_least or (1,) * len(self.users)
         # in whole gangs as well
         fewest = tuple(-k * (-s // k) for s, k in zip(fewest, self.gang, strict=True))
@@ -144,6 +151,16 @@ class Problem:
         object.__setattr__(self, "full", tuple(map(int, full)))
         most = tuple(self.down(n, a) for n, a in enumerate(self.asked))
         object.__setattr__(self, "asked", most)
+
+    @cached_property
+    def places(self) -> zones.Places:
+        """For each class the zones of users that are spread."""
+        return zones.places(self.spreads, len(self.classes))
+
+    @cached_property
+    def spread_of(self) -> dict[int, Spread]:
+        """Of users that are spread, how."""
+        return {own.user: own for own in self.spreads}
 
     def down(self, n: int, tasks: int) -> int:
         """The most of so many tasks with which user n may run: whole gangs, at least its fewest."""
@@ -211,10 +228,12 @@ def problem(
     parts: bool = True,
     cards: Sequence[str] = (),
     at_least: Sequence[int] = (),
+    spreads: Sequence[Spread] = (),
 ) -> Problem:
     """The problem in integers: each resource in a unit that makes all its amounts whole.
 
-    What does not fit on an empty node is left out; with `None` asked, as many as all nodes hold.
+    What does not fit on an empty node, or has no zone there and needs one, is left out; with `None`
+    asked, as many as all nodes hold.
     Resources on `cards` come in cards of 1, with what bounds their parts as further resources.
 
     Raises
@@ -248,7 +267,8 @@ def problem(
     }
     at = {key: keys.index(key) for key in cards}
     classes = []
-    for row in rows:
+    nowhere = {(own.user, j) for own in spreads for j, z in enumerate(own.zone) if z < 0}
+    for j, row in enumerate(rows):
         room = known[id(row.capacity)]
         kinds = []
         for user, mode, need, cap in row.kinds:
@@ -257,7 +277,7 @@ def problem(
             if asked[user] is not None:
                 fit = min(fit, int(asked[user] or 0))
             fit = fit if cap is None else min(fit, cap)
-            if fit > 0:
+            if fit > 0 and (user, j) not in nowhere:
                 kinds.append(Kind(user, own_need, fit, mode))
         here = tuple(Cards(r, size[key], room[r] // size[key]) for key, r in at.items())
         classes.append(NodeClass(row.name, room, row.count, tuple(kinds), here))
@@ -275,6 +295,7 @@ def problem(
         tuple(gang),
         parts,
         tuple(at_least),
+        tuple(spreads),
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import mul
+from typing import Any, NamedTuple
 
 from fairopt.whole.proof import cards as on_cards
 from fairopt.whole.proof.cards import Cards, Lying, Unsure
@@ -32,6 +33,22 @@ class TooLong(Exception):
 
 Item = tuple[int, tuple[int, ...], int]
 """worth, need by resource, most of it"""
+_Alive = tuple[int, int]
+"""an item by rank, and how many of it fit"""
+_Chosen = tuple[int, int, Any] | None
+"""the last item taken, how many of it, and those before"""
+
+
+class _Open(NamedTuple):
+    """An item that fewer are to be tried of: what was there before it, and items after it."""
+
+    alive: list[_Alive]
+    left: tuple[int, ...]
+    value: int
+    lying: Lying
+    chosen: _Chosen
+    item: int
+    tasks: int
 
 
 def most(
@@ -62,11 +79,13 @@ def most(
     if not own:
         return (max(best, 0), (0,) * len(items)) if best < 0 else (best, None)
     ranked = _Ranked(own, room, hint)
-    worth, need, cap = ranked.worth, ranked.need, ranked.cap
-    size, k, value, branches = len(worth), 0, 0, 0
+    worth, need = ranked.worth, ranked.need
+    value, branches = 0, 0
     left: tuple[int, ...] = tuple(room)
     lying = there or ((),) * len(cards)
-    stack: list[tuple[int, int, tuple[int, ...], int, Lying]] = []
+    alive = ranked.fitting(ranked.all, left)
+    chosen: _Chosen = None
+    stack: list[_Open] = []
     seen: dict[tuple[int, tuple[int, ...], Lying], int] = {}
     while True:
         branches += 1
@@ -74,44 +93,41 @@ def most(
             raise TooLong(best, found)
         if value > best:
             best = value
-            found = ranked.taken([(a, m) for a, m, *_ in stack], len(items))
-        go = k < size and not ranked.cut(k, left, best - value)
-        if go and seen.get((k, left, lying), -1) < value:
+            found = ranked.taken(chosen, len(items))
+        go = bool(alive) and not ranked.cut(alive, left, best - value)
+        if go and seen.get((alive[0][0], left, lying), -1) < value:
+            k, fit = alive[0]
             seen[k, left, lying] = value
-            fit = cap[k]
-            for c, x in zip(left, need[k], strict=True):
-                if x and c < fit * x:
-                    fit = c // x
-            if fit and cards:
+            if cards:
                 try:
                     fit = on_cards.most(cards, lying, need[k], fit)
                 except Unsure:
                     raise TooLong(best, found) from None
-            stack.append((k, fit, left, value, lying))
-            if fit:
-                left = tuple(c - fit * x for c, x in zip(left, need[k], strict=True))
-                value += fit * worth[k]
-                lying = on_cards.more(cards, lying, need[k], fit)
-            k += 1
-            continue
-        while stack and not stack[-1][1]:
+            stack.append(_Open(alive[1:], left, value, lying, chosen, k, fit + 1))
+        while stack and not stack[-1].tasks:
             stack.pop()
         if not stack:
             return best, found
-        k, m, left, value, lying = stack.pop()
-        m -= 1
-        stack.append((k, m, left, value, lying))
+        # one task less of the last item that was branched on
+        top = stack[-1]
+        k, m = top.item, top.tasks - 1
+        stack[-1] = top._replace(tasks=m)
+        alive, left, value, lying, chosen = top.alive, top.left, top.value, top.lying, top.chosen
         if m:
             left = tuple(c - m * x for c, x in zip(left, need[k], strict=True))
             value += m * worth[k]
             lying = on_cards.more(cards, lying, need[k], m)
-        k += 1
+            chosen = k, m, chosen
+            alive = ranked.fitting(alive, left)
 
 
 def root_bound(items: Sequence[Item], room: Sequence[int], hint: Sequence[int] = ()) -> int:
     """A worth that the search rules out anything above of at its first branch."""
     own = _useful(items, room)
-    return _Ranked(own, room, hint).bound(0, tuple(room)) if own else 0
+    if not own:
+        return 0
+    ranked = _Ranked(own, room, hint)
+    return ranked.bound(ranked.fitting(ranked.all, room), tuple(room))
 
 
 def _useful(items: Sequence[Item], room: Sequence[int]) -> list[tuple[Item, int]]:
@@ -161,9 +177,7 @@ class _Ranked:
         self.place = [item[1] for item in own]
         self.main = main
         self.load = [_dot(main, need) for need in self.need]
-        self.rest = [0] * (len(own) + 1)
-        for k in range(len(own) - 1, -1, -1):
-            self.rest[k] = self.rest[k + 1] + self.worth[k] * self.cap[k]
+        self.all = list(enumerate(self.cap))
         self.rows = [(w, self._best(w)) for w in reversed(weights)]
 
     def _best(self, weights: tuple[int, ...]) -> list[tuple[int, int] | None]:
@@ -180,40 +194,59 @@ class _Ranked:
             found.append(top)
         return found[::-1]
 
-    def cut(self, k: int, left: tuple[int, ...], most: int) -> bool:
-        """Whether items k and later are worth at most `most` in what is left."""
-        if self.rest[k] <= most:
+    def fitting(self, some: Sequence[_Alive], left: Sequence[int]) -> list[_Alive]:
+        """Of these items those that fit in what is left, and how many of each do."""
+        found = []
+        for k, most_of in some:
+            fit = most_of
+            for c, x in zip(left, self.need[k], strict=True):
+                if x and c < fit * x:
+                    fit = c // x
+                    if not fit:
+                        break
+            if fit:
+                found.append((k, fit))
+        return found
+
+    def cut(self, alive: Sequence[_Alive], left: tuple[int, ...], most: int) -> bool:
+        """Whether these items are worth at most `most` in what is left."""
+        if self._all(alive) <= most or self._filled(alive, left) <= most:
             return True
         for weights, best in self.rows:
-            top = best[k]
+            top = best[alive[0][0]]
             if top is not None and _dot(weights, left) * top[0] < (most + 1) * top[1]:
                 return True
-        return self._filled(k, left) <= most
+        return False
 
-    def bound(self, k: int, left: tuple[int, ...]) -> int:
+    def bound(self, alive: Sequence[_Alive], left: tuple[int, ...]) -> int:
         """The least of the bounds."""
-        found = min(self.rest[k], self._filled(k, left))
+        found = min(self._all(alive), self._filled(alive, left))
         for weights, best in self.rows:
-            top = best[k]
+            top = best[alive[0][0]] if alive else None
             if top is not None:
                 found = min(found, _dot(weights, left) * top[0] // top[1])
         return found
 
-    def _filled(self, k: int, left: tuple[int, ...]) -> int:
+    def _all(self, alive: Sequence[_Alive]) -> int:
+        return sum(self.worth[k] * fit for k, fit in alive)
+
+    def _filled(self, alive: Sequence[_Alive], left: tuple[int, ...]) -> int:
         """The main row filled in order with parts of items: exact for that row and the caps."""
         space, value = _dot(self.main, left), 0
-        for worth, cap, load in zip(self.worth[k:], self.cap[k:], self.load[k:], strict=True):
-            if load * cap <= space:
-                value += worth * cap
-                space -= load * cap
+        for k, fit in alive:
+            load = self.load[k] * fit
+            if load <= space:
+                value += self.worth[k] * fit
+                space -= load
             else:
-                return value + space * worth // load
+                return value + space * self.worth[k] // self.load[k]
         return value
 
-    def taken(self, chosen: Sequence[tuple[int, int]], size: int) -> tuple[int, ...]:
+    def taken(self, chosen: _Chosen, size: int) -> tuple[int, ...]:
         """Numbers by item as given."""
         found = [0] * size
-        for k, m in chosen:
+        while chosen is not None:
+            k, m, chosen = chosen
             found[self.place[k]] = m
         return tuple(found)
 

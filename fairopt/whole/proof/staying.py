@@ -9,7 +9,7 @@ pi and the worth sigma of the best node of each class, kept <= sum_j count_j sig
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairopt.whole.proof.certificate import PatternPrices, too_little
@@ -99,7 +99,14 @@ def staying(
         classes.append(replace(own_class, count=len(which), kinds=(*kinds, *own_class.kinds)))
         members.append(tuple((j, i) for i in which))
     problem = Problem(
-        plain.users, tuple(classes), plain.due, plain.asked, plain.gang, True, plain.at_least
+        plain.users,
+        tuple(classes),
+        plain.due,
+        plain.asked,
+        plain.gang,
+        True,
+        plain.at_least,
+        tuple(replace(own, zone=tuple(own.zone[j] for j, _ in groups)) for own in plain.spreads),
     )
     return Staying(problem, tuple(floor), tuple(members))
 
@@ -143,6 +150,11 @@ class Stays:
         return f"{said}, the most that can" if self.proved else f"{said}, at most {self.most:,} can"
 
 
+def _tasks(problem: Problem, nodes: Nodes, n: int) -> Iterator[tuple[int, int]]:
+    for j, count, tasks in nodes:
+        yield j, count * problem.classes[j].by_user(tasks).get(n, 0)
+
+
 def judge(question: Staying, nodes: Nodes, prices: PatternPrices, limit: int = LIMIT) -> Stays:
     """Judge what stays on nodes, by prices; integers only."""
     totals = question.problem.totals(nodes)
@@ -153,7 +165,11 @@ def judge(question: Staying, nodes: Nodes, prices: PatternPrices, limit: int = L
     ]
     if prices.unit < 1:
         wrong.append("prices without a unit")
+    for own in question.problem.spreads:
+        counts = own.counts(_tasks(question.problem, nodes, own.user))
+        if own.uneven(counts):
+            wrong.append(f"{question.problem.users[own.user]} is spread as {counts}")
     bad, unknown = too_little(question.problem, prices, limit)
-    wrong += [f"a node of {name} is worth more" for name in bad]
+    wrong += bad
     wrong += [f"the search of {name} was given up" for name in unknown]
     return Stays(question.kept(nodes), question.held, question.most(prices), tuple(wrong))
