@@ -8,7 +8,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.by_rows import listed_prices, numbers
-from fairopt.certificates.columns import Grid
+from fairopt.certificates.columns import Columns, Grid
 from fairopt.certificates.fitted import fitted
 from fairopt.certificates.question import Question, kept_rows
 from fairopt.formulas import welfare
@@ -101,16 +101,27 @@ def _divided(price: Floats) -> tuple[Floats, float]:
 
 
 def _flows(question: Question, held: Ints, x: Floats) -> Floats:
-    """What each node passes up: all that is free of it, at most what it may; children first."""
-    flows, tasks = len(question.low), question.columns.count
-    y = np.zeros(flows)
-    if not flows or question.pulls is not None:
+    """What each node passes up; nothing where pulls say it."""
+    if question.pulls is not None:
+        return np.zeros(len(question.low))
+    return flows(question.columns, question.rhs, np.array([question.low, question.high]), held, x)
+
+
+def flows(columns: Columns, rhs: Floats, bounds: Floats, held: Ints, x: Floats) -> Floats:
+    """(F,) what each node passes up: all that is free of it, at most what it may; children first.
+
+    Parameters
+    ----------
+    bounds : (2, F) of flows. held, x : (C,) the columns that hold tasks, and how many.
+    """
+    y = np.zeros(bounds.shape[1])
+    if not len(y):
         return y
-    row, each, entry = question.columns.entries(held)
-    left = question.rhs - np.bincount(row, entry * x[each], len(question.rhs))
-    for f in reversed(range(flows)):  # parents come before children
-        at, _, value = question.columns.entries(np.array([tasks + f]))
-        y[f] = np.clip(left[at[value > 0][0]], question.low[f], question.high[f])
+    row, each, entry = columns.entries(held)
+    left = rhs - np.bincount(row, entry * x[each], len(rhs))
+    for f in reversed(range(len(y))):  # parents come before children
+        at, _, value = columns.entries(np.array([columns.count + f]))
+        y[f] = np.clip(left[at[value > 0][0]], bounds[0, f], bounds[1, f])
         left[at] -= value * y[f]
     return y
 
@@ -138,4 +149,4 @@ def named(question: Question, price: Floats, alloc: Allocation) -> dict[str, Flo
     }
 
 
-__all__ = ["Given", "given", "named"]
+__all__ = ["Given", "flows", "given", "named"]

@@ -1,0 +1,134 @@
+"""What the rounds of a point prove, summed up with twice a float's digits and rounded outwards.
+
+For users stopped by prices p, v_n at most the cheapest price of a unit of share, nobody of them
+could hold more than a part `room` above what it holds while all others stopped by then hold what
+they hold:
+
+    v_n s_n room_n = sum_rows p left + sum_flows |drift| |bound - y|
+        + sum_columns of those stopped by then x (cost - v u) + sum_columns of others x cost,
+
+a sum of terms that are never negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairopt.certificates.nearby.point import Point
+from fairopt.certificates.nearby.rows import Lot, valued
+from fairopt.certificates.nearby.system import System
+from fairopt.instance import Floats, Ints
+
+SAME = 1e-20
+"""levels that differ by a smaller part are one"""
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is left open at a point, (N,) parts of each share: what a user could rise by (`room`),
+    and how far it is from the level of its round (`off`); share (N,) in units of the notion.
+
+    money : for each lot, in its order, what users (N,) pay, of the money of its own users.
+    stage : (N,) the lot of each user, in order of level.
+    """
+
+    room: Floats
+    off: Floats
+    share: Floats
+    stage: Ints
+    money: list[Floats]
+
+
+def left_open(system: System, point: Point) -> Left | None:
+    """What is left open; None where the point breaks a rule."""
+    of, users = system.columns, len(system.share_unit)
+    x, at = point.amount, point.columns
+    flow = at >= system.tasks
+    left, error = of.left(system.rhs, at, x)
+    low, high = system.bounds
+    y = x[:, flow]
+    inside = (y[0] > low) | ((y[0] == low) & (y[1] >= 0))
+    inside &= (y[0] < high) | ((y[0] == high) & (y[1] <= 0))
+    if not ((left >= error).all() and (x[0] >= 0).all() and inside.all()):
+        return None
+    short, wrong = system.shares(point.due, at, x)
+    off = (np.abs(short) + wrong) / point.due[0]
+    mine = at[~flow]
+    owner, worth = of.owner(mine), of.worth(mine)
+    share = np.bincount(owner, worth * x[0][~flow], users)
+    lots = sorted(point.lots, key=lambda lot: (lot.rank, lot.level[0], lot.level[1]))
+    stage = np.full(users, len(lots))
+    last: tuple[int, float] | None = None
+    turn = -1
+    for lot in lots:
+        if last is None or lot.rank != last[0] or lot.level[0] > last[1] * (1 + SAME):
+            turn += 1
+        last = lot.rank, float(lot.level[0])
+        stage[lot.users] = turn
+    room = np.full(users, np.inf)
+    money = []
+    for lot in lots:
+        lot = _whole(system, point, lot, lots, stage)
+        found = _room(system, point, lot, stage, left + error, x[0])
+        if found is None:
+            return None
+        open_, value = found
+        with np.errstate(divide="ignore"):
+            room[lot.users] = open_ / (value * share)[lot.users]
+        pays = np.where(stage <= stage[lot.users[0]], value * share, 0.0)
+        money.append(pays)
+    return Left(room, off, share * system.share_unit, stage, [*money])
+
+
+def _whole(system: System, point: Point, lot: Lot, lots: list[Lot], stage: Ints) -> Lot:
+    """The lot with the prices of all that is stopped with it or before, in the same round."""
+    price = lot.price if lot.beside is None else lot.price + lot.beside
+    for other in lots:
+        if other is not lot and other.stage == lot.stage:
+            if stage[other.users[0]] <= stage[lot.users[0]]:
+                price = price + other.price
+    used = np.zeros(system.tasks, dtype=bool)
+    used[point.columns[point.columns < system.tasks]] = True
+    return replace(lot, price=price, value=valued(system, price, used))
+
+
+def _room(
+    system: System, point: Point, lot: Lot, stage: Ints, left: Floats, x: Floats
+) -> tuple[float, Floats] | None:
+    """What money is open at the prices of a lot, and a value (N,) that no column is below."""
+    of, tasks = system.columns, system.tasks
+    price = np.where(lot.price[0] > 0, lot.price, 0.0)
+    cost = of.cost(price[0])
+    value = np.where(lot.value[0] > 0, lot.value, 0.0)
+    at = point.columns[point.columns < tasks]
+    looked = np.zeros(tasks, dtype=bool)
+    looked[of.below(cost, value[0] * (1 + 1e-9))] = True
+    looked[at] = True
+    looked &= value[0][of.of_column] > 0
+    flows = tasks + np.arange(system.bounds.shape[1])
+    near = np.concatenate([np.flatnonzero(looked), flows])
+    profit, error = of.profit(near, price, value)
+    count = len(near) - len(flows)
+    n, worth = of.owner(near[:count]), of.worth(near[:count])
+    less = np.zeros(len(stage))
+    np.maximum.at(less, n, (profit + error)[:count] / worth * (1 + 2.0**-50))
+    place = np.full(tasks, -1)
+    place[near[:count]] = np.arange(count)
+    done = stage <= stage[lot.users[0]]
+    owner = of.owner(at)
+    paid = done[owner] & (value[0][owner] > 0)
+    held = x[: len(at)]
+    on = place[at[paid]]
+    lost = less[owner[paid]] * of.worth(at[paid])
+    open_ = float((held[paid] * (lost - profit[on] + error[on])).sum())
+    open_ += float(held[~paid] @ cost[at[~paid]])
+    open_ += float(price[0] @ left)
+    drift = profit[count:]
+    y = x[len(at) :]
+    to = np.where(drift > 0, system.bounds[1], system.bounds[0])
+    with np.errstate(invalid="ignore"):
+        brought = np.abs(drift) * np.abs(to - y)
+    open_ += float(np.where(drift == 0, 0.0, brought).sum())
+    return open_ * (1 + 1e-9), np.maximum(value[0] - less, 0.0)
