@@ -12,8 +12,9 @@ import numpy as np
 
 from fairopt import clock
 from fairopt.certificates import digits
-from fairopt.certificates.nearby.least import Least
+from fairopt.certificates.nearby.moves import changes, in_use, sizes, units
 from fairopt.certificates.nearby.rows import TRIFLE, Lot, sharpened, valued
+from fairopt.certificates.nearby.points import Point
 from fairopt.certificates.nearby.system import System
 from fairopt.formulas.doubles import exact_product
 from fairopt.instance import Bools, Floats, Ints
@@ -28,22 +29,6 @@ BELOW = 2.0**-90
 """part of a row that is left of it, so that rounding breaks none"""
 MOVED = 1e-3
 """part of a share that the search may take from where it is too dear"""
-
-
-@dataclass(frozen=True)
-class Point:
-    """A point: columns (C,), tasks and then all flows, their amounts (2, C); the lots.
-
-    due : (2, N) what everybody is due. least : the least singular value of all systems.
-    off : the largest part of a share or a row that is not what was aimed at.
-    """
-
-    columns: Ints
-    amount: Floats
-    lots: list[Lot]
-    due: Floats
-    least: float
-    off: float
 
 
 @dataclass(frozen=True)
@@ -89,33 +74,18 @@ def search(
     if lots is None:
         return None
     columns, amount = columns[keep], amount[keep]
-    least, sharp = 1.0, []
-    inside = _inside(system, columns, amount)
-    moves = columns[(columns >= tasks) & inside]
-    used = columns[columns < tasks]
+    moves, used = in_use(system, columns, amount)
+    least, parts = 1.0, list[Lot]()
     for k, lot in enumerate(lots):
         if clock.over():
             return None
-        found, _, size = sharpened(system, lot, used, moves, stage <= k)
-        sharp += _apart(system, found, used, moves, stage <= k)
+        sharp, size = sharpened(system, lot, used, moves, stage <= k)
         least = min(least, size)
-    stage = np.full(users, len(sharp))
-    for k, lot in enumerate(sharp):
-        stage[lot.users] = k
-    if (stage == len(sharp)).any():
-        return None
-    return _tasks(system, targets, sharp, columns, amount, least)
-
-
-def _inside(system: System, columns: Ints, amount: Floats) -> Bools:
-    """(C,) tasks, and flows that are not at one of their bounds."""
-    flow = columns >= system.tasks
-    low, high = system.bounds
-    found = np.ones(len(columns), dtype=bool)
-    y = amount[flow]
-    room = np.minimum(y - low, high - y)
-    found[flow] = room > 1e-11 * np.maximum(np.abs(y), 1e-3)
-    return found
+        parts += _apart(system, sharp, used, moves, stage <= k)
+    left = np.ones(users, dtype=bool)
+    for lot in parts:
+        left[lot.users] = False
+    return None if left.any() else _tasks(system, targets, parts, columns, amount, least)
 
 
 def _cleared(
@@ -216,45 +186,28 @@ def _tasks(
     for _ in range(ROUNDS):
         if clock.over():
             return None
-        inside = _inside(system, columns, x[0])
         flow = columns >= system.tasks
-        owner = system.owner(columns)
-        size = np.where(flow, np.where(inside, _room(system, columns, x[0]), 0.0), x[0])
         on = np.flatnonzero(full)
-        place = np.full(len(aim), -1)
-        place[on] = np.arange(len(on))
-        row, each, entry = of.entries(columns)
-        keep = (place[row] >= 0) & (size[each] > 0)
-        row_unit = np.maximum(np.abs(system.rhs[on]), 1e-300)
-        row_unit = np.where(system.rhs[on] == 0, 1.0, row_unit)
-        worth = np.zeros(len(columns))
-        worth[~flow] = of.worth(columns[~flow])
-        solve = Least(
-            len(on),
-            place[row[keep]],
-            each[keep],
-            (entry * size[each])[keep] / row_unit[place[row[keep]]],
-            owner,
-            worth * size,
-        )
+        size, unit = sizes(system, columns, x[0]), units(system)[on]
+        solve = changes(system, columns, size, on)
         off, emptied = np.inf, np.zeros(len(columns), dtype=bool)
         for _ in range(STEPS):
             left = of.left(system.rhs, columns, x)[0] - aim
             lots, due = _levels(system, targets, lots, columns, x, left)
             short, _ = system.shares(due, columns, x)
             last, off = off, max(
-                float(np.abs(left[on] / row_unit).max(initial=0.0)),
+                float(np.abs(left[on] / unit).max(initial=0.0)),
                 float(np.abs(short / np.maximum(due[0], 1e-300)).max(initial=0.0)),
             )
             if off <= ENOUGH or not off < last / 2:
                 break
-            change = solve.change(left[on] / row_unit, short)
-            emptied = ~flow & (change <= -1)
+            change = solve.change(left[on] / unit, short)
+            emptied = ~flow & (x[0] + change * size < 0)
             if emptied.any():
                 break
             x = digits.plus(x, change * size)
         if emptied.any():
-            worst = ~flow & (change <= -0.99)
+            worst = ~flow & (x[0] + change * size < 0.01 * x[0])
             columns, x = columns[~worst], x[:, ~worst]
             continue
         left, error = of.left(system.rhs, columns, x)
@@ -265,15 +218,6 @@ def _tasks(
             break
         full |= over
     return best
-
-
-def _room(system: System, columns: Ints, amount: Floats) -> Floats:
-    """(C,) how far flows are from their bounds, at most about 1."""
-    found = np.ones(len(columns))
-    flow = columns >= system.tasks
-    y = amount[flow]
-    found[flow] = np.clip(np.minimum(y - system.bounds[0], system.bounds[1] - y), 0.0, 1.0)
-    return found
 
 
 def _begun(system: System, targets: Targets, lot: Lot, columns: Ints, amount: Floats) -> Lot:

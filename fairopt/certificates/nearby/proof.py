@@ -12,32 +12,29 @@ a sum of terms that are never negative.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from fairopt.certificates.nearby.point import Point
-from fairopt.certificates.nearby.rows import Lot, valued
+from fairopt.certificates.nearby.points import Point, whole
+from fairopt.certificates.nearby.rows import Lot
 from fairopt.certificates.nearby.system import System
 from fairopt.instance import Floats, Ints
-
-SAME = 1e-20
-"""levels that differ by a smaller part are one"""
-
 
 @dataclass(frozen=True)
 class Left:
     """What is left open at a point, (N,) parts of each share: what a user could rise by (`room`),
     and how far it is from the level of its round (`off`); share (N,) in units of the notion.
 
-    money : for each lot, in its order, what users (N,) pay, of the money of its own users.
-    stage : (N,) the lot of each user, in order of level.
+    stage : (N,) the place of each user's level among all. lots : in order of level.
+    money : for each lot, what users (N,) pay who are stopped with it or before.
     """
 
     room: Floats
     off: Floats
     share: Floats
     stage: Ints
+    lots: list[Lot]
     money: list[Floats]
 
 
@@ -58,19 +55,11 @@ def left_open(system: System, point: Point) -> Left | None:
     mine = at[~flow]
     owner, worth = of.owner(mine), of.worth(mine)
     share = np.bincount(owner, worth * x[0][~flow], users)
-    lots = sorted(point.lots, key=lambda lot: (lot.rank, lot.level[0], lot.level[1]))
-    stage = np.full(users, len(lots))
-    last: tuple[int, float] | None = None
-    turn = -1
-    for lot in lots:
-        if last is None or lot.rank != last[0] or lot.level[0] > last[1] * (1 + SAME):
-            turn += 1
-        last = lot.rank, float(lot.level[0])
-        stage[lot.users] = turn
+    lots, stage = point.ordered()
     room = np.full(users, np.inf)
     money = []
     for lot in lots:
-        lot = _whole(system, point, lot, lots, stage)
+        lot = whole(system, point, lot, stage)
         found = _room(system, point, lot, stage, left + error, x[0])
         if found is None:
             return None
@@ -79,19 +68,7 @@ def left_open(system: System, point: Point) -> Left | None:
             room[lot.users] = open_ / (value * share)[lot.users]
         pays = np.where(stage <= stage[lot.users[0]], value * share, 0.0)
         money.append(pays)
-    return Left(room, off, share * system.share_unit, stage, [*money])
-
-
-def _whole(system: System, point: Point, lot: Lot, lots: list[Lot], stage: Ints) -> Lot:
-    """The lot with the prices of all that is stopped with it or before, in the same round."""
-    price = lot.price if lot.beside is None else lot.price + lot.beside
-    for other in lots:
-        if other is not lot and other.stage == lot.stage:
-            if stage[other.users[0]] <= stage[lot.users[0]]:
-                price = price + other.price
-    used = np.zeros(system.tasks, dtype=bool)
-    used[point.columns[point.columns < system.tasks]] = True
-    return replace(lot, price=price, value=valued(system, price, used))
+    return Left(room, off, share * system.share_unit, stage, lots, money)
 
 
 def _room(

@@ -17,6 +17,9 @@ ENOUGH = 1e-30
 """part of what a task costs that is known well enough"""
 TRIFLE = 1e-13
 """of all money, a price of less is left out"""
+TIED, AGREE = 1e-11, 1e-24
+"""part by which a column out of use may be dearer and is as cheap all the same; by which they may
+differ then at prices of more digits"""
 NOBODY = 1e-9
 """a user's cheapest price below this part of its dearest counts as none"""
 
@@ -73,9 +76,10 @@ def valued(system: System, price: Floats, used: Bools) -> Floats:
 
 def sharpened(
     system: System, lot: Lot, used: Ints, moves: Ints, payers: Bools
-) -> tuple[Lot, float, float]:
-    """The lot with prices of more digits; what is left of the largest difference of costs; the
-    least singular value.
+) -> tuple[Lot, float]:
+    """The lot with prices of more digits, and the least singular value of what tells them.
+
+    Columns out of use that are as cheap tell them as well, if they agree.
 
     Parameters
     ----------
@@ -83,13 +87,37 @@ def sharpened(
     stopped by then.
     """
     columns = system.columns
+    value, cost = valued(system, lot.price, _mask(system, used))[0], columns.cost(lot.price[0])
+    worth = value[columns.of_column] * columns.score
+    near = (np.abs(cost - worth) <= TIED * cost) & (worth > 0)
+    near[used] = False
+    tied = np.flatnonzero(near & payers[columns.of_column])
+    first = None
+    if len(tied):
+        first = _sharpened(system, lot, used, tied, moves, payers)
+        if first[1] <= AGREE:
+            return first[0], first[2]
+    found = _sharpened(system, lot, used, tied[:0], moves, payers)
+    return found[0], found[2]
+
+
+def _mask(system: System, columns: Ints) -> Bools:
+    found = np.zeros(system.tasks, dtype=bool)
+    found[columns] = True
+    return found
+
+
+def _sharpened(
+    system: System, lot: Lot, used: Ints, tied: Ints, moves: Ints, payers: Bools
+) -> tuple[Lot, float, float]:
+    """The same with these tied columns; and what is left of the largest difference of costs."""
+    columns, mask = system.columns, _mask(system, used)
     while True:
         price = lot.price
         on = np.flatnonzero(price[0] > 0)
-        mask = np.zeros(columns.count, dtype=bool)
-        mask[used] = True
         value = valued(system, price, mask)
         mine = used[(payers & (value[0] > 0))[columns.of_column[used]]]
+        mine = np.sort(np.concatenate([mine, tied]))
         both = np.concatenate([mine, moves])
         row, each, entry = columns.entries(both)
         place = np.full(len(price[0]), -1)
@@ -98,28 +126,22 @@ def sharpened(
         row, each, entry = row[keep], each[keep], entry[keep]
         paid = entry * price[0][row]
         size = np.bincount(each, np.abs(paid), len(both))
-        some = size > 0
-        size = np.where(some, size, 1.0)
+        size = np.where(size > 0, size, 1.0)
         owner = system.owner(both)
-        n = np.maximum(owner, 0)
         worth = np.concatenate([columns.worth(mine), np.zeros(len(moves))])
-        least = Least(
-            len(on), place[row], each, paid / size[each], owner, worth * value[0][n] / size
-        )
+        own = worth * value[0][np.maximum(owner, 0)] / size
+        least = Least(len(on), place[row], each, paid / size[each], owner, own)
         best, found = np.inf, price
         for _ in range(STEPS):
-            value = valued(system, price, mask)
-            profit, _ = columns.profit(both, price, value)
+            profit, _ = columns.profit(both, price, valued(system, price, mask))
             off = profit / size
-            # whatever v: of a user the mean is taken off
             worst = float(np.abs(least.apart(off)).max(initial=0.0))
-            if worst < best:
-                best, found = worst, price
-            if worst <= ENOUGH or not worst <= best:
+            last, best = best, min(worst, best)
+            found = price if worst == best else found
+            if worst <= ENOUGH or not worst < last / 2:
                 break
-            change = least.fit(off)
             price = price.copy()
-            price[:, on] = digits.plus(price[:, on], price[0, on] * change)
+            price[:, on] = digits.plus(price[:, on], price[0, on] * least.fit(off))
         bad = found[0] < 0
         if not bad.any() or bad.all():
             break
