@@ -8,7 +8,7 @@ import numpy as np
 
 from fairopt.allocation import Allocation
 from fairopt.allocation.by_rows import listed_prices, numbers
-from fairopt.certificates.columns import Grid
+from fairopt.certificates.columns import Columns, Grid
 from fairopt.certificates.fitted import fitted
 from fairopt.certificates.question import Question, kept_rows
 from fairopt.formulas import welfare
@@ -102,17 +102,31 @@ def _divided(price: Floats) -> tuple[Floats, float]:
 
 
 def _flows(question: Question, held: Ints, x: Floats) -> Floats:
-    """What each node passes up: all that is free of it, at most what it may; children first."""
-    flows, tasks = len(question.low), question.columns.count
-    y = np.zeros(flows)
+    """What each node passes up; nothing of the means that pulls are about."""
+    bounds = np.array([question.low, question.high])
     lent = np.flatnonzero(question.lent)
-    if not len(lent):
+    return flows(question.columns, question.rhs, bounds, held, x, lent)
+
+
+def flows(
+    columns: Columns, rhs: Floats, bounds: Floats, held: Ints, x: Floats, lent: Ints | None = None
+) -> Floats:
+    """(F,) what each node passes up: all that is free of it, at most what it may; children first.
+
+    Parameters
+    ----------
+    bounds : (2, F) of flows. held, x : (C,) the columns that hold tasks, and how many. lent : the
+        flows that are asked, in order; None: all.
+    """
+    y = np.zeros(bounds.shape[1])
+    some = list(range(len(y))) if lent is None else lent.tolist()
+    if not some:
         return y
-    row, each, entry = question.columns.entries(held)
-    left = question.rhs - np.bincount(row, entry * x[each], len(question.rhs))
-    for f in reversed(lent.tolist()):  # parents come before children
-        at, _, value = question.columns.entries(np.array([tasks + f]))
-        y[f] = np.clip(left[at[value > 0][0]], question.low[f], question.high[f])
+    row, each, entry = columns.entries(held)
+    left = rhs - np.bincount(row, entry * x[each], len(rhs))
+    for f in reversed(some):  # parents come before children
+        at, _, value = columns.entries(np.array([columns.count + f]))
+        y[f] = np.clip(left[at[value > 0][0]], bounds[0, f], bounds[1, f])
         left[at] -= value * y[f]
     return y
 
@@ -140,4 +154,4 @@ def named(question: Question, price: Floats, alloc: Allocation) -> dict[str, Flo
     }
 
 
-__all__ = ["Given", "given", "named"]
+__all__ = ["Given", "flows", "given", "named"]

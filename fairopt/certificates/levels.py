@@ -48,7 +48,8 @@ class Order:
 
     room : (N,) of each user, at the prices that are best for it. excess : (N,) of each user, the
     part of its share that it holds of what stops those below it, at most what it is above them.
-    bounds : with the errors of other levels.
+    bounds : with the errors of other levels. stage, best : (N,) the round of each user, and which of
+    `bills` prove most of it; -1: its limit.
     """
 
     def __init__(self, alloc: Allocation) -> None:
@@ -61,14 +62,14 @@ class Order:
         # users up to and with the ties of each position
         self._last = np.searchsorted(self._level, self._level * (1 + TIE), side="right")
         self.stage = self._stages()
-        self._bills = Bills(alloc, self.share, self._factor)
+        self.bills = Bills(alloc, self.share, self._factor)
         self._several = inst.eligible.sum(axis=1) > 1
-        self._best = np.full(len(self.share), -1)
+        self.best = np.full(len(self.share), -1)
         self.room = _to_limit(alloc, self.share)
         best = self.room.copy()
         paid: dict[int, _Bill] = {}
-        for k in range(len(self._bills)):
-            bill = self._bills[k]
+        for k in range(len(self.bills)):
+            bill = self.bills[k]
             room = self._rooms(bill)
             residual = np.maximum(room, self._above(bill.priced, room))
             # a level of little money beside all that is paid is lost in the rounding of that
@@ -77,7 +78,7 @@ class Order:
                 residual += np.where(here > 0, ROUNDING * float(bill.cheapest.sum()) / here, 0.0)
             self.room = np.fmin(self.room, room)
             better = residual < best
-            self._best[better], best[better] = k, residual[better]
+            self.best[better], best[better] = k, residual[better]
             if better.any():
                 money = bill.cheapest.copy()
                 if len(bill.capped):
@@ -93,9 +94,15 @@ class Order:
                     bill.priced[dear],
                     *self._turn(k, bill),
                 )
-        paid = {k: bill for k, bill in paid.items() if (self._best == k).any()}
+        paid = {k: bill for k, bill in paid.items() if (self.best == k).any()}
         self.excess = self._excess(paid)
         self.bounds = self._carried(paid)
+
+    def limits(self, k: int) -> tuple[Ints, Floats]:
+        """Users at limits whose score depends on the server, and what the last unit of their share
+        costs at the k-th prices."""
+        bill = self.bills[k]
+        return bill.capped, bill.limits.first
 
     def _stages(self) -> Ints:
         """(N,) the round in which each is stopped: users within TIE of the lowest of a round."""
@@ -110,23 +117,23 @@ class Order:
     def _carried(self, paid: dict[int, _Bill]) -> Bounds:
         proofs, size, room = [], len(self.share), self.room.copy()
         for k, bill in paid.items():
-            mine = np.flatnonzero(self._best == k)
+            mine = np.flatnonzero(self.best == k)
             room[mine] = bill.room[mine]
             each = np.zeros(size)
             each[bill.who] = bill.money
             with np.errstate(invalid="ignore"):
                 open_ = bill.room[mine] * each[mine]
             # where a limit makes what is next dearer, money says less
-            open_[np.isin(mine, self._bills.capped)] = np.nan
+            open_[np.isin(mine, self.bills.capped)] = np.nan
             turns = [
                 Turn(rank, bill.row, bill.asked, bill.each)
                 for rank in np.unique(self.stage[mine]).tolist()
             ]
             choices = Choices(
                 self._several,
-                np.flatnonzero(self._bills.prices[k]),
-                partial(self._bills.elsewhere, k),
-                self._bills.several_prices(k, np.flatnonzero(self.stage <= self.stage[mine].max())),
+                np.flatnonzero(self.bills.prices[k]),
+                partial(self.bills.elsewhere, k),
+                self.bills.several_prices(k, np.flatnonzero(self.stage <= self.stage[mine].max())),
             )
             proofs.append(
                 Paid(mine, each[mine], bill.who, bill.money, bill.gives, open_, turns, choices)
@@ -139,7 +146,7 @@ class Order:
         """(N,) what each holds of what stops users below it, at the prices best for them."""
         found = np.zeros(len(self.level))
         for k, bill in paid.items():
-            lowest = float(self.level[self._best == k].min())
+            lowest = float(self.level[self.best == k].min())
             mine = self.level[bill.dear]
             with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
                 part = np.fmin(bill.priced, 1 - lowest / mine)
@@ -170,7 +177,7 @@ class Order:
         left = np.maximum(1.0 - alloc.utilisation.ravel() * self._factor, 0.0)
         part = held[pair] * need
         none = np.zeros(0, dtype=np.int64)
-        anywhere = Choices(self._several, none, partial(self._bills.elsewhere, None))
+        anywhere = Choices(self._several, none, partial(self.bills.elsewhere, None))
         return Uses(
             n[pair], row, part, share[pair], asked[pair] * need, left, None, self.level, anywhere
         )
@@ -180,7 +187,7 @@ class Order:
         that must move there for their whole share once more (`moves`)."""
         alloc, none = self._alloc, np.zeros(0, dtype=np.int64)
         found = [(none, none, np.zeros(0))]
-        for n in self._bills.capped.tolist():
+        for n in self.bills.capped.tolist():
             score = np.where(alloc.instance.eligible[n], alloc.score[n], 0.0)
             tasks = moves(score, alloc.held[n] * self._factor)
             i = np.flatnonzero(tasks)
@@ -191,7 +198,7 @@ class Order:
     def _turn(self, k: int, bill: LevelBill) -> tuple[Ints, Floats, Floats]:
         """Rows, and the parts of them that may change hands at the k-th prices (`carried.Turn`)."""
         # what is dear to users stopped later that have cheaper tasks is their excess
-        mine = self.stage[self._best == k]
+        mine = self.stage[self.best == k]
         done = self.stage <= mine.min(initial=len(self.stage))
         over = np.where((bill.cheapest > 0) | done, bill.over, 0.0)
         money = bill.idle + float(over.sum())
@@ -199,7 +206,7 @@ class Order:
         if not (money > 0 or chooses.any()) or not self._last[0] < len(self.stage):
             return np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0)
         # all that is held on pairs that are too dear may have to go
-        return self._bills.turned(k, money, np.flatnonzero(over > 0), chooses)
+        return self.bills.turned(k, money, np.flatnonzero(over > 0), chooses)
 
     def _rooms(self, bill: LevelBill) -> Floats:
         """(N,) room: money left, overpaid, or spent by users above, relative to the user's."""

@@ -253,12 +253,12 @@ class _Users:
     @property
     def tasks_unit(self) -> Floats:
         """(N,) a power of two, about the most tasks that the user could have."""
-        return _power(self.alone)
+        return power(self.alone)
 
     @property
     def share_unit(self) -> Floats:
         """(N,) of a user counted in tasks its score times their unit, else a power of two."""
-        mixed = _power(self.top) * self.tasks_unit
+        mixed = power(self.top) * self.tasks_unit
         return np.asarray(np.where(self.same, self.top * self.tasks_unit, mixed))
 
     @property
@@ -268,7 +268,7 @@ class _Users:
         return found
 
 
-def _power(amount: Floats) -> Floats:
+def power(amount: Floats) -> Floats:
     """The power of two below an amount; 1 of nothing."""
     known = np.where((amount > 0) & np.isfinite(amount), amount, 1.0)
     return np.asarray(np.ldexp(1.0, np.frexp(known)[1] - 1))
@@ -293,7 +293,7 @@ def _plain(alloc: Allocation, terms: Entitled, kind: dict[str, Any]) -> Question
     )
     limited = np.flatnonzero(known.as_row)
     rhs = np.concatenate([inst.pool.ravel(), inst.limit[limited]])
-    row_unit = _power(rhs)
+    row_unit = power(rhs)
     columns = Grid.of(
         inst, score, known.tasks_unit, known.share_unit, known.same, row_unit, limited
     )
@@ -416,7 +416,7 @@ def _listed(
             further = np.concatenate([further, np.ones(len(more.unit))])
         lowest = np.concatenate([lowest, np.zeros(len(more.most))])
         highest = np.concatenate([highest, more.most])
-    row_unit = _power(unit)
+    row_unit = power(unit)
     columns = Listed.of(matrix, low, known.tasks_unit, known.share_unit, known.same, row_unit, shut)
     flow = row_unit[first]
     pulled = None if more is None else pulls.of(more, Terms.of(alloc.notion), row_unit, flow)
@@ -449,4 +449,4 @@ def kept_rows(low: Lowered, same: Bools) -> Bools:
     return found
 
 
-__all__ = ["NOBODY", "Question", "asked", "kept_rows", "kind_of", "of_terms"]
+__all__ = ["NOBODY", "Question", "asked", "kept_rows", "kind_of", "of_terms", "power"]

@@ -40,6 +40,7 @@ from fairopt.certificates.carried import Bounds, Paid, carried
 from fairopt.certificates.due import due, lowest, told
 from fairopt.certificates.feasibility import feasibility
 from fairopt.certificates.levels import Order
+from fairopt.certificates.nearby.judged import Nearby, nearby
 from fairopt.certificates.ruled import feasible, words
 from fairopt.certificates.ruled.answer import Bill, PricesGiven, Ruled
 from fairopt.certificates.ruled.uses import RuleRows
@@ -47,6 +48,14 @@ from fairopt.certificates.ruled.walk import RoundWalk, path
 from fairopt.certificates.tolerance import ROUNDING, TOLERANCE
 from fairopt.formulas.entitled import entitled
 from fairopt.instance import Floats, Ints, remembered
+
+
+ROUNDS = (
+    "room of every user",
+    "excess of those stopped later",
+    "all rounds together",
+)
+"""the checks that a point nearby takes the place of"""
 
 
 @dataclass(frozen=True)
@@ -131,7 +140,8 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
         gap = float(order.room[int(np.argmin(alloc.levels))])
         share = np.maximum(alloc.shares, 0.0)
         notes = Sentences(lambda: tuple(plainly.notes(alloc)))
-        return _verdict(alloc, feasibility(alloc), (), found, gap, share, notes, tolerance)
+        verdict = _verdict(alloc, feasibility(alloc), (), found, gap, share, notes, tolerance)
+        return _at_nearby(alloc, verdict, order, tolerance)
     asked = entitled(alloc.instance, alloc.score, alloc.kind)
     ruled = Ruled(alloc)
     kept = feasible.checks(ruled, asked.floor)
@@ -145,7 +155,60 @@ def _judged(alloc: Allocation, tolerance: float) -> Certificate:
         *feasible.exactly(ruled),
     )
     notes = Sentences(lambda: words.told(alloc.instance, stops))
-    return _verdict(alloc, kept, order_, found, gap, ruled.share, notes, tolerance)
+    verdict = _verdict(alloc, kept, order_, found, gap, ruled.share, notes, tolerance)
+    return verdict if wrong else _at_nearby(alloc, verdict, None, tolerance)
+
+
+def _at_nearby(
+    alloc: Allocation, verdict: Certificate, order: Order | None, tolerance: float
+) -> Certificate:
+    """The verdict, or a better one of the point nearby that the rounds mean, if it is known to
+    twice a float's digits (`nearby`)."""
+    if verdict.verdict != UNPROVED:
+        return verdict
+    asked = entitled(alloc.instance, alloc.score, alloc.kind)
+    point = nearby(alloc, asked, order)
+    if point is None:
+        return verdict
+    share = np.maximum(alloc.shares, 0.0)
+    off = point.off(share)
+    if not float(off.max()) < verdict.residual:
+        return verdict
+    users = alloc.instance.users
+    known = point.far.max() <= tolerance
+    kept = [c for c in verdict.checks if c.name not in ROUNDS]
+    checks = (
+        *kept,
+        _worst("room of every user, nearby", point.room, users, tolerance),
+        _worst("all rounds together, nearby", off, users, tolerance),
+    )
+    name = CERTIFIED if all(c.holds for c in checks) else UNPROVED
+    apart = np.abs(np.log(share / point.share))
+    if known and (apart > 2 * tolerance).any():
+        name = REFUTED
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = point.share * np.maximum(1 - point.far, 0.0), point.share * (1 + point.far)
+        rise = (point.share * (1 + point.room) / share)[point.first] - 1.0
+    notes: Sequence[str] = verdict.notes
+    if name == REFUTED:
+        notes = told(alloc, _moved(alloc, point), tolerance)
+    return replace(
+        verdict,
+        verdict=name,
+        gap=max(float(rise.max(initial=0.0)), 0.0),
+        residual=float(off.max()),
+        undetermined=tuple(users[n] for n in np.flatnonzero(~(off <= tolerance)).tolist()),
+        checks=checks,
+        intervals=Intervals(len(users), lambda: ends),
+        notes=notes,
+    )
+
+
+def _moved(alloc: Allocation, point: Nearby) -> Allocation:
+    """The division at a point nearby."""
+    if alloc.instance.modes is None:
+        return alloc.with_(tasks=point.tasks)
+    return alloc.with_(tasks=None, way_tasks=point.tasks)
 
 
 def _verdict(

@@ -1,0 +1,1 @@
+"""The rounds of a max-min answer at a point nearby that is known to twice a float's digits."""

@@ -1,0 +1,93 @@
+"""The rounds of an answer as lots: users, and the prices that prove that they are stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.allocation.by_rows import listed_prices
+from fairopt.certificates import digits
+from fairopt.certificates.levels import Order
+from fairopt.certificates.nearby.rows import Lot
+from fairopt.certificates.nearby.system import System
+from fairopt.formulas.entitled import Entitled
+from fairopt.formulas.lowered import LIMIT
+from fairopt.instance import Floats, Ints
+
+PRICES = (
+    "prices",
+    "limit_prices",
+    "bound_prices",
+    "node_prices",
+    "rule_prices",
+    "limit_on_prices",
+)
+
+
+def of_rounds(system: System, alloc: Allocation, asked: Entitled) -> list[Lot]:
+    """The lots that an answer's rounds tell."""
+    position = {name: n for n, name in enumerate(alloc.instance.users)}
+    found = []
+    for k, told in enumerate(alloc.rounds or ()):
+        users = np.array([position[name] for name in told["users"]], dtype=np.int64)
+        if len(users):
+            own = alloc.with_(**{name: told["prices"].get(name) for name in PRICES})
+            price = listed_prices(own, system.low) * system.row_unit
+            found.append(_lot(system, users, int(asked.rank[users[0]]), k, price))
+    return found
+
+
+def of_levels(system: System, alloc: Allocation, order: Order) -> list[Lot]:
+    """The lots of a plain answer: of each level those whom the same prices prove best."""
+    return list(_of_levels(system, alloc, order))
+
+
+def _of_levels(system: System, alloc: Allocation, order: Order) -> Iterator[Lot]:
+    best, stage, low = order.best, order.stage, system.low
+    on = np.flatnonzero(low.kind == LIMIT)
+    limit = np.full(len(stage), -1)
+    limit[low.one[on]] = on
+    for k, rank in sorted(set(zip(best.tolist(), stage.tolist(), strict=True)), key=_second):
+        users = np.flatnonzero((best == k) & (stage == rank))
+        if k < 0:  # whom their limits alone stop, one by one
+            for n in users.tolist():
+                price = np.zeros(len(low.rhs))
+                price[limit[n]] = 1.0
+                yield _lot(system, np.array([n]), 0, rank, price)
+            continue
+        own = alloc.with_(prices=order.bills.prices[k], limit_prices=None)
+        price = listed_prices(own, low)
+        _of_limits(system, alloc, price, order.limits(k), limit)
+        yield _lot(system, users, 0, rank, price * system.row_unit)
+
+
+def _second(pair: tuple[int, int]) -> tuple[int, int]:
+    return pair[1], pair[0]
+
+
+def _of_limits(
+    system: System, alloc: Allocation, price: Floats, slopes: tuple[Ints, Floats], limit: Ints
+) -> None:
+    """The prices of limits, at which those who are at them run where it is cheapest."""
+    capped, slope = slopes
+    low = system.low
+    at = np.flatnonzero(np.isin(low.owner, capped))
+    held = alloc.held[low.owner[at], low.server[at]]
+    cost = low.cost(price)[at]
+    of = dict(zip(capped.tolist(), slope.tolist(), strict=True))
+    top: dict[int, int] = {}
+    for c in np.flatnonzero(held > 0).tolist():
+        n = int(low.owner[at[c]])
+        if n not in top or low.score[at[c]] > low.score[at[top[n]]]:
+            top[n] = c
+    for n, c in top.items():
+        more = of[n] * low.score[at[c]] - cost[c]
+        if more > 1e-12 * abs(cost[c]):
+            price[limit[n]] = more
+
+
+def _lot(system: System, users: Ints, rank: int, stage: int, price: Floats) -> Lot:
+    nothing = np.zeros((2, len(system.share_unit)))
+    return Lot(users, rank, stage, digits.of(price, 2), nothing, np.zeros(2))

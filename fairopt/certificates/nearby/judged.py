@@ -1,0 +1,75 @@
+"""The judge of rounds at a point nearby: where it is, what is proved of it, and how far it is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairopt.allocation import Allocation
+from fairopt.certificates.levels import Order
+from fairopt.certificates.nearby.begun import of_levels, of_rounds
+from fairopt.certificates.nearby.point import Targets, search
+from fairopt.certificates.nearby.proof import left_open
+from fairopt.certificates.nearby.reach import reach
+from fairopt.certificates.nearby.system import System
+from fairopt.formulas.entitled import Entitled
+from fairopt.instance import Floats, Ints
+
+LARGEST = 300_000
+"""most eligible pairs with which a point nearby is looked for"""
+
+
+class Nearby(NamedTuple):
+    """The point that an answer's rounds mean: share (N,) there, tasks (K, I) by way, room (N,) that
+    its prices leave open, far (N,) the part by which the optimum may be off, first: users of the
+    first round."""
+
+    share: Floats
+    tasks: Floats
+    room: Floats
+    far: Floats
+    first: Ints
+
+    def off(self, share: Floats) -> Floats:
+        """(N,) how far shares may be from those due, at most, in the logarithm."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = np.abs(np.log(share / self.share)) - np.log1p(-np.minimum(self.far, 1.0))
+        return np.where(np.isnan(apart), np.inf, apart)
+
+
+def nearby(alloc: Allocation, asked: Entitled, order: Order | None = None) -> Nearby | None:
+    """The point nearby; None where none is found, or it is not looked for.
+
+    Parameters
+    ----------
+    order : of a plain answer, what its level prices prove.
+    """
+    inst, share = alloc.instance, np.maximum(alloc.shares, 0.0)
+    pairs = int(np.count_nonzero(inst.ways.eligible))
+    if not inst.tree.flat or pairs > LARGEST or not ((share > 0) & np.isfinite(share)).all():
+        return None
+    with np.errstate(all="ignore"):
+        system = System.of(alloc, share)
+        lots = (
+            of_rounds(system, alloc, asked)
+            if order is None
+            else of_levels(system, alloc, order)
+        )
+        unit = system.share_unit
+        weight = asked.tree.weight[asked.tree.leaf]
+        targets = Targets(weight / unit, asked.floor / unit, asked.base / unit)
+        point = search(system, targets, lots, *system.held(alloc))
+        left = None if point is None else left_open(system, point)
+        if point is None or left is None:
+            return None
+        far = reach(system, point, left)
+    far = np.where(np.isnan(far), np.inf, far)
+    x = np.zeros(system.tasks)
+    task = point.columns < system.tasks
+    x[point.columns[task]] = point.amount[0][task]
+    tasks = system.low.tasks(x * system.tasks_unit[system.low.owner], len(inst.ways))
+    return Nearby(left.share, tasks, left.room, far, np.flatnonzero(left.stage == 0))
+
+
+__all__ = ["Nearby", "nearby"]

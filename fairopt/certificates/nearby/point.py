@@ -1,0 +1,255 @@
+"""From the rounds of an answer to the point nearby that its rounds mean, in twice a float's digits.
+
+Nothing found here is believed: `proof` judges the point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairopt import clock
+from fairopt.certificates import digits
+from fairopt.certificates.nearby.moves import changes, in_use, sizes, units
+from fairopt.certificates.nearby.rows import TRIFLE, Lot, sharpened, valued
+from fairopt.certificates.nearby.points import Point
+from fairopt.certificates.nearby.system import System
+from fairopt.formulas.doubles import exact_product
+from fairopt.instance import Bools, Floats, Ints
+
+STEPS = 12
+"""most corrections of tasks with the same rows and columns"""
+ROUNDS = 12
+"""most times that rows or columns are left out or added"""
+ENOUGH = 1e-29
+"""part of a share, or of a row, that is known well enough"""
+BELOW = 2.0**-90
+"""part of a row that is left of it, so that rounding breaks none"""
+MOVED = 1e-3
+"""part of a share that the search may take from where it is too dear"""
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What users are due at a level: the larger of `floor` and base + level times weight, (N,),
+    in units of shares."""
+
+    weight: Floats
+    floor: Floats
+    base: Floats
+
+    def at(self, level: Floats, users: Ints) -> Floats:
+        """(2, U) what these users are due at a level (2,)."""
+        high, low = exact_product(np.full(len(users), level[0]), self.weight[users])
+        due = digits.plus(np.array([high, low + level[1] * self.weight[users]]), self.base[users])
+        stays = due[0] <= self.floor[users] * (1 + 1e-12)
+        due[0] = np.where(stays, self.floor[users], due[0])
+        due[1] = np.where(stays, 0.0, due[1])
+        return due
+
+    def moves(self, level: Floats, users: Ints) -> Bools:
+        """(U,) who is above its floor."""
+        high = self.base[users] + level[0] * self.weight[users]
+        return np.asarray(high > self.floor[users] * (1 + 1e-12))
+
+
+def search(
+    system: System, targets: Targets, lots: Sequence[Lot], columns: Ints, amount: Floats
+) -> Point | None:
+    """The point nearby; None if the answer's own rounds do not say any.
+
+    Parameters
+    ----------
+    lots : in order, with floats for digits. columns, amount : (C,) what the answer uses.
+    """
+    tasks, users = system.tasks, len(system.share_unit)
+    stage = np.full(users, len(lots))
+    for k, lot in enumerate(lots):
+        stage[lot.users] = k
+    if (stage == len(lots)).any():
+        return None
+    lots, keep = _cleared(system, lots, stage, columns, amount)
+    if lots is None:
+        return None
+    columns, amount = columns[keep], amount[keep]
+    moves, used = in_use(system, columns, amount)
+    least, parts = 1.0, list[Lot]()
+    for k, lot in enumerate(lots):
+        if clock.over():
+            return None
+        sharp, size = sharpened(system, lot, used, moves, stage <= k)
+        least = min(least, size)
+        parts += _apart(system, sharp, used, moves, stage <= k)
+    left = np.ones(users, dtype=bool)
+    for lot in parts:
+        left[lot.users] = False
+    return None if left.any() else _tasks(system, targets, parts, columns, amount, least)
+
+
+def _cleared(
+    system: System, lots: Sequence[Lot], stage: Ints, columns: Ints, amount: Floats
+) -> tuple[list[Lot] | None, Bools]:
+    """The lots without prices that say nothing, and the columns that are as cheap as any."""
+    of, tasks = system.columns, system.tasks
+    task = columns < tasks
+    at, x = columns[task], amount[task]
+    n, worth = of.owner(at), of.worth(at)
+    share = np.bincount(n, worth * x, len(stage))
+    part = worth * x / share[n]
+    row, each, entry = of.entries(columns)
+    used = np.bincount(row, entry * amount[each], len(system.rhs))
+    unit = np.maximum(np.abs(system.rhs), 1e-300)
+    left = np.abs(system.rhs - used) / unit
+    stays, found = np.ones(len(at), dtype=bool), list[Lot]()
+    for k, lot in enumerate(lots):
+        price = lot.price[0]
+        money = price * unit
+        total = float(money.sum())
+        if not (np.isfinite(price).all() and total > 0):
+            return None, stays
+        cost = np.bincount(each, entry * price[row], len(columns))[task]
+        mine = task[each]
+        takes = np.zeros(len(price))
+        spent = np.zeros(len(columns))
+        spent[task] = cost
+        np.maximum.at(
+            takes, row[mine], (entry * price[row])[mine] / np.maximum(spent[each[mine]], 1e-300)
+        )
+        price = np.where((takes > left) & (money > TRIFLE * total), price, 0.0)
+        scale = float((price * unit).max(initial=0.0))
+        if not scale > 0:
+            return None, stays
+        price = digits.of(price / np.ldexp(1.0, int(np.frexp(scale)[1])), 2)
+        all_ = of.cost(price[0])
+        value = valued(system, price, np.zeros(tasks, dtype=bool))[0]
+        cost = all_[at]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            dear = np.where(cost > 0, (cost - value[n] * worth) / cost, 0.0)
+        stays &= ~((dear > 1e-9) & (dear >= part * 1e-3)) | (dear < 1e-12)
+        found.append(replace(lot, price=price))
+    lost = np.bincount(n[~stays], part[~stays], len(stage))
+    keep = np.ones(len(columns), dtype=bool)
+    keep[task] = stays
+    return (found if (lost <= MOVED).all() else None), keep
+
+
+def _apart(system: System, lot: Lot, used: Ints, moves: Ints, payers: Bools) -> list[Lot]:
+    """The lot by what has nothing to do with each other: users of one have a level of their own."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    columns, users = system.columns, len(system.share_unit)
+    mine = used[(payers & (lot.value[0] > 0))[columns.of_column[used]]]
+    both = np.concatenate([mine, moves])
+    row, each, _ = columns.entries(both)
+    dear = lot.price[0][row] > 0
+    row, each = row[dear], each[dear]
+    # nodes: users, rows, flows
+    size = users + len(lot.price[0])
+    flow = size + np.arange(len(moves))
+    node = np.concatenate([columns.of_column[mine], flow])[each]
+    links = coo_array((np.ones(len(row)), (node, users + row)), shape=(size + len(moves),) * 2)
+    _, name = connected_components(links, directed=False)
+    rows, payer = name[users:size], name[:users]
+    mine_ = np.unique(payer[lot.users])
+    beside = np.where(np.isin(rows, mine_), 0.0, lot.price)
+    found = []
+    for one in mine_.tolist():
+        price = np.where(rows == one, lot.price, 0.0)
+        if not price.any():
+            return []
+        value = np.where(payer == one, lot.value, 0.0)
+        own = lot.users[payer[lot.users] == one]
+        found.append(replace(lot, users=own, price=price, value=value, beside=beside))
+    return found
+
+
+def _tasks(
+    system: System,
+    targets: Targets,
+    lots: list[Lot],
+    columns: Ints,
+    amount: Floats,
+    least: float,
+) -> Point | None:
+    """The tasks that fill what is priced and give all what they are due at the lots' levels."""
+    of, users = system.columns, len(system.share_unit)
+    aim = BELOW * np.abs(system.rhs)
+    full = np.zeros(len(aim), dtype=bool)
+    for lot in lots:
+        full |= (lot.price[0] > 0) | (lot.beside[0] > 0)
+    x = digits.of(amount, 2)
+    lots = [_begun(system, targets, lot, columns, amount) for lot in lots]
+    best: Point | None = None
+    for _ in range(ROUNDS):
+        if clock.over():
+            return None
+        flow = columns >= system.tasks
+        on = np.flatnonzero(full)
+        size, unit = sizes(system, columns, x[0]), units(system)[on]
+        solve = changes(system, columns, size, on)
+        off, emptied = np.inf, np.zeros(len(columns), dtype=bool)
+        for _ in range(STEPS):
+            left = of.left(system.rhs, columns, x)[0] - aim
+            lots, due = _levels(system, targets, lots, columns, x, left)
+            short, _ = system.shares(due, columns, x)
+            last, off = off, max(
+                float(np.abs(left[on] / unit).max(initial=0.0)),
+                float(np.abs(short / np.maximum(due[0], 1e-300)).max(initial=0.0)),
+            )
+            if off <= ENOUGH or not off < last / 2:
+                break
+            change = solve.change(left[on] / unit, short)
+            emptied = ~flow & (x[0] + change * size < 0)
+            if emptied.any():
+                break
+            x = digits.plus(x, change * size)
+        if emptied.any():
+            worst = ~flow & (x[0] + change * size < 0.01 * x[0])
+            columns, x = columns[~worst], x[:, ~worst]
+            continue
+        left, error = of.left(system.rhs, columns, x)
+        over = (left < error) & ~full
+        # a flow that left its bounds stays there
+        best = Point(columns, x, lots, due, min(least, solve.least), off)
+        if not over.any():
+            break
+        full |= over
+    return best
+
+
+def _begun(system: System, targets: Targets, lot: Lot, columns: Ints, amount: Floats) -> Lot:
+    """The lot with the level that its users hold."""
+    task = columns < system.tasks
+    n = system.columns.owner(columns[task])
+    share = np.bincount(
+        n, system.columns.worth(columns[task]) * amount[task], len(system.share_unit)
+    )
+    mine = lot.users
+    level = float(np.median((share[mine] - targets.base[mine]) / targets.weight[mine]))
+    return replace(lot, level=np.array([max(level, 0.0), 0.0]))
+
+
+def _levels(
+    system: System, targets: Targets, lots: list[Lot], columns: Ints, x: Floats, left: Floats
+) -> tuple[list[Lot], Floats]:
+    """The lots with levels at which all that is priced is spent, and what all are due at them."""
+    users = len(system.share_unit)
+    due = np.zeros((2, users))
+    for lot in lots:
+        due[:, lot.users] = targets.at(lot.level, lot.users)
+    short, _ = system.shares(due, columns, x)
+    found = []
+    for lot in lots:
+        mine = lot.users[targets.moves(lot.level, lot.users)]
+        value, weight = lot.value[0], targets.weight[mine]
+        per = float(value[mine] @ weight)
+        if per > 0:
+            more = float(lot.price[0] @ left - value @ short) / per
+            lot = replace(lot, level=digits.plus(lot.level[:, None], np.array([more]))[:, 0])
+            due[:, lot.users] = targets.at(lot.level, lot.users)
+            short[mine] += more * weight
+        found.append(lot)
+    return found, due

@@ -1,0 +1,111 @@
+"""What the rounds of a point prove, summed up with twice a float's digits and rounded outwards.
+
+For users stopped by prices p, v_n at most the cheapest price of a unit of share, nobody of them
+could hold more than a part `room` above what it holds while all others stopped by then hold what
+they hold:
+
+    v_n s_n room_n = sum_rows p left + sum_flows |drift| |bound - y|
+        + sum_columns of those stopped by then x (cost - v u) + sum_columns of others x cost,
+
+a sum of terms that are never negative.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairopt.certificates.nearby.points import Point, whole
+from fairopt.certificates.nearby.rows import Lot
+from fairopt.certificates.nearby.system import System
+from fairopt.instance import Floats, Ints
+
+@dataclass(frozen=True)
+class Left:
+    """What is left open at a point, (N,) parts of each share: what a user could rise by (`room`),
+    and how far it is from the level of its round (`off`); share (N,) in units of the notion.
+
+    stage : (N,) the place of each user's level among all. lots : in order of level.
+    money : for each lot, what users (N,) pay who are stopped with it or before.
+    """
+
+    room: Floats
+    off: Floats
+    share: Floats
+    stage: Ints
+    lots: list[Lot]
+    money: list[Floats]
+
+
+def left_open(system: System, point: Point) -> Left | None:
+    """What is left open; None where the point breaks a rule."""
+    of, users = system.columns, len(system.share_unit)
+    x, at = point.amount, point.columns
+    flow = at >= system.tasks
+    left, error = of.left(system.rhs, at, x)
+    low, high = system.bounds
+    y = x[:, flow]
+    inside = (y[0] > low) | ((y[0] == low) & (y[1] >= 0))
+    inside &= (y[0] < high) | ((y[0] == high) & (y[1] <= 0))
+    if not ((left >= error).all() and (x[0] >= 0).all() and inside.all()):
+        return None
+    short, wrong = system.shares(point.due, at, x)
+    off = (np.abs(short) + wrong) / point.due[0]
+    mine = at[~flow]
+    owner, worth = of.owner(mine), of.worth(mine)
+    share = np.bincount(owner, worth * x[0][~flow], users)
+    lots, stage = point.ordered()
+    room = np.full(users, np.inf)
+    money = []
+    for lot in lots:
+        lot = whole(system, point, lot, stage)
+        found = _room(system, point, lot, stage, left + error, x[0])
+        if found is None:
+            return None
+        open_, value = found
+        with np.errstate(divide="ignore"):
+            room[lot.users] = open_ / (value * share)[lot.users]
+        pays = np.where(stage <= stage[lot.users[0]], value * share, 0.0)
+        money.append(pays)
+    return Left(room, off, share * system.share_unit, stage, lots, money)
+
+
+def _room(
+    system: System, point: Point, lot: Lot, stage: Ints, left: Floats, x: Floats
+) -> tuple[float, Floats] | None:
+    """What money is open at the prices of a lot, and a value (N,) that no column is below."""
+    of, tasks = system.columns, system.tasks
+    price = np.where(lot.price[0] > 0, lot.price, 0.0)
+    cost = of.cost(price[0])
+    value = np.where(lot.value[0] > 0, lot.value, 0.0)
+    at = point.columns[point.columns < tasks]
+    looked = np.zeros(tasks, dtype=bool)
+    looked[of.below(cost, value[0] * (1 + 1e-9))] = True
+    looked[at] = True
+    looked &= value[0][of.of_column] > 0
+    flows = tasks + np.arange(system.bounds.shape[1])
+    near = np.concatenate([np.flatnonzero(looked), flows])
+    profit, error = of.profit(near, price, value)
+    count = len(near) - len(flows)
+    n, worth = of.owner(near[:count]), of.worth(near[:count])
+    less = np.zeros(len(stage))
+    np.maximum.at(less, n, (profit + error)[:count] / worth * (1 + 2.0**-50))
+    place = np.full(tasks, -1)
+    place[near[:count]] = np.arange(count)
+    done = stage <= stage[lot.users[0]]
+    owner = of.owner(at)
+    paid = done[owner] & (value[0][owner] > 0)
+    held = x[: len(at)]
+    on = place[at[paid]]
+    lost = less[owner[paid]] * of.worth(at[paid])
+    open_ = float((held[paid] * (lost - profit[on] + error[on])).sum())
+    open_ += float(held[~paid] @ cost[at[~paid]])
+    open_ += float(price[0] @ left)
+    drift = profit[count:]
+    y = x[len(at) :]
+    to = np.where(drift > 0, system.bounds[1], system.bounds[0])
+    with np.errstate(invalid="ignore"):
+        brought = np.abs(drift) * np.abs(to - y)
+    open_ += float(np.where(drift == 0, 0.0, brought).sum())
+    return open_ * (1 + 1e-9), np.maximum(value[0] - less, 0.0)

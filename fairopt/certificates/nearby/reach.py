@@ -1,0 +1,47 @@
+"""How far what is left open at a point may reach: an estimate, which only ever refuses.
+
+What one round leaves open is missing in later ones, as often as these pay for it; whoever makes
+room moves others, by as much as the least singular value of the systems says; and of a full row
+without a price whoever holds little of it loses all the more of its share.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairopt.certificates.nearby.point import Point
+from fairopt.certificates.nearby.proof import Left
+from fairopt.certificates.nearby.system import System
+from fairopt.instance import Floats
+
+FULL = 1e-9
+"""a row of which a smaller part is left is full"""
+
+
+def reach(system: System, point: Point, left: Left) -> Floats:
+    """(N,) the part of its share by which each may be off at the optimum, as is estimated."""
+    far = np.maximum(left.room, left.off)
+    done = np.zeros(len(far), dtype=bool)
+    for lot, money in zip(left.lots, left.money, strict=True):
+        missing = float(money[done] @ far[done])
+        if missing > 0:  # what all of the lot lack may all be one's
+            far[lot.users] += 2 * missing / money[lot.users]
+        done[lot.users] = True
+    return np.asarray(far * (_crowded(system, point) / point.least))
+
+
+def _crowded(system: System, point: Point) -> float:
+    """One over the smallest part that anybody holds of a full row without a price for it."""
+    task = point.columns < system.tasks
+    at, x = point.columns[task], point.amount[0][task]
+    row, each, entry = system.columns.entries(at)
+    owner, taken = system.columns.owner(at)[each], entry * x[each]
+    used = np.bincount(row, np.abs(taken), len(system.rhs))
+    size = np.maximum(np.maximum(np.abs(system.rhs), used), 1e-300)
+    left, _ = system.columns.left(system.rhs, point.columns, point.amount)
+    some = (left <= FULL * size)[row] & (taken != 0)
+    for lot in point.lots:
+        mine = np.zeros(len(system.share_unit), dtype=bool)
+        mine[lot.users] = True
+        some &= ~(mine[owner] & (lot.price[0][row] > 0))
+    return 1.0 / float((np.abs(taken) / size[row])[some].min(initial=1.0))

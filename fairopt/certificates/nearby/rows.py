@@ -1,0 +1,149 @@
+"""Prices of a round with twice a float's digits: what is in use costs all its user's shares alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairopt.certificates import digits
+from fairopt.certificates.nearby.least import Least
+from fairopt.certificates.nearby.system import System
+from fairopt.instance import Bools, Floats, Ints
+
+STEPS = 12
+"""most corrections of prices"""
+ENOUGH = 1e-30
+"""part of what a task costs that is known well enough"""
+TRIFLE = 1e-13
+"""of all money, a price of less is left out"""
+TIED, AGREE = 1e-11, 1e-24
+"""part by which a column out of use may be dearer and is as cheap all the same; by which they may
+differ then at prices of more digits"""
+NOBODY = 1e-9
+"""a user's cheapest price below this part of its dearest counts as none"""
+
+
+@dataclass(frozen=True)
+class Lot:
+    """Users whom the same prices prove to be stopped.
+
+    Parameters
+    ----------
+    users : (U,). rank : its priority class. stage : its round. price : (2, M) of rows.
+    value : (2, N) of a unit of share, 0 where a column costs nothing.
+    level : (2,) what each user's weight is multiplied by.
+    beside : (2, M) prices of rows that no user of the lot pays where it runs.
+    """
+
+    users: Ints
+    rank: int
+    stage: int
+    price: Floats
+    value: Floats
+    level: Floats
+    beside: Floats | None = None
+
+
+def valued(system: System, price: Floats, used: Bools) -> Floats:
+    """(2, N) of each user the price of a unit of share where it runs, 0 where it is free, to all
+    digits of the prices (2, M).
+
+    Parameters
+    ----------
+    used : (P,) columns in use.
+    """
+    columns = system.columns
+    cost = columns.cost(price[0])
+    unit = cost / columns.score
+    cheapest = np.full(len(system.share_unit), np.inf)
+    np.minimum.at(cheapest, columns.of_column, unit)
+    dearest = np.zeros(len(cheapest))
+    np.maximum.at(dearest, columns.of_column, np.where(columns.shut, 0.0, unit))
+    value = np.where(cheapest > NOBODY * dearest, cheapest, 0.0)
+    at = np.flatnonzero(used & (value > 0)[columns.of_column])
+    order = at[np.argsort(unit[at], kind="stable")[::-1]]
+    mine = np.full(len(value), -1)
+    mine[columns.of_column[order]] = order
+    some = np.flatnonzero(mine >= 0)
+    found = digits.of(value, 2)
+    found[0][some] = unit[mine[some]]
+    order = some[np.argsort(mine[some])]
+    profit, _ = columns.profit(mine[order], price, found)
+    found[1][order] = -profit / columns.score[mine[order]]
+    return found
+
+
+def sharpened(
+    system: System, lot: Lot, used: Ints, moves: Ints, payers: Bools
+) -> tuple[Lot, float]:
+    """The lot with prices of more digits, and the least singular value of what tells them.
+
+    Columns out of use that are as cheap tell them as well, if they agree.
+
+    Parameters
+    ----------
+    used : columns in use. moves : flows between their bounds, as columns. payers : (N,) who is
+    stopped by then.
+    """
+    columns = system.columns
+    value, cost = valued(system, lot.price, _mask(system, used))[0], columns.cost(lot.price[0])
+    worth = value[columns.of_column] * columns.score
+    near = (np.abs(cost - worth) <= TIED * cost) & (worth > 0)
+    near[used] = False
+    tied = np.flatnonzero(near & payers[columns.of_column])
+    first = None
+    if len(tied):
+        first = _sharpened(system, lot, used, tied, moves, payers)
+        if first[1] <= AGREE:
+            return first[0], first[2]
+    found = _sharpened(system, lot, used, tied[:0], moves, payers)
+    return found[0], found[2]
+
+
+def _mask(system: System, columns: Ints) -> Bools:
+    found = np.zeros(system.tasks, dtype=bool)
+    found[columns] = True
+    return found
+
+
+def _sharpened(
+    system: System, lot: Lot, used: Ints, tied: Ints, moves: Ints, payers: Bools
+) -> tuple[Lot, float, float]:
+    """The same with these tied columns; and what is left of the largest difference of costs."""
+    columns, mask = system.columns, _mask(system, used)
+    while True:
+        price = lot.price
+        on = np.flatnonzero(price[0] > 0)
+        value = valued(system, price, mask)
+        mine = used[(payers & (value[0] > 0))[columns.of_column[used]]]
+        mine = np.sort(np.concatenate([mine, tied]))
+        both = np.concatenate([mine, moves])
+        row, each, entry = columns.entries(both)
+        place = np.full(len(price[0]), -1)
+        place[on] = np.arange(len(on))
+        keep = place[row] >= 0
+        row, each, entry = row[keep], each[keep], entry[keep]
+        paid = entry * price[0][row]
+        size = np.bincount(each, np.abs(paid), len(both))
+        size = np.where(size > 0, size, 1.0)
+        owner = system.owner(both)
+        worth = np.concatenate([columns.worth(mine), np.zeros(len(moves))])
+        own = worth * value[0][np.maximum(owner, 0)] / size
+        least = Least(len(on), place[row], each, paid / size[each], owner, own)
+        best, found = np.inf, price
+        for _ in range(STEPS):
+            profit, _ = columns.profit(both, price, valued(system, price, mask))
+            off = profit / size
+            worst = float(np.abs(least.apart(off)).max(initial=0.0))
+            last, best = best, min(worst, best)
+            found = price if worst == best else found
+            if worst <= ENOUGH or not worst < last / 2:
+                break
+            price = price.copy()
+            price[:, on] = digits.plus(price[:, on], price[0, on] * least.fit(off))
+        bad = found[0] < 0
+        if not bad.any() or bad.all():
+            break
+        lot = replace(lot, price=np.where(bad, 0.0, found))
+    return replace(lot, price=found, value=valued(system, found, mask)), best, least.least
