@@ -65,17 +65,22 @@ def solve(
         # prices are of the welfare with the heaviest W = 1
         given = log_w + (1 - alpha) * np.log(unit)
         log_money = (given - path.log_true)[active][0] - log_w.max()
-        money = np.exp(np.clip(log_money, -MOST, MOST))
+        money = float(np.clip(log_money, -MOST, MOST))
         answer = PathAnswer(
             x * path.frame.size[: len(x)],
-            price[: len(low.rhs)] / low.unit * money,
-            pledge / unit * money,
+            _times(price[: len(low.rhs)] / low.unit, money),
+            _times(pledge / unit, money),
             path.steps,
             left,
         )
     if not all(np.isfinite(part).all() for part in (answer.x, answer.price, answer.nu)):
         raise SolverFailure(f"interior: no numbers, at an error of {left:.2g}")
     return answer
+
+
+def _times(price: Floats, log_money: float) -> Floats:
+    """Prices in other money; those of limits may be beyond the largest float."""
+    return np.asarray(np.exp(np.minimum(np.log(price) + log_money, MOST)))
 
 
 def _followed(
