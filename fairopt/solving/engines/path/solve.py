@@ -20,7 +20,8 @@ FINE = 1e-9
 WAYS = (
     (True, False, 3.0, (2.0, 25.0)),
     (False, False, 2.0, (2.0, 25.0)),
-    (False, True, 1.0, (1.25, 10.0)),
+    (False, False, 1.0, (1.1, 4.0)),
+    (False, True, 0.5, (1.25, 10.0)),
 )
 """whether exponents follow quickly on each other; whether tasks and prices go equally far; the
 largest exponent to begin at; largest stride and pace"""
