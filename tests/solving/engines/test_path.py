@@ -7,8 +7,9 @@ import pytest
 
 import fairopt as fo
 from fairopt.formulas.lowered import lower
+from fairopt.instance.generate import random_instance
 from fairopt.solving.engines import path
-from fairopt.solving.engines.path import blocks, frame, system
+from fairopt.solving.engines.path import blocks, frame, grid, system
 from tests.quota_draws import drawn
 
 
@@ -63,6 +64,36 @@ def test_a_step_solves_the_whole_system(inst, kind, monkeypatch):
     np.testing.assert_allclose(np.concatenate([z, price]), exact, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(gained, share.T @ exact[: f.columns], rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(used, of_limit.T @ exact[: f.columns], rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("density", [0.5, 1.0])
+def test_products_by_demand_are_those_of_the_matrix(density, monkeypatch):
+    inst = random_instance(12, 5, 3, density=density, seed=3, zero_demand=0.3)
+    score = np.random.default_rng(2).uniform(1, 2, (12, 5))
+    unit = np.random.default_rng(4).uniform(1, 2, 12)
+    plain = frame.Frame(lower(inst, score), unit)
+    monkeypatch.setattr(frame, "SMALL", 0)
+    monkeypatch.setattr(grid, "LARGE", 0)
+    made = frame.Frame(lower(inst, score), unit)
+    assert made.grid is not None and plain.grid is None
+    rng = np.random.default_rng(1)
+    z, price = rng.random(plain.columns), rng.random(plain.count)
+    np.testing.assert_allclose(made.a @ z, plain.a @ z)
+    np.testing.assert_allclose(made.at @ price, plain.at @ price)
+    np.testing.assert_allclose(made.coupled(z), plain.coupled(z))
+    whole = np.zeros((2, plain.count, plain.count))
+    for k, one in enumerate((made, plain)):
+        products, i, j = one.gram
+        whole[k, np.maximum(i, j), np.minimum(i, j)] = products @ z
+    np.testing.assert_allclose(whole[0], whole[1])
+
+
+def test_demand_that_depends_on_the_server_is_no_grid(monkeypatch):
+    monkeypatch.setattr(frame, "SMALL", 0)
+    monkeypatch.setattr(grid, "LARGE", 0)
+    demand = np.random.default_rng(1).uniform(1, 2, (6, 3, 2))
+    inst = fo.Instance(demand, np.full((3, 2), 9.0))
+    assert frame.Frame(lowered(inst), np.ones(6)).grid is None
 
 
 def pool(**more):

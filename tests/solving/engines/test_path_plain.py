@@ -18,7 +18,7 @@ from fairopt.solving.engines.polish.tasks import polish
 from fairopt.solving.engines.smoothed import method as smoothed
 from fairopt.solving.prices import normalised
 
-ALPHAS = (0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 5.0, 10.0, 20.0)
+ALPHAS = (0.0, 0.1, 0.5, 0.99, 1.0, 1.01, 2.0, 5.0, 10.0, 20.0)
 
 
 def judged(inst: Instance, notion: AlphaFair, point: Point, score: np.ndarray):

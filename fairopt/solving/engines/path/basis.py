@@ -40,7 +40,7 @@ class Basis:
         self.steep = alpha >= STEEP
         self.layout = StateLayout(self.frame, (floor > 0) & ~above, active, self.steep)
         self.target, self.begins = alpha, min(alpha, EASY)
-        self.log_phi, self.log_unit = log_w / alpha, np.log(unit)
+        self.log_phi, self.log_unit = log_w / alpha if alpha else log_w, np.log(unit)
         self.free = np.ones(len(unit), dtype=bool)
         self.at(self.begins)
 
@@ -49,7 +49,7 @@ class Basis:
     def at(self, alpha: float) -> None:
         """Weights at an exponent: W^(1/alpha) is kept while alpha grows."""
         self.alpha = alpha
-        log_w = alpha * self.log_phi + (1 - alpha) * self.log_unit
+        log_w = (alpha or 1.0) * self.log_phi + (1 - alpha) * self.log_unit
         self.log_w = np.where(self.active, log_w, 0.0)
         self.log_true = self.log_w
 

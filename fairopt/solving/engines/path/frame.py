@@ -14,7 +14,7 @@ import numpy as np
 
 from fairopt.formulas.lowered import LIMIT, Lowered
 from fairopt.instance import Floats, Ints
-from fairopt.solving.engines.path import blocks, own
+from fairopt.solving.engines.path import blocks, grid, own
 
 SMALL = 50_000
 """numbers of a matrix up to which it is kept whole"""
@@ -49,11 +49,13 @@ class Frame:
         at = limits[row]
         self._limits(row[at], column[at], value[at], rhs)
         at = np.flatnonzero(shared[row])
-        at = at[np.lexsort((row[at], column[at]))]
+        if len(low.low):  # rows of bounds of flows came last
+            at = at[np.lexsort((row[at], column[at]))]
         self.count = len(self.shared)
         self.value, self.column = value[at], column[at]
         self.row = (np.cumsum(shared) - 1)[row[at]]
         small = self.count * self.columns <= SMALL
+        self.grid = None if small else grid.Grid.of(low, self.size, self.shared)
         self.a, self.at = self._matrix(small)
         signed = bool((self.value < 0).any())
         self.size_of: Any = abs(self.a) if signed else self.a
@@ -63,7 +65,7 @@ class Frame:
         self.blocks = blocks.of(users, self.count, self.row, self.column, self.columns)
         self.own: tuple[own.User, ...] = ()
         self.common = np.arange(self.count)
-        if not small and self.blocks is None:
+        if not small and self.blocks is None and self.grid is None:
             self._apart()
 
     def _apart(self) -> None:
@@ -79,9 +81,10 @@ class Frame:
         """How many rows are those of `low`, which come first, and what all hold: row, column and
         value of each entry, and right sides (M,). A row is in units of its typical amount; flows
         are counted from one of their bounds, and the other bound is one more row."""
-        entry = low.matrix.tocoo()
-        (row, column), value = entry.coords, entry.data
-        row, column = row.astype(np.int64), column.astype(np.int64)
+        entry = low.matrix.tocsc()  # in the order of columns
+        entry.sort_indices()
+        row, value = entry.indices.astype(np.int64), entry.data
+        column = np.repeat(np.arange(entry.shape[1]), np.diff(entry.indptr))
         rows, rhs, value = len(low.rhs), low.rhs / low.unit, value / low.unit[row]
         self.size = unit[self.owner] / low.score
         if len(low.low):
@@ -104,6 +107,8 @@ class Frame:
 
     def _matrix(self, small: bool) -> tuple[Any, Any]:
         """The shared rows as a matrix (rows, P + F), and its transpose."""
+        if self.grid is not None:
+            return grid.Map(self.grid.used), grid.Map(self.grid.cost)
         shape = self.count, self.columns
         if small:
             whole = np.zeros(shape)
@@ -139,6 +144,8 @@ class Frame:
 
     def to(self, of_users: Floats) -> Floats:
         """(P + F,) of a user to its columns; 0 of flows."""
+        if self.columns == self.tasks:
+            return np.asarray(of_users[self.owner])
         found = np.zeros(self.columns)
         found[: self.tasks] = of_users[self.owner]
         return found
@@ -172,6 +179,8 @@ class Frame:
     def gram(self) -> tuple[Any, Ints, Ints]:
         """A sparse map of theta (P + F,) to the entries of A diag(theta) A', and their rows and
         columns, of the lower triangle, among `common` rows: entries of a column in pairs."""
+        if self.grid is not None:
+            return self.grid.gram()
         from scipy.sparse import csr_array
 
         place = np.full(self.count, -1)
@@ -212,6 +221,8 @@ class Frame:
 
     def coupled(self, theta: Floats) -> Any:
         """(N, rows) sums over a user's tasks of theta times the entry; whole, or sparse."""
+        if self.grid is not None:
+            return self.grid.coupled(theta)
         mine, at, pairs, whole = self._meeting
         value: Floats = self.value[mine] * theta[self.column[mine]]
         if at is not None:

@@ -39,6 +39,8 @@ LAST = 1e-16
 LONG, FURTHER, SPREAD, CORRECTORS = 0.5, 0.3, 10.0, 2
 """a step of this length is not corrected; by how much a correction tries to lengthen it; the factor
 within which products are left alone; most corrections"""
+LITTLE = 1e-3
+"""part of a share of about the size expected that a user counts as having at alpha 0, at least"""
 LARGE = 2_000
 """products from which a correction is cheaper than a step"""
 
@@ -187,7 +189,8 @@ class Path(Basis):
         rent = layout.of_limits(s.rent)
         dual = cost + frame.limit * frame.to(rent) - frame.to(q) - s.dear
         part = frame.of(frame.limit * s.z)[layout.limited]
-        own = q * np.maximum(held, 1e-300)
+        # of a linear question users may be left with nothing, and count as having a little
+        own = q * np.maximum(held, 1e-300 if self.target else LITTLE)
         money = float(own.sum())
         own = np.where(own > 0, own, money / frame.users)
         if self.steep:
@@ -231,7 +234,8 @@ class Path(Basis):
         products = layout.products(state)
         dual = np.abs(missing.dual) * s.z
         per_user = frame.of(dual + products[: frame.columns]) / missing.own
-        held = np.where(self.active, np.maximum(missing.held, 1e-300), 1.0)
+        held = np.maximum(missing.held, 1e-300 if self.target else LITTLE)
+        held = np.where(self.active, held, 1.0)
         floor = self.floor[layout.floored]
         found = max(
             float(per_user.max()),

@@ -15,10 +15,8 @@ FAR = 1e-2
 
 
 def follow(question: Question) -> Point | None:
-    """The end of the path, or None where alpha is 0 or it did not come close."""
+    """The end of the path, or None where it did not come close."""
     instance, alpha = question.instance, question.alpha
-    if not alpha:
-        return None
     low = lower(instance, question.score)
     users = len(question.log_w)
     unit = expected(low, question.log_w, alpha)

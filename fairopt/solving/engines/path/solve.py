@@ -20,7 +20,8 @@ FINE = 1e-9
 WAYS = (
     (True, False, 3.0, (2.0, 25.0)),
     (False, False, 2.0, (2.0, 25.0)),
-    (False, True, 1.0, (1.25, 10.0)),
+    (False, False, 1.0, (1.1, 4.0)),
+    (False, True, 0.5, (1.25, 10.0)),
 )
 """whether exponents follow quickly on each other; whether tasks and prices go equally far; the
 largest exponent to begin at; largest stride and pace"""
@@ -65,17 +66,22 @@ def solve(
         # prices are of the welfare with the heaviest W = 1
         given = log_w + (1 - alpha) * np.log(unit)
         log_money = (given - path.log_true)[active][0] - log_w.max()
-        money = np.exp(np.clip(log_money, -MOST, MOST))
+        money = float(np.clip(log_money, -MOST, MOST))
         answer = PathAnswer(
             x * path.frame.size[: len(x)],
-            price[: len(low.rhs)] / low.unit * money,
-            pledge / unit * money,
+            _times(price[: len(low.rhs)] / low.unit, money),
+            _times(pledge / unit, money),
             path.steps,
             left,
         )
     if not all(np.isfinite(part).all() for part in (answer.x, answer.price, answer.nu)):
         raise SolverFailure(f"interior: no numbers, at an error of {left:.2g}")
     return answer
+
+
+def _times(price: Floats, log_money: float) -> Floats:
+    """Prices in other money; those of limits may be beyond the largest float."""
+    return np.asarray(np.exp(np.minimum(np.log(price) + log_money, MOST)))
 
 
 def _followed(
