@@ -2,10 +2,10 @@
 
     OPENBLAS_NUM_THREADS=1 python benchmarks/partitions.py --write docs/results/partitions.md
     OPENBLAS_NUM_THREADS=1 python benchmarks/partitions.py --quick
-    OPENBLAS_NUM_THREADS=1 python benchmarks/partitions.py --ways --most 100000000 --part 1000000
+    OPENBLAS_NUM_THREADS=1 python benchmarks/partitions.py --ways --most 100000000 --part 500000
 
 The first takes some five minutes and 2.5 GB of disk (ten million users once), the second half a
-minute, the third some fifteen minutes and 12 GB (a hundred million users). Every run is a process
+minute, the third some ten minutes and 12 GB (a hundred million users). Every run is a process
 of its own, so that its peak of memory is its own; the answers of one cluster must have the same
 bytes, whoever computed them and whoever was killed.
 """

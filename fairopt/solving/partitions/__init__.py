@@ -124,15 +124,18 @@ def solve_partitions(
     with threads.one(), np.errstate(all="ignore"):
         kept_at = KeptPlace(folder / "state.npz", work.key(sample))
         now, stage = work.begin(sample, kept_at)
+        before = np.inf
         while True:
             now = work.follow(now, stage, kept_at)
             ended = work.ended(now)
             found = _judged(work, ended, folder, plain)
             stage += 1
             # read one by one, users are known as well as floats can be once the corner is there
-            last = stage == len(STAGES) or work.few or (ended is not now and not work.together)
+            known = ended is not now or found.certificate.gap > 0.5 * before
+            last = stage == len(STAGES) or work.few or (known and not work.together)
             if found.certificate.certified or last:
                 break
+            before = found.certificate.gap
     if not found.certificate.certified and work.few:
         work.doing = "as one"
         if whole.write(source, notion, folder):
