@@ -30,6 +30,10 @@ from fairopt.solving.partitions import whole
 from fairopt.solving.partitions.work import STAGES, KeptPlace, Progress, Work
 
 
+TWICE = 2
+"""stages after which users who are read one by one are known as well as floats can be"""
+
+
 @dataclass(frozen=True, eq=False)
 class PartitionedAnswer:
     """An answer in partitions: `tasks-k.npy` (n, I) and `limit_prices-k.npy` (n,) of a folder.
@@ -124,18 +128,15 @@ def solve_partitions(
     with threads.one(), np.errstate(all="ignore"):
         kept_at = KeptPlace(folder / "state.npz", work.key(sample))
         now, stage = work.begin(sample, kept_at)
-        before = np.inf
         while True:
             now = work.follow(now, stage, kept_at)
             ended = work.ended(now)
             found = _judged(work, ended, folder, plain)
             stage += 1
             # read one by one, users are known as well as floats can be once the corner is there
-            known = ended is not now or found.certificate.gap > 0.5 * before
-            last = stage == len(STAGES) or work.few or (known and not work.together)
-            if found.certificate.certified or last:
+            known = not work.together and (ended is not now or stage == TWICE)
+            if found.certificate.certified or known or work.few or stage == len(STAGES):
                 break
-            before = found.certificate.gap
     if not found.certificate.certified and work.few:
         work.doing = "as one"
         if whole.write(source, notion, folder):
