@@ -29,7 +29,6 @@ from fairopt.solving.engines.smoothed import method, path
 from fairopt.solving.partitions import whole
 from fairopt.solving.partitions.work import STAGES, KeptPlace, Progress, Work
 
-
 TWICE = 2
 """stages after which users who are read one by one are known as well as floats can be"""
 
