@@ -30,8 +30,8 @@ def available() -> bool:
 CHOICE = "FAIROPT_COMPILED"
 """the environment variable that asks for compiled passes (1) or NumPy (0), whatever there is to
 do"""
-MANY = 1_000_000
-"""pairs from which it pays to load the compiler, half a second"""
+MANY = 3_000_000
+"""pairs from which it pays to load the compiler, half a second, measured"""
 
 
 def chosen(pairs: int) -> bool:
