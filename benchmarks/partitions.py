@@ -182,7 +182,7 @@ def plan(row: dict[str, Any], size: float, users: float = 1e9, workers: int = 64
     gigabytes = users * size / 1e9
     sums = f"{back / 1e3:.1f}, {back * users / part / 1e6:.1f}"
     return f"""On paper: {users:,.0f} users on {workers} workers, in {users / part:,.0f} partitions
-of {part:,.0f}, by the run in one process above:
+of {part:,.0f}, by the run of {row["users"]:,} above ({row["way"]}):
 
 | what | number |
 |---|---:|
@@ -229,7 +229,16 @@ residual: how far the share of the lightest user may be from the optimum, as a p
 |---:|---|{"---:|" * 10}---|---|
 {table}
 
-{plan(rows[0], size)}"""
+{plan(rows[0], size)}
+{plan(rows[-1], size, 1e8, 2)}
+A hundred million users on one machine of two processors, run and not on paper, are
+
+```sh
+OPENBLAS_NUM_THREADS=1 python benchmarks/partitions.py --ways --most 100000000 --part 500000
+```
+
+with 12 GB of disk.
+"""
 
 
 def main() -> None:
