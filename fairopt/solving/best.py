@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from fairopt import clock
+from fairopt import clock, fast
 from fairopt.allocation import Allocation
 from fairopt.certificates.guessed import with_prices
 from fairopt.certificates.proof import FAR, measure, nearer, sight
@@ -201,7 +201,10 @@ class Best:
         before."""
         if tried is None:
             return
-        seen = self.verdict(tried.alloc, once)
+        with fast.noted() as compiled:
+            seen = self.verdict(tried.alloc, once)
+        if compiled:
+            tried.step["compiled"] = "judge: " + ", ".join(sorted(compiled))
         tried.step["gap"], tried.step["residual"] = seen.gap, seen.residual
         # residuals above 1 do not tell answers apart: then the gap decides
         rank = not seen.certified, max(seen.gap, min(seen.residual, 1.0)), seen.gap

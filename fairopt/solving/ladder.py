@@ -200,16 +200,20 @@ class AlphaLadder(Best):
             later = first is not None and (many or sight(first.alloc) > self.gap)
             if not later:
                 self.compare(first)
-            if found is not None and (later or self.gap < self.error < NEARLY):
+            if found is not None and (later or (self.short() and self.right())):
                 found = smoothed.closer(self.question, found)
                 told = "" if found is None else found.told
                 second = self.record("prices, closer", None if found is None else found.point, told)
                 self.compare_until(self.gap, [first, second] if later else [second])
-            if self.best is not None and self.gap < self.error < NEARLY:
+            if self.best is not None and self.short() and self.right():
                 self.nearer(self.gap)
             if self.enough():
                 return True
         return False
+
+    def right(self) -> bool:
+        """Whether the best answer is nearly right, or known to be but for users of little money."""
+        return self.error < NEARLY or self.rank[2] <= SURE
 
     def simplex(self) -> bool:
         """The simplex method, refined for users of small gain; whether that is enough."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from multiprocessing import get_context
@@ -105,6 +106,29 @@ def test_workers_write_the_same_bytes(tmp_path: Path) -> None:
     assert calls[0] == (1, "check") and calls[-1][1] == "judge"
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor:
         fo.solve_partitions(tmp_path / "in", notion, tmp_path / "two", executor)
+    same_files(tmp_path / "one", tmp_path / "two")
+
+
+@pytest.mark.filterwarnings("ignore")  # of Dask's own
+def test_a_worker_killed_on_the_way_changes_no_byte(tmp_path: Path) -> None:
+    distributed = pytest.importorskip("distributed")
+    fo.write_partitions(cluster(500), tmp_path / "in", 100)
+    notion, killed = fo.ProportionalFair(), []
+    fo.solve_partitions(tmp_path / "in", notion, tmp_path / "one")
+    with (
+        distributed.LocalCluster(3, threads_per_worker=1, dashboard_address=None) as workers,
+        distributed.Client(workers) as client,
+    ):
+        first = sorted(client.run(os.getpid).values())
+
+        def progress(passes: int, doing: str) -> None:
+            if passes == 5 and not killed:
+                killed.append(first[0])
+                os.kill(first[0], signal.SIGKILL)
+
+        executor = client.get_executor()
+        fo.solve_partitions(tmp_path / "in", notion, tmp_path / "two", executor, progress)
+        assert killed and killed[0] not in client.run(os.getpid).values()
     same_files(tmp_path / "one", tmp_path / "two")
 
 

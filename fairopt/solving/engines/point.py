@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -41,10 +42,12 @@ class Question:
         n, i = self.pairs
         return self.score[n, i]
 
-    @property
+    @cached_property
     def one_score(self) -> bool:
         """Whether every user has the same score on all its servers."""
         score, eligible = self.score, self.instance.eligible
+        if score.shape[1] and (score == score[:, :1]).all():
+            return True
         top = np.where(eligible, score, -np.inf).max(axis=1)
         return bool((np.where(eligible, score, top[:, None]) == top[:, None]).all())
 

@@ -29,6 +29,9 @@ from fairopt.solving.engines.smoothed import method, path
 from fairopt.solving.partitions import whole
 from fairopt.solving.partitions.work import STAGES, KeptPlace, Progress, Work
 
+TWICE = 2
+"""stages after which users who are read one by one are known as well as floats can be"""
+
 
 @dataclass(frozen=True, eq=False)
 class PartitionedAnswer:
@@ -130,8 +133,8 @@ def solve_partitions(
             found = _judged(work, ended, folder, plain)
             stage += 1
             # read one by one, users are known as well as floats can be once the corner is there
-            last = stage == len(STAGES) or work.few or (ended is not now and not work.together)
-            if found.certificate.certified or last:
+            known = not work.together and (ended is not now or stage == TWICE)
+            if found.certificate.certified or known or work.few or stage == len(STAGES):
                 break
     if not found.certificate.certified and work.few:
         work.doing = "as one"

@@ -1,0 +1,42 @@
+"""Compiled loops say that they ran; plain ones do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import fairopt as fo
+from fairopt import fast
+
+
+def doubled(values: object) -> object:
+    return values * 2  # type: ignore[operator]
+
+
+def test_compiled_loops_are_noted_and_plain_ones_not() -> None:
+    with fast.noted() as names:
+        assert fast.loop(doubled, False)(4) == 8
+    assert not names
+    pytest.importorskip("numba")
+    with fast.noted() as outer:
+        with fast.noted() as inner:
+            assert fast.loop(doubled, True)(4) == 8
+        assert inner == {"doubled"} and not outer
+
+
+def test_an_answer_says_what_judged_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(3)
+    users = 4_000
+    capacity = rng.uniform(1, 10, (4, 2)) * users
+    placement = rng.random((users, 4)) < 0.6
+    placement[:, 0] = True
+    cluster = fo.Instance(rng.lognormal(0, 1, (users, 2)), capacity, placement)
+    said, totals = {}, {}
+    for choice in ("0", "1"):
+        monkeypatch.setenv(fast.CHOICE, choice)
+        answer = fo.solve(cluster, fo.ProportionalFair(), polish=False)
+        said[choice] = [step.get("compiled") for step in answer.steps]
+        totals[choice] = answer.totals
+    assert not any(said["0"]) and "judge: squares" in said["1"]
+    np.testing.assert_allclose(totals["0"], totals["1"], rtol=1e-9)
