@@ -169,7 +169,7 @@ def solve(
         way = _way(instance, notion, reduce)
         score = scores(instance, notion)
         alloc, told = again.answer(instance, notion, score, gap, start)
-        if start is not None and not told:
+        if start is not None and again.goes_on(instance, start, told):
             how = replace(how, start=start)
         if alloc is None:
             try:

@@ -87,7 +87,8 @@ class AlphaLadder(Best):
         )
         self.tried = self.pooled = False
         self.point: Point | None = None
-        self.first: Tried | None = None
+        self.once: list[Tried] = []
+        """answers that were judged by one search alone"""
 
     def small(self) -> bool:
         """Our method for small instances; whether its answer needs no other step. Where nearly
@@ -98,8 +99,7 @@ class AlphaLadder(Best):
             self.point = compact.follow(self.question)
             if self.point is None:
                 return False
-            self.first = self.record("interior, small", self.point)
-            self.compare(self.first, once=True)
+            self._compare_once(self.record("interior, small", self.point))
         return self.error <= EXACT and not self._undecided()
 
     def rough(self) -> bool:
@@ -122,13 +122,26 @@ class AlphaLadder(Best):
         return self.enough()
 
     def interior(self) -> None:
-        """Follow the interior path, and keep its point for the polish."""
+        """Follow the interior path, and keep its point for the polish. Of many pairs its answer is
+        judged by one search, and where that proves too little the point that it found is: that
+        takes less than to search again with more digits, and mostly makes that needless."""
         self.point = interior.follow(self.question)
-        self.judge("interior", self.point)
+        tried = self.record("interior", self.point)
+        if self.few():
+            self.compare(tried)
+            return
+        self._compare_once(tried)
+        if self.polished and self.short():
+            self.nearer(self.gap, once=True)
+
+    def _compare_once(self, tried: Tried | None) -> None:
+        self.compare(tried, once=True)
+        self.once += [] if tried is None else [tried]
 
     def closely(self) -> None:
-        """The answer of the method for small instances, judged as closely as the others."""
-        self.compare(self.first)
+        """Answers that were judged by one search, judged as closely as the others."""
+        for tried in self.once:
+            self.compare(tried)
 
     def jobs(self) -> bool:
         """Jobs on kinds of machine that the interior method did not finish, by prices alone."""
@@ -263,7 +276,7 @@ OURS: tuple[Rung[AlphaLadder], ...] = (
         AlphaLadder.smoothed,
     ),
     Rung("interior", AlphaLadder.rough, AlphaLadder.interior),
-    Rung("interior, small, judged closely", AlphaLadder.short, AlphaLadder.closely),
+    Rung("judged closely", AlphaLadder.short, AlphaLadder.closely),
     Rung("nearby", AlphaLadder.short, AlphaLadder.mended),
     Rung(
         "prices, smoothed",
