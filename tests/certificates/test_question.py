@@ -180,7 +180,7 @@ def test_the_size_of_a_logarithm_is_that_of_all_that_it_was_added_up_from(inside
 
 @pytest.mark.parametrize("hard", [{}, {"equal_across": True}, {"equal_within": True}])
 def test_questions_that_differ_in_penalties_alone_are_those_of_a_fresh_instance(hard) -> None:
-    """A sweep asks them one after another; what they share must not be told from one to the next."""
+    """A sweep asks them one after another: what they share must not go from one to the next."""
     inst = fo.read("kesidis2016/no-penalty").instance
 
     def question(on: fo.Instance, *weights: float):
