@@ -64,14 +64,12 @@ def capacity(inst: fo.Instance, density: float, rng: np.random.Generator) -> fo.
 def user_arrives(inst: fo.Instance, density: float, rng: np.random.Generator) -> fo.Instance:
     allowed = rng.random((1, SERVERS)) < density
     allowed[0, rng.integers(SERVERS)] = True
-    return fo.Instance(
-        np.vstack([inst.demand, rng.uniform(0.1, 1, (1, RESOURCES))]),
-        inst.capacity,
-        np.vstack([inst.placement, allowed]),
-        np.append(inst.weight, rng.uniform(0.5, 2)),
+    return inst.replace(
+        demand=np.vstack([inst.demand, rng.uniform(0.1, 1, (1, RESOURCES))]),
+        placement=np.vstack([inst.placement, allowed]),
+        weight=np.append(inst.weight, rng.uniform(0.5, 2)),
+        limit=np.append(inst.limit, np.inf),
         users=[*inst.users, "new"],
-        servers=inst.servers,
-        resources=inst.resources,
     )
 
 
@@ -80,14 +78,11 @@ def user_leaves(inst: fo.Instance, density: float, rng: np.random.Generator) -> 
 
 
 def server_arrives(inst: fo.Instance, density: float, rng: np.random.Generator) -> fo.Instance:
-    return fo.Instance(
-        inst.demand,
-        np.vstack([inst.capacity, rng.uniform(5, 20, (1, RESOURCES))]),
-        np.hstack([inst.placement, rng.random((USERS, 1)) < density]),
-        inst.weight,
-        users=inst.users,
+    return inst.replace(
+        capacity=np.vstack([inst.capacity, rng.uniform(5, 20, (1, RESOURCES))]),
+        placement=np.hstack([inst.placement, rng.random((USERS, 1)) < density]),
+        count=np.append(inst.count, 1),
         servers=[*inst.servers, "new"],
-        resources=inst.resources,
     )
 
 
@@ -107,11 +102,51 @@ CHANGES: tuple[Change, ...] = (
 )
 
 
+def limited(inst: fo.Instance, rng: np.random.Generator) -> fo.Instance:
+    """Three users of ten have a limit, most of them below what they would have without."""
+    tasks = fo.solve(inst, fo.MaxMin()).totals * rng.uniform(0.3, 1.1, USERS)
+    return inst.replace(limit=np.where(rng.random(USERS) < 0.3, tasks, np.inf))
+
+
+def grouped(inst: fo.Instance, rng: np.random.Generator) -> fo.Instance:
+    """Ten teams, each with at most a sixth of the first resource."""
+    names = [f"team{k}" for k in range(10)]
+    of = {user: names[k] for user, k in zip(inst.users, rng.integers(0, 10, USERS), strict=True)}
+    most = float(inst.pool[:, 0].sum()) / 6
+    bounds = [fo.Bound(name, inst.resources[0], most) for name in names]
+    quotas = fo.Quotas(groups=[fo.Group(name) for name in names], group=of, bounds=bounds)
+    return inst.replace(quotas=quotas)
+
+
+Made = Callable[[fo.Instance, np.random.Generator], fo.Instance]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is asked, at which densities, of which clusters; one in `few` of the changes."""
+
+    words: str
+    notion: fo.Notion
+    densities: tuple[float, ...] = DENSITIES
+    made: Made = lambda inst, rng: inst
+    few: int = 1
+
+
+CASES = (
+    Case("alpha 1", fo.AlphaFair(1)),
+    Case("alpha 2", fo.AlphaFair(2), few=4),
+    Case("max-min", fo.MaxMin()),
+    Case("max-min", fo.MaxMin(), (0.02,), few=4),
+    Case("max-min, limits", fo.MaxMin(), (0.1,), limited, 4),
+    Case("alpha 1, ceilings of teams", fo.AlphaFair(1), (0.1,), grouped, 4),
+)
+
+
 @dataclass
 class Row:
     """All changes of one kind: who hit, who was certified, seconds with and without a start."""
 
-    alpha: float
+    asked: str
     density: float
     kind: str
     hits: list[bool]
@@ -124,7 +159,7 @@ class Row:
         warm, cold = float(np.median(self.seconds)), float(np.median(self.cold))
         proved = sum(proof <= CERTIFIED for proof in self.proofs)
         return [
-            f"{self.alpha:g}",
+            self.asked,
             f"{self.density:g}",
             self.kind,
             f"{sum(self.hits)}/{len(self.hits)}",
@@ -139,7 +174,7 @@ class Row:
 
 
 HEAD = (
-    "alpha",
+    "asked",
     "density",
     "change",
     "start used",
@@ -153,29 +188,31 @@ HEAD = (
 )
 
 
-def timed(inst: fo.Instance, notion: fo.AlphaFair, start: object) -> tuple[fo.Allocation, float]:
+def timed(
+    inst: fo.Instance, notion: fo.Notion, start: fo.Allocation | None
+) -> tuple[fo.Allocation, float]:
     """The answer and its seconds; a new instance each time, so that nothing is remembered."""
     fresh = inst.replace(weight=inst.weight)
-    begin = time.perf_counter()
-    answer = fo.solve(fresh, notion, start=start)
-    return answer, time.perf_counter() - begin
+    begin = time.process_time()
+    answer = fo.solve(fresh, notion, start=start, uncertified="return")
+    return answer, time.process_time() - begin
 
 
-def rows(alpha: float, density: float, changes: int) -> list[Row]:
+def rows(case: Case, density: float, changes: int) -> list[Row]:
     """A row for each kind of change."""
-    notion = fo.AlphaFair(alpha)
-    found = [Row(alpha, density, change.__name__, [], [], [], [], []) for change in CHANGES]
+    notion = case.notion
+    found = [Row(case.words, density, change.__name__, [], [], [], [], []) for change in CHANGES]
     clusters = min(CLUSTERS, changes)
     for seed in range(clusters):
-        inst = cluster(density, seed)
-        last = fo.solve(inst, notion)
+        inst = case.made(cluster(density, seed), np.random.default_rng(seed))
+        last = fo.solve(inst, notion, uncertified="return")
         rng = np.random.default_rng(100 + seed)
         for number in range(seed, changes, clusters):
             for row, change in zip(found, CHANGES, strict=True):
                 changed = change(inst, density, rng)
                 answer, seconds = timed(changed, notion, last)
                 proof = answer.certificate
-                row.hits.append(answer.steps[0]["status"] == "used")
+                row.hits.append(answer.steps[0].get("status") == "used")
                 row.proofs.append(max(proof.gap, proof.residual))
                 row.seconds.append(seconds)
                 if (number // clusters) % COLD_EVERY == 0:
@@ -200,11 +237,12 @@ def page(found: list[Row], changes: int) -> str:
 {USERS:,} users, {SERVERS} servers, {RESOURCES} resources; servers that are not alike, {CLUSTERS}
 random clusters for each density. One thing changes: a weight by a factor of 0.5 to 2, the demand
 of a user for each resource by such factors, the capacity of a server by 0.7 to 1.4, a user or a
-server comes or goes. {changes} changes of each kind with alpha 1, a quarter of that with alpha 2.
-Each is solved by `fo.solve(changed, notion, start=last)`, every tenth of each cluster without a
-start as well, in turns in one process with one BLAS thread. Times are those of `fo.solve`, proof
-included, and of all changes: where the start was not used they hold the attempt and the answer
-without it.
+server comes or goes. {changes} changes of each kind, of alpha 2, density 0.02, limits and
+ceilings a quarter of that or {CLUSTERS}. With limits three users of ten have one; with ceilings each of ten teams has at most a
+sixth of one resource. Each is solved by `fo.solve(changed, notion, start=last)`, every tenth of
+each cluster without a start as well, in turns in one process with one BLAS thread. Times are CPU
+seconds of `fo.solve`, proof included, and of all changes: where the start was not used they hold
+the attempt and the answer without it.
 
 ```sh
 OPENBLAS_NUM_THREADS=1 python benchmarks/after_change.py --write docs/results/after-change.md
@@ -223,21 +261,24 @@ How it works: [the answer again, after a change](../maths/again.md).
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--changes", type=int, default=120)
-    parser.add_argument("--density", type=float, nargs="+", default=DENSITIES)
-    parser.add_argument("--alphas", type=float, nargs="+", default=(1.0, 2.0))
+    parser.add_argument("--density", type=float, nargs="+", help="of these alone")
+    parser.add_argument("--asked", default="", help="only what has these words, as max-min")
     parser.add_argument("--write", type=Path)
     settings = parser.parse_args()
     found: list[Row] = []
     print(line(list(HEAD)), flush=True)
-    for alpha in settings.alphas:
-        changes = settings.changes if alpha == 1 else max(settings.changes // 4, 1)
-        for density in settings.density:
-            more = rows(alpha, density, changes)
+    for case in CASES:
+        changes = max(settings.changes // case.few, CLUSTERS)
+        wanted = case.densities if settings.asked in case.words else ()
+        for density in wanted:
+            if settings.density and density not in settings.density:
+                continue
+            more = rows(case, density, changes)
             for row in more:
                 print(line(row.cells()), flush=True)
             found.extend(more)
-    if settings.write:
-        settings.write.write_text(page(found, settings.changes), encoding="utf-8")
+            if settings.write:
+                settings.write.write_text(page(found, settings.changes), encoding="utf-8")
 
 
 if __name__ == "__main__":

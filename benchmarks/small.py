@@ -29,7 +29,7 @@ from benchmarks.peers.judging import data_of
 from benchmarks.peers.question import Data
 from benchmarks.peers.sides import cvxpy_pairs, cvxpy_plain
 from fairopt.instance.generate import random_instance
-from fairopt.solving import best, ladder
+from fairopt.solving import answering, best, ladder
 from fairopt.solving.engines.compact import method as compact
 from fairopt.solving.engines.path import plain
 
@@ -130,7 +130,7 @@ def parts(size: tuple[int, int, int]) -> dict[str, float]:
     """Seconds of CPU of merging, solving and judging, and of all, over densities and alphas."""
     taken = dict.fromkeys(("merging", "solving", "judging", "all"), 0.0)
     places: tuple[tuple[Any, str, str], ...] = (
-        (fo.solving, "reducing", "merging"),
+        (answering, "reducing", "merging"),
         (compact, "follow", "solving"),
         (plain, "follow", "solving"),
         (ladder, "polish", "solving"),

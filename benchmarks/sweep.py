@@ -1,19 +1,22 @@
 """Sweeps: 2,500 points of the PF/DRF trade-off beside the plain way, and two workers beside one.
 
-    python benchmarks/sweep.py [--points 2500] [--long 0] [--write docs/results/sweep.md]
+    python benchmarks/sweep.py [--points 2500] [--long 0] [--real 0] [--write docs/results/sweep.md]
 
 The plain way builds and solves a fresh cvxpy problem for each point (kesidis2016 (16), the
 three-user model of section 4.1, Clarabel with its defaults) and reads the dominant shares, no more.
 Ours is `fairopt.sweep`: every point solved, judged by its certificate and measured. Both in this
 process, in turns of 50 points, so that a busy machine slows both; the answers are compared before
 the times are. With --long N a sweep of N points is run through the command line with -j 1 and
--j 2, and the output files are compared byte for byte.
+-j 2, and the output files are compared byte for byte. With --real N the command sweeps N x N points
+of 40 users on 10 servers as Google had them in 2011 (models/real), on two workers.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -26,7 +29,7 @@ import numpy as np
 
 import fairopt as fo
 
-MODEL = "kesidis2016/no-penalty"
+MODEL, REAL = "kesidis2016/no-penalty", "real/google2011"
 TURN = 50
 AIM = 10
 """times faster than the plain way"""
@@ -178,13 +181,45 @@ def workers(points: int) -> list[str]:
     ]
 
 
+def real(side: int) -> list[str]:
+    """Markdown of a sweep of the real model by the command, on two workers."""
+    over = ["--over", f"t_pf=0:100:{side}", "--over", f"t_drf=0:1000:{side}"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "points.csv"
+        command = [sys.executable, "-m", "fairopt.cli", "sweep", REAL, *over, "-j", "2"]
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        start, cpu = time.perf_counter(), children.ru_utime + children.ru_stime
+        subprocess.run(
+            [*command, "--format", "csv", "-o", str(path)],
+            check=True,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": str(Path(fo.__file__).parent.parent)},
+        )
+        wall = time.perf_counter() - start
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = children.ru_utime + children.ru_stime - cpu
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+    certified = sum(row["certified"].lower() == "true" for row in rows)
+    return [
+        "## A real model",
+        "",
+        f"`fairopt sweep {REAL}`, {side} x {side} points of `t_pf` and `t_drf` on two workers: "
+        f"{wall:.0f} s of wall, {cpu:.0f} s of processor, the command's imports included. "
+        f"Certified: {certified} of {len(rows)}.",
+        "",
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, default=2500)
     parser.add_argument("--long", type=int, default=0, help="points of the sweep with workers")
+    parser.add_argument("--real", type=int, default=0, help="side of the grid of the real model")
     parser.add_argument("--write", metavar="FILE")
     options = parser.parse_args()
     called = f"python benchmarks/sweep.py --points {options.points} --long {options.long}"
+    called += f" --real {options.real}" if options.real else ""
     load, cores = os.getloadavg()[0], os.cpu_count()
     lines = [
         "# Sweeps: time",
@@ -196,6 +231,8 @@ def main() -> None:
     lines += beside(options.points) + overhead()
     if options.long:
         lines += workers(options.long)
+    if options.real:
+        lines += real(options.real)
     text = "\n".join(lines).rstrip() + "\n"
     print(text, end="")
     if options.write:

@@ -133,7 +133,7 @@ def _proof(alloc: Allocation) -> Proof:
         own = None if label is None else label[: question.users]
         return given(with_prices(alloc.with_(**NO_PRICES), own), question)
 
-    found = told(question, answer, guess)
+    found = told(question, answer, guess, vars(alloc).get("_first"))
     return Proof(question, answer, found.found, found.off, found.surely)
 
 
@@ -198,16 +198,26 @@ def measure(alloc: Allocation, once: bool = False) -> tuple[float, float]:
         return gap_by_prices(alloc), seen
 
 
-def searched_once(alloc: Allocation) -> bool:
-    """Whether one search finds an optimum from an alpha-fair answer; it is kept with it then."""
+def searched_once(alloc: Allocation, within: float = np.inf) -> bool:
+    """Whether one search, given up soon, finds an optimum from an alpha-fair answer; it is kept
+    with it then.
+
+    Parameters
+    ----------
+    within : a bound that is wanted, where less is proved of many users at less cost.
+    """
     with np.errstate(all="ignore"):
-        return _once(alloc, asked(alloc)).known
+        return _once(alloc, asked(alloc), True, within).known
 
 
-def _once(alloc: Allocation, question: Question) -> Told:
-    """What one search tells, kept with the answer if nothing is gained by another."""
+def _once(
+    alloc: Allocation, question: Question, brief: bool = False, within: float = np.inf
+) -> Told:
+    """What one search tells, kept with the answer: as its proof if nothing is gained by another."""
     answer = given(alloc, question)
-    first = searched(question, answer)
+    first = searched(question, answer, brief=brief, within=within)
+    if not brief:
+        remembered(alloc, "_first", lambda: first)
     if first.known:
         found = Proof(question, answer, first.found, first.off, first.surely)
         remembered(alloc, "_proved", lambda: found)
@@ -255,12 +265,19 @@ def log_scale(alloc: Allocation) -> float:
         return worth - float(np.log(budget)) - answer.log_money
 
 
-def nearer(alloc: Allocation) -> dict[str, Floats] | None:
+def nearer(alloc: Allocation, once: bool = False) -> dict[str, Floats] | None:
     """Tasks and prices of the point near the answer from which it was judged, as fields of an
-    allocation; None if the search found none. The one door through which the solver may ask."""
-    found = proof(alloc)
-    place = found.found.place
-    return None if place is None else at_place(found.question, place, alloc)
+    allocation; None if the search found none. The one door through which the solver may ask.
+
+    Parameters
+    ----------
+    once : by what one search found, if that is known and no more is.
+    """
+    first: Told | None = (
+        vars(alloc).get("_first") if once and "_proved" not in vars(alloc) else None
+    )
+    found = (proof(alloc) if first is None else first).found
+    return None if found.place is None else at_place(asked(alloc), found.place, alloc)
 
 
 def at_place(question: Question, place: Place, alloc: Allocation) -> dict[str, Floats] | None:

@@ -47,21 +47,29 @@ def search(
     parts: int = 2,
     part: Ints | None = None,
     enough: float = ENOUGH,
+    tries: int = STEPS,
+    rooms: tuple[float, ...] = ROOMS,
 ) -> SearchFound:
     """Newton's method from an answer, while it proves more.
 
     Parameters
     ----------
     parts : k, the floats of each number. part : of users, rows and flows, see `bound`.
+    tries : steps, one after another, that prove nothing and bring no row closer, after which
+        nothing is hoped for.
+    rooms : with which to begin, one after another.
     """
     best = SearchFound(nothing(question.users), None)
     most = STEPS if parts == 2 else STEPS + 4 * parts
+    # of many columns few leave in a step: as long as that brings rows closer there may be more
+    most = most if tries >= STEPS else 2 * most
     patience = 1 if parts == 2 and question.pulls is None else 3
     with np.errstate(all="ignore"):
         here = place_of(question, answer, parts)
-        for room in ROOMS:
+        for room in rooms:
             point, least, known, error = _begun(question, here, room), np.inf, None, np.inf
             stalls, start = 0, None
+            over, lost = np.inf, 0
             for step in clock.steps(most):
                 if point is None:
                     break
@@ -81,6 +89,10 @@ def search(
                 stalled, error = eps >= error / 4 and worst >= last / 2, eps
                 stalls = stalls + 1 if stalled else 0
                 if worst <= enough or (np.isfinite(eps) and stalls >= patience):
+                    break
+                now = _overrun(question, seen) if worst == np.inf else np.inf
+                lost, over = (lost + 1, over) if now > over / 2 and now < np.inf else (0, now)
+                if lost >= tries:
                     break
                 point, known = stepped(question, point, seen if whole else None)
             if _worst(best.proved) <= max(KNOWN, enough):
@@ -235,12 +247,16 @@ def _bounds(question: Question, place: Place, share: Floats) -> Ints:
     return status
 
 
+def _overrun(question: Question, seen: PlaceSums) -> float:
+    """The largest part by which a row may be overrun; 0 where none is."""
+    short = np.where(question.rules, seen.rest.left_error - seen.rest.left, 0.0)
+    return float((short / question.unit).max(initial=0.0))
+
+
 def _within(question: Question, place: Place, seen: PlaceSums) -> tuple[PlaceSums, Place]:
     """The place scaled down until no row is overrun, where that is a trifle and nothing else
     stands in its way: no floors, nothing lent."""
-    here = seen.rest
-    short = np.where(question.rules, here.left_error - here.left, 0.0)
-    over = float((short / question.unit).max(initial=0.0))
+    here, over = seen.rest, _overrun(question, seen)
     scales = not question.lent.any() and not (question.least > 0).any()
     if not (0 < over < CHEAPER and scales):
         return seen, place
@@ -256,4 +272,4 @@ def _within(question: Question, place: Place, seen: PlaceSums) -> tuple[PlaceSum
     return replace(seen, rest=known), place
 
 
-__all__ = ["ENOUGH", "SearchFound", "place_of", "scale", "search"]
+__all__ = ["ENOUGH", "ROOMS", "STEPS", "SearchFound", "place_of", "scale", "search"]

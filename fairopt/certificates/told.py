@@ -20,10 +20,14 @@ from fairopt.certificates.bound import ROUND, Place, Proved, bound, sums
 from fairopt.certificates.given import Given
 from fairopt.certificates.lighter import lighter, log_spent
 from fairopt.certificates.question import Question
-from fairopt.certificates.search import ENOUGH, SearchFound, place_of, search
+from fairopt.certificates.search import ENOUGH, ROOMS, STEPS, SearchFound, place_of, search
 from fairopt.certificates.tolerance import TOLERANCE
 from fairopt.instance import Bools, Floats, Ints
 
+HOPELESS = 8
+"""steps of a search of more than FEW that bring nothing nearer, after which it is ended"""
+SOON = 3
+"""the same of a search that is given up soon"""
 FEW, MORE = 500, 3_000
 """users and rows up to which other prices are tried; up to which more than two floats are"""
 CLOSE = ((50_000, 2e-7), (0, 1e-8))
@@ -58,9 +62,9 @@ class Told:
         return bool(self.off.max() <= max(TOLERANCE, CLEAR * self.surely.max()))
 
 
-def told(question: Question, answer: Given, guess: Guess) -> Told:
-    """What is told of an answer."""
-    first = searched(question, answer)
+def told(question: Question, answer: Given, guess: Guess, first: Told | None = None) -> Told:
+    """What is told of an answer; `first`: what one search told, if that is known."""
+    first = searched(question, answer) if first is None else first
     if first.off.max() <= TOLERANCE or clock.over():
         return first
     label = parts.labels(question) if question.pulls is None else None
@@ -102,14 +106,20 @@ def searched(
     judged: Given | None = None,
     floats: int = 2,
     label: Ints | None = None,
+    brief: bool = False,
+    within: float = np.inf,
 ) -> Told:
     """What one search from an answer tells of the answer that is judged (the same, if it is not
-    given)."""
-    enough = ENOUGH
+    given); `brief`: given up as soon as nothing gets nearer; `within`: a bound that is wanted."""
+    enough, tries = ENOUGH, STEPS
     if not few(question):
-        enough = next(bound for users, bound in CLOSE if question.users >= users)
+        close = next(near for users, near in CLOSE if question.users >= users)
+        enough, tries = min(close, within), HOPELESS
     with np.errstate(all="ignore"):
-        found = search(question, answer, floats, label, enough)
+        if brief:
+            tries = SOON
+        rooms = ROOMS[:1] if brief else ROOMS
+        found = search(question, answer, floats, label, enough, tries, rooms)
         return of(question, answer if judged is None else judged, found)
 
 

@@ -62,8 +62,8 @@ def solve(
     reduce : whether to merge identical users and servers before solving, exactly, and to split the
         answer afterwards.
     start : the answer before a change of the instance (a weight, a demand, a capacity, a user or a
-        server more or less), of the same notion. Under alpha-fairness, alpha > 0, and max-min of
-        one level it saves most of the time; users and servers are told by their names. If it leads
+        server more or less), of the same notion. Under alpha-fairness, alpha > 0, and max-min
+        it saves most of the time; users and servers are told by their names. If it leads
         nowhere, or under another notion, the instance is solved as without it, and `steps` says so.
         An answer from a start has the same certificate, and every share is that of an answer
         without one to 1e-7, not to the last digit (docs/maths/again.md).
@@ -169,7 +169,7 @@ def solve(
         way = _way(instance, notion, reduce)
         score = scores(instance, notion)
         alloc, told = again.answer(instance, notion, score, gap, start)
-        if start is not None and not told:
+        if start is not None and again.goes_on(instance, start, told):
             how = replace(how, start=start)
         if alloc is None:
             try:

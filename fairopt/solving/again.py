@@ -6,6 +6,7 @@ from typing import Any
 
 from fairopt.allocation import Allocation
 from fairopt.certificates import certify
+from fairopt.certificates.proof import searched_once
 from fairopt.errors import BadInput, Fault
 from fairopt.formulas.parameters import words
 from fairopt.instance import Floats, Instance
@@ -54,7 +55,8 @@ def answer(
     if notion.family == "max-min":
         alloc = levels_again.again(instance, notion, score, start)
         if alloc is None:
-            return None, ({**step, "status": f"not used, {COLD}"},)
+            basis = " from its basis" if _many(instance) else ""
+            return None, ({**step, "status": f"not used, {COLD}{basis}"},)
         return _close(alloc, step, gap)
     from fairopt.solving.engines.again import method
 
@@ -72,6 +74,7 @@ def answer(
         return None, ({**step, "status": f"too far away, {COLD}"},)
     p, mu = normalised(instance, *found.point.prices(instance))
     alloc = Allocation(instance, notion, found.point.tasks(instance), p, mu, score=score)
+    searched_once(alloc, min(gap, CLOSE))
     return _close(alloc, step, gap)
 
 
@@ -86,6 +89,17 @@ def _close(
     if not (proof.certified and max(proof.gap, proof.residual) <= min(gap, CLOSE)):
         return None, ({**step, "status": f"not close enough, {COLD}"},)
     return alloc, (step,)
+
+
+def goes_on(instance: Instance, start: Allocation, told: tuple[dict[str, Any], ...]) -> bool:
+    """Whether a ladder begins with the start: beside rules, where `answer` leaves it to the
+    ladder; and of max-min where the start was no answer, as its models begin from its basis."""
+    levels = instance.plain and start.instance.plain and start.level_prices is not None
+    return not told or (levels and _many(instance))
+
+
+def _many(instance: Instance) -> bool:
+    return instance.shape[0] * instance.shape[1] >= levels_again.FEWEST
 
 
 def begins(instance: Instance, notion: Notion, start: Allocation) -> bool:

@@ -215,23 +215,24 @@ class Best:
         """Whether the best answer is near enough to an optimum for a search."""
         return self.best is not None and sight(self.best) <= FAR
 
-    def nearer(self, enough: float) -> None:
+    def nearer(self, enough: float, once: bool = False) -> None:
         """The point at which the judge finds the optimum proved, where it finds one; again from
-        there, while that is closer and not close enough."""
+        there, while that is closer and not close enough. With `once` by one search each."""
         for _ in range(NEARER):
             before = self.rank
-            found = self.searched(self.best) if self.best is not None and self.near() else None
+            near = self.best is not None and self.near()
+            found = self.searched(self.best, once) if near and self.best is not None else None
             if found is None:
                 return
             step: dict[str, Any] = {"step": "nearby"}
             self.steps.append(step)
-            self.keep(step, self.moved(found))
+            self.compare(Tried(step, self.moved(found)), once)
             if self.error <= enough or not self.rank < before:
                 return
 
-    def searched(self, best: Allocation) -> dict[str, Floats] | None:
+    def searched(self, best: Allocation, once: bool) -> dict[str, Floats] | None:
         """The point at which the judge finds the optimum proved; None where it finds none."""
-        return nearer(best)
+        return nearer(best, once)
 
     def moved(self, found: dict[str, Floats]) -> Allocation:
         """The answer at the point that the judge found; where it found no prices, with those of

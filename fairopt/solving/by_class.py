@@ -221,7 +221,7 @@ class OfClass(RuledLadder):
     def near(self) -> bool:
         return self.error > SHARP
 
-    def searched(self, best: Allocation) -> dict[str, Floats] | None:
+    def searched(self, best: Allocation, once: bool) -> dict[str, Floats] | None:
         return classes.proved(best, self.of, self.closer).stages[-1].nearer()
 
     def moved(self, found: dict[str, Floats]) -> Allocation:

@@ -90,7 +90,8 @@ class AlphaLadder(Best):
         )
         self.tried = self.pooled = False
         self.point: Point | None = None
-        self.first: Tried | None = None
+        self.once: list[Tried] = []
+        """answers that were judged by one search alone"""
 
     def small(self) -> bool:
         """Our method for small instances; whether its answer needs no other step. Where nearly
@@ -101,8 +102,7 @@ class AlphaLadder(Best):
             self.point = compact.follow(self.question)
             if self.point is None:
                 return False
-            self.first = self.record("interior, small", self.point)
-            self.compare(self.first, once=True)
+            self._compare_once(self.record("interior, small", self.point))
         return self.error <= EXACT and not self._undecided()
 
     def rough(self) -> bool:
@@ -129,13 +129,26 @@ class AlphaLadder(Best):
         return self.question.alpha == 0 and self.instance.shape[0] <= LINEAR
 
     def interior(self) -> None:
-        """Follow the path, and keep its point for the polish."""
+        """Follow the path, and keep its point for the polish. Of many pairs its answer is
+        judged by one search, and where that proves too little the point that it found is: that
+        takes less than to search again with more digits, and mostly makes that needless."""
         self.point = plain.follow(self.question)
-        self.judge("interior", self.point)
+        tried = self.record("interior", self.point)
+        if self.few():
+            self.compare(tried)
+            return
+        self._compare_once(tried)
+        if self.polished and self.short():
+            self.nearer(self.gap, once=True)
+
+    def _compare_once(self, tried: Tried | None) -> None:
+        self.compare(tried, once=True)
+        self.once += [] if tried is None else [tried]
 
     def closely(self) -> None:
-        """The answer of the method for small instances, judged as closely as the others."""
-        self.compare(self.first)
+        """Answers that were judged by one search, judged as closely as the others."""
+        for tried in self.once:
+            self.compare(tried)
 
     def jobs(self) -> bool:
         """Jobs on kinds of machine that the interior method did not finish, by prices alone."""
@@ -278,7 +291,7 @@ OURS: tuple[Rung[AlphaLadder], ...] = (
         lambda part: part.rough() and not part.linear(),
         AlphaLadder.interior,
     ),
-    Rung("interior, small, judged closely", AlphaLadder.short, AlphaLadder.closely),
+    Rung("judged closely", AlphaLadder.short, AlphaLadder.closely),
     Rung("nearby", AlphaLadder.short, AlphaLadder.mended),
     Rung(
         "prices, smoothed",

@@ -13,12 +13,16 @@ from fairopt.certificates.guess import roughly
 from fairopt.errors import SolverFailure
 from fairopt.instance import Bools, Floats, Instance, Ints
 from fairopt.notions import MaxMin
+from fairopt.solving import renamed
 from fairopt.solving.engines.interior.leveling import Level, highest_level
 from fairopt.solving.engines.point import Question, divided, fitted
 from fairopt.solving.engines.polish.levels import exactly_full, settled
 from fairopt.solving.engines.programs import kept
+from fairopt.solving.engines.programs.kept import Begin
 from fairopt.solving.engines.water.one_server import fill_in_turn
 
+USED = 1e-9
+"""part of a share that is no use of a server, and of all money that is no price"""
 KEPT = 3_000
 """pairs of a part up to which one kept HiGHS model is faster than a level of the interior method"""
 
@@ -94,7 +98,10 @@ class ClusterPart:
         return bool(min(most, 1.0 / crowd if crowd > 0 else np.inf) <= np.median(equal))
 
     def kept(
-        self, progress: Callable[[int, int], None] | None, refined: bool = False
+        self,
+        progress: Callable[[int, int], None] | None,
+        refined: bool = False,
+        begin: Begin | None = None,
     ) -> LevelsFound | None:
         """All levels of the part, on one HiGHS model; None if that fails (`faults` says why).
 
@@ -103,12 +110,29 @@ class ClusterPart:
         """
         for exact in (True, False) if refined or self.timed else (False,):
             try:
-                found = kept.levels(self.instance, self.score, progress, exact)
+                first = None if exact else begin
+                found = kept.levels(self.instance, self.score, progress, exact, first)
             except SolverFailure as fault:
                 self.faults.append(str(fault))
                 continue
             return LevelsFound(found.tasks, found.level_prices, found.steps)
         return None
+
+    def begin(self, start: Allocation) -> Begin:
+        """What an answer before a change says of the first basis of the part."""
+        inst, (n, i) = self.instance, self.instance.pairs
+        share = renamed.columns(start, inst) * self.score
+        held = (share > USED * share.sum(axis=1, keepdims=True))[n, i]
+        assert start.level_prices is not None
+        priced = np.zeros(inst.pool.shape, dtype=bool)
+        for prices in start.level_prices:  # the first level that prices a server of the part
+            money = renamed.prices({"prices": prices}, start.instance, inst)["prices"] * inst.pool
+            priced = money > USED * money.max()
+            if priced.any():
+                break
+        pays = ((inst.pair_demand > 0) & priced[i]).any(axis=1)
+        paying = np.bincount(n[~pays], minlength=inst.shape[0]) == 0
+        return Begin(held, paying, priced)
 
     @property
     def timed(self) -> bool:

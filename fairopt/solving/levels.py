@@ -69,7 +69,7 @@ class LevelsLadder(Best):
 
     def by(self, way: str, how: How) -> bool:
         """All levels in one way, made finer where that helps; whether no other way can gain."""
-        found = max_min(self.instance, self.notion, self.score, way, how.progress)
+        found = max_min(self.instance, self.notion, self.score, way, how.progress, how.start)
         done = {step["status"] for step in found.steps}
         self.models = done <= {"kept", "refined", "filled"}
         # nothing is to be gained once every part has its levels to thirty digits
@@ -110,6 +110,7 @@ def max_min(
     score: Floats,
     way: str = "auto",
     progress: Callable[[int, int], None] | None = None,
+    start: Allocation | None = None,
 ) -> LevelsFound:
     """All levels of a max-min answer.
 
@@ -129,6 +130,7 @@ def max_min(
         "programs", one a level for every part of several servers; "interior", which never uses
         programs; or the name of a general solver, which uses programs alone.
     progress : called with (users whose level is known, users).
+    start : an answer before a change, at whose basis models begin.
 
     Raises
     ------
@@ -147,7 +149,7 @@ def max_min(
         part = ClusterPart(instance, score, users_here, servers_here, capped[users_here])
         counting = _counting(progress, done, users)
         try:
-            level = _of_part(part, notion, tasks[where], way, few, counting)
+            level = _of_part(part, notion, tasks[where], way, few, counting, start)
         except clock.OutOfTime:
             level = part.late(tasks[where])
         tasks[where], capped[users_here], told = level.tasks, part.capped, done
@@ -175,15 +177,18 @@ def _of_part(
     way: str,
     few: bool,
     counting: Callable[[int, int], None] | None,
+    start: Allocation | None = None,
 ) -> LevelsFound:
     """The next level of a part, or all of them, by the first engine that finds any."""
     clock.tick()
     level: LevelsFound | None = None
     if len(part.servers) == 1 and way in OURS:
         level = part.filled()
-    first = way in ("kept", "refined") or (way == "auto" and (few or part.soon()))
+    begin = None if start is None or way != "auto" else part.begin(start)
+    soon = few or (begin is not None and begin.vertex)
+    first = way in ("kept", "refined") or (way == "auto" and (soon or part.soon()))
     if level is None and first:
-        level = part.kept(counting, way == "refined")
+        level = part.kept(counting, way == "refined", begin)
     if level is None and way in ("auto", "careful", "interior"):
         level = part.interior(before, way == "careful")
     if level is None and way == "auto" and not first:

@@ -1,12 +1,12 @@
-r"""Plain max-min of one level again after one change: the rows that stopped everybody do so again.
+r"""Plain max-min again after one change: the rows that stopped each user do so again.
 
-The prices of the last answer say how high the level is: with q_n the cheapest price of a unit of
-share and B the value of what is priced,
+The prices of a level say how high it is: with q_n the cheapest price of a unit of share, B the
+value of what is priced and s_n the shares of who was stopped before, or is at its limit,
 
-.. math:: t = B \Big/ \sum_n q_n \phi_n .
+.. math:: t = \Big( B - \sum_{before} q_n s_n \Big) \Big/ \sum_{level} q_n \phi_n .
 
-Tasks follow, by the least change of the last ones that fills the rows with a price. Whether all of
-that is still so is for the judge to say.
+So all shares are known, level after level. Tasks follow, by the least change of the last ones that
+fills the rows with a price. Whether all of that is still so is for the judge to say.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ SURE = 1e-9
 """prices of less than this part of the dearest are noise"""
 TURNS, ENOUGH, RIDGE = 15, 1e-13, 1e-11
 """most corrections; what may be left of them; added to a diagonal, as a part of it"""
+STALLS = 3
+"""corrections that leave no less than the best before, after which tasks are to lie elsewhere"""
 MUCH = 1e-3
 """part of a share that stays where it is though its server is dearer now: its price is to change"""
 CHEAPEST = 1e-6
@@ -35,107 +37,154 @@ CHEAPEST = 1e-6
 def again(
     instance: Instance, notion: Notion, score: Floats, start: Allocation
 ) -> Allocation | None:
-    """The answer to which the last one leads, not judged; None where it leads nowhere.
+    """The answer to which the last one leads, not judged; None where it leads nowhere."""
+    with np.errstate(all="ignore"):
+        return _again(instance, notion, score, start)
 
-    Of answers of one level alone: what errors of one do to the next is not put right here.
-    """
+
+def _again(
+    instance: Instance, notion: Notion, score: Floats, start: Allocation
+) -> Allocation | None:
     few = instance.shape[0] * instance.shape[1] < FEWEST
-    if few or start.level_prices is None or len(start.level_prices) != 1:
+    if few or start.level_prices is None:
         return None
-    told = {"prices": start.level_prices[0]}
-    given = renamed.prices(told, start.instance, instance)["prices"]
-    money = given * instance.pool
-    money = np.where(money > SURE * money.max(initial=0.0), money, 0.0)
-    everybody = np.ones(len(instance.users), dtype=bool)
-    if not (_cheapest(instance, score, money) > 0).all():
+    money = []
+    for prices in start.level_prices[start.level_prices.any(axis=(1, 2))]:
+        given = renamed.prices({"prices": prices}, start.instance, instance)["prices"]
+        one = given * instance.pool
+        money.append(np.where(one > SURE * one.max(initial=0.0), one, 0.0))
+    if not money:
         return None
-    tasks = _begun(instance, score, renamed.columns(start, instance), money, everybody)
-    n, i = _cheap(instance, score, tasks, money)
-    held = _Held(instance, score, n, i, money)
-    if not held.alike():
+    pays = np.array([_cheapest(instance, score, one) > 0 for one in money])
+    capped = _capped(instance, score, start)
+    # the first level at which a user pays is that at which it is stopped
+    level = np.where(capped, -1, pays.argmax(axis=0))
+    if not (pays.any(axis=0) | capped).all():
         return None
-    level = held.level()
-    x = held.filled(tasks[n, i], level)
+    before = renamed.columns(start, instance)
+    tasks, kept = np.zeros_like(before), np.zeros(before.shape, dtype=bool)
+    for k, one in enumerate(money):
+        mine = level == k
+        begun = _begun(instance, score, before, one, mine)
+        tasks[mine], kept[mine] = begun[mine], _cheap(instance, score, begun, one)[mine]
+    tasks[capped], kept[capped] = before[capped], before[capped] > 0
+    n, i = (part.astype(np.int64) for part in np.nonzero(kept))
+    held = _Held(instance, score, n, i)
+    share = np.where(capped, np.where(instance.eligible, score, 0.0).max(axis=1), 0.0)
+    share = share * np.where(capped, instance.limit, 0.0)
+    told = []
+    for k in range(len(money)):
+        found = held.alike(money[k].ravel())
+        if found is None:
+            return None
+        money[k], paid = found
+        mine = level == k
+        due = paid * instance.weight
+        if not (mine.any() and float(due[mine].sum()) > 0):
+            continue  # nobody of this level is left
+        t = (float(money[k].sum()) - float((paid * share)[~mine].sum())) / float(due[mine].sum())
+        if not 0 < t < np.inf:
+            return None
+        share = np.where(mine, t * instance.weight, share)
+        told.append((t, money[k] / float(money[k].sum())))
+    full = np.zeros(instance.pool.size, dtype=bool)
+    for _, one in told:
+        full |= one > 0
+    x = held.filled(tasks[n, i], share, full)
     if x is None:
         return None
-    found = np.zeros(instance.shape[:2])
-    found[n, i] = x
+    answer = np.zeros(instance.shape[:2])
+    answer[n, i] = x
     pool = np.where(instance.pool > 0, instance.pool, 1.0)
-    price = held.money / float(held.money.sum())
+    told.sort(key=lambda one: one[0])
     return Allocation(
         instance,
         notion,
-        found,
-        level_prices=(price.reshape(pool.shape) / pool)[None],
+        answer,
+        level_prices=np.array([price.reshape(pool.shape) / pool for _, price in told]),
         score=score,
     )
+
+
+def _capped(instance: Instance, score: Floats, start: Allocation) -> Bools:
+    """(N,) who had all that its limit allows, and has a limit."""
+    full = start.totals >= start.instance.limit * (1 - SURE)
+    names = {start.instance.users[n] for n in np.flatnonzero(full).tolist()}
+    found = np.array([user in names for user in instance.users], dtype=bool)
+    return found & np.isfinite(instance.limit)
 
 
 class _Held:
     """The pairs (C,) that hold tasks, and rows (M,) of all resources.
 
-    uses : sparse (C, M), part of each row that a task takes. money : (M,) of all of each row.
+    uses : sparse (C, M), part of each row that a task takes.
     """
 
-    def __init__(self, instance: Instance, score: Floats, n: Ints, i: Ints, money: Floats) -> None:
+    def __init__(self, instance: Instance, score: Floats, n: Ints, i: Ints) -> None:
         from scipy.sparse import csr_array
 
-        self.money = money.ravel()
         self.user, self.count, self.weight = n, len(instance.users), instance.weight
         self.worth = score[n, i]
         demand = instance.demand[n] if instance.demand.ndim == 2 else instance.demand[n, i]
         part = demand / np.where(instance.pool > 0, instance.pool, 1.0)[i]
         each, r = np.nonzero(part)
         row = i[each] * instance.shape[2] + r
-        self.uses = csr_array((part[each, r], (each, row)), shape=(len(n), money.size))
+        self.uses = csr_array((part[each, r], (each, row)), shape=(len(n), instance.pool.size))
 
-    def _by_user(self, of_pairs: Floats) -> Floats:
-        return np.asarray(np.bincount(self.user, of_pairs, self.count), dtype=np.float64)
+    def _by_user(self, of_pairs: Floats, user: Ints | None = None) -> Floats:
+        user = self.user if user is None else user
+        return np.asarray(np.bincount(user, of_pairs, self.count), dtype=np.float64)
 
-    def alike(self) -> bool:
-        """Change prices by as little as can be until what a user holds costs it the same."""
+    def alike(self, money: Floats) -> tuple[Floats, Floats] | None:
+        """Money of rows (M,), changed by as little as can be until what a user holds costs it the
+        same, and (N,) the price of a unit of its share; None if that fails."""
         from scipy.sparse import csr_array, diags_array
 
-        pairs = np.arange(len(self.user))
-        of = csr_array((np.ones(len(pairs)), (self.user, pairs)), shape=(self.count, len(pairs)))
-        many = np.maximum(self._by_user(np.ones(len(pairs))), 1.0)
+        paying = self.uses @ money > 0
+        uses, user, worth = self.uses[paying], self.user[paying], self.worth[paying]
+        if (self._by_user(np.ones(len(user)), user)[self.user[~paying]] > 0).any():
+            return None  # what a user holds is free in part
+        pairs = np.arange(len(user))
+        of = csr_array((np.ones(len(pairs)), (user, pairs)), shape=(self.count, len(pairs)))
+        many = np.maximum(self._by_user(np.ones(len(pairs)), user), 1.0)
         for _ in range(TURNS):
-            cost = self.uses @ self.money
-            log_q = np.log(cost / self.worth)
-            apart = log_q - (self._by_user(log_q) / many)[self.user]
-            if np.abs(apart).max() <= ENOUGH:
-                return True
-            rows = np.flatnonzero(self.money > 0)
-            part = diags_array(1.0 / cost) @ self.uses[:, rows] @ diags_array(self.money[rows])
+            cost = uses @ money
+            log_q = np.log(cost / worth)
+            mean_q = self._by_user(log_q, user) / many
+            apart = log_q - mean_q[user]
+            if np.abs(apart).max(initial=0.0) <= ENOUGH:
+                paid = self._by_user(np.ones(len(user)), user) > 0
+                return money, np.where(paid, np.exp(mean_q), 0.0)
+            rows = np.flatnonzero(money > 0)
+            part = diags_array(1.0 / cost) @ uses[:, rows] @ diags_array(money[rows])
             mean = (of @ part).toarray()
             body = (part.T @ part).toarray() - mean.T @ (mean / many[:, None])
             right = part.T @ apart
             change = _solved(body, right)
             if change is None or not (np.abs(change) < 0.5).all():
-                return False
-            self.money[rows] *= 1.0 - change
-        return False
+                return None
+            money = money.copy()
+            money[rows] *= 1.0 - change
+        return None
 
-    def level(self) -> float:
-        """t at which all that is priced is paid for."""
-        q = np.full(self.count, np.inf)
-        np.minimum.at(q, self.user, self.uses @ self.money / self.worth)
-        return float(self.money.sum() / (q @ self.weight))
-
-    def filled(self, x: Floats, level: float) -> Floats | None:
-        """The tasks (C,), changed by the least part of themselves until everybody is at the level
-        and rows with a price are full, as are those that would be overrun; None if that fails."""
+    def filled(self, x: Floats, due: Floats, full: Bools) -> Floats | None:
+        """The tasks (C,), changed by the least part of themselves until everybody has the share
+        that is due (N,) and rows that are to be full (M,) are, as are those that would be overrun;
+        None if that fails."""
         from scipy.sparse import csr_array, diags_array
 
-        due = level * self.weight
         x = x * (due / self._by_user(x * self.worth))[self.user]
         per = self.worth / due[self.user]
-        full = self.money > 0
+        worst, stalls = np.inf, 0
         for _ in range(TURNS):
             short, left = 1.0 - self._by_user(x * per), 1.0 - self.uses.T @ x
             full = full | (left < -ENOUGH)
-            if max(np.abs(short).max(), np.abs(left[full]).max()) <= ENOUGH:
+            off = max(float(np.abs(short).max()), float(np.abs(left[full]).max(initial=0.0)))
+            if off <= ENOUGH:
                 return x
+            stalls, worst = stalls + (not off < worst), min(worst, off)
+            if stalls > STALLS:
+                return None
             size, uses = x**2, self.uses[:, np.flatnonzero(full)]
             own = self._by_user(size * per**2)
             pairs = csr_array(
@@ -155,8 +204,9 @@ class _Held:
         return None
 
 
-def _cheap(instance: Instance, score: Floats, tasks: Floats, money: Floats) -> tuple[Ints, Ints]:
-    """Pairs that hold tasks where these are about as cheap as anywhere, or much of a share."""
+def _cheap(instance: Instance, score: Floats, tasks: Floats, money: Floats) -> Bools:
+    """(N, I) pairs that hold tasks where these are about as cheap as anywhere, or much of a
+    share."""
     pool = np.where(instance.pool > 0, instance.pool, 1.0)
     cost = task_cost(instance, money / pool, slice(None), None)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -164,14 +214,16 @@ def _cheap(instance: Instance, score: Floats, tasks: Floats, money: Floats) -> t
         part = tasks * score / rows.total(tasks * score)[:, None]
         dearer = each / rows.least(each)[:, None] - 1.0
     used = (dearer < CHEAPEST) & (part > SURE * dearer)
-    n, i = np.nonzero((tasks > 0) & (used | (part > MUCH)))
-    return n.astype(np.int64), i.astype(np.int64)
+    found: Bools = (tasks > 0) & (used | (part > MUCH))
+    return found
 
 
 def _solved(body: Floats, right: Floats) -> Floats | None:
     """What solves a symmetric system that may be singular by little; None where nothing does."""
     from scipy.linalg import cho_factor, cho_solve
 
+    if not (np.isfinite(body).all() and np.isfinite(right).all()):
+        return None
     some = np.arange(len(body))
     body[some, some] += RIDGE * np.maximum(body[some, some], 1e-300)
     try:

@@ -176,3 +176,21 @@ def test_the_size_of_a_logarithm_is_that_of_all_that_it_was_added_up_from(inside
     unit = -2.0 * np.log(question.share_unit)
     np.testing.assert_allclose(question.log_w, weight + unit, rtol=1e-12)
     np.testing.assert_allclose(question.log_size, np.abs(weight) + np.abs(unit), rtol=1e-12)
+
+
+@pytest.mark.parametrize("hard", [{}, {"equal_across": True}, {"equal_within": True}])
+def test_questions_that_differ_in_penalties_alone_are_those_of_a_fresh_instance(hard) -> None:
+    """A sweep asks them one after another: what they share must not go from one to the next."""
+    inst = fo.read("kesidis2016/no-penalty").instance
+
+    def question(on: fo.Instance, *weights: float):
+        return asked(fo.Allocation(on, fo.Tradeoff(*weights, **hard), np.ones(on.shape[:2])))
+
+    for weights in ((1.0, 2.0), (30.0, 0.0), (0.0, 7.0), (3.0, 400.0), (1.0, 2.0)):
+        one, other = question(inst, *weights), question(inst.replace(), *weights)
+        assert (one.pulls is None) == (other.pulls is None)
+        assert one.rhs.tobytes() == other.rhs.tobytes()
+        assert one.log_w.tobytes() == other.log_w.tobytes()
+        if one.pulls is not None:
+            assert one.pulls.log_give.tobytes() == other.pulls.log_give.tobytes()
+            assert one.columns.matrix.data.tobytes() == other.columns.matrix.data.tobytes()

@@ -79,3 +79,29 @@ def test_alpha_fairness_with_quotas_from_a_start(alpha: float) -> None:
     forged = last.with_(tasks=last.tasks[::-1] * 0.3, prices=last.prices[::-1])
     answer = fo.solve(inst, notion, start=forged)
     assert answer.certificate.certified and np.allclose(answer.shares, last.shares, rtol=1e-7)
+
+
+def limited(seed: int) -> fo.Instance:
+    """Several levels: of those that their limits stop, and one of the others."""
+    inst, rng = cluster(seed), np.random.default_rng(seed)
+    tasks = fo.solve(inst, fo.MaxMin()).totals * rng.uniform(0.3, 1.1, len(inst.users))
+    return inst.replace(limit=np.where(rng.random(len(inst.users)) < 0.3, tasks, np.inf))
+
+
+def test_max_min_of_several_levels_from_a_start() -> None:
+    used = 0
+    for seed in range(2):
+        inst = limited(seed)
+        last = fo.solve(inst, fo.MaxMin())
+        assert len(last.level_prices) > 1
+        for changed in changes(inst, seed).values():
+            answer = fo.solve(changed, fo.MaxMin(), start=last)
+            cold = fo.solve(changed, fo.MaxMin())
+            used += answer.steps[0]["status"] == "used"
+            assert answer.certificate.certified
+            assert np.abs(np.log(answer.shares / cold.shares)).max() < 1e-7
+        forged = last.with_(level_prices=last.level_prices[::-1] * [[[1.0, 0.0, 3.0]]])
+        answer = fo.solve(inst, fo.MaxMin(), start=forged)
+        assert answer.certificate.certified
+        assert np.allclose(answer.shares, last.shares, rtol=1e-7)
+    assert used >= 2

@@ -120,3 +120,18 @@ def test_a_thousand_limits_are_a_few_programs(monkeypatch: pytest.MonkeyPatch) -
     np.testing.assert_array_less(found.totals, inst.limit * (1 + 1e-12))
     verdict = judged(found)
     assert verdict.certified and max(verdict.gap, verdict.residual) <= 1e-8
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_any_first_basis_leads_to_the_same_levels(seed: int) -> None:
+    inst, rng = random_instance(30, 8, 3, density=0.5, seed=seed), np.random.default_rng(seed)
+    score = fo.criteria.score(inst, "drf")
+    cold = kept.levels(inst, score)
+    users, servers, resources = inst.shape
+    guesses = (
+        kept.Begin(*(rng.random(size) < 0.5 for size in (len(inst.pairs[0]), users)), rows)
+        for rows in (np.zeros((servers, resources), bool), np.ones((servers, resources), bool))
+    )
+    for begin in guesses:
+        found = kept.levels(inst, score, begin=begin)
+        np.testing.assert_allclose(found.level, cold.level, rtol=1e-9)

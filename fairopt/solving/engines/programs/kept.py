@@ -23,6 +23,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,25 @@ DIGITS = 1e-20
 WRONG = 1e-18
 """a vertex may break a bound or a sign by this, in units of the model; HiGHS drops what is below
 1e-12, which may be all that a light user has"""
+DUAL, PRIMAL = 1, 4
+"""HiGHS's numbers of the two simplex methods"""
 WIDE = 1e-6
 """the smallest unit of a user relative to others'"""
+
+
+@dataclass(frozen=True)
+class Begin:
+    """What an answer before a change says of the first basis: held (P,) pairs with tasks, paying
+    (N,) users whose share costs something, priced (I, R) rows. Any guess is a beginning."""
+
+    held: Bools
+    paying: Bools
+    priced: Bools
+
+    @property
+    def vertex(self) -> bool:
+        """Whether no more pairs hold tasks than a basis may."""
+        return int(self.held.sum()) <= len(self.paying) + int(self.priced.sum())
 
 
 def levels(
@@ -60,6 +78,7 @@ def levels(
     score: Floats,
     progress: Callable[[int, int], None] | None = None,
     refined: bool = False,
+    begin: Begin | None = None,
 ) -> Sequence:
     """All levels of a connected part.
 
@@ -68,12 +87,15 @@ def levels(
     score : (N, I). progress : called with (frozen, N) after each level.
     refined : every level from the vertex of its basis to thirty digits (`vertex`), as is needed
         where prices of one level span many decades.
+    begin : where the first level begins; None: with nobody having anything.
 
     Raises
     ------
     SolverFailure : HiGHS finds no optimum, or nobody stopped a level.
     """
     model = _Refined(instance, score) if refined else _Model(instance, score)
+    if begin is not None:
+        model.begin(begin)
     users = instance.shape[0]
     level, prices, steps = np.zeros(users), list[Floats](), list[dict[str, Any]]()
     free = np.ones(users, bool)
@@ -194,7 +216,7 @@ class _Model:
             "small_matrix_value": 1e-12,
             # primal: the last point stays feasible from level to level, its prices do not; and
             # the first level has one vertex after another at t = 0 by the dual method
-            "simplex_strategy": 4,
+            "simplex_strategy": PRIMAL,
             "presolve": "off",
             "simplex_iteration_limit": self.most,
             "primal_feasibility_tolerance": TIGHT,
@@ -205,6 +227,24 @@ class _Model:
         self.optimal = highspy.HighsModelStatus.kOptimal
         self.limit = highspy.HighsModelStatus.kIterationLimit
         self.frozen, self.least = np.zeros(users, bool), np.zeros(users)
+        self.begun = False
+
+    def begin(self, given: Begin) -> None:
+        """The first level from this basis, which may be singular or of another size: HiGHS makes
+        one of it. By the dual method, as prices mostly stay right and tasks do not."""
+        import highspy
+
+        status = highspy.HighsBasisStatus
+        told = {True: status.kBasic, False: status.kLower}
+        basis = highspy.HighsBasis()
+        basis.col_status = [*map(told.__getitem__, given.held.tolist()), status.kBasic]
+        users = [told[not pays] for pays in given.paying.tolist()]
+        rows = [status.kUpper if full else status.kBasic for full in given.priced.ravel().tolist()]
+        basis.row_status = [*users, *rows, *[status.kBasic] * len(self.limited)]
+        basis.valid = basis.alien = True
+        if self.highs.setBasis(basis) == highspy.HighsStatus.kOk:
+            self.highs.setOptionValue("simplex_strategy", DUAL)
+            self.begun = True
 
     def highest(self) -> tuple[float, Floats, Floats, Floats, Floats]:
         """t, tasks (P,), money of rows (I, R) and limits (N,), and of users' own rows (N,).
@@ -214,6 +254,9 @@ class _Model:
         SolverFailure : HiGHS finds no optimum.
         """
         self._run()
+        if self.begun:
+            self.highs.setOptionValue("simplex_strategy", PRIMAL)
+            self.begun = False
         found = self.highs.getSolution()
         value, dual = np.asarray(found.col_value), np.asarray(found.row_dual)
         users, servers, resources = self.instance.shape
