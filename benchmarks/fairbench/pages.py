@@ -62,7 +62,8 @@ def text(
         ":alt: Performance profiles of the entrants, for alpha-fairness and for max-min",
         "",
         "Performance profiles: which part of the instances is solved or exact within so many times "
-        "the seconds of the fastest that solves it. Times under a millisecond count as one.",
+        "the seconds of a processor of the fastest that solves it. Times under a millisecond count "
+        "as one.",
         "```",
         "",
         "## By family",
@@ -131,11 +132,10 @@ def _measured(records: list[Record], lines: dict[str, Any], limit: float) -> lis
         f"- *solved*: the same within {FAIR:g}. *far*: it fits, and somebody is further off.",
         f"- *overrun*: a row is overrun by more than {FITS:g}. *failed*: an error or no answer. "
         f"*late*: none in {limit:g} s. *cannot*: the entrant says that it cannot state the notion.",
-        "- *mean s*: shifted geometric mean (shift "
-        f"{tables.SHIFT:g} s) over all instances asked; what is not exact or solved counts as "
-        f"{limit:g} s. Next to it the same of the seconds of a processor (of DeDe, whose work "
-        "is done by processes that it starts, only its own), and of the clock without those that "
-        "the entrant cannot state.",
+        f"- *mean s*: shifted geometric mean (shift {tables.SHIFT:g} s) over all instances asked; "
+        f"what is not exact or solved counts as {limit:g} s. Next to it the same of the seconds of "
+        "a processor, by which the rows are ordered (of DeDe, whose work is done by processes that "
+        "it starts, only its own), and of the clock without those that the entrant cannot state.",
         "- *distance*: the worst user's relative distance from the reference, after the answer "
         "is cut to fit.",
         "- *MB*: what the solve adds to the process's peak memory.",
@@ -144,20 +144,17 @@ def _measured(records: list[Record], lines: dict[str, Any], limit: float) -> lis
 
 def _busy(records: list[Record]) -> str:
     """How much of a processor timed processes had, which says whether the machine was shared."""
-    parts = []
-    for own in tables.by_entrant(records).values():
-        timed = [r for r in own if r.get("seconds", 0) > 0.1 and "processor" in r]
-        if timed:
-            parts.append(sum(r["processor"] for r in timed) / sum(r["seconds"] for r in timed))
-    if not parts:
+    timed = [r for r in records if r.get("seconds", 0) > 0.1 and "processor" in r]
+    if not timed:
         return ""
-    part = float(np.median(parts))
-    said = f"A timed process had {100 * part:.0f} % of a processor (median over entrants), so that "
+    part = float(np.median([r["processor"] / r["seconds"] for r in timed]))
+    said = f"A timed process had {100 * part:.0f} % of a processor (median of runs), so that "
     if part > 0.9:
         return said + "little else ran on the machine."
-    return (
-        said + f"**the machine was shared**: times of the clock are about {1 / part:.1f} times "
-        "those of a machine of its own, and more runs are late; distances do not depend on it."
+    return said + (
+        f"**the machine was shared**: times of the clock are about {1 / part:.1f} times those of a "
+        "machine of its own, and more runs are late. The order of the table and the profiles are "
+        "of seconds of a processor and hardly depend on it; distances do not."
     )
 
 
