@@ -108,15 +108,15 @@ def _measured(records: list[Record], lines: dict[str, Any], limit: float) -> lis
         "`solve(problem) -> tasks[, prices]`; `benchmarks/fairbench/README.md` says how to enter. "
         "All of this page is written by",
         "",
-        f"    python -m benchmarks.fairbench{whole} --journal benchmarks/fairbench/runs.jsonl "
-        "--write docs/results",
+        f"    python -m benchmarks.fairbench{whole} --write docs/results \\",
+        "        --journal benchmarks/fairbench/runs.jsonl",
         "",
         "which runs what the journal does not have. Without `--journal` everything is run anew; "
         "entrants whose libraries are in another environment are run there with `--python`.",
         "",
         f"{len(names)} of {len(lines)} instances ({len(names) - levels} alpha-fair, {levels} "
         f"max-min), {limit:g} s a run, each in a process of its own with one thread, one timed at "
-        f"a time; imports and a toy are not timed. {_busy(records)} Measured "
+        f"a time; imports and a toy are not timed. {_busy(records, limit)} Measured "
         + (f"on {days[0]}." if len(days) == 1 else f"from {days[0]} to {days[-1]}."),
         "",
         f"Of the {len(names)} reference answers, {proofs.count('fractions')} are exact fractions, "
@@ -142,9 +142,10 @@ def _measured(records: list[Record], lines: dict[str, Any], limit: float) -> lis
     ]
 
 
-def _busy(records: list[Record]) -> str:
+def _busy(records: list[Record], limit: float) -> str:
     """How much of a processor timed processes had, which says whether the machine was shared."""
-    timed = [r for r in records if r.get("seconds", 0) > 0.1 and "processor" in r]
+    # chosen by the processor: by the clock, runs that had to wait would be chosen
+    timed = [r for r in records if r.get("processor", 0) > 0.1]
     if not timed:
         return ""
     part = float(np.median([r["processor"] / r["seconds"] for r in timed]))
@@ -153,8 +154,9 @@ def _busy(records: list[Record]) -> str:
         return said + "little else ran on the machine."
     return said + (
         f"**the machine was shared**: times of the clock are about {1 / part:.1f} times those of a "
-        "machine of its own, and more runs are late. The order of the table and the profiles are "
-        "of seconds of a processor and hardly depend on it; distances do not."
+        f"machine of its own, and {limit:g} s were often no more than {limit * part:.1f} s of a "
+        "processor: *late* says little here. The order of the table and the profiles are of seconds "
+        "of a processor and hardly depend on it; distances do not."
     )
 
 
